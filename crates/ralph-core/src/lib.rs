@@ -1,0 +1,7 @@
+//! The pure part of ralph: what a task is, which one is next, what an agent is told, what its words
+//! mean, what a change may contain, and what follows from it.
+//!
+//! Nothing here reads a file, starts a process, looks at a clock or at the environment. Time comes
+//! as an argument; effects are the engine's.
+
+pub mod task;
