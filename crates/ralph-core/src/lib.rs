@@ -4,4 +4,8 @@
 //! Nothing here reads a file, starts a process, looks at a clock or at the environment. Time comes
 //! as an argument; effects are the engine's.
 
+pub mod agent;
+pub mod iteration;
+pub mod signal;
 pub mod task;
+pub mod verdict;

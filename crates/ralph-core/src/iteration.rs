@@ -1,0 +1,328 @@
+//! The iteration as a state machine: says what to do next, and takes what was done.
+//!
+//! Does nothing by itself. The engine performs each `Action` and answers with a `StepDone`; the
+//! journal holds every `StepDone`, so folding them through `apply` gives back the state after a
+//! crash. An answer that does not fit the state is an `IllegalStep`, never a guess.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    agent::{AgentReport, Ending},
+    signal::Signals,
+    verdict::{Halt, Verdict},
+};
+
+/// What may differ from one iteration to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IterationPolicy {
+    /// Fresh runs after a failed verification, within the iteration.
+    pub max_verify_retries: u32,
+    /// False for a task that is right to end without a change.
+    pub expects_change: bool,
+}
+
+/// What the engine is to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Make the prompt of run `run` (from 1); `fix` is what the run before left failing.
+    Bundle {
+        run: u32,
+        fix: Option<Failure>,
+    },
+    StartAgent {
+        run: u32,
+    },
+    /// Look at the change, and write the tree that would be committed.
+    Inspect,
+    Verify,
+    Land,
+    /// Keep the work aside under a ref and put the base back.
+    Keep {
+        verdict: Verdict,
+    },
+    Record {
+        verdict: Verdict,
+    },
+    Done,
+}
+
+/// What the engine did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum StepDone {
+    Bundled {
+        prompt_bytes: u64,
+    },
+    AgentEnded {
+        report: AgentReport,
+        signals: Signals,
+    },
+    Inspected {
+        change: Change,
+    },
+    Verified {
+        check: Check,
+    },
+    Landed {
+        commit: Option<String>,
+    },
+    /// The branch was not where it had to be: nothing was landed.
+    LandRefused {
+        reason: String,
+    },
+    Kept {
+        reference: Option<String>,
+    },
+    Recorded,
+    /// A person or a signal ended the iteration before its time.
+    Interrupted,
+}
+
+/// What an agent's run changed, as far as judging it goes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Change {
+    /// The tree that verification runs on and that would be committed.
+    pub tree: String,
+    pub files: Vec<ChangedFile>,
+    pub refusal: Option<Refusal>,
+    /// Worth a person's look, without being refused.
+    pub flags: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedFile {
+    pub path: String,
+    /// `added`, `modified`, `deleted`, `type_changed`
+    pub kind: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    pub reason: String,
+    pub halt: Halt,
+}
+
+/// What verification found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// `None`: nothing failed that counts.
+    pub failure: Option<Failure>,
+    /// No command at all was run: completed, but said to be unverified wherever it is shown.
+    pub unverified: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    pub command: String,
+    pub signature: String,
+    /// The end of its output, trimmed for a prompt.
+    pub tail: String,
+    /// `regressed`, `already_broken` …: what the baseline knows of it.
+    pub against_baseline: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Phase {
+    Bundling { fix: Option<Failure> },
+    Starting,
+    Inspecting,
+    Verifying,
+    Landing,
+    Keeping { verdict: Verdict },
+    Recording { verdict: Verdict },
+    Over { verdict: Verdict },
+}
+
+/// One iteration on its way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Iteration {
+    policy: IterationPolicy,
+    run: u32,
+    claimed: bool,
+    escalated: bool,
+    unverified: bool,
+    phase: Phase,
+}
+
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("step {step} does not fit the state {state} of the iteration")]
+pub struct IllegalStep {
+    step: String,
+    state: String,
+}
+
+impl Iteration {
+    pub fn new(policy: IterationPolicy) -> Self {
+        Self {
+            policy,
+            run: 1,
+            claimed: false,
+            escalated: false,
+            unverified: false,
+            phase: Phase::Bundling { fix: None },
+        }
+    }
+
+    /// Which run of an agent this iteration is at, from 1.
+    pub fn run(&self) -> u32 {
+        self.run
+    }
+
+    /// Whether no command at all stood behind the verdict.
+    pub fn is_unverified(&self) -> bool {
+        self.unverified
+    }
+
+    pub fn next(&self) -> Action {
+        match &self.phase {
+            Phase::Bundling { fix } => Action::Bundle {
+                run: self.run,
+                fix: fix.clone(),
+            },
+            Phase::Starting => Action::StartAgent { run: self.run },
+            Phase::Inspecting => Action::Inspect,
+            Phase::Verifying => Action::Verify,
+            Phase::Landing => Action::Land,
+            Phase::Keeping { verdict } => Action::Keep {
+                verdict: verdict.clone(),
+            },
+            Phase::Recording { verdict } => Action::Record {
+                verdict: verdict.clone(),
+            },
+            Phase::Over { .. } => Action::Done,
+        }
+    }
+
+    pub fn apply(&mut self, done: &StepDone) -> Result<(), IllegalStep> {
+        let next = match (&self.phase, done) {
+            (Phase::Bundling { .. }, StepDone::Bundled { .. }) => Phase::Starting,
+            (Phase::Starting, StepDone::AgentEnded { report, signals }) => {
+                self.claimed = signals.claims_done();
+                self.escalated = signals.escalation.is_some();
+                after_agent(report)
+            }
+            (Phase::Inspecting, StepDone::Inspected { change }) => self.after_inspection(change),
+            (Phase::Verifying, StepDone::Verified { check }) => self.after_verification(check),
+            (Phase::Landing, StepDone::Landed { .. }) => Phase::Recording {
+                verdict: Verdict::Verified,
+            },
+            (Phase::Landing, StepDone::LandRefused { reason }) => Phase::Keeping {
+                verdict: Verdict::Refused {
+                    reason: reason.clone(),
+                    halt: Halt::Loop,
+                },
+            },
+            (Phase::Keeping { verdict }, StepDone::Kept { .. }) => Phase::Recording {
+                verdict: verdict.clone(),
+            },
+            (Phase::Recording { verdict }, StepDone::Recorded) => Phase::Over {
+                verdict: verdict.clone(),
+            },
+            (
+                Phase::Bundling { .. }
+                | Phase::Starting
+                | Phase::Inspecting
+                | Phase::Verifying
+                | Phase::Landing,
+                StepDone::Interrupted,
+            ) => Phase::Keeping {
+                verdict: Verdict::Interrupted,
+            },
+            (state, step) => {
+                return Err(IllegalStep {
+                    step: first_word(step),
+                    state: first_word(state),
+                });
+            }
+        };
+        self.phase = next;
+        Ok(())
+    }
+
+    fn after_inspection(&self, change: &Change) -> Phase {
+        // An escalation ends the attempt whatever it changed: the answer may make it worthless.
+        if self.escalated {
+            return Phase::Keeping {
+                verdict: Verdict::Escalated,
+            };
+        }
+        if let Some(refusal) = &change.refusal {
+            return Phase::Keeping {
+                verdict: Verdict::Refused {
+                    reason: refusal.reason.clone(),
+                    halt: refusal.halt,
+                },
+            };
+        }
+        if change.files.is_empty() && self.policy.expects_change {
+            return Phase::Keeping {
+                verdict: if self.claimed {
+                    Verdict::NoChange
+                } else {
+                    Verdict::AgentError {
+                        message: "it ended without a change and without a claim".into(),
+                    }
+                },
+            };
+        }
+        Phase::Verifying
+    }
+
+    fn after_verification(&mut self, check: &Check) -> Phase {
+        self.unverified = check.unverified;
+        match &check.failure {
+            None if self.claimed => Phase::Landing,
+            None => Phase::Keeping {
+                verdict: Verdict::Unclaimed,
+            },
+            Some(failure) if self.run <= self.policy.max_verify_retries => {
+                self.run += 1;
+                Phase::Bundling {
+                    fix: Some(failure.clone()),
+                }
+            }
+            Some(failure) => Phase::Keeping {
+                verdict: Verdict::Failed {
+                    command: failure.command.clone(),
+                    signature: failure.signature.clone(),
+                },
+            },
+        }
+    }
+}
+
+fn after_agent(report: &AgentReport) -> Phase {
+    let verdict = match &report.ending {
+        Ending::Finished => return Phase::Inspecting,
+        Ending::Error { message } => Verdict::AgentError {
+            message: message.clone(),
+        },
+        Ending::Unavailable { message } => Verdict::AgentUnavailable {
+            message: message.clone(),
+        },
+        Ending::Limit { resets_at } => Verdict::LimitHit {
+            resets_at: *resets_at,
+        },
+        Ending::TimedOut { minutes } => Verdict::TimedOut {
+            reason: format!("the iteration took more than {minutes} min"),
+        },
+        Ending::Silent { minutes } => Verdict::TimedOut {
+            reason: format!("the agent said nothing for {minutes} min"),
+        },
+        Ending::Stopped => Verdict::Interrupted,
+    };
+    Phase::Keeping { verdict }
+}
+
+/// The name of an enum's variant, for an error that a person reads.
+fn first_word(value: &impl std::fmt::Debug) -> String {
+    let text = format!("{value:?}");
+    text.split(|c: char| !c.is_alphanumeric())
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,289 @@
+use super::*;
+use crate::{agent::Usage, signal::Claim};
+
+fn machine() -> Iteration {
+    Iteration::new(IterationPolicy {
+        max_verify_retries: 1,
+        expects_change: true,
+    })
+}
+
+fn ended(ending: Ending, claim: Option<Claim>) -> StepDone {
+    StepDone::AgentEnded {
+        report: AgentReport {
+            ending,
+            final_message: String::new(),
+            model: None,
+            version: None,
+            usage: Usage::default(),
+            turns: None,
+            denied: Vec::new(),
+            seconds: 0.0,
+        },
+        signals: Signals {
+            claim,
+            ..Signals::default()
+        },
+    }
+}
+
+fn changed(paths: &[&str]) -> StepDone {
+    StepDone::Inspected {
+        change: Change {
+            tree: "t".into(),
+            files: paths
+                .iter()
+                .map(|p| ChangedFile {
+                    path: (*p).into(),
+                    kind: "added".into(),
+                })
+                .collect(),
+            ..Change::default()
+        },
+    }
+}
+
+fn failing() -> Failure {
+    Failure {
+        command: "make test".into(),
+        signature: "s1".into(),
+        ..Failure::default()
+    }
+}
+
+fn checked(failure: Option<Failure>) -> StepDone {
+    StepDone::Verified {
+        check: Check {
+            failure,
+            unverified: false,
+        },
+    }
+}
+
+fn run(machine: &mut Iteration, steps: &[StepDone]) -> Action {
+    for step in steps {
+        machine.apply(step).unwrap();
+    }
+    machine.next()
+}
+
+const BUNDLED: StepDone = StepDone::Bundled { prompt_bytes: 1 };
+
+#[test]
+fn a_claimed_change_that_passes_lands_and_is_recorded() {
+    let mut it = machine();
+    assert_eq!(it.next(), Action::Bundle { run: 1, fix: None });
+    assert_eq!(run(&mut it, &[BUNDLED]), Action::StartAgent { run: 1 });
+    let agent = ended(Ending::Finished, Some(Claim::ById));
+    assert_eq!(run(&mut it, &[agent]), Action::Inspect);
+    assert_eq!(run(&mut it, &[changed(&["a"])]), Action::Verify);
+    assert_eq!(run(&mut it, &[checked(None)]), Action::Land);
+    let landed = StepDone::Landed {
+        commit: Some("c".into()),
+    };
+    assert_eq!(
+        run(&mut it, &[landed]),
+        Action::Record {
+            verdict: Verdict::Verified
+        }
+    );
+    assert_eq!(run(&mut it, &[StepDone::Recorded]), Action::Done);
+}
+
+#[test]
+fn a_failed_verification_runs_a_fresh_agent_and_then_fails_the_iteration() {
+    let mut it = machine();
+    let agent = || ended(Ending::Finished, Some(Claim::Plain));
+    let steps = [BUNDLED, agent(), changed(&["a"]), checked(Some(failing()))];
+    assert_eq!(
+        run(&mut it, &steps),
+        Action::Bundle {
+            run: 2,
+            fix: Some(failing())
+        }
+    );
+    let verdict = Verdict::Failed {
+        command: "make test".into(),
+        signature: "s1".into(),
+    };
+    assert_eq!(run(&mut it, &steps), Action::Keep { verdict });
+}
+
+#[test]
+fn an_empty_diff_is_never_done() {
+    let mut it = machine();
+    let steps = [
+        BUNDLED,
+        ended(Ending::Finished, Some(Claim::ById)),
+        changed(&[]),
+    ];
+    assert_eq!(
+        run(&mut it, &steps),
+        Action::Keep {
+            verdict: Verdict::NoChange
+        }
+    );
+}
+
+#[test]
+fn a_task_that_expects_no_change_may_end_without_one() {
+    let mut it = Iteration::new(IterationPolicy {
+        max_verify_retries: 0,
+        expects_change: false,
+    });
+    let steps = [
+        BUNDLED,
+        ended(Ending::Finished, Some(Claim::ById)),
+        changed(&[]),
+    ];
+    assert_eq!(run(&mut it, &steps), Action::Verify);
+}
+
+#[test]
+fn a_passing_change_without_a_claim_is_kept_and_not_landed() {
+    let mut it = machine();
+    let steps = [
+        BUNDLED,
+        ended(Ending::Finished, None),
+        changed(&["a"]),
+        checked(None),
+    ];
+    assert_eq!(
+        run(&mut it, &steps),
+        Action::Keep {
+            verdict: Verdict::Unclaimed
+        }
+    );
+}
+
+#[test]
+fn a_refused_change_is_never_verified() {
+    let mut it = machine();
+    let refused = StepDone::Inspected {
+        change: Change {
+            refusal: Some(Refusal {
+                reason: "secret in .env".into(),
+                halt: Halt::Attempt,
+            }),
+            ..Change::default()
+        },
+    };
+    let steps = [BUNDLED, ended(Ending::Finished, Some(Claim::ById)), refused];
+    let verdict = Verdict::Refused {
+        reason: "secret in .env".into(),
+        halt: Halt::Attempt,
+    };
+    assert_eq!(run(&mut it, &steps), Action::Keep { verdict });
+}
+
+#[test]
+fn how_an_agent_ended_decides_the_verdict() {
+    let table = [
+        (
+            Ending::Error {
+                message: "x".into(),
+            },
+            Verdict::AgentError {
+                message: "x".into(),
+            },
+        ),
+        (
+            Ending::Unavailable {
+                message: "x".into(),
+            },
+            Verdict::AgentUnavailable {
+                message: "x".into(),
+            },
+        ),
+        (
+            Ending::Limit { resets_at: None },
+            Verdict::LimitHit { resets_at: None },
+        ),
+        (
+            Ending::TimedOut { minutes: 9 },
+            Verdict::TimedOut {
+                reason: "the iteration took more than 9 min".into(),
+            },
+        ),
+        (
+            Ending::Silent { minutes: 15 },
+            Verdict::TimedOut {
+                reason: "the agent said nothing for 15 min".into(),
+            },
+        ),
+        (Ending::Stopped, Verdict::Interrupted),
+    ];
+    for (ending, verdict) in table {
+        // A claim beside a bad end is worth nothing.
+        let mut it = machine();
+        let next = run(&mut it, &[BUNDLED, ended(ending, Some(Claim::ById))]);
+        assert_eq!(next, Action::Keep { verdict });
+    }
+}
+
+#[test]
+fn an_interruption_fits_every_step_before_the_landing_is_done() {
+    let path = [
+        BUNDLED,
+        ended(Ending::Finished, Some(Claim::ById)),
+        changed(&["a"]),
+        checked(None),
+    ];
+    for cut in 0..=path.len() {
+        let mut it = machine();
+        run(&mut it, &path[..cut]);
+        let next = run(&mut it, &[StepDone::Interrupted]);
+        assert_eq!(
+            next,
+            Action::Keep {
+                verdict: Verdict::Interrupted
+            },
+            "after {cut} steps"
+        );
+    }
+}
+
+#[test]
+fn a_moved_branch_refuses_the_landing_and_halts_the_loop() {
+    let mut it = machine();
+    let steps = [
+        BUNDLED,
+        ended(Ending::Finished, Some(Claim::ById)),
+        changed(&["a"]),
+        checked(None),
+        StepDone::LandRefused {
+            reason: "moved".into(),
+        },
+    ];
+    let verdict = Verdict::Refused {
+        reason: "moved".into(),
+        halt: Halt::Loop,
+    };
+    assert_eq!(run(&mut it, &steps), Action::Keep { verdict });
+}
+
+#[test]
+fn a_step_that_does_not_fit_is_an_error_and_changes_nothing() {
+    let mut it = machine();
+    let before = it.clone();
+    let error = it.apply(&StepDone::Landed { commit: None }).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "step Landed does not fit the state Bundling of the iteration"
+    );
+    assert_eq!(it, before);
+}
+
+#[test]
+fn steps_survive_the_journal() {
+    let steps = [
+        BUNDLED,
+        ended(Ending::Stopped, Some(Claim::ById)),
+        changed(&["a"]),
+        checked(Some(failing())),
+    ];
+    for step in steps {
+        let text = serde_json::to_string(&step).unwrap();
+        assert_eq!(serde_json::from_str::<StepDone>(&text).unwrap(), step);
+    }
+}

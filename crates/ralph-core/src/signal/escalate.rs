@@ -1,0 +1,102 @@
+//! The `<escalate>` block: a question that only a person can answer.
+//!
+//! Recognised here, answered elsewhere. A malformed block is still a question: what is missing
+//! stays empty, and the block's own text is kept to be shown.
+
+use serde::{Deserialize, Serialize};
+
+/// Longest block that is kept.
+const MAX_CHARS: usize = 8_000;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Escalation {
+    #[serde(rename = "type")]
+    pub kind: EscalationKind,
+    pub summary: String,
+    pub context: String,
+    pub options: Vec<String>,
+    pub question: String,
+    /// The block as it was written.
+    pub raw: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EscalationKind {
+    /// It can't go on.
+    Stuck,
+    /// It could, but should not without being told to.
+    Deviation,
+    /// The type was missing or another word.
+    Other,
+}
+
+/// The first escalation in `message`. A mention in a code span or in the middle of a sentence is
+/// none: the tag must open its line. A fence around the whole block is tolerated.
+pub(super) fn parse(message: &str) -> Option<Escalation> {
+    let lower = message.to_ascii_lowercase();
+    let start = lower.match_indices("<escalate").map(|(i, _)| i).find(|i| {
+        let opens_line = lower[..*i]
+            .rsplit('\n')
+            .next()
+            .is_some_and(|before| before.trim().is_empty());
+        let tag_ends = lower[*i + 9..].starts_with(|c: char| c.is_whitespace() || c == '>');
+        opens_line && tag_ends
+    })?;
+    let tag_end = lower[start..].find('>').map(|i| start + i + 1)?;
+    let end = lower[tag_end..]
+        .find("</escalate")
+        .map_or(lower.len(), |i| tag_end + i);
+    let tag = &lower[start..tag_end];
+    let kind = if tag.contains("stuck") {
+        EscalationKind::Stuck
+    } else if tag.contains("deviation") {
+        EscalationKind::Deviation
+    } else {
+        EscalationKind::Other
+    };
+    let body = &message[tag_end..end];
+    let escalation = Escalation {
+        kind,
+        summary: part(body, "summary"),
+        context: part(body, "context"),
+        options: options(&part(body, "options")),
+        question: part(body, "question"),
+        raw: message[start..end]
+            .trim_end()
+            .chars()
+            .take(MAX_CHARS)
+            .collect(),
+    };
+    Some(escalation)
+}
+
+fn part(body: &str, name: &str) -> String {
+    let lower = body.to_ascii_lowercase();
+    let (open, close) = (format!("<{name}>"), format!("</{name}>"));
+    let Some(start) = lower.find(&open).map(|i| i + open.len()) else {
+        return String::new();
+    };
+    let end = lower[start..]
+        .find(&close)
+        .map_or(lower.len(), |i| start + i);
+    body[start..end].trim().chars().take(MAX_CHARS).collect()
+}
+
+/// The numbered options, at most nine; a line without a number goes on with the option before it.
+fn options(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for line in text.lines().map(str::trim).filter(|l| !l.is_empty()) {
+        let unnumbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        let marked = unnumbered.trim_start_matches(['.', ')', ':', '-', '*']);
+        if marked.len() < line.len() || found.is_empty() {
+            found.push(marked.trim().to_owned());
+        } else if let Some(last) = found.last_mut() {
+            last.push(' ');
+            last.push_str(line);
+        }
+    }
+    found.truncate(9);
+    found
+}

@@ -1,0 +1,141 @@
+use super::*;
+
+fn read(message: &str) -> Signals {
+    parse_signals(message, &TaskId::parse("US-001").unwrap())
+}
+
+#[test]
+fn a_plain_claim_for_the_own_task_is_recognised() {
+    for message in [
+        "Task US-001 complete",
+        "Task [US-001] complete.",
+        "All tests pass.\n\n**Task US-001 complete**",
+        "✅ Task us-001 is now done!",
+        "Task US-001 complete: added the form",
+        "## Task US-001 completed",
+        "- Task `US-001` done — see the tests",
+    ] {
+        assert_eq!(read(message).claim, Some(Claim::ById), "{message:?}");
+    }
+    assert_eq!(read("Task complete.").claim, Some(Claim::Plain));
+}
+
+#[test]
+fn words_that_only_look_like_a_claim_claim_nothing() {
+    for message in [
+        "Task US-001 complete once the tests pass",
+        "Task US-001 is not complete",
+        "I will say \"Task US-001 complete\" when it is",
+        "```\nTask US-001 complete\n```",
+        "> Task US-001 complete",
+        "The task US-001 complete pattern is checked by ralph",
+        "Tasks complete",
+        "Task US-001 completeness was checked",
+        "Task US-001 done-ish",
+        "Task `US-002` complete",
+        "Task \"US-002\" complete",
+    ] {
+        assert_eq!(read(message).claim, None, "{message:?}");
+    }
+}
+
+#[test]
+fn a_claim_for_another_task_is_ignored_and_flagged() {
+    let signals = read("Task US-002 complete");
+    assert_eq!(signals.claim, None);
+    assert_eq!(signals.foreign_claims, ["US-002"]);
+}
+
+#[test]
+fn a_promise_that_is_made_counts_and_the_first_one_does() {
+    assert_eq!(
+        read("<promise>DONE</promise>").promise.as_deref(),
+        Some("DONE")
+    );
+    assert_eq!(
+        read("ok: <promise> ALL\n DONE </promise>.")
+            .promise
+            .as_deref(),
+        Some("ALL DONE")
+    );
+    let two = "<promise>ONE</promise>\n<promise>TWO</promise>";
+    assert_eq!(read(two).promise.as_deref(), Some("ONE"));
+}
+
+#[test]
+fn a_promise_that_is_mentioned_does_not_count() {
+    for message in [
+        "I will output `<promise>DONE</promise>` when finished",
+        "I will output <promise>DONE</promise> when finished",
+        "say \"<promise>DONE</promise>\"",
+        "```\n<promise>DONE</promise>\n```",
+        "> <promise>DONE</promise>",
+        "<promise></promise>",
+        "<promise>DONE",
+    ] {
+        assert_eq!(read(message).promise, None, "{message:?}");
+    }
+}
+
+#[test]
+fn the_closing_block_is_read_and_hides_nothing_else() {
+    let message = "Task US-001 complete\n<ralph>\nsummary: Added it\nlearnings:\n  - tests live in t/\nfollow_ups:\n  - title: Docs\n    description: Write them\n  - Just a title\nblocked:\n  - item: X\n    reason: no key\n</ralph>\n";
+    let signals = read(message);
+    assert_eq!(signals.claim, Some(Claim::ById));
+    assert_eq!(signals.block.summary.as_deref(), Some("Added it"));
+    assert_eq!(signals.block.learnings, ["tests live in t/"]);
+    assert_eq!(
+        signals.block.follow_ups,
+        [
+            FollowUp {
+                title: "Docs".into(),
+                description: "Write them".into()
+            },
+            FollowUp {
+                title: "Just a title".into(),
+                description: String::new()
+            },
+        ]
+    );
+    assert_eq!(signals.block.blocked[0].reason, "no key");
+    assert_eq!(signals.block.broken, None);
+}
+
+#[test]
+fn a_claim_inside_the_closing_block_is_none() {
+    let signals = read("<ralph>\nsummary: x\nnext: |\n  Task US-001 complete\n</ralph>");
+    assert_eq!(signals.claim, None);
+}
+
+#[test]
+fn a_broken_closing_block_costs_nothing_but_itself() {
+    let signals = read("Task US-001 complete\n<ralph>\nsummary: [unclosed\n</ralph>");
+    assert_eq!(signals.claim, Some(Claim::ById));
+    assert!(signals.block.broken.is_some());
+    let loose = read("<ralph>\n```yaml\nsummary: s\nlearnings: just one\n```\n</ralph>");
+    assert_eq!(loose.block.learnings, ["just one"]);
+}
+
+#[test]
+fn an_escalation_is_read_with_its_parts() {
+    let message = "I stop here.\n\n<escalate type=\"deviation\">\n<summary>Old API</summary>\n<context>\nv1 is gone.\n</context>\n<options>\n1. Use v2\n2. Use v1\n   anyway\n</options>\n<question>Which?</question>\n</escalate>";
+    let escalation = read(message).escalation.unwrap();
+    assert_eq!(escalation.kind, EscalationKind::Deviation);
+    assert_eq!(escalation.summary, "Old API");
+    assert_eq!(escalation.context, "v1 is gone.");
+    assert_eq!(escalation.options, ["Use v2", "Use v1 anyway"]);
+    assert_eq!(escalation.question, "Which?");
+}
+
+#[test]
+fn a_malformed_escalation_is_kept_and_a_mention_is_none() {
+    let broken = read("<ESCALATE>\nwhat now?").escalation.unwrap();
+    assert_eq!(broken.kind, EscalationKind::Other);
+    assert!(broken.raw.contains("what now?"));
+    assert!(
+        read("the `<escalate type=\"stuck\">` block")
+            .escalation
+            .is_none()
+    );
+    assert!(read("use <escalate> for that").escalation.is_none());
+}

@@ -1,0 +1,161 @@
+//! What ralph found, as against what an agent said.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The one judgement of an iteration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// Claimed, changed, verified: it lands.
+    Verified,
+    /// The change passes, but nobody said that the task is done: kept, and asked for the rest.
+    Unclaimed,
+    Failed {
+        command: String,
+        signature: String,
+    },
+    /// A claim with an empty diff.
+    NoChange,
+    Refused {
+        reason: String,
+        halt: Halt,
+    },
+    Escalated,
+    LimitHit {
+        resets_at: Option<Timestamp>,
+    },
+    Interrupted,
+    TimedOut {
+        reason: String,
+    },
+    AgentError {
+        message: String,
+    },
+    /// The agent can't work at all: not installed, not logged in.
+    AgentUnavailable {
+        message: String,
+    },
+}
+
+/// Whether a refusal concerns the attempt alone or the whole loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Halt {
+    Attempt,
+    Loop,
+}
+
+/// Seed 003's word for how an iteration ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Success,
+    Failed,
+    BudgetExceeded,
+    Blocked,
+}
+
+impl Outcome {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failed => "failed",
+            Self::BudgetExceeded => "budget_exceeded",
+            Self::Blocked => "blocked",
+        }
+    }
+}
+
+impl Verdict {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Verified => "verified",
+            Self::Unclaimed => "unclaimed",
+            Self::Failed { .. } => "failed",
+            Self::NoChange => "no_change",
+            Self::Refused { .. } => "refused",
+            Self::Escalated => "escalated",
+            Self::LimitHit { .. } => "limit_hit",
+            Self::Interrupted => "interrupted",
+            Self::TimedOut { .. } => "timed_out",
+            Self::AgentError { .. } => "agent_error",
+            Self::AgentUnavailable { .. } => "agent_unavailable",
+        }
+    }
+
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::Verified => Outcome::Success,
+            Self::LimitHit { .. } => Outcome::BudgetExceeded,
+            Self::Escalated => Outcome::Blocked,
+            Self::Unclaimed
+            | Self::Failed { .. }
+            | Self::NoChange
+            | Self::Refused { .. }
+            | Self::Interrupted
+            | Self::TimedOut { .. }
+            | Self::AgentError { .. }
+            | Self::AgentUnavailable { .. } => Outcome::Failed,
+        }
+    }
+
+    /// Whether the task pays an attempt for it: only for work that failed.
+    pub fn is_charged(&self) -> bool {
+        match self {
+            Self::Unclaimed
+            | Self::Failed { .. }
+            | Self::NoChange
+            | Self::Refused { .. }
+            | Self::TimedOut { .. }
+            | Self::AgentError { .. } => true,
+            Self::Verified
+            | Self::Escalated
+            | Self::LimitHit { .. }
+            | Self::Interrupted
+            | Self::AgentUnavailable { .. } => false,
+        }
+    }
+
+    /// An error is the agent or its API failing, not a failed verification.
+    pub fn is_agent_error(&self) -> bool {
+        matches!(self, Self::AgentError { .. } | Self::TimedOut { .. })
+    }
+
+    /// Whether the same task's next attempt goes on from what this one left.
+    pub fn keeps_work(&self) -> bool {
+        match self {
+            Self::Unclaimed
+            | Self::Failed { .. }
+            | Self::Escalated
+            | Self::LimitHit { .. }
+            | Self::Interrupted
+            | Self::TimedOut { .. }
+            | Self::AgentError { .. }
+            | Self::AgentUnavailable { .. } => true,
+            Self::Verified | Self::NoChange | Self::Refused { .. } => false,
+        }
+    }
+
+    /// What happened, in one sentence without a full stop.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Verified => "verified".into(),
+            Self::Unclaimed => {
+                "the change passes, but the agent did not say that the task is done".into()
+            }
+            Self::Failed { command, .. } => format!("verification failed: {command}"),
+            Self::NoChange => "the agent claims to be done, but changed nothing".into(),
+            Self::Refused { reason, .. } => format!("refused: {reason}"),
+            Self::Escalated => "the agent asks a person".into(),
+            Self::LimitHit {
+                resets_at: Some(at),
+            } => format!("usage limit reached, resets at {at}"),
+            Self::LimitHit { resets_at: None } => "usage limit reached".into(),
+            Self::Interrupted => "interrupted".into(),
+            Self::TimedOut { reason } => format!("timed out: {reason}"),
+            Self::AgentError { message } => format!("the agent failed: {message}"),
+            Self::AgentUnavailable { message } => format!("the agent is not available: {message}"),
+        }
+    }
+}
