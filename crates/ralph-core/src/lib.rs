@@ -6,6 +6,8 @@
 
 pub mod agent;
 pub mod iteration;
+pub mod memory;
 pub mod signal;
 pub mod task;
+pub mod termination;
 pub mod verdict;

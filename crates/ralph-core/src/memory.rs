@@ -1,0 +1,223 @@
+//! The progress file: what agents learnt in this feature, for the agents that come after.
+//!
+//! A header, the Codebase Patterns on top, then an entry an iteration. Text in, text out; reading
+//! and writing the file is the engine's. An agent may edit it, so nothing here trusts its shape.
+
+use jiff::Timestamp;
+
+pub const PATTERNS_HEADING: &str = "## Codebase Patterns";
+const ENTRY_PREFIX: &str = "## Iteration ";
+const HEADER_PREFIX: &str = "# Progress: ";
+/// A learning that begins with this holds for the whole code base and goes to the top.
+const PATTERN_MARK: &str = "pattern:";
+
+/// The feature that a progress file belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Feature {
+    pub name: String,
+    pub parent: Option<String>,
+}
+
+/// What one iteration leaves for the next.
+#[derive(Debug, Clone, Default)]
+pub struct Entry {
+    pub n: u64,
+    pub task: String,
+    pub title: String,
+    pub verdict: String,
+    pub at: Timestamp,
+    pub summary: String,
+    pub files: Vec<String>,
+    pub learnings: Vec<String>,
+}
+
+/// Caps of an entry: it is read again in every later prompt's file.
+const MAX_FILES: usize = 20;
+const MAX_SUMMARY_CHARS: usize = 1_200;
+
+/// A new progress file.
+pub fn render_new(feature: &Feature, at: Timestamp) -> String {
+    let parent = feature.parent.as_deref().unwrap_or("none");
+    let day = at.strftime("%Y-%m-%d");
+    format!(
+        "{HEADER_PREFIX}{}\n\nStarted: {day}\nParent task: {parent}\n\n{PATTERNS_HEADING}\n\n",
+        one_line(&feature.name)
+    )
+}
+
+/// Whether a progress file is about `feature`. One without a header is: a person may have made it.
+pub fn belongs_to(text: &str, feature: &Feature) -> bool {
+    let header = text.lines().find_map(|l| l.strip_prefix(HEADER_PREFIX));
+    header.is_none_or(|name| name.trim() == one_line(&feature.name))
+}
+
+/// The Codebase Patterns, at most `max_bytes` of them.
+pub fn patterns(text: &str, max_bytes: usize) -> String {
+    let section = section_range(text).map_or("", |(start, end)| text[start..end].trim());
+    truncate_at_line(section, max_bytes).to_owned()
+}
+
+/// The file with an entry appended and its patterns added on top, pruned to `max_bytes` by dropping
+/// the oldest entries.
+pub fn record(text: &str, entry: &Entry, max_bytes: usize) -> String {
+    let mut out = ensure_patterns(text);
+    for learning in &entry.learnings {
+        if let Some(pattern) = pattern_of(learning) {
+            add_pattern(&mut out, pattern);
+        }
+    }
+    if !out.ends_with('\n') {
+        out.push('\n');
+    }
+    out.push_str(&render_entry(entry));
+    prune(&out, max_bytes)
+}
+
+/// What of an agent's edit can stay: the whole of it while no earlier entry and no heading is lost,
+/// else the text as it was.
+pub fn accept_edit(before: &str, after: &str) -> Option<String> {
+    let headings = |text: &str| {
+        text.lines()
+            .filter(|l| l.starts_with(ENTRY_PREFIX) || l.starts_with(HEADER_PREFIX))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let now = headings(after);
+    let kept = headings(before).iter().all(|h| now.contains(h));
+    (kept && after.contains(PATTERNS_HEADING) == before.contains(PATTERNS_HEADING))
+        .then(|| after.to_owned())
+}
+
+fn render_entry(entry: &Entry) -> String {
+    let mut out = format!(
+        "\n{ENTRY_PREFIX}{}: {} ({})\n\n{} — {}\n",
+        entry.n,
+        one_line(&entry.title),
+        entry.task,
+        entry.at.strftime("%Y-%m-%d %H:%M UTC"),
+        one_line(&entry.verdict),
+    );
+    let summary: String = entry
+        .summary
+        .trim()
+        .chars()
+        .take(MAX_SUMMARY_CHARS)
+        .collect();
+    if !summary.is_empty() {
+        // A heading in a summary must not pass for one of ours.
+        let quoted = summary
+            .lines()
+            .map(|l| l.trim_start_matches('#').trim_end());
+        out.push('\n');
+        for line in quoted {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    if !entry.files.is_empty() {
+        let shown = entry
+            .files
+            .iter()
+            .take(MAX_FILES)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(", ");
+        let more = entry.files.len().saturating_sub(MAX_FILES);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        out.push_str(&format!("\nFiles: {shown}{more}\n"));
+    }
+    let learnings: Vec<_> = entry
+        .learnings
+        .iter()
+        .filter(|l| pattern_of(l).is_none())
+        .collect();
+    if !learnings.is_empty() {
+        out.push_str("\nLearnings:\n");
+        for learning in learnings {
+            out.push_str(&format!("- {}\n", one_line(learning)));
+        }
+    }
+    out
+}
+
+fn pattern_of(learning: &str) -> Option<&str> {
+    let head = learning.get(..PATTERN_MARK.len())?;
+    head.eq_ignore_ascii_case(PATTERN_MARK)
+        .then(|| learning[PATTERN_MARK.len()..].trim())
+        .filter(|p| !p.is_empty())
+}
+
+fn ensure_patterns(text: &str) -> String {
+    if section_range(text).is_some() {
+        return text.to_owned();
+    }
+    let at = text.find(ENTRY_PREFIX).unwrap_or(text.len());
+    format!(
+        "{}\n{PATTERNS_HEADING}\n\n{}",
+        text[..at].trim_end_matches('\n').to_owned() + "\n",
+        &text[at..]
+    )
+}
+
+fn add_pattern(text: &mut String, pattern: &str) {
+    let line = format!("- {}", one_line(pattern));
+    if let Some((start, end)) = section_range(text)
+        && !text[start..end].lines().any(|l| l.trim() == line)
+    {
+        let at = start + text[start..end].trim_end().len();
+        let gap = if at == start { "\n\n" } else { "\n" };
+        let tail = text[at..].trim_start_matches('\n').to_owned();
+        text.truncate(at);
+        text.push_str(&format!("{gap}{line}\n\n{tail}"));
+    }
+}
+
+/// The bytes between the patterns' heading and the next heading of its level.
+fn section_range(text: &str) -> Option<(usize, usize)> {
+    let start = text.find(PATTERNS_HEADING)? + PATTERNS_HEADING.len();
+    let end = text[start..]
+        .find("\n## ")
+        .map_or(text.len(), |i| start + i + 1);
+    Some((start, end))
+}
+
+/// Drops the oldest entries until the text fits; the header and the patterns stay.
+fn prune(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
+        return text.to_owned();
+    }
+    let marker = format!("\n{ENTRY_PREFIX}");
+    let Some(first) = text.find(&marker) else {
+        return text.to_owned();
+    };
+    let (head, entries) = text.split_at(first);
+    let mut starts: Vec<usize> = entries.match_indices(&marker).map(|(i, _)| i).collect();
+    let newest = starts.pop().unwrap_or(0);
+    let cut = starts
+        .into_iter()
+        .find(|i| head.len() + entries.len() - i <= max_bytes)
+        .unwrap_or(newest);
+    format!("{head}{}", &entries[cut..])
+}
+
+fn truncate_at_line(text: &str, max_bytes: usize) -> &str {
+    if text.len() <= max_bytes {
+        return text;
+    }
+    let mut end = max_bytes;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].rfind('\n').map_or("", |i| &text[..i])
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+use super::*;
+
+fn at() -> Timestamp {
+    "2026-01-02T03:04:05Z".parse().unwrap()
+}
+
+fn feature() -> Feature {
+    Feature {
+        name: "Login form".into(),
+        parent: Some("EPIC-1".into()),
+    }
+}
+
+fn entry(n: u64) -> Entry {
+    Entry {
+        n,
+        task: "T1".into(),
+        title: "Add the form".into(),
+        verdict: "verified".into(),
+        at: at(),
+        summary: "Added it.\n# Not a heading".into(),
+        files: vec!["src/form.rs".into()],
+        learnings: vec![
+            "Pattern: forms live in src/".into(),
+            "the linter is slow".into(),
+        ],
+    }
+}
+
+#[test]
+fn a_new_file_has_a_header_and_an_empty_patterns_section() {
+    insta::assert_snapshot!(render_new(&feature(), at()), @r"
+    # Progress: Login form
+
+    Started: 2026-01-02
+    Parent task: EPIC-1
+
+    ## Codebase Patterns
+    ");
+}
+
+#[test]
+fn an_entry_is_appended_and_its_patterns_go_to_the_top() {
+    let text = record(&render_new(&feature(), at()), &entry(1), 10_000);
+    insta::assert_snapshot!(text, @r"
+    # Progress: Login form
+
+    Started: 2026-01-02
+    Parent task: EPIC-1
+
+    ## Codebase Patterns
+
+    - forms live in src/
+
+
+    ## Iteration 1: Add the form (T1)
+
+    2026-01-02 03:04 UTC — verified
+
+    Added it.
+     Not a heading
+
+    Files: src/form.rs
+
+    Learnings:
+    - the linter is slow
+    ");
+    assert_eq!(patterns(&text, 1_000), "- forms live in src/");
+}
+
+#[test]
+fn a_pattern_is_added_once() {
+    let mut text = render_new(&feature(), at());
+    for n in 1..=3 {
+        text = record(&text, &entry(n), 10_000);
+    }
+    assert_eq!(text.matches("- forms live in src/").count(), 1);
+}
+
+#[test]
+fn the_oldest_entries_are_pruned_and_the_patterns_stay() {
+    let mut text = render_new(&feature(), at());
+    for n in 1..=20 {
+        text = record(&text, &entry(n), 1_000);
+    }
+    assert!(text.len() <= 1_000, "{}", text.len());
+    assert!(text.contains("## Iteration 20:"));
+    assert!(!text.contains("## Iteration 1:"));
+    assert!(text.starts_with("# Progress: Login form"));
+    assert_eq!(patterns(&text, 1_000), "- forms live in src/");
+}
+
+#[test]
+fn patterns_are_capped_at_a_line() {
+    let text = format!("{PATTERNS_HEADING}\n\n- one\n- two\n- three\n");
+    assert_eq!(patterns(&text, 13), "- one\n- two");
+    assert_eq!(patterns("nothing here", 10), "");
+}
+
+#[test]
+fn a_file_of_another_feature_is_told_apart() {
+    let text = render_new(&feature(), at());
+    assert!(belongs_to(&text, &feature()));
+    let other = Feature {
+        name: "Other".into(),
+        parent: None,
+    };
+    assert!(!belongs_to(&text, &other));
+    assert!(belongs_to("no header at all", &other));
+}
+
+#[test]
+fn an_agents_edit_stays_unless_it_loses_what_was_there() {
+    let before = record(&render_new(&feature(), at()), &entry(1), 10_000);
+    let appended = format!("{before}\nmore\n");
+    assert_eq!(accept_edit(&before, &appended), Some(appended));
+    assert_eq!(accept_edit(&before, "gone"), None);
+    let lost = before.replace("## Iteration 1", "## Iteration 9");
+    assert_eq!(accept_edit(&before, &lost), None);
+}
+
+#[test]
+fn a_file_without_a_patterns_section_gets_one() {
+    let text = record("my notes\n", &entry(1), 10_000);
+    assert!(
+        text.starts_with("my notes\n\n## Codebase Patterns\n"),
+        "{text}"
+    );
+    assert!(text.contains("- forms live in src/"));
+}

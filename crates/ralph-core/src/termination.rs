@@ -1,0 +1,207 @@
+//! Decides what follows from an iteration: what becomes of its task, and whether the loop goes on.
+//!
+//! One pure function, asked after every iteration and before the first. It changes nothing; the
+//! driver acts on the answer. The order in which the rules speak: a question to a person, then the
+//! task's own limit, then the loop's criteria.
+
+mod stop;
+
+pub use stop::Stop;
+
+use crate::verdict::{Halt, Verdict};
+
+/// What is allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    pub max_iterations: u32,
+    /// Minutes a run of the command; `None` is no limit.
+    pub max_minutes: Option<u64>,
+    /// The same verify failure in a row before a person is asked.
+    pub max_same_failure: u32,
+    /// Agent errors in a row.
+    pub max_errors: u32,
+    /// Iterations in a row without a verified commit.
+    pub max_no_progress: u32,
+    pub span: Span,
+}
+
+/// How far this run of the command is meant to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Span {
+    /// Until all is complete.
+    All,
+    /// One iteration.
+    Once,
+}
+
+/// Where the loop stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Standing<'a> {
+    /// The iteration that has just ended.
+    pub last: Option<Last<'a>>,
+    /// Iterations of this run of the command.
+    pub iterations: u32,
+    pub elapsed_minutes: u64,
+    pub errors_in_a_row: u32,
+    /// Iterations since the last verified commit, and on how many tasks.
+    pub fruitless: u32,
+    pub fruitless_tasks: u32,
+    pub work: Work,
+    /// The signal that asked for a stop.
+    pub signal: Option<i32>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Last<'a> {
+    pub verdict: &'a Verdict,
+    /// Charged attempts of the task, this one included.
+    pub attempts: u32,
+    pub max_attempts: u32,
+    /// How often in a row its verification failed with the same signature, this one included.
+    pub same_failure: u32,
+}
+
+/// What is left to do, not counting the task of the last iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    pub all_complete: bool,
+    /// A task is ready besides the one just worked on.
+    pub other_ready: bool,
+    /// The task just worked on could be taken again.
+    pub same_ready: bool,
+}
+
+/// What becomes of the task that was worked on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It goes on as it is: completed, or to be tried again.
+    Keep,
+    /// A person has to answer before it is taken again.
+    SetAside { question: String },
+    /// It is out of attempts.
+    Block { reason: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub struct Decision {
+    pub fate: Fate,
+    pub stop: Option<Stop>,
+}
+
+/// What follows from where the loop stands.
+pub fn decide(standing: &Standing<'_>, limits: &Limits) -> Decision {
+    if let Some(last) = &standing.last
+        && let Some(stop) = stop_at_once(standing, last, limits)
+    {
+        return Decision {
+            fate: Fate::Keep,
+            stop: Some(stop),
+        };
+    }
+    let fate = standing
+        .last
+        .as_ref()
+        .map_or(Fate::Keep, |last| fate(last, limits));
+    let stop = loop_stop(standing, &fate, limits);
+    Decision { fate, stop }
+}
+
+/// What ends the loop whatever becomes of the task: nothing is held against it.
+fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Option<Stop> {
+    match last.verdict {
+        Verdict::LimitHit { resets_at } => Some(Stop::UsageLimit {
+            resets_at: *resets_at,
+        }),
+        Verdict::AgentUnavailable { message } => Some(Stop::AgentUnavailable {
+            message: message.clone(),
+        }),
+        Verdict::Refused {
+            reason,
+            halt: Halt::Loop,
+        } => Some(Stop::Halted {
+            reason: reason.clone(),
+        }),
+        Verdict::AgentError { .. } | Verdict::TimedOut { .. }
+            if standing.errors_in_a_row >= limits.max_errors =>
+        {
+            Some(Stop::Errors {
+                count: standing.errors_in_a_row,
+            })
+        }
+        Verdict::Verified
+        | Verdict::Unclaimed
+        | Verdict::Failed { .. }
+        | Verdict::NoChange
+        | Verdict::Refused { .. }
+        | Verdict::Escalated
+        | Verdict::Interrupted
+        | Verdict::TimedOut { .. }
+        | Verdict::AgentError { .. } => None,
+    }
+}
+
+fn fate(last: &Last<'_>, limits: &Limits) -> Fate {
+    match last.verdict {
+        Verdict::Verified => Fate::Keep,
+        Verdict::Escalated => Fate::SetAside {
+            question: "the agent asks a person".into(),
+        },
+        Verdict::Failed { command, .. } if last.same_failure >= limits.max_same_failure => {
+            Fate::SetAside {
+                question: format!(
+                    "`{command}` failed the same way {} times in a row: how to proceed?",
+                    last.same_failure
+                ),
+            }
+        }
+        verdict if verdict.is_charged() && last.attempts >= last.max_attempts => Fate::Block {
+            reason: format!(
+                "{} of {} attempts failed, the last one: {}",
+                last.attempts,
+                last.max_attempts,
+                verdict.sentence()
+            ),
+        },
+        _ => Fate::Keep,
+    }
+}
+
+/// The loop's own criteria, in order.
+fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<Stop> {
+    if let Some(signal) = standing.signal {
+        return Some(Stop::Interrupted { signal });
+    }
+    if standing.work.all_complete {
+        return Some(Stop::AllComplete);
+    }
+    if let (Span::Once, Some(last)) = (limits.span, &standing.last) {
+        return Some(Stop::OnceDone {
+            verdict: last.verdict.clone(),
+        });
+    }
+    let ready = standing.work.other_ready || (standing.work.same_ready && *fate == Fate::Keep);
+    if !ready {
+        return Some(Stop::NothingReady);
+    }
+    if standing.iterations >= limits.max_iterations {
+        return Some(Stop::Iterations {
+            max: limits.max_iterations,
+        });
+    }
+    if let Some(max) = limits.max_minutes
+        && standing.elapsed_minutes >= max
+    {
+        return Some(Stop::Minutes { max });
+    }
+    let alone = !standing.work.other_ready;
+    if standing.fruitless >= limits.max_no_progress && (standing.fruitless_tasks >= 2 || alone) {
+        return Some(Stop::NoProgress {
+            iterations: standing.fruitless,
+        });
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! Why a loop stopped, what that means to a caller, and what a person can do about it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::Verdict;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Stop {
+    AllComplete,
+    /// `--once`: its iteration is over.
+    OnceDone {
+        verdict: Verdict,
+    },
+    Iterations {
+        max: u32,
+    },
+    Minutes {
+        max: u64,
+    },
+    /// Work is left, and none of it can be taken.
+    NothingReady,
+    /// Something happened that a person must look at before anything else is done.
+    Halted {
+        reason: String,
+    },
+    Errors {
+        count: u32,
+    },
+    NoProgress {
+        iterations: u32,
+    },
+    UsageLimit {
+        resets_at: Option<Timestamp>,
+    },
+    AgentUnavailable {
+        message: String,
+    },
+    Interrupted {
+        signal: i32,
+    },
+}
+
+impl Stop {
+    /// The exit code of `ralph run`.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::AllComplete => 0,
+            Self::OnceDone { verdict } => match verdict {
+                Verdict::Verified => 0,
+                Verdict::Escalated | Verdict::Refused { .. } => 4,
+                Verdict::LimitHit { .. } | Verdict::AgentUnavailable { .. } => 6,
+                Verdict::Unclaimed
+                | Verdict::Failed { .. }
+                | Verdict::NoChange
+                | Verdict::Interrupted
+                | Verdict::TimedOut { .. }
+                | Verdict::AgentError { .. } => 3,
+            },
+            Self::Iterations { .. } | Self::Minutes { .. } => 3,
+            Self::NothingReady | Self::Halted { .. } => 4,
+            Self::UsageLimit { .. } | Self::AgentUnavailable { .. } => 6,
+            Self::Errors { .. } | Self::NoProgress { .. } => 7,
+            Self::Interrupted { signal } => u8::try_from(128 + signal).unwrap_or(130),
+        }
+    }
+
+    /// Which rule spoke, with its figures, in one sentence without a full stop.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::AllComplete => "all tasks are complete".into(),
+            Self::OnceDone { verdict } => {
+                format!("one iteration, as asked: {}", verdict.sentence())
+            }
+            Self::Iterations { max } => format!("the limit of {max} iterations is reached"),
+            Self::Minutes { max } => format!("the limit of {max} minutes is reached"),
+            Self::NothingReady => "work is left, but no task is ready".into(),
+            Self::Halted { reason } => format!("halted: {reason}"),
+            Self::Errors { count } => format!("the agent failed {count} times in a row"),
+            Self::NoProgress { iterations } => {
+                format!("{iterations} iterations in a row without a verified commit")
+            }
+            Self::UsageLimit {
+                resets_at: Some(at),
+            } => {
+                format!("the agent's usage limit is reached, it resets at {at}")
+            }
+            Self::UsageLimit { resets_at: None } => "the agent's usage limit is reached".into(),
+            Self::AgentUnavailable { message } => format!("the agent is not available: {message}"),
+            Self::Interrupted { signal } => format!("stopped by signal {signal}"),
+        }
+    }
+
+    /// What the user can do.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::AllComplete => None,
+            Self::OnceDone {
+                verdict: Verdict::Verified,
+            } => None,
+            Self::OnceDone { .. } => {
+                Some("`ralph logs` shows what happened; `ralph run --once` tries again")
+            }
+            Self::Iterations { .. } => {
+                Some("`ralph run` goes on; `--max-iterations N` allows more")
+            }
+            Self::Minutes { .. } => Some("`ralph run` goes on; `loop.max_minutes` allows more"),
+            Self::NothingReady => Some(
+                "`ralph status` shows what blocks what; open a task again in its file to retry it",
+            ),
+            Self::Halted { .. } => {
+                Some("look at `ralph logs` and `git log`, then `ralph run` goes on")
+            }
+            Self::Errors { .. } => {
+                Some("`ralph doctor` checks the agent; `ralph logs` shows what it said")
+            }
+            Self::NoProgress { .. } => {
+                Some("`ralph logs` shows the last failure; a clearer task often helps")
+            }
+            Self::UsageLimit { .. } => {
+                Some("`ralph run` goes on after the reset; no attempt was charged")
+            }
+            Self::AgentUnavailable { .. } => {
+                Some("`ralph doctor` says what is missing; `--agent` chooses another one")
+            }
+            Self::Interrupted { .. } => Some("`ralph run` goes on where it stopped"),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+use super::*;
+
+const LIMITS: Limits = Limits {
+    max_iterations: 10,
+    max_minutes: Some(60),
+    max_same_failure: 3,
+    max_errors: 3,
+    max_no_progress: 3,
+    span: Span::All,
+};
+
+fn failed() -> Verdict {
+    Verdict::Failed {
+        command: "make".into(),
+        signature: "s".into(),
+    }
+}
+
+fn last(verdict: &Verdict) -> Last<'_> {
+    Last {
+        verdict,
+        attempts: 1,
+        max_attempts: 3,
+        same_failure: 1,
+    }
+}
+
+fn standing<'a>(last: Option<Last<'a>>) -> Standing<'a> {
+    Standing {
+        last,
+        iterations: 1,
+        elapsed_minutes: 1,
+        errors_in_a_row: 0,
+        fruitless: 0,
+        fruitless_tasks: 0,
+        work: Work {
+            all_complete: false,
+            other_ready: true,
+            same_ready: true,
+        },
+        signal: None,
+    }
+}
+
+fn stop_of(standing: &Standing<'_>) -> Option<Stop> {
+    decide(standing, &LIMITS).stop
+}
+
+#[test]
+fn with_work_ready_and_no_limit_reached_the_loop_goes_on() {
+    let verdict = Verdict::Verified;
+    let decision = decide(&standing(Some(last(&verdict))), &LIMITS);
+    assert_eq!(
+        decision,
+        Decision {
+            fate: Fate::Keep,
+            stop: None
+        }
+    );
+    assert_eq!(stop_of(&standing(None)), None);
+}
+
+#[test]
+fn each_criterion_stops_the_loop_with_its_own_reason_and_exit_code() {
+    let failed = failed();
+    let base = || standing(Some(last(&failed)));
+    let with = |change: fn(&mut Standing<'_>)| {
+        let mut s = base();
+        change(&mut s);
+        let stop = stop_of(&s).expect("a stop");
+        (stop.exit_code(), stop.sentence())
+    };
+    let table: [(fn(&mut Standing<'_>), u8, &str); 6] = [
+        (|s| s.signal = Some(2), 130, "stopped by signal 2"),
+        (|s| s.work.all_complete = true, 0, "all tasks are complete"),
+        (
+            |s| (s.work.other_ready, s.work.same_ready) = (false, false),
+            4,
+            "work is left, but no task is ready",
+        ),
+        (
+            |s| s.iterations = 10,
+            3,
+            "the limit of 10 iterations is reached",
+        ),
+        (
+            |s| s.elapsed_minutes = 60,
+            3,
+            "the limit of 60 minutes is reached",
+        ),
+        (
+            |s| (s.fruitless, s.fruitless_tasks) = (3, 2),
+            7,
+            "3 iterations in a row without a verified commit",
+        ),
+    ];
+    for (change, code, sentence) in table {
+        assert_eq!(with(change), (code, sentence.to_owned()));
+    }
+}
+
+#[test]
+fn no_progress_on_one_task_speaks_only_when_no_other_is_ready() {
+    let failed = failed();
+    let mut s = standing(Some(last(&failed)));
+    (s.fruitless, s.fruitless_tasks) = (3, 1);
+    assert_eq!(stop_of(&s), None);
+    s.work.other_ready = false;
+    assert_eq!(stop_of(&s), Some(Stop::NoProgress { iterations: 3 }));
+}
+
+#[test]
+fn the_same_failure_asks_a_person_before_the_attempts_run_out() {
+    let failed = failed();
+    let mut l = last(&failed);
+    (l.same_failure, l.attempts) = (3, 3);
+    let decision = decide(&standing(Some(l)), &LIMITS);
+    assert_eq!(
+        decision.fate,
+        Fate::SetAside {
+            question: "`make` failed the same way 3 times in a row: how to proceed?".into()
+        }
+    );
+    assert_eq!(decision.stop, None, "other tasks go on");
+}
+
+#[test]
+fn a_task_out_of_attempts_is_blocked_and_the_loop_ends_when_nothing_else_is_ready() {
+    let verdict = Verdict::NoChange;
+    let mut l = last(&verdict);
+    l.attempts = 3;
+    let mut s = standing(Some(l));
+    s.work.other_ready = false;
+    (s.fruitless, s.fruitless_tasks) = (3, 1);
+    let decision = decide(&s, &LIMITS);
+    let reason =
+        "3 of 3 attempts failed, the last one: the agent claims to be done, but changed nothing";
+    assert_eq!(
+        decision.fate,
+        Fate::Block {
+            reason: reason.into()
+        }
+    );
+    assert_eq!(decision.stop, Some(Stop::NothingReady));
+}
+
+#[test]
+fn a_sick_agent_stops_the_loop_and_is_not_held_against_the_task() {
+    let verdict = Verdict::AgentError {
+        message: "x".into(),
+    };
+    let mut l = last(&verdict);
+    l.attempts = 3;
+    let mut s = standing(Some(l));
+    s.errors_in_a_row = 3;
+    let decision = decide(&s, &LIMITS);
+    assert_eq!(decision.fate, Fate::Keep);
+    assert_eq!(decision.stop, Some(Stop::Errors { count: 3 }));
+}
+
+#[test]
+fn a_usage_limit_a_missing_agent_and_a_moved_history_stop_at_once() {
+    let table = [
+        (Verdict::LimitHit { resets_at: None }, 6),
+        (
+            Verdict::AgentUnavailable {
+                message: "no".into(),
+            },
+            6,
+        ),
+        (
+            Verdict::Refused {
+                reason: "moved".into(),
+                halt: Halt::Loop,
+            },
+            4,
+        ),
+    ];
+    for (verdict, code) in table {
+        let stop = stop_of(&standing(Some(last(&verdict)))).expect("a stop");
+        assert_eq!(stop.exit_code(), code, "{verdict:?}");
+    }
+    let attempt_only = Verdict::Refused {
+        reason: "secret".into(),
+        halt: Halt::Attempt,
+    };
+    assert_eq!(stop_of(&standing(Some(last(&attempt_only)))), None);
+}
+
+#[test]
+fn once_ends_after_its_iteration_and_exits_by_its_verdict() {
+    let once = Limits {
+        span: Span::Once,
+        ..LIMITS
+    };
+    let verified = Verdict::Verified;
+    let stop = decide(&standing(Some(last(&verified))), &once)
+        .stop
+        .expect("a stop");
+    assert_eq!(stop.exit_code(), 0);
+    let failed = failed();
+    let stop = decide(&standing(Some(last(&failed))), &once)
+        .stop
+        .expect("a stop");
+    assert_eq!(stop.exit_code(), 3);
+    assert_eq!(
+        decide(&standing(None), &once).stop,
+        None,
+        "not before it began"
+    );
+}
