@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod iteration;
 pub mod memory;
+pub mod prompt;
 pub mod signal;
 pub mod task;
 pub mod termination;

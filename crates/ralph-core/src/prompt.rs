@@ -1,0 +1,245 @@
+//! The prompt of one run of an agent: a template, filled from parts that each have a cap.
+//!
+//! What comes from tasks, files and command output is delimited as data, so that a sentence in a
+//! task file can't pass for an instruction of ralph's. Nothing here reads a file: the engine passes
+//! the parts, and the user's own template where there is one.
+
+mod cap;
+
+pub use cap::{head_within, tail_within};
+
+use crate::{iteration::Failure, task::Task};
+
+/// The template that is used where the project has none of its own in `.ralph/prompts/`.
+pub const ITERATION_TEMPLATE: &str = include_str!("prompt/iteration.md");
+
+/// What each part may take at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PromptCaps {
+    pub description_bytes: usize,
+    pub acceptance_entries: usize,
+    pub patterns_bytes: usize,
+    pub agents_md_bytes: usize,
+    pub file_list: usize,
+    pub failure_lines: usize,
+    pub failure_bytes: usize,
+    pub grep_bytes: usize,
+    pub guidance_bytes: usize,
+}
+
+impl Default for PromptCaps {
+    fn default() -> Self {
+        Self {
+            description_bytes: 32 * 1024,
+            acceptance_entries: 100,
+            patterns_bytes: 8 * 1024,
+            agents_md_bytes: 8 * 1024,
+            file_list: 100,
+            failure_lines: 200,
+            failure_bytes: 16 * 1024,
+            grep_bytes: 4 * 1024,
+            guidance_bytes: 8 * 1024,
+        }
+    }
+}
+
+/// Everything that a prompt is made of.
+#[derive(Debug, Clone)]
+pub struct Bundle<'a> {
+    pub task: &'a Task,
+    pub count: Count,
+    /// Commands that ralph will run, as a person reads them.
+    pub verify: Vec<String>,
+    pub patterns: String,
+    /// `AGENTS.md` files of the folders concerned: path and text, nearest the root first.
+    pub agents_md: Vec<(String, String)>,
+    pub last: Option<LastAttempt<'a>>,
+    pub guidance: Vec<String>,
+    pub facts: Facts,
+    pub progress_file: String,
+}
+
+/// Which iteration of how many, which attempt of how many, which run.
+#[derive(Debug, Clone, Copy)]
+pub struct Count {
+    pub iteration: u64,
+    pub attempt: u32,
+    pub max_attempts: u32,
+    pub run: u32,
+}
+
+/// What the attempt before left behind.
+#[derive(Debug, Clone)]
+pub struct LastAttempt<'a> {
+    /// What was wrong with it, in one sentence.
+    pub sentence: String,
+    pub failure: Option<&'a Failure>,
+    /// Its files are in the working tree.
+    pub work_is_here: bool,
+}
+
+/// What the repository looks like, bounded.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    pub branch: String,
+    pub diff_stat: String,
+    pub changed_files: Vec<String>,
+    pub task_files: Vec<String>,
+    /// Targeted greps that the config asks for: the pattern and what it found.
+    pub greps: Vec<(String, String)>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the prompt template {name} can't be rendered: {message}")]
+pub struct TemplateError {
+    pub name: String,
+    pub message: String,
+}
+
+/// A template and the name to blame it by.
+#[derive(Debug, Clone)]
+pub struct Template {
+    pub name: String,
+    pub text: String,
+}
+
+impl Default for Template {
+    fn default() -> Self {
+        Self {
+            name: "iteration.md (built in)".into(),
+            text: ITERATION_TEMPLATE.into(),
+        }
+    }
+}
+
+/// Renders the prompt of one run.
+pub fn render_prompt(
+    template: &Template,
+    bundle: &Bundle<'_>,
+    caps: &PromptCaps,
+) -> Result<String, TemplateError> {
+    let error = |e: &minijinja::Error| TemplateError {
+        name: template.name.clone(),
+        message: match e.line() {
+            Some(line) => format!("{e:#} (line {line})"),
+            None => format!("{e:#}"),
+        },
+    };
+    let mut env = minijinja::Environment::new();
+    env.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    let syntax = minijinja::syntax::SyntaxConfig::builder()
+        .trim_blocks(true)
+        .lstrip_blocks(true)
+        .keep_trailing_newline(true)
+        .build()
+        .map_err(|e| error(&e))?;
+    env.set_syntax(syntax);
+    let text = env
+        .render_str(&template.text, context(bundle, caps))
+        .map_err(|e| error(&e))?;
+    Ok(not_a_command(text))
+}
+
+/// A prompt that starts with a slash is a command to some agents.
+fn not_a_command(text: String) -> String {
+    if text.trim_start().starts_with('/') {
+        format!("Task:\n{text}")
+    } else {
+        text
+    }
+}
+
+fn context(bundle: &Bundle<'_>, caps: &PromptCaps) -> minijinja::Value {
+    let task = bundle.task;
+    let data = |text: &str| as_data(text);
+    let list = |items: &[String]| -> Vec<String> {
+        let mut shown: Vec<String> = items
+            .iter()
+            .take(caps.file_list)
+            .map(|f| as_data(f))
+            .collect();
+        if items.len() > caps.file_list {
+            shown.push(format!("… and {} more", items.len() - caps.file_list));
+        }
+        shown
+    };
+    let per_file = caps.agents_md_bytes / bundle.agents_md.len().max(1);
+    let agents_md: Vec<_> = bundle
+        .agents_md
+        .iter()
+        .map(
+            |(path, text)| minijinja::context! { path, text => data(&head_within(text, per_file)) },
+        )
+        .collect();
+    let last = bundle.last.as_ref().map(|last| {
+        minijinja::context! {
+            sentence => data(&last.sentence),
+            work_is_here => last.work_is_here,
+            failure => last.failure.map(|f| minijinja::context! {
+                command => data(&f.command),
+                baseline => f.against_baseline.clone(),
+                tail => data(&tail_within(&f.tail, caps.failure_lines, caps.failure_bytes)),
+            }),
+        }
+    });
+    let greps: Vec<_> = bundle
+        .facts
+        .greps
+        .iter()
+        .map(|(pattern, found)| minijinja::context! { pattern => data(pattern), found => data(&head_within(found, caps.grep_bytes)) })
+        .collect();
+    minijinja::context! {
+        task => minijinja::context! {
+            id => task.id.as_str(),
+            title => data(&task.text.title),
+            description => data(&head_within(&task.text.description, caps.description_bytes)),
+            acceptance => task.text.acceptance.iter().take(caps.acceptance_entries).map(|a| data(a)).collect::<Vec<_>>(),
+            notes => task.text.notes.as_deref().map(|n| data(&tail_within(n, 100, caps.guidance_bytes))),
+            labels => task.labels.clone(),
+            expects_change => task.text.expects_change,
+        },
+        count => minijinja::context! {
+            iteration => bundle.count.iteration,
+            attempt => bundle.count.attempt,
+            max_attempts => bundle.count.max_attempts,
+            run => bundle.count.run,
+        },
+        verify => bundle.verify.clone(),
+        patterns => data(&head_within(&bundle.patterns, caps.patterns_bytes)),
+        agents_md,
+        last,
+        guidance => bundle.guidance.iter().map(|g| data(&head_within(g, caps.guidance_bytes))).collect::<Vec<_>>(),
+        facts => minijinja::context! {
+            branch => bundle.facts.branch.clone(),
+            diff_stat => data(&tail_within(&bundle.facts.diff_stat, caps.file_list, caps.grep_bytes)),
+            changed_files => list(&bundle.facts.changed_files),
+            task_files => list(&bundle.facts.task_files),
+            greps,
+        },
+        progress_file => bundle.progress_file.clone(),
+    }
+}
+
+/// Text that stands between `<data>` marks: it can't close them, and hides nothing.
+fn as_data(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            // Zero-width and direction marks are how an instruction hides from a person's eye.
+            '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2069}'
+            | '\u{feff}' => {
+                out.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
+            }
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() => out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.replace("</data", "<\\/data")
+        .replace("<data", "<\\data")
+}
+
+#[cfg(test)]
+mod tests;
