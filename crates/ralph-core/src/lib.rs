@@ -5,9 +5,11 @@
 //! as an argument; effects are the engine's.
 
 pub mod agent;
+pub mod event;
 pub mod iteration;
 pub mod memory;
 pub mod prompt;
+pub mod record;
 pub mod signal;
 pub mod task;
 pub mod termination;

@@ -1,0 +1,138 @@
+//! What happens in a loop, for whoever watches: terminal, JSON lines, log.
+//!
+//! One enum feeds all reporters. The JSON form is a contract (docs/json.md): fields are added,
+//! never renamed.
+
+use serde::Serialize;
+
+use crate::{
+    agent::{AgentEvent, Usage},
+    iteration::ChangedFile,
+    signal::Escalation,
+    termination::Stop,
+    verdict::{Outcome, Verdict},
+};
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(
+    tag = "event",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum Event {
+    LoopStarted {
+        loop_id: String,
+        source: String,
+        branch: String,
+        agent: String,
+        tasks: Tally,
+        max_iterations: u32,
+        /// An interrupted loop of the same source goes on.
+        resumed: bool,
+    },
+    /// Something the user should know, and need not act on.
+    Notice {
+        message: String,
+    },
+    Warning {
+        message: String,
+    },
+    /// The configured commands, run once before the first attempt.
+    BaselineStarted {
+        commands: usize,
+    },
+    BaselineEnded {
+        /// Commands that fail before any work is done.
+        red: Vec<String>,
+    },
+    IterationStarted {
+        iteration: u64,
+        iteration_id: String,
+        task: String,
+        title: String,
+        attempt: u32,
+        max_attempts: u32,
+        /// Which iteration of this run of the command.
+        nth: u32,
+        max_iterations: u32,
+    },
+    RunStarted {
+        run: u32,
+        fix_only: bool,
+    },
+    Agent(AgentEvent),
+    Inspected {
+        files: Vec<ChangedFile>,
+        flags: Vec<String>,
+        refusal: Option<String>,
+    },
+    VerifyStarted {
+        command: String,
+    },
+    VerifyEnded {
+        command: String,
+        passed: bool,
+        seconds: f64,
+        against_baseline: String,
+    },
+    Landed {
+        task: String,
+        commit: Option<String>,
+        subject: String,
+        unverified: bool,
+    },
+    IterationEnded {
+        iteration: u64,
+        task: String,
+        #[serde(flatten)]
+        verdict: Verdict,
+        outcome: Outcome,
+        seconds: f64,
+        usage: Usage,
+        /// The failure's last lines, where there is one.
+        tail: String,
+        log: String,
+    },
+    TaskBlocked {
+        task: String,
+        reason: String,
+    },
+    /// A question that a person has to answer.
+    Question {
+        task: String,
+        question: String,
+        escalation: Option<Escalation>,
+    },
+    LoopEnded {
+        stop: Stop,
+        sentence: String,
+        hint: Option<String>,
+        exit_code: u8,
+        iterations: u32,
+        tasks: Tally,
+        seconds: f64,
+        usage: Usage,
+        /// What blocks what, where work is left that is not ready.
+        blocked: Vec<Blocked>,
+    },
+}
+
+/// Leaf tasks in scope, by where they stand.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tally {
+    pub total: usize,
+    pub completed: usize,
+    pub ready: usize,
+    pub waiting: usize,
+    pub blocked: usize,
+    pub failed: usize,
+    pub skipped: usize,
+}
+
+/// A task that can't be taken, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Blocked {
+    pub task: String,
+    pub by: Vec<String>,
+}

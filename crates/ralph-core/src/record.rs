@@ -1,0 +1,95 @@
+//! The record of one iteration: what is kept of it in the journal and in `.ralph/logs/`.
+//!
+//! The JSON form is a contract (docs/json.md). It holds what happened, never an opinion of it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    agent::Usage,
+    iteration::ChangedFile,
+    signal::{ClosingBlock, Escalation},
+    verdict::{Outcome, Verdict},
+};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IterationRecord {
+    pub iteration_id: String,
+    pub iteration: u64,
+    pub loop_id: String,
+    pub task_id: String,
+    pub title: String,
+    pub attempt: u32,
+    pub started_at: Timestamp,
+    pub ended_at: Timestamp,
+    pub runs: Vec<RunRecord>,
+    #[serde(flatten)]
+    pub git: GitRecord,
+    pub verification: Vec<VerificationRecord>,
+    /// No command at all stood behind the verdict.
+    pub unverified: bool,
+    #[serde(flatten)]
+    pub verdict: Verdict,
+    pub outcome: Outcome,
+    /// What the next attempt is told.
+    pub feedback: Option<String>,
+    pub flags: Vec<String>,
+    pub said: Said,
+    pub usage: Usage,
+}
+
+/// One run of an agent: the seed's invocation metadata.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunRecord {
+    pub run: u32,
+    pub agent: String,
+    pub command: Vec<String>,
+    pub model: Option<String>,
+    pub version: Option<String>,
+    pub ending: crate::agent::Ending,
+    pub prompt_bytes: u64,
+    pub turns: Option<u32>,
+    pub denied: Vec<String>,
+    pub seconds: f64,
+    pub usage: Usage,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GitRecord {
+    pub branch: String,
+    pub base_commit: String,
+    pub result_commit: Option<String>,
+    /// Where the work of an attempt that did not land is kept.
+    pub kept_ref: Option<String>,
+    pub files_changed: Vec<ChangedFile>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VerificationRecord {
+    /// Which run of an agent it followed.
+    pub run: u32,
+    pub command: String,
+    pub outcome: String,
+    pub passed: bool,
+    pub seconds: f64,
+    pub against_baseline: String,
+    pub signature: Option<String>,
+    pub tail: String,
+}
+
+/// What the agent said about its work. None of it is evidence.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Said {
+    pub claimed: bool,
+    pub foreign_claims: Vec<String>,
+    pub promise: Option<String>,
+    pub escalation: Option<Escalation>,
+    pub block: ClosingBlock,
+    /// The end of its final message.
+    pub final_message: String,
+}

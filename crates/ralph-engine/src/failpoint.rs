@@ -1,0 +1,50 @@
+//! Places where a test can have ralph die, as a power cut would have it.
+//!
+//! `RALPH_FAILPOINT=name` or `name:n` ends the process by SIGKILL at the n-th pass of that place.
+//! Release builds have none of it.
+
+/// Every failpoint, in the order of the steps, so that a test can go through all of them.
+pub const ALL: [&str; 14] = [
+    "loop-begun",
+    "iteration-begun",
+    "agent-running",
+    "agent-ended",
+    "agent-recorded",
+    "inspected",
+    "verified",
+    "land-intended",
+    "source-written",
+    "committed",
+    "landed",
+    "kept",
+    "recorded",
+    "files-written",
+];
+
+/// Dies here if the environment says so.
+pub fn failpoint(name: &'static str) {
+    if cfg!(debug_assertions) {
+        debug_assert!(ALL.contains(&name), "unknown failpoint {name}");
+        hit(name);
+    }
+}
+
+fn hit(name: &'static str) {
+    use std::sync::{Mutex, OnceLock};
+    static WANTED: OnceLock<Option<(String, Mutex<u32>)>> = OnceLock::new();
+    let wanted = WANTED.get_or_init(|| {
+        let text = std::env::var("RALPH_FAILPOINT").ok()?;
+        let (name, n) = text.split_once(':').unwrap_or((&text, "1"));
+        Some((name.to_owned(), Mutex::new(n.parse().ok()?)))
+    });
+    if let Some((wanted, left)) = wanted
+        && wanted == name
+        && let Ok(mut left) = left.lock()
+    {
+        *left -= 1;
+        if *left == 0 {
+            let me = rustix::process::getpid();
+            let _ = rustix::process::kill_process(me, rustix::process::Signal::KILL);
+        }
+    }
+}

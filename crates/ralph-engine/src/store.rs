@@ -1,0 +1,93 @@
+//! The journal: SQLite in the data folder, outside the repository that agents can write.
+//!
+//! Every write is one transaction and durable when it returns (`synchronous=FULL`). Knows rows,
+//! not what they mean: folding them into a state is the driver's.
+
+mod iterations;
+mod loops;
+mod query;
+mod repository;
+
+pub use iterations::{IterationStart, Step, TaskState, UnfinishedIteration};
+pub use loops::{LoopRow, NewLoop};
+pub use query::{IterationRow, Suggestion};
+pub use repository::{Moved, RepositoryId};
+
+use std::path::{Path, PathBuf};
+
+use sqlx::{
+    ConnectOptions, SqliteConnection,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
+};
+
+pub struct Journal {
+    db: SqliteConnection,
+    path: PathBuf,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    #[error("can't open the journal {path}")]
+    Open {
+        path: PathBuf,
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    #[error("the journal can't {what}")]
+    Query {
+        what: &'static str,
+        source: sqlx::Error,
+    },
+    #[error("the journal holds a row that can't be read ({what})")]
+    Row {
+        what: &'static str,
+        source: serde_json::Error,
+    },
+}
+
+impl Journal {
+    /// Opens the journal in `data_dir`, making it where there is none.
+    pub async fn open(data_dir: &Path) -> Result<Self, JournalError> {
+        let path = data_dir.join("ralph.db");
+        let fail = |source: Box<dyn std::error::Error + Send + Sync>| JournalError::Open {
+            path: path.clone(),
+            source,
+        };
+        std::fs::create_dir_all(data_dir).map_err(|e| fail(Box::new(e)))?;
+        let mut db = SqliteConnectOptions::new()
+            .filename(&path)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(true)
+            .busy_timeout(std::time::Duration::from_secs(10))
+            .connect()
+            .await
+            .map_err(|e| fail(Box::new(e)))?;
+        sqlx::migrate!("./migrations")
+            .run(&mut db)
+            .await
+            .map_err(|e| fail(Box::new(e)))?;
+        Ok(Self { db, path })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Ends the connection in order, so that the write-ahead log is folded in.
+    pub async fn close(self) -> Result<(), JournalError> {
+        use sqlx::Connection as _;
+        self.db.close().await.map_err(failed("be closed"))
+    }
+}
+
+fn failed(what: &'static str) -> impl FnOnce(sqlx::Error) -> JournalError {
+    move |source| JournalError::Query { what, source }
+}
+
+fn unreadable(what: &'static str) -> impl FnOnce(serde_json::Error) -> JournalError {
+    move |source| JournalError::Row { what, source }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! Iterations in the journal: their steps as they happen, and their end in one transaction.
+
+use jiff::Timestamp;
+use ralph_core::{iteration::StepDone, record::IterationRecord, signal::Escalation, task::TaskId};
+use serde::{Deserialize, Serialize};
+use sqlx::Connection as _;
+
+use super::{Journal, JournalError, RepositoryId, failed, unreadable};
+
+/// What is known when an iteration begins; enough to go on with it after a crash.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IterationStart {
+    pub id: String,
+    pub loop_id: String,
+    pub task: TaskId,
+    pub attempt: u32,
+    pub base_commit: String,
+    /// Untracked files that were there before the agent ran: never committed.
+    pub untracked: Vec<String>,
+    pub at: Timestamp,
+}
+
+/// A step of an iteration: done, or about to be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Written before what can't be taken back: `agent` or `land`.
+    Intent(String),
+    Done(StepDone),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnfinishedIteration {
+    pub n: u64,
+    pub start: IterationStart,
+    pub steps: Vec<Step>,
+}
+
+/// What a task's history comes to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TaskState {
+    /// Charged attempts since it was opened.
+    pub attempts: u32,
+    pub last_signature: Option<String>,
+    /// How often in a row that signature came.
+    pub same_failure: u32,
+    /// The work of the last attempt, and whether the next one starts from it.
+    pub kept_ref: Option<String>,
+    pub goes_on: bool,
+    /// What the last attempt is told to have done wrong.
+    pub feedback: Option<ralph_core::iteration::Failure>,
+    pub last_verdict: Option<String>,
+    /// A person has to answer first.
+    pub question: Option<String>,
+    pub escalation: Option<Escalation>,
+    /// Out of attempts, and why.
+    pub blocked: Option<String>,
+}
+
+impl Journal {
+    /// Begins an iteration together with the intent to start its agent; gives its number.
+    pub async fn begin_iteration(
+        &mut self,
+        repository: &RepositoryId,
+        start: &IterationStart,
+    ) -> Result<u64, JournalError> {
+        let failed = || failed("begin an iteration");
+        let body = serde_json::to_string(start).map_err(unreadable("an iteration's start"))?;
+        let mut tx = self.db.begin().await.map_err(failed())?;
+        let (n,): (i64,) = sqlx::query_as(
+            "UPDATE repository SET next_iteration = next_iteration + 1 WHERE id = ? RETURNING next_iteration - 1",
+        )
+        .bind(&repository.0)
+        .fetch_one(&mut *tx)
+        .await
+        .map_err(failed())?;
+        sqlx::query(
+            "INSERT INTO iteration (id, repository_id, loop_id, n, task_id, attempt, base_commit, start, started_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(&start.id)
+        .bind(&repository.0)
+        .bind(&start.loop_id)
+        .bind(n)
+        .bind(start.task.as_str())
+        .bind(start.attempt)
+        .bind(&start.base_commit)
+        .bind(body)
+        .bind(start.at.to_string())
+        .execute(&mut *tx)
+        .await
+        .map_err(failed())?;
+        tx.commit().await.map_err(failed())?;
+        Ok(u64::try_from(n).unwrap_or_default())
+    }
+
+    /// Appends steps, all or none.
+    pub async fn append_steps(
+        &mut self,
+        iteration: &str,
+        steps: &[Step],
+        at: Timestamp,
+    ) -> Result<(), JournalError> {
+        let failed = || failed("record a step");
+        let mut tx = self.db.begin().await.map_err(failed())?;
+        for step in steps {
+            insert_step(&mut tx, iteration, step, at).await?;
+        }
+        tx.commit().await.map_err(failed())
+    }
+
+    /// Ends an iteration: its record, what it comes to for its task, and its suggestions.
+    pub async fn end_iteration(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+        record: &IterationRecord,
+        state: &TaskState,
+    ) -> Result<(), JournalError> {
+        let failed = || failed("end an iteration");
+        let body = serde_json::to_string(record).map_err(unreadable("an iteration's record"))?;
+        let at = record.ended_at;
+        let mut tx = self.db.begin().await.map_err(failed())?;
+        insert_step(
+            &mut tx,
+            &record.iteration_id,
+            &Step::Done(StepDone::Recorded),
+            at,
+        )
+        .await?;
+        sqlx::query(
+            "UPDATE iteration SET ended_at = ?, verdict = ?, outcome = ?, result_commit = ?, record = ? WHERE id = ?",
+        )
+        .bind(at.to_string())
+        .bind(record.verdict.name())
+        .bind(record.outcome.as_str())
+        .bind(&record.git.result_commit)
+        .bind(body)
+        .bind(&record.iteration_id)
+        .execute(&mut *tx)
+        .await
+        .map_err(failed())?;
+        upsert_state(&mut tx, repository, source, &record.task_id, state).await?;
+        for follow_up in &record.said.block.follow_ups {
+            sqlx::query(
+                "INSERT INTO suggestion (repository_id, iteration, title, description) VALUES (?, ?, ?, ?)
+                 ON CONFLICT DO NOTHING",
+            )
+            .bind(&repository.0)
+            .bind(i64::try_from(record.iteration).unwrap_or_default())
+            .bind(&follow_up.title)
+            .bind(&follow_up.description)
+            .execute(&mut *tx)
+            .await
+            .map_err(failed())?;
+        }
+        tx.commit().await.map_err(failed())
+    }
+
+    pub async fn set_task_state(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+        task: &TaskId,
+        state: &TaskState,
+    ) -> Result<(), JournalError> {
+        upsert_state(&mut self.db, repository, source, task.as_str(), state).await
+    }
+
+    /// What the journal knows of the tasks of a source. Tasks never worked on are not in it.
+    pub async fn task_states(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+    ) -> Result<Vec<(String, TaskState)>, JournalError> {
+        let rows: Vec<(String, String)> = sqlx::query_as(
+            "SELECT task_id, state FROM task_state WHERE repository_id = ? AND source = ?",
+        )
+        .bind(&repository.0)
+        .bind(source)
+        .fetch_all(&mut self.db)
+        .await
+        .map_err(failed("read the tasks' history"))?;
+        rows.into_iter()
+            .map(|(id, state)| {
+                let state = serde_json::from_str(&state).map_err(unreadable("a task's history"))?;
+                Ok((id, state))
+            })
+            .collect()
+    }
+
+    /// The iteration that a crash left without an end.
+    pub async fn unfinished_iteration(
+        &mut self,
+        loop_id: &str,
+    ) -> Result<Option<UnfinishedIteration>, JournalError> {
+        let failed = || failed("look for an unfinished iteration");
+        let row: Option<(String, i64, String)> = sqlx::query_as(
+            "SELECT id, n, start FROM iteration WHERE loop_id = ? AND ended_at IS NULL ORDER BY n DESC LIMIT 1",
+        )
+        .bind(loop_id)
+        .fetch_optional(&mut self.db)
+        .await
+        .map_err(failed())?;
+        let Some((id, n, start)) = row else {
+            return Ok(None);
+        };
+        let rows: Vec<(String, String)> =
+            sqlx::query_as("SELECT kind, body FROM step WHERE iteration_id = ? ORDER BY seq")
+                .bind(&id)
+                .fetch_all(&mut self.db)
+                .await
+                .map_err(failed())?;
+        let steps = rows
+            .into_iter()
+            .map(|(kind, body)| match kind.as_str() {
+                "intent" => Ok(Step::Intent(body)),
+                _ => Ok(Step::Done(
+                    serde_json::from_str(&body).map_err(unreadable("a step"))?,
+                )),
+            })
+            .collect::<Result<_, JournalError>>()?;
+        Ok(Some(UnfinishedIteration {
+            n: u64::try_from(n).unwrap_or_default(),
+            start: serde_json::from_str(&start).map_err(unreadable("an iteration's start"))?,
+            steps,
+        }))
+    }
+}
+
+async fn insert_step(
+    db: &mut sqlx::SqliteConnection,
+    iteration: &str,
+    step: &Step,
+    at: Timestamp,
+) -> Result<(), JournalError> {
+    let (kind, body) = match step {
+        Step::Intent(what) => ("intent", what.clone()),
+        Step::Done(done) => (
+            "done",
+            serde_json::to_string(done).map_err(unreadable("a step"))?,
+        ),
+    };
+    sqlx::query(
+        "INSERT INTO step (iteration_id, seq, at, kind, body)
+         VALUES (?1, (SELECT COALESCE(MAX(seq), 0) + 1 FROM step WHERE iteration_id = ?1), ?2, ?3, ?4)",
+    )
+    .bind(iteration)
+    .bind(at.to_string())
+    .bind(kind)
+    .bind(body)
+    .execute(db)
+    .await
+    .map_err(failed("record a step"))?;
+    Ok(())
+}
+
+async fn upsert_state(
+    db: &mut sqlx::SqliteConnection,
+    repository: &RepositoryId,
+    source: &str,
+    task: &str,
+    state: &TaskState,
+) -> Result<(), JournalError> {
+    let body = serde_json::to_string(state).map_err(unreadable("a task's history"))?;
+    sqlx::query(
+        "INSERT INTO task_state (repository_id, source, task_id, state) VALUES (?, ?, ?, ?)
+         ON CONFLICT (repository_id, source, task_id) DO UPDATE SET state = excluded.state",
+    )
+    .bind(&repository.0)
+    .bind(source)
+    .bind(task)
+    .bind(body)
+    .execute(db)
+    .await
+    .map_err(failed("record a task's history"))?;
+    Ok(())
+}

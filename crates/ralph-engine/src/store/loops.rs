@@ -1,0 +1,119 @@
+//! Loops in the journal: begun, given a baseline, ended.
+
+use jiff::Timestamp;
+use ralph_core::termination::Stop;
+
+use super::{Journal, JournalError, RepositoryId, failed, unreadable};
+
+/// A loop that is about to begin.
+#[derive(Debug, Clone)]
+pub struct NewLoop<'a> {
+    pub id: &'a str,
+    pub repository: &'a RepositoryId,
+    pub worktree: &'a str,
+    pub source: &'a str,
+    pub branch: &'a str,
+    pub base_commit: &'a str,
+    pub agent: &'a str,
+    pub config: &'a str,
+    pub at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, sqlx::FromRow)]
+pub struct LoopRow {
+    pub id: String,
+    pub source: String,
+    pub branch: String,
+    pub base_commit: String,
+    pub agent: String,
+    pub config: String,
+    pub baseline: Option<String>,
+    pub started_at: String,
+    pub ended_at: Option<String>,
+    pub stop: Option<String>,
+}
+
+const COLUMNS: &str =
+    "id, source, branch, base_commit, agent, config, baseline, started_at, ended_at, stop";
+
+impl Journal {
+    pub async fn begin_loop(&mut self, new: &NewLoop<'_>) -> Result<(), JournalError> {
+        sqlx::query(
+            "INSERT INTO loop (id, repository_id, worktree, source, branch, base_commit, agent, config, started_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(new.id)
+        .bind(&new.repository.0)
+        .bind(new.worktree)
+        .bind(new.source)
+        .bind(new.branch)
+        .bind(new.base_commit)
+        .bind(new.agent)
+        .bind(new.config)
+        .bind(new.at.to_string())
+        .execute(&mut self.db)
+        .await
+        .map_err(failed("begin a loop"))?;
+        Ok(())
+    }
+
+    pub async fn set_baseline(
+        &mut self,
+        loop_id: &str,
+        baseline: &str,
+    ) -> Result<(), JournalError> {
+        sqlx::query("UPDATE loop SET baseline = ? WHERE id = ?")
+            .bind(baseline)
+            .bind(loop_id)
+            .execute(&mut self.db)
+            .await
+            .map_err(failed("record the baseline"))?;
+        Ok(())
+    }
+
+    pub async fn end_loop(
+        &mut self,
+        loop_id: &str,
+        stop: &Stop,
+        at: Timestamp,
+    ) -> Result<(), JournalError> {
+        let stop = serde_json::to_string(stop).map_err(unreadable("why a loop stopped"))?;
+        sqlx::query("UPDATE loop SET ended_at = ?, stop = ? WHERE id = ?")
+            .bind(at.to_string())
+            .bind(stop)
+            .bind(loop_id)
+            .execute(&mut self.db)
+            .await
+            .map_err(failed("end the loop"))?;
+        Ok(())
+    }
+
+    /// The newest loop of this worktree, ended or not.
+    pub async fn last_loop(
+        &mut self,
+        repository: &RepositoryId,
+        worktree: &str,
+    ) -> Result<Option<LoopRow>, JournalError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM loop WHERE repository_id = ? AND worktree = ? ORDER BY started_at DESC, id DESC LIMIT 1"
+        );
+        sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            .bind(&repository.0)
+            .bind(worktree)
+            .fetch_optional(&mut self.db)
+            .await
+            .map_err(failed("look up the last loop"))
+    }
+
+    /// A loop that never said why it ended: its process is gone.
+    pub async fn interrupted_loop(
+        &mut self,
+        repository: &RepositoryId,
+        worktree: &str,
+    ) -> Result<Option<LoopRow>, JournalError> {
+        Ok(self
+            .last_loop(repository, worktree)
+            .await?
+            .filter(|l| l.ended_at.is_none()))
+    }
+}

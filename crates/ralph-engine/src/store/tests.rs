@@ -1,0 +1,130 @@
+use ralph_core::{iteration::StepDone, task::TaskId};
+
+use super::*;
+
+fn at() -> jiff::Timestamp {
+    "2026-01-02T03:04:05Z".parse().unwrap()
+}
+
+async fn journal() -> (tempfile::TempDir, Journal, RepositoryId) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut journal = Journal::open(dir.path()).await.unwrap();
+    let (id, moved) = journal.repository(dir.path(), None, at()).await.unwrap();
+    assert_eq!(moved, Moved::No);
+    (dir, journal, id)
+}
+
+fn start(loop_id: &str, id: &str) -> IterationStart {
+    IterationStart {
+        id: id.into(),
+        loop_id: loop_id.into(),
+        task: TaskId::parse("T1").unwrap(),
+        attempt: 1,
+        base_commit: "b".into(),
+        untracked: vec!["notes.txt".into()],
+        at: at(),
+    }
+}
+
+async fn begin_loop(journal: &mut Journal, repository: &RepositoryId, id: &str) {
+    let new = NewLoop {
+        id,
+        repository,
+        worktree: "/w",
+        source: "prd.json",
+        branch: "ralph/x",
+        base_commit: "b",
+        agent: "script",
+        config: "{}",
+        at: at(),
+    };
+    journal.begin_loop(&new).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_bundled_sqlite_has_no_wal_reset_bug() {
+    let (_dir, mut journal, _) = journal().await;
+    let (version,): (String,) = sqlx::query_as("SELECT sqlite_version()")
+        .fetch_one(&mut journal.db)
+        .await
+        .unwrap();
+    let parts: Vec<u32> = version.split('.').map(|p| p.parse().unwrap()).collect();
+    assert!(parts >= vec![3, 51, 3], "{version}");
+}
+
+#[tokio::test]
+async fn writes_are_durable_when_they_return() {
+    let (_dir, mut journal, _) = journal().await;
+    let (synchronous,): (i64,) = sqlx::query_as("PRAGMA synchronous")
+        .fetch_one(&mut journal.db)
+        .await
+        .unwrap();
+    assert_eq!(synchronous, 2, "FULL");
+}
+
+#[tokio::test]
+async fn an_iteration_without_an_end_is_found_again_with_its_steps() {
+    let (dir, mut journal, repository) = journal().await;
+    begin_loop(&mut journal, &repository, "L1").await;
+    let n = journal
+        .begin_iteration(&repository, &start("L1", "I1"))
+        .await
+        .unwrap();
+    assert_eq!(n, 1);
+    let steps = [
+        Step::Intent("agent".into()),
+        Step::Done(StepDone::Bundled { prompt_bytes: 5 }),
+    ];
+    journal.append_steps("I1", &steps, at()).await.unwrap();
+    drop(journal);
+    let mut journal = Journal::open(dir.path()).await.unwrap();
+    let found = journal.unfinished_iteration("L1").await.unwrap().unwrap();
+    assert_eq!(found.n, 1);
+    assert_eq!(found.start, start("L1", "I1"));
+    assert_eq!(found.steps, steps);
+}
+
+#[tokio::test]
+async fn a_number_is_never_used_again() {
+    let (_dir, mut journal, repository) = journal().await;
+    begin_loop(&mut journal, &repository, "L1").await;
+    for (id, n) in [("I1", 1), ("I2", 2), ("I3", 3)] {
+        let given = journal
+            .begin_iteration(&repository, &start("L1", id))
+            .await
+            .unwrap();
+        assert_eq!(given, n);
+    }
+}
+
+#[tokio::test]
+async fn only_a_loop_without_an_end_is_interrupted() {
+    let (_dir, mut journal, repository) = journal().await;
+    begin_loop(&mut journal, &repository, "L1").await;
+    let found = journal.interrupted_loop(&repository, "/w").await.unwrap();
+    assert_eq!(found.map(|l| l.id), Some("L1".to_owned()));
+    let stop = ralph_core::termination::Stop::AllComplete;
+    journal.end_loop("L1", &stop, at()).await.unwrap();
+    assert_eq!(
+        journal.interrupted_loop(&repository, "/w").await.unwrap(),
+        None
+    );
+}
+
+#[tokio::test]
+async fn a_moved_repository_keeps_its_id_and_a_copy_gets_its_own() {
+    let (dir, mut journal, id) = journal().await;
+    let other = dir.path().join("other");
+    let (copy, moved) = journal.repository(&other, Some(&id.0), at()).await.unwrap();
+    assert_ne!(copy, id);
+    assert!(matches!(moved, Moved::CopyOf(_)));
+
+    let gone = dir.path().join("gone");
+    let (third, _) = journal.repository(&gone, None, at()).await.unwrap();
+    let (same, moved) = journal
+        .repository(&dir.path().join("new"), Some(&third.0), at())
+        .await
+        .unwrap();
+    assert_eq!(same, third);
+    assert_eq!(moved, Moved::From(gone.to_string_lossy().into_owned()));
+}
