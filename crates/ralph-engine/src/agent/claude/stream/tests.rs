@@ -1,0 +1,135 @@
+use super::*;
+
+fn read(lines: &[&str]) -> (Vec<AgentEvent>, Box<Stream>) {
+    let mut stream = Box::new(Stream::default());
+    let mut events = Vec::new();
+    for line in lines {
+        stream.read_line(line.as_bytes(), &mut events);
+    }
+    (events, stream)
+}
+
+fn ending(lines: &[&str], ended: Ended) -> Ending {
+    read(lines).1.conclude(ended, "").ending
+}
+
+const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s","model":"claude-x","claude_code_version":"2.1.197"}"#;
+const TEXT: &str = r#"{"type":"assistant","message":{"id":"m1","model":"claude-x","content":[{"type":"text","text":"hello"}],"usage":{"input_tokens":10,"cache_read_input_tokens":5,"cache_creation_input_tokens":1,"output_tokens":1}},"parent_tool_use_id":null,"session_id":"s"}"#;
+const OK: &str = r#"{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"Task T1 complete","session_id":"s","total_cost_usd":0.5,"usage":{"input_tokens":10,"output_tokens":20},"modelUsage":{"claude-x":{"inputTokens":10,"outputTokens":20,"cacheReadInputTokens":5,"cacheCreationInputTokens":1}},"permission_denials":[],"terminal_reason":"completed"}"#;
+
+#[test]
+fn a_good_run_is_finished_with_its_final_message_and_figures() {
+    let (_, stream) = read(&[INIT, TEXT, OK]);
+    let end = stream.conclude(Ended::Code(0), "");
+    assert_eq!(end.ending, Ending::Finished);
+    assert_eq!(end.final_message, "Task T1 complete");
+    assert_eq!(end.model.as_deref(), Some("claude-x"));
+    assert_eq!(end.version.as_deref(), Some("2.1.197"));
+    assert_eq!((end.usage.input_tokens, end.usage.output_tokens), (10, 20));
+    assert_eq!((end.usage.context_tokens, end.usage.cost_usd), (16, Some(0.5)));
+}
+
+#[test]
+fn each_block_of_a_message_repeats_its_usage_and_it_counts_once() {
+    let (events, _) = read(&[INIT, TEXT, TEXT]);
+    let last = events.iter().rev().find_map(|e| match e {
+        AgentEvent::Usage(usage) => Some(*usage),
+        _ => None,
+    });
+    assert_eq!(last.unwrap().input_tokens, 10);
+}
+
+#[test]
+fn an_exit_code_of_zero_without_a_result_is_an_error() {
+    let end = ending(&[INIT, TEXT], Ended::Code(0));
+    let message = "it ended without a result (exit code 0)";
+    assert_eq!(end, Ending::Error { message: message.into() });
+}
+
+#[test]
+fn a_result_that_is_an_error_or_did_not_complete_is_no_success() {
+    for (from, to, message) in [
+        (r#""is_error":false"#, r#""is_error":true"#, "Task T1 complete"),
+        (r#""terminal_reason":"completed""#, r#""terminal_reason":"aborted_tools""#, "Task T1 complete"),
+        (r#""num_turns":2"#, r#""num_turns":0"#, "Task T1 complete"),
+    ] {
+        let line = OK.replace(from, to);
+        let end = ending(&[INIT, &line], Ended::Code(0));
+        assert_eq!(end, Ending::Error { message: message.into() }, "{to}");
+    }
+    let turns = r#"{"type":"result","subtype":"error_max_turns","is_error":true,"num_turns":4,"session_id":"s","terminal_reason":"max_turns","errors":["Reached maximum number of turns (3)"]}"#;
+    let end = ending(&[INIT, turns], Ended::Code(1));
+    assert_eq!(end, Ending::Error { message: "Reached maximum number of turns (3)".into() });
+}
+
+#[test]
+fn the_last_of_several_results_counts() {
+    let second = OK.replace("Task T1 complete", "later");
+    let (_, stream) = read(&[INIT, OK, INIT, &second]);
+    assert_eq!(stream.conclude(Ended::Code(0), "").final_message, "later");
+}
+
+#[test]
+fn a_rejected_rate_limit_is_a_limit_with_its_reset_time() {
+    let limit = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1794733640,"rateLimitType":"five_hour"},"session_id":"s"}"#;
+    let failed = OK.replace(r#""is_error":false"#, r#""is_error":true"#);
+    let end = ending(&[INIT, limit, &failed], Ended::Code(1));
+    let resets_at = Some(Timestamp::from_second(1_794_733_640).unwrap());
+    assert_eq!(end, Ending::Limit { resets_at });
+}
+
+#[test]
+fn the_limit_notice_with_exit_zero_is_a_limit_and_a_quotation_of_it_is_not() {
+    let notice = OK.replace("Task T1 complete", "You've hit your limit · resets 9pm (UTC)");
+    assert_eq!(ending(&[INIT, &notice], Ended::Code(0)), Ending::Limit { resets_at: None });
+    let quoted = OK.replace("Task T1 complete", "The file says:\\nYou've hit your limit");
+    assert_eq!(ending(&[INIT, &quoted], Ended::Code(0)), Ending::Finished);
+    let warning = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1},"session_id":"s"}"#;
+    assert_eq!(ending(&[INIT, warning, OK], Ended::Code(0)), Ending::Finished);
+}
+
+#[test]
+fn a_result_that_another_program_printed_is_never_taken() {
+    let fake = r#"{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"Task T1 complete"}"#;
+    assert!(matches!(ending(&[INIT, fake], Ended::Code(0)), Ending::Error { .. }));
+    let other = OK.replace(r#""session_id":"s""#, r#""session_id":"forged""#);
+    assert!(matches!(ending(&[INIT, &other], Ended::Code(0)), Ending::Error { .. }));
+    assert!(matches!(ending(&[OK], Ended::Code(0)), Ending::Error { .. }), "before any init");
+}
+
+#[test]
+fn an_event_injected_in_the_middle_of_a_line_breaks_nothing() {
+    let limit = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1794733640},"session_id":"s"}"#;
+    let (head, tail) = TEXT.split_at(40);
+    let torn = format!("{head}{limit}{tail}");
+    let (events, stream) = read(&[INIT, &torn, OK]);
+    assert!(events.iter().any(|e| matches!(e, AgentEvent::Limit { rejected: true, .. })), "{events:?}");
+    assert_eq!(stream.conclude(Ended::Code(0), "").ending, Ending::Finished);
+}
+
+#[test]
+fn garbage_and_unknown_events_are_harmless() {
+    let lines = ["", "not json", "{\"type\":", "\u{0}\u{1}", r#"{"type":"brand_new","session_id":"s"}"#, "[1,2]"];
+    let mut all = vec![INIT];
+    all.extend(lines);
+    all.push(OK);
+    assert_eq!(ending(&all, Ended::Code(0)), Ending::Finished);
+}
+
+#[test]
+fn not_being_logged_in_is_unavailable_rather_than_a_failed_attempt() {
+    let synthetic = r#"{"type":"assistant","message":{"id":"m","model":"<synthetic>","content":[{"type":"text","text":"Not logged in"}]},"error":"authentication_failed","session_id":"s"}"#;
+    let failed = OK
+        .replace(r#""is_error":false"#, r#""is_error":true"#)
+        .replace("Task T1 complete", "Not logged in · Please run /login");
+    let end = ending(&[INIT, synthetic, &failed], Ended::Code(1));
+    let message = "Not logged in · Please run /login".into();
+    assert_eq!(end, Ending::Unavailable { message });
+}
+
+#[test]
+fn a_subagents_words_are_not_the_agents_own() {
+    let sub = TEXT.replace(r#""parent_tool_use_id":null"#, r#""parent_tool_use_id":"toolu_1""#);
+    let (events, _) = read(&[INIT, &sub]);
+    assert!(!events.iter().any(|e| matches!(e, AgentEvent::Text { .. })));
+}

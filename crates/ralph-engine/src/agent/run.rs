@@ -1,0 +1,240 @@
+//! Starts an agent, reads its stream, watches its limits, and ends it with all that it started.
+//!
+//! Memory stays bounded whatever the agent writes. The whole tree is dead when this returns.
+
+use std::{
+    io::Write,
+    time::{Duration, Instant},
+};
+
+use ralph_core::agent::{AgentEvent, AgentReport, Ending};
+use tokio::sync::watch;
+
+use super::{Agent, Conclusion, Dialect, RunContext};
+use crate::process::{
+    self, CappedLog, Containment, LineReader, OutputPipe, Running, SpawnError, StopPlan, Tail,
+};
+
+/// How long a run may take, and how long it may say nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct RunLimits {
+    pub deadline: Option<(Instant, u64)>,
+    pub idle: Duration,
+    /// Agents say nothing while a command of theirs runs.
+    pub idle_with_tool: Duration,
+    /// Between the polite signal and the next one.
+    pub grace: Duration,
+}
+
+/// Becomes `Some(signal)` when a person or a signal asks for an end.
+pub type StopRequest = watch::Receiver<Option<i32>>;
+
+/// How long an agent that said its last word may take to exit.
+const LINGER: Duration = Duration::from_secs(30);
+/// Of what an agent writes to stderr, the end is kept for an error message.
+const STDERR_LINES: usize = 40;
+const STDERR_BYTES: usize = 8 * 1024;
+
+/// Runs one agent to its end. `Err` only where it could not be started at all.
+pub async fn run_agent(
+    agent: &dyn Agent,
+    context: &RunContext,
+    containment: Containment,
+    limits: &RunLimits,
+    watch: Watch<'_>,
+) -> Result<AgentReport, SpawnError> {
+    let began = Instant::now();
+    let mut running = process::spawn(&agent.command(context), containment)?;
+    crate::failpoint::failpoint("agent-running");
+    let mut reader = Reader::new(&mut running, agent.dialect());
+    let plan = StopPlan {
+        first: agent.polite_signal(),
+        grace: limits.grace,
+        term_grace: limits.grace,
+    };
+    let cut = reader.read(&mut running, limits, plan, watch).await;
+    let ended = running.wait().await.map_err(|source| SpawnError::Contain {
+        program: agent.name(),
+        step: "waiting for it",
+        source,
+    })?;
+    let stderr = reader.stderr.text();
+    let mut conclusion = reader.dialect.conclude(ended, &stderr);
+    if let Some(cut) = cut {
+        conclusion.ending = cut;
+    }
+    Ok(report(conclusion, began.elapsed()))
+}
+
+fn report(conclusion: Conclusion, took: Duration) -> AgentReport {
+    AgentReport {
+        ending: conclusion.ending,
+        final_message: conclusion.final_message,
+        model: conclusion.model,
+        version: conclusion.version,
+        usage: conclusion.usage,
+        turns: conclusion.turns,
+        denied: conclusion.denied,
+        seconds: took.as_secs_f64(),
+    }
+}
+
+/// Who looks on while an agent runs.
+pub struct Watch<'a> {
+    pub stop: &'a mut StopRequest,
+    pub on_event: &'a mut dyn FnMut(&AgentEvent),
+    /// Its raw output, for the iteration's log.
+    pub log: &'a mut CappedLog,
+}
+
+struct Reader {
+    stdout: Option<LineReader<OutputPipe>>,
+    stderr_pipe: Option<LineReader<OutputPipe>>,
+    stderr: Tail,
+    dialect: Box<dyn Dialect>,
+    events: Vec<AgentEvent>,
+    tools_running: usize,
+}
+
+impl Reader {
+    fn new(running: &mut Running, dialect: Box<dyn Dialect>) -> Self {
+        Self {
+            stdout: running.take_stdout().map(LineReader::new),
+            stderr_pipe: running.take_stderr().map(LineReader::new),
+            stderr: Tail::new(STDERR_LINES, STDERR_BYTES),
+            dialect,
+            events: Vec::new(),
+            tools_running: 0,
+        }
+    }
+
+    /// Reads until the tree is dead and both pipes are empty. `Some` is how the run was cut short.
+    async fn read(
+        &mut self,
+        running: &mut Running,
+        limits: &RunLimits,
+        plan: StopPlan,
+        watch: Watch<'_>,
+    ) -> Option<Ending> {
+        let Watch { stop, on_event, log } = watch;
+        let mut cut: Option<Ending> = None;
+        let mut heard = Instant::now();
+        let mut exited = false;
+        loop {
+            let until = if cut.is_some() { None } else { self.next_alarm(limits, heard) };
+            tokio::select! {
+                line = next_line(&mut self.stdout), if self.stdout.is_some() => {
+                    heard = Instant::now();
+                    match line {
+                        Some(line) => {
+                            let _ = log.write_all(line).and_then(|()| log.write_all(b"\n"));
+                            self.dialect.read_line(line, &mut self.events);
+                        }
+                        None => self.stdout = None,
+                    }
+                    self.report_events(on_event);
+                }
+                line = next_line(&mut self.stderr_pipe), if self.stderr_pipe.is_some() => {
+                    match line {
+                        Some(line) => {
+                            let _ = log.write_all(b"[stderr] ").and_then(|()| log.write_all(line)).and_then(|()| log.write_all(b"\n"));
+                            self.stderr.push(line);
+                            self.stderr.push(b"\n");
+                        }
+                        None => self.stderr_pipe = None,
+                    }
+                }
+                _ = running.wait(), if !exited => exited = true,
+                // A closed channel means that nobody can ask any more: never a reason to stop.
+                Ok(_) = stop.wait_for(Option::is_some), if cut.is_none() => {
+                    cut = Some(Ending::Stopped);
+                    self.drain_while_stopping(running, plan, log).await;
+                    exited = true;
+                }
+                () = alarm(until.as_ref()), if until.is_some() => {
+                    let reason = until.map_or(Alarm::Linger, |(_, reason)| reason);
+                    match reason {
+                        Alarm::Linger => {}
+                        Alarm::Deadline(minutes) => cut = Some(Ending::TimedOut { minutes }),
+                        Alarm::Idle(minutes) => cut = Some(Ending::Silent { minutes }),
+                    }
+                    self.drain_while_stopping(running, plan, log).await;
+                    exited = true;
+                }
+            }
+            if exited && self.stdout.is_none() && self.stderr_pipe.is_none() {
+                self.report_events(on_event);
+                return cut;
+            }
+        }
+    }
+
+    fn report_events(&mut self, on_event: &mut dyn FnMut(&AgentEvent)) {
+        for event in self.events.drain(..) {
+            match event {
+                AgentEvent::Tool { .. } => self.tools_running += 1,
+                AgentEvent::ToolDone { .. } => {
+                    self.tools_running = self.tools_running.saturating_sub(1);
+                }
+                _ => {}
+            }
+            on_event(&event);
+        }
+    }
+
+    /// Ends the tree while its pipes are still read: an agent that floods must be able to obey.
+    async fn drain_while_stopping(&mut self, running: &mut Running, plan: StopPlan, log: &mut CappedLog) {
+        let stopping = running.stop(plan);
+        tokio::pin!(stopping);
+        loop {
+            tokio::select! {
+                _ = &mut stopping => return,
+                line = next_line(&mut self.stdout), if self.stdout.is_some() => match line {
+                    Some(line) => {
+                        let _ = log.write_all(line).and_then(|()| log.write_all(b"\n"));
+                        self.dialect.read_line(line, &mut self.events);
+                    }
+                    None => self.stdout = None,
+                },
+            }
+        }
+    }
+
+    /// The next moment at which patience ends, and what it means.
+    fn next_alarm(&self, limits: &RunLimits, heard: Instant) -> Option<(Instant, Alarm)> {
+        let idle = if self.dialect.has_concluded() {
+            (heard + LINGER, Alarm::Linger)
+        } else if self.tools_running > 0 {
+            (heard + limits.idle_with_tool, Alarm::Idle(limits.idle_with_tool.as_secs() / 60))
+        } else {
+            (heard + limits.idle, Alarm::Idle(limits.idle.as_secs() / 60))
+        };
+        match limits.deadline {
+            Some((at, minutes)) if at < idle.0 => Some((at, Alarm::Deadline(minutes))),
+            _ => Some(idle),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Alarm {
+    /// It said that it was done, and did not exit.
+    Linger,
+    Deadline(u64),
+    Idle(u64),
+}
+
+async fn alarm(until: Option<&(Instant, Alarm)>) {
+    match until {
+        Some((at, _)) => tokio::time::sleep_until((*at).into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The next line; `None` at the end, and where reading fails.
+async fn next_line(reader: &mut Option<LineReader<OutputPipe>>) -> Option<&[u8]> {
+    match reader {
+        Some(reader) => reader.next_line().await.ok().flatten().map(|line| line.bytes),
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,96 @@
+//! The embedded agent: plays a file that says what to do, per task and attempt.
+//!
+//! For demos, tests, and trying out a config without spending. It is a real process like any other
+//! agent: ralph starts itself under a hidden name, and it edits files and runs commands for real.
+
+mod file;
+mod play;
+
+pub use file::{Script, ScriptError};
+pub use play::play;
+
+use std::path::PathBuf;
+
+use ralph_core::agent::{AgentEvent, AgentResult, Ending, Usage};
+
+use super::{Agent, Conclusion, Dialect, RunContext, describe_end};
+use crate::process::{CommandSpec, Ended, Output, Stdin};
+
+/// The hidden command that plays a script.
+pub const PLAY_COMMAND: &str = "__play-script";
+
+pub struct ScriptAgent {
+    /// The `ralph` that is running.
+    pub ralph: PathBuf,
+    pub file: PathBuf,
+}
+
+impl Agent for ScriptAgent {
+    fn name(&self) -> String {
+        format!("script:{}", self.file.display())
+    }
+
+    fn command(&self, context: &RunContext) -> CommandSpec {
+        CommandSpec {
+            program: self.ralph.clone().into(),
+            args: vec![PLAY_COMMAND.into(), self.file.clone().into()],
+            cwd: context.cwd.clone(),
+            env: context.env.clone(),
+            stdin: Stdin::Bytes(context.prompt.clone().into_bytes()),
+            output: Output::Separate,
+        }
+    }
+
+    fn dialect(&self) -> Box<dyn Dialect> {
+        Box::new(Events::default())
+    }
+}
+
+/// The script speaks ralph's own events, one a line.
+#[derive(Default)]
+struct Events {
+    usage: Usage,
+    limit: Option<Option<jiff::Timestamp>>,
+    result: Option<AgentResult>,
+}
+
+impl Dialect for Events {
+    fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
+        let Ok(event) = serde_json::from_slice::<AgentEvent>(line) else {
+            events.push(AgentEvent::Other { name: "text".into() });
+            return;
+        };
+        match &event {
+            AgentEvent::Usage(usage) => self.usage = *usage,
+            AgentEvent::Limit { rejected: true, resets_at, .. } => self.limit = Some(*resets_at),
+            AgentEvent::Result(result) => self.result = Some(result.clone()),
+            AgentEvent::Started { .. }
+            | AgentEvent::Text { .. }
+            | AgentEvent::Tool { .. }
+            | AgentEvent::ToolDone { .. }
+            | AgentEvent::Retry { .. }
+            | AgentEvent::Limit { .. }
+            | AgentEvent::Other { .. } => {}
+        }
+        events.push(event);
+    }
+
+    fn conclude(self: Box<Self>, ended: Ended, stderr: &str) -> Conclusion {
+        let ending = match (&self.limit, &self.result) {
+            (Some(resets_at), _) => Ending::Limit { resets_at: *resets_at },
+            (None, Some(result)) if result.ok => Ending::Finished,
+            (None, Some(result)) => Ending::Error {
+                message: result.error.clone().unwrap_or_default(),
+            },
+            (None, None) => Ending::Error {
+                message: format!("it ended without a result ({})", describe_end(ended, stderr)),
+            },
+        };
+        let text = self.result.map(|r| r.text).unwrap_or_default();
+        Conclusion {
+            usage: self.usage,
+            model: Some("script".into()),
+            ..Conclusion::new(ending, text)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! One ralph a worktree: a lock in the data folder, held as long as its process lives.
+
+use std::{
+    fs::File,
+    io::{Read as _, Seek as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use sha2::Digest as _;
+
+/// Held until dropped, or until the process is gone, however it went.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    #[error("another ralph works in {worktree} ({owner})")]
+    Held { worktree: PathBuf, owner: String },
+    #[error("can't lock {path}")]
+    Io { path: PathBuf, source: std::io::Error },
+}
+
+impl Lock {
+    pub fn acquire(data_dir: &Path, worktree: &Path) -> Result<Self, LockError> {
+        let path = lock_file(data_dir, worktree);
+        let fail = |source| LockError::Io { path: path.clone(), source };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(fail)?;
+        }
+        let mut file = File::options()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(&path)
+            .map_err(fail)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(std::fs::TryLockError::WouldBlock) => {
+                let mut owner = String::new();
+                let _ = file.read_to_string(&mut owner);
+                return Err(LockError::Held {
+                    worktree: worktree.to_owned(),
+                    owner: owner.trim().to_owned(),
+                });
+            }
+            Err(std::fs::TryLockError::Error(source)) => return Err(fail(source)),
+        }
+        let write = |file: &mut File| {
+            file.set_len(0)?;
+            file.rewind()?;
+            writeln!(file, "process {}", std::process::id())
+        };
+        write(&mut file).map_err(fail)?;
+        Ok(Self { _file: file })
+    }
+
+    /// Whether a live process holds the lock of `worktree`.
+    pub fn is_held(data_dir: &Path, worktree: &Path) -> bool {
+        File::open(lock_file(data_dir, worktree))
+            .is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
+    }
+}
+
+fn lock_file(data_dir: &Path, worktree: &Path) -> PathBuf {
+    let hash = sha2::Sha256::digest(worktree.as_os_str().as_encoded_bytes());
+    let name: String = hash[..12].iter().map(|b| format!("{b:02x}")).collect();
+    data_dir.join("locks").join(format!("{name}.lock"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_ralph_in_the_same_worktree_is_refused_by_name() {
+        let data = tempfile::tempdir().unwrap();
+        let here = Path::new("/repo");
+        let lock = Lock::acquire(data.path(), here).unwrap();
+        assert!(Lock::is_held(data.path(), here));
+        let error = Lock::acquire(data.path(), here).unwrap_err().to_string();
+        let expected = format!("another ralph works in /repo (process {})", std::process::id());
+        assert_eq!(error, expected);
+        Lock::acquire(data.path(), Path::new("/other")).unwrap();
+        drop(lock);
+        assert!(!Lock::is_held(data.path(), here));
+        Lock::acquire(data.path(), here).unwrap();
+    }
+}
