@@ -5,3 +5,4 @@
 //! as an argument; effects are the engine's.
 
 pub mod task;
+pub mod verify;
