@@ -94,7 +94,9 @@ impl CappedLog {
 
 impl Write for CappedLog {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let head = usize::try_from(self.head_left).unwrap_or(usize::MAX).min(bytes.len());
+        let head = usize::try_from(self.head_left)
+            .unwrap_or(usize::MAX)
+            .min(bytes.len());
         let (head, rest) = bytes.split_at(head);
         self.file.write_all(head)?;
         self.head_left -= head.len() as u64;

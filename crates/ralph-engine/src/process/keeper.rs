@@ -20,7 +20,8 @@ use libc::{c_int, pid_t};
 
 use super::Containment;
 
-/// Asks the keeper of a subreaper tree to kill everything; sent by the kernel when ralph dies.
+/// Asks a keeper to kill the tree, and to end only when that is done. Killing the keeper itself would
+/// do as much in a namespace, but nobody would know when; and set the tree of a subreaper free.
 pub(super) const SWEEP: rustix::process::Signal = rustix::process::Signal::POWER;
 
 const FORWARDED: [c_int; 6] = [
@@ -123,7 +124,10 @@ pub(super) fn probe(containment: Containment) -> io::Result<()> {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let keeper = Keeper::new(containment, write.as_raw_fd(), Then::Exit);
     let mut command = std::process::Command::new("true");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     // SAFETY: as in `install`.
     unsafe {
         command.pre_exec(move || keeper.enter());
@@ -288,7 +292,9 @@ impl Keeper {
 fn pass_on_until_end(b: pid_t) -> ! {
     loop {
         let signal = sys::next_signal();
-        if signal != libc::SIGCHLD {
+        if signal == SWEEP.as_raw() {
+            sys::kill(b, libc::SIGKILL);
+        } else if signal != libc::SIGCHLD {
             sys::kill(b, signal);
         } else if !matches!(sys::reap(b), sys::Reaped::Nothing) {
             sys::exit(0);

@@ -214,6 +214,10 @@ mod tests {
             count += 1;
         }
         assert_eq!(count, 200_001);
-        assert!(reader.buffer.capacity() <= 4 * CHUNK, "{}", reader.buffer.capacity());
+        assert!(
+            reader.buffer.capacity() <= 4 * CHUNK,
+            "{}",
+            reader.buffer.capacity()
+        );
     }
 }

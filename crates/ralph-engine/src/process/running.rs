@@ -53,7 +53,6 @@ impl StopPlan {
 pub struct Running {
     keeper: Child,
     pid: Pid,
-    containment: Containment,
     status: OwnedFd,
     stdin: Option<ChildStdin>,
     stdout: Option<Receiver>,
@@ -136,7 +135,6 @@ fn start(spec: &CommandSpec, containment: Containment) -> Result<Running, Failed
     Ok(Running {
         keeper,
         pid,
-        containment,
         status,
         stdin,
         stdout: Some(stdout),
@@ -212,10 +210,9 @@ impl Running {
         if self.ended.is_some() {
             return;
         }
-        let signal = match (signal, self.containment) {
-            // Killing this keeper would set its children free.
-            (Signal::KILL, Containment::Subreaper) => keeper::SWEEP,
-            (other, _) => other,
+        let signal = match signal {
+            Signal::KILL => keeper::SWEEP,
+            other => other,
         };
         // The keeper is not reaped yet, so the pid is its own; if it has ended, so has the tree.
         let _ = rustix::process::kill_process(self.pid, signal);

@@ -82,7 +82,11 @@ pub(super) fn clone(namespaces: c_int) -> Result<Option<pid_t>, Failed> {
 
 /// Whether the other end of a pipe is closed.
 pub(super) fn hung_up(fd: c_int) -> bool {
-    let mut poll = libc::pollfd { fd, events: 0, revents: 0 };
+    let mut poll = libc::pollfd {
+        fd,
+        events: 0,
+        revents: 0,
+    };
     // SAFETY: one entry, and no waiting.
     unsafe { libc::poll(&raw mut poll, 1, 0) };
     poll.revents & libc::POLLHUP != 0
@@ -194,7 +198,10 @@ pub(super) fn kill_and_reap_all() {
 /// Waits for the next death, yet not long: an orphan may have come after the list was read.
 fn pause_for_a_child() {
     let mut set = empty_set();
-    let limit = libc::timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+    let limit = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 2_000_000,
+    };
     // SAFETY: set and limit are initialised; no information is asked for.
     unsafe {
         libc::sigaddset(&raw mut set, libc::SIGCHLD);
@@ -205,7 +212,10 @@ fn pause_for_a_child() {
 fn kill_children() -> Result<(), Failed> {
     // SAFETY: a constant path; the buffer is written up to its length only.
     unsafe {
-        let fd = libc::open(c"/proc/thread-self/children".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let fd = libc::open(
+            c"/proc/thread-self/children".as_ptr(),
+            libc::O_RDONLY | libc::O_CLOEXEC,
+        );
         check(fd)?;
         let mut buffer = [0_u8; 4096];
         let mut pid: pid_t = 0;
