@@ -14,3 +14,4 @@ pub mod signal;
 pub mod task;
 pub mod termination;
 pub mod verdict;
+pub mod verify;

@@ -6,3 +6,6 @@
 pub mod clock;
 pub mod failpoint;
 pub mod store;
+//! The effects of ralph: processes, git, the journal, agents and the driver of the loop.
+
+pub mod process;

@@ -1,0 +1,139 @@
+//! What verify commands found: reports, the signature of a failure, and the comparison with how
+//! things stood before.
+//!
+//! Runs nothing: the engine's verifier does, and hands over what it saw.
+
+mod compare;
+mod normalise;
+mod signature;
+mod tail;
+
+pub use compare::{Comparison, compare};
+pub use signature::Signature;
+pub use tail::{trim_tail, trim_tail_of};
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::task::VerifyCommand;
+
+/// How one command ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase",
+    tag = "kind"
+)]
+pub enum CommandOutcome {
+    Passed,
+    Failed {
+        code: i32,
+    },
+    Signalled {
+        signal: i32,
+    },
+    TimedOut {
+        #[serde(rename = "afterMs", with = "millis")]
+        after: Duration,
+    },
+    NotStarted {
+        why: String,
+    },
+}
+
+impl std::fmt::Display for CommandOutcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Passed => f.write_str("passed"),
+            Self::Failed { code } => write!(f, "failed with exit code {code}"),
+            Self::Signalled { signal } => write!(f, "ended by signal {signal}"),
+            Self::TimedOut { after } => write!(f, "timed out after {} s", after.as_secs_f64()),
+            Self::NotStarted { why } => write!(f, "not started: {why}"),
+        }
+    }
+}
+
+/// One command's run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandReport {
+    pub command: VerifyCommand,
+    pub outcome: CommandOutcome,
+    #[serde(rename = "durationMs", with = "millis")]
+    pub duration: Duration,
+    /// The end of what it printed, trimmed for a prompt.
+    pub tail: String,
+    /// What makes two failures the same; none if it passed.
+    pub signature: Option<Signature>,
+}
+
+impl CommandReport {
+    /// A report of a command that printed `output`, of which `tail` is what people and agents see.
+    pub fn new(
+        command: VerifyCommand,
+        outcome: CommandOutcome,
+        duration: Duration,
+        output: &str,
+        tail: String,
+    ) -> Self {
+        let signature = match outcome {
+            CommandOutcome::Passed => None,
+            CommandOutcome::Failed { .. }
+            | CommandOutcome::Signalled { .. }
+            | CommandOutcome::TimedOut { .. }
+            | CommandOutcome::NotStarted { .. } => Some(Signature::of(&command, &outcome, output)),
+        };
+        Self {
+            command,
+            outcome,
+            duration,
+            tail,
+            signature,
+        }
+    }
+
+    pub fn passed(&self) -> bool {
+        self.outcome == CommandOutcome::Passed
+    }
+}
+
+/// One run of all commands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VerifyReport {
+    pub commands: Vec<CommandReport>,
+    /// True if it was stopped before all commands had run; such a report never passes.
+    #[serde(default)]
+    pub cancelled: bool,
+}
+
+impl VerifyReport {
+    /// Every command ran and passed. Also true of no commands at all: that nothing was verified is
+    /// for the verdict to say.
+    pub fn passed(&self) -> bool {
+        !self.cancelled && self.first_failure().is_none()
+    }
+
+    pub fn first_failure(&self) -> Option<&CommandReport> {
+        self.commands.iter().find(|report| !report.passed())
+    }
+}
+
+/// Durations as whole milliseconds, which people read and other languages have.
+mod millis {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(value: &Duration, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_u64(u64::try_from(value.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        u64::deserialize(from).map(Duration::from_millis)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,303 @@
+//! The two small processes between ralph and a program: A, which dies with ralph, and B, which is
+//! pid 1 of the program's namespace. The only module with unsafe code.
+//!
+//! All of it runs between `fork` and `exec` in a copy of ralph's memory, where another thread may
+//! have held any lock at the moment of the fork. So: system calls only. No allocation, no formatting,
+//! no panic, no standard library function that might do one of these.
+//!
+//! A and B must hold none of the descriptors they inherit: not the program's pipes, or they would
+//! never end; not the standard library's exec-error pipe, or `spawn` would never return.
+
+#![allow(unsafe_code)]
+
+mod sys;
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::process::Stdio;
+
+use libc::{c_int, pid_t};
+
+use super::Containment;
+
+/// Asks a keeper to kill the tree, and to end only when that is done. Killing the keeper itself would
+/// do as much in a namespace, but nobody would know when; and set the tree of a subreaper free.
+pub(super) const SWEEP: rustix::process::Signal = rustix::process::Signal::POWER;
+
+const FORWARDED: [c_int; 6] = [
+    libc::SIGINT,
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGQUIT,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+];
+
+/// What comes through the status pipe, eight bytes: a kind, and a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Message {
+    /// The program's raw wait status.
+    Ended(c_int),
+    /// A step of the containment failed; the errno comes from `spawn`.
+    Failed(&'static str),
+}
+
+impl Message {
+    const STEPS: [&'static str; 4] = [
+        "making the namespace",
+        "mapping the user",
+        "forking",
+        "becoming a subreaper",
+    ];
+
+    pub(super) fn parse(bytes: [u8; 8]) -> Option<Self> {
+        let [a, b, c, d, e, f, g, h] = bytes;
+        let value = i32::from_ne_bytes([e, f, g, h]);
+        match i32::from_ne_bytes([a, b, c, d]) {
+            0 => Some(Self::Ended(value)),
+            1 => Self::STEPS
+                .get(usize::try_from(value).ok()?)
+                .map(|step| Self::Failed(step)),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    Namespace,
+    Map,
+    Fork,
+    Subreaper,
+}
+
+/// What the program's process does once it stands in its place.
+#[derive(Clone, Copy)]
+enum Then {
+    Exec,
+    Exit,
+}
+
+/// All that A and B need to know, gathered before the fork.
+#[derive(Clone, Copy)]
+struct Keeper {
+    containment: Containment,
+    ralph: pid_t,
+    uid: u32,
+    gid: u32,
+    status: RawFd,
+    then: Then,
+}
+
+impl Keeper {
+    fn new(containment: Containment, status: RawFd, then: Then) -> Self {
+        Self {
+            containment,
+            ralph: std::process::id().cast_signed(),
+            uid: rustix::process::geteuid().as_raw(),
+            gid: rustix::process::getegid().as_raw(),
+            status,
+            then,
+        }
+    }
+}
+
+/// Makes `command` start its program below a keeper that reports through `status`.
+///
+/// The descriptor must stay open until the command was spawned.
+pub(super) fn install(
+    command: &mut tokio::process::Command,
+    containment: Containment,
+    status: BorrowedFd<'_>,
+) {
+    let keeper = Keeper::new(containment, status.as_raw_fd(), Then::Exec);
+    // SAFETY: `enter` makes only async-signal-safe system calls, see the module's head.
+    unsafe {
+        command.pre_exec(move || keeper.enter());
+    }
+}
+
+/// Goes through the whole containment with a program that exits at once.
+pub(super) fn probe(containment: Containment) -> io::Result<()> {
+    use std::os::unix::process::CommandExt;
+
+    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let keeper = Keeper::new(containment, write.as_raw_fd(), Then::Exit);
+    let mut command = std::process::Command::new("true");
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // SAFETY: as in `install`.
+    unsafe {
+        command.pre_exec(move || keeper.enter());
+    }
+    command.spawn()?.wait()?;
+    drop(write);
+    let mut message = [0; 8];
+    let got = rustix::io::read(&read, &mut message)?;
+    match Message::parse(message) {
+        Some(Message::Ended(0)) if got == message.len() => Ok(()),
+        _ => Err(io::Error::other("the keeper ended without a word")),
+    }
+}
+
+impl Keeper {
+    /// Runs in A. Returns only in the process that is to become the program.
+    fn enter(&self) -> io::Result<()> {
+        sys::new_session();
+        match self.containment {
+            Containment::PidNamespace | Containment::UserNamespace => {
+                sys::parent_death_signal(libc::SIGKILL);
+            }
+            Containment::Subreaper => sys::parent_death_signal(SWEEP.as_raw()),
+        }
+        if sys::parent() != self.ralph {
+            // ralph died before the signal was asked for.
+            sys::exit(1);
+        }
+        sys::block_all_signals();
+        match self.containment {
+            Containment::PidNamespace => self.enter_namespace(0),
+            Containment::UserNamespace => self.enter_namespace(libc::CLONE_NEWUSER),
+            Containment::Subreaper => self.enter_subreaper(),
+        }
+    }
+
+    fn enter_namespace(&self, user: c_int) -> io::Result<()> {
+        // B's parent is outside its namespace, so getppid is 0 whether A lives or not: a pipe whose
+        // only writer is A tells.
+        let Ok((alive, hold)) = sys::pipe() else {
+            return self.failed(Step::Namespace);
+        };
+        match sys::clone(libc::CLONE_NEWPID | libc::CLONE_NEWNS | user) {
+            Err(_) => self.failed(Step::Namespace),
+            Ok(Some(b)) => {
+                sys::close_all_but(hold);
+                sys::hide();
+                pass_on_until_end(b)
+            }
+            Ok(None) => {
+                sys::close(hold);
+                sys::parent_death_signal(libc::SIGKILL);
+                if sys::hung_up(alive) {
+                    sys::exit(1);
+                }
+                sys::close(alive);
+                self.be_init(user != 0)
+            }
+        }
+    }
+
+    /// Runs in B, pid 1 of the new namespace.
+    fn be_init(&self, map_user: bool) -> io::Result<()> {
+        if map_user && sys::map_own_user(self.uid, self.gid).is_err() {
+            return self.failed(Step::Map);
+        }
+        // Without a /proc of its own the tree would see the pids of the outside, which is a nuisance
+        // and not a danger; some containers forbid the mount.
+        sys::mount_own_proc();
+        match sys::clone(0) {
+            Err(_) => self.failed(Step::Fork),
+            Ok(None) => self.be_program(),
+            Ok(Some(program)) => {
+                sys::close_all_but(self.status);
+                sys::hide();
+                self.reap_until_end(program)
+            }
+        }
+    }
+
+    /// Runs in B: reaps orphans, forwards signals, and ends when the program does; the kernel then
+    /// kills whatever is left in the namespace.
+    fn reap_until_end(&self, program: pid_t) -> ! {
+        loop {
+            let signal = sys::next_signal();
+            if signal != libc::SIGCHLD {
+                sys::kill(program, signal);
+                continue;
+            }
+            while let sys::Reaped::Child(pid, status) = sys::reap(-1) {
+                if pid == program {
+                    sys::report(self.status, 0, status);
+                    sys::exit(0);
+                }
+            }
+        }
+    }
+
+    fn enter_subreaper(&self) -> io::Result<()> {
+        if sys::become_subreaper().is_err() {
+            return self.failed(Step::Subreaper);
+        }
+        let keeper = sys::own_pid();
+        match sys::clone(0) {
+            Err(_) => self.failed(Step::Fork),
+            Ok(None) => {
+                sys::parent_death_signal(libc::SIGKILL);
+                if sys::parent() != keeper {
+                    sys::exit(1);
+                }
+                self.be_program()
+            }
+            Ok(Some(program)) => {
+                sys::close_all_but(self.status);
+                sys::hide();
+                self.sweep_at_end(program)
+            }
+        }
+    }
+
+    /// Runs in A of a subreaper tree: forwards signals until the program ends, ralph dies or asks
+    /// for it; then kills all.
+    fn sweep_at_end(&self, program: pid_t) -> ! {
+        loop {
+            let signal = sys::next_signal();
+            if signal == SWEEP.as_raw() {
+                sys::kill_and_reap_all();
+                sys::exit(0);
+            }
+            if signal != libc::SIGCHLD {
+                sys::kill(program, signal);
+                continue;
+            }
+            while let sys::Reaped::Child(pid, status) = sys::reap(-1) {
+                if pid == program {
+                    sys::kill_and_reap_all();
+                    sys::report(self.status, 0, status);
+                    sys::exit(0);
+                }
+            }
+        }
+    }
+
+    /// Runs in C.
+    fn be_program(&self) -> io::Result<()> {
+        sys::new_session();
+        sys::default_signals();
+        match self.then {
+            Then::Exec => Ok(()),
+            Then::Exit => sys::exit(0),
+        }
+    }
+
+    fn failed(&self, step: Step) -> io::Result<()> {
+        let error = io::Error::last_os_error();
+        sys::report(self.status, 1, step as c_int);
+        Err(error)
+    }
+}
+
+/// Runs in A of a namespace tree. Ends after B, that is when all of the tree is dead.
+fn pass_on_until_end(b: pid_t) -> ! {
+    loop {
+        let signal = sys::next_signal();
+        if signal == SWEEP.as_raw() {
+            sys::kill(b, libc::SIGKILL);
+        } else if signal != libc::SIGCHLD {
+            sys::kill(b, signal);
+        } else if !matches!(sys::reap(b), sys::Reaped::Nothing) {
+            sys::exit(0);
+        }
+    }
+}

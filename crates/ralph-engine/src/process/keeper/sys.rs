@@ -1,0 +1,341 @@
+//! The system calls of the keepers, each wrapped once, so that their callers read as plain steps.
+//!
+//! Everything here must be safe to call between `fork` and `exec`: see the parent module.
+
+use std::ptr;
+
+use libc::{c_char, c_int, c_void, pid_t};
+
+use super::{FORWARDED, SWEEP};
+
+pub(super) struct Failed;
+
+pub(super) enum Reaped {
+    Child(pid_t, c_int),
+    /// There are children, none has ended.
+    Nothing,
+    NoChildren,
+}
+
+pub(super) fn exit(code: c_int) -> ! {
+    // SAFETY: always allowed.
+    unsafe { libc::_exit(code) }
+}
+
+pub(super) fn new_session() {
+    // SAFETY: no pointers. It fails only for a group leader, which a fresh fork is not.
+    unsafe { libc::setsid() };
+}
+
+pub(super) fn own_pid() -> pid_t {
+    // SAFETY: no pointers.
+    unsafe { libc::getpid() }
+}
+
+pub(super) fn parent() -> pid_t {
+    // SAFETY: no pointers.
+    unsafe { libc::getppid() }
+}
+
+pub(super) fn kill(pid: pid_t, signal: c_int) {
+    // SAFETY: no pointers. The pid is an unreaped child, so it can't be another's.
+    unsafe { libc::kill(pid, signal) };
+}
+
+pub(super) fn close(fd: c_int) {
+    // SAFETY: the descriptor is the keeper's own.
+    unsafe { libc::close(fd) };
+}
+
+pub(super) fn parent_death_signal(signal: c_int) {
+    // SAFETY: no pointers.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) };
+}
+
+pub(super) fn become_subreaper() -> Result<(), Failed> {
+    // SAFETY: no pointers.
+    check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) })
+}
+
+pub(super) fn pipe() -> Result<(c_int, c_int), Failed> {
+    let mut ends = [0; 2];
+    // SAFETY: the array has room for the two descriptors.
+    check(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
+    Ok((ends[0], ends[1]))
+}
+
+/// `fork`, with new namespaces for the child; `None` in the child.
+///
+/// The raw call, because the C library's `fork` runs handlers and takes locks. What it leaves out,
+/// a cached thread id, is used by nothing that a keeper or `exec` does.
+pub(super) fn clone(namespaces: c_int) -> Result<Option<pid_t>, Failed> {
+    let flags = libc::c_long::from(namespaces | libc::SIGCHLD);
+    const NONE: libc::c_long = 0;
+    // SAFETY: with no stack given the child goes on with a copy of this one, as after fork.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, NONE, NONE, NONE, NONE) };
+    match pid {
+        0 => Ok(None),
+        1.. => Ok(Some(pid as pid_t)),
+        _ => Err(Failed),
+    }
+}
+
+/// Whether the other end of a pipe is closed.
+pub(super) fn hung_up(fd: c_int) -> bool {
+    let mut poll = libc::pollfd {
+        fd,
+        events: 0,
+        revents: 0,
+    };
+    // SAFETY: one entry, and no waiting.
+    unsafe { libc::poll(&raw mut poll, 1, 0) };
+    poll.revents & libc::POLLHUP != 0
+}
+
+pub(super) fn close_all_but(keep: c_int) {
+    close_range(0, keep - 1);
+    close_range(keep + 1, c_int::MAX);
+}
+
+fn close_range(first: c_int, last: c_int) {
+    if last < first {
+        return;
+    }
+    // SAFETY: a keeper uses none of these descriptors again.
+    if unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) } == 0 {
+        return;
+    }
+    // Kernels before 5.9. Descriptors above this are not ralph's way to work.
+    for fd in first..=last.min(4096) {
+        close(fd);
+    }
+}
+
+pub(super) fn block_all_signals() {
+    set_mask(|set| {
+        // SAFETY: the set is valid for writing.
+        unsafe { libc::sigfillset(set) };
+    });
+}
+
+/// Undoes what ralph's runtime, or the shell that started ralph, did to signals: a program started
+/// from a background job would otherwise ignore SIGINT.
+pub(super) fn default_signals() {
+    for signal in 1..32 {
+        // SAFETY: SIG_DFL is no function to be called; errors for KILL and STOP are of no concern.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    set_mask(|_| {});
+}
+
+fn set_mask(fill: impl Fn(*mut libc::sigset_t)) {
+    let mut set = empty_set();
+    fill(&raw mut set);
+    // SAFETY: the set was initialised.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const set, ptr::null_mut()) };
+}
+
+fn empty_set() -> libc::sigset_t {
+    // SAFETY: all zeros is a valid value, and sigemptyset then makes it the empty set.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        set
+    }
+}
+
+/// Waits for a blocked signal that keepers care for.
+pub(super) fn next_signal() -> c_int {
+    let mut set = empty_set();
+    for signal in FORWARDED.into_iter().chain([libc::SIGCHLD, SWEEP.as_raw()]) {
+        // SAFETY: the set was initialised.
+        unsafe { libc::sigaddset(&raw mut set, signal) };
+    }
+    loop {
+        // SAFETY: the set was initialised; no information is asked for.
+        let signal = unsafe { libc::sigwaitinfo(&raw const set, ptr::null_mut()) };
+        if signal > 0 {
+            return signal;
+        }
+    }
+}
+
+pub(super) fn reap(pid: pid_t) -> Reaped {
+    let mut status = 0;
+    // SAFETY: the status is valid for writing.
+    match unsafe { libc::waitpid(pid, &raw mut status, libc::WNOHANG) } {
+        0 => Reaped::Nothing,
+        child @ 1.. => Reaped::Child(child, status),
+        _ => Reaped::NoChildren,
+    }
+}
+
+pub(super) fn report(fd: c_int, kind: c_int, value: c_int) {
+    let message = [kind, value];
+    // SAFETY: eight initialised bytes. The pipe is empty, so the write is whole and does not block.
+    unsafe { libc::write(fd, message.as_ptr().cast(), 8) };
+}
+
+/// Kills children, and the orphans that come to us as their parents die, until there is none.
+///
+/// Children and not a process group: every tool of an agent runs in a session of its own.
+pub(super) fn kill_and_reap_all() {
+    loop {
+        if kill_children().is_err() {
+            return;
+        }
+        loop {
+            match reap(-1) {
+                Reaped::Child(..) => {}
+                Reaped::NoChildren => return,
+                Reaped::Nothing => break,
+            }
+        }
+        pause_for_a_child();
+    }
+}
+
+/// Waits for the next death, yet not long: an orphan may have come after the list was read.
+fn pause_for_a_child() {
+    let mut set = empty_set();
+    let limit = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 2_000_000,
+    };
+    // SAFETY: set and limit are initialised; no information is asked for.
+    unsafe {
+        libc::sigaddset(&raw mut set, libc::SIGCHLD);
+        libc::sigtimedwait(&raw const set, ptr::null_mut(), &raw const limit);
+    }
+}
+
+fn kill_children() -> Result<(), Failed> {
+    // SAFETY: a constant path; the buffer is written up to its length only.
+    unsafe {
+        let fd = libc::open(
+            c"/proc/thread-self/children".as_ptr(),
+            libc::O_RDONLY | libc::O_CLOEXEC,
+        );
+        check(fd)?;
+        let mut buffer = [0_u8; 4096];
+        let mut pid: pid_t = 0;
+        loop {
+            let got = libc::read(fd, buffer.as_mut_ptr().cast::<c_void>(), buffer.len());
+            let Ok(got) = usize::try_from(got) else { break };
+            if got == 0 {
+                break;
+            }
+            for &byte in buffer.iter().take(got) {
+                if byte.is_ascii_digit() {
+                    pid = pid.wrapping_mul(10).wrapping_add(pid_t::from(byte - b'0'));
+                } else if pid > 0 {
+                    kill(pid, libc::SIGKILL);
+                    pid = 0;
+                }
+            }
+        }
+        libc::close(fd);
+    }
+    Ok(())
+}
+
+/// Maps the user and the group to themselves in the new user namespace.
+pub(super) fn map_own_user(uid: u32, gid: u32) -> Result<(), Failed> {
+    write_file(c"/proc/self/setgroups", b"deny")?;
+    let mut line = [0; 32];
+    let length = map_line(&mut line, uid);
+    write_file(c"/proc/self/uid_map", &line[..length])?;
+    let length = map_line(&mut line, gid);
+    write_file(c"/proc/self/gid_map", &line[..length])
+}
+
+/// Writes `id id 1`, without an allocation.
+fn map_line(line: &mut [u8; 32], id: u32) -> usize {
+    let mut digits = [0; 10];
+    let mut rest = id;
+    let mut count = 0;
+    while count == 0 || rest > 0 {
+        digits[count] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        count += 1;
+    }
+    let mut length = 0;
+    for _ in 0..2 {
+        for digit in digits[..count].iter().rev() {
+            line[length] = *digit;
+            length += 1;
+        }
+        line[length] = b' ';
+        length += 1;
+    }
+    line[length] = b'1';
+    length + 1
+}
+
+fn write_file(path: &std::ffi::CStr, bytes: &[u8]) -> Result<(), Failed> {
+    // SAFETY: path and bytes are valid for their lengths.
+    unsafe {
+        let fd = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        check(fd)?;
+        let wrote = libc::write(fd, bytes.as_ptr().cast(), bytes.len());
+        if wrote < 0 {
+            // Before close, which may change errno.
+            return Err(Failed);
+        }
+        libc::close(fd);
+    }
+    Ok(())
+}
+
+/// Shows the tree its own processes only. Best effort.
+pub(super) fn mount_own_proc() {
+    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+    // SAFETY: constant strings.
+    unsafe {
+        // Mounts of the outside still come in and are let go of, none goes out. Only if that worked
+        // may anything be mounted: else it would show outside.
+        if libc::mount(
+            ptr::null(),
+            c"/".as_ptr(),
+            ptr::null(),
+            libc::MS_REC | libc::MS_SLAVE,
+            ptr::null(),
+        ) == 0
+        {
+            libc::mount(
+                c"proc".as_ptr(),
+                c"/proc".as_ptr(),
+                c"proc".as_ptr(),
+                flags,
+                ptr::null(),
+            );
+        }
+    }
+}
+
+/// Keeps ralph's environment, of which a keeper is a copy, from the tree: the program is the same
+/// user, and could read `/proc/1/environ`.
+pub(super) fn hide() {
+    unsafe extern "C" {
+        static environ: *const *mut c_char;
+    }
+    // SAFETY: a keeper is a single thread in memory of its own and never reads the environment; the
+    // list ends with a null pointer, each string with a zero.
+    unsafe {
+        libc::prctl(libc::PR_SET_DUMPABLE, 0);
+        libc::prctl(libc::PR_SET_NAME, c"ralph-keeper".as_ptr());
+        let mut entry = environ;
+        while !entry.is_null() && !(*entry).is_null() {
+            let mut at = *entry;
+            while *at != 0 {
+                *at = 0;
+                at = at.add(1);
+            }
+            entry = entry.add(1);
+        }
+    }
+}
+
+fn check(result: c_int) -> Result<(), Failed> {
+    if result < 0 { Err(Failed) } else { Ok(()) }
+}
