@@ -4,4 +4,6 @@
 //! Nothing here reads a file, starts a process, looks at a clock or at the environment. Time comes
 //! as an argument; effects are the engine's.
 
+pub mod lint;
+pub mod select;
 pub mod task;
