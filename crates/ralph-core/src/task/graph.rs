@@ -5,6 +5,7 @@
 //! that is `select`. Nothing here recurses: a chain of 100,000 tasks must not end the stack.
 
 mod cycle;
+mod link;
 mod lists;
 mod problem;
 #[cfg(test)]
@@ -35,7 +36,7 @@ impl Graph {
     /// stay in `tasks()` and are never selected. A circle of parents is cut, and nothing in or
     /// below it is ever ready.
     pub fn build(tasks: Vec<Task>) -> (Self, Vec<Problem>) {
-        let (shape, problems) = shape::link(&tasks);
+        let (shape, problems) = link::link(&tasks);
         let shape = Arc::new(shape);
         (Self { tasks, shape }, problems)
     }
