@@ -11,6 +11,8 @@ pub mod memory;
 pub mod prompt;
 pub mod record;
 pub mod signal;
+pub mod lint;
+pub mod select;
 pub mod task;
 pub mod termination;
 pub mod verdict;

@@ -1,0 +1,103 @@
+//! Says before a run what would make a task go wrong in it: links that can't be followed, and text
+//! that an agent with no other knowledge can't work from.
+//!
+//! Text is looked at only in leaves that are still to be done. A rule that is often wrong is worse
+//! than none, so each one lets doubtful cases pass. Changes nothing, reads no files; whether the
+//! files that a task names exist is not its business.
+
+mod links;
+mod rule;
+#[cfg(test)]
+mod tests;
+mod text;
+mod words;
+
+pub use rule::{Rule, Severity};
+
+use serde::Serialize;
+
+use crate::select::Plan;
+use crate::task::graph::{Graph, Problem};
+use crate::task::{Place, Status, Task, TaskId};
+
+/// What the linter has to know beside the tasks.
+#[derive(Debug, Clone, Copy)]
+pub struct LintContext {
+    /// Whether the configuration has verify commands that are run for every task.
+    pub configured_verify: bool,
+}
+
+/// One thing to look at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub rule: Rule,
+    pub severity: Severity,
+    /// `None` if it is about all tasks.
+    pub task: Option<TaskId>,
+    #[serde(skip)]
+    pub place: Place,
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl Finding {
+    fn new(rule: Rule, task: &Task, message: String) -> Self {
+        Self {
+            rule,
+            severity: rule.severity(),
+            task: Some(task.id.clone()),
+            place: task.place,
+            message,
+            hint: rule.hint().to_owned(),
+        }
+    }
+}
+
+/// All findings, those about all tasks first and the others in the order of the file. `problems` is
+/// what building the graph said.
+pub fn lint(graph: &Graph, problems: &[Problem], ctx: &LintContext) -> Vec<Finding> {
+    let plan = Plan::of_all(graph);
+    let to_do: Vec<&Task> = graph
+        .tasks()
+        .iter()
+        .filter(|task| is_to_do(task, graph, &plan))
+        .collect();
+    let mut findings: Vec<Finding> = problems.iter().map(links::problem).collect();
+    findings.extend(links::never_ready(graph, &plan));
+    findings.extend(links::completed_containers(graph, &plan));
+    findings.extend(text::same_titles(&to_do));
+    findings.extend(to_do.iter().flat_map(|task| text::task(task)));
+    findings.extend(no_verify(&to_do, ctx));
+    findings.sort_by_key(|finding| (finding.task.is_some(), finding.place, finding.rule));
+    findings
+}
+
+fn is_to_do(task: &Task, graph: &Graph, plan: &Plan) -> bool {
+    let counts_as = plan.status(&task.id).unwrap_or(task.status);
+    graph.is_leaf(&task.id) && !matches!(counts_as, Status::Completed | Status::Skipped)
+}
+
+/// Tasks that nothing would verify: one finding if that is so for all, else one a task.
+fn no_verify(to_do: &[&Task], ctx: &LintContext) -> Vec<Finding> {
+    if ctx.configured_verify {
+        return Vec::new();
+    }
+    let bare: Vec<&&Task> = to_do.iter().filter(|task| task.verify.is_empty()).collect();
+    if bare.len() > 1 && bare.len() == to_do.len() {
+        let message = format!(
+            "none of the {} tasks has a verify command, and none is configured: \
+             all would be completed as unverified",
+            bare.len()
+        );
+        return vec![Finding {
+            task: None,
+            place: Place::default(),
+            ..Finding::new(Rule::NoVerify, bare[0], message)
+        }];
+    }
+    let message = "no verify command: the task would be completed as unverified";
+    bare.into_iter()
+        .map(|task| Finding::new(Rule::NoVerify, task, message.to_owned()))
+        .collect()
+}

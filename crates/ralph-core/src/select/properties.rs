@@ -1,0 +1,230 @@
+//! What must hold for every graph: random trees of containers with random dependencies among them.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::task::Task;
+use crate::task::graph::Problem;
+use crate::task::graph::sample::{Sample, build, id, task};
+
+const STATUSES: [Status; 6] = [
+    Status::Open,
+    Status::InProgress,
+    Status::Completed,
+    Status::Blocked,
+    Status::Failed,
+    Status::Skipped,
+];
+
+/// What a random task is made of. Parents and dependencies are numbers of earlier tasks.
+#[derive(Debug, Clone)]
+struct Seed {
+    parent: Option<usize>,
+    depends: Vec<usize>,
+    priority: Option<i64>,
+    area: Option<usize>,
+    status: usize,
+}
+
+fn seeds() -> impl Strategy<Value = Vec<Seed>> {
+    let seed = (
+        prop::option::weighted(0.4, 0_usize..100),
+        prop::collection::vec(0_usize..100, 0..3),
+        prop::option::of(0_i64..3),
+        prop::option::of(0_usize..2),
+        0_usize..6,
+    );
+    let seed = seed.prop_map(|(parent, depends, priority, area, status)| Seed {
+        parent,
+        depends,
+        priority,
+        area,
+        status,
+    });
+    prop::collection::vec(seed, 1..24)
+}
+
+fn name(n: usize) -> String {
+    format!("t{n}")
+}
+
+/// Tasks that link to earlier ones only. With containers that alone doesn't rule out circles.
+fn tasks(seeds: &[Seed]) -> Vec<Task> {
+    seeds
+        .iter()
+        .enumerate()
+        .map(|(n, seed)| {
+            let mut made = task(&name(n));
+            if n > 0 {
+                let names: Vec<String> = seed.depends.iter().map(|on| name(on % n)).collect();
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                made = made.after(&names);
+                if let Some(parent) = seed.parent {
+                    made = made.within(&name(parent % n));
+                }
+            }
+            made.priority = seed.priority;
+            made.area = seed.area.map(|area| format!("area{area}"));
+            made
+        })
+        .collect()
+}
+
+/// The same tasks with dependencies that may point anywhere.
+fn tangled(seeds: &[Seed]) -> Vec<Task> {
+    let mut tasks = tasks(seeds);
+    for (task, seed) in tasks.iter_mut().zip(seeds) {
+        let anywhere = seed.depends.iter().take(1).map(|on| on % seeds.len());
+        task.links.depends_on = anywhere.map(|on| id(&name(on))).collect();
+    }
+    tasks
+}
+
+/// Takes dependencies away until nothing is wrong.
+fn repaired(mut tasks: Vec<Task>) -> (Vec<Task>, Graph) {
+    loop {
+        let (graph, problems) = build(tasks.clone());
+        if problems.is_empty() {
+            return (tasks, graph);
+        }
+        for problem in problems {
+            let guilty = match &problem {
+                Problem::DependencyCycle { path, .. } => path.clone(),
+                other => vec![other.task().clone()],
+            };
+            for task in tasks.iter_mut().filter(|task| guilty.contains(&task.id)) {
+                task.links.depends_on.clear();
+            }
+        }
+    }
+}
+
+/// Everything a plan can be asked, so that two plans can be compared.
+fn answers(plan: &Plan, graph: &Graph) -> Vec<String> {
+    let none = HashSet::new();
+    let mut answers = vec![format!("{:?}", plan.counts())];
+    for last_area in [None, Some("area0"), Some("area1")] {
+        let history = History {
+            last_area,
+            set_aside: &none,
+        };
+        answers.push(format!("{:?}", plan.next(&history)));
+        answers.push(format!("{:?}", plan.stuck(&history)));
+    }
+    for task in graph.tasks() {
+        answers.push(format!(
+            "{} {:?} {} {:?}",
+            task.id,
+            plan.status(&task.id),
+            plan.is_ready(&task.id),
+            plan.blockers(&task.id)
+        ));
+    }
+    answers
+}
+
+/// The rule for readiness, said once more and as plainly as can be: nothing is kept between calls.
+fn may_start(tasks: &[Task], statuses: &[Status], task: usize) -> bool {
+    let at = |id: &TaskId| tasks.iter().position(|task| task.id == *id).unwrap();
+    let parent = |n: usize| tasks[n].links.parent_id.as_ref().map(at);
+    let line = |n: usize| std::iter::successors(Some(n), move |n| parent(*n));
+    let is_container = |n: usize| (0..tasks.len()).any(|child| parent(child) == Some(n));
+    let leaves = |n: usize| {
+        (0..tasks.len()).filter(move |leaf| !is_container(*leaf) && line(*leaf).any(|on| on == n))
+    };
+    let dropped = |leaf: usize| {
+        statuses[leaf] != Status::Completed && line(leaf).any(|n| statuses[n] == Status::Skipped)
+    };
+    let met = |n: usize| {
+        leaves(n).all(|leaf| statuses[leaf] == Status::Completed || dropped(leaf))
+            && leaves(n).any(|leaf| statuses[leaf] == Status::Completed)
+    };
+    let held = |n: usize| {
+        matches!(
+            statuses[n],
+            Status::Blocked | Status::Failed | Status::Skipped
+        )
+    };
+    !is_container(task)
+        && statuses[task] != Status::Completed
+        && !line(task).any(held)
+        && line(task).all(|n| tasks[n].links.depends_on.iter().all(|on| met(at(on))))
+}
+
+proptest! {
+    #[test]
+    fn completing_what_is_next_completes_everything_once_and_in_order(seeds in seeds()) {
+        let (tasks, graph) = repaired(tasks(&seeds));
+        let mut statuses = vec![Status::Open; tasks.len()];
+        let mut plan = Plan::of_all(&graph);
+        let none = HashSet::new();
+        let mut last_area: Option<String> = None;
+        loop {
+            let history = History { last_area: last_area.as_deref(), set_aside: &none };
+            let Some(next) = plan.next(&history).cloned() else { break };
+            let at = tasks.iter().position(|task| task.id == next).unwrap();
+            prop_assert!(may_start(&tasks, &statuses, at), "{next} is not ready");
+            plan.set_status(&next, Status::Completed).unwrap();
+            statuses[at] = Status::Completed;
+            last_area = tasks[at].area.clone();
+        }
+        prop_assert!(plan.all_complete());
+        for (at, task) in tasks.iter().enumerate() {
+            prop_assert_eq!(statuses[at] == Status::Completed, graph.is_leaf(&task.id));
+        }
+    }
+
+    #[test]
+    fn a_graph_is_called_sound_exactly_if_it_can_be_worked_off(seeds in seeds()) {
+        let (graph, problems) = build(tangled(&seeds));
+        let mut plan = Plan::of_all(&graph);
+        let none = HashSet::new();
+        let history = History { last_area: None, set_aside: &none };
+        while let Some(next) = plan.next(&history).cloned() {
+            plan.set_status(&next, Status::Completed).unwrap();
+        }
+        prop_assert_eq!(plan.all_complete(), problems.is_empty(), "{:?}", problems);
+    }
+
+    #[test]
+    fn a_plan_kept_up_equals_a_plan_made_anew(
+        seeds in seeds(),
+        scope in prop::option::of(0_usize..24),
+        changes in prop::collection::vec((0_usize..100, 0_usize..6), 0..40),
+    ) {
+        // Whatever is wrong with the graph stays in: a plan has to stand that too.
+        let mut tasks = tasks(&seeds);
+        for (task, seed) in tasks.iter_mut().zip(&seeds) {
+            task.status = STATUSES[seed.status];
+        }
+        let scope = scope.map(|n| id(&name(n % seeds.len())));
+        let (graph, _) = build(tasks.clone());
+        let mut plan = Plan::new(&graph, scope.as_ref()).unwrap();
+        for (which, status) in changes {
+            let at = which % tasks.len();
+            tasks[at].status = STATUSES[status];
+            plan.set_status(&tasks[at].id, STATUSES[status]).unwrap();
+            let (graph, _) = build(tasks.clone());
+            let anew = Plan::new(&graph, scope.as_ref()).unwrap();
+            prop_assert_eq!(answers(&plan, &graph), answers(&anew, &graph));
+        }
+    }
+
+    #[test]
+    fn readiness_is_what_the_rule_says_whatever_the_statuses(seeds in seeds()) {
+        let mut tasks = tasks(&seeds);
+        for (task, seed) in tasks.iter_mut().zip(&seeds) {
+            task.status = STATUSES[seed.status];
+        }
+        let statuses: Vec<Status> = tasks.iter().map(|task| task.status).collect();
+        let (graph, _) = build(tasks.clone());
+        let plan = Plan::of_all(&graph);
+        for (at, task) in tasks.iter().enumerate() {
+            prop_assert_eq!(
+                plan.is_ready(&task.id),
+                may_start(&tasks, &statuses, at),
+                "{}", task.id
+            );
+        }
+    }
+}

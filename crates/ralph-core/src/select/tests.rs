@@ -1,0 +1,467 @@
+use super::*;
+use crate::task::Task;
+use crate::task::graph::sample::{Sample, build, id, sound, task};
+
+fn aside(names: &[&str]) -> HashSet<TaskId> {
+    names.iter().map(|name| id(name)).collect()
+}
+
+/// The order in which tasks are given out when each is completed and none sets an area.
+fn given_out(plan: &mut Plan, last_area: Option<&str>) -> Vec<String> {
+    let none = HashSet::new();
+    let history = History {
+        last_area,
+        set_aside: &none,
+    };
+    let mut order = Vec::new();
+    while let Some(next) = plan.next(&history).cloned() {
+        order.push(next.to_string());
+        plan.set_status(&next, Status::Completed).unwrap();
+    }
+    order
+}
+
+fn order_of(tasks: Vec<Task>, last_area: Option<&str>) -> Vec<String> {
+    given_out(&mut Plan::of_all(&sound(tasks)), last_area)
+}
+
+fn next_of(plan: &Plan, set_aside: &HashSet<TaskId>) -> Option<String> {
+    let history = History {
+        last_area: None,
+        set_aside,
+    };
+    plan.next(&history).map(ToString::to_string)
+}
+
+fn explained(blockers: Vec<Blocker>) -> Vec<String> {
+    blockers.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn selection_follows_priority_then_area_then_age_then_place_then_id() {
+    let cases: Vec<(&str, Vec<Task>, &[&str])> = vec![
+        (
+            "lower priority first, none last, and below zero is lower still",
+            vec![
+                task("none"),
+                task("two").priority(2),
+                task("one").priority(1),
+                task("minus").priority(-1),
+                task("zero").priority(0),
+            ],
+            &["minus", "zero", "one", "two", "none"],
+        ),
+        (
+            "the last area goes before age, but not before priority",
+            vec![
+                task("urgent").priority(1).area("db").created(50),
+                task("old").priority(2).area("db").created(1),
+                task("near").priority(2).area("ui").created(99),
+                task("late").priority(3).area("ui").created(1),
+            ],
+            &["urgent", "near", "old", "late"],
+        ),
+        (
+            "among tasks without a priority the area counts too",
+            vec![task("a").area("db"), task("b"), task("c").area("ui")],
+            &["c", "a", "b"],
+        ),
+        (
+            "older first, and tasks that don't say come last",
+            vec![
+                task("unknown"),
+                task("young").created(20),
+                task("old").created(10),
+            ],
+            &["old", "young", "unknown"],
+        ),
+        (
+            "place in the file, not the id, decides between equals",
+            vec![task("z"), task("a"), task("m")],
+            &["z", "a", "m"],
+        ),
+        (
+            "a dependency goes before its dependant whatever their priority",
+            vec![
+                task("first").priority(1).after(&["last"]),
+                task("last").priority(9),
+                task("middle").priority(5),
+            ],
+            &["middle", "last", "first"],
+        ),
+        (
+            "a task left in progress is as good as an open one",
+            vec![task("a"), task("b").priority(1).is(Status::InProgress)],
+            &["b", "a"],
+        ),
+    ];
+    for (why, tasks, order) in cases {
+        assert_eq!(order_of(tasks, Some("ui")), order, "{why}");
+    }
+}
+
+#[test]
+fn of_two_tasks_in_one_place_the_lower_id_goes_first() {
+    let (graph, _) = Graph::build(vec![task("b"), task("a"), task("c")]);
+    assert_eq!(given_out(&mut Plan::of_all(&graph), None), ["a", "b", "c"]);
+}
+
+#[test]
+fn what_is_not_workable_is_never_chosen() {
+    let plan = Plan::of_all(&sound(vec![
+        task("done").is(Status::Completed),
+        task("blocked").is(Status::Blocked),
+        task("failed").is(Status::Failed),
+        task("skipped").is(Status::Skipped),
+    ]));
+    assert_eq!(next_of(&plan, &HashSet::new()), None);
+    assert!(!plan.all_complete());
+}
+
+#[test]
+fn a_skipped_failed_or_blocked_dependency_is_not_met() {
+    for status in [Status::Skipped, Status::Failed, Status::Blocked] {
+        let plan = Plan::of_all(&sound(vec![task("a").is(status), task("b").after(&["a"])]));
+        assert_eq!(next_of(&plan, &HashSet::new()), None, "{status}");
+        assert_eq!(
+            plan.blockers(&id("b")),
+            [Blocker {
+                id: id("a"),
+                why: Why::NotCompleted(status),
+                through: None,
+            }]
+        );
+    }
+}
+
+#[test]
+fn what_is_set_aside_is_stepped_over_also_in_the_last_area() {
+    let plan = Plan::of_all(&sound(vec![
+        task("a").area("ui"),
+        task("b"),
+        task("c").area("ui"),
+    ]));
+    let next = |names: &[&str]| {
+        let set_aside = aside(names);
+        let history = History {
+            last_area: Some("ui"),
+            set_aside: &set_aside,
+        };
+        plan.next(&history).map(ToString::to_string)
+    };
+    assert_eq!(next(&[]).as_deref(), Some("a"));
+    assert_eq!(next(&["a"]).as_deref(), Some("c"));
+    assert_eq!(next(&["a", "c"]).as_deref(), Some("b"));
+    assert_eq!(next(&["a", "b", "c"]), None);
+}
+
+#[test]
+fn only_leaves_are_chosen_and_only_below_the_scope() {
+    let graph = sound(vec![
+        task("feature"),
+        task("part").within("feature"),
+        task("inner").within("part"),
+        task("leaf").within("feature"),
+        task("elsewhere").priority(1),
+    ]);
+    let mut all = Plan::of_all(&graph);
+    assert_eq!(given_out(&mut all, None), ["elsewhere", "inner", "leaf"]);
+    assert!(all.all_complete());
+    let mut below = Plan::new(&graph, Some(&id("feature"))).unwrap();
+    assert_eq!(below.counts().total, 2);
+    assert_eq!(given_out(&mut below, None), ["inner", "leaf"]);
+    assert!(below.all_complete());
+    let mut one = Plan::new(&graph, Some(&id("leaf"))).unwrap();
+    assert_eq!(given_out(&mut one, None), ["leaf"]);
+}
+
+#[test]
+fn a_scope_or_a_task_that_does_not_exist_is_an_error_that_says_what_was_meant() {
+    let graph = sound(vec![task("feature")]);
+    let error = Plan::new(&graph, Some(&id("faeture"))).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "there is no task faeture; did you mean feature?"
+    );
+    let error = Plan::of_all(&graph)
+        .set_status(&id("nobody"), Status::Open)
+        .unwrap_err();
+    assert_eq!(error.to_string(), "there is no task nobody");
+}
+
+#[test]
+fn a_dependency_on_a_container_is_met_when_all_its_leaves_are_completed_or_skipped() {
+    let graph = sound(vec![
+        task("c"),
+        task("c1").within("c"),
+        task("inner").within("c"),
+        task("c2").within("inner"),
+        task("after").after(&["c"]),
+    ]);
+    let mut plan = Plan::of_all(&graph);
+    plan.set_status(&id("c1"), Status::Completed).unwrap();
+    assert!(!plan.is_ready(&id("after")));
+    assert_eq!(
+        explained(plan.blockers(&id("after"))),
+        ["c is open, not all of it is complete"]
+    );
+    plan.set_status(&id("c2"), Status::Skipped).unwrap();
+    assert!(plan.is_ready(&id("after")));
+    assert_eq!(plan.status(&id("c")), Some(Status::Completed));
+    assert_eq!(plan.status(&id("inner")), Some(Status::Skipped));
+
+    plan.set_status(&id("c1"), Status::Skipped).unwrap();
+    assert!(
+        !plan.is_ready(&id("after")),
+        "all of it skipped is not done"
+    );
+    assert_eq!(
+        explained(plan.blockers(&id("after"))),
+        ["all of c is skipped"]
+    );
+}
+
+#[test]
+fn a_container_that_calls_itself_completed_is_not_complete_for_that() {
+    let plan = Plan::of_all(&sound(vec![
+        task("c").is(Status::Completed),
+        task("c1").within("c"),
+        task("after").after(&["c"]),
+    ]));
+    assert!(plan.is_ready(&id("c1")));
+    assert!(!plan.is_ready(&id("after")));
+    assert_eq!(plan.status(&id("c")), Some(Status::Open));
+}
+
+#[test]
+fn what_a_container_depends_on_all_its_leaves_depend_on() {
+    let graph = sound(vec![
+        task("first"),
+        task("c").after(&["first"]),
+        task("inner").within("c"),
+        task("leaf").within("inner"),
+    ]);
+    let mut plan = Plan::of_all(&graph);
+    assert_eq!(
+        plan.blockers(&id("leaf")),
+        [Blocker {
+            id: id("first"),
+            why: Why::NotCompleted(Status::Open),
+            through: Some(id("c")),
+        }]
+    );
+    assert_eq!(
+        explained(plan.blockers(&id("leaf"))),
+        ["first is open (needed by c, which contains it)"]
+    );
+    plan.set_status(&id("first"), Status::Completed).unwrap();
+    assert!(plan.is_ready(&id("leaf")));
+    plan.set_status(&id("first"), Status::Open).unwrap();
+    assert!(
+        !plan.is_ready(&id("leaf")),
+        "a reverted task closes the gate again"
+    );
+}
+
+#[test]
+fn a_container_that_is_skipped_blocked_or_failed_takes_its_open_leaves_out() {
+    for status in [Status::Skipped, Status::Blocked, Status::Failed] {
+        let graph = sound(vec![
+            task("c"),
+            task("inner").within("c"),
+            task("open").within("inner"),
+            task("done").within("inner").is(Status::Completed),
+            task("after").after(&["c"]),
+        ]);
+        let mut plan = Plan::of_all(&graph);
+        plan.set_status(&id("c"), status).unwrap();
+        assert!(!plan.is_ready(&id("open")), "{status}");
+        assert_eq!(plan.status(&id("open")), Some(status));
+        assert_eq!(plan.status(&id("done")), Some(Status::Completed));
+        assert_eq!(
+            plan.blockers(&id("open")),
+            [Blocker {
+                id: id("c"),
+                why: Why::Held(status),
+                through: None,
+            }]
+        );
+        // What is left of a skipped container is what was completed.
+        assert_eq!(plan.is_ready(&id("after")), status == Status::Skipped);
+
+        plan.set_status(&id("c"), Status::Open).unwrap();
+        assert!(plan.is_ready(&id("open")), "{status}");
+        assert!(!plan.is_ready(&id("after")), "{status}");
+    }
+}
+
+#[test]
+fn counts_put_each_leaf_in_one_place() {
+    let plan = Plan::of_all(&sound(vec![
+        task("container"),
+        task("ready").within("container"),
+        task("begun").is(Status::InProgress),
+        task("waiting").after(&["ready"]),
+        task("waiting too").is(Status::InProgress).after(&["ready"]),
+        task("done").is(Status::Completed),
+        task("blocked").is(Status::Blocked),
+        task("failed").is(Status::Failed),
+        task("skipped").is(Status::Skipped),
+    ]));
+    assert_eq!(
+        plan.counts(),
+        Counts {
+            total: 8,
+            completed: 1,
+            ready: 2,
+            waiting: 2,
+            blocked: 1,
+            failed: 1,
+            skipped: 1,
+            in_progress: 2,
+        }
+    );
+}
+
+#[test]
+fn skipping_the_rest_completes_the_plan() {
+    let mut plan = Plan::of_all(&sound(vec![task("a").is(Status::Completed), task("b")]));
+    assert!(!plan.all_complete());
+    plan.set_status(&id("b"), Status::Skipped).unwrap();
+    assert!(plan.all_complete());
+}
+
+#[test]
+fn a_stuck_plan_names_roots_first_and_what_each_task_waits_for() {
+    let (graph, _) = build(vec![
+        task("waits").after(&["broken", "ghost"]),
+        task("asked"),
+        task("broken").is(Status::Failed),
+        task("later").after(&["waits"]),
+        task("done").is(Status::Completed).after(&["ghost"]),
+    ]);
+    let plan = Plan::of_all(&graph);
+    let stuck = |names: &[&str]| -> Vec<(String, Vec<String>)> {
+        let set_aside = aside(names);
+        let history = History {
+            last_area: None,
+            set_aside: &set_aside,
+        };
+        plan.stuck(&history)
+            .into_iter()
+            .map(|(task, blockers)| (task.to_string(), explained(blockers)))
+            .collect()
+    };
+    assert_eq!(stuck(&[]), [], "there is a task to give out");
+    let expected = [
+        ("broken", vec!["it is failed"]),
+        ("asked", vec!["it is set aside"]),
+        ("waits", vec!["ghost does not exist", "broken is failed"]),
+        ("later", vec!["waits is open"]),
+    ]
+    .map(|(task, why)| {
+        (
+            task.to_owned(),
+            why.into_iter().map(str::to_owned).collect(),
+        )
+    });
+    assert_eq!(stuck(&["asked"]), expected);
+}
+
+#[test]
+fn a_long_list_of_what_is_stuck_has_an_end() {
+    let names: Vec<String> = (0..50).map(|n| format!("b{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut tasks: Vec<Task> = names
+        .iter()
+        .map(|name| task(name).is(Status::Blocked))
+        .collect();
+    tasks.insert(0, task("waits").after(&names));
+    let plan = Plan::of_all(&sound(tasks));
+    let none = HashSet::new();
+    let history = History {
+        last_area: None,
+        set_aside: &none,
+    };
+    assert_eq!(plan.stuck(&history).len(), 20);
+    assert_eq!(plan.blockers(&id("waits")).len(), 50);
+}
+
+#[test]
+fn nothing_that_is_wrongly_linked_is_ever_chosen() {
+    let (graph, _) = build(vec![
+        task("self").after(&["self"]),
+        task("ghost").after(&["nobody"]),
+        task("p").within("q"),
+        task("q").within("p"),
+        task("below").within("q"),
+        task("x").after(&["y"]),
+        task("y").after(&["x"]),
+        task("good"),
+        task("good").priority(-1),
+    ]);
+    let mut plan = Plan::of_all(&graph);
+    assert_eq!(
+        explained(plan.blockers(&id("below"))),
+        ["q is its own ancestor"]
+    );
+    assert_eq!(plan.counts().total, 7, "the second good is not counted");
+    assert_eq!(given_out(&mut plan, None), ["good"]);
+    assert_eq!(plan.counts().waiting, 6);
+}
+
+const MANY: usize = 100_000;
+
+#[test]
+fn a_chain_of_a_hundred_thousand_tasks_is_worked_off_in_its_order() {
+    let tasks = (0..MANY)
+        .map(|n| match n {
+            0 => task("t0"),
+            n => task(&format!("t{n}")).after(&[&format!("t{}", n - 1)]),
+        })
+        .rev()
+        .collect();
+    let order = given_out(&mut Plan::of_all(&sound(tasks)), None);
+    assert_eq!(order.len(), MANY);
+    assert!(
+        order
+            .iter()
+            .enumerate()
+            .all(|(n, id)| *id == format!("t{n}"))
+    );
+}
+
+#[test]
+fn a_star_of_a_hundred_thousand_tasks_opens_with_its_centre() {
+    let mut tasks: Vec<Task> = (1..MANY)
+        .map(|n| task(&format!("t{n}")).after(&["centre"]))
+        .collect();
+    tasks.push(task("centre"));
+    let mut plan = Plan::of_all(&sound(tasks));
+    assert_eq!(plan.counts().ready, 1);
+    plan.set_status(&id("centre"), Status::Completed).unwrap();
+    assert_eq!(plan.counts().ready, MANY - 1);
+    let order = given_out(&mut plan, None);
+    assert_eq!(order.len(), MANY - 1);
+    assert_eq!(order[0], "t1");
+    assert!(plan.all_complete());
+}
+
+#[test]
+fn a_tree_of_a_hundred_thousand_tasks_completes_up_to_its_root() {
+    // Containers in one long line, each with one leaf; something waits for the outermost.
+    let mut tasks = vec![task("after").after(&["c0"]).priority(1), task("c0")];
+    for n in 1..MANY / 2 {
+        tasks.push(task(&format!("c{n}")).within(&format!("c{}", n - 1)));
+    }
+    for n in 0..MANY / 2 {
+        tasks.push(task(&format!("leaf{n}")).within(&format!("c{n}")));
+    }
+    let mut plan = Plan::of_all(&sound(tasks));
+    let order = given_out(&mut plan, None);
+    assert_eq!(order.len(), MANY / 2 + 1);
+    assert_eq!(order[0], "leaf0");
+    assert_eq!(order[MANY / 2], "after");
+    assert!(plan.all_complete());
+    assert_eq!(plan.status(&id("c0")), Some(Status::Completed));
+}

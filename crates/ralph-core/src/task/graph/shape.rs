@@ -1,0 +1,140 @@
+//! The links of a graph without the tasks: what a plan needs to hold, shared with it.
+//!
+//! Nodes are in the order the tasks came in. Answers questions only; holds no status.
+
+use std::collections::HashMap;
+
+use super::lists::{Lists, Node};
+use super::suggest;
+use crate::task::TaskId;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Shape {
+    pub(super) ids: Vec<TaskId>,
+    pub(super) index: HashMap<TaskId, Node>,
+    pub(super) parent: Vec<Option<Node>>,
+    pub(super) children: Lists,
+    pub(super) depends: Lists,
+    pub(super) dependants: Lists,
+    /// Dependencies that don't exist.
+    pub(super) missing: HashMap<Node, Vec<TaskId>>,
+    pub(super) flaws: HashMap<Node, Flaw>,
+    pub(super) tree: Tree,
+}
+
+/// Why a task can never be ready, whatever the others do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// An earlier task has the same id.
+    Shadowed,
+    /// The task is its own ancestor.
+    InParentCycle,
+}
+
+impl Shape {
+    pub(crate) fn id(&self, node: Node) -> &TaskId {
+        &self.ids[node.at()]
+    }
+
+    pub(crate) fn node(&self, id: &TaskId) -> Option<Node> {
+        self.index.get(id).copied()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = Node> + use<> {
+        (0..self.ids.len()).map(Node::new)
+    }
+
+    pub(crate) fn parent(&self, node: Node) -> Option<Node> {
+        self.parent[node.at()]
+    }
+
+    pub(crate) fn children(&self, node: Node) -> &[Node] {
+        self.children.of(node)
+    }
+
+    pub(crate) fn is_leaf(&self, node: Node) -> bool {
+        self.children(node).is_empty()
+    }
+
+    pub(crate) fn depends(&self, node: Node) -> &[Node] {
+        self.depends.of(node)
+    }
+
+    pub(crate) fn dependants(&self, node: Node) -> &[Node] {
+        self.dependants.of(node)
+    }
+
+    pub(crate) fn missing(&self, node: Node) -> &[TaskId] {
+        self.missing.get(&node).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn flaw(&self, node: Node) -> Option<Flaw> {
+        self.flaws.get(&node).copied()
+    }
+
+    pub(crate) fn did_you_mean(&self, text: &str) -> Option<&TaskId> {
+        suggest::nearest(text, &self.ids)
+    }
+
+    /// All nodes, parents before their children.
+    pub(crate) fn preorder(&self) -> &[Node] {
+        &self.tree.preorder
+    }
+
+    pub(crate) fn descendants(&self, node: Node) -> &[Node] {
+        &self.tree.preorder[self.tree.enter(node) + 1..self.tree.leave(node)]
+    }
+
+    /// Whether `node` is `top` or somewhere below it.
+    pub(crate) fn is_within(&self, node: Node, top: Node) -> bool {
+        (self.tree.enter(top)..self.tree.leave(top)).contains(&self.tree.enter(node))
+    }
+}
+
+/// The nodes in preorder, so that everything below a node is one slice.
+#[derive(Debug, Clone)]
+pub(super) struct Tree {
+    preorder: Vec<Node>,
+    /// Where each node, and the end of what is below it, stands in `preorder`.
+    span: Vec<(u32, u32)>,
+}
+
+impl Tree {
+    pub(super) fn new(parent: &[Option<Node>], children: &Lists) -> Self {
+        let mut preorder = Vec::with_capacity(parent.len());
+        let mut span = vec![(0, 0); parent.len()];
+        let mut stack = Vec::new();
+        for root in (0..parent.len()).map(Node::new) {
+            if parent[root.at()].is_some() {
+                continue;
+            }
+            stack.push(root);
+            while let Some(node) = stack.pop() {
+                let enter = preorder.len() as u32;
+                span[node.at()] = (enter, enter + 1);
+                preorder.push(node);
+                stack.extend(children.of(node).iter().rev());
+            }
+        }
+        for node in preorder.iter().rev() {
+            if let Some(parent) = parent[node.at()] {
+                let end = span[node.at()].1;
+                let around = &mut span[parent.at()].1;
+                *around = end.max(*around);
+            }
+        }
+        Self { preorder, span }
+    }
+
+    fn enter(&self, node: Node) -> usize {
+        self.span[node.at()].0 as usize
+    }
+
+    fn leave(&self, node: Node) -> usize {
+        self.span[node.at()].1 as usize
+    }
+}
