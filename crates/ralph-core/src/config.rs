@@ -32,6 +32,7 @@ mod verification;
 mod tests;
 
 pub use agent::{AgentChoice, ClaudeConfig, CommandConfig, EnvVars, PermissionMode};
+pub use env::may_set_key;
 pub use error::{ConfigError, ConfigErrors, Position, Problem, Source};
 pub use guess::{Guess, GuessKind, ProjectFiles, guess_verify};
 pub use init::{InitPlan, render_ralph_yaml};

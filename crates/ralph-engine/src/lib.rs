@@ -1,1 +1,3 @@
 //! ralph-engine
+
+pub mod settings;

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::error::{ConfigError, Source};
+use super::error::{ConfigError, Problem, Source};
 use super::key::{self, Key, KeyPath};
 use super::node::{Kind, Node, parse_yaml};
 use super::{resolve::Note, schema};
@@ -87,31 +87,36 @@ pub(super) fn env_name(key: &KeyPath) -> String {
     format!("{PREFIX}{path}")
 }
 
+/// Whether a variable may concern the configuration: the only ones worth handing in.
+pub fn may_set_key(name: &str) -> bool {
+    name.starts_with(PREFIX) || PLAIN.iter().any(|(plain, _)| *plain == name)
+}
+
 /// Reads a text for a key: as it stands if the key is a text, as YAML if not.
-pub(super) fn read_text(schema: &Value, text: &str, place: Source) -> Result<Node, ConfigError> {
+pub(super) fn read_text(schema: &Value, text: &str) -> Result<Node, Problem> {
     if schema::takes_text(schema) {
         return Ok(Node::unplaced(Kind::Text(text.to_owned())));
     }
     match parse_yaml(text) {
         // Places within a variable are of no use to its reader.
         Ok(node) => Ok(Node::from_json(&node.to_json())),
-        Err((_, problem)) => Err(ConfigError {
-            place,
-            at: None,
-            problem,
-        }),
+        Err((_, problem)) => Err(problem),
     }
 }
 
 impl EnvFindings {
     fn take(&mut self, name: &str, key: &Key, text: &str) {
-        match read_text(key.schema, text, Source::Env(name.to_owned())) {
+        match read_text(key.schema, text) {
             Ok(value) => self.settings.push(EnvSetting {
                 name: name.to_owned(),
                 key: key.path.clone(),
                 value,
             }),
-            Err(error) => self.errors.push(error),
+            Err(problem) => self.errors.push(ConfigError {
+                place: Source::Env(name.to_owned()),
+                at: None,
+                problem,
+            }),
         }
     }
 }

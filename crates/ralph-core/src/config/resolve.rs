@@ -113,9 +113,12 @@ impl Merge {
                 let schema = keys.iter().find(|key| key.path == path);
                 // A key that is not there is reported below, like any other.
                 let schema = schema.map_or(&Value::Null, |key| key.schema);
-                match read_text(schema, text, place.clone()) {
+                match read_text(schema, text) {
                     Ok(node) => node,
-                    Err(error) => return self.errors.push(error),
+                    Err(problem) => {
+                        let at = None;
+                        return self.errors.push(ConfigError { place, at, problem });
+                    }
                 }
             }
         };
