@@ -13,6 +13,19 @@ use super::{
     read_project_files,
 };
 
+/// git, untouched by whatever the machine's user has set.
+fn git(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    command
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE")
+        .env_remove("GIT_INDEX_FILE");
+    command
+}
+
 /// A home and a repository, both empty and real.
 struct Scene {
     _dir: TempDir,
@@ -28,11 +41,7 @@ impl Scene {
         let (home, repo) = (base.join("home"), base.join("repo"));
         std::fs::create_dir_all(&home).unwrap();
         std::fs::create_dir_all(&repo).unwrap();
-        let made = Command::new("git")
-            .args(["init", "-q"])
-            .current_dir(&repo)
-            .status()
-            .unwrap();
+        let made = git(&repo).args(["init", "-q"]).status().unwrap();
         assert!(made.success());
         let env = vec![("HOME".into(), home.clone().into_os_string())];
         Self {
@@ -286,15 +295,14 @@ fn outside_a_repository_the_folder_itself_is_the_project() {
 #[test]
 fn a_linked_worktree_and_a_symbolic_link_lead_to_the_right_root() {
     let scene = Scene::new();
-    let git = |args: &[&str]| {
-        let status = Command::new("git")
+    let run = |args: &[&str]| {
+        let status = git(&scene.repo)
             .args(["-c", "user.name=t", "-c", "user.email=t@example.invalid"])
             .args(args)
-            .current_dir(&scene.repo)
             .status();
         assert!(status.unwrap().success());
     };
-    git(&[
+    run(&[
         "commit",
         "-q",
         "--allow-empty",
@@ -302,7 +310,7 @@ fn a_linked_worktree_and_a_symbolic_link_lead_to_the_right_root() {
         "-m",
         "first",
     ]);
-    git(&["worktree", "add", "-q", "../tree"]);
+    run(&["worktree", "add", "-q", "../tree"]);
     let tree = scene.repo.parent().unwrap().join("tree");
     std::fs::create_dir(tree.join("sub")).unwrap();
     assert_eq!(find_project(&tree.join("sub")).unwrap().root, tree);
