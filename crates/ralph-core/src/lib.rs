@@ -13,6 +13,7 @@ pub mod record;
 pub mod signal;
 pub mod lint;
 pub mod select;
+pub mod config;
 pub mod task;
 pub mod termination;
 pub mod verdict;

@@ -9,3 +9,6 @@ pub mod store;
 //! The effects of ralph: processes, git, the journal, agents and the driver of the loop.
 
 pub mod process;
+//! ralph-engine
+
+pub mod settings;

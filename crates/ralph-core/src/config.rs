@@ -1,0 +1,86 @@
+//! ralph's configuration: its keys, the layers that set them, and where each value came from.
+//!
+//! [`Config`] is what the rest of ralph reads. [`resolve`] makes it from the layers, lowest first:
+//! built-in defaults, the user's file, the project's `ralph.yaml`, the environment, flags.
+//!
+//! Reads no file and no environment: the engine hands in their text. A key is declared once, as a
+//! field of a section; the schema, the known keys, the names of environment variables and the
+//! checks all follow from it.
+
+mod agent;
+mod check;
+mod env;
+mod error;
+mod guess;
+mod init;
+mod key;
+mod layer;
+mod limits;
+mod node;
+mod not_in_force;
+mod prompt;
+mod repository;
+mod resolve;
+mod safety;
+mod schema;
+mod show;
+mod suggest;
+mod value;
+mod verification;
+
+#[cfg(test)]
+mod tests;
+
+pub use agent::{AgentChoice, ClaudeConfig, CommandConfig, EnvVars, PermissionMode};
+pub use env::may_set_key;
+pub use error::{ConfigError, ConfigErrors, Position, Problem, Source};
+pub use guess::{Guess, GuessKind, ProjectFiles, guess_verify};
+pub use init::{InitPlan, render_ralph_yaml};
+pub use key::KeyPath;
+pub use layer::{ConfigFile, FlagValue, Given, Layers, Origin};
+pub use limits::{GutterConfig, LogsConfig, LoopConfig};
+pub use not_in_force::NotInForce;
+pub use prompt::{Grep, PromptConfig};
+pub use repository::{Backend, CommitType, GitConfig, MemoryConfig, RepoConfig, TasksConfig};
+pub use resolve::{Note, Resolved, resolve};
+pub use safety::SafetyConfig;
+pub use schema::schema;
+pub use show::{Row, effective, render_effective_yaml};
+pub use value::{Argv, BranchPrefix, GlobPattern, Minutes};
+pub use verification::{KnownFailures, VerificationConfig};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How ralph works in a repository. Every key has a default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(title = "ralph.yaml")]
+pub struct Config {
+    /// Which agent does the work: `claude`, `script:FILE` (a scripted agent, for trying ralph
+    /// without a key) or `command:PROGRAM` (any program that reads a prompt on its standard input).
+    pub agent: AgentChoice,
+    /// The repository and the branch that ralph works on.
+    pub repo: RepoConfig,
+    /// Where the tasks come from.
+    pub tasks: TasksConfig,
+    /// What is kept from one iteration to the next, in files.
+    pub memory: MemoryConfig,
+    /// How Claude Code is started.
+    pub claude: ClaudeConfig,
+    /// How the program of `agent: command:PROGRAM` is started.
+    pub command: CommandConfig,
+    /// How ralph finds out for itself whether work is done.
+    pub verification: VerificationConfig,
+    /// When ralph stops: limits of a run, an iteration and a task.
+    #[serde(rename = "loop")]
+    pub loop_: LoopConfig,
+    /// How much of each thing goes into a prompt.
+    pub prompt: PromptConfig,
+    /// What ralph's commits look like.
+    pub git: GitConfig,
+    /// What an agent's change may not contain, and what an agent may not do.
+    pub safety: SafetyConfig,
+    /// What is kept of an agent's output.
+    pub logs: LogsConfig,
+}

@@ -1,0 +1,302 @@
+//! Takes a layer apart into single settings, and finds what is wrong with them.
+//!
+//! Follows the schema, so that a key is declared in one place. Changes no value.
+
+use serde_json::Value;
+
+use super::error::{Position, Problem};
+use super::key::KeyPath;
+use super::node::{Kind, Node};
+use super::{Config, schema, suggest};
+use crate::task::VerifyCommand;
+
+/// One key with the value that a layer gives it.
+pub(super) struct Setting {
+    pub(super) key: KeyPath,
+    pub(super) value: Value,
+    /// Where its key stands.
+    pub(super) at: Option<Position>,
+}
+
+/// What a layer says: its good settings, and its mistakes.
+#[derive(Default)]
+pub(super) struct Findings {
+    pub(super) settings: Vec<Setting>,
+    pub(super) problems: Vec<(Option<Position>, Problem)>,
+}
+
+/// Takes apart the root of a layer.
+pub(super) fn read_layer(node: &Node) -> Findings {
+    let mut findings = Findings::default();
+    section(schema::root(), node, &KeyPath::default(), &mut findings);
+    findings
+}
+
+fn section(schema: &Value, node: &Node, path: &KeyPath, findings: &mut Findings) {
+    let entries = match &node.kind {
+        // A section all of whose keys are commented out.
+        Kind::Null => return,
+        Kind::Map(entries) => entries,
+        _ => {
+            let names: Vec<&str> = schema::properties(schema).map(|(name, _)| name).collect();
+            let expected = format!("a section with keys such as `{}`", names[0]);
+            let problem = if path.names().next().is_none() {
+                Problem::Syntax {
+                    message: format!("expected keys and values, found {}", node.describe()),
+                }
+            } else {
+                wrong(path, expected, node)
+            };
+            findings.problems.push((node.at, problem));
+            return;
+        }
+    };
+    for entry in entries {
+        let key = path.child(&entry.key);
+        let Some(property) = schema
+            .pointer("/properties")
+            .and_then(|p| p.get(&entry.key))
+        else {
+            findings
+                .problems
+                .push((entry.at, unknown(key, &entry.value)));
+            continue;
+        };
+        if schema::is_section(property) {
+            section(property, &entry.value, &key, findings);
+        } else if let (Some(each), Kind::Map(own)) =
+            (schema::map_entries(property), &entry.value.kind)
+        {
+            for one in own {
+                setting(each, key.child(&one.key), one.at, &one.value, findings);
+            }
+        } else {
+            setting(property, key, entry.at, &entry.value, findings);
+        }
+    }
+}
+
+fn setting(
+    schema: &Value,
+    key: KeyPath,
+    at: Option<Position>,
+    node: &Node,
+    findings: &mut Findings,
+) {
+    let mut problems = Vec::new();
+    value(schema, node, &key, &mut problems);
+    let json = node.to_json();
+    if problems.is_empty()
+        && let Some(message) = meaning(&key, &json)
+    {
+        let place = node.at.or(at);
+        problems.push((
+            place,
+            Problem::BadValue {
+                key: key.clone(),
+                message,
+            },
+        ));
+    }
+    if problems.is_empty() {
+        findings.settings.push(Setting {
+            key,
+            value: json,
+            at,
+        });
+    } else {
+        findings.problems.append(&mut problems);
+    }
+}
+
+type Problems = Vec<(Option<Position>, Problem)>;
+
+fn value(schema: &Value, node: &Node, key: &KeyPath, problems: &mut Problems) {
+    if node.kind == Kind::Null {
+        if !schema::takes_null(schema) {
+            problems.push((node.at, wrong(key, schema::expected(schema), node)));
+        }
+        return;
+    }
+    if let Some(branches) = schema::branches(schema) {
+        // The branch of the value's own type tells best what is wrong within it.
+        match branches.iter().find(|branch| fits_type(branch, node)) {
+            Some(branch) => value(branch, node, key, problems),
+            None => problems.push((node.at, wrong(key, schema::expected(schema), node))),
+        }
+        return;
+    }
+    if let Some(words) = schema::choices(schema) {
+        choice(schema, &words, node, key, problems);
+        return;
+    }
+    if !fits_type(schema, node) || !in_bounds(schema, node) {
+        problems.push((node.at, wrong(key, schema::expected(schema), node)));
+        return;
+    }
+    match &node.kind {
+        Kind::List(items) => {
+            if let Some(each) = schema.get("items") {
+                for (i, item) in items.iter().enumerate() {
+                    value(each, item, &key.element(i), problems);
+                }
+            }
+        }
+        Kind::Map(_) => record(schema, node, key, problems),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {}
+    }
+}
+
+/// A map with known keys that is an element of a list.
+fn record(schema: &Value, node: &Node, key: &KeyPath, problems: &mut Problems) {
+    let Kind::Map(entries) = &node.kind else {
+        return;
+    };
+    let names: Vec<&str> = schema::properties(schema).map(|(name, _)| name).collect();
+    for entry in entries {
+        let below = key.child(&entry.key);
+        match schema
+            .pointer("/properties")
+            .and_then(|p| p.get(&entry.key))
+        {
+            Some(property) => value(property, &entry.value, &below, problems),
+            None => problems.push((
+                entry.at,
+                Problem::UnknownKey {
+                    key: below,
+                    suggestion: suggest::word(&entry.key, &names)
+                        .map(|name| key.child(name).to_string()),
+                },
+            )),
+        }
+    }
+    // A key that is misspelt is not missing as well.
+    if entries
+        .iter()
+        .any(|entry| !names.contains(&entry.key.as_str()))
+    {
+        return;
+    }
+    let required = schema.get("required").and_then(Value::as_array);
+    for name in required.into_iter().flatten().filter_map(Value::as_str) {
+        if !entries.iter().any(|entry| entry.key == name) {
+            let message = format!("the key `{name}` is missing");
+            let key = key.clone();
+            problems.push((node.at, Problem::BadValue { key, message }));
+        }
+    }
+}
+
+fn choice(schema: &Value, words: &[&str], node: &Node, key: &KeyPath, problems: &mut Problems) {
+    let text = match &node.kind {
+        Kind::Text(text) if words.contains(&text.as_str()) => return,
+        Kind::Text(text) => text.as_str(),
+        _ => "",
+    };
+    problems.push((
+        node.at,
+        Problem::WrongType {
+            key: key.clone(),
+            expected: schema::expected(schema),
+            found: node.describe(),
+            hint: suggest::word(text, words).map(|word| format!("did you mean `{word}`?")),
+        },
+    ));
+}
+
+fn fits_type(schema: &Value, node: &Node) -> bool {
+    let name = match &node.kind {
+        Kind::Null => "null",
+        Kind::Bool(_) => "boolean",
+        Kind::Number(n) if n.is_f64() => "number",
+        Kind::Number(_) => {
+            return schema::has_type(schema, "integer") || schema::has_type(schema, "number");
+        }
+        Kind::Text(_) => "string",
+        Kind::List(_) => "array",
+        Kind::Map(_) => "object",
+    };
+    schema::has_type(schema, name)
+}
+
+fn in_bounds(schema: &Value, node: &Node) -> bool {
+    let bound = |name: &str| schema.get(name).and_then(Value::as_f64);
+    let at_least = |name: &str, length: usize| bound(name).is_none_or(|min| length as f64 >= min);
+    match &node.kind {
+        Kind::Number(n) => {
+            let n = n.as_f64().unwrap_or(f64::NAN);
+            bound("minimum").is_none_or(|min| n >= min)
+                && bound("exclusiveMinimum").is_none_or(|min| n > min)
+                && schema::maximum(schema).is_none_or(|max| n <= max)
+        }
+        Kind::Text(text) => at_least("minLength", text.trim().chars().count()),
+        Kind::List(items) => at_least("minItems", items.len()),
+        Kind::Null | Kind::Bool(_) | Kind::Map(_) => true,
+    }
+}
+
+/// What the types behind the schema say of a value that fits the schema: nothing if it is good.
+fn meaning(key: &KeyPath, value: &Value) -> Option<String> {
+    let mut probe = Value::Object(serde_json::Map::new());
+    key.put(&mut probe, value.clone());
+    // Alone among defaults: whatever is wrong is wrong with this key.
+    match serde_json::from_value::<Config>(probe) {
+        Err(error) => Some(error.to_string()),
+        Ok(config) => {
+            let verification = &config.verification;
+            let mut commands = verification.commands.iter().chain(&verification.format);
+            let blank = commands.any(|command| match command {
+                VerifyCommand::Argv(words) => words.first().is_none_or(|w| w.trim().is_empty()),
+                VerifyCommand::Shell(line) => line.trim().is_empty(),
+            });
+            blank.then(|| "expected commands, found an empty one".to_owned())
+        }
+    }
+}
+
+fn unknown(key: KeyPath, node: &Node) -> Problem {
+    let children: Vec<&str> = match &node.kind {
+        Kind::Map(entries) => entries.iter().map(|entry| entry.key.as_str()).collect(),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => Vec::new(),
+    };
+    let suggestion = suggest::key(&key, &children);
+    Problem::UnknownKey { key, suggestion }
+}
+
+fn wrong(key: &KeyPath, expected: String, node: &Node) -> Problem {
+    let secret = key.is_within(&KeyPath::dotted("claude.env"));
+    let hint = match &node.kind {
+        Kind::Number(n) if n.as_u64() > Some(u64::from(u32::MAX)) && !expected.contains("most") => {
+            Some(format!("the largest is {}", u32::MAX))
+        }
+        Kind::Number(_) | Kind::Bool(_) if expected.starts_with("a text") => {
+            Some("put it in quotes".to_owned())
+        }
+        Kind::Text(text) if expected.contains("number") && text.parse::<f64>().is_ok() => {
+            Some("take away the quotes".to_owned())
+        }
+        Kind::Text(text) if expected.starts_with("a list of texts") => {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let list = serde_json::to_string(&words).unwrap_or_default();
+            Some(format!("write {list}"))
+        }
+        Kind::Text(text) if expected.starts_with("a list of commands") => {
+            let list = serde_json::to_string(&[text]).unwrap_or_default();
+            Some(format!("write {list}"))
+        }
+        Kind::Null if !expected.starts_with("a section") => {
+            Some("leave the key out for its default".to_owned())
+        }
+        _ => None,
+    };
+    Problem::WrongType {
+        key: key.clone(),
+        expected,
+        found: if secret {
+            node.describe_kind().to_owned()
+        } else {
+            node.describe()
+        },
+        hint,
+    }
+}

@@ -1,0 +1,91 @@
+//! When ralph stops: limits of a run, an iteration, a task, and of what is logged.
+
+use std::num::NonZeroU32;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::value::Minutes;
+
+/// When ralph stops: limits of a run, an iteration and a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LoopConfig {
+    /// Iterations of one run of the command.
+    pub max_iterations: NonZeroU32,
+    /// Minutes of one run of the command; none for no limit.
+    pub max_minutes: Option<Minutes>,
+    /// Minutes of one iteration, agent and verification together.
+    pub max_minutes_per_iteration: Minutes,
+    /// Attempts at a task before it is set aside as blocked.
+    pub max_attempts: NonZeroU32,
+    /// How often within an iteration an agent is started again to repair a failed verification;
+    /// 0 for never.
+    pub max_verify_retries: u32,
+    /// Errors of the agent or its API in a row before the loop stops.
+    pub max_errors: NonZeroU32,
+    /// Iterations in a row without a verified commit before the loop stops.
+    pub max_no_progress: NonZeroU32,
+    /// Minutes an agent may be silent while none of its tools runs.
+    pub idle_minutes: Minutes,
+    /// Minutes an agent may be silent while one of its tools runs.
+    pub idle_minutes_tool: Minutes,
+    /// Seconds a process is given to end by itself before it is killed.
+    pub stop_grace_seconds: NonZeroU32,
+    /// When ralph finds that work goes round in circles.
+    pub gutter: GutterConfig,
+}
+
+impl Default for LoopConfig {
+    fn default() -> Self {
+        const THREE: NonZeroU32 = NonZeroU32::new(3).expect("not zero");
+        Self {
+            max_iterations: const { NonZeroU32::new(50).expect("not zero") },
+            max_minutes: None,
+            max_minutes_per_iteration: Minutes::whole(90),
+            max_attempts: THREE,
+            max_verify_retries: 1,
+            max_errors: THREE,
+            max_no_progress: THREE,
+            idle_minutes: Minutes::whole(15),
+            idle_minutes_tool: Minutes::whole(60),
+            stop_grace_seconds: const { NonZeroU32::new(10).expect("not zero") },
+            gutter: GutterConfig::default(),
+        }
+    }
+}
+
+/// When ralph finds that work goes round in circles.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct GutterConfig {
+    /// How often the same verification failure may come back before a person is asked.
+    pub max_same_failure: NonZeroU32,
+    /// How many commits may change the same files back and forth.
+    pub max_churn_commits: NonZeroU32,
+}
+
+impl Default for GutterConfig {
+    fn default() -> Self {
+        Self {
+            max_same_failure: const { NonZeroU32::new(3).expect("not zero") },
+            max_churn_commits: const { NonZeroU32::new(2).expect("not zero") },
+        }
+    }
+}
+
+/// What is kept of an agent's output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogsConfig {
+    /// Megabytes of one iteration's log; beyond that its middle is dropped.
+    pub max_mb: NonZeroU32,
+}
+
+impl Default for LogsConfig {
+    fn default() -> Self {
+        Self {
+            max_mb: const { NonZeroU32::new(50).expect("not zero") },
+        }
+    }
+}

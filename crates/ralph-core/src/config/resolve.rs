@@ -1,0 +1,231 @@
+//! Makes one configuration out of its layers: maps merge by key, lists and single values replace.
+//!
+//! Reports every mistake of every layer at once. Settles nothing silently: what was changed or will
+//! have no effect is said in the notes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::check::{Findings, Setting, read_layer};
+use super::env::{read_env, read_text};
+use super::error::{ConfigError, ConfigErrors, Problem, Source};
+use super::key::{self, KeyPath};
+use super::layer::{ConfigFile, FlagValue, Given, Layers, Origin};
+use super::node::{Node, parse_yaml};
+use super::not_in_force::{NotInForce, not_in_force};
+use super::{Argv, Config};
+
+/// A configuration, and where every value of it came from.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    pub config: Config,
+    /// Keys that were set to something; all others have their default.
+    pub origins: BTreeMap<KeyPath, Origin>,
+    /// What a person should be told, none of it an error.
+    pub notes: Vec<Note>,
+    /// Keys that were set and have no effect.
+    pub not_in_force: Vec<NotInForce>,
+}
+
+impl Resolved {
+    /// Where the value of a key came from, by its dotted path.
+    pub fn origin(&self, key: &str) -> &Origin {
+        self.origins
+            .get(&KeyPath::dotted(key))
+            .unwrap_or(&Origin::Default)
+    }
+}
+
+/// Something to tell a person about the configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    pub key: Option<KeyPath>,
+    pub message: String,
+}
+
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.key {
+            Some(key) => write!(f, "`{key}`: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+/// Makes the configuration out of its layers.
+pub fn resolve(layers: &Layers) -> Result<Resolved, ConfigErrors> {
+    let mut merge = Merge::new();
+    for file in [&layers.user, &layers.project].into_iter().flatten() {
+        merge.file(file);
+    }
+    merge.env(&layers.env);
+    for flag in &layers.flags {
+        merge.flag(flag);
+    }
+    merge.finish()
+}
+
+struct Merge {
+    values: Value,
+    origins: BTreeMap<KeyPath, Origin>,
+    errors: Vec<ConfigError>,
+    notes: Vec<Note>,
+}
+
+impl Merge {
+    fn new() -> Self {
+        Self {
+            values: serde_json::to_value(Config::default())
+                .expect("the defaults are plain values with text keys"),
+            origins: BTreeMap::new(),
+            errors: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn file(&mut self, file: &ConfigFile) {
+        let place = Source::File(file.path.clone());
+        match parse_yaml(&file.text) {
+            Ok(node) => self.layer(&node, &place),
+            Err((at, problem)) => self.errors.push(ConfigError { place, at, problem }),
+        }
+    }
+
+    fn env(&mut self, vars: &[(String, String)]) {
+        let mut findings = read_env(vars);
+        self.errors.append(&mut findings.errors);
+        self.notes.append(&mut findings.notes);
+        for setting in findings.settings {
+            let node = nest(&setting.key, setting.value);
+            self.layer(&node, &Source::Env(setting.name));
+        }
+    }
+
+    fn flag(&mut self, flag: &FlagValue) {
+        let place = Source::Flag(flag.flag.clone());
+        let path = KeyPath::dotted(&flag.key);
+        let node = match &flag.value {
+            Given::Json(value) => Node::from_json(value),
+            Given::Text(text) => {
+                let keys = key::all_keys();
+                let schema = keys.iter().find(|key| key.path == path);
+                // A key that is not there is reported below, like any other.
+                let schema = schema.map_or(&Value::Null, |key| key.schema);
+                match read_text(schema, text) {
+                    Ok(node) => node,
+                    Err(problem) => {
+                        let at = None;
+                        return self.errors.push(ConfigError { place, at, problem });
+                    }
+                }
+            }
+        };
+        self.layer(&nest(&path, node), &place);
+    }
+
+    fn layer(&mut self, node: &Node, place: &Source) {
+        let Findings { settings, problems } = read_layer(node);
+        for Setting { key, value, at } in settings {
+            key.put(&mut self.values, value);
+            let origin = match place {
+                Source::File(path) => Origin::File {
+                    path: path.clone(),
+                    line: at.map_or(0, |at| at.line),
+                },
+                Source::Env(name) => Origin::Env { name: name.clone() },
+                Source::Flag(name) => Origin::Flag { name: name.clone() },
+            };
+            self.origins.insert(key, origin);
+        }
+        self.errors
+            .extend(problems.into_iter().map(|(at, problem)| ConfigError {
+                place: place.clone(),
+                at,
+                problem,
+            }));
+    }
+
+    fn finish(mut self) -> Result<Resolved, ConfigErrors> {
+        if !self.errors.is_empty() {
+            return Err(ConfigErrors(self.errors));
+        }
+        let not_in_force = self.not_in_force();
+        let mut config: Config = match serde_json::from_value(self.values) {
+            Ok(config) => config,
+            // Each setting was read on its own before; together they can't be worse. If they are,
+            // it is still the user who needs to know.
+            Err(error) => {
+                return Err(ConfigErrors(vec![ConfigError {
+                    place: Source::File("ralph.yaml".into()),
+                    at: None,
+                    problem: Problem::Syntax {
+                        message: error.to_string(),
+                    },
+                }]));
+            }
+        };
+        self.notes.extend(drop_code_argument(&mut config));
+        self.notes.extend(short_iteration(&config));
+        Ok(Resolved {
+            config,
+            origins: self.origins,
+            notes: self.notes,
+            not_in_force,
+        })
+    }
+
+    fn not_in_force(&self) -> Vec<NotInForce> {
+        self.origins
+            .keys()
+            .filter_map(|key| {
+                let value = key.names().try_fold(&self.values, |v, name| v.get(name))?;
+                not_in_force(key, value)
+            })
+            .collect()
+    }
+}
+
+fn nest(path: &KeyPath, value: Node) -> Node {
+    path.names()
+        .rev()
+        .fold(value, |below, name| below.under(name))
+}
+
+/// `claude code` was never a subcommand: today's Claude Code takes `code` for the prompt, and the
+/// real prompt is lost.
+fn drop_code_argument(config: &mut Config) -> Option<Note> {
+    let command = &config.claude.command;
+    let program = Path::new(command.program()).file_name()?;
+    let [first, rest @ ..] = command.args() else {
+        return None;
+    };
+    if program != "claude" || first != "code" {
+        return None;
+    }
+    let mut words = vec![command.program().to_owned()];
+    words.extend_from_slice(rest);
+    let shorter = Argv::try_from(words).ok()?;
+    let message = format!(
+        "the word `code` is left out: `{} code -p` would take it for the prompt",
+        shorter.program()
+    );
+    config.claude.command = shorter;
+    Some(Note {
+        key: Some(KeyPath::dotted("claude.command")),
+        message,
+    })
+}
+
+fn short_iteration(config: &Config) -> Option<Note> {
+    let limits = &config.loop_;
+    let (limit, idle) = (limits.max_minutes_per_iteration, limits.idle_minutes_tool);
+    (limit <= idle).then(|| Note {
+        key: Some(KeyPath::dotted("loop.max_minutes_per_iteration")),
+        message: format!(
+            "an iteration ends after {limit}, before ralph would look after an agent that is \
+             silent while a tool runs (`loop.idle_minutes_tool`: {idle})"
+        ),
+    })
+}

@@ -1,0 +1,387 @@
+//! Which layer wins, and what each value remembers of it.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{SEED_EXAMPLE, env, file, project};
+use crate::config::{
+    AgentChoice, CommitType, Config, FlagValue, Given, KeyPath, KnownFailures, Layers, Origin,
+    PermissionMode, resolve,
+};
+use crate::task::VerifyCommand;
+
+fn flag(key: &str, value: Given, flag: &str) -> FlagValue {
+    FlagValue {
+        key: key.to_owned(),
+        value,
+        flag: flag.to_owned(),
+    }
+}
+
+#[test]
+fn the_defaults_are_those_of_the_design() {
+    let config = resolve(&Layers::default()).unwrap().config;
+    assert_eq!(config, Config::default());
+    assert_eq!(
+        serde_json::to_value(&config).unwrap(),
+        json!({
+            "agent": "claude",
+            "repo": { "root": ".", "branch_prefix": "ralph/" },
+            "tasks": {
+                "backend": "local", "source": null, "path": ".ralph/tasks",
+                "parent_id_file": ".ralph/parent-task-id",
+            },
+            "memory": {
+                "progress_file": ".ralph/progress.md", "archive_dir": ".ralph/archive",
+                "max_bytes": 32768,
+            },
+            "claude": {
+                "command": ["claude"], "args": [], "model": null, "permission_mode": "bypass",
+                "env": {},
+            },
+            "command": { "args": [] },
+            "verification": {
+                "commands": [], "format": [], "timeout_minutes": 15, "known_failures": "refuse",
+                "baseline": true, "tail_lines": 200, "tail_bytes": 16384,
+            },
+            "loop": {
+                "max_iterations": 50, "max_minutes": null, "max_minutes_per_iteration": 90,
+                "max_attempts": 3, "max_verify_retries": 1, "max_errors": 3,
+                "max_no_progress": 3, "idle_minutes": 15, "idle_minutes_tool": 60,
+                "stop_grace_seconds": 10,
+                "gutter": { "max_same_failure": 3, "max_churn_commits": 2 },
+            },
+            "prompt": {
+                "file_list": 100, "patterns_bytes": 8192, "agents_md_bytes": 8192,
+                "description_bytes": 65536, "greps": [],
+            },
+            "git": {
+                "commit_types": {
+                    "bug": "fix", "chore": "chore", "deps": "chore", "docs": "chore", "fix": "fix",
+                },
+                "sign_off": false,
+            },
+            "safety": {
+                "sandbox": false, "allowed_commands": [], "protected_paths": [],
+                "max_file_mb": 50, "secret_allow": [],
+            },
+            "logs": { "max_mb": 50 },
+        })
+    );
+}
+
+#[test]
+fn each_layer_wins_over_those_below_it() {
+    let text = |n: u32| format!("loop:\n  max_iterations: {n}\n");
+    let mut layers = Layers {
+        user: file("user.yaml", &text(11)),
+        ..Layers::default()
+    };
+    let expect = |layers: &Layers, n: u32, origin: Origin| {
+        let resolved = resolve(layers).unwrap();
+        assert_eq!(resolved.config.loop_.max_iterations.get(), n);
+        assert_eq!(resolved.origin("loop.max_iterations"), &origin);
+        assert_eq!(resolved.origin("loop.max_attempts"), &Origin::Default);
+    };
+    let from_file = |path: &str| Origin::File {
+        path: path.into(),
+        line: 2,
+    };
+    let from_env = |name: &str| Origin::Env {
+        name: name.to_owned(),
+    };
+    expect(&layers, 11, from_file("user.yaml"));
+    layers.project = file("ralph.yaml", &text(12));
+    expect(&layers, 12, from_file("ralph.yaml"));
+    layers.env = env(&[("MAX_ITERATIONS", "13")]);
+    expect(&layers, 13, from_env("MAX_ITERATIONS"));
+    layers.env = env(&[
+        ("RALPH_LOOP_MAX_ITERATIONS", "14"),
+        ("MAX_ITERATIONS", "13"),
+    ]);
+    expect(&layers, 14, from_env("RALPH_LOOP_MAX_ITERATIONS"));
+    let flags = flag(
+        "loop.max_iterations",
+        Given::Json(json!(15)),
+        "--max-iterations",
+    );
+    layers.flags = vec![flags];
+    expect(
+        &layers,
+        15,
+        Origin::Flag {
+            name: "--max-iterations".into(),
+        },
+    );
+}
+
+#[test]
+fn maps_merge_by_key_and_lists_are_replaced() {
+    let resolved = resolve(&Layers {
+        user: file(
+            "user.yaml",
+            "claude:\n  env: {A: user, B: user}\n  args: [--one, --two]\n",
+        ),
+        project: file(
+            "ralph.yaml",
+            "claude:\n  env:\n    B: project\n  args: [--three]\ngit:\n  commit_types:\n    docs: feat\n",
+        ),
+        ..Layers::default()
+    })
+    .unwrap();
+    let env: Vec<(&str, &str)> = resolved
+        .config
+        .claude
+        .env
+        .0
+        .iter()
+        .map(|(a, b)| (a.as_str(), b.as_str()))
+        .collect();
+    assert_eq!(env, [("A", "user"), ("B", "project")]);
+    assert_eq!(resolved.config.claude.args, ["--three"]);
+    let types = &resolved.config.git.commit_types;
+    assert_eq!(types["docs"], CommitType::Feat);
+    assert_eq!(types["bug"], CommitType::Fix);
+    assert_eq!(
+        resolved.origin("claude.env.B"),
+        &Origin::File {
+            path: "ralph.yaml".into(),
+            line: 3
+        }
+    );
+    assert_eq!(resolved.origin("git.commit_types.bug"), &Origin::Default);
+}
+
+#[test]
+fn the_environment_sets_keys_of_every_type() {
+    let config = resolve(&Layers {
+        env: env(&[
+            ("RALPH_AGENT", "command:my-agent"),
+            ("RALPH_CLAUDE_MODEL", "4.5"),
+            ("RALPH_CLAUDE_PERMISSION_MODE", "acceptEdits"),
+            ("RALPH_CLAUDE_ENV", "{A: b}"),
+            ("RALPH_COMMAND_ARGS", "[-x, '1']"),
+            (
+                "RALPH_VERIFICATION_COMMANDS",
+                r#"[["npm", "test"], "a | b"]"#,
+            ),
+            ("RALPH_VERIFICATION_BASELINE", "false"),
+            ("RALPH_VERIFICATION_KNOWN_FAILURES", "allow"),
+            ("RALPH_LOOP_MAX_MINUTES", "0.5"),
+            ("STUCK_THRESHOLD", "7"),
+            ("RALPH_TASKS_SOURCE", "PRD.json"),
+            ("RALPH_LOGS_MAX_MB", ""),
+        ]),
+        ..Layers::default()
+    })
+    .unwrap()
+    .config;
+    assert_eq!(config.agent, AgentChoice::Command("my-agent".into()));
+    assert_eq!(config.claude.model.as_deref(), Some("4.5"));
+    assert_eq!(config.claude.permission_mode, PermissionMode::AcceptEdits);
+    assert_eq!(config.claude.env.0["A"], "b");
+    assert_eq!(config.command.args, ["-x", "1"]);
+    assert_eq!(
+        config.verification.commands,
+        [
+            VerifyCommand::Argv(vec!["npm".into(), "test".into()]),
+            VerifyCommand::Shell("a | b".into()),
+        ]
+    );
+    assert!(!config.verification.baseline);
+    assert_eq!(config.verification.known_failures, KnownFailures::Allow);
+    let limit = config.loop_.max_minutes.map(|minutes| minutes.duration());
+    assert_eq!(limit, Some(Duration::from_secs(30)));
+    assert_eq!(config.loop_.gutter.max_same_failure.get(), 7);
+    assert_eq!(config.tasks.source, Some("PRD.json".into()));
+    assert_eq!(config.logs.max_mb.get(), 50, "an empty variable is not set");
+}
+
+#[test]
+fn a_misspelt_variable_is_noted_and_a_foreign_one_is_not() {
+    let notes = |name: &str| -> Vec<String> {
+        let layers = Layers {
+            env: env(&[(name, "1")]),
+            ..Layers::default()
+        };
+        let notes = resolve(&layers).unwrap().notes;
+        notes.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(
+        notes("RALPH_LOOP_MAX_ITERATION"),
+        [
+            "environment variable RALPH_LOOP_MAX_ITERATION sets no key of ralph's and is not used; \
+          did you mean RALPH_LOOP_MAX_ITERATIONS?"
+        ]
+    );
+    assert_eq!(
+        notes("RALPH_VERIFCATION_COMMANDS"),
+        [
+            "environment variable RALPH_VERIFCATION_COMMANDS sets no key of ralph's and is not used; \
+          did you mean RALPH_VERIFICATION_COMMANDS?"
+        ]
+    );
+    assert_eq!(
+        notes("RALPH_LOOP_X"),
+        ["environment variable RALPH_LOOP_X sets no key of ralph's and is not used"]
+    );
+    for other in [
+        "RALPH_DATA_DIR",
+        "RALPH_LOG",
+        "RALPH_LOOP_ID",
+        "RALPH_WIGGUM",
+        "PATH",
+    ] {
+        assert_eq!(notes(other), Vec::<String>::new(), "{other}");
+    }
+}
+
+#[test]
+fn a_flag_can_hand_in_text_that_is_read_like_a_variable() {
+    let resolved = resolve(&Layers {
+        flags: vec![
+            flag("claude.model", Given::Text("true".into()), "--model"),
+            flag("claude.args", Given::Text("[a, b]".into()), "--set"),
+            flag("loop.max_attempts", Given::Text("4".into()), "--set"),
+            flag("loop.max_attempts", Given::Text("5".into()), "--set"),
+        ],
+        ..Layers::default()
+    })
+    .unwrap();
+    assert_eq!(resolved.config.claude.model.as_deref(), Some("true"));
+    assert_eq!(resolved.config.claude.args, ["a", "b"]);
+    assert_eq!(
+        resolved.config.loop_.max_attempts.get(),
+        5,
+        "the later flag wins"
+    );
+}
+
+#[test]
+fn the_example_of_the_specification_is_accepted_and_what_is_not_built_is_said() {
+    let resolved = project(SEED_EXAMPLE).unwrap();
+    assert_eq!(resolved.config.claude.command.as_slice(), ["claude"]);
+    assert_eq!(
+        resolved.config.verification.commands[0].to_string(),
+        "npm run typecheck"
+    );
+    let notes: Vec<String> = resolved.notes.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        notes,
+        [
+            "`claude.command`: the word `code` is left out: `claude code -p` would take it for the \
+             prompt",
+            "`loop.max_minutes_per_iteration`: an iteration ends after 20 min, before ralph would \
+             look after an agent that is silent while a tool runs (`loop.idle_minutes_tool`: 60 \
+             min)",
+        ]
+    );
+    let unbuilt: Vec<String> = resolved
+        .not_in_force
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        unbuilt,
+        [
+            "`loop.gutter.max_churn_commits: 2` is not in force: ralph does not look for commits \
+             that undo each other yet",
+            "`safety.allowed_commands: [\"npm\",\"go\",\"git\"]` is not in force: ralph does not \
+             restrict commands yet: the agent may start any program",
+            "`safety.sandbox: true` is not in force: ralph has no sandbox yet: the agent runs with \
+             your own rights",
+        ]
+    );
+}
+
+#[test]
+fn what_nobody_asked_for_is_not_called_out() {
+    assert!(resolve(&Layers::default()).unwrap().not_in_force.is_empty());
+    let resolved = project("safety: {sandbox: false, allowed_commands: []}").unwrap();
+    assert_eq!(resolved.not_in_force, []);
+    assert_eq!(resolved.notes, []);
+}
+
+#[test]
+fn only_claude_itself_loses_the_word_code() {
+    let command = |line: &str| {
+        let text = format!("claude:\n  command: {line}\n");
+        project(&text)
+            .unwrap()
+            .config
+            .claude
+            .command
+            .as_slice()
+            .join(" ")
+    };
+    assert_eq!(
+        command("[/usr/bin/claude, code, --debug]"),
+        "/usr/bin/claude --debug"
+    );
+    assert_eq!(command("[wrapper, code]"), "wrapper code");
+    assert_eq!(command("[claude, --x, code]"), "claude --x code");
+}
+
+#[test]
+fn empty_files_and_empty_sections_set_nothing() {
+    for text in [
+        "",
+        "\n",
+        "# only a comment\n",
+        "---\n",
+        "loop:\n  # nothing\nclaude:\n",
+    ] {
+        let resolved = project(text).unwrap_or_else(|e| panic!("{text:?}: {e}"));
+        assert_eq!(resolved.config, Config::default(), "{text:?}");
+        assert!(resolved.origins.is_empty(), "{text:?}");
+    }
+}
+
+#[test]
+fn null_takes_back_what_a_lower_layer_set_where_nothing_is_allowed() {
+    let resolved = resolve(&Layers {
+        user: file(
+            "user.yaml",
+            "loop: {max_minutes: 30}\nclaude: {model: opus}\n",
+        ),
+        project: file(
+            "ralph.yaml",
+            "loop: {max_minutes: null}\nclaude: {model: ~}\n",
+        ),
+        ..Layers::default()
+    })
+    .unwrap();
+    assert_eq!(resolved.config.loop_.max_minutes, None);
+    assert_eq!(resolved.config.claude.model, None);
+}
+
+#[test]
+fn a_configuration_survives_the_journal() {
+    let text = "agent: script:demo.yaml\nloop: {max_minutes: 0.25, idle_minutes: 7}\n\
+                claude: {env: {TOKEN: t}, model: opus, permission_mode: dontAsk}\n\
+                verification: {commands: [[a, b], 'c | d'], known_failures: allow}\n\
+                prompt: {greps: [{pattern: TODO, paths: [src/**]}]}\n\
+                safety: {protected_paths: ['*.lock']}\n";
+    let config = project(text).unwrap().config;
+    let json = serde_json::to_string(&config).unwrap();
+    assert!(json.contains(r#""max_minutes":0.25,"#), "{json}");
+    assert!(json.contains(r#""greps":[{"pattern":"TODO","paths":["src/**"],"max_lines":20}]"#));
+    assert_eq!(serde_json::from_str::<Config>(&json).unwrap(), config);
+}
+
+#[test]
+fn debug_output_keeps_the_values_of_the_environment_to_itself() {
+    let config = project("claude: {env: {TOKEN: s3cr3t}}").unwrap().config;
+    let debug = format!("{config:?}");
+    assert!(debug.contains("TOKEN"), "{debug}");
+    assert!(!debug.contains("s3cr3t"), "{debug}");
+}
+
+#[test]
+fn a_key_path_is_written_with_dots() {
+    assert_eq!(
+        KeyPath::dotted("loop.gutter.max_same_failure").to_string(),
+        "loop.gutter.max_same_failure"
+    );
+}

@@ -1,0 +1,242 @@
+//! What `ralph config`, the schema and `ralph init` show.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::{SEED_EXAMPLE, env, file, project};
+use crate::config::{
+    AgentChoice, Config, Guess, GuessKind, InitPlan, Layers, Origin, effective,
+    render_effective_yaml, render_ralph_yaml, resolve, schema,
+};
+use crate::task::VerifyCommand;
+
+fn layered() -> Layers {
+    Layers {
+        user: file("~/ralph.yaml", "claude:\n  model: opus\n"),
+        project: file(
+            "ralph.yaml",
+            "verification:\n  commands:\n    - [npm, run, typecheck]\n    - npm test | tee log\n\
+             claude:\n  env: {TOKEN: s3cr3t}\n  args: [--a, 'b c']\n",
+        ),
+        env: env(&[("MAX_ITERATIONS", "7")]),
+        ..Layers::default()
+    }
+}
+
+#[test]
+fn every_value_is_shown_with_its_origin() {
+    let resolved = resolve(&layered()).unwrap();
+    assert_snapshot!(render_effective_yaml(&resolved), @r#"
+    agent: claude  # default
+    repo:
+      root: .  # default
+      branch_prefix: ralph/  # default
+    tasks:
+      backend: local  # default
+      source: null  # default
+      path: .ralph/tasks  # default
+      parent_id_file: .ralph/parent-task-id  # default
+    memory:
+      progress_file: .ralph/progress.md  # default
+      archive_dir: .ralph/archive  # default
+      max_bytes: 32768  # default
+    claude:
+      command: ["claude"]  # default
+      args: ["--a", "b c"]  # ralph.yaml:7
+      model: opus  # ~/ralph.yaml:2
+      permission_mode: bypass  # default
+      env:
+        TOKEN: "(hidden)"  # ralph.yaml:6
+    command:
+      args: []  # default
+    verification:
+      commands:  # ralph.yaml:2
+        - ["npm", "run", "typecheck"]
+        - "npm test | tee log"
+      format: []  # default
+      timeout_minutes: 15  # default
+      known_failures: refuse  # default
+      baseline: true  # default
+      tail_lines: 200  # default
+      tail_bytes: 16384  # default
+    loop:
+      max_iterations: 7  # env MAX_ITERATIONS
+      max_minutes: null  # default
+      max_minutes_per_iteration: 90  # default
+      max_attempts: 3  # default
+      max_verify_retries: 1  # default
+      max_errors: 3  # default
+      max_no_progress: 3  # default
+      idle_minutes: 15  # default
+      idle_minutes_tool: 60  # default
+      stop_grace_seconds: 10  # default
+      gutter:
+        max_same_failure: 3  # default
+        max_churn_commits: 2  # default
+    prompt:
+      file_list: 100  # default
+      patterns_bytes: 8192  # default
+      agents_md_bytes: 8192  # default
+      description_bytes: 65536  # default
+      greps: []  # default
+    git:
+      commit_types:
+        bug: fix  # default
+        chore: chore  # default
+        deps: chore  # default
+        docs: chore  # default
+        fix: fix  # default
+      sign_off: false  # default
+    safety:
+      sandbox: false  # default
+      allowed_commands: []  # default
+      protected_paths: []  # default
+      max_file_mb: 50  # default
+      secret_allow: []  # default
+    logs:
+      max_mb: 50  # default
+    "#);
+}
+
+#[test]
+fn rows_hide_the_values_of_the_environment() {
+    let rows = effective(&resolve(&layered()).unwrap());
+    let row = |key: &str| rows.iter().find(|row| row.key.to_string() == key).unwrap();
+    assert_eq!(row("claude.env.TOKEN").value, json!("(hidden)"));
+    assert_eq!(row("loop.max_iterations").value, json!(7));
+    assert_eq!(
+        row("loop.max_iterations").origin,
+        Origin::Env {
+            name: "MAX_ITERATIONS".into()
+        }
+    );
+    assert_eq!(row("git.commit_types.bug").value, json!("fix"));
+}
+
+#[test]
+fn what_is_shown_can_be_read_again() {
+    let first = project(SEED_EXAMPLE).unwrap();
+    let second = project(&render_effective_yaml(&first)).unwrap();
+    assert_eq!(second.config, first.config);
+    let odd = "claude: {args: ['yes', '1', ' a: b # c', \"tab\\t\\u007f\", 'it''s \"x\"', '']}\n\
+               agent: 'script:a b.yaml'\ngit: {commit_types: {'on': fix, 'a b': chore}}\n";
+    let first = project(odd).unwrap();
+    let second = project(&render_effective_yaml(&first)).unwrap();
+    assert_eq!(second.config, first.config);
+}
+
+#[test]
+fn the_schema_describes_every_key() {
+    fn walk(path: &str, schema: &Value, bare: &mut Vec<String>, keys: &mut usize) {
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            let path = format!("{path}.{name}");
+            *keys += 1;
+            let told = property["description"]
+                .as_str()
+                .is_some_and(|text| !text.is_empty());
+            if !told || property.get("default").is_none() {
+                bare.push(path.clone());
+            }
+            walk(&path, property, bare, keys);
+        }
+    }
+    let schema = schema();
+    let (mut bare, mut keys) = (Vec::new(), 0);
+    walk("", &schema, &mut bare, &mut keys);
+    assert_eq!(bare, Vec::<String>::new());
+    assert_eq!(keys, 60);
+    assert_eq!(schema["title"], "ralph.yaml");
+    assert_eq!(schema["additionalProperties"], false);
+    let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];
+    assert_eq!(iterations["minimum"], 1);
+    assert_eq!(iterations["default"], 50);
+    assert_eq!(
+        iterations["description"],
+        "Iterations of one run of the command."
+    );
+}
+
+fn guess(command: VerifyCommand, why: &str) -> Guess {
+    Guess {
+        command,
+        kind: GuessKind::Test,
+        why: why.to_owned(),
+    }
+}
+
+#[test]
+fn a_new_file_says_where_its_commands_come_from() {
+    let text = render_ralph_yaml(&InitPlan {
+        guesses: vec![
+            guess(
+                VerifyCommand::Argv(vec!["npm".into(), "test".into()]),
+                "package.json has the script `test`, npm because of package-lock.json",
+            ),
+            guess(
+                VerifyCommand::Shell("make check | tee log".into()),
+                "it looked\ngood",
+            ),
+        ],
+        agent: Some(AgentChoice::Script("demo.yaml".into())),
+        tasks_source: Some("PRD.json".into()),
+    });
+    assert_snapshot!(text, @r#"
+    # How ralph works in this repository. Every key has a default; `ralph config` shows what
+    # is in force and where it comes from.
+
+    agent: "script:demo.yaml"
+
+    tasks:
+      source: PRD.json
+
+    verification:
+      # ralph runs these itself after every attempt. All must pass before anything is committed.
+      commands:
+        # Guessed: package.json has the script `test`, npm because of package-lock.json.
+        - ["npm", "test"]
+        # Guessed: it looked good.
+        - "make check | tee log"
+
+    # Some defaults; take away the `#` to change one.
+    #loop:
+    #  max_iterations: 50  # of one run
+    #  max_minutes_per_iteration: 90  # agent and verification together
+    #  max_attempts: 3  # at one task
+    #claude:
+    #  model: null  # null leaves the choice to Claude Code
+    #  permission_mode: bypass  # bypass, default, acceptEdits, dontAsk or plan
+    #safety:
+    #  protected_paths: []  # globs that no change may touch
+    "#);
+    let config = project(&text).unwrap().config;
+    assert_eq!(config.agent, AgentChoice::Script("demo.yaml".into()));
+    assert_eq!(config.tasks.source, Some("PRD.json".into()));
+    let commands: Vec<String> = config
+        .verification
+        .commands
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(commands, ["npm test", "make check | tee log"]);
+}
+
+#[test]
+fn a_new_file_without_guesses_sets_nothing_but_says_what_is_missing() {
+    let text = render_ralph_yaml(&InitPlan::default());
+    assert!(text.contains("as `unverified`"), "{text}");
+    assert_eq!(project(&text).unwrap().config, Config::default());
+}
+
+#[test]
+fn the_commented_defaults_of_a_new_file_are_good_settings() {
+    let text = render_ralph_yaml(&InitPlan::default());
+    let (head, defaults) = text.split_once("# Some defaults").unwrap();
+    let (_, defaults) = defaults.split_once('\n').unwrap();
+    let uncommented: String = defaults
+        .lines()
+        .map(|line| format!("{}\n", line.strip_prefix('#').unwrap()))
+        .collect();
+    let resolved = project(&format!("{head}{uncommented}")).unwrap();
+    assert_eq!(resolved.config, Config::default());
+    assert_eq!(resolved.origins.len(), 7);
+}
