@@ -5,15 +5,15 @@
 //! as an argument; effects are the engine's.
 
 pub mod agent;
+pub mod config;
 pub mod event;
 pub mod iteration;
+pub mod lint;
 pub mod memory;
 pub mod prompt;
 pub mod record;
-pub mod signal;
-pub mod lint;
 pub mod select;
-pub mod config;
+pub mod signal;
 pub mod task;
 pub mod termination;
 pub mod verdict;

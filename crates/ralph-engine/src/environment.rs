@@ -61,21 +61,33 @@ impl Environment {
             }
         }
         withheld.sort();
-        Self { vars: kept, withheld }
+        Self {
+            vars: kept,
+            withheld,
+        }
     }
 
     /// The environment with further variables set.
     pub fn with(&self, more: &[(&str, String)]) -> Vec<(OsString, OsString)> {
         let mut vars = self.vars.clone();
         vars.retain(|(key, _)| !more.iter().any(|(k, _)| *k == key));
-        vars.extend(more.iter().map(|(k, v)| (OsString::from(k), OsString::from(v))));
+        vars.extend(
+            more.iter()
+                .map(|(k, v)| (OsString::from(k), OsString::from(v))),
+        );
         vars
     }
 }
 
 fn is_withheld(name: &str) -> bool {
     // Variables of ralph and of git belong to this process: an agent's git must find its own way.
-    if name.starts_with("RALPH_") || name.starts_with("GIT_") && !name.starts_with("GIT_AUTHOR_") && !name.starts_with("GIT_COMMITTER_") && name != "GIT_CONFIG_NOSYSTEM" && name != "GIT_CONFIG_GLOBAL" {
+    if name.starts_with("RALPH_")
+        || name.starts_with("GIT_")
+            && !name.starts_with("GIT_AUTHOR_")
+            && !name.starts_with("GIT_COMMITTER_")
+            && name != "GIT_CONFIG_NOSYSTEM"
+            && name != "GIT_CONFIG_GLOBAL"
+    {
         return true;
     }
     if AGENT_PREFIXES.iter().any(|p| name.starts_with(p)) {
@@ -85,7 +97,8 @@ fn is_withheld(name: &str) -> bool {
 }
 
 fn trusted_path(path: &OsStr, workspace: &Path) -> OsString {
-    let folders = std::env::split_paths(path).filter(|p| p.is_absolute() && !p.starts_with(workspace));
+    let folders =
+        std::env::split_paths(path).filter(|p| p.is_absolute() && !p.starts_with(workspace));
     std::env::join_paths(folders).unwrap_or_default()
 }
 
@@ -94,7 +107,9 @@ mod tests {
     use super::*;
 
     fn scrub(vars: &[(&str, &str)], pass: &[&str]) -> Environment {
-        let vars = vars.iter().map(|(k, v)| (OsString::from(k), OsString::from(v)));
+        let vars = vars
+            .iter()
+            .map(|(k, v)| (OsString::from(k), OsString::from(v)));
         let pass: Vec<_> = pass.iter().map(|p| (*p).to_owned()).collect();
         Environment::scrub(vars, &pass, Path::new("/repo"))
     }
@@ -116,8 +131,22 @@ mod tests {
             &[],
         );
         let kept: Vec<_> = env.vars.iter().map(|(k, _)| k.to_str().unwrap()).collect();
-        assert_eq!(kept, ["HOME", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "DATABASE_URL"]);
-        let gone = ["AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "GIT_DIR", "RALPH_DATA_DIR", "SSH_AUTH_SOCK"];
+        assert_eq!(
+            kept,
+            [
+                "HOME",
+                "ANTHROPIC_API_KEY",
+                "CLAUDE_CODE_OAUTH_TOKEN",
+                "DATABASE_URL"
+            ]
+        );
+        let gone = [
+            "AWS_SECRET_ACCESS_KEY",
+            "GITHUB_TOKEN",
+            "GIT_DIR",
+            "RALPH_DATA_DIR",
+            "SSH_AUTH_SOCK",
+        ];
         assert_eq!(env.withheld, gone);
     }
 
@@ -129,7 +158,10 @@ mod tests {
 
     #[test]
     fn a_program_planted_in_the_workspace_is_not_on_the_path() {
-        let env = scrub(&[("PATH", "/repo/bin:./x:node_modules/.bin:/usr/bin:/bin")], &[]);
+        let env = scrub(
+            &[("PATH", "/repo/bin:./x:node_modules/.bin:/usr/bin:/bin")],
+            &[],
+        );
         assert_eq!(env.vars[0].1, "/usr/bin:/bin");
     }
 }

@@ -3,12 +3,11 @@
 //! Depends on the core alone. Never prints: what happens goes to a reporter, what goes wrong is an
 //! error that the binary shows.
 
+pub mod agent;
 pub mod clock;
+pub mod environment;
 pub mod failpoint;
-pub mod store;
-//! The effects of ralph: processes, git, the journal, agents and the driver of the loop.
-
+pub mod lock;
 pub mod process;
-//! ralph-engine
-
 pub mod settings;
+pub mod store;

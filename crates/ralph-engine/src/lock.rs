@@ -19,13 +19,19 @@ pub enum LockError {
     #[error("another ralph works in {worktree} ({owner})")]
     Held { worktree: PathBuf, owner: String },
     #[error("can't lock {path}")]
-    Io { path: PathBuf, source: std::io::Error },
+    Io {
+        path: PathBuf,
+        source: std::io::Error,
+    },
 }
 
 impl Lock {
     pub fn acquire(data_dir: &Path, worktree: &Path) -> Result<Self, LockError> {
         let path = lock_file(data_dir, worktree);
-        let fail = |source| LockError::Io { path: path.clone(), source };
+        let fail = |source| LockError::Io {
+            path: path.clone(),
+            source,
+        };
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(fail)?;
         }
@@ -59,8 +65,12 @@ impl Lock {
 
     /// Whether a live process holds the lock of `worktree`.
     pub fn is_held(data_dir: &Path, worktree: &Path) -> bool {
-        File::open(lock_file(data_dir, worktree))
-            .is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
+        File::open(lock_file(data_dir, worktree)).is_ok_and(|file| {
+            matches!(
+                file.try_lock_shared(),
+                Err(std::fs::TryLockError::WouldBlock)
+            )
+        })
     }
 }
 
@@ -81,7 +91,10 @@ mod tests {
         let lock = Lock::acquire(data.path(), here).unwrap();
         assert!(Lock::is_held(data.path(), here));
         let error = Lock::acquire(data.path(), here).unwrap_err().to_string();
-        let expected = format!("another ralph works in /repo (process {})", std::process::id());
+        let expected = format!(
+            "another ralph works in /repo (process {})",
+            std::process::id()
+        );
         assert_eq!(error, expected);
         Lock::acquire(data.path(), Path::new("/other")).unwrap();
         drop(lock);

@@ -38,10 +38,25 @@ impl Agent for Claude {
     fn command(&self, context: &RunContext) -> CommandSpec {
         let mut command = self.options.command.iter();
         let program = command.next().map_or("claude", String::as_str);
-        let fixed = ["-p", "--output-format", "stream-json", "--verbose", "--setting-sources", "user"];
+        let fixed = [
+            "-p",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--setting-sources",
+            "user",
+        ];
         let mut args: Vec<OsString> = command.map(OsString::from).collect();
         args.extend(fixed.iter().map(OsString::from));
-        args.extend(["--permission-mode", &self.options.permission_mode, "--model", &self.options.model].map(OsString::from));
+        args.extend(
+            [
+                "--permission-mode",
+                &self.options.permission_mode,
+                "--model",
+                &self.options.model,
+            ]
+            .map(OsString::from),
+        );
         args.extend(self.options.args.iter().map(OsString::from));
         CommandSpec {
             program: program.into(),

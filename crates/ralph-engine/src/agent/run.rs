@@ -116,12 +116,20 @@ impl Reader {
         plan: StopPlan,
         watch: Watch<'_>,
     ) -> Option<Ending> {
-        let Watch { stop, on_event, log } = watch;
+        let Watch {
+            stop,
+            on_event,
+            log,
+        } = watch;
         let mut cut: Option<Ending> = None;
         let mut heard = Instant::now();
         let mut exited = false;
         loop {
-            let until = if cut.is_some() { None } else { self.next_alarm(limits, heard) };
+            let until = if cut.is_some() {
+                None
+            } else {
+                self.next_alarm(limits, heard)
+            };
             tokio::select! {
                 line = next_line(&mut self.stdout), if self.stdout.is_some() => {
                     heard = Instant::now();
@@ -183,7 +191,12 @@ impl Reader {
     }
 
     /// Ends the tree while its pipes are still read: an agent that floods must be able to obey.
-    async fn drain_while_stopping(&mut self, running: &mut Running, plan: StopPlan, log: &mut CappedLog) {
+    async fn drain_while_stopping(
+        &mut self,
+        running: &mut Running,
+        plan: StopPlan,
+        log: &mut CappedLog,
+    ) {
         let stopping = running.stop(plan);
         tokio::pin!(stopping);
         loop {
@@ -205,7 +218,10 @@ impl Reader {
         let idle = if self.dialect.has_concluded() {
             (heard + LINGER, Alarm::Linger)
         } else if self.tools_running > 0 {
-            (heard + limits.idle_with_tool, Alarm::Idle(limits.idle_with_tool.as_secs() / 60))
+            (
+                heard + limits.idle_with_tool,
+                Alarm::Idle(limits.idle_with_tool.as_secs() / 60),
+            )
         } else {
             (heard + limits.idle, Alarm::Idle(limits.idle.as_secs() / 60))
         };
@@ -234,7 +250,12 @@ async fn alarm(until: Option<&(Instant, Alarm)>) {
 /// The next line; `None` at the end, and where reading fails.
 async fn next_line(reader: &mut Option<LineReader<OutputPipe>>) -> Option<&[u8]> {
     match reader {
-        Some(reader) => reader.next_line().await.ok().flatten().map(|line| line.bytes),
+        Some(reader) => reader
+            .next_line()
+            .await
+            .ok()
+            .flatten()
+            .map(|line| line.bytes),
         None => std::future::pending().await,
     }
 }

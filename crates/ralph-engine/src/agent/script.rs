@@ -57,12 +57,18 @@ struct Events {
 impl Dialect for Events {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
         let Ok(event) = serde_json::from_slice::<AgentEvent>(line) else {
-            events.push(AgentEvent::Other { name: "text".into() });
+            events.push(AgentEvent::Other {
+                name: "text".into(),
+            });
             return;
         };
         match &event {
             AgentEvent::Usage(usage) => self.usage = *usage,
-            AgentEvent::Limit { rejected: true, resets_at, .. } => self.limit = Some(*resets_at),
+            AgentEvent::Limit {
+                rejected: true,
+                resets_at,
+                ..
+            } => self.limit = Some(*resets_at),
             AgentEvent::Result(result) => self.result = Some(result.clone()),
             AgentEvent::Started { .. }
             | AgentEvent::Text { .. }
@@ -77,13 +83,18 @@ impl Dialect for Events {
 
     fn conclude(self: Box<Self>, ended: Ended, stderr: &str) -> Conclusion {
         let ending = match (&self.limit, &self.result) {
-            (Some(resets_at), _) => Ending::Limit { resets_at: *resets_at },
+            (Some(resets_at), _) => Ending::Limit {
+                resets_at: *resets_at,
+            },
             (None, Some(result)) if result.ok => Ending::Finished,
             (None, Some(result)) => Ending::Error {
                 message: result.error.clone().unwrap_or_default(),
             },
             (None, None) => Ending::Error {
-                message: format!("it ended without a result ({})", describe_end(ended, stderr)),
+                message: format!(
+                    "it ended without a result ({})",
+                    describe_end(ended, stderr)
+                ),
             },
         };
         let text = self.result.map(|r| r.text).unwrap_or_default();

@@ -46,7 +46,9 @@ impl Dialect for Stream {
         let ending = self.ending(ended, stderr);
         let (result, _) = self.result.unwrap_or_default();
         let cut = result.text.len().saturating_sub(FINAL_MESSAGE_BYTES);
-        let cut = (cut..).find(|i| result.text.is_char_boundary(*i)).unwrap_or(0);
+        let cut = (cut..)
+            .find(|i| result.text.is_char_boundary(*i))
+            .unwrap_or(0);
         Conclusion {
             ending,
             final_message: result.text[cut..].to_owned(),
@@ -77,11 +79,16 @@ fn parse(line: &[u8]) -> Vec<Result<Line, String>> {
             let mut values = serde_json::Deserializer::from_slice(&text[at..]).into_iter::<Line>();
             let line = values.next()?.ok()?;
             // Without its rest, only an event that stood alone is trusted; a nested object is not.
-            (line.session_id.is_some() && (at > 0 || values.byte_offset() == text.len())).then_some(Ok(line))
+            (line.session_id.is_some() && (at > 0 || values.byte_offset() == text.len()))
+                .then_some(Ok(line))
         })
         .take(4)
         .collect();
-    if whole.is_empty() { vec![Err("broken line".into())] } else { whole }
+    if whole.is_empty() {
+        vec![Err("broken line".into())]
+    } else {
+        whole
+    }
 }
 
 impl Stream {
@@ -93,7 +100,9 @@ impl Stream {
         let sub = line.subtype.as_deref().unwrap_or("");
         match (line.kind.as_str(), sub) {
             // A line that some other program printed can't know the session.
-            _ if foreign => events.push(AgentEvent::Other { name: "event of another session".into() }),
+            _ if foreign => events.push(AgentEvent::Other {
+                name: "event of another session".into(),
+            }),
             ("system", "init") => self.begin(line, events),
             ("system", "api_retry") => events.push(AgentEvent::Retry {
                 attempt: line.attempt.unwrap_or(0),
@@ -102,9 +111,15 @@ impl Stream {
             ("assistant", _) => self.assistant(line, events),
             ("user", _) => tool_results(line, events),
             ("rate_limit_event", _) => self.rate_limit(line, events),
-            ("result", _) if self.session.is_some() && line.session_id.is_some() => self.end(line, events),
-            (kind, "") => events.push(AgentEvent::Other { name: kind.to_owned() }),
-            (kind, sub) => events.push(AgentEvent::Other { name: format!("{kind}/{sub}") }),
+            ("result", _) if self.session.is_some() && line.session_id.is_some() => {
+                self.end(line, events)
+            }
+            (kind, "") => events.push(AgentEvent::Other {
+                name: kind.to_owned(),
+            }),
+            (kind, sub) => events.push(AgentEvent::Other {
+                name: format!("{kind}/{sub}"),
+            }),
         }
     }
 
@@ -129,7 +144,9 @@ impl Stream {
         if let (Some(id), Some(usage), false) = (message.id, message.usage, synthetic) {
             self.count(id, usage, own, events);
         }
-        let Content::Blocks(blocks) = message.content else { return };
+        let Content::Blocks(blocks) = message.content else {
+            return;
+        };
         for block in blocks {
             match (block.kind.as_str(), block.text) {
                 ("text", Some(text)) if own => events.push(AgentEvent::Text { text }),
@@ -152,14 +169,17 @@ impl Stream {
         self.usage.cache_read_tokens += usage.cache_read_input_tokens;
         self.usage.cache_write_tokens += usage.cache_creation_input_tokens;
         if own {
-            self.usage.context_tokens =
-                usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens;
+            self.usage.context_tokens = usage.input_tokens
+                + usage.cache_read_input_tokens
+                + usage.cache_creation_input_tokens;
         }
         events.push(AgentEvent::Usage(self.usage));
     }
 
     fn rate_limit(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
-        let Some(info) = line.rate_limit_info else { return };
+        let Some(info) = line.rate_limit_info else {
+            return;
+        };
         let resets_at = info.resets_at.and_then(|s| Timestamp::from_second(s).ok());
         let rejected = info.status == "rejected";
         if rejected {
@@ -176,10 +196,14 @@ impl Stream {
         let fields = line.result;
         let ok = fields.is_error == Some(false)
             && line.subtype.as_deref() == Some("success")
-            && fields.terminal_reason.as_deref().is_none_or(|r| r == "completed")
+            && fields
+                .terminal_reason
+                .as_deref()
+                .is_none_or(|r| r == "completed")
             && fields.num_turns.is_some_and(|n| n >= 1);
         let text = fields.result.unwrap_or_default();
-        let error = (!ok).then(|| why_not(&text, &fields.errors, fields.terminal_reason.as_deref()));
+        let error =
+            (!ok).then(|| why_not(&text, &fields.errors, fields.terminal_reason.as_deref()));
         self.sum_up(fields.usage, &fields.model_usage, fields.total_cost_usd);
         let result = AgentResult {
             ok,
@@ -189,7 +213,11 @@ impl Stream {
             denied: fields
                 .permission_denials
                 .iter()
-                .map(|d| format!("{} {}", d.tool_name, target(&d.tool_input)).trim().to_owned())
+                .map(|d| {
+                    format!("{} {}", d.tool_name, target(&d.tool_input))
+                        .trim()
+                        .to_owned()
+                })
                 .collect(),
         };
         events.push(AgentEvent::Usage(self.usage));
@@ -236,14 +264,20 @@ impl Stream {
         }
         match (&self.result, self.error.as_deref()) {
             (Some((result, _)), _) if result.ok => Ending::Finished,
-            (Some((result, _)), Some("authentication_failed" | "oauth_org_not_allowed" | "billing_error")) => Ending::Unavailable {
+            (
+                Some((result, _)),
+                Some("authentication_failed" | "oauth_org_not_allowed" | "billing_error"),
+            ) => Ending::Unavailable {
                 message: result.error.clone().unwrap_or_default(),
             },
             (Some((result, _)), _) => Ending::Error {
                 message: result.error.clone().unwrap_or_default(),
             },
             (None, _) => Ending::Error {
-                message: format!("it ended without a result ({})", describe_end(ended, stderr)),
+                message: format!(
+                    "it ended without a result ({})",
+                    describe_end(ended, stderr)
+                ),
             },
         }
     }
@@ -251,7 +285,13 @@ impl Stream {
 
 fn why_not(text: &str, errors: &[String], terminal: Option<&str>) -> String {
     let said = errors.first().map_or(text, String::as_str).trim();
-    let said: String = said.lines().next().unwrap_or("").chars().take(300).collect();
+    let said: String = said
+        .lines()
+        .next()
+        .unwrap_or("")
+        .chars()
+        .take(300)
+        .collect();
     match (said.is_empty(), terminal) {
         (false, _) => said,
         (true, Some(reason)) => format!("it ended by {reason}"),
@@ -274,7 +314,9 @@ fn epoch_after_bar(text: &str) -> Option<Timestamp> {
 }
 
 fn tool_results(line: Line, events: &mut Vec<AgentEvent>) {
-    let Some(Content::Blocks(blocks)) = line.message.map(|m| m.content) else { return };
+    let Some(Content::Blocks(blocks)) = line.message.map(|m| m.content) else {
+        return;
+    };
     for block in blocks {
         if let ("tool_result", Some(id)) = (block.kind.as_str(), block.tool_use_id) {
             events.push(AgentEvent::ToolDone {
@@ -287,11 +329,27 @@ fn tool_results(line: Line, events: &mut Vec<AgentEvent>) {
 
 /// The one thing a tool works on, for a person who watches.
 fn target(input: &serde_json::Map<String, serde_json::Value>) -> String {
-    ["file_path", "command", "path", "pattern", "url", "query", "description", "prompt"]
-        .iter()
-        .find_map(|key| input.get(*key)?.as_str())
-        .map(|text| text.lines().next().unwrap_or("").chars().take(200).collect())
-        .unwrap_or_default()
+    [
+        "file_path",
+        "command",
+        "path",
+        "pattern",
+        "url",
+        "query",
+        "description",
+        "prompt",
+    ]
+    .iter()
+    .find_map(|key| input.get(*key)?.as_str())
+    .map(|text| {
+        text.lines()
+            .next()
+            .unwrap_or("")
+            .chars()
+            .take(200)
+            .collect()
+    })
+    .unwrap_or_default()
 }
 
 fn code(error: Option<&serde_json::Value>) -> Option<String> {

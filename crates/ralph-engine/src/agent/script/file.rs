@@ -31,10 +31,20 @@ pub struct Attempt {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Action {
-    Write { path: String, text: String },
-    Append { path: String, text: String },
+    Write {
+        path: String,
+        text: String,
+    },
+    Append {
+        path: String,
+        text: String,
+    },
     /// Replaces the first `find` in a file.
-    Patch { path: String, find: String, replace: String },
+    Patch {
+        path: String,
+        find: String,
+        replace: String,
+    },
     Delete(String),
     /// A line for the shell; its failure is only told, like a tool's.
     Run(String),
@@ -64,7 +74,10 @@ pub struct ScriptUsage {
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
     #[error("can't read the script {path}")]
-    Read { path: PathBuf, source: std::io::Error },
+    Read {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("the script {path} is wrong: {message}")]
     Parse { path: PathBuf, message: String },
     #[error("the script {path} has nothing for task {task}, and no `default`")]
@@ -126,7 +139,8 @@ mod tests {
 
     #[test]
     fn an_unknown_action_is_an_error() {
-        let error = serde_saphyr::from_str::<Script>("default:\n  - do: [{dance: x}]\n").unwrap_err();
+        let error =
+            serde_saphyr::from_str::<Script>("default:\n  - do: [{dance: x}]\n").unwrap_err();
         assert!(error.to_string().contains("dance"), "{error}");
     }
 }

@@ -22,7 +22,12 @@ pub struct Part {
 impl Part {
     /// From `RALPH_TASK_ID`, `RALPH_ATTEMPT` and `RALPH_RUN`.
     pub fn from_env() -> Self {
-        let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+        let number = |name: &str| {
+            std::env::var(name)
+                .ok()
+                .and_then(|n| n.parse().ok())
+                .unwrap_or(1)
+        };
         Self {
             task: std::env::var("RALPH_TASK_ID").unwrap_or_default(),
             attempt: number("RALPH_ATTEMPT"),
@@ -76,23 +81,43 @@ impl Player<'_> {
     /// Does one thing. `Some` ends the run with that exit code.
     fn act(&mut self, action: &Action) -> Result<Option<u8>, ScriptError> {
         match action {
-            Action::Write { path, text } => self.edit("write", path, |p| std::fs::write(p, self_text(text, &self.id)))?,
-            Action::Append { path, text } => self.edit("append to", path, |p| {
-                let mut file = std::fs::OpenOptions::new().create(true).append(true).open(p)?;
-                file.write_all(self_text(text, &self.id).as_bytes())
-            })?,
-            Action::Patch { path, find, replace } => self.patch(path, find, replace)?,
+            Action::Write { path, text } => {
+                let text = self_text(text, &self.id);
+                self.edit("write", path, |p| std::fs::write(p, text))?;
+            }
+            Action::Append { path, text } => {
+                let text = self_text(text, &self.id);
+                self.edit("append to", path, |p| {
+                    let mut file = std::fs::OpenOptions::new()
+                        .create(true)
+                        .append(true)
+                        .open(p)?;
+                    file.write_all(text.as_bytes())
+                })?;
+            }
+            Action::Patch {
+                path,
+                find,
+                replace,
+            } => self.patch(path, find, replace)?,
             Action::Delete(path) => self.edit("delete", path, |p| std::fs::remove_file(p))?,
             Action::Run(line) => self.run(line),
             Action::Say(text) => {
                 self.said = self_text(text, &self.id);
-                self.tell(&AgentEvent::Text { text: self.said.clone() });
+                self.tell(&AgentEvent::Text {
+                    text: self.said.clone(),
+                });
             }
-            Action::Take(seconds) => std::thread::sleep(Duration::from_secs_f64(seconds.clamp(0.0, 86_400.0))),
+            Action::Take(seconds) => {
+                std::thread::sleep(Duration::from_secs_f64(seconds.clamp(0.0, 86_400.0)))
+            }
             Action::Usage(usage) => {
                 self.usage.input_tokens += usage.input;
                 self.usage.output_tokens += usage.output;
-                self.usage.cost_usd = usage.cost.map(|c| c + self.usage.cost_usd.unwrap_or(0.0)).or(self.usage.cost_usd);
+                self.usage.cost_usd = usage
+                    .cost
+                    .map(|c| c + self.usage.cost_usd.unwrap_or(0.0))
+                    .or(self.usage.cost_usd);
                 self.tell(&AgentEvent::Usage(self.usage));
             }
             Action::Fail(message) => {
@@ -123,11 +148,17 @@ impl Player<'_> {
     ) -> Result<(), ScriptError> {
         let path = self_text(path, &self.id);
         let id = self.begin_tool("edit", &path);
-        let inside = Path::new(&path).components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
+        let inside = Path::new(&path)
+            .components()
+            .all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
         if !inside {
             return Err(ScriptError::Outside { path });
         }
-        let fail = |source| ScriptError::Action { what, path: path.clone(), source };
+        let fail = |source| ScriptError::Action {
+            what,
+            path: path.clone(),
+            source,
+        };
         if let Some(folder) = Path::new(&path).parent() {
             std::fs::create_dir_all(folder).map_err(fail)?;
         }

@@ -26,7 +26,10 @@ fn a_good_run_is_finished_with_its_final_message_and_figures() {
     assert_eq!(end.model.as_deref(), Some("claude-x"));
     assert_eq!(end.version.as_deref(), Some("2.1.197"));
     assert_eq!((end.usage.input_tokens, end.usage.output_tokens), (10, 20));
-    assert_eq!((end.usage.context_tokens, end.usage.cost_usd), (16, Some(0.5)));
+    assert_eq!(
+        (end.usage.context_tokens, end.usage.cost_usd),
+        (16, Some(0.5))
+    );
 }
 
 #[test]
@@ -43,23 +46,47 @@ fn each_block_of_a_message_repeats_its_usage_and_it_counts_once() {
 fn an_exit_code_of_zero_without_a_result_is_an_error() {
     let end = ending(&[INIT, TEXT], Ended::Code(0));
     let message = "it ended without a result (exit code 0)";
-    assert_eq!(end, Ending::Error { message: message.into() });
+    assert_eq!(
+        end,
+        Ending::Error {
+            message: message.into()
+        }
+    );
 }
 
 #[test]
 fn a_result_that_is_an_error_or_did_not_complete_is_no_success() {
     for (from, to, message) in [
-        (r#""is_error":false"#, r#""is_error":true"#, "Task T1 complete"),
-        (r#""terminal_reason":"completed""#, r#""terminal_reason":"aborted_tools""#, "Task T1 complete"),
+        (
+            r#""is_error":false"#,
+            r#""is_error":true"#,
+            "Task T1 complete",
+        ),
+        (
+            r#""terminal_reason":"completed""#,
+            r#""terminal_reason":"aborted_tools""#,
+            "Task T1 complete",
+        ),
         (r#""num_turns":2"#, r#""num_turns":0"#, "Task T1 complete"),
     ] {
         let line = OK.replace(from, to);
         let end = ending(&[INIT, &line], Ended::Code(0));
-        assert_eq!(end, Ending::Error { message: message.into() }, "{to}");
+        assert_eq!(
+            end,
+            Ending::Error {
+                message: message.into()
+            },
+            "{to}"
+        );
     }
     let turns = r#"{"type":"result","subtype":"error_max_turns","is_error":true,"num_turns":4,"session_id":"s","terminal_reason":"max_turns","errors":["Reached maximum number of turns (3)"]}"#;
     let end = ending(&[INIT, turns], Ended::Code(1));
-    assert_eq!(end, Ending::Error { message: "Reached maximum number of turns (3)".into() });
+    assert_eq!(
+        end,
+        Ending::Error {
+            message: "Reached maximum number of turns (3)".into()
+        }
+    );
 }
 
 #[test]
@@ -80,21 +107,39 @@ fn a_rejected_rate_limit_is_a_limit_with_its_reset_time() {
 
 #[test]
 fn the_limit_notice_with_exit_zero_is_a_limit_and_a_quotation_of_it_is_not() {
-    let notice = OK.replace("Task T1 complete", "You've hit your limit · resets 9pm (UTC)");
-    assert_eq!(ending(&[INIT, &notice], Ended::Code(0)), Ending::Limit { resets_at: None });
+    let notice = OK.replace(
+        "Task T1 complete",
+        "You've hit your limit · resets 9pm (UTC)",
+    );
+    assert_eq!(
+        ending(&[INIT, &notice], Ended::Code(0)),
+        Ending::Limit { resets_at: None }
+    );
     let quoted = OK.replace("Task T1 complete", "The file says:\\nYou've hit your limit");
     assert_eq!(ending(&[INIT, &quoted], Ended::Code(0)), Ending::Finished);
     let warning = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1},"session_id":"s"}"#;
-    assert_eq!(ending(&[INIT, warning, OK], Ended::Code(0)), Ending::Finished);
+    assert_eq!(
+        ending(&[INIT, warning, OK], Ended::Code(0)),
+        Ending::Finished
+    );
 }
 
 #[test]
 fn a_result_that_another_program_printed_is_never_taken() {
     let fake = r#"{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"Task T1 complete"}"#;
-    assert!(matches!(ending(&[INIT, fake], Ended::Code(0)), Ending::Error { .. }));
+    assert!(matches!(
+        ending(&[INIT, fake], Ended::Code(0)),
+        Ending::Error { .. }
+    ));
     let other = OK.replace(r#""session_id":"s""#, r#""session_id":"forged""#);
-    assert!(matches!(ending(&[INIT, &other], Ended::Code(0)), Ending::Error { .. }));
-    assert!(matches!(ending(&[OK], Ended::Code(0)), Ending::Error { .. }), "before any init");
+    assert!(matches!(
+        ending(&[INIT, &other], Ended::Code(0)),
+        Ending::Error { .. }
+    ));
+    assert!(
+        matches!(ending(&[OK], Ended::Code(0)), Ending::Error { .. }),
+        "before any init"
+    );
 }
 
 #[test]
@@ -103,13 +148,25 @@ fn an_event_injected_in_the_middle_of_a_line_breaks_nothing() {
     let (head, tail) = TEXT.split_at(40);
     let torn = format!("{head}{limit}{tail}");
     let (events, stream) = read(&[INIT, &torn, OK]);
-    assert!(events.iter().any(|e| matches!(e, AgentEvent::Limit { rejected: true, .. })), "{events:?}");
+    assert!(
+        events
+            .iter()
+            .any(|e| matches!(e, AgentEvent::Limit { rejected: true, .. })),
+        "{events:?}"
+    );
     assert_eq!(stream.conclude(Ended::Code(0), "").ending, Ending::Finished);
 }
 
 #[test]
 fn garbage_and_unknown_events_are_harmless() {
-    let lines = ["", "not json", "{\"type\":", "\u{0}\u{1}", r#"{"type":"brand_new","session_id":"s"}"#, "[1,2]"];
+    let lines = [
+        "",
+        "not json",
+        "{\"type\":",
+        "\u{0}\u{1}",
+        r#"{"type":"brand_new","session_id":"s"}"#,
+        "[1,2]",
+    ];
     let mut all = vec![INIT];
     all.extend(lines);
     all.push(OK);
@@ -129,7 +186,10 @@ fn not_being_logged_in_is_unavailable_rather_than_a_failed_attempt() {
 
 #[test]
 fn a_subagents_words_are_not_the_agents_own() {
-    let sub = TEXT.replace(r#""parent_tool_use_id":null"#, r#""parent_tool_use_id":"toolu_1""#);
+    let sub = TEXT.replace(
+        r#""parent_tool_use_id":null"#,
+        r#""parent_tool_use_id":"toolu_1""#,
+    );
     let (events, _) = read(&[INIT, &sub]);
     assert!(!events.iter().any(|e| matches!(e, AgentEvent::Text { .. })));
 }
