@@ -1,3 +1,5 @@
+//! Each rule with a task that trips it and one that does not.
+
 use super::words::{hidden_context, names_a_file, vague};
 use super::*;
 use crate::task::VerifyCommand;

@@ -1,4 +1,4 @@
-//! What must hold for every graph: random trees of containers with random dependencies among them.
+//! What must hold for every graph, tried on random trees of containers with random dependencies.
 
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! The order of selection case by case, what counts as met, and why a task is not ready.
+
 use super::*;
 use crate::task::Task;
 use crate::task::graph::sample::{Sample, build, id, sound, task};

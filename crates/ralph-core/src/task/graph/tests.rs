@@ -1,3 +1,5 @@
+//! Every kind of problem with the sentence it is told in, and graphs too large to recurse through.
+
 use super::sample::{Sample, build, id, sound, task};
 use super::*;
 use crate::task::Place;
