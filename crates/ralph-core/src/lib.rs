@@ -5,4 +5,5 @@
 //! as an argument; effects are the engine's.
 
 pub mod config;
+pub mod sanitize;
 pub mod task;
