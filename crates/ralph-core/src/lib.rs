@@ -14,6 +14,7 @@ pub mod prompt;
 pub mod record;
 pub mod select;
 pub mod signal;
+pub mod sanitize;
 pub mod task;
 pub mod termination;
 pub mod verdict;

@@ -1,10 +1,13 @@
 //! Which layer wins, and what each value remembers of it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::json;
 
 use super::{SEED_EXAMPLE, env, file, project};
+use crate::config::env::env_name;
+use crate::config::key::all_keys;
 use crate::config::{
     AgentChoice, CommitType, Config, FlagValue, Given, KeyPath, KnownFailures, Layers, Origin,
     PermissionMode, resolve,
@@ -196,6 +199,15 @@ fn the_environment_sets_keys_of_every_type() {
     assert_eq!(config.loop_.gutter.max_same_failure.get(), 7);
     assert_eq!(config.tasks.source, Some("PRD.json".into()));
     assert_eq!(config.logs.max_mb.get(), 50, "an empty variable is not set");
+}
+
+#[test]
+fn no_two_keys_share_a_variable() {
+    let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
+    let unique: BTreeSet<&String> = names.iter().collect();
+    assert_eq!(unique.len(), 48);
+    assert_eq!(names.len(), 48);
+    assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 
 #[test]
