@@ -1,0 +1,288 @@
+//! The task source: one file or a folder of them, found, read, and written back.
+//!
+//! Writing changes the one value that changed, and is atomic. A file that changed on disk since it
+//! was read is read again and the change made to what is there now: nothing is ever overwritten.
+
+mod find;
+
+pub use find::{FindError, find_source};
+
+use std::{
+    io::Write as _,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+use ralph_core::task::{
+    Task, TaskId,
+    format::{self, Edit, Format, FormatError, Meta, NewTask, Tampering},
+};
+
+/// Where tasks come from, as last read.
+#[derive(Debug)]
+pub struct Source {
+    /// The file or folder.
+    path: PathBuf,
+    /// How people and the journal name it: relative to the repository.
+    name: String,
+    is_folder: bool,
+    files: Vec<SourceFile>,
+}
+
+#[derive(Debug)]
+pub struct SourceFile {
+    pub path: PathBuf,
+    pub name: String,
+    pub format: Format,
+    pub meta: Meta,
+    bytes: Vec<u8>,
+    stamp: Option<Stamp>,
+}
+
+/// What a file looked like when it was read. Enough to see that somebody wrote it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    #[error("can't read {path}")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("can't write {path}")]
+    Write { path: PathBuf, source: std::io::Error },
+    #[error("task {task} is in none of the files of {name}")]
+    NoSuchTask { task: TaskId, name: String },
+    #[error("{path} is there already")]
+    Exists { path: PathBuf },
+}
+
+impl Source {
+    /// Reads the source at `path`; `root` is what names are relative to.
+    pub fn read(path: &Path, root: &Path) -> Result<(Self, Vec<Task>), SourceError> {
+        let fail = |path: &Path| {
+            let path = path.to_owned();
+            move |source| SourceError::Read { path, source }
+        };
+        let is_folder = std::fs::metadata(path).map_err(fail(path))?.is_dir();
+        let paths = if is_folder {
+            task_files(path).map_err(fail(path))?
+        } else {
+            vec![path.to_owned()]
+        };
+        let mut files = Vec::with_capacity(paths.len());
+        let mut tasks = Vec::new();
+        for (index, path) in paths.into_iter().enumerate() {
+            let (file, mut found) = read_file(path, root, index)?;
+            files.push(file);
+            tasks.append(&mut found);
+        }
+        let source = Self {
+            path: path.to_owned(),
+            name: name_of(path, root),
+            is_folder,
+            files,
+        };
+        Ok((source, tasks))
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn files(&self) -> &[SourceFile] {
+        &self.files
+    }
+
+    /// What the first file that says anything says about the project.
+    pub fn meta(&self) -> Meta {
+        let first = |get: fn(&Meta) -> &Option<String>| self.files.iter().find_map(|f| get(&f.meta).clone());
+        Meta {
+            project: first(|m| &m.project),
+            branch_name: first(|m| &m.branch_name),
+            title: first(|m| &m.title),
+            description: first(|m| &m.description),
+        }
+    }
+
+    /// The file, line and column of a task, for a person.
+    pub fn place(&self, task: &Task) -> String {
+        let Some(file) = self.files.get(task.place.file as usize) else {
+            return self.name.clone();
+        };
+        let (line, column) = format::line_column(&file.bytes, task.place.offset as usize);
+        format!("{}:{line}:{column}", file.name)
+    }
+
+    /// Whether anything was written since it was read. Looks at the files' state, not their text.
+    pub fn has_changed(&self) -> bool {
+        let listed = !self.is_folder
+            || task_files(&self.path).is_ok_and(|now| now.iter().eq(self.files.iter().map(|f| &f.path)));
+        !listed || self.files.iter().any(|f| stamp(&f.path) != f.stamp)
+    }
+
+    /// Makes the edits in the files that hold their tasks. All edits are of tasks in `tasks`.
+    ///
+    /// Gives the files that were written.
+    pub fn write(&mut self, edits: &[Edit], tasks: &dyn Fn(&TaskId) -> Option<u32>) -> Result<Vec<PathBuf>, SourceError> {
+        let mut written = Vec::new();
+        for index in 0..self.files.len() {
+            let mine: Vec<Edit> = edits
+                .iter()
+                .filter(|e| tasks(&e.task) == u32::try_from(index).ok())
+                .cloned()
+                .collect();
+            if mine.is_empty() {
+                continue;
+            }
+            let file = &mut self.files[index];
+            file.refresh()?;
+            let bytes = format::apply(&file.name, &file.bytes, &mine)?;
+            if bytes != file.bytes {
+                file.replace(bytes)?;
+                written.push(file.path.clone());
+            }
+        }
+        if let Some(lost) = edits.iter().find(|e| tasks(&e.task).is_none()) {
+            return Err(SourceError::NoSuchTask {
+                task: lost.task.clone(),
+                name: self.name.clone(),
+            });
+        }
+        Ok(written)
+    }
+
+    /// Undoes what a run of an agent on `own` did to the files that is not its to do.
+    pub fn put_back(&mut self, own: &TaskId) -> Result<Vec<Tampering>, SourceError> {
+        let mut tampering = Vec::new();
+        for file in &mut self.files {
+            if stamp(&file.path) == file.stamp {
+                continue;
+            }
+            let now = std::fs::read(&file.path).unwrap_or_default();
+            let put = format::put_back(&file.name, &file.bytes, &now, own);
+            tampering.extend(put.tampering);
+            if put.bytes == now {
+                file.bytes = now;
+                file.stamp = stamp(&file.path);
+            } else {
+                file.replace(put.bytes)?;
+            }
+        }
+        Ok(tampering)
+    }
+
+    /// Adds a task: at the end of the file, or as a file of its own in the folder.
+    pub fn add(&mut self, task: &NewTask) -> Result<PathBuf, SourceError> {
+        if self.is_folder {
+            let path = self.path.join(format!("{}.yaml", task.id));
+            if path.exists() {
+                return Err(SourceError::Exists { path });
+            }
+            write_atomically(&path, format::render_new(task).as_bytes())?;
+            return Ok(path);
+        }
+        let file = &mut self.files[0];
+        file.refresh()?;
+        let bytes = format::append(&file.name, &file.bytes, task)?;
+        file.replace(bytes)?;
+        Ok(file.path.clone())
+    }
+}
+
+impl SourceFile {
+    /// Reads the file again if somebody wrote it. One that can't be parsed is an error and stays.
+    fn refresh(&mut self) -> Result<(), SourceError> {
+        let now = stamp(&self.path);
+        if now == self.stamp && now.is_some() {
+            return Ok(());
+        }
+        self.bytes = std::fs::read(&self.path).map_err(|source| SourceError::Read {
+            path: self.path.clone(),
+            source,
+        })?;
+        self.stamp = now;
+        Ok(())
+    }
+
+    fn replace(&mut self, bytes: Vec<u8>) -> Result<(), SourceError> {
+        write_atomically(&self.path, &bytes)?;
+        self.bytes = bytes;
+        self.stamp = stamp(&self.path);
+        Ok(())
+    }
+}
+
+/// Temporary file, fsync, rename, fsync of the folder.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
+    // A link is followed, so that the file it points to changes and the link stays.
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let write = || {
+        let mut file = atomic_write_file::AtomicWriteFile::open(&target)?;
+        file.write_all(bytes)?;
+        file.commit()
+    };
+    write().map_err(|source| SourceError::Write {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn read_file(path: PathBuf, root: &Path, index: usize) -> Result<(SourceFile, Vec<Task>), SourceError> {
+    let stamp = stamp(&path);
+    let bytes = std::fs::read(&path).map_err(|source| SourceError::Read {
+        path: path.clone(),
+        source,
+    })?;
+    let name = name_of(&path, root);
+    let document = format::parse(&name, u32::try_from(index).unwrap_or(u32::MAX), &bytes)?;
+    let file = SourceFile {
+        path,
+        name,
+        format: document.format,
+        meta: document.meta,
+        bytes,
+        stamp,
+    };
+    Ok((file, document.tasks))
+}
+
+/// The task files of a folder, by name.
+fn task_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?
+        .filter_map(|entry| entry.ok().map(|e| e.path()))
+        .filter(|p| {
+            let known = p.extension().is_some_and(|e| e == "json" || e == "yaml" || e == "yml");
+            let hidden = p.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
+            known && !hidden && p.is_file()
+        })
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+fn name_of(path: &Path, root: &Path) -> String {
+    path.strip_prefix(root).unwrap_or(path).display().to_string()
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let meta = std::fs::metadata(path).ok()?;
+    Some(Stamp {
+        inode: meta.ino(),
+        size: meta.size(),
+        modified: (meta.mtime(), meta.mtime_nsec()),
+        changed: (meta.ctime(), meta.ctime_nsec()),
+    })
+}
+
+#[cfg(test)]
+mod tests;

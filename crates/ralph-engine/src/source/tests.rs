@@ -1,0 +1,123 @@
+use ralph_core::{
+    config::TasksConfig,
+    task::{Status, format::Change},
+};
+
+use super::*;
+
+const PRD: &str = "{\n  \"userStories\": [\n    {\"id\": \"A\", \"title\": \"a\", \"passes\": false},\n    {\"id\": \"B\", \"title\": \"b\", \"passes\": false}\n  ]\n}\n";
+
+fn scratch(files: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    for (name, text) in files {
+        let path = root.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    (dir, root)
+}
+
+fn done(task: &str) -> Edit {
+    Edit {
+        task: TaskId::parse(task).unwrap(),
+        change: Change::Status(Status::Completed),
+    }
+}
+
+#[test]
+fn a_change_made_by_somebody_else_since_reading_is_kept() {
+    let (_dir, root) = scratch(&[("prd.json", PRD)]);
+    let path = root.join("prd.json");
+    let (mut source, _) = Source::read(&path, &root).unwrap();
+    let theirs = PRD.replace("\"title\": \"b\"", "\"title\": \"better\"");
+    std::fs::write(&path, &theirs).unwrap();
+    assert!(source.has_changed());
+    source.write(&[done("A")], &|_| Some(0)).unwrap();
+    let expected = theirs.replacen("\"passes\": false", "\"passes\": true", 1);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+    assert!(!source.has_changed());
+}
+
+#[test]
+fn a_file_that_became_unreadable_is_never_overwritten() {
+    let (_dir, root) = scratch(&[("prd.json", PRD)]);
+    let path = root.join("prd.json");
+    let (mut source, _) = Source::read(&path, &root).unwrap();
+    std::fs::write(&path, "{ broken").unwrap();
+    let error = source.write(&[done("A")], &|_| Some(0)).unwrap_err();
+    assert!(error.to_string().starts_with("prd.json:1:"), "{error}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "{ broken");
+}
+
+#[test]
+fn an_agents_claim_in_the_file_is_put_back() {
+    let (_dir, root) = scratch(&[("prd.json", PRD)]);
+    let path = root.join("prd.json");
+    let (mut source, _) = Source::read(&path, &root).unwrap();
+    std::fs::write(&path, PRD.replace("false", "true")).unwrap();
+    let tampering = source.put_back(&TaskId::parse("A").unwrap()).unwrap();
+    assert_eq!(tampering.len(), 2);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), PRD);
+}
+
+#[test]
+fn a_link_to_a_task_file_stays_a_link() {
+    let (_dir, root) = scratch(&[("real/prd.json", PRD)]);
+    let link = root.join("prd.json");
+    std::os::unix::fs::symlink(root.join("real/prd.json"), &link).unwrap();
+    let (mut source, _) = Source::read(&link, &root).unwrap();
+    source.write(&[done("A")], &|_| Some(0)).unwrap();
+    assert!(link.is_symlink());
+    assert!(std::fs::read_to_string(root.join("real/prd.json")).unwrap().contains("true"));
+}
+
+#[test]
+fn the_only_source_is_found_and_several_are_named() {
+    let tasks = TasksConfig::default();
+    let (_dir, root) = scratch(&[("prd.json", PRD)]);
+    assert_eq!(find_source(None, &tasks, &root, &root).unwrap(), root.join("prd.json"));
+
+    let (_dir, root) = scratch(&[("prd.json", PRD), (".ralph/tasks/a.yaml", "id: A\ntitle: a\n")]);
+    let error = find_source(None, &tasks, &root, &root).unwrap_err();
+    assert_eq!(error.to_string(), "found more than one task source: prd.json, .ralph/tasks");
+
+    let (_dir, root) = scratch(&[(".artefacts/x/tasks.json", "{}")]);
+    let found = find_source(None, &tasks, &root, &root).unwrap();
+    assert_eq!(found, root.join(".artefacts/x/tasks.json"));
+
+    let (_dir, root) = scratch(&[]);
+    assert!(matches!(find_source(None, &tasks, &root, &root), Err(FindError::Nothing { .. })));
+    let named = find_source(Some(Path::new("x.json")), &tasks, &root, &root);
+    assert!(matches!(named, Err(FindError::NotThere { .. })));
+}
+
+#[test]
+fn a_folder_of_files_is_one_source_and_a_new_task_is_a_new_file() {
+    let (_dir, root) = scratch(&[
+        (".ralph/tasks/b.json", "[{\"id\":\"B\",\"title\":\"b\"}]"),
+        (".ralph/tasks/a.yaml", "id: A\ntitle: a\nstatus: open # mine\n"),
+        (".ralph/tasks/notes.md", "not a task"),
+    ]);
+    let folder = root.join(".ralph/tasks");
+    let (mut source, tasks) = Source::read(&folder, &root).unwrap();
+    let ids: Vec<_> = tasks.iter().map(|t| t.id.as_str()).collect();
+    assert_eq!(ids, ["A", "B"]);
+    assert_eq!(source.place(&tasks[1]), ".ralph/tasks/b.json:1:2");
+    source.write(&[done("A")], &|_| Some(0)).unwrap();
+    let text = std::fs::read_to_string(folder.join("a.yaml")).unwrap();
+    assert_eq!(text, "id: A\ntitle: a\nstatus: completed # mine\n");
+    let new = NewTask {
+        id: TaskId::parse("C").unwrap(),
+        title: "c".into(),
+        description: String::new(),
+        acceptance: Vec::new(),
+        verify: Vec::new(),
+        depends_on: Vec::new(),
+        labels: Vec::new(),
+        priority: None,
+    };
+    source.add(&new).unwrap();
+    assert!(source.has_changed(), "a file was added");
+    assert!(matches!(source.add(&new), Err(SourceError::Exists { .. })));
+}
