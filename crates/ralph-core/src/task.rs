@@ -4,6 +4,7 @@
 //! the place in one that a task came from.
 
 pub mod graph;
+pub mod format;
 mod id;
 
 pub use id::{BadTaskId, TaskId};
