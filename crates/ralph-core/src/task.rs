@@ -3,8 +3,8 @@
 //! Holds no wire structs: each format owns its own, in `format/`. Knows nothing of files, only of
 //! the place in one that a task came from.
 
-pub mod graph;
 pub mod format;
+pub mod graph;
 mod id;
 
 pub use id::{BadTaskId, TaskId};

@@ -10,4 +10,5 @@ pub mod failpoint;
 pub mod lock;
 pub mod process;
 pub mod settings;
+pub mod source;
 pub mod store;

@@ -53,9 +53,15 @@ pub enum SourceError {
     #[error(transparent)]
     Format(#[from] FormatError),
     #[error("can't read {path}")]
-    Read { path: PathBuf, source: std::io::Error },
+    Read {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("can't write {path}")]
-    Write { path: PathBuf, source: std::io::Error },
+    Write {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("task {task} is in none of the files of {name}")]
     NoSuchTask { task: TaskId, name: String },
     #[error("{path} is there already")]
@@ -105,7 +111,9 @@ impl Source {
 
     /// What the first file that says anything says about the project.
     pub fn meta(&self) -> Meta {
-        let first = |get: fn(&Meta) -> &Option<String>| self.files.iter().find_map(|f| get(&f.meta).clone());
+        let first = |get: fn(&Meta) -> &Option<String>| {
+            self.files.iter().find_map(|f| get(&f.meta).clone())
+        };
         Meta {
             project: first(|m| &m.project),
             branch_name: first(|m| &m.branch_name),
@@ -126,14 +134,19 @@ impl Source {
     /// Whether anything was written since it was read. Looks at the files' state, not their text.
     pub fn has_changed(&self) -> bool {
         let listed = !self.is_folder
-            || task_files(&self.path).is_ok_and(|now| now.iter().eq(self.files.iter().map(|f| &f.path)));
+            || task_files(&self.path)
+                .is_ok_and(|now| now.iter().eq(self.files.iter().map(|f| &f.path)));
         !listed || self.files.iter().any(|f| stamp(&f.path) != f.stamp)
     }
 
     /// Makes the edits in the files that hold their tasks. All edits are of tasks in `tasks`.
     ///
     /// Gives the files that were written.
-    pub fn write(&mut self, edits: &[Edit], tasks: &dyn Fn(&TaskId) -> Option<u32>) -> Result<Vec<PathBuf>, SourceError> {
+    pub fn write(
+        &mut self,
+        edits: &[Edit],
+        tasks: &dyn Fn(&TaskId) -> Option<u32>,
+    ) -> Result<Vec<PathBuf>, SourceError> {
         let mut written = Vec::new();
         for index in 0..self.files.len() {
             let mine: Vec<Edit> = edits
@@ -237,7 +250,11 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
     })
 }
 
-fn read_file(path: PathBuf, root: &Path, index: usize) -> Result<(SourceFile, Vec<Task>), SourceError> {
+fn read_file(
+    path: PathBuf,
+    root: &Path,
+    index: usize,
+) -> Result<(SourceFile, Vec<Task>), SourceError> {
     let stamp = stamp(&path);
     let bytes = std::fs::read(&path).map_err(|source| SourceError::Read {
         path: path.clone(),
@@ -261,8 +278,12 @@ fn task_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?
         .filter_map(|entry| entry.ok().map(|e| e.path()))
         .filter(|p| {
-            let known = p.extension().is_some_and(|e| e == "json" || e == "yaml" || e == "yml");
-            let hidden = p.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
+            let known = p
+                .extension()
+                .is_some_and(|e| e == "json" || e == "yaml" || e == "yml");
+            let hidden = p
+                .file_name()
+                .is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
             known && !hidden && p.is_file()
         })
         .collect();
@@ -271,7 +292,10 @@ fn task_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 fn name_of(path: &Path, root: &Path) -> String {
-    path.strip_prefix(root).unwrap_or(path).display().to_string()
+    path.strip_prefix(root)
+        .unwrap_or(path)
+        .display()
+        .to_string()
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {

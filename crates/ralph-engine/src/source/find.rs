@@ -83,7 +83,9 @@ pub fn find_source(
     projects.sort();
     projects.into_iter().for_each(&mut add);
     match found.len() {
-        0 => Err(FindError::Nothing { root: root.to_owned() }),
+        0 => Err(FindError::Nothing {
+            root: root.to_owned(),
+        }),
         1 => Ok(found.swap_remove(0)),
         _ => Err(FindError::Several {
             names: found.iter().map(|p| super::name_of(p, root)).collect(),

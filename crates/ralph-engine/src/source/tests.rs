@@ -69,25 +69,41 @@ fn a_link_to_a_task_file_stays_a_link() {
     let (mut source, _) = Source::read(&link, &root).unwrap();
     source.write(&[done("A")], &|_| Some(0)).unwrap();
     assert!(link.is_symlink());
-    assert!(std::fs::read_to_string(root.join("real/prd.json")).unwrap().contains("true"));
+    assert!(
+        std::fs::read_to_string(root.join("real/prd.json"))
+            .unwrap()
+            .contains("true")
+    );
 }
 
 #[test]
 fn the_only_source_is_found_and_several_are_named() {
     let tasks = TasksConfig::default();
     let (_dir, root) = scratch(&[("prd.json", PRD)]);
-    assert_eq!(find_source(None, &tasks, &root, &root).unwrap(), root.join("prd.json"));
+    assert_eq!(
+        find_source(None, &tasks, &root, &root).unwrap(),
+        root.join("prd.json")
+    );
 
-    let (_dir, root) = scratch(&[("prd.json", PRD), (".ralph/tasks/a.yaml", "id: A\ntitle: a\n")]);
+    let (_dir, root) = scratch(&[
+        ("prd.json", PRD),
+        (".ralph/tasks/a.yaml", "id: A\ntitle: a\n"),
+    ]);
     let error = find_source(None, &tasks, &root, &root).unwrap_err();
-    assert_eq!(error.to_string(), "found more than one task source: prd.json, .ralph/tasks");
+    assert_eq!(
+        error.to_string(),
+        "found more than one task source: prd.json, .ralph/tasks"
+    );
 
     let (_dir, root) = scratch(&[(".artefacts/x/tasks.json", "{}")]);
     let found = find_source(None, &tasks, &root, &root).unwrap();
     assert_eq!(found, root.join(".artefacts/x/tasks.json"));
 
     let (_dir, root) = scratch(&[]);
-    assert!(matches!(find_source(None, &tasks, &root, &root), Err(FindError::Nothing { .. })));
+    assert!(matches!(
+        find_source(None, &tasks, &root, &root),
+        Err(FindError::Nothing { .. })
+    ));
     let named = find_source(Some(Path::new("x.json")), &tasks, &root, &root);
     assert!(matches!(named, Err(FindError::NotThere { .. })));
 }
@@ -96,7 +112,10 @@ fn the_only_source_is_found_and_several_are_named() {
 fn a_folder_of_files_is_one_source_and_a_new_task_is_a_new_file() {
     let (_dir, root) = scratch(&[
         (".ralph/tasks/b.json", "[{\"id\":\"B\",\"title\":\"b\"}]"),
-        (".ralph/tasks/a.yaml", "id: A\ntitle: a\nstatus: open # mine\n"),
+        (
+            ".ralph/tasks/a.yaml",
+            "id: A\ntitle: a\nstatus: open # mine\n",
+        ),
         (".ralph/tasks/notes.md", "not a task"),
     ]);
     let folder = root.join(".ralph/tasks");
