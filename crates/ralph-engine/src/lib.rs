@@ -7,6 +7,7 @@ pub mod agent;
 pub mod clock;
 pub mod environment;
 pub mod failpoint;
+pub mod identity;
 pub mod lock;
 pub mod process;
 pub mod settings;

@@ -54,6 +54,16 @@ impl Journal {
         }
     }
 
+    /// Whether the journal has a row for this id.
+    pub async fn known(&mut self, id: &str) -> Result<bool, JournalError> {
+        let row: Option<(i64,)> = sqlx::query_as("SELECT 1 FROM repository WHERE id = ?")
+            .bind(id)
+            .fetch_optional(&mut self.db)
+            .await
+            .map_err(failed("look up the repository"))?;
+        Ok(row.is_some())
+    }
+
     async fn mint(
         &mut self,
         here: &str,

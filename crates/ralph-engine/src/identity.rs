@@ -1,0 +1,46 @@
+//! The id that ralph mints into a repository's common git folder, to know it again after a move.
+
+use std::path::{Path, PathBuf};
+
+/// The id minted into the repository around `root`, if ralph ever ran there. Asks no git.
+pub fn known_id(root: &Path) -> Option<String> {
+    read_id(&common_dir_of(root)?)
+}
+
+/// The id minted into `common_dir`.
+pub fn read_id(common_dir: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(id_file(common_dir)).ok()?;
+    uuid::Uuid::parse_str(text.trim())
+        .ok()
+        .map(|id| id.to_string())
+}
+
+pub fn write_id(common_dir: &Path, id: &str) -> std::io::Result<()> {
+    let file = id_file(common_dir);
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(file, format!("{id}\n"))
+}
+
+fn id_file(common_dir: &Path) -> PathBuf {
+    common_dir.join("ralph").join("id")
+}
+
+/// Follows `.git` of a linked worktree or a submodule to the folder that all worktrees share.
+fn common_dir_of(root: &Path) -> Option<PathBuf> {
+    let dot_git = root
+        .ancestors()
+        .map(|f| f.join(".git"))
+        .find(|g| g.exists())?;
+    let git_dir = if dot_git.is_file() {
+        let text = std::fs::read_to_string(&dot_git).ok()?;
+        dot_git.parent()?.join(text.strip_prefix("gitdir:")?.trim())
+    } else {
+        dot_git
+    };
+    match std::fs::read_to_string(git_dir.join("commondir")) {
+        Ok(common) => Some(git_dir.join(common.trim())),
+        Err(_) => Some(git_dir),
+    }
+}

@@ -1,0 +1,98 @@
+//! The command line: what there is, and which command does it.
+//!
+//! Only parses and hands on. Errors are printed here, in one place.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::{commands, error::CommandError, output};
+
+/// Runs coding agents unattended, and lands only work that it has verified itself.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ralph",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+
+    #[command(flatten)]
+    global: Global,
+}
+
+/// Options that every command takes.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Global {
+    /// Work in this folder instead of the current one
+    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
+    pub(crate) directory: Option<std::path::PathBuf>,
+
+    /// Use this configuration instead of the project's ralph.yaml
+    #[arg(long, global = true, value_name = "FILE", env = "RALPH_CONFIG")]
+    pub(crate) config: Option<std::path::PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Work through the tasks until all are complete or a limit is reached
+    Run(commands::run::Args),
+    /// Make a small sample repository and run the real loop on it
+    Demo(commands::demo::Args),
+    /// Show where the tasks and the loop stand
+    Status(commands::status::Args),
+    /// Show what happened in an iteration
+    Logs(commands::logs::Args),
+    /// Sum up the last loop: commits, tasks, what is left
+    Report(commands::report::Args),
+    /// List, show and add tasks
+    Tasks(commands::tasks::Args),
+    /// Set a project up: ralph.yaml, .ralph/, the parent task
+    Init(commands::init::Args),
+    /// Check the tasks before an agent is given them
+    Lint(commands::lint::Args),
+    /// Check the machine, the repository and the agent
+    Doctor(commands::doctor::Args),
+    /// Print the configuration in force, and where each value comes from
+    Config(commands::config::Args),
+    /// Print a completion script for a shell
+    Completions(commands::completions::Args),
+    /// Write the manual pages
+    Man(commands::man::Args),
+    #[command(name = "__play-script", hide = true)]
+    PlayScript(commands::play_script::Args),
+}
+
+pub(crate) fn main() -> ExitCode {
+    match Cli::parse().dispatch() {
+        Ok(code) => code,
+        Err(error) => {
+            output::print_error(&error);
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+impl Cli {
+    fn dispatch(self) -> Result<ExitCode, CommandError> {
+        let global = &self.global;
+        match self.command {
+            Command::Run(args) => commands::run::run(args, global),
+            Command::Demo(args) => commands::demo::run(args),
+            Command::Status(args) => commands::status::run(&args, global),
+            Command::Logs(args) => commands::logs::run(&args, global),
+            Command::Report(args) => commands::report::run(&args, global),
+            Command::Tasks(args) => commands::tasks::run(&args, global),
+            Command::Init(args) => commands::init::run(&args, global),
+            Command::Lint(args) => commands::lint::run(&args, global),
+            Command::Doctor(args) => commands::doctor::run(&args, global),
+            Command::Config(args) => commands::config::run(&args, global),
+            Command::Completions(args) => commands::completions::run(&args),
+            Command::Man(args) => commands::man::run(&args),
+            Command::PlayScript(args) => commands::play_script::run(&args),
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The commands, one file each: an `Args` struct and a `run` that stays thin.
+
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod init;
+pub(crate) mod lint;
+pub(crate) mod logs;
+pub(crate) mod man;
+pub(crate) mod play_script;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod status;
+pub(crate) mod tasks;

@@ -1,0 +1,10 @@
+//! Not there yet.
+use std::process::ExitCode;
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+pub(crate) fn run(
+    _args: &Args,
+    _global: &crate::cli::Global,
+) -> Result<ExitCode, crate::error::CommandError> {
+    Ok(ExitCode::SUCCESS)
+}

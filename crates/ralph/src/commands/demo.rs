@@ -1,0 +1,7 @@
+//! Not there yet.
+use std::process::ExitCode;
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+pub(crate) fn run(_args: Args) -> Result<ExitCode, crate::error::CommandError> {
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,82 @@
+//! Errors as the user meets them: a sentence, its causes, a hint, an exit code.
+
+use std::error::Error as StdError;
+
+/// Why a command could not do what it was asked.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    kind: Kind,
+    error: Box<dyn StdError + Send + Sync>,
+    hint: Option<String>,
+}
+
+/// What went wrong decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// ralph itself failed: a bug, the disk, the database.
+    Internal,
+    /// Usage, configuration or task file.
+    User,
+    /// A person has to do something first.
+    PersonNeeded,
+    /// The agent can't be used.
+    Agent,
+}
+
+impl CommandError {
+    pub(crate) fn new(kind: Kind, error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self {
+            kind,
+            error: error.into(),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn user(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::new(Kind::User, error)
+    }
+
+    pub(crate) fn internal(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::new(Kind::Internal, error)
+    }
+
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn hint_opt(mut self, hint: Option<String>) -> Self {
+        self.hint = hint.or(self.hint);
+        self
+    }
+
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self.kind {
+            Kind::Internal => 1,
+            Kind::User => 2,
+            Kind::PersonNeeded => 4,
+            Kind::Agent => 6,
+        }
+    }
+
+    /// The sentence and its causes, outermost first.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        let mut found = vec![self.error.to_string()];
+        let mut source = self.error.source();
+        while let Some(cause) = source {
+            let text = cause.to_string();
+            // Some libraries repeat the cause in their own text.
+            if !found.last().is_some_and(|last| last.contains(&text)) {
+                found.push(text);
+            }
+            source = cause.source();
+        }
+        found
+    }
+
+    pub(crate) fn hint_text(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+}
