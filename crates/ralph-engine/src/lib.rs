@@ -1,3 +1,4 @@
 //! The effects of ralph: processes, git, the journal, agents and the driver of the loop.
 
 pub mod process;
+pub mod verifier;

@@ -4,3 +4,4 @@ mod output;
 mod starting;
 mod support;
 mod survivors;
+mod verifying;
