@@ -13,3 +13,4 @@ pub mod process;
 pub mod settings;
 pub mod source;
 pub mod store;
+pub mod verifier;
