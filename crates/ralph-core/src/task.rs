@@ -3,6 +3,7 @@
 //! Holds no wire structs: each format owns its own, in `format/`. Knows nothing of files, only of
 //! the place in one that a task came from.
 
+pub mod format;
 mod id;
 
 pub use id::{BadTaskId, TaskId};

@@ -1,0 +1,171 @@
+//! The file formats of tasks: text in, tasks out; a change in, the same text with that change out.
+//!
+//! Three formats, each in JSON or YAML, told apart by **content**, never by name:
+//!
+//! | the file has | format |
+//! |---|---|
+//! | a list under `userStories`, `user_stories`, `stories` or `features` | [`Format::Prd`] |
+//! | a list under `tasks`, at the root, or a single task, with `passes` in any task | [`Format::Prd`] |
+//! | … with `project_name` at the root, or in any task `dependencies`, the status `pending`, or `blocked` as true or false | [`Format::Artefacts`] |
+//! | … otherwise | [`Format::Native`] |
+//!
+//! A file whose first character is `{` or `[` is JSON, unless it is named `.yaml` or `.yml` and
+//! only reads as YAML; a file named `.json` is always JSON; everything else is YAML.
+//!
+//! The names of fields are shared by all formats (`fields`), so that a task written the way another
+//! tool does still reads; what says that a task is done differs (`status`). Unknown fields are
+//! tolerated and kept: writing replaces the bytes of the value that changed, and nothing else.
+//!
+//! Must not touch files, and must never give back a text that it has not read again and compared.
+
+mod append;
+mod edit;
+mod error;
+mod fields;
+mod json;
+mod layout;
+mod look;
+mod put_back;
+mod read;
+mod render;
+mod splice;
+mod status;
+mod story;
+mod tree;
+mod words;
+mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+pub use append::{NewTask, append, render_new};
+pub use edit::{Change, Edit, apply};
+pub use error::{FormatError, LineColumn, line_column};
+pub use put_back::{PutBack, Tampering, put_back};
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Place, Task};
+use error::{Fault, Outcome};
+use layout::Layout;
+use tree::Tree;
+
+pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// What the fields of a file mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    Native,
+    Prd,
+    Artefacts,
+}
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Syntax {
+    Json,
+    Yaml,
+}
+
+/// A task file, read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    pub format: Format,
+    pub syntax: Syntax,
+    pub meta: Meta,
+    /// In the order of the file.
+    pub tasks: Vec<Task>,
+}
+
+/// What a file says about the project as a whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Meta {
+    pub project: Option<String>,
+    pub branch_name: Option<String>,
+    pub title: Option<String>,
+    pub description: Option<String>,
+}
+
+/// Reads a task file. `file_index` is what the places of its tasks will say.
+pub fn parse(file_name: &str, file_index: u32, bytes: &[u8]) -> Result<Document, FormatError> {
+    parse_bytes(file_name, file_index, bytes).map_err(|fault| fault.into_error(file_name, bytes))
+}
+
+fn parse_bytes(file_name: &str, file_index: u32, bytes: &[u8]) -> Outcome<Document> {
+    let Some(tree) = parse_tree(file_name, bytes)? else {
+        return Ok(Document {
+            format: Format::Native,
+            syntax: Syntax::Yaml,
+            meta: Meta::default(),
+            tasks: Vec::new(),
+        });
+    };
+    let layout = layout::detect(&tree)?;
+    let mut tasks = Vec::with_capacity(layout.tasks.len());
+    for (position, at) in layout.tasks.iter().enumerate() {
+        let place = Place {
+            file: file_index,
+            position: position as u32,
+            offset: tree.start(*at) as u32,
+        };
+        tasks.push(story::parse(&tree, layout.format, *at, place)?);
+    }
+    refuse_duplicates(&tasks, &layout, bytes)?;
+    Ok(Document {
+        format: layout.format,
+        syntax: tree.syntax,
+        meta: layout::meta(&tree, &layout),
+        tasks,
+    })
+}
+
+/// The tree of a file; `None` for YAML without anything in it.
+fn parse_tree<'a>(file_name: &str, bytes: &'a [u8]) -> Outcome<Option<Tree<'a>>> {
+    if bytes.len() >= u32::MAX as usize {
+        return Err(Fault::nowhere(
+            "expected a file below 4 GB, found a larger one",
+        ));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let utf16 = bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF");
+        let what = if utf16 { "UTF-16" } else { "other bytes" };
+        let message = format!("expected text in UTF-8, found {what}");
+        Fault::at(error.valid_up_to(), message)
+    })?;
+    let start = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
+    let named = |extension: &str| {
+        let tail = file_name.len().checked_sub(extension.len());
+        let tail = tail.and_then(|at| file_name.get(at..));
+        tail.is_some_and(|tail| tail.eq_ignore_ascii_case(extension))
+    };
+    let brackets = text[start..].trim_start().starts_with(['{', '[']);
+    if named(".json") {
+        return json::scan(text, start).map(Some);
+    }
+    if brackets {
+        let json = json::scan(text, start);
+        if json.is_ok() || !(named(".yaml") || named(".yml")) {
+            return json.map(Some);
+        }
+    }
+    yaml::build(text)
+}
+
+fn refuse_duplicates(tasks: &[Task], layout: &Layout, bytes: &[u8]) -> Outcome<()> {
+    let mut seen: HashMap<&str, usize> = HashMap::with_capacity(layout.tasks.len());
+    for task in tasks {
+        let offset = task.place.offset as usize;
+        if let Some(first) = seen.insert(task.id.as_str(), offset) {
+            let (line, _) = line_column(bytes, first);
+            let message =
+                format!("expected an id of its own, found one that the task on line {line} has");
+            return Err(Fault::at(offset, message).of(&task.id));
+        }
+    }
+    Ok(())
+}

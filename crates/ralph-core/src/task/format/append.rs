@@ -1,0 +1,392 @@
+//! A new task at the end of a file, written the way its siblings are: their names for fields, the
+//! order they have them in, their indentation. Or a file of its own.
+//!
+//! Never touches the tasks that are there.
+
+use super::error::{Fault, Outcome};
+use super::fields::Field;
+use super::layout::{self, Layout};
+use super::look::{self, Look};
+use super::render::{Value, yaml_member_value, yaml_scalar};
+use super::splice::{self, Splice, spliced};
+use super::tree::{At, Kind, Style, Tree};
+use super::words::Vocabulary;
+use super::{Format, FormatError, Syntax, parse_bytes, parse_tree};
+use crate::task::{Status, Task, TaskId, VerifyCommand};
+
+/// A task to be written for the first time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewTask {
+    pub id: TaskId,
+    pub title: String,
+    pub description: String,
+    pub acceptance: Vec<String>,
+    pub verify: Vec<VerifyCommand>,
+    pub depends_on: Vec<TaskId>,
+    pub labels: Vec<String>,
+    pub priority: Option<i64>,
+}
+
+/// The file with the task added at its end.
+pub fn append(file_name: &str, bytes: &[u8], task: &NewTask) -> Result<Vec<u8>, FormatError> {
+    appended(file_name, bytes, task)
+        .map_err(|fault| fault.of(&task.id).into_error(file_name, bytes))
+}
+
+/// A native YAML file that holds one task.
+pub fn render_new(task: &NewTask) -> String {
+    let members = Members::default().of(task, Format::Native);
+    let mut text = block_lines(&members, "", "\n", Style::Plain);
+    text.push('\n');
+    text
+}
+
+fn appended(file_name: &str, bytes: &[u8], task: &NewTask) -> Outcome<Vec<u8>> {
+    let before = parse_bytes(file_name, 0, bytes)?;
+    if before.tasks.iter().any(|known| known.id == task.id) {
+        return Err(Fault::nowhere(
+            "expected an id of its own, found one that is taken",
+        ));
+    }
+    let text = match parse_tree(file_name, bytes)? {
+        Some(tree) => {
+            let layout = layout::detect(&tree)?;
+            let splice = splice_in(&tree, &layout, task)?;
+            spliced(tree.source, 0, tree.source.len(), &[splice])
+        }
+        None => first_of_yaml(bytes, task),
+    };
+    let after = parse_bytes(file_name, 0, text.as_bytes()).ok();
+    let good = after.is_some_and(|after| {
+        let same =
+            |(a, b): (&Task, &Task)| (&a.id, &a.text, a.status) == (&b.id, &b.text, b.status);
+        after.tasks.len() == before.tasks.len() + 1
+            && after.meta == before.meta
+            && before.tasks.iter().zip(&after.tasks).all(same)
+            && after.tasks.last().is_some_and(|last| says(last, task))
+    });
+    if good {
+        Ok(text.into_bytes())
+    } else {
+        Err(Fault::nowhere(
+            "can't be added without touching other tasks",
+        ))
+    }
+}
+
+fn says(task: &Task, new: &NewTask) -> bool {
+    task.id == new.id
+        && task.status == Status::Open
+        && task.text.title == new.title
+        && task.text.acceptance == new.acceptance
+        && task.verify == new.verify
+        && task.links.depends_on == new.depends_on
+}
+
+fn first_of_yaml(bytes: &[u8], task: &NewTask) -> String {
+    let mut text = String::from_utf8_lossy(bytes).into_owned();
+    let newline = look::newline(&text);
+    if !text.is_empty() && !text.ends_with(['\n', '\u{feff}']) {
+        text.push_str(newline);
+    }
+    let members = Members::default().of(task, Format::Native);
+    text.push_str("- ");
+    text.push_str(&block_lines(&members, "  ", newline, Style::Plain));
+    text.push_str(newline);
+    text
+}
+
+fn splice_in(tree: &Tree<'_>, layout: &Layout, task: &NewTask) -> Outcome<Splice> {
+    let Some(list) = layout.list else {
+        return Err(Fault::nowhere(
+            "can't be added to a file that holds one task; put it into a file of its own",
+        ));
+    };
+    let members = Members::like(tree, layout).of(task, layout.format);
+    let Some(&last) = layout.tasks.last() else {
+        return Ok(into_empty_list(tree, list, &members));
+    };
+    if !splice::is_block(tree, list) {
+        let look = Look::of(tree, last);
+        let object = look.object(&members);
+        // A single element on the line of its bracket does not show what is between two.
+        let gap = look::element_gap(tree, list, last).filter(|gap| !gap.is_empty());
+        let gap = gap.unwrap_or(&look.comma[1..]);
+        let end = tree.end(last);
+        return Ok(at(end, format!(",{gap}{object}")));
+    }
+    let source = tree.source;
+    let newline = look::newline(source);
+    let mut indent = splice::column(source, tree.start(last));
+    let dash = format!("{}- ", indent.get(2..).unwrap_or_default());
+    let element = if splice::is_block(tree, last) {
+        let key_style = tree.node(last + 1).style;
+        block_lines(&members, &indent, newline, key_style)
+    } else {
+        indent.clear();
+        Look::of(tree, last).object(&members)
+    };
+    let end = source[..tree.end(last)].trim_end().len();
+    // An empty value ends before its colon.
+    let end = splice::line_end(source, end);
+    Ok(at(end, format!("{newline}{dash}{element}")))
+}
+
+fn at(offset: usize, text: String) -> Splice {
+    Splice {
+        start: offset,
+        end: offset,
+        text,
+    }
+}
+
+fn into_empty_list(tree: &Tree<'_>, list: At, members: &[(String, Value)]) -> Splice {
+    let source = tree.source;
+    let indent = look::indentation(source, tree.start(list));
+    let newline = look::newline(source);
+    let parent_is_block = list > 0 && splice::is_block(tree, 0);
+    let (start, text) = if parent_is_block {
+        let lines = block_lines(members, &format!("{indent}    "), newline, Style::Plain);
+        let key_end = tree.end(list - 1);
+        let colon = source[key_end..]
+            .find(':')
+            .map_or(key_end, |at| key_end + at + 1);
+        (colon, format!("{newline}{indent}  - {lines}"))
+    } else if tree.syntax == Syntax::Yaml && list == 0 {
+        let lines = block_lines(members, "  ", newline, Style::Plain);
+        (tree.start(list), format!("- {lines}"))
+    } else {
+        let unit = if list > 0 {
+            Look::of(tree, 0).unit
+        } else {
+            "  ".to_owned()
+        };
+        let mut look = Look::fresh(source, tree.syntax, &format!("{indent}{unit}"));
+        look.members = look.members.map(|_| format!("{indent}{unit}{unit}"));
+        look.unit = unit;
+        let object = look.object(members);
+        let text = match &look.members {
+            Some(_) => format!("[{newline}{}{object}{newline}{indent}]", look.close),
+            None => format!("[{object}]"),
+        };
+        (tree.start(list), text)
+    };
+    Splice {
+        start,
+        end: tree.end(list),
+        text,
+    }
+}
+
+/// Members as lines of a YAML block. The first has no indentation: a dash or nothing precedes it.
+fn block_lines(
+    members: &[(String, Value)],
+    indent: &str,
+    newline: &str,
+    key_style: Style,
+) -> String {
+    let lines: Vec<String> = members
+        .iter()
+        .map(|(name, value)| {
+            let value = yaml_member_value(value, Style::Plain, indent, newline);
+            format!("{}:{value}", yaml_scalar(name, key_style))
+        })
+        .collect();
+    lines.join(&format!("{newline}{indent}"))
+}
+
+/// The members that siblings have, in order: what a new task should have too.
+#[derive(Default)]
+struct Members {
+    known: Vec<(Field, String, Sibling)>,
+    open_word: Option<String>,
+}
+
+/// What a sibling has in the place.
+#[derive(Clone, Copy, PartialEq)]
+enum Sibling {
+    Number(Option<i64>),
+    List,
+    Other,
+    /// No sibling has it.
+    Absent,
+}
+
+impl Members {
+    fn like(tree: &Tree<'_>, layout: &Layout) -> Self {
+        let maps = layout
+            .tasks
+            .iter()
+            .rev()
+            .filter(|at| tree.kind(**at) == Kind::Map);
+        let mut known: Vec<(Field, String, Sibling)> = Vec::new();
+        for &map in maps.take(50) {
+            let first = known.is_empty();
+            for (key, value) in tree.members(map) {
+                let name = tree.text(key).into_owned();
+                let Some(field) = Field::of(&name) else {
+                    continue;
+                };
+                // The last sibling gives the order; earlier ones only names it does not have.
+                let wanted = first || !is_state(field);
+                if wanted && known.iter().all(|(seen, ..)| *seen != field) {
+                    let sibling = match tree.kind(value) {
+                        Kind::Number => Sibling::Number(tree.text(value).parse().ok()),
+                        Kind::List => Sibling::List,
+                        _ => Sibling::Other,
+                    };
+                    known.push((field, name, sibling));
+                }
+            }
+        }
+        let has_word = known.iter().any(|(field, ..)| *field == Field::Status);
+        let word = || match layout.format {
+            Format::Native => "open".to_owned(),
+            Format::Prd => Vocabulary::of(tree, layout).word(Status::Open),
+            Format::Artefacts => "pending".to_owned(),
+        };
+        Self {
+            known,
+            open_word: has_word.then(word),
+        }
+    }
+
+    fn of(mut self, task: &NewTask, format: Format) -> Vec<(String, Value)> {
+        let fresh = self.known.is_empty();
+        for (field, name) in defaults(format) {
+            let stands_in = |seen: Field| match field {
+                Field::Acceptance => seen == Field::Criteria,
+                Field::Dependencies => seen == Field::DependsOn,
+                Field::DependsOn => seen == Field::Dependencies,
+                _ => false,
+            };
+            let has = |seen: Field| seen == *field || stands_in(seen);
+            let state = is_state(*field) && !fresh && *field != Field::Passes;
+            if !state && !self.known.iter().any(|(seen, ..)| has(*seen)) {
+                self.known
+                    .push((*field, (*name).to_owned(), Sibling::Absent));
+            }
+        }
+        let has_acceptance = self.known.iter().any(|(f, ..)| *f == Field::Acceptance);
+        let has_depends = self.known.iter().any(|(f, ..)| *f == Field::DependsOn);
+        let known = self.known.iter().filter(|(field, ..)| match field {
+            Field::Criteria => !has_acceptance,
+            Field::Dependencies => !has_depends,
+            _ => true,
+        });
+        let word = self.open_word.as_deref();
+        known
+            .filter_map(|(field, name, sibling)| {
+                let value = value_of(task, *field, *sibling, word)?;
+                Some((name.clone(), value))
+            })
+            .collect()
+    }
+}
+
+fn is_state(field: Field) -> bool {
+    use Field::{Attempts, Blocked, MaxAttempts, Notes, Passes, Status};
+    matches!(
+        field,
+        Passes | Status | Blocked | Attempts | MaxAttempts | Notes
+    )
+}
+
+/// The members a task has where there is no sibling to follow.
+fn defaults(format: Format) -> &'static [(Field, &'static str)] {
+    match format {
+        Format::Native => &[
+            (Field::Id, "id"),
+            (Field::Title, "title"),
+            (Field::Description, "description"),
+            (Field::Status, "status"),
+            (Field::Priority, "priority"),
+            (Field::DependsOn, "dependsOn"),
+            (Field::Acceptance, "acceptance"),
+            (Field::Verify, "verify"),
+            (Field::Labels, "labels"),
+        ],
+        Format::Prd => &[
+            (Field::Id, "id"),
+            (Field::Title, "title"),
+            (Field::Description, "description"),
+            (Field::Acceptance, "acceptanceCriteria"),
+            (Field::Verify, "verify"),
+            (Field::DependsOn, "dependsOn"),
+            (Field::Labels, "labels"),
+            (Field::Priority, "priority"),
+            (Field::Passes, "passes"),
+        ],
+        Format::Artefacts => &[
+            (Field::Id, "id"),
+            (Field::Title, "title"),
+            (Field::Description, "description"),
+            (Field::Acceptance, "acceptance"),
+            (Field::Verify, "verify"),
+            (Field::Labels, "labels"),
+            (Field::Priority, "priority"),
+            (Field::Status, "status"),
+            (Field::Dependencies, "dependencies"),
+            (Field::Attempts, "attempts"),
+            (Field::Blocked, "blocked"),
+        ],
+    }
+}
+
+fn value_of(task: &NewTask, field: Field, sibling: Sibling, word: Option<&str>) -> Option<Value> {
+    let text = |text: &str| Some(Value::Text(text.to_owned()));
+    // A list that siblings have is written even when empty; one that only we would add is not.
+    let list = |items: Vec<Value>| {
+        (!items.is_empty() || sibling == Sibling::List).then_some(Value::List(items))
+    };
+    match field {
+        Field::Id => match (sibling, task.id.as_str().parse::<i64>()) {
+            (Sibling::Number(_), Ok(id)) if id.to_string() == task.id.as_str() => {
+                Some(Value::Integer(id))
+            }
+            _ => text(task.id.as_str()),
+        },
+        Field::Title => text(&task.title),
+        Field::Description => text(&task.description),
+        Field::Acceptance | Field::Criteria if sibling == Sibling::Other => {
+            text(&task.acceptance.join("\n"))
+        }
+        Field::Acceptance | Field::Criteria => list(texts(&task.acceptance)),
+        Field::DependsOn | Field::Dependencies => {
+            let ids: Vec<&str> = task.depends_on.iter().map(TaskId::as_str).collect();
+            match (sibling, ids.is_empty()) {
+                (Sibling::List | Sibling::Absent, _) => list(texts(&ids)),
+                (_, true) => Some(Value::Null),
+                (_, false) => text(&ids.join(", ")),
+            }
+        }
+        Field::Verify => (!task.verify.is_empty()).then(|| commands(&task.verify)),
+        Field::Labels => (!task.labels.is_empty()).then(|| Value::texts(&task.labels)),
+        Field::Priority => task.priority.map(Value::Integer),
+        Field::Passes => Some(Value::Bool(false)),
+        Field::Status => text(word.unwrap_or("open")),
+        Field::Blocked => Some(Value::Bool(false)),
+        Field::Attempts => Some(Value::Integer(0)),
+        Field::MaxAttempts => match sibling {
+            Sibling::Number(Some(max)) => Some(Value::Integer(max)),
+            _ => None,
+        },
+        Field::Notes => text(""),
+        _ => None,
+    }
+}
+
+fn texts<T: AsRef<str>>(items: &[T]) -> Vec<Value> {
+    let texts = items
+        .iter()
+        .map(|item| Value::Text(item.as_ref().to_owned()));
+    texts.collect()
+}
+
+fn commands(verify: &[VerifyCommand]) -> Value {
+    let command = |command: &VerifyCommand| match command {
+        VerifyCommand::Shell(line) => Value::Text(line.clone()),
+        VerifyCommand::Argv(argv) => Value::texts(argv),
+    };
+    Value::List(verify.iter().map(command).collect())
+}

@@ -1,0 +1,272 @@
+//! Changes to tasks in a file, each as small as it can be.
+//!
+//! Every result is read again before it is given back: the task says what was meant, and all else
+//! says what it said before. Otherwise there is an error and no result.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+use super::error::{Fault, Outcome};
+use super::fields::{Field, Fields};
+use super::layout::{self, Layout};
+use super::render::Value;
+use super::splice::{self, Splice, spliced};
+use super::status::{self, Put, put};
+use super::tree::{At, Kind, Tree};
+use super::words::Vocabulary;
+use super::{Format, FormatError, Syntax, json, parse_tree, story, yaml};
+use crate::task::{Place, Status, Task, TaskId};
+
+/// One change to one task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    pub task: TaskId,
+    pub change: Change,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    Status(Status),
+    Attempts(u32),
+    Notes(String),
+    Acceptance(Vec<String>),
+}
+
+/// The file with the edits made. Later edits of the same thing win.
+pub fn apply(file_name: &str, bytes: &[u8], edits: &[Edit]) -> Result<Vec<u8>, FormatError> {
+    edited(file_name, bytes, edits).map_err(|fault| fault.into_error(file_name, bytes))
+}
+
+/// A task with all that is to change in it.
+struct Job<'e> {
+    task: At,
+    id: &'e TaskId,
+    changes: Vec<&'e Change>,
+    puts: Vec<Put>,
+    splices: Vec<Splice>,
+}
+
+fn edited(file_name: &str, bytes: &[u8], edits: &[Edit]) -> Outcome<Vec<u8>> {
+    let Some(first) = edits.first() else {
+        return Ok(bytes.to_vec());
+    };
+    let Some(tree) = parse_tree(file_name, bytes)? else {
+        return Err(not_there(&first.task));
+    };
+    let layout = layout::detect(&tree)?;
+    let jobs = jobs(&tree, &layout, edits)?;
+    let splices: Vec<Splice> = jobs.iter().flat_map(|job| job.splices.clone()).collect();
+    let text = spliced(tree.source, 0, tree.source.len(), &splices);
+    match tree.syntax {
+        Syntax::Json => {
+            for job in &jobs {
+                check_object(&tree, layout.format, job).map_err(|fault| fault.of(job.id))?;
+            }
+        }
+        Syntax::Yaml => check_document(&tree, &layout, &jobs, &text)?,
+    }
+    Ok(text.into_bytes())
+}
+
+fn not_there(id: &TaskId) -> Box<Fault> {
+    Fault::nowhere("expected a task with this id, found none").of(id)
+}
+
+fn jobs<'e>(tree: &Tree<'_>, layout: &Layout, edits: &'e [Edit]) -> Outcome<Vec<Job<'e>>> {
+    let mut wanted: HashMap<&str, (&TaskId, Vec<&Change>)> = HashMap::new();
+    for Edit { task, change } in edits {
+        let entry = wanted.entry(task.as_str());
+        entry.or_insert_with(|| (task, Vec::new())).1.push(change);
+    }
+    let words = OnceCell::new();
+    let mut jobs = Vec::with_capacity(wanted.len());
+    for &task in &layout.tasks {
+        if wanted.is_empty() {
+            break;
+        }
+        let id = tree.member(task, "id").map(|at| tree.text(at));
+        let Some((id, changes)) = id.and_then(|id| wanted.remove(&*id)) else {
+            continue;
+        };
+        let fields = Fields::of(tree, task);
+        let words = || words.get_or_init(|| Vocabulary::of(tree, layout));
+        let puts = puts(tree, layout.format, &fields, &changes, words);
+        let puts = puts.map_err(|fault| fault.of(id))?;
+        let of_put = |put| splice::of_put(tree, task, &fields, put);
+        jobs.push(Job {
+            task,
+            id,
+            changes,
+            splices: puts.iter().map(of_put).collect(),
+            puts,
+        });
+    }
+    let missing = edits
+        .iter()
+        .find(|edit| wanted.contains_key(edit.task.as_str()));
+    match missing {
+        Some(edit) => Err(not_there(&edit.task)),
+        None => Ok(jobs),
+    }
+}
+
+fn puts<'w>(
+    tree: &Tree<'_>,
+    format: Format,
+    fields: &Fields,
+    changes: &[&Change],
+    words: impl Fn() -> &'w Vocabulary,
+) -> Outcome<Vec<Put>> {
+    let mut puts: Vec<Put> = Vec::new();
+    for change in changes {
+        let new = match change {
+            Change::Status(to) => {
+                puts.retain(|put| !is_status(put.field));
+                status::puts(tree, format, fields, *to, &words)?
+            }
+            Change::Attempts(count) => {
+                vec![put(
+                    Field::Attempts,
+                    "attempts",
+                    Value::Integer(i64::from(*count)),
+                )]
+            }
+            Change::Notes(text) => vec![put(Field::Notes, "notes", Value::Text(text.clone()))],
+            Change::Acceptance(items) => acceptance_puts(tree, format, fields, items),
+        };
+        puts.retain(|old| new.iter().all(|put| put.field != old.field));
+        puts.extend(new);
+    }
+    Ok(puts)
+}
+
+fn is_status(field: Field) -> bool {
+    matches!(
+        field,
+        Field::Status | Field::Passes | Field::Skipped | Field::Failed | Field::Blocked
+    )
+}
+
+fn acceptance_puts(tree: &Tree<'_>, format: Format, fields: &Fields, items: &[String]) -> Vec<Put> {
+    let name = match format {
+        Format::Native | Format::Artefacts => "acceptance",
+        Format::Prd => "acceptanceCriteria",
+    };
+    let list = Value::texts(items);
+    let has = |field| fields.get(tree, field).is_some();
+    match (has(Field::Acceptance), has(Field::Criteria)) {
+        (false, true) => vec![put(Field::Criteria, "criteria", list)],
+        // Both are read as one, so the other must not add to it.
+        (true, true) => vec![
+            put(Field::Acceptance, name, list),
+            put(Field::Criteria, "criteria", Value::List(Vec::new())),
+        ],
+        (_, false) => vec![put(Field::Acceptance, name, list)],
+    }
+}
+
+/// A JSON object is a value of its own: if it still is one over exactly its bytes, the rest of the
+/// file, which is untouched, reads as before.
+fn check_object(tree: &Tree<'_>, format: Format, job: &Job<'_>) -> Outcome<()> {
+    let (start, end) = (tree.start(job.task), tree.end(job.task));
+    let text = spliced(tree.source, start, end, &job.splices);
+    let new = json::scan(&text, 0).map_err(|_| cannot("the result would not be JSON"))?;
+    check_task(tree, job, &new, 0, format)
+}
+
+fn check_document(tree: &Tree<'_>, layout: &Layout, jobs: &[Job<'_>], text: &str) -> Outcome<()> {
+    let broken = || cannot("the result would not be the same file otherwise");
+    let new = yaml::build(text)
+        .map_err(|_| broken())?
+        .ok_or_else(broken)?;
+    let now = layout::detect(&new).map_err(|_| broken())?;
+    if now.tasks.len() != layout.tasks.len() || now.header.is_some() != layout.header.is_some() {
+        return Err(broken());
+    }
+    let jobs: HashMap<At, &Job<'_>> = jobs.iter().map(|job| (job.task, job)).collect();
+    for (&old, &at) in layout.tasks.iter().zip(&now.tasks) {
+        match jobs.get(&old) {
+            Some(job) => {
+                let checked = check_task(tree, job, &new, at, layout.format);
+                checked.map_err(|fault| fault.of(job.id))?;
+            }
+            None if tree.says_the_same(old, &new, at) => {}
+            None => return Err(broken()),
+        }
+    }
+    if let (Some(header), Some(now_header)) = (layout.header, now.header) {
+        let rest = |tree: &Tree<'_>, header, list| -> Vec<(At, At)> {
+            let members = tree.members(header);
+            members.filter(|(_, value)| Some(*value) != list).collect()
+        };
+        let (old, now) = (
+            rest(tree, header, layout.list),
+            rest(&new, now_header, now.list),
+        );
+        if !same_members(tree, &old, &new, &now) {
+            return Err(broken());
+        }
+    }
+    Ok(())
+}
+
+fn cannot(why: &str) -> Box<Fault> {
+    Fault::nowhere(format!(
+        "can't be changed without touching more than that: {why}"
+    ))
+}
+
+fn same_members(tree: &Tree<'_>, old: &[(At, At)], new: &Tree<'_>, now: &[(At, At)]) -> bool {
+    old.len() == now.len()
+        && old
+            .iter()
+            .zip(now)
+            .all(|(a, b)| tree.says_the_same(a.0, new, b.0) && tree.says_the_same(a.1, new, b.1))
+}
+
+fn check_task(
+    tree: &Tree<'_>,
+    job: &Job<'_>,
+    new: &Tree<'_>,
+    at: At,
+    format: Format,
+) -> Outcome<()> {
+    if new.kind(at) != Kind::Map {
+        return Err(cannot("the result would not be a task"));
+    }
+    let untouched = |tree: &Tree<'_>, map: At| -> Vec<(At, At)> {
+        let touched = |key: At| {
+            let field = Field::of(&tree.text(key));
+            job.puts.iter().any(|put| Some(put.field) == field)
+        };
+        tree.members(map)
+            .filter(|(key, _)| !touched(*key))
+            .collect()
+    };
+    let (old, now) = (untouched(tree, job.task), untouched(new, at));
+    if !same_members(tree, &old, new, &now) {
+        return Err(cannot("other members would change"));
+    }
+    let task = story::parse(new, format, at, Place::default())?;
+    let wrong = job.changes.iter().enumerate().find(|(index, change)| {
+        let kind = std::mem::discriminant(**change);
+        let last = job
+            .changes
+            .iter()
+            .rposition(|other| std::mem::discriminant(*other) == kind);
+        last == Some(*index) && !says(&task, change)
+    });
+    match wrong {
+        Some(_) => Err(cannot("the result would not say what was meant")),
+        None => Ok(()),
+    }
+}
+
+fn says(task: &Task, change: &Change) -> bool {
+    match change {
+        Change::Status(status) => task.status == *status,
+        Change::Attempts(count) => task.attempts.made == Some(*count),
+        Change::Notes(text) => task.text.notes.as_ref() == Some(text),
+        Change::Acceptance(items) => task.text.acceptance == *items,
+    }
+}

@@ -1,0 +1,227 @@
+//! What an agent did to the task file while it ran, undone as far as it is not the agent's to do.
+//!
+//! A claim is not evidence: how tasks stand and what they ask for is put back as it was. New tasks,
+//! notes and fields that ralph does not know stay. Decides nothing about the task itself.
+
+use std::collections::HashMap;
+
+use super::{Change, Document, Edit, Meta, apply, parse};
+use crate::task::{Status, Task, TaskId};
+
+/// The file as it should stand after a run, and what had to be put back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PutBack {
+    pub bytes: Vec<u8>,
+    pub tampering: Vec<Tampering>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tampering {
+    /// The file could not be read any more; it is back as it was.
+    Unreadable { message: String },
+    /// A task was given another status. `was` is `None` for a task that the run added.
+    Status {
+        task: TaskId,
+        was: Option<Status>,
+        claimed: Status,
+    },
+    /// The count of attempts was changed.
+    Attempts {
+        task: TaskId,
+        was: Option<u32>,
+        claimed: Option<u32>,
+    },
+    /// What a task asks for was changed, or the task was removed (`field` is then `id`); the file
+    /// is back as it was.
+    Rewritten { task: TaskId, field: &'static str },
+    /// What the file says about the project was changed; the file is back as it was.
+    Header { field: &'static str },
+}
+
+impl std::fmt::Display for Tampering {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let count = |count: &Option<u32>| count.map_or("none".to_owned(), |n| n.to_string());
+        match self {
+            Self::Unreadable { message } => {
+                write!(f, "the task file could not be read any more: {message}")
+            }
+            Self::Status {
+                task,
+                was: Some(was),
+                claimed,
+            } => write!(f, "task {task} was set from {was} to {claimed}"),
+            Self::Status {
+                task,
+                was: None,
+                claimed,
+            } => write!(f, "task {task} was added as {claimed}"),
+            Self::Attempts { task, was, claimed } => {
+                let (was, claimed) = (count(was), count(claimed));
+                write!(
+                    f,
+                    "the attempts of task {task} were set from {was} to {claimed}"
+                )
+            }
+            Self::Rewritten { task, field: "id" } => write!(f, "task {task} was removed"),
+            Self::Rewritten { task, field } => write!(f, "the {field} of task {task} was changed"),
+            Self::Header { field } => write!(f, "the {field} of the task file was changed"),
+        }
+    }
+}
+
+/// Compares a task file before and after a run of an agent on the task `own`.
+pub fn put_back(file_name: &str, before: &[u8], after: &[u8], own: &TaskId) -> PutBack {
+    let whole = |bytes: Vec<u8>, tampering| PutBack { bytes, tampering };
+    // Where even the old file can't be read there is nothing to compare with.
+    let Ok(old) = parse(file_name, 0, before) else {
+        return whole(before.to_vec(), Vec::new());
+    };
+    if before == after {
+        return whole(before.to_vec(), Vec::new());
+    }
+    let new = match parse(file_name, 0, after) {
+        Ok(new) => new,
+        Err(error) => {
+            let message = error.to_string();
+            return whole(before.to_vec(), vec![Tampering::Unreadable { message }]);
+        }
+    };
+    let rewritten = rewritten(&old, &new);
+    if !rewritten.is_empty() {
+        return whole(with_notes(file_name, before, &old, &new, own), rewritten);
+    }
+    let (edits, tampering) = restore(&old, &new);
+    match restored(file_name, after, &old, &edits) {
+        Some(bytes) => whole(bytes, tampering),
+        None => whole(with_notes(file_name, before, &old, &new, own), tampering),
+    }
+}
+
+/// The new file with the edits, if it then stands as the old one did.
+fn restored(file_name: &str, after: &[u8], old: &Document, edits: &[Edit]) -> Option<Vec<u8>> {
+    let bytes = apply(file_name, after, edits).ok()?;
+    let now = parse(file_name, 0, &bytes).ok()?;
+    let (left, _) = restore(old, &now);
+    (left.is_empty() && rewritten(old, &now).is_empty()).then_some(bytes)
+}
+
+/// The old file with the notes that the run left for its own task.
+fn with_notes(
+    file_name: &str,
+    before: &[u8],
+    old: &Document,
+    new: &Document,
+    own: &TaskId,
+) -> Vec<u8> {
+    let notes = |document: &Document| {
+        let task = document.tasks.iter().find(|task| task.id == *own);
+        task.and_then(|task| task.text.notes.clone())
+    };
+    match (notes(old), notes(new)) {
+        (was, Some(text)) if was.as_ref() != Some(&text) => {
+            let edit = Edit {
+                task: own.clone(),
+                change: Change::Notes(text),
+            };
+            // Notes are not worth an error.
+            apply(file_name, before, &[edit]).unwrap_or_else(|_| before.to_vec())
+        }
+        (_, _) => before.to_vec(),
+    }
+}
+
+fn rewritten(old: &Document, new: &Document) -> Vec<Tampering> {
+    let by_id: HashMap<&TaskId, &Task> = new.tasks.iter().map(|task| (&task.id, task)).collect();
+    let mut found: Vec<Tampering> = header_changes(&old.meta, &new.meta)
+        .map(|field| Tampering::Header { field })
+        .collect();
+    for was in &old.tasks {
+        let field = match by_id.get(&was.id) {
+            None => Some("id"),
+            Some(now) => changed_field(was, now),
+        };
+        found.extend(field.map(|field| Tampering::Rewritten {
+            task: was.id.clone(),
+            field,
+        }));
+    }
+    found
+}
+
+fn header_changes(was: &Meta, now: &Meta) -> impl Iterator<Item = &'static str> + use<> {
+    let fields = [
+        ("project", was.project != now.project),
+        ("branchName", was.branch_name != now.branch_name),
+        ("title", was.title != now.title),
+        ("description", was.description != now.description),
+    ];
+    fields
+        .into_iter()
+        .filter(|(_, changed)| *changed)
+        .map(|(field, _)| field)
+}
+
+/// The first field of what a task asks for that is no longer the same.
+fn changed_field(was: &Task, now: &Task) -> Option<&'static str> {
+    let fields = [
+        ("title", was.text.title != now.text.title),
+        ("description", was.text.description != now.text.description),
+        ("acceptance", was.text.acceptance != now.text.acceptance),
+        ("verify", was.verify != now.verify),
+        ("dependsOn", was.links.depends_on != now.links.depends_on),
+        ("parentId", was.links.parent_id != now.links.parent_id),
+        ("priority", was.priority != now.priority),
+        ("maxAttempts", was.attempts.max != now.attempts.max),
+        // Without it a run that changed nothing could pass for done.
+        (
+            "expectsChange",
+            was.text.expects_change != now.text.expects_change,
+        ),
+        // A count that was not there can't be put back, only taken out.
+        (
+            "attempts",
+            was.attempts.made.is_none() && now.attempts.made.is_some(),
+        ),
+    ];
+    fields
+        .into_iter()
+        .find(|(_, changed)| *changed)
+        .map(|(field, _)| field)
+}
+
+fn restore(old: &Document, new: &Document) -> (Vec<Edit>, Vec<Tampering>) {
+    let by_id: HashMap<&TaskId, &Task> = old.tasks.iter().map(|task| (&task.id, task)).collect();
+    let (mut edits, mut tampering) = (Vec::new(), Vec::new());
+    for now in &new.tasks {
+        let mut edit = |change| {
+            edits.push(Edit {
+                task: now.id.clone(),
+                change,
+            });
+        };
+        let was = by_id.get(&now.id);
+        let status = match was {
+            Some(was) => was.status,
+            None if matches!(now.status, Status::Completed | Status::Skipped) => Status::Open,
+            None => now.status,
+        };
+        if now.status != status {
+            edit(Change::Status(status));
+            tampering.push(Tampering::Status {
+                task: now.id.clone(),
+                was: was.map(|was| was.status),
+                claimed: now.status,
+            });
+        }
+        let Some(was) = was else { continue };
+        if was.attempts.made != now.attempts.made {
+            edit(Change::Attempts(was.attempts.made.unwrap_or(0)));
+            tampering.push(Tampering::Attempts {
+                task: now.id.clone(),
+                was: was.attempts.made,
+                claimed: now.attempts.made,
+            });
+        }
+    }
+    (edits, tampering)
+}
