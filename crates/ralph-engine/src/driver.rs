@@ -4,9 +4,9 @@
 //! Decides nothing that the core can decide. Stops in one place; clean-up lives once, after the loop.
 
 mod baseline;
+mod begin;
 mod board;
 mod bundle;
-mod begin;
 mod files;
 mod inspect;
 mod iterate;
@@ -91,13 +91,22 @@ pub enum LoopError {
 fn list_problems(problems: &[String]) -> String {
     match problems {
         [one] => one.clone(),
-        many => format!("{} problems in the task graph:\n  {}", many.len(), many.join("\n  ")),
+        many => format!(
+            "{} problems in the task graph:\n  {}",
+            many.len(),
+            many.join("\n  ")
+        ),
     }
 }
 
 impl LoopError {
     fn graph(problems: &[Problem], place: impl Fn(&Problem) -> String) -> Self {
-        Self::Graph(problems.iter().map(|p| format!("{}: {p}", place(p))).collect())
+        Self::Graph(
+            problems
+                .iter()
+                .map(|p| format!("{}: {p}", place(p)))
+                .collect(),
+        )
     }
 }
 
@@ -177,7 +186,11 @@ impl Driver {
             self.reload_tasks().await?;
             let Some(task) = self.board.next() else {
                 // Somebody edited the task file in between.
-                return Ok(if self.board.all_complete() { Stop::AllComplete } else { Stop::NothingReady });
+                return Ok(if self.board.all_complete() {
+                    Stop::AllComplete
+                } else {
+                    Stop::NothingReady
+                });
             };
             let verdict = self.iterate(&task, began).await?;
             self.tally.note(&task, &verdict);
@@ -253,7 +266,11 @@ impl Driver {
 impl RunTally {
     fn note(&mut self, task: &TaskId, verdict: &Verdict) {
         self.iterations += 1;
-        self.errors_in_a_row = if verdict.is_agent_error() { self.errors_in_a_row + 1 } else { 0 };
+        self.errors_in_a_row = if verdict.is_agent_error() {
+            self.errors_in_a_row + 1
+        } else {
+            0
+        };
         if *verdict == Verdict::Verified {
             self.fruitless = 0;
             self.fruitless_tasks.clear();

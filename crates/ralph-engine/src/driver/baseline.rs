@@ -20,7 +20,9 @@ impl Driver {
             return Ok(());
         }
         let red = report.commands.iter().filter(|c| !c.passed());
-        let red: Vec<String> = red.map(|c| format!("{} ({})", c.command, c.outcome)).collect();
+        let red: Vec<String> = red
+            .map(|c| format!("{} ({})", c.command, c.outcome))
+            .collect();
         let text = serde_json::to_string(&report).unwrap_or_default();
         self.journal.set_baseline(&self.loop_id, &text).await?;
         self.baseline = Some(report);

@@ -130,7 +130,10 @@ impl Driver {
         self.loop_id.clone_from(&row.id);
         self.branch.clone_from(&row.branch);
         if row.source == self.board.source.name() {
-            self.baseline = row.baseline.as_deref().and_then(|b| serde_json::from_str(b).ok());
+            self.baseline = row
+                .baseline
+                .as_deref()
+                .and_then(|b| serde_json::from_str(b).ok());
             return Ok(Resumed::Yes);
         }
         self.abandon(&row).await?;
@@ -178,7 +181,8 @@ impl Driver {
         }
         let message = "ralph: work put aside by `ralph run --stash`";
         if self.repo.stash_user_work(message, &own).await?.is_some() {
-            let message = "your uncommitted work is put aside: `git stash pop` brings it back".to_owned();
+            let message =
+                "your uncommitted work is put aside: `git stash pop` brings it back".to_owned();
             self.tell(&Event::Notice { message });
         }
         Ok(())
@@ -191,10 +195,20 @@ impl Driver {
             return name;
         }
         let title = self.feature().name;
-        format!("{}{}", self.config.repo.branch_prefix.as_str(), git::slug(&title))
+        format!(
+            "{}{}",
+            self.config.repo.branch_prefix.as_str(),
+            git::slug(&title)
+        )
     }
 
-    fn announce(&mut self, resumed: Resumed, moved: &Moved, containment: &str, notices: Vec<String>) {
+    fn announce(
+        &mut self,
+        resumed: Resumed,
+        moved: &Moved,
+        containment: &str,
+        notices: Vec<String>,
+    ) {
         self.tell(&Event::LoopStarted {
             loop_id: self.loop_id.clone(),
             source: self.board.source.name().to_owned(),
@@ -210,7 +224,9 @@ impl Driver {
                 message: format!("this repository was at {place} before"),
             }),
             Moved::CopyOf(place) => self.tell(&Event::Notice {
-                message: format!("this repository is a copy of {place}; it has its own history now"),
+                message: format!(
+                    "this repository is a copy of {place}; it has its own history now"
+                ),
             }),
         }
         for message in notices {
@@ -233,7 +249,10 @@ impl Driver {
         for value in config.claude.env.0.values_mut() {
             *value = "(not kept)".into();
         }
-        let file = self.config_file.as_ref().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned());
+        let file = self
+            .config_file
+            .as_ref()
+            .map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned());
         serde_json::json!({ "effective": config, "file": file }).to_string()
     }
 }
@@ -260,7 +279,11 @@ fn state_dir(setup: &Setup) -> Result<PathBuf, LoopError> {
 
 /// If ralph was killed while an agent ran, an edit of `ralph.yaml` is the agent's: put back, so that
 /// a restart can't adopt it.
-async fn restore_config(setup: &Setup, row: &LoopRow, journal: &mut Journal) -> Result<(), LoopError> {
+async fn restore_config(
+    setup: &Setup,
+    row: &LoopRow,
+    journal: &mut Journal,
+) -> Result<(), LoopError> {
     let kept: serde_json::Value = serde_json::from_str(&row.config).unwrap_or_default();
     let (Some((path, now)), Some(then)) = (&setup.config_file, kept["file"].as_str()) else {
         return Ok(());
@@ -286,7 +309,11 @@ async fn open_board(
 fn limits(config: &Config, span: Span) -> Limits {
     Limits {
         max_iterations: config.loop_.max_iterations.get(),
-        max_minutes: config.loop_.max_minutes.as_ref().map(|m| (m.duration().as_secs() / 60).max(1)),
+        max_minutes: config
+            .loop_
+            .max_minutes
+            .as_ref()
+            .map(|m| (m.duration().as_secs() / 60).max(1)),
         max_same_failure: config.loop_.gutter.max_same_failure.get(),
         max_errors: config.loop_.max_errors.get(),
         max_no_progress: config.loop_.max_no_progress.get(),
@@ -295,7 +322,9 @@ fn limits(config: &Config, span: Span) -> Limits {
 }
 
 fn policy(config: &Config) -> ChangePolicy {
-    let globs = |list: &[ralph_core::config::GlobPattern]| list.iter().map(|g| g.as_str().to_owned()).collect();
+    let globs = |list: &[ralph_core::config::GlobPattern]| {
+        list.iter().map(|g| g.as_str().to_owned()).collect()
+    };
     ChangePolicy {
         protected: globs(&config.safety.protected_paths),
         max_file_bytes: u64::from(config.safety.max_file_mb.get()) * 1024 * 1024,
@@ -309,7 +338,12 @@ pub(super) fn path_to_text(path: &std::path::Path) -> String {
     match path.to_str() {
         Some(text) if !text.starts_with('\u{0}') => text.to_owned(),
         _ => {
-            let hex: String = path.as_os_str().as_bytes().iter().map(|b| format!("{b:02x}")).collect();
+            let hex: String = path
+                .as_os_str()
+                .as_bytes()
+                .iter()
+                .map(|b| format!("{b:02x}"))
+                .collect();
             format!("\u{0}{hex}")
         }
     }

@@ -54,7 +54,9 @@ impl Board {
     ) -> Result<Self, LoopError> {
         let (graph, problems) = Graph::build(tasks);
         if !problems.is_empty() {
-            return Err(LoopError::graph(&problems, |p| place_of(&source, &graph, p)));
+            return Err(LoopError::graph(&problems, |p| {
+                place_of(&source, &graph, p)
+            }));
         }
         let plan = Plan::new(&graph, scope.narrowest())?;
         let states = states
@@ -76,10 +78,16 @@ impl Board {
     }
 
     /// Takes over the source as it is on disk now: between iterations the file wins.
-    pub(super) fn replace_tasks(&mut self, source: Source, tasks: Vec<Task>) -> Result<(), LoopError> {
+    pub(super) fn replace_tasks(
+        &mut self,
+        source: Source,
+        tasks: Vec<Task>,
+    ) -> Result<(), LoopError> {
         let (graph, problems) = Graph::build(tasks);
         if !problems.is_empty() {
-            return Err(LoopError::graph(&problems, |p| place_of(&source, &graph, p)));
+            return Err(LoopError::graph(&problems, |p| {
+                place_of(&source, &graph, p)
+            }));
         }
         self.plan = Plan::new(&graph, self.scope.narrowest())?;
         (self.source, self.graph) = (source, graph);

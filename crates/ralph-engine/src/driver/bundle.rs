@@ -19,9 +19,18 @@ const TEMPLATE: &str = ".ralph/prompts/iteration.md";
 const AGENTS_FOLDERS: usize = 20;
 
 impl Driver {
-    pub(super) async fn bundle(&mut self, turn: &Turn, run: u32, fix: Option<&Failure>) -> Result<String, LoopError> {
+    pub(super) async fn bundle(
+        &mut self,
+        turn: &Turn,
+        run: u32,
+        fix: Option<&Failure>,
+    ) -> Result<String, LoopError> {
         let caps = self.prompt_caps();
-        let state = self.board.state(turn.task_id()).cloned().unwrap_or_default();
+        let state = self
+            .board
+            .state(turn.task_id())
+            .cloned()
+            .unwrap_or_default();
         let last = match (fix, &state.last_verdict) {
             (Some(failure), _) => Some(LastAttempt {
                 sentence: format!("verification failed: {}", failure.command),
@@ -45,7 +54,11 @@ impl Driver {
                 max_attempts: self.board.max_attempts(turn.task_id(), &self.config),
                 run,
             },
-            verify: self.verify_commands(&turn.task).iter().map(ToString::to_string).collect(),
+            verify: self
+                .verify_commands(&turn.task)
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
             patterns: memory::patterns(&turn.progress, caps.patterns_bytes),
             agents_md: agents_md(&self.root, &turn.task, caps.agents_md_bytes),
             last,
@@ -94,12 +107,22 @@ impl Driver {
         };
         if work_is_here {
             let spec = self.stage_spec(turn);
-            let staged = self.repo.stage(&spec.as_spec(&self.branch, &self.policy)).await?;
+            let staged = self
+                .repo
+                .stage(&spec.as_spec(&self.branch, &self.policy))
+                .await?;
             let (stats, total) = self.repo.diff_stat(&turn.base, &staged.tree, cap).await?;
-            facts.changed_files = staged.change.changes.iter().map(|c| ralph_core::change::shown(&c.path)).collect();
+            facts.changed_files = staged
+                .change
+                .changes
+                .iter()
+                .map(|c| ralph_core::change::shown(&c.path))
+                .collect();
             facts.diff_stat = stats.iter().map(stat_line).collect::<Vec<_>>().join("\n");
             if total > stats.len() {
-                facts.diff_stat.push_str(&format!("\n… and {} files more", total - stats.len()));
+                facts
+                    .diff_stat
+                    .push_str(&format!("\n… and {} files more", total - stats.len()));
             }
         }
         Ok(facts)
@@ -133,7 +156,9 @@ fn agents_md(root: &Path, task: &Task, max_bytes: usize) -> Vec<(String, String)
     let mut folders = vec![PathBuf::new()];
     for file in &task.text.files {
         let path = Path::new(file);
-        let inside = path.components().all(|c| matches!(c, std::path::Component::Normal(_)));
+        let inside = path
+            .components()
+            .all(|c| matches!(c, std::path::Component::Normal(_)));
         if !inside {
             continue;
         }
@@ -159,6 +184,8 @@ fn read_within(path: &Path, max_bytes: usize) -> Option<String> {
     use std::io::Read as _;
     let file = std::fs::File::open(path).ok()?;
     let mut bytes = Vec::new();
-    file.take(max_bytes as u64 + 1024).read_to_end(&mut bytes).ok()?;
+    file.take(max_bytes as u64 + 1024)
+        .read_to_end(&mut bytes)
+        .ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -41,7 +41,10 @@ impl Driver {
     pub(super) fn feature(&self) -> Feature {
         let meta = self.board.source.meta();
         let parent = self.board.parent();
-        let folder = self.root.file_name().map(|n| n.to_string_lossy().into_owned());
+        let folder = self
+            .root
+            .file_name()
+            .map(|n| n.to_string_lossy().into_owned());
         let name = parent
             .map(|t| t.text.title.clone())
             .or(meta.project)

@@ -15,7 +15,7 @@ use ralph_core::{
 };
 
 use super::{Driver, LoopError, logs::Logs, notes::Turn};
-use crate::git::{History, Oid, StageSpec};
+use crate::git::{History, Oid, StageSpec, TamperedHow};
 
 /// Of a changed file this much is looked at for secrets.
 const SCAN_BYTES: u64 = 4 * 1024 * 1024;
@@ -48,32 +48,58 @@ impl Driver {
         }
     }
 
-    pub(super) async fn inspect(&mut self, turn: &mut Turn, logs: &mut Logs) -> Result<StepDone, LoopError> {
+    pub(super) async fn inspect(
+        &mut self,
+        turn: &mut Turn,
+        logs: &mut Logs,
+    ) -> Result<StepDone, LoopError> {
         let mut found = Findings::default();
         self.put_own_files_back(turn, &mut found)?;
+        // Before the git folder is put back: HEAD is part of it.
+        match &self.repo.history(&turn.base, &self.branch).await? {
+            History::Unmoved => {}
+            History::Ahead { .. } => found
+                .flags
+                .push("the agent committed by itself; its commits are squashed".into()),
+            History::Rewritten { .. } | History::LeftBranch { .. } => {
+                let kept = self
+                    .repo
+                    .undo_moved_history(&self.branch, &turn.base, turn.id())
+                    .await?;
+                let place = kept
+                    .branch
+                    .or(kept.head)
+                    .map(|r| format!(", kept at {r}"))
+                    .unwrap_or_default();
+                found.halt(format!(
+                    "the agent rewrote history or left the branch; it is put back{place}"
+                ));
+            }
+        }
         self.check_git_folder(&mut found)?;
         self.run_formatters(logs, &mut found).await;
         let parts = self.stage_spec(turn);
-        let staged = self.repo.stage(&parts.as_spec(&self.branch, &self.policy)).await?;
-        match &staged.history {
-            History::Unmoved => {}
-            History::Ahead { .. } => found.flags.push("the agent committed by itself; its commits are squashed".into()),
-            History::Rewritten { .. } | History::LeftBranch { .. } => {
-                let kept = self.repo.undo_moved_history(&self.branch, &turn.base, turn.id()).await?;
-                let place = kept.branch.or(kept.head).map(|r| format!(", kept at {r}")).unwrap_or_default();
-                found.halt(format!("the agent rewrote history or left the branch; it is put back{place}"));
-            }
-        }
+        let staged = self
+            .repo
+            .stage(&parts.as_spec(&self.branch, &self.policy))
+            .await?;
         turn.tip = staged.tip.clone();
         let root = self.root.clone();
         let now = |path: &Path| read_capped(&root.join(path));
         let before = |path: &Path| self.repo.read_at_blocking(&turn.base, path, SCAN_BYTES);
-        let contents = Contents { now: &now, before: &before };
+        let contents = Contents {
+            now: &now,
+            before: &before,
+        };
         let Inspection { refusals, flags } = inspect(&staged.change, &self.policy, &contents);
         found.flags.extend(flags.iter().map(ToString::to_string));
         if let Some(first) = refusals.first() {
             let more = refusals.len() - 1;
-            let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+            let more = if more > 0 {
+                format!(" (and {more} more)")
+            } else {
+                String::new()
+            };
             found.refuse(format!("{first}{more}"));
         }
         let change = Change {
@@ -100,29 +126,39 @@ impl Driver {
 
     /// The task file, `ralph.yaml` and the progress file: claims and edits that are not the agent's
     /// to make are put back.
-    pub(super) fn put_own_files_back(&mut self, turn: &mut Turn, found: &mut Findings) -> Result<(), LoopError> {
+    pub(super) fn put_own_files_back(
+        &mut self,
+        turn: &mut Turn,
+        found: &mut Findings,
+    ) -> Result<(), LoopError> {
         let tampering = self.board.source.put_back(turn.task_id())?;
-        found.flags.extend(tampering.iter().map(|t| format!("task file: {t}")));
+        found
+            .flags
+            .extend(tampering.iter().map(|t| format!("task file: {t}")));
         if let Some((path, was)) = &self.config_file
             && std::fs::read(path).ok().as_deref() != Some(was)
         {
             crate::source::write_atomically(path, was)?;
             let name = path.strip_prefix(&self.root).unwrap_or(path).display();
-            found.halt(format!("{name} was edited while the agent ran; it is put back"));
+            found.halt(format!(
+                "{name} was edited while the agent ran; it is put back"
+            ));
         }
         turn.progress_edited = self.check_progress(&turn.progress)?;
         Ok(())
     }
 
     fn check_git_folder(&self, found: &mut Findings) -> Result<(), LoopError> {
-        let Some(guard) = &self.guard else { return Ok(()) };
+        let Some(guard) = &self.guard else {
+            return Ok(());
+        };
         for tampered in guard.restore_changed()? {
-            let message = format!("the git folder was changed and is put back: {tampered}");
-            if tampered.is_history() {
-                found.flags.push(message);
-            } else {
-                found.refuse(message);
-            }
+            let how = match tampered.how {
+                TamperedHow::Created => "was created in the git folder and is removed",
+                TamperedHow::Changed => "was changed in the git folder and is put back",
+                TamperedHow::Removed => "was removed from the git folder and is put back",
+            };
+            found.flags.push(format!("{} {how}", shown(&tampered.path)));
         }
         Ok(())
     }
@@ -136,7 +172,9 @@ impl Driver {
         logs.heading("format");
         let report = self.run_commands(&commands, logs).await;
         for failed in report.commands.iter().filter(|c| !c.passed()) {
-            found.flags.push(format!("formatter `{}` {}", failed.command, failed.outcome));
+            found
+                .flags
+                .push(format!("formatter `{}` {}", failed.command, failed.outcome));
         }
     }
 }
@@ -158,7 +196,11 @@ impl Findings {
     }
 
     fn halt(&mut self, reason: String) {
-        if self.refusal.as_ref().is_none_or(|r| r.halt == Halt::Attempt) {
+        if self
+            .refusal
+            .as_ref()
+            .is_none_or(|r| r.halt == Halt::Attempt)
+        {
             self.refusal = Some(Refusal {
                 reason,
                 halt: Halt::Loop,
@@ -182,6 +224,10 @@ fn read_capped(path: &Path) -> Option<Vec<u8>> {
         return None;
     }
     let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(SCAN_BYTES).read_to_end(&mut bytes).ok()?;
+    std::fs::File::open(path)
+        .ok()?
+        .take(SCAN_BYTES)
+        .read_to_end(&mut bytes)
+        .ok()?;
     Some(bytes)
 }

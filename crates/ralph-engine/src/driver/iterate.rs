@@ -26,7 +26,11 @@ use crate::{
 
 impl Driver {
     /// Works on `task` once, from its prompt to its record.
-    pub(super) async fn iterate(&mut self, task: &TaskId, loop_began: Instant) -> Result<Verdict, LoopError> {
+    pub(super) async fn iterate(
+        &mut self,
+        task: &TaskId,
+        loop_began: Instant,
+    ) -> Result<Verdict, LoopError> {
         let mut turn = self.begin_turn(task).await?;
         let mut logs = Logs::open(&self.root, turn.n, self.config.logs.max_mb.get())?;
         let deadline = self.deadline(loop_began);
@@ -35,14 +39,19 @@ impl Driver {
     }
 
     async fn begin_turn(&mut self, id: &TaskId) -> Result<Turn, LoopError> {
-        let task = self.board.task(id).cloned().ok_or_else(|| LoopError::Container(id.clone()))?;
+        let task = self
+            .board
+            .task(id)
+            .cloned()
+            .ok_or_else(|| LoopError::Container(id.clone()))?;
         let status = self.repo.status().await?;
         self.base = status.head.clone();
         let state = self.board.state(id).cloned().unwrap_or_default();
         if let (Some(kept), true) = (&state.kept_ref, state.goes_on) {
             // What was kept may not fit a branch that went on: then the base is the start.
             if let Err(error) = self.repo.start_from_attempt(kept, &self.base).await {
-                let message = format!("the last attempt at {id} does not fit the branch any more: {error}");
+                let message =
+                    format!("the last attempt at {id} does not fit the branch any more: {error}");
                 self.tell(&Event::Notice { message });
             }
         }
@@ -55,7 +64,10 @@ impl Driver {
             untracked: status.untracked.iter().map(|p| path_to_text(p)).collect(),
             at: self.now(),
         };
-        let n = self.journal.begin_iteration(&self.repository, &start).await?;
+        let n = self
+            .journal
+            .begin_iteration(&self.repository, &start)
+            .await?;
         failpoint("iteration-begun");
         let turn = self.turn(n, start, task)?;
         self.write_progress(&turn.progress)?;
@@ -73,7 +85,12 @@ impl Driver {
     }
 
     /// The state of an iteration that begins, or is taken up again.
-    pub(super) fn turn(&self, n: u64, start: IterationStart, task: Task) -> Result<Turn, LoopError> {
+    pub(super) fn turn(
+        &self,
+        n: u64,
+        start: IterationStart,
+        task: Task,
+    ) -> Result<Turn, LoopError> {
         let policy = IterationPolicy {
             max_verify_retries: self.config.loop_.max_verify_retries,
             expects_change: task.text.expects_change,
@@ -110,7 +127,9 @@ impl Driver {
                         prompt_bytes: prompt.len() as u64,
                     }
                 }
-                Action::StartAgent { run } => self.start_agent(turn, logs, run, &prompt, deadline).await?,
+                Action::StartAgent { run } => {
+                    self.start_agent(turn, logs, run, &prompt, deadline).await?
+                }
                 Action::Inspect => self.inspect(turn, logs).await?,
                 Action::Verify => self.verify(turn, logs).await?,
                 Action::Land => self.land(turn).await?,
@@ -252,7 +271,8 @@ pub(super) struct Onlooker<'a> {
 impl Watcher for Onlooker<'_> {
     fn event(&mut self, event: &AgentEvent) {
         super::logs::write_event(self.text, event);
-        self.reporter.report(&Event::Agent(event.clone()), self.clock.now());
+        self.reporter
+            .report(&Event::Agent(event.clone()), self.clock.now());
     }
 
     fn tick(&mut self) {

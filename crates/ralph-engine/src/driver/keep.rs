@@ -1,9 +1,16 @@
 //! Keeps the work of an attempt that did not land: under a ref of its own, with the base put back.
 
-use ralph_core::{event::Event, iteration::StepDone, task::{Status, TaskId}};
+use ralph_core::{
+    event::Event,
+    iteration::StepDone,
+    task::{Status, TaskId},
+};
 
 use super::{Driver, LoopError, inspect::Findings, notes::Turn};
-use crate::{git::{History, ResetSpec}, store::TaskState};
+use crate::{
+    git::{History, ResetSpec},
+    store::TaskState,
+};
 
 impl Driver {
     pub(super) async fn keep(&mut self, turn: &mut Turn) -> Result<StepDone, LoopError> {
@@ -15,17 +22,25 @@ impl Driver {
             guard.restore_changed()?;
         }
         let parts = self.stage_spec(turn);
-        let staged = self.repo.stage(&parts.as_spec(&self.branch, &self.policy)).await?;
+        let staged = self
+            .repo
+            .stage(&parts.as_spec(&self.branch, &self.policy))
+            .await?;
         match staged.history {
             History::Unmoved | History::Ahead { .. } => {}
             History::Rewritten { .. } | History::LeftBranch { .. } => {
-                self.repo.undo_moved_history(&self.branch, &turn.base, turn.id()).await?;
+                self.repo
+                    .undo_moved_history(&self.branch, &turn.base, turn.id())
+                    .await?;
             }
         }
         if staged.change.is_empty() {
             return Ok(StepDone::Kept { reference: None });
         }
-        let reference = self.repo.save_attempt(turn.id(), &turn.base, &staged.tree).await?;
+        let reference = self
+            .repo
+            .save_attempt(turn.id(), &turn.base, &staged.tree)
+            .await?;
         let own = self.own_paths();
         let reset = ResetSpec {
             branch: &self.branch,
@@ -40,7 +55,11 @@ impl Driver {
     }
 
     /// A person has to answer before this task is taken again.
-    pub(super) async fn set_aside(&mut self, task: &TaskId, question: String) -> Result<(), LoopError> {
+    pub(super) async fn set_aside(
+        &mut self,
+        task: &TaskId,
+        question: String,
+    ) -> Result<(), LoopError> {
         let state = TaskState {
             question: Some(question.clone()),
             ..self.board.state(task).cloned().unwrap_or_default()
@@ -72,7 +91,9 @@ impl Driver {
 
     async fn save_state(&mut self, task: &TaskId, state: TaskState) -> Result<(), LoopError> {
         let source = self.board.source.name().to_owned();
-        self.journal.set_task_state(&self.repository, &source, task, &state).await?;
+        self.journal
+            .set_task_state(&self.repository, &source, task, &state)
+            .await?;
         self.board.set_state(task, state);
         Ok(())
     }

@@ -22,7 +22,9 @@ pub(super) const ITERATION_TRAILER: &str = "Ralph-Iteration";
 impl Driver {
     pub(super) async fn land(&mut self, turn: &mut Turn) -> Result<StepDone, LoopError> {
         let attempts = Some(turn.start.attempt);
-        let written = self.board.write_status(turn.task_id(), Status::Completed, attempts)?;
+        let written = self
+            .board
+            .write_status(turn.task_id(), Status::Completed, attempts)?;
         failpoint("source-written");
         let also = self.tracked(&written).await?;
         let change = turn.notes.change.clone().unwrap_or_default();
@@ -54,7 +56,11 @@ impl Driver {
             Err(LandError::Git(error)) => Err(error.into()),
             Err(moved @ LandError::Moved { .. }) => {
                 // Not landed, so not completed.
-                self.board.write_status(turn.task_id(), turn.task.status, turn.task.attempts.made)?;
+                self.board.write_status(
+                    turn.task_id(),
+                    turn.task.status,
+                    turn.task.attempts.made,
+                )?;
                 Ok(StepDone::LandRefused {
                     reason: moved.to_string(),
                 })
@@ -75,7 +81,9 @@ impl Driver {
     pub(super) async fn tracked(&self, written: &[PathBuf]) -> Result<Vec<PathBuf>, LoopError> {
         let mut tracked = Vec::new();
         for path in written {
-            let Ok(relative) = path.strip_prefix(self.repo.root()) else { continue };
+            let Ok(relative) = path.strip_prefix(self.repo.root()) else {
+                continue;
+            };
             if self.repo.is_tracked(relative).await? {
                 tracked.push(relative.to_owned());
             }
@@ -95,7 +103,11 @@ impl Driver {
             body.push_str("Verified by ralph:\n");
             let last = turn.machine.run();
             for command in turn.notes.verification.iter().filter(|v| v.run == last) {
-                let outcome = if command.passed { "passed" } else { "known failure, as at the start" };
+                let outcome = if command.passed {
+                    "passed"
+                } else {
+                    "known failure, as at the start"
+                };
                 body.push_str(&format!("- {} ({outcome})\n", command.command));
             }
         }
@@ -104,13 +116,21 @@ impl Driver {
             (LOOP_TRAILER, self.loop_id.as_str()),
             (ITERATION_TRAILER, turn.id()),
         ];
-        commit_message(self.commit_kind(&turn.task), &turn.task.text.title, &body, &trailers)
+        commit_message(
+            self.commit_kind(&turn.task),
+            &turn.task.text.title,
+            &body,
+            &trailers,
+        )
     }
 
     /// By the first label that the config knows; a feature otherwise.
     fn commit_kind(&self, task: &Task) -> CommitKind {
         let types = &self.config.git.commit_types;
-        let known = task.labels.iter().find_map(|label| types.get(&label.to_lowercase()));
+        let known = task
+            .labels
+            .iter()
+            .find_map(|label| types.get(&label.to_lowercase()));
         match known {
             Some(CommitType::Fix) => CommitKind::Fix,
             Some(CommitType::Chore) => CommitKind::Chore,

@@ -22,23 +22,38 @@ pub(super) struct Logs {
 impl Logs {
     /// Opens the logs of iteration `n`; after a crash they are gone on with.
     pub(super) fn open(root: &Path, n: u64, max_mb: u32) -> Result<Self, LoopError> {
+        Self::named(root, &format!("iteration-{n}"), max_mb)
+    }
+
+    /// The log of the baseline, which belongs to no iteration.
+    pub(super) fn baseline(root: &Path, max_mb: u32) -> Result<Self, LoopError> {
+        Self::named(root, "baseline", max_mb)
+    }
+
+    fn named(root: &Path, name: &str, max_mb: u32) -> Result<Self, LoopError> {
         let folder = root.join(super::files::LOGS);
         std::fs::create_dir_all(&folder).map_err(|e| file_error("make", &folder, e))?;
         let total = u64::from(max_mb) * 1024 * 1024;
         let caps = LogCaps {
             total,
-            tail: usize::try_from(total / 8).unwrap_or(usize::MAX).min(4 * 1024 * 1024),
+            tail: usize::try_from(total / 8)
+                .unwrap_or(usize::MAX)
+                .min(4 * 1024 * 1024),
         };
         let open = |suffix: &str| {
-            let path = folder.join(format!("iteration-{n}.{suffix}"));
-            let file = std::fs::File::options().create(true).append(true).open(&path);
-            file.map(|f| CappedLog::new(f, caps)).map_err(|e| file_error("open", &path, e))
+            let path = folder.join(format!("{name}.{suffix}"));
+            let file = std::fs::File::options()
+                .create(true)
+                .append(true)
+                .open(&path);
+            file.map(|f| CappedLog::new(f, caps))
+                .map_err(|e| file_error("open", &path, e))
         };
         Ok(Self {
             text: open("txt")?,
             stream: open("stream")?,
-            record: folder.join(format!("iteration-{n}.json")),
-            shown: format!("{}/iteration-{n}.txt", super::files::LOGS),
+            record: folder.join(format!("{name}.json")),
+            shown: format!("{}/{name}.txt", super::files::LOGS),
         })
     }
 
@@ -75,7 +90,11 @@ pub(super) fn write_event(log: &mut CappedLog, event: &AgentEvent) {
         AgentEvent::ToolDone { ok: true, .. } | AgentEvent::Usage(_) => return,
         AgentEvent::ToolDone { ok: false, .. } => write!(line, "[tool failed]"),
         AgentEvent::Retry { attempt, reason } => write!(line, "[retry {attempt}] {reason}"),
-        AgentEvent::Limit { rejected, resets_at, which } => write!(
+        AgentEvent::Limit {
+            rejected,
+            resets_at,
+            which,
+        } => write!(
             line,
             "[limit] rejected: {rejected}, {} resets at {}",
             which.as_deref().unwrap_or(""),

@@ -63,7 +63,11 @@ impl Notes {
                     seconds: report.seconds,
                     usage: report.usage,
                 });
-                let skip = report.final_message.chars().count().saturating_sub(MESSAGE_CHARS);
+                let skip = report
+                    .final_message
+                    .chars()
+                    .count()
+                    .saturating_sub(MESSAGE_CHARS);
                 self.said = Said {
                     claimed: signals.claims_done(),
                     foreign_claims: signals.foreign_claims.clone(),

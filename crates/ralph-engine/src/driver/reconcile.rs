@@ -29,7 +29,11 @@ impl Driver {
         let n = unfinished.n;
         let Some(task) = self.board.task(&unfinished.start.task).cloned() else {
             // The task is gone from the file: nothing can be said about it but that it ended.
-            return self.journal.forget_iteration(&unfinished.start.id, self.now()).await.map_err(Into::into);
+            return self
+                .journal
+                .forget_iteration(&unfinished.start.id, self.now())
+                .await
+                .map_err(Into::into);
         };
         let UnfinishedIteration { start, steps, .. } = unfinished;
         let mut turn = self.turn(n, start, task)?;
@@ -40,7 +44,10 @@ impl Driver {
         self.drive(&mut turn, &mut logs, None).await?;
         let verdict = self.finish_turn(turn, logs).await?;
         self.tell(&Event::Notice {
-            message: format!("iteration {n}, which was interrupted, is brought to its end: {}", verdict.sentence()),
+            message: format!(
+                "iteration {n}, which was interrupted, is brought to its end: {}",
+                verdict.sentence()
+            ),
         });
         Ok(())
     }
@@ -60,15 +67,28 @@ impl Driver {
     async fn look_up(&mut self, turn: &mut Turn) -> Result<(), LoopError> {
         match turn.machine.next() {
             // The agent died with ralph. What it left is kept, and nobody is charged.
-            Action::Bundle { .. } | Action::StartAgent { .. } => self.note(turn, &StepDone::Interrupted).await,
+            Action::Bundle { .. } | Action::StartAgent { .. } => {
+                self.note(turn, &StepDone::Interrupted).await
+            }
             Action::Land => self.look_up_landing(turn).await,
             // Verification runs on the working tree: it must still be the one that was inspected.
             Action::Verify => {
                 let parts = self.stage_spec(turn);
-                let staged = self.repo.stage(&parts.as_spec(&self.branch, &self.policy)).await?;
+                let staged = self
+                    .repo
+                    .stage(&parts.as_spec(&self.branch, &self.policy))
+                    .await?;
                 turn.tip = staged.tip;
-                let same = turn.notes.change.as_ref().is_some_and(|c| c.tree == staged.tree.as_str());
-                if same { Ok(()) } else { self.note(turn, &StepDone::Interrupted).await }
+                let same = turn
+                    .notes
+                    .change
+                    .as_ref()
+                    .is_some_and(|c| c.tree == staged.tree.as_str());
+                if same {
+                    Ok(())
+                } else {
+                    self.note(turn, &StepDone::Interrupted).await
+                }
             }
             Action::Inspect | Action::Keep { .. } | Action::Record { .. } | Action::Done => Ok(()),
         }
@@ -87,14 +107,22 @@ impl Driver {
             return self.note(turn, &StepDone::Landed { commit }).await;
         }
         let parts = self.stage_spec(turn);
-        let staged = self.repo.stage(&parts.as_spec(&self.branch, &self.policy)).await?;
+        let staged = self
+            .repo
+            .stage(&parts.as_spec(&self.branch, &self.policy))
+            .await?;
         turn.tip = staged.tip;
-        let same = turn.notes.change.as_ref().is_some_and(|c| c.tree == staged.tree.as_str());
+        let same = turn
+            .notes
+            .change
+            .as_ref()
+            .is_some_and(|c| c.tree == staged.tree.as_str());
         if same {
             return Ok(());
         }
         // Somebody changed the tree since: what was verified is not what is there.
-        self.board.write_status(&turn.task.id.clone(), ralph_core::task::Status::Open, None)?;
+        self.board
+            .write_status(&turn.task.id.clone(), ralph_core::task::Status::Open, None)?;
         self.note(turn, &StepDone::Interrupted).await
     }
 
@@ -104,7 +132,10 @@ impl Driver {
         let path = self.root.join(&row.source);
         match Source::read(&path, &self.root) {
             Ok((source, tasks)) => {
-                let states = self.journal.task_states(&self.repository, source.name()).await?;
+                let states = self
+                    .journal
+                    .task_states(&self.repository, source.name())
+                    .await?;
                 let board = Board::new(source, tasks, Scope::default(), states)?;
                 let ours = std::mem::replace(&mut self.board, board);
                 let done = self.reconcile().await;
@@ -114,12 +145,16 @@ impl Driver {
             Err(_) => {
                 if let Some(unfinished) = self.journal.unfinished_iteration(&row.id).await? {
                     self.put_base_back(&unfinished).await?;
-                    self.journal.forget_iteration(&unfinished.start.id, self.now()).await?;
+                    self.journal
+                        .forget_iteration(&unfinished.start.id, self.now())
+                        .await?;
                 }
             }
         }
         let now = self.now();
-        self.journal.end_loop(&row.id, &Stop::Interrupted { signal: 9 }, now).await?;
+        self.journal
+            .end_loop(&row.id, &Stop::Interrupted { signal: 9 }, now)
+            .await?;
         Ok(())
     }
 
@@ -137,7 +172,9 @@ impl Driver {
         };
         let staged = self.repo.stage(&spec).await?;
         if !staged.change.is_empty() {
-            self.repo.save_attempt(&unfinished.start.id, &base, &staged.tree).await?;
+            self.repo
+                .save_attempt(&unfinished.start.id, &base, &staged.tree)
+                .await?;
             let reset = ResetSpec {
                 branch: &self.branch,
                 base: &base,

@@ -13,7 +13,11 @@ use super::{Driver, LoopError, logs::Logs, notes::Turn};
 use crate::{failpoint::failpoint, store::TaskState};
 
 impl Driver {
-    pub(super) async fn finish_turn(&mut self, mut turn: Turn, mut logs: Logs) -> Result<Verdict, LoopError> {
+    pub(super) async fn finish_turn(
+        &mut self,
+        mut turn: Turn,
+        mut logs: Logs,
+    ) -> Result<Verdict, LoopError> {
         let Action::Record { verdict } = turn.machine.next() else {
             // Recorded before a crash: only the files are left, and they can wait.
             return Ok(Verdict::Interrupted);
@@ -21,7 +25,9 @@ impl Driver {
         let record = self.record(&turn, &verdict);
         let state = self.task_state(&turn, &verdict);
         let source = self.board.source.name().to_owned();
-        self.journal.end_iteration(&self.repository, &source, &record, &state).await?;
+        self.journal
+            .end_iteration(&self.repository, &source, &record, &state)
+            .await?;
         failpoint("recorded");
         turn.machine.apply(&StepDone::Recorded)?;
         self.after_record(&turn, &verdict, state)?;
@@ -29,11 +35,17 @@ impl Driver {
         self.append_progress(&progress_entry(&turn, &record))?;
         logs.heading("verdict");
         logs.line(&verdict.sentence());
-        let tail = turn.notes.failure.as_ref().map(|f| f.tail.clone()).unwrap_or_default();
+        let tail = turn
+            .notes
+            .failure
+            .as_ref()
+            .map(|f| f.tail.clone())
+            .unwrap_or_default();
         let log = logs.shown.clone();
         logs.finish(&record)?;
         failpoint("files-written");
-        let seconds = (record.ended_at.as_millisecond() - record.started_at.as_millisecond()) as f64 / 1000.0;
+        let seconds =
+            (record.ended_at.as_millisecond() - record.started_at.as_millisecond()) as f64 / 1000.0;
         self.tell(&Event::IterationEnded {
             iteration: turn.n,
             task: turn.task_id().to_string(),
@@ -41,7 +53,11 @@ impl Driver {
             verdict: verdict.clone(),
             seconds,
             usage: record.usage,
-            tail: if matches!(verdict, Verdict::Failed { .. }) { tail } else { String::new() },
+            tail: if matches!(verdict, Verdict::Failed { .. }) {
+                tail
+            } else {
+                String::new()
+            },
             log,
         });
         Ok(verdict)
@@ -64,7 +80,11 @@ impl Driver {
                 base_commit: turn.base.to_string(),
                 result_commit: notes.commit.clone(),
                 kept_ref: notes.kept.clone(),
-                files_changed: notes.change.as_ref().map(|c| c.files.clone()).unwrap_or_default(),
+                files_changed: notes
+                    .change
+                    .as_ref()
+                    .map(|c| c.files.clone())
+                    .unwrap_or_default(),
             },
             verification: notes.verification.clone(),
             unverified: turn.machine.is_unverified(),
@@ -79,7 +99,11 @@ impl Driver {
 
     /// What the iteration comes to for its task.
     fn task_state(&self, turn: &Turn, verdict: &Verdict) -> TaskState {
-        let before = self.board.state(turn.task_id()).cloned().unwrap_or_default();
+        let before = self
+            .board
+            .state(turn.task_id())
+            .cloned()
+            .unwrap_or_default();
         if *verdict == Verdict::Verified {
             return TaskState {
                 attempts: self.board.attempts(turn.task_id()),
@@ -90,7 +114,10 @@ impl Driver {
         let (last_signature, same_failure) = match verdict {
             Verdict::Failed { signature, .. } => {
                 let again = before.last_signature.as_deref() == Some(signature);
-                (Some(signature.clone()), if again { before.same_failure + 1 } else { 1 })
+                (
+                    Some(signature.clone()),
+                    if again { before.same_failure + 1 } else { 1 },
+                )
             }
             // An interruption says nothing about the failure that went before it.
             v if !v.is_charged() => (before.last_signature, before.same_failure),
@@ -103,7 +130,11 @@ impl Driver {
             same_failure,
             goes_on: verdict.keeps_work() && kept.is_some(),
             kept_ref: kept,
-            feedback: if matches!(verdict, Verdict::Failed { .. }) { turn.notes.failure.clone() } else { None },
+            feedback: if matches!(verdict, Verdict::Failed { .. }) {
+                turn.notes.failure.clone()
+            } else {
+                None
+            },
             last_verdict: Some(verdict.sentence()),
             question: None,
             escalation: turn.notes.said.escalation.clone(),
@@ -111,14 +142,20 @@ impl Driver {
         }
     }
 
-    fn after_record(&mut self, turn: &Turn, verdict: &Verdict, state: TaskState) -> Result<(), LoopError> {
+    fn after_record(
+        &mut self,
+        turn: &Turn,
+        verdict: &Verdict,
+        state: TaskState,
+    ) -> Result<(), LoopError> {
         let attempts = state.attempts;
         self.board.set_state(turn.task_id(), state);
         if *verdict == Verdict::Verified {
             return self.board.mark(turn.task_id(), Status::Completed);
         }
         if verdict.is_charged() && turn.task.attempts.made.is_some() {
-            self.board.write_status(turn.task_id(), turn.task.status, Some(attempts))?;
+            self.board
+                .write_status(turn.task_id(), turn.task.status, Some(attempts))?;
         }
         Ok(())
     }
@@ -127,7 +164,9 @@ impl Driver {
 fn feedback(turn: &Turn, verdict: &Verdict) -> Option<String> {
     match (verdict, &turn.notes.failure) {
         (Verdict::Verified, _) => None,
-        (Verdict::Failed { .. }, Some(failure)) => Some(format!("{}\n{}", verdict.sentence(), failure.tail)),
+        (Verdict::Failed { .. }, Some(failure)) => {
+            Some(format!("{}\n{}", verdict.sentence(), failure.tail))
+        }
         (verdict, _) => Some(verdict.sentence()),
     }
 }
@@ -135,15 +174,27 @@ fn feedback(turn: &Turn, verdict: &Verdict) -> Option<String> {
 /// The entry of the progress file. Where the agent wrote its own, only the heading is added.
 fn progress_entry(turn: &Turn, record: &IterationRecord) -> Entry {
     let block = &turn.notes.said.block;
-    let summary = block.summary.clone().unwrap_or_else(|| first_words(&turn.notes.said.final_message));
+    let summary = block
+        .summary
+        .clone()
+        .unwrap_or_else(|| first_words(&turn.notes.said.final_message));
     Entry {
         n: turn.n,
         task: turn.task_id().to_string(),
         title: turn.task.text.title.clone(),
         verdict: record.verdict.sentence(),
         at: record.ended_at,
-        summary: if turn.progress_edited { String::new() } else { summary },
-        files: record.git.files_changed.iter().map(|f| f.path.clone()).collect(),
+        summary: if turn.progress_edited {
+            String::new()
+        } else {
+            summary
+        },
+        files: record
+            .git
+            .files_changed
+            .iter()
+            .map(|f| f.path.clone())
+            .collect(),
         learnings: block.learnings.clone(),
     }
 }

@@ -24,7 +24,11 @@ impl Driver {
         commands
     }
 
-    pub(super) async fn verify(&mut self, turn: &mut Turn, logs: &mut Logs) -> Result<StepDone, LoopError> {
+    pub(super) async fn verify(
+        &mut self,
+        turn: &mut Turn,
+        logs: &mut Logs,
+    ) -> Result<StepDone, LoopError> {
         let commands = self.verify_commands(&turn.task);
         if commands.is_empty() {
             return Ok(StepDone::Verified {
@@ -46,7 +50,11 @@ impl Driver {
     }
 
     /// Runs commands in the working tree, telling whoever watches.
-    pub(super) async fn run_commands(&mut self, commands: &[VerifyCommand], logs: &mut Logs) -> VerifyReport {
+    pub(super) async fn run_commands(
+        &mut self,
+        commands: &[VerifyCommand],
+        logs: &mut Logs,
+    ) -> VerifyReport {
         let verification = &self.config.verification;
         let context = VerifyContext {
             cwd: self.root.clone(),
@@ -85,10 +93,19 @@ impl Driver {
     fn judge(&self, report: &VerifyReport, run: u32) -> Check {
         let comparisons = compare(self.baseline.as_ref(), report);
         let allow = self.config.verification.known_failures == KnownFailures::Allow;
-        let failing = report.commands.iter().zip(&comparisons).find(|(command, comparison)| {
-            let known = matches!(comparison, Comparison::AlreadyBroken { same_signature: true });
-            !command.passed() && !(allow && known)
-        });
+        let failing = report
+            .commands
+            .iter()
+            .zip(&comparisons)
+            .find(|(command, comparison)| {
+                let known = matches!(
+                    comparison,
+                    Comparison::AlreadyBroken {
+                        same_signature: true
+                    }
+                );
+                !command.passed() && !(allow && known)
+            });
         Check {
             failure: failing.map(|(command, comparison)| failure(command, *comparison)),
             unverified: false,
@@ -104,7 +121,11 @@ impl Driver {
                     seconds: command.duration.as_secs_f64(),
                     against_baseline: word(*comparison).into(),
                     signature: command.signature.as_ref().map(|s| s.as_str().to_owned()),
-                    tail: if command.passed() { String::new() } else { command.tail.clone() },
+                    tail: if command.passed() {
+                        String::new()
+                    } else {
+                        command.tail.clone()
+                    },
                 })
                 .collect(),
         }
@@ -116,19 +137,30 @@ fn compare_alone(baseline: Option<&VerifyReport>, report: &CommandReport) -> Com
         commands: vec![report.clone()],
         cancelled: false,
     };
-    compare(baseline, &alone).first().copied().unwrap_or(Comparison::Passed)
+    compare(baseline, &alone)
+        .first()
+        .copied()
+        .unwrap_or(Comparison::Passed)
 }
 
 fn failure(command: &CommandReport, comparison: Comparison) -> Failure {
     Failure {
         command: command.command.to_string(),
-        signature: command.signature.as_ref().map(|s| s.as_str().to_owned()).unwrap_or_default(),
+        signature: command
+            .signature
+            .as_ref()
+            .map(|s| s.as_str().to_owned())
+            .unwrap_or_default(),
         tail: format!("{}\n[{}]", command.tail.trim_end(), command.outcome),
         against_baseline: match comparison {
             Comparison::Passed | Comparison::NewFailure => String::new(),
             Comparison::Regressed => "it passed before your change".into(),
-            Comparison::AlreadyBroken { same_signature: true } => "it failed the same way before any work was done".into(),
-            Comparison::AlreadyBroken { same_signature: false } => "it failed in another way before any work was done".into(),
+            Comparison::AlreadyBroken {
+                same_signature: true,
+            } => "it failed the same way before any work was done".into(),
+            Comparison::AlreadyBroken {
+                same_signature: false,
+            } => "it failed in another way before any work was done".into(),
         },
     }
 }
@@ -138,8 +170,12 @@ fn word(comparison: Comparison) -> &'static str {
     match comparison {
         Comparison::Passed => "passed",
         Comparison::Regressed => "regressed",
-        Comparison::AlreadyBroken { same_signature: true } => "already_broken",
-        Comparison::AlreadyBroken { same_signature: false } => "already_broken_otherwise",
+        Comparison::AlreadyBroken {
+            same_signature: true,
+        } => "already_broken",
+        Comparison::AlreadyBroken {
+            same_signature: false,
+        } => "already_broken_otherwise",
         Comparison::NewFailure => "failed",
     }
 }
