@@ -4,4 +4,5 @@
 //! Nothing here reads a file, starts a process, looks at a clock or at the environment. Time comes
 //! as an argument; effects are the engine's.
 
+pub mod change;
 pub mod task;
