@@ -1,1 +1,3 @@
-//! ralph-engine
+//! The effects of ralph: processes, git, the journal, agents and the driver of the loop.
+
+pub mod git;
