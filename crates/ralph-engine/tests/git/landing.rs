@@ -199,8 +199,7 @@ async fn a_landing_reaches_the_disk_in_few_calls() {
         .lines()
         .map(|line| {
             line.split(' ')
-                .skip_while(|word| *word == "-c" || word.contains('='))
-                .next()
+                .find(|word| *word != "-c" && !word.contains('='))
                 .unwrap()
         })
         .collect();
@@ -330,4 +329,32 @@ async fn an_index_that_a_crash_left_behind_head_is_made_to_match() {
     open(&test).await.match_index_to_head().await.unwrap();
     assert!(test.status().is_empty());
     assert!(!test.exists(".git/ralph-index"));
+}
+
+#[tokio::test]
+async fn lands_in_a_repository_with_long_object_names_and_in_a_sparse_one() {
+    let long = TestRepo::bare_folder();
+    long.git(["init", "-q", "-b", "main", "--object-format=sha256"]);
+    long.file("a", "a\n").commit("start");
+    let sparse = TestRepo::new();
+    sparse
+        .file("in/a", "a\n")
+        .file("out/b", "b\n")
+        .commit("files");
+    sparse.git(["sparse-checkout", "set", "in"]);
+    assert!(!sparse.exists("out/b"));
+    for test in [long, sparse] {
+        let repo = open(&test).await;
+        let base = repo.status().await.unwrap().head;
+        test.file("in/new", "n\n");
+        let staged = stage(&repo, &base).await;
+        assert_eq!(told(&staged), ["+ in/new"]);
+        land(&repo, &base, &staged).await.unwrap();
+        assert!(test.status().is_empty());
+        assert_eq!(
+            test.git(["show", "--name-only", "--format=", "HEAD"]),
+            "in/new"
+        );
+        test.git(["fsck", "--strict"]);
+    }
 }
