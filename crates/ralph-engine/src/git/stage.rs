@@ -252,7 +252,7 @@ impl Repo {
     }
 }
 
-fn joined(paths: &[&Path]) -> Vec<u8> {
+pub(super) fn joined(paths: &[&Path]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for path in paths {
         bytes.extend_from_slice(path.as_os_str().as_bytes());
