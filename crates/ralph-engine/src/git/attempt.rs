@@ -27,6 +27,12 @@ impl Repo {
         Ok(name)
     }
 
+    /// The commit that an attempt is kept as.
+    pub fn attempt_commit(&self, attempt: &str) -> Result<Option<Oid>, GitError> {
+        check_ref_name(attempt)?;
+        read_ref(&self.common_dir, attempt)
+    }
+
     /// Puts an attempt's files into the working tree, which must be at `base` (see `reset_to`).
     /// Index and HEAD stay at the base, so that the attempt is seen as change.
     pub async fn start_from_attempt(&self, attempt: &str, base: &Oid) -> Result<(), GitError> {

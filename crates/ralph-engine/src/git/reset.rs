@@ -41,9 +41,10 @@ impl Repo {
             .filter(|path| !is_own(path))
             .collect();
         self.check_out(&changed).await?;
-        for path in &seen.untracked {
-            if !is_own(path) && !spec.keep_untracked.contains(path) {
-                remove_created(&self.root, path)?;
+        // Looked at again: an agent may have hidden files by a `.gitignore` that is gone now.
+        for path in self.scan().await?.untracked {
+            if !is_own(&path) && !spec.keep_untracked.contains(&path) {
+                remove_created(&self.root, &path)?;
             }
         }
         self.publish_index(&mut state).await

@@ -1,6 +1,6 @@
 //! Not there yet.
 use std::process::ExitCode;
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {}
 pub(crate) fn run(
     _args: &Args,

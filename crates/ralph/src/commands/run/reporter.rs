@@ -19,6 +19,10 @@ pub(crate) struct Look {
 }
 
 impl Look {
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
     pub(crate) fn reporter(&self) -> Box<dyn Reporter> {
         Box::new(Stub)
     }
