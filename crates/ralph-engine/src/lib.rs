@@ -10,6 +10,7 @@ pub mod failpoint;
 pub mod identity;
 pub mod lock;
 pub mod process;
+pub mod report;
 pub mod settings;
 pub mod source;
 pub mod store;
