@@ -6,6 +6,7 @@ mod odd;
 mod plain;
 mod screen;
 mod story;
+mod words;
 
 use std::{
     io::{self, Write},
