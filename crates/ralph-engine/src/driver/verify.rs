@@ -176,6 +176,6 @@ fn word(comparison: Comparison) -> &'static str {
         Comparison::AlreadyBroken {
             same_signature: false,
         } => "already_broken_otherwise",
-        Comparison::NewFailure => "failed",
+        Comparison::NewFailure => "new_failure",
     }
 }
