@@ -10,7 +10,10 @@ use ralph_core::{
     task::{Task, TaskId},
 };
 
-use crate::{git::Oid, store::IterationStart};
+use crate::{
+    git::Oid,
+    store::{IterationStart, Step},
+};
 
 /// One iteration on its way.
 pub(super) struct Turn {
@@ -24,6 +27,8 @@ pub(super) struct Turn {
     /// The progress file as the agent found it.
     pub(super) progress: String,
     pub(super) progress_edited: bool,
+    /// Steps that are done and not yet in the journal.
+    pub(super) pending: Vec<Step>,
     /// Where the branch stood when the tree was staged.
     pub(super) tip: Option<Oid>,
 }
