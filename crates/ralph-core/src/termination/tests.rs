@@ -125,6 +125,15 @@ fn the_same_failure_asks_a_person_before_the_attempts_run_out() {
 }
 
 #[test]
+fn an_agents_question_stops_the_loop_also_when_other_tasks_are_ready() {
+    let verdict = Verdict::Escalated;
+    let decision = decide(&standing(Some(last(&verdict))), &LIMITS);
+    assert!(matches!(decision.fate, Fate::SetAside { .. }));
+    let stop = decision.stop.expect("a stop");
+    assert_eq!((stop.exit_code(), stop), (4, Stop::Question));
+}
+
+#[test]
 fn a_task_out_of_attempts_is_blocked_and_the_loop_ends_when_nothing_else_is_ready() {
     let verdict = Verdict::NoChange;
     let mut l = last(&verdict);

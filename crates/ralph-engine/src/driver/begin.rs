@@ -98,6 +98,7 @@ impl Driver {
         driver.archive_progress()?;
         let resumed = driver.take_over(interrupted).await?;
         if resumed == Resumed::No {
+            driver.board.take_up_questions();
             driver.open_new_loop(stash).await?;
         }
         driver.guard = Some(Guard::take(&driver.repo)?);

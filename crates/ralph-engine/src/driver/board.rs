@@ -111,6 +111,21 @@ impl Board {
         }
     }
 
+    /// A new loop takes up what a question was open about: who starts it has read the question, and
+    /// may have answered it in the task.
+    pub(super) fn take_up_questions(&mut self) {
+        for state in self.states.values_mut().filter(|s| s.question.is_some()) {
+            *state = TaskState {
+                kept_ref: state.kept_ref.take(),
+                goes_on: state.goes_on,
+                feedback: state.feedback.take(),
+                last_verdict: state.last_verdict.take(),
+                ..TaskState::default()
+            };
+        }
+        self.set_aside.clear();
+    }
+
     fn questions(&self) -> HashSet<TaskId> {
         let open = self.states.iter().filter(|(_, s)| s.question.is_some());
         open.map(|(id, _)| id.clone()).collect()

@@ -196,6 +196,12 @@ impl Driver {
         self.tell(&Event::RunStarted {
             run,
             fix_only: run > 1,
+            tail: turn
+                .notes
+                .failure
+                .as_ref()
+                .map(|f| f.tail.clone())
+                .unwrap_or_default(),
         });
         logs.heading(&format!("agent {} run {run}", self.agent.name()));
         let context = RunContext {

@@ -76,7 +76,10 @@ impl Driver {
                     command: report.command.to_string(),
                     passed: report.passed(),
                     seconds: report.duration.as_secs_f64(),
-                    against_baseline: word(compare_alone(baseline.as_ref(), report)).into(),
+                    against_baseline: baseline
+                        .as_ref()
+                        .map_or("", |b| word(compare_alone(Some(b), report)))
+                        .into(),
                 },
             };
             reporter.report(&event, clock.now());
