@@ -70,7 +70,8 @@ fn each_criterion_stops_the_loop_with_its_own_reason_and_exit_code() {
         let stop = stop_of(&s).expect("a stop");
         (stop.exit_code(), stop.sentence())
     };
-    let table: [(fn(&mut Standing<'_>), u8, &str); 6] = [
+    type Row = (fn(&mut Standing<'_>), u8, &'static str);
+    let table: [Row; 6] = [
         (|s| s.signal = Some(2), 130, "stopped by signal 2"),
         (|s| s.work.all_complete = true, 0, "all tasks are complete"),
         (

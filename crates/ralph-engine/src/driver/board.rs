@@ -178,10 +178,6 @@ impl Board {
         self.scope.parent.as_ref().and_then(|id| self.graph.get(id))
     }
 
-    pub(super) fn is_leaf(&self, id: &TaskId) -> bool {
-        self.graph.is_leaf(id)
-    }
-
     pub(super) fn state(&self, id: &TaskId) -> Option<&TaskState> {
         self.states.get(id)
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ralph_core::{
     agent::{AgentEvent, AgentReport, Ending, Usage},
     event::Event,
-    iteration::{Action, Iteration, IterationPolicy, StepDone},
+    iteration::{Action, AgentEnded, Iteration, IterationPolicy, StepDone},
     signal::parse_signals,
     task::{Task, TaskId},
     verdict::Verdict,
@@ -155,7 +155,7 @@ impl Driver {
                 turn.pending.push(Step::Intent("agent".into()));
                 self.flush(turn).await?;
             }
-            (StepDone::AgentEnded { .. }, _) => {
+            (StepDone::AgentEnded(_), _) => {
                 self.flush(turn).await?;
                 failpoint("agent-recorded");
             }
@@ -236,7 +236,10 @@ impl Driver {
         // An agent that can't be started is an outcome like any other: the record says so.
         let report = report.unwrap_or_else(|error| unavailable(&error.to_string()));
         let signals = parse_signals(&report.final_message, turn.task_id());
-        Ok(StepDone::AgentEnded { report, signals })
+        Ok(StepDone::AgentEnded(Box::new(AgentEnded {
+            report,
+            signals,
+        })))
     }
 
     fn deadline(&self, loop_began: Instant) -> Option<(Instant, u64)> {
