@@ -15,6 +15,7 @@ pub mod record;
 pub mod sanitize;
 pub mod select;
 pub mod signal;
+pub mod change;
 pub mod task;
 pub mod termination;
 pub mod verdict;

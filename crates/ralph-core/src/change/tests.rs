@@ -1,0 +1,359 @@
+//! What may land, told by example.
+
+use super::*;
+
+fn changed(path: &str, kind: ChangeKind, entry: EntryKind) -> Changed {
+    Changed {
+        path: path.into(),
+        kind,
+        entry,
+        size: 10,
+    }
+}
+
+fn added(path: &str) -> Changed {
+    changed(path, ChangeKind::Added, EntryKind::File)
+}
+
+fn deleted(path: &str) -> Changed {
+    Changed {
+        size: 0,
+        ..changed(path, ChangeKind::Deleted, EntryKind::Gone)
+    }
+}
+
+fn inspected(changes: Vec<Changed>, policy: &ChangePolicy, now: &str, before: &str) -> Inspection {
+    let policy = policy.compile().unwrap();
+    let contents = Contents {
+        now: &|_| Some(now.as_bytes().to_vec()),
+        before: &|_| Some(before.as_bytes().to_vec()),
+    };
+    inspect(&ChangeSet { changes }, &policy, &contents)
+}
+
+fn refusals(changes: Vec<Changed>, policy: &ChangePolicy, now: &str) -> Vec<String> {
+    inspected(changes, policy, now, "")
+        .refusals
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+fn protecting(glob: &str) -> ChangePolicy {
+    ChangePolicy {
+        protected: vec![glob.to_owned()],
+        ..ChangePolicy::default()
+    }
+}
+
+#[test]
+fn refuses_a_protected_path_that_was_deleted_changed_or_added() {
+    let policy = protecting("tests/**");
+    let changes = vec![
+        deleted("tests/a.py"),
+        changed("tests/deep/b.py", ChangeKind::Modified, EntryKind::File),
+        added("tests/conftest.py"),
+        added("src/a.py"),
+    ];
+    assert_eq!(
+        refusals(changes, &policy, ""),
+        [
+            "tests/a.py is protected and was deleted",
+            "tests/deep/b.py is protected and was changed",
+            "tests/conftest.py is protected and was added",
+        ]
+    );
+}
+
+#[test]
+fn a_folder_can_be_written_in_three_ways_and_a_bare_name_holds_at_any_depth() {
+    for glob in ["tests", "tests/", "tests/**", "./tests"] {
+        let refused = refusals(vec![deleted("tests/x/a.py")], &protecting(glob), "");
+        assert_eq!(refused.len(), 1, "{glob}");
+    }
+    let bare = protecting("conftest.py");
+    assert_eq!(refusals(vec![added("a/b/conftest.py")], &bare, "").len(), 1);
+    let rooted = protecting("/conftest.py");
+    assert_eq!(
+        refusals(vec![added("a/b/conftest.py")], &rooted, "").len(),
+        0
+    );
+    assert_eq!(refusals(vec![added("conftest.py")], &rooted, "").len(), 1);
+    let star = protecting("src/*.rs");
+    assert_eq!(refusals(vec![added("src/deep/a.rs")], &star, "").len(), 0);
+}
+
+#[test]
+fn a_wrong_glob_is_an_error_that_names_it() {
+    let error = protecting("a[").compile().unwrap_err().to_string();
+    assert!(error.starts_with("'a[' is not a glob"), "{error}");
+}
+
+#[test]
+fn refuses_a_file_over_the_limit_without_reading_it() {
+    let policy = ChangePolicy::default().compile().unwrap();
+    let big = Changed {
+        size: 52_428_801,
+        ..added("data.bin")
+    };
+    let contents = Contents {
+        now: &|_| panic!("was read"),
+        before: &|_| panic!("was read"),
+    };
+    let inspection = inspect(&ChangeSet { changes: vec![big] }, &policy, &contents);
+    assert_eq!(
+        inspection.refusals[0].to_string(),
+        "data.bin has 52428801 bytes, more than the 52428800 allowed"
+    );
+}
+
+#[test]
+fn refuses_a_nested_repository_but_not_a_submodule() {
+    let change = vec![changed(
+        "vendor/lib",
+        ChangeKind::Added,
+        EntryKind::Repository,
+    )];
+    let policy = ChangePolicy::default();
+    assert_eq!(
+        refusals(change.clone(), &policy, ""),
+        ["vendor/lib is a git repository of its own that .gitmodules does not name"]
+    );
+    let modules = "[submodule \"lib\"]\n\tpath = vendor/lib\n\turl = ../lib\n";
+    assert!(refusals(change, &policy, modules).is_empty());
+}
+
+#[test]
+fn refuses_symlinks_that_leave_the_tree_and_keeps_those_that_stay() {
+    let link = |path: &str, target: &str| {
+        changed(
+            path,
+            ChangeKind::Added,
+            EntryKind::Symlink {
+                target: target.into(),
+            },
+        )
+    };
+    let policy = ChangePolicy::default();
+    for (path, target) in [
+        ("a", "/etc/passwd"),
+        ("a", "../x"),
+        ("d/a", "../../x"),
+        ("d/a", "b/../../../x"),
+        ("a", ".git/config"),
+        ("d/a", "../.GIT/hooks"),
+    ] {
+        let refused = refusals(vec![link(path, target)], &policy, "");
+        assert_eq!(
+            refused,
+            [format!(
+                "{path} is a symlink that points out of the tree, to {target}"
+            )]
+        );
+    }
+    for (path, target) in [
+        ("a", "b"),
+        ("d/a", "../b"),
+        ("d/e/a", "./../../b/c"),
+        ("a", ".github/x"),
+    ] {
+        assert!(
+            refusals(vec![link(path, target)], &policy, "").is_empty(),
+            "{path} -> {target}"
+        );
+    }
+}
+
+/// Put together at run time, so that no scanner takes this file for a leak.
+fn samples() -> Vec<(&'static str, String)> {
+    let letters = |n: usize| "aB3".chars().cycle().take(n).collect::<String>();
+    vec![
+        (
+            "private key",
+            format!("-----BEGIN {} KEY-----", "RSA PRIVATE"),
+        ),
+        ("private key", format!("-----BEGIN {} KEY-----", "PRIVATE")),
+        (
+            "AWS access key id",
+            format!("AK{}{}", "IA", "A1B2C3D4E5F6G7H8"),
+        ),
+        ("GitHub token", format!("gh{}{}", "p_", letters(36))),
+        (
+            "GitHub fine-grained token",
+            format!("github_{}{}", "pat_", letters(60)),
+        ),
+        ("GitLab token", format!("gl{}{}", "pat-", letters(20))),
+        ("Slack token", format!("xo{}{}", "xb-", letters(30))),
+        ("Anthropic key", format!("sk-{}{}", "ant-", letters(40))),
+        ("OpenAI key", format!("sk-{}", letters(48))),
+        ("OpenAI key", format!("sk-{}{}", "proj-", letters(60))),
+        ("Google API key", format!("AI{}{}", "za", letters(35))),
+        ("Stripe live key", format!("sk_{}{}", "live_", letters(24))),
+        ("npm token", format!("np{}{}", "m_", letters(36))),
+    ]
+}
+
+#[test]
+fn refuses_each_kind_of_secret_by_rule_and_line_and_never_shows_its_value() {
+    for (rule, value) in samples() {
+        let text = format!("first\nlet key = \"{value}\";\n");
+        let inspection = inspected(vec![added("a.rs")], &ChangePolicy::default(), &text, "");
+        let shown = format!("{inspection:?} {}", inspection.refusals[0]);
+        assert_eq!(
+            inspection.refusals[0].to_string(),
+            format!("a.rs has what looks like a secret ({rule}) in line 2")
+        );
+        assert_eq!(inspection.refusals.len(), 1, "{rule}");
+        assert!(!shown.contains(&value), "{rule} is shown");
+    }
+}
+
+#[test]
+fn passes_what_only_resembles_a_secret() {
+    for text in [
+        "AKIAIOSFODNN7EXAMPLE",
+        "class=\"sk-circle sk-child\"",
+        "ghp_short",
+        "-----BEGIN PUBLIC KEY-----",
+        "task-anthropic-and-others-are-long-names",
+    ] {
+        assert!(
+            refusals(vec![added("a")], &ChangePolicy::default(), text).is_empty(),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn passes_a_secret_on_a_marked_line_in_an_allowed_file_or_there_before() {
+    let (_, value) = samples().swap_remove(3);
+    let marked = format!("k = {value} # ralph:allow-secret\n");
+    assert!(refusals(vec![added("a")], &ChangePolicy::default(), &marked).is_empty());
+
+    let plain = format!("k = {value}\n");
+    let allowing = ChangePolicy {
+        secret_allowlist: vec!["fixtures/".into()],
+        ..ChangePolicy::default()
+    };
+    assert!(refusals(vec![added("tests/fixtures/a")], &allowing, &plain).is_empty());
+    assert_eq!(refusals(vec![added("src/a")], &allowing, &plain).len(), 1);
+
+    let modified = vec![changed("a", ChangeKind::Modified, EntryKind::File)];
+    let before = format!("old\n{plain}");
+    let inspection = inspected(modified, &ChangePolicy::default(), &plain, &before);
+    assert!(inspection.refusals.is_empty());
+}
+
+#[test]
+fn flags_a_web_token_without_refusing_it() {
+    let text = format!(
+        "t = ey{}.ey{}.{}",
+        "JhbGciOiJIUzI1", "JzdWIiOiIxMjM0", "abcdefghijkl"
+    );
+    let inspection = inspected(vec![added("a")], &ChangePolicy::default(), &text, "");
+    assert!(inspection.refusals.is_empty());
+    assert_eq!(
+        inspection.flags[0].to_string(),
+        "a has something like a JSON web token in line 1"
+    );
+}
+
+#[test]
+fn flags_what_a_person_should_look_at() {
+    let modified = |path: &str| changed(path, ChangeKind::Modified, EntryKind::File);
+    let cases = [
+        (
+            deleted("tests/a.py"),
+            "tests/a.py is a test and was deleted",
+        ),
+        (
+            deleted("src/a.test.ts"),
+            "src/a.test.ts is a test and was deleted",
+        ),
+        (
+            deleted("pkg/a_test.go"),
+            "pkg/a_test.go is a test and was deleted",
+        ),
+        (
+            modified(".github/workflows/ci.yml"),
+            ".github/workflows/ci.yml configures CI and was changed",
+        ),
+        (
+            modified("a/__snapshots__/b.snap"),
+            "a/__snapshots__/b.snap is a snapshot and was changed",
+        ),
+        (
+            added("conftest.py"),
+            "conftest.py decides what verification runs and was changed",
+        ),
+        (
+            modified("Makefile"),
+            "Makefile decides what verification runs and was changed",
+        ),
+    ];
+    for (change, flag) in cases {
+        let inspection = inspected(vec![change], &ChangePolicy::default(), "", "");
+        assert_eq!(
+            inspection
+                .flags
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>(),
+            [flag]
+        );
+        assert!(inspection.refusals.is_empty());
+    }
+    let quiet = vec![
+        added("tests/a.py"),
+        modified("tests/b.py"),
+        added("src/latest.rs"),
+    ];
+    assert!(
+        inspected(quiet, &ChangePolicy::default(), "", "")
+            .flags
+            .is_empty()
+    );
+}
+
+#[test]
+fn flags_a_package_file_only_if_its_scripts_changed() {
+    let change = || {
+        vec![changed(
+            "web/package.json",
+            ChangeKind::Modified,
+            EntryKind::File,
+        )]
+    };
+    let policy = ChangePolicy::default();
+    let before = r#"{"scripts":{"test":"jest"},"dependencies":{}}"#;
+    let dependency = r#"{"scripts":{"test":"jest"},"dependencies":{"a":"1"}}"#;
+    let emptied = r#"{"scripts":{"test":"true"},"dependencies":{}}"#;
+    assert!(
+        inspected(change(), &policy, dependency, before)
+            .flags
+            .is_empty()
+    );
+    assert_eq!(inspected(change(), &policy, emptied, before).flags.len(), 1);
+    assert_eq!(
+        inspected(change(), &policy, "not json", before).flags.len(),
+        1
+    );
+}
+
+#[test]
+fn escapes_what_could_drive_a_terminal_in_a_path() {
+    let refusal = refusals(vec![deleted("t/\u{1b}[2Ja\n")], &protecting("t"), "");
+    assert_eq!(refusal, ["t/\\u{1b}[2Ja\\n is protected and was deleted"]);
+}
+
+#[test]
+fn writes_findings_as_camel_case_json() {
+    let refusal = Refusal {
+        path: "a".into(),
+        reason: RefusalReason::TooLarge { bytes: 2, limit: 1 },
+    };
+    assert_eq!(
+        serde_json::to_string(&refusal).unwrap(),
+        r#"{"path":"a","reason":{"tooLarge":{"bytes":2,"limit":1}}}"#
+    );
+}
