@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod clock;
+pub mod dot_ralph;
 pub mod environment;
 pub mod failpoint;
 pub mod identity;

@@ -1,0 +1,53 @@
+//! The folder `.ralph/` of a project: made when it is needed, with or without `init`.
+//!
+//! Tasks, prompts and `parent-task-id` can be tracked in git; what can be rebuilt, or is only of
+//! this machine, is ignored by a file of the folder's own. Never changes what is there already.
+
+use std::{
+    fs::OpenOptions,
+    io::{self, ErrorKind, Write as _},
+    path::Path,
+};
+
+/// The folder's name in a project's root.
+pub const FOLDER: &str = ".ralph";
+
+const GITIGNORE: &str = "\
+# Tasks, prompts and parent-task-id can be tracked. These are rebuilt, or only of this machine.
+/progress.md
+/logs/
+/archive/
+";
+
+/// Makes `.ralph/` and its `.gitignore` below `root`, as far as they are missing.
+pub fn ensure(root: &Path) -> io::Result<()> {
+    let folder = root.join(FOLDER);
+    std::fs::create_dir_all(&folder)?;
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(folder.join(".gitignore"));
+    match file {
+        Ok(mut file) => file.write_all(GITIGNORE.as_bytes()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn makes_the_folder_once_and_leaves_what_a_person_wrote() {
+        let root = tempfile::tempdir().unwrap();
+        ensure(root.path()).unwrap();
+        let file = root.path().join(".ralph/.gitignore");
+        let text = std::fs::read_to_string(&file).unwrap();
+        let lines: Vec<&str> = text.lines().filter(|l| !l.starts_with('#')).collect();
+        assert_eq!(lines, ["/progress.md", "/logs/", "/archive/"]);
+        std::fs::write(&file, "mine\n").unwrap();
+        ensure(root.path()).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine\n");
+    }
+}
