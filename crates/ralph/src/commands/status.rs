@@ -3,7 +3,7 @@
 //! Needs a task file that parses, not a graph that is right. Reads little of the journal, and never
 //! asks git: it must stay quick whatever there is.
 
-mod facts;
+pub(crate) mod facts;
 mod show;
 
 use std::{path::PathBuf, process::ExitCode};
