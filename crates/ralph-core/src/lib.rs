@@ -5,6 +5,7 @@
 //! as an argument; effects are the engine's.
 
 pub mod agent;
+pub mod change;
 pub mod config;
 pub mod event;
 pub mod iteration;
@@ -15,7 +16,6 @@ pub mod record;
 pub mod sanitize;
 pub mod select;
 pub mod signal;
-pub mod change;
 pub mod task;
 pub mod termination;
 pub mod verdict;

@@ -29,7 +29,9 @@ pub(crate) enum Scope {
     All,
     Below(TaskId),
     /// The file of the parent names a task that is not there.
-    Lost { message: String },
+    Lost {
+        message: String,
+    },
 }
 
 impl Scope {
@@ -143,7 +145,10 @@ impl Project {
         if text.is_empty() {
             return Ok(Scope::All);
         }
-        match TaskId::parse(text).ok().filter(|id| graph.get(id).is_some()) {
+        match TaskId::parse(text)
+            .ok()
+            .filter(|id| graph.get(id).is_some())
+        {
             Some(id) => Ok(Scope::Below(id)),
             None => {
                 let near = graph.did_you_mean(text);

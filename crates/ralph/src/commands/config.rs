@@ -130,7 +130,12 @@ fn shown(project: &Project, rows: Vec<Row>) -> Shown {
                 origin: row.origin,
             })
             .collect(),
-        notes: settings.resolved.notes.iter().map(ToString::to_string).collect(),
+        notes: settings
+            .resolved
+            .notes
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
         not_in_force: settings
             .resolved
             .not_in_force

@@ -111,14 +111,20 @@ fn check(global: &Global) -> Result<Vec<Check>, CommandError> {
         surroundings.start.push(folder);
     }
     let place = find_project(&surroundings.start).map_err(|error| {
-        CommandError::user(format!("can't read {}: {error}", surroundings.start.display()))
+        CommandError::user(format!(
+            "can't read {}: {error}",
+            surroundings.start.display()
+        ))
     })?;
     let opened = Project::open(global, Vec::new());
     let mut checks = git::program();
     let git_works = checks.iter().all(|c| c.state != State::Problem);
     match place.kind {
         ProjectKind::Repository if git_works => {
-            checks.extend(git::repository(&place.root, &not_dirt(opened.as_ref().ok())));
+            checks.extend(git::repository(
+                &place.root,
+                &not_dirt(opened.as_ref().ok()),
+            ));
         }
         ProjectKind::Repository => {}
         ProjectKind::Folder => checks.push(
@@ -134,7 +140,8 @@ fn check(global: &Global) -> Result<Vec<Check>, CommandError> {
         }
         Err(error) => {
             let said = error.sentences().join(": ");
-            checks.push(Check::problem("config", said).hint("correct it; the rest is checked then"));
+            checks
+                .push(Check::problem("config", said).hint("correct it; the rest is checked then"));
         }
     }
     Ok(checks)

@@ -78,7 +78,10 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     write::folder(&project)?;
     if let Some(checked) = &checked {
         if let Some(parent) = &checked.parent {
-            let title = checked.graph.get(parent).map(|task| task.text.title.as_str());
+            let title = checked
+                .graph
+                .get(parent)
+                .map(|task| task.text.title.as_str());
             write::parent(&project, parent, title.unwrap_or_default())?;
         }
         return tell(&project, checked);
@@ -137,7 +140,9 @@ fn tell(project: &Project, checked: &Checked) -> Result<ExitCode, CommandError> 
     } = checked;
     let plan = Plan::new(graph, parent.as_ref()).map_err(CommandError::internal)?;
     let counts = plan.counts();
-    let below = parent.as_ref().map_or_else(String::new, |id| format!(" below {id}"));
+    let below = parent
+        .as_ref()
+        .map_or_else(String::new, |id| format!(" below {id}"));
     let tasks = count(counts.total, "task", "tasks");
     let mut text = format!("\n{tasks} in {}{below}, ", source.name());
     let history = History {
@@ -148,7 +153,10 @@ fn tell(project: &Project, checked: &Checked) -> Result<ExitCode, CommandError> 
     let code = match next {
         Some(next) => {
             let (id, title) = (&next.id, &next.text.title);
-            let first = format!("{} ready; `ralph run` begins with {id}: {title}\n", counts.ready);
+            let first = format!(
+                "{} ready; `ralph run` begins with {id}: {title}\n",
+                counts.ready
+            );
             text.push_str(&ralph_core::sanitize::terminal_safe(&first));
             ExitCode::SUCCESS
         }

@@ -99,7 +99,11 @@ impl Report {
             Shown {
                 rule: finding.rule.to_string(),
                 severity: finding.severity,
-                file: if placed { at.file } else { source.name().to_owned() },
+                file: if placed {
+                    at.file
+                } else {
+                    source.name().to_owned()
+                },
                 line: placed.then_some(at.line),
                 column: placed.then_some(at.column),
                 task: finding.task.as_ref().map(TaskId::to_string),

@@ -49,7 +49,13 @@ pub(crate) struct Args {
     list: bool,
 
     /// How many iterations to list
-    #[arg(short = 'n', long = "number", value_name = "N", default_value_t = 20, requires = "list")]
+    #[arg(
+        short = 'n',
+        long = "number",
+        value_name = "N",
+        default_value_t = 20,
+        requires = "list"
+    )]
     number: u32,
 }
 
@@ -115,7 +121,11 @@ async fn range(
             n.parse().ok()
         })
         .collect();
-    Ok(numbers.iter().min().copied().zip(numbers.iter().max().copied()))
+    Ok(numbers
+        .iter()
+        .min()
+        .copied()
+        .zip(numbers.iter().max().copied()))
 }
 
 fn chosen(
@@ -155,7 +165,11 @@ pub(crate) fn nothing_yet(project: &Project) -> CommandError {
 }
 
 fn print_log(project: &Project, n: u64, raw: bool) -> Result<(), CommandError> {
-    let kind = if raw { LogKind::Stream } else { LogKind::Readable };
+    let kind = if raw {
+        LogKind::Stream
+    } else {
+        LogKind::Readable
+    };
     let escapes = if raw && !output::stdout_is_terminal() {
         Escapes::AsTheyAre
     } else {
@@ -163,24 +177,23 @@ fn print_log(project: &Project, n: u64, raw: bool) -> Result<(), CommandError> {
     };
     let path = log_file(project.root(), n, kind);
     let file = File::open(&path).map_err(|error| no_log(project, n, &path, error))?;
-    output::copy(BufReader::new(file), escapes)
-        .map_err(|error| no_log(project, n, &path, error))
+    output::copy(BufReader::new(file), escapes).map_err(|error| no_log(project, n, &path, error))
 }
 
 fn no_log(project: &Project, n: u64, path: &Path, error: io::Error) -> CommandError {
     let name = project.shown(path);
     if error.kind() == io::ErrorKind::NotFound {
-        return CommandError::user(format!("iteration {n} has no such log: {name} is not there"))
-            .hint(format!("`ralph logs --iteration {n} --json` has what the journal keeps of it"));
+        return CommandError::user(format!(
+            "iteration {n} has no such log: {name} is not there"
+        ))
+        .hint(format!(
+            "`ralph logs --iteration {n} --json` has what the journal keeps of it"
+        ));
     }
     CommandError::user(format!("can't read {name}: {error}"))
 }
 
-async fn print_record(
-    project: &Project,
-    n: u64,
-    journal: &mut Opened,
-) -> Result<(), CommandError> {
+async fn print_record(project: &Project, n: u64, journal: &mut Opened) -> Result<(), CommandError> {
     if let Some((journal, repository)) = journal {
         let record = journal.record(repository, Some(n)).await;
         if let Some(record) = record.map_err(CommandError::internal)? {
@@ -247,7 +260,10 @@ async fn list(args: &Args, journal: Opened) -> Result<(), CommandError> {
             cell(Tone::Name, &row.task_id),
             cell(Tone::Plain, row.title.as_deref().unwrap_or_default()),
             cell(tone, row.verdict.as_deref().unwrap_or("no end")),
-            cell(Tone::Faint, row.result_commit.as_deref().map_or("", short_commit)),
+            cell(
+                Tone::Faint,
+                row.result_commit.as_deref().map_or("", short_commit),
+            ),
             cell(Tone::Faint, took(row)),
             cell(Tone::Faint, ago_text(&row.started_at, now)),
         ]);
@@ -258,7 +274,10 @@ async fn list(args: &Args, journal: Opened) -> Result<(), CommandError> {
 
 fn took(row: &IterationRow) -> String {
     let parse = |text: &str| text.parse::<Timestamp>().ok();
-    match (parse(&row.started_at), row.ended_at.as_deref().and_then(parse)) {
+    match (
+        parse(&row.started_at),
+        row.ended_at.as_deref().and_then(parse),
+    ) {
         (Some(start), Some(end)) => span((end.as_second() - start.as_second()) as f64),
         (_, _) => String::new(),
     }

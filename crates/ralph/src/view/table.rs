@@ -103,7 +103,11 @@ mod tests {
     fn table() -> Table {
         let mut table = Table::new(1, 2);
         let plain = |text: &str| cell(Tone::Plain, text);
-        table.row([plain("A"), plain("a long title that has no room"), plain("x")]);
+        table.row([
+            plain("A"),
+            plain("a long title that has no room"),
+            plain("x"),
+        ]);
         table.row([plain("LONG-1"), plain("short"), plain("")]);
         table
     }

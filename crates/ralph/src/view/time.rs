@@ -54,7 +54,10 @@ mod tests {
     #[test]
     fn a_time_that_is_ahead_is_just_now() {
         let now: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
-        assert_eq!(ago("2026-01-02T03:05:05Z".parse().unwrap(), now), "just now");
+        assert_eq!(
+            ago("2026-01-02T03:05:05Z".parse().unwrap(), now),
+            "just now"
+        );
         assert_eq!(ago_text("2026-01-02T02:59:05Z", now), "5 min ago");
     }
 }

@@ -70,7 +70,9 @@ async fn version(command: &[String], root: &Path) -> Result<String, String> {
     if output.status.success() {
         Ok(first(&output.stdout))
     } else {
-        Err(format!("{} {}", output.status, first(&output.stderr)).trim().to_owned())
+        Err(format!("{} {}", output.status, first(&output.stderr))
+            .trim()
+            .to_owned())
     }
 }
 

@@ -36,14 +36,17 @@ pub(super) fn repository(root: &Path, not_dirt: &[String]) -> Vec<Check> {
     let git_dir = match ask(root, &["rev-parse", "--absolute-git-dir"]) {
         Ok(dir) => dir,
         // A repository of somebody else, say: git says itself what to do.
-        Err(why) => return vec![Check::problem("repository", format!("git refuses it: {why}"))],
+        Err(why) => {
+            return vec![Check::problem(
+                "repository",
+                format!("git refuses it: {why}"),
+            )];
+        }
     };
     let git_dir = Path::new(&git_dir);
     let mut checks = vec![identity(root)];
     checks.push(match under_way(git_dir) {
-        Some((what, end)) => {
-            Check::problem("repository", format!("{what} is under way")).hint(end)
-        }
+        Some((what, end)) => Check::problem("repository", format!("{what} is under way")).hint(end),
         None => head(root),
     });
     checks.push(clean(root, not_dirt));
@@ -69,14 +72,26 @@ fn identity(root: &Path) -> Check {
 fn under_way(git_dir: &Path) -> Option<(&'static str, &'static str)> {
     let marks = [
         ("MERGE_HEAD", "a merge", "finish it, or `git merge --abort`"),
-        ("rebase-merge", "a rebase", "finish it, or `git rebase --abort`"),
-        ("rebase-apply", "a rebase", "finish it, or `git rebase --abort`"),
+        (
+            "rebase-merge",
+            "a rebase",
+            "finish it, or `git rebase --abort`",
+        ),
+        (
+            "rebase-apply",
+            "a rebase",
+            "finish it, or `git rebase --abort`",
+        ),
         (
             "CHERRY_PICK_HEAD",
             "a cherry-pick",
             "finish it, or `git cherry-pick --abort`",
         ),
-        ("REVERT_HEAD", "a revert", "finish it, or `git revert --abort`"),
+        (
+            "REVERT_HEAD",
+            "a revert",
+            "finish it, or `git revert --abort`",
+        ),
         ("BISECT_LOG", "a bisection", "end it: `git bisect reset`"),
     ];
     let found = marks.iter().find(|(mark, ..)| git_dir.join(mark).exists());
@@ -96,7 +111,13 @@ fn head(root: &Path) -> Check {
 }
 
 fn clean(root: &Path, not_dirt: &[String]) -> Check {
-    let args = ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames"];
+    let args = [
+        "status",
+        "--porcelain=v1",
+        "-z",
+        "--untracked-files=no",
+        "--no-renames",
+    ];
     let said = match ask(root, &args) {
         Ok(said) => said,
         Err(why) => return Check::problem("tree", format!("git status fails: {why}")),
@@ -108,7 +129,12 @@ fn clean(root: &Path, not_dirt: &[String]) -> Check {
     if dirty.is_empty() {
         return Check::ok("tree", "nothing uncommitted");
     }
-    let mut names = dirty.iter().take(MOST_PATHS).copied().collect::<Vec<_>>().join(", ");
+    let mut names = dirty
+        .iter()
+        .take(MOST_PATHS)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(", ");
     if dirty.len() > MOST_PATHS {
         names.push_str(&format!(" and {} more", dirty.len() - MOST_PATHS));
     }

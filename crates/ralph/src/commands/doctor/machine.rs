@@ -22,13 +22,15 @@ pub(super) fn checks(project: &Project) -> Vec<Check> {
 fn containment() -> Check {
     let found = Containment::detect(None);
     match found.containment {
-        Containment::PidNamespace | Containment::UserNamespace => {
-            Check::ok("containment", format!("nothing outlives a run: {}", found.why))
-        }
-        Containment::Subreaper => {
-            Check::warning("containment", format!("weaker than it could be: {}", found.why))
-                .hint("allow user namespaces to this user")
-        }
+        Containment::PidNamespace | Containment::UserNamespace => Check::ok(
+            "containment",
+            format!("nothing outlives a run: {}", found.why),
+        ),
+        Containment::Subreaper => Check::warning(
+            "containment",
+            format!("weaker than it could be: {}", found.why),
+        )
+        .hint("allow user namespaces to this user"),
     }
 }
 
@@ -88,7 +90,10 @@ fn is_elsewhere(one: &Path, other: &Path) -> bool {
 
 fn space(name: &'static str, folder: &Path) -> Check {
     let Ok(found) = statvfs(folder) else {
-        return Check::note(name, format!("can't tell how much room {} has", folder.display()));
+        return Check::note(
+            name,
+            format!("can't tell how much room {} has", folder.display()),
+        );
     };
     judge_space(name, folder, found.f_bavail.saturating_mul(found.f_frsize))
 }

@@ -18,13 +18,20 @@ fn config(project: &Project) -> Vec<Check> {
     let settings = &project.settings;
     let mut checks = vec![match &settings.config_file {
         Some(file) => Check::ok("config", format!("{} is valid", project.shown(file))),
-        None => Check::note("config", "there is no ralph.yaml, the defaults are in force")
-            .hint("`ralph init` writes one"),
+        None => Check::note(
+            "config",
+            "there is no ralph.yaml, the defaults are in force",
+        )
+        .hint("`ralph init` writes one"),
     }];
     let resolved = &settings.resolved;
     let notes = resolved.notes.iter().map(ToString::to_string);
     let unbuilt = resolved.not_in_force.iter().map(ToString::to_string);
-    checks.extend(notes.chain(unbuilt).map(|said| Check::warning("config", said)));
+    checks.extend(
+        notes
+            .chain(unbuilt)
+            .map(|said| Check::warning("config", said)),
+    );
     checks
 }
 
@@ -78,15 +85,17 @@ fn verify(project: &Project) -> Vec<Check> {
         .filter(|program| !found(program));
         match (missing, command) {
             (None, _) => Check::ok("verify", format!("`{command}`")),
-            (Some(program), VerifyCommand::Argv(_)) => {
-                Check::problem("verify", format!("`{command}`: {program} is not on the PATH"))
-                    .hint("install it, or correct `verification.commands`")
-            }
+            (Some(program), VerifyCommand::Argv(_)) => Check::problem(
+                "verify",
+                format!("`{command}`: {program} is not on the PATH"),
+            )
+            .hint("install it, or correct `verification.commands`"),
             // A shell may know what we don't: a function, a builtin.
-            (Some(program), VerifyCommand::Shell(_)) => {
-                Check::warning("verify", format!("`{command}`: {program} is not on the PATH"))
-                    .hint("install it, or correct `verification.commands`")
-            }
+            (Some(program), VerifyCommand::Shell(_)) => Check::warning(
+                "verify",
+                format!("`{command}`: {program} is not on the PATH"),
+            )
+            .hint("install it, or correct `verification.commands`"),
         }
     };
     commands.iter().map(check).collect()

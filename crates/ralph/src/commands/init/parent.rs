@@ -12,7 +12,9 @@ use crate::{error::CommandError, view::figures::count};
 const MOST_LISTED: usize = 20;
 
 pub(super) fn by_id(graph: &Graph, source: &Source, text: &str) -> Result<TaskId, CommandError> {
-    let found = TaskId::parse(text).ok().filter(|id| graph.get(id).is_some());
+    let found = TaskId::parse(text)
+        .ok()
+        .filter(|id| graph.get(id).is_some());
     found.ok_or_else(|| {
         let hint = match graph.did_you_mean(text) {
             Some(near) => format!("did you mean {near}?"),

@@ -31,9 +31,8 @@ pub(super) fn config(project: &Project, args: &Args) -> Result<(), CommandError>
         return Ok(());
     }
     let folder = &project.settings.project.root;
-    let files = read_project_files(folder).map_err(|error| {
-        CommandError::user(format!("can't read {}: {error}", folder.display()))
-    })?;
+    let files = read_project_files(folder)
+        .map_err(|error| CommandError::user(format!("can't read {}: {error}", folder.display())))?;
     let plan = InitPlan {
         guesses: guess_verify(&files),
         agent: None,
@@ -104,7 +103,10 @@ fn relative(project: &Project, path: &Path) -> PathBuf {
     let whole = project.surroundings.start.join(path);
     let whole = whole.canonicalize().unwrap_or(whole);
     let root = &project.settings.root;
-    whole.strip_prefix(root).map(Path::to_owned).unwrap_or(whole)
+    whole
+        .strip_prefix(root)
+        .map(Path::to_owned)
+        .unwrap_or(whole)
 }
 
 fn write(file: &Path, text: &str) -> Result<(), CommandError> {

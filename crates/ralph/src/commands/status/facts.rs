@@ -130,10 +130,7 @@ pub(crate) struct Blocked {
     pub(crate) by: Vec<String>,
 }
 
-pub(crate) async fn gather(
-    project: &Project,
-    named: Option<&Path>,
-) -> Result<Facts, CommandError> {
+pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Facts, CommandError> {
     let (source, graph, problems) = project.source(named)?;
     let mut warnings = graph_warnings(&problems);
     let scope = project.scope(&graph)?;
@@ -198,7 +195,14 @@ impl Told {
         graph: &Graph,
     ) -> Result<Self, JournalError> {
         let last_loop = journal.last_loop(repository, &project.worktree()).await?;
-        let past = Past::read(journal, repository, source.name(), graph, last_loop.as_ref()).await?;
+        let past = Past::read(
+            journal,
+            repository,
+            source.name(),
+            graph,
+            last_loop.as_ref(),
+        )
+        .await?;
         let row = journal.last_iterations(repository, 1).await?.pop();
         let last_iteration = match row {
             Some(row) => {
@@ -225,7 +229,9 @@ fn graph_warnings(problems: &[Problem]) -> Vec<String> {
         .collect();
     if problems.len() > MOST_WARNINGS {
         let more = problems.len() - MOST_WARNINGS;
-        warnings.push(format!("{more} more problems; `ralph lint` lists all of them"));
+        warnings.push(format!(
+            "{more} more problems; `ralph lint` lists all of them"
+        ));
     }
     warnings
 }
@@ -293,8 +299,11 @@ fn explain(task: &TaskId, blocker: &Blocker, past: &Past) -> String {
     }
 }
 
-fn loop_facts(row: LoopRow, running: bool) -> LoopFacts {
-    let stop: Option<Stop> = row.stop.as_deref().and_then(|s| serde_json::from_str(s).ok());
+pub(crate) fn loop_facts(row: LoopRow, running: bool) -> LoopFacts {
+    let stop: Option<Stop> = row
+        .stop
+        .as_deref()
+        .and_then(|s| serde_json::from_str(s).ok());
     let state = match (&row.ended_at, running) {
         (Some(_), _) => LoopState::Ended,
         (None, true) => LoopState::Running,

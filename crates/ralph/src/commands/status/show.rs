@@ -123,7 +123,10 @@ fn last_iteration(last: &IterationFacts, running: bool, now: Timestamp) -> (Tone
                 Some("success") => Tone::Good,
                 _ => Tone::Careful,
             };
-            (tone, format!("{name}: {found}{commit}, {}", ago_text(ended, now)))
+            (
+                tone,
+                format!("{name}: {found}{commit}, {}", ago_text(ended, now)),
+            )
         }
         (None, _) if running => {
             let since = ago_text(&last.started_at, now);
@@ -185,7 +188,10 @@ fn blocked(facts: &Facts) -> String {
         if columns(&why) > 300 {
             why = one_line(&why, 300);
         }
-        table.row([cell(Tone::Name, one.task_id.as_str()), cell(Tone::Plain, why)]);
+        table.row([
+            cell(Tone::Name, one.task_id.as_str()),
+            cell(Tone::Plain, why),
+        ]);
     }
     let mut text = format!("\n{}\n", paint(Tone::Heading, "not to be taken"));
     text.push_str(&table.render(output::width()));

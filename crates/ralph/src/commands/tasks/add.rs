@@ -155,7 +155,12 @@ impl Destination {
             title: title.trim().to_owned(),
             description: description.to_owned(),
             acceptance: args.acceptance.clone(),
-            verify: args.verify.iter().cloned().map(VerifyCommand::Shell).collect(),
+            verify: args
+                .verify
+                .iter()
+                .cloned()
+                .map(VerifyCommand::Shell)
+                .collect(),
             depends_on: depends_on.map_err(CommandError::user)?,
             labels: args.label.clone(),
             priority: args.priority,

@@ -83,7 +83,10 @@ mod tests {
     use super::*;
 
     fn made(ids: &[&str], title: &str) -> Option<String> {
-        let yaml: String = ids.iter().map(|id| format!("- {{id: \"{id}\", title: t}}\n")).collect();
+        let yaml: String = ids
+            .iter()
+            .map(|id| format!("- {{id: \"{id}\", title: t}}\n"))
+            .collect();
         let tasks = parse("t.yaml", 0, yaml.as_bytes()).unwrap().tasks;
         new_id(&tasks, title).map(|id| id.to_string())
     }
@@ -100,20 +103,30 @@ mod tests {
             (&[], "add-a-log-in-page"),
         ];
         for (ids, expected) in cases {
-            assert_eq!(made(ids, "Add a log-in page!").as_deref(), Some(expected), "{ids:?}");
+            assert_eq!(
+                made(ids, "Add a log-in page!").as_deref(),
+                Some(expected),
+                "{ids:?}"
+            );
         }
     }
 
     #[test]
     fn a_title_that_is_taken_gets_a_number_and_one_without_letters_gets_nothing() {
         assert_eq!(made(&["fix-it"], "Fix it").as_deref(), Some("fix-it-2"));
-        assert_eq!(made(&["fix-it", "fix-it-2"], "Fix it").as_deref(), Some("fix-it-3"));
+        assert_eq!(
+            made(&["fix-it", "fix-it-2"], "Fix it").as_deref(),
+            Some("fix-it-3")
+        );
         assert_eq!(made(&[], "!!!"), None);
     }
 
     #[test]
     fn a_long_title_is_cut_between_words() {
-        let id = made(&[], "Make the exporter write its files atomically, so that none is lost");
+        let id = made(
+            &[],
+            "Make the exporter write its files atomically, so that none is lost",
+        );
         assert_eq!(id.as_deref(), Some("make-the-exporter-write-its-files"));
     }
 }

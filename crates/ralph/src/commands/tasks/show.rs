@@ -103,7 +103,11 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 fn find<'g>(graph: &'g Graph, source: &Source, id: &str) -> Result<&'g Task, CommandError> {
     let found = TaskId::parse(id).ok().and_then(|id| graph.get(&id));
     found.ok_or_else(|| {
-        let message = format!("there is no task {} in {}", one_line(id, 120), source.name());
+        let message = format!(
+            "there is no task {} in {}",
+            one_line(id, 120),
+            source.name()
+        );
         let hint = match graph.did_you_mean(id) {
             Some(near) => format!("did you mean {near}?"),
             None => "`ralph tasks list` shows all of them".to_owned(),
@@ -192,9 +196,18 @@ fn fields(whole: &Whole<'_>) -> Table {
     let time = |at: Option<jiff::Timestamp>| at.map_or_else(String::new, |at| at.to_string());
     let rows = [
         ("status", status),
-        ("place", format!("{}:{}:{}", seen.file, seen.line, seen.column)),
+        (
+            "place",
+            format!("{}:{}:{}", seen.file, seen.line, seen.column),
+        ),
         ("priority", number(task.priority)),
-        ("parent", task.links.parent_id.as_ref().map_or_else(String::new, TaskId::to_string)),
+        (
+            "parent",
+            task.links
+                .parent_id
+                .as_ref()
+                .map_or_else(String::new, TaskId::to_string),
+        ),
         ("depends on", ids(&task.links.depends_on)),
         ("needed by", whole.dependants.join(", ")),
         ("contains", whole.children.join(", ")),
@@ -226,7 +239,11 @@ fn list(text: &mut String, name: &str, lines: &[String]) {
 fn render_history(history: &History) -> String {
     let mut text = String::new();
     if let Some(question) = &history.question {
-        list(&mut text, "question for a person", std::slice::from_ref(question));
+        list(
+            &mut text,
+            "question for a person",
+            std::slice::from_ref(question),
+        );
     }
     if let Some(blocked) = &history.blocked {
         list(&mut text, "blocked", std::slice::from_ref(blocked));
@@ -241,7 +258,10 @@ fn render_history(history: &History) -> String {
             cell(Tone::Plain, format!("iteration {}", past.iteration)),
             cell(Tone::Plain, format!("attempt {}", past.attempt)),
             cell(Tone::Plain, past.verdict.as_deref().unwrap_or("no end")),
-            cell(Tone::Faint, past.result_commit.as_deref().map_or("", short_commit)),
+            cell(
+                Tone::Faint,
+                past.result_commit.as_deref().map_or("", short_commit),
+            ),
             cell(Tone::Faint, ago_text(&past.started_at, now)),
         ]);
     }

@@ -31,7 +31,10 @@ pub(super) fn list(project: &Project) -> Result<(), CommandError> {
         }
         let number = paint(Tone::Heading, &format!("{:>3}", at + 1));
         let from = paint(Tone::Faint, &format!("iteration {}", one.iteration));
-        text.push_str(&format!("{number}  {}  {from}\n", one_line(&one.title, 100)));
+        text.push_str(&format!(
+            "{number}  {}  {from}\n",
+            one_line(&one.title, 100)
+        ));
         if !one.description.trim().is_empty() {
             text.push_str(&format!("     {}\n", one_line(&one.description, 200)));
         }
@@ -49,7 +52,9 @@ pub(super) fn list(project: &Project) -> Result<(), CommandError> {
 pub(super) fn take(project: &Project, numbers: &[usize], args: &Args) -> Result<(), CommandError> {
     project::block_on(async {
         let Some((mut journal, repository)) = project.journal().await? else {
-            return Err(CommandError::user("there are no suggestions: ralph has not run here yet"));
+            return Err(CommandError::user(
+                "there are no suggestions: ralph has not run here yet",
+            ));
         };
         let all = read(&mut journal, &repository).await?;
         let mut place = Destination::find(project, args.to())?;
