@@ -73,6 +73,8 @@ pub enum EntryKind {
     },
     /// Another repository: a submodule if `.gitmodules` names it, else a nested one.
     Repository,
+    /// A pipe, socket or device, which no tree can hold.
+    Special,
     Gone,
 }
 

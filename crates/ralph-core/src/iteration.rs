@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     agent::{AgentReport, Ending},
+    record::VerificationRecord,
     signal::Signals,
     verdict::{Halt, Verdict},
 };
@@ -104,12 +105,15 @@ pub struct Refusal {
 }
 
 /// What verification found.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Check {
     /// `None`: nothing failed that counts.
     pub failure: Option<Failure>,
     /// No command at all was run: completed, but said to be unverified wherever it is shown.
     pub unverified: bool,
+    /// Each command and how it ended, for the record.
+    #[serde(default)]
+    pub commands: Vec<VerificationRecord>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

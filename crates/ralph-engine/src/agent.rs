@@ -10,7 +10,7 @@ pub mod script;
 
 pub use claude::{Claude, ClaudeOptions};
 pub use command::CommandAgent;
-pub use run::{RunLimits, StopRequest, run_agent};
+pub use run::{RunLimits, StopRequest, Watch, Watcher, run_agent};
 pub use script::ScriptAgent;
 
 use std::{ffi::OsString, path::PathBuf};

@@ -6,11 +6,15 @@
 pub mod agent;
 pub mod clock;
 pub mod dot_ralph;
+pub mod driver;
 pub mod environment;
 pub mod failpoint;
+pub mod git;
 pub mod identity;
 pub mod lock;
 pub mod process;
+pub mod report;
 pub mod settings;
 pub mod source;
 pub mod store;
+pub mod verifier;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use ralph_core::{
     select::History,
-    task::{TaskId, graph::Graph},
+    task::{Status, Task, TaskId, graph::Graph},
 };
 use ralph_engine::store::{Journal, JournalError, LoopRow, RepositoryId, TaskState};
 
@@ -33,10 +33,15 @@ impl Past {
             let Some(task) = TaskId::parse(&id).ok().and_then(|id| graph.get(&id)) else {
                 continue;
             };
-            if !task.status.is_workable() && state.blocked.is_none() {
-                continue;
+            // A task that was blocked and is open in its file was opened by a person: it starts
+            // afresh, and its history counts no more.
+            match (task.status, &state.blocked, &state.question) {
+                (Status::Open | Status::InProgress, None, Some(_)) => {
+                    past.set_aside.insert(task.id.clone());
+                }
+                (Status::Blocked | Status::Failed, Some(_), _) => {}
+                (_, _, _) => continue,
             }
-            past.set_aside.insert(task.id.clone());
             past.held.insert(task.id.clone(), state);
         }
         if let Some(row) = last_loop.filter(|row| row.source == source) {
@@ -54,4 +59,13 @@ impl Past {
             set_aside: &self.set_aside,
         }
     }
+}
+
+/// Which attempt the next one at a task would be, as the loop counts them.
+pub(crate) fn next_attempt(task: &Task, state: Option<&TaskState>) -> u32 {
+    let counted = match state {
+        Some(state) if state.blocked.is_none() => state.attempts,
+        Some(_) | None => 0,
+    };
+    task.attempts.made.unwrap_or(0).max(counted) + 1
 }

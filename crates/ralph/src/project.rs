@@ -76,6 +76,64 @@ impl Project {
         })
     }
 
+    /// The top of the repository that ralph works in.
+    pub(crate) fn git_root(&self) -> Result<PathBuf, CommandError> {
+        let root = self.root();
+        let found = settings::find_project(root).map_err(CommandError::user)?;
+        match found.kind {
+            ProjectKind::Repository if found.root == root => Ok(found.root),
+            ProjectKind::Repository => Err(CommandError::user(format!(
+                "`repo.root` must be the top of a repository: {} is within {}",
+                root.display(),
+                found.root.display()
+            ))),
+            ProjectKind::Folder => Err(CommandError::user(format!(
+                "{} is not in a git repository",
+                root.display()
+            ))
+            .hint("make one with `git init`, and a first commit")),
+        }
+    }
+
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        let found = self.surroundings.env.iter().find(|(n, _)| n == name);
+        found
+            .map(|(_, v)| v.to_string_lossy().into_owned())
+            .filter(|v| !v.is_empty())
+    }
+
+    /// The project's `ralph.yaml` as it is on disk.
+    pub(crate) fn config_bytes(&self) -> Result<Option<(PathBuf, Vec<u8>)>, CommandError> {
+        let Some(path) = &self.settings.config_file else {
+            return Ok(None);
+        };
+        let bytes = std::fs::read(path).map_err(CommandError::user)?;
+        Ok(Some((path.clone(), bytes)))
+    }
+
+    /// The task whose descendants are the feature: the content of `.ralph/parent-task-id`.
+    pub(crate) fn parent_task(&self) -> Result<Option<TaskId>, CommandError> {
+        let path = self.root().join(&self.config().tasks.parent_id_file);
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            return Ok(None);
+        };
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        TaskId::parse(text.trim())
+            .map(Some)
+            .map_err(|e| CommandError::user(format!("{}: {e}", path.display())))
+    }
+
+    /// What a person should hear about the configuration before it is used.
+    pub(crate) fn notices(&self) -> Vec<String> {
+        let resolved = &self.settings.resolved;
+        let notes = resolved.notes.iter().map(ToString::to_string);
+        notes
+            .chain(resolved.not_in_force.iter().map(ToString::to_string))
+            .collect()
+    }
+
     /// Whether git has anything to do with this project.
     pub(crate) fn kind(&self) -> ProjectKind {
         self.settings.project.kind
@@ -104,16 +162,19 @@ impl Project {
         )
     }
 
+    pub(crate) fn source_path(&self, named: Option<&Path>) -> Result<PathBuf, CommandError> {
+        self.find_source(named).map_err(|e| {
+            let hint = e.hint();
+            CommandError::user(e).hint(hint)
+        })
+    }
+
     /// Finds and reads the task source that was named, or the only one there is.
     pub(crate) fn source(
         &self,
         named: Option<&Path>,
     ) -> Result<(Source, Graph, Vec<Problem>), CommandError> {
-        let path = self.find_source(named).map_err(|e| {
-            let hint = e.hint();
-            CommandError::user(e).hint(hint)
-        })?;
-        self.read_source(&path)
+        self.read_source(&self.source_path(named)?)
     }
 
     pub(crate) fn read_source(

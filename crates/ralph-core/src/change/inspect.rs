@@ -49,6 +49,7 @@ pub enum RefusalReason {
         limit: u64,
     },
     NestedRepository,
+    SpecialFile,
     SymlinkOutOfTree {
         #[serde(serialize_with = "super::serialize_path_lossily")]
         target: PathBuf,
@@ -75,6 +76,7 @@ impl fmt::Display for Refusal {
                     "{path} is a git repository of its own that .gitmodules does not name"
                 )
             }
+            RefusalReason::SpecialFile => write!(f, "{path} is a pipe, socket or device"),
             RefusalReason::SymlinkOutOfTree { target } => {
                 write!(
                     f,
@@ -101,6 +103,7 @@ pub fn inspect(change: &ChangeSet, policy: &CompiledPolicy, contents: &Contents<
             protected(changed, policy),
             too_large(changed, policy),
             nested_repository(changed, &submodules),
+            special_file(changed),
             symlink_out_of_tree(changed),
         ];
         let refusals = refusals.into_iter().flatten().chain(secrets.refusals);
@@ -138,6 +141,10 @@ fn too_large(changed: &Changed, policy: &CompiledPolicy) -> Option<RefusalReason
 fn nested_repository(changed: &Changed, submodules: &HashSet<PathBuf>) -> Option<RefusalReason> {
     let repository = changed.entry == EntryKind::Repository;
     (repository && !submodules.contains(&changed.path)).then_some(RefusalReason::NestedRepository)
+}
+
+fn special_file(changed: &Changed) -> Option<RefusalReason> {
+    (changed.entry == EntryKind::Special).then_some(RefusalReason::SpecialFile)
 }
 
 /// Judged by the words of the link alone: what it meets on this machine is not what it meets on

@@ -124,6 +124,13 @@ fn refuses_a_nested_repository_but_not_a_submodule() {
 }
 
 #[test]
+fn refuses_a_pipe_in_place_of_a_file() {
+    let change = vec![changed("a", ChangeKind::TypeChanged, EntryKind::Special)];
+    let refused = refusals(change, &ChangePolicy::default(), "");
+    assert_eq!(refused, ["a is a pipe, socket or device"]);
+}
+
+#[test]
 fn refuses_symlinks_that_leave_the_tree_and_keeps_those_that_stay() {
     let link = |path: &str, target: &str| {
         changed(

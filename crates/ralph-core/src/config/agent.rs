@@ -91,7 +91,8 @@ pub struct ClaudeConfig {
     pub command: Argv,
     /// Arguments that are added after ralph's own.
     pub args: Vec<String>,
-    /// The model to ask for; none leaves the choice to Claude Code.
+    /// The model to ask for. Claude Code's own choice depends on how it is logged in, so ralph always
+    /// names one; `null` leaves it to Claude Code all the same.
     #[schemars(length(min = 1))]
     pub model: Option<String>,
     /// What Claude Code may do without asking. An unattended agent cannot be asked.
@@ -105,7 +106,7 @@ impl Default for ClaudeConfig {
         Self {
             command: claude_command(),
             args: Vec::new(),
-            model: None,
+            model: Some("sonnet".to_owned()),
             permission_mode: PermissionMode::Bypass,
             env: EnvVars::default(),
         }

@@ -21,6 +21,9 @@ pub struct SafetyConfig {
     pub max_file_mb: NonZeroU32,
     /// Paths in which things that look like secrets are accepted (test fixtures, say).
     pub secret_allow: Vec<GlobPattern>,
+    /// Environment variables that agents and verify commands get although their names look like
+    /// credentials. Those of the agent's own model are always passed.
+    pub pass_env: Vec<String>,
 }
 
 impl Default for SafetyConfig {
@@ -31,6 +34,7 @@ impl Default for SafetyConfig {
             protected_paths: Vec::new(),
             max_file_mb: const { NonZeroU32::new(50).expect("not zero") },
             secret_allow: Vec::new(),
+            pass_env: Vec::new(),
         }
     }
 }

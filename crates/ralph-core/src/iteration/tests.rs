@@ -55,7 +55,7 @@ fn checked(failure: Option<Failure>) -> StepDone {
     StepDone::Verified {
         check: Check {
             failure,
-            unverified: false,
+            ..Check::default()
         },
     }
 }

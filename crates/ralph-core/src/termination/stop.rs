@@ -6,7 +6,11 @@ use serde::{Deserialize, Serialize};
 use crate::verdict::Verdict;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "why", rename_all = "snake_case")]
+#[serde(
+    tag = "why",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
 pub enum Stop {
     AllComplete,
     /// `--once`: its iteration is over.

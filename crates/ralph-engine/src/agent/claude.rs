@@ -17,7 +17,7 @@ pub struct ClaudeOptions {
     /// The program and leading arguments.
     pub command: Vec<String>,
     pub args: Vec<String>,
-    pub model: String,
+    pub model: Option<String>,
     /// As its `--permission-mode` has it.
     pub permission_mode: String,
     pub env: Vec<(String, String)>,
@@ -48,15 +48,10 @@ impl Agent for Claude {
         ];
         let mut args: Vec<OsString> = command.map(OsString::from).collect();
         args.extend(fixed.iter().map(OsString::from));
-        args.extend(
-            [
-                "--permission-mode",
-                &self.options.permission_mode,
-                "--model",
-                &self.options.model,
-            ]
-            .map(OsString::from),
-        );
+        args.extend(["--permission-mode", &self.options.permission_mode].map(OsString::from));
+        if let Some(model) = &self.options.model {
+            args.extend(["--model", model].map(OsString::from));
+        }
         args.extend(self.options.args.iter().map(OsString::from));
         CommandSpec {
             program: program.into(),

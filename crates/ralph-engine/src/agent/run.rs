@@ -29,6 +29,8 @@ pub struct RunLimits {
 /// Becomes `Some(signal)` when a person or a signal asks for an end.
 pub type StopRequest = watch::Receiver<Option<i32>>;
 
+/// How often a watcher that wants it is told that time passes.
+const TICK: Duration = Duration::from_millis(250);
 /// How long an agent that said its last word may take to exit.
 const LINGER: Duration = Duration::from_secs(30);
 /// Of what an agent writes to stderr, the end is kept for an error message.
@@ -82,9 +84,21 @@ fn report(conclusion: Conclusion, took: Duration) -> AgentReport {
 /// Who looks on while an agent runs.
 pub struct Watch<'a> {
     pub stop: &'a mut StopRequest,
-    pub on_event: &'a mut dyn FnMut(&AgentEvent),
+    pub watcher: &'a mut dyn Watcher,
     /// Its raw output, for the iteration's log.
     pub log: &'a mut CappedLog,
+}
+
+/// Hears what an agent does as it does it.
+pub trait Watcher {
+    fn event(&mut self, event: &AgentEvent);
+
+    /// Called now and then while nothing happens, if it is wanted at all.
+    fn tick(&mut self) {}
+
+    fn wants_ticks(&self) -> bool {
+        false
+    }
 }
 
 struct Reader {
@@ -116,11 +130,9 @@ impl Reader {
         plan: StopPlan,
         watch: Watch<'_>,
     ) -> Option<Ending> {
-        let Watch {
-            stop,
-            on_event,
-            log,
-        } = watch;
+        let Watch { stop, watcher, log } = watch;
+        let wants_ticks = watcher.wants_ticks();
+        let mut ticks = tokio::time::interval(TICK);
         let mut cut: Option<Ending> = None;
         let mut heard = Instant::now();
         let mut exited = false;
@@ -140,7 +152,7 @@ impl Reader {
                         }
                         None => self.stdout = None,
                     }
-                    self.report_events(on_event);
+                    self.report_events(watcher);
                 }
                 line = next_line(&mut self.stderr_pipe), if self.stderr_pipe.is_some() => {
                     match line {
@@ -153,6 +165,7 @@ impl Reader {
                     }
                 }
                 _ = running.wait(), if !exited => exited = true,
+                _ = ticks.tick(), if wants_ticks => watcher.tick(),
                 // A closed channel means that nobody can ask any more: never a reason to stop.
                 Ok(_) = stop.wait_for(Option::is_some), if cut.is_none() => {
                     cut = Some(Ending::Stopped);
@@ -171,13 +184,13 @@ impl Reader {
                 }
             }
             if exited && self.stdout.is_none() && self.stderr_pipe.is_none() {
-                self.report_events(on_event);
+                self.report_events(watcher);
                 return cut;
             }
         }
     }
 
-    fn report_events(&mut self, on_event: &mut dyn FnMut(&AgentEvent)) {
+    fn report_events(&mut self, watcher: &mut dyn Watcher) {
         for event in self.events.drain(..) {
             match event {
                 AgentEvent::Tool { .. } => self.tools_running += 1,
@@ -186,7 +199,7 @@ impl Reader {
                 }
                 _ => {}
             }
-            on_event(&event);
+            watcher.event(&event);
         }
     }
 

@@ -36,6 +36,7 @@ pub struct CappedLog {
     next: usize,
     tail_cap: usize,
     dropped: u64,
+    failed: Option<io::Error>,
     finished: bool,
 }
 
@@ -53,13 +54,25 @@ impl CappedLog {
             next: 0,
             tail_cap: caps.tail,
             dropped: 0,
+            failed: None,
             finished: false,
+        }
+    }
+
+    /// Writes without failing: a full disk must not change what a program is found to have done.
+    /// [`Self::finish`] returns the first error.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.failed.is_none() {
+            self.failed = self.write_all(bytes).err();
         }
     }
 
     /// Writes the tail, and before it how much is missing.
     pub fn finish(mut self) -> io::Result<()> {
-        self.write_tail()
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.write_tail(),
+        }
     }
 
     fn write_tail(&mut self) -> io::Result<()> {
@@ -160,6 +173,15 @@ mod tests {
         let bytes: Vec<[u8; 1]> = (b'a'..=b'z').map(|b| [b]).collect();
         let writes: Vec<&[u8]> = bytes.iter().map(<[u8; 1]>::as_slice).collect();
         assert_eq!(log_of(&writes, 8, 5), "abc\n[… 18 bytes dropped …]\nvwxyz");
+    }
+
+    #[test]
+    fn an_error_while_pushing_is_told_at_the_end() {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut log = CappedLog::new(full, LogCaps::default());
+        log.push(b"one");
+        log.push(b"two");
+        assert_eq!(log.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
     }
 
     #[test]

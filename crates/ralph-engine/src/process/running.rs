@@ -29,7 +29,7 @@ pub enum Ended {
 }
 
 /// How to end a program that does not end by itself: three steps, each but the last with time to
-/// obey.
+/// obey. A step without time is left out.
 #[derive(Debug, Clone, Copy)]
 pub struct StopPlan {
     pub first: Signal,

@@ -158,6 +158,17 @@ impl Journal {
         tx.commit().await.map_err(failed())
     }
 
+    /// Ends an iteration that nothing more can be said about: its task is gone.
+    pub async fn forget_iteration(&mut self, id: &str, at: Timestamp) -> Result<(), JournalError> {
+        sqlx::query("UPDATE iteration SET ended_at = ?, verdict = 'interrupted', outcome = 'failed' WHERE id = ?")
+            .bind(at.to_string())
+            .bind(id)
+            .execute(&mut self.db)
+            .await
+            .map_err(failed("end an iteration"))?;
+        Ok(())
+    }
+
     pub async fn set_task_state(
         &mut self,
         repository: &RepositoryId,

@@ -75,6 +75,17 @@ impl Journal {
             .collect()
     }
 
+    /// The number that the next iteration will have.
+    pub async fn next_iteration(&mut self, repository: &RepositoryId) -> Result<u64, JournalError> {
+        let row: Option<(i64,)> =
+            sqlx::query_as("SELECT next_iteration FROM repository WHERE id = ?")
+                .bind(&repository.0)
+                .fetch_optional(&mut self.db)
+                .await
+                .map_err(failed("look up the next number"))?;
+        Ok(row.and_then(|(n,)| u64::try_from(n).ok()).unwrap_or(1))
+    }
+
     /// The newest iterations, newest first.
     pub async fn last_iterations(
         &mut self,

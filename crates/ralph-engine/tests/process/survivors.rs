@@ -38,7 +38,7 @@ async fn nothing_outlives_a_program_that_exits() {
             Ended::Code(3),
             "{containment}"
         );
-        leash.assert_dead(containment.as_str());
+        leash.assert_dead(containment.as_str()).await;
     }
 }
 
@@ -60,7 +60,7 @@ async fn a_grandchild_that_holds_the_output_open_does_not_outlive_the_program() 
             .unwrap();
         assert_eq!(said, "said\n");
         running.wait().await.unwrap();
-        leash.assert_dead(containment.as_str());
+        leash.assert_dead(containment.as_str()).await;
     }
 }
 
@@ -76,7 +76,7 @@ async fn nothing_outlives_a_stop_although_the_program_ignores_signals() {
             Ended::Signal(9),
             "{containment}"
         );
-        leash.assert_dead(containment.as_str());
+        leash.assert_dead(containment.as_str()).await;
     }
 }
 
@@ -96,7 +96,7 @@ async fn a_program_that_heeds_the_first_signal_ends_in_its_own_way() {
             Ended::Code(7),
             "{containment}"
         );
-        leash.assert_dead(containment.as_str());
+        leash.assert_dead(containment.as_str()).await;
     }
 }
 
@@ -116,7 +116,7 @@ async fn a_program_that_heeds_only_sigterm_is_stopped_by_it() {
             Ended::Signal(15),
             "{containment}"
         );
-        leash.assert_dead(containment.as_str());
+        leash.assert_dead(containment.as_str()).await;
     }
 }
 
@@ -147,7 +147,7 @@ E
         let mut running = spawn(&leash.spec(script), containment).unwrap();
         leash.up(3).await;
         running.stop(StopPlan::KILL).await.unwrap();
-        leash.assert_dead(containment.as_str());
+        leash.assert_dead(containment.as_str()).await;
     }
 }
 
@@ -167,10 +167,14 @@ async fn nothing_outlives_a_killed_ralph_of_an_ordinary_user() {
     }
     let dir = tempfile::tempdir().unwrap();
     let exe = dir.path().join("harness");
-    std::fs::copy(std::env::current_exe().unwrap(), &exe).unwrap();
-    for path in [dir.path(), &exe] {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    }
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    // By another program: a child that another test forks meanwhile must not inherit an open file
+    // that is about to be run.
+    let mut copy = Command::new("install");
+    copy.arg("--mode=755")
+        .arg(std::env::current_exe().unwrap())
+        .arg(&exe);
+    assert!(copy.status().unwrap().success());
     for containment in [Containment::UserNamespace, Containment::Subreaper] {
         let mut command = Command::new("setpriv");
         command

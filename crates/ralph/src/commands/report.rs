@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use crate::{cli::Global, error::CommandError, output, project};
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
     /// The loop, by its id or the beginning of it; without it, the last one
     #[arg(long = "loop", value_name = "ID", conflicts_with = "all")]

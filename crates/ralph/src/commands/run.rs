@@ -1,10 +1,239 @@
-//! Not there yet.
-use std::process::ExitCode;
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
-pub(crate) fn run(
-    _args: Args,
-    _global: &crate::cli::Global,
-) -> Result<ExitCode, crate::error::CommandError> {
-    Ok(ExitCode::SUCCESS)
+//! `ralph run`: chooses the seams once, and hands them to the driver.
+
+mod agent;
+mod dry_run;
+mod reporter;
+mod signals;
+
+pub(crate) use reporter::Look;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use ralph_core::{
+    config::{FlagValue, Given},
+    task::TaskId,
+    termination::Span,
+};
+use ralph_engine::{
+    clock::SystemClock,
+    driver::{LoopError, Scope, Setup, Wanted, run_loop},
+    environment::Environment,
+    git,
+    lock::LockError,
+    process::{Containment, Detection},
+};
+
+use crate::{
+    cli::Global,
+    error::{CommandError, Kind},
+    output,
+    project::Project,
+};
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    /// The task file, or a folder of them; found by itself if there is only one
+    source: Option<PathBuf>,
+
+    /// Stop after one iteration
+    #[arg(long)]
+    once: bool,
+
+    /// Stop after this many iterations
+    #[arg(long, value_name = "N")]
+    max_iterations: Option<u32>,
+
+    /// Stop after this many minutes
+    #[arg(long, value_name = "N")]
+    max_minutes: Option<f64>,
+
+    /// Work on this task only, or on what is below it
+    #[arg(long, value_name = "ID")]
+    task: Option<String>,
+
+    /// Who does the work: claude, script:FILE or command:PROGRAM
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+
+    /// Put your uncommitted work aside (`git stash`) instead of refusing to start
+    #[arg(long)]
+    stash: bool,
+
+    /// Print the task that would be taken and its whole prompt, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    #[command(flatten)]
+    look: Look,
+}
+
+pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {
+    // A configuration that an agent had edited when ralph was killed is put back, and read again.
+    match attempt(&args, global) {
+        Err(Failed::ReadAgain(notice)) => {
+            output::print_to_stderr(&format!("{notice}\n"));
+            attempt(&args, global).map_err(Failed::into_error)
+        }
+        other => other.map_err(Failed::into_error),
+    }
+}
+
+enum Failed {
+    Command(CommandError),
+    ReadAgain(String),
+}
+
+impl Failed {
+    fn into_error(self) -> CommandError {
+        match self {
+            Self::Command(error) => error,
+            Self::ReadAgain(notice) => CommandError::user(notice),
+        }
+    }
+}
+
+impl From<CommandError> for Failed {
+    fn from(error: CommandError) -> Self {
+        Self::Command(error)
+    }
+}
+
+fn attempt(args: &Args, global: &Global) -> Result<ExitCode, Failed> {
+    let project = Project::open(global, args.flags())?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(CommandError::internal)?;
+    runtime.block_on(async {
+        if args.dry_run {
+            return Ok(dry_run::run(args, &project).await?);
+        }
+        let setup = setup(args, &project)?;
+        match run_loop(setup).await {
+            Ok(report) => Ok(ExitCode::from(report.stop.exit_code())),
+            Err(error @ LoopError::ConfigRestored(_)) => Err(Failed::ReadAgain(error.to_string())),
+            Err(error) => Err(Failed::Command(explain(error))),
+        }
+    })
+}
+
+fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
+    let source = project.source_path(args.source.as_deref())?;
+    let config = project.config().clone();
+    let root = project.git_root()?;
+    let scope = Scope {
+        parent: project.parent_task()?,
+        only: args.task.as_deref().map(parse_id).transpose()?,
+    };
+    let environment = Environment::scrub(
+        project.surroundings.env.iter().cloned(),
+        &config.safety.pass_env,
+        &root,
+    );
+    Ok(Setup {
+        data_dir: project.data_dir()?,
+        config_file: project.config_bytes()?,
+        wanted: Wanted {
+            source,
+            scope,
+            span: if args.once { Span::Once } else { Span::All },
+            stash: args.stash,
+        },
+        agent: agent::choose(project)?,
+        detection: detection(project)?,
+        environment,
+        git_environment: git::Environment::from_vars(project.surroundings.env.iter().cloned()),
+        stop: signals::listen().map_err(CommandError::internal)?,
+        clock: Box::new(SystemClock),
+        reporter: args.look.reporter(),
+        notices: project.notices(),
+        config,
+        root,
+    })
+}
+
+/// Tests and the curious can ask for another way of keeping processes together.
+pub(crate) fn detection(project: &Project) -> Result<Detection, CommandError> {
+    let forced = project
+        .variable("RALPH_CONTAINMENT")
+        .map(|word| word.parse::<Containment>())
+        .transpose()
+        .map_err(CommandError::user)?;
+    Ok(Containment::detect(forced))
+}
+
+fn parse_id(text: &str) -> Result<TaskId, CommandError> {
+    TaskId::parse(text).map_err(|e| CommandError::user(format!("--task {text:?}: {e}")))
+}
+
+impl Args {
+    /// `ralph run` in the sample of the demo: all defaults.
+    pub(crate) fn for_demo(look: Look) -> Self {
+        Self {
+            source: None,
+            once: false,
+            max_iterations: None,
+            max_minutes: None,
+            task: None,
+            agent: None,
+            stash: false,
+            dry_run: false,
+            look,
+        }
+    }
+
+    /// What the flags say about the configuration.
+    fn flags(&self) -> Vec<FlagValue> {
+        let mut flags = Vec::new();
+        let mut set = |key: &str, flag: &str, value: Option<serde_json::Value>| {
+            if let Some(value) = value {
+                flags.push(FlagValue {
+                    key: key.into(),
+                    value: Given::Json(value),
+                    flag: flag.into(),
+                });
+            }
+        };
+        set(
+            "loop.max_iterations",
+            "--max-iterations",
+            self.max_iterations.map(Into::into),
+        );
+        set(
+            "loop.max_minutes",
+            "--max-minutes",
+            self.max_minutes.map(Into::into),
+        );
+        set("agent", "--agent", self.agent.clone().map(Into::into));
+        flags
+    }
+}
+
+/// Gives an error of the driver its kind and the way out.
+pub(crate) fn explain(error: LoopError) -> CommandError {
+    let (kind, hint): (Kind, Option<String>) = match &error {
+        LoopError::Git(e) => (Kind::User, e.hint()),
+        LoopError::Repository(e) => (Kind::User, e.hint()),
+        LoopError::Dirty { .. } => (
+            Kind::User,
+            Some("commit it, or let `ralph run --stash` put it aside".into()),
+        ),
+        LoopError::Source(_) | LoopError::Template(_) | LoopError::BadGlob(_) => (Kind::User, None),
+        LoopError::Graph(_) => (
+            Kind::User,
+            Some("`ralph lint` shows all problems and where they are".into()),
+        ),
+        LoopError::UnknownTask(_) => (Kind::User, Some("`ralph tasks list` shows the ids".into())),
+        LoopError::Container(_) => (Kind::User, None),
+        LoopError::Lock(LockError::Held { .. }) => (
+            Kind::User,
+            Some("wait for it to end, or use a worktree of its own (`git worktree add`)".into()),
+        ),
+        LoopError::Lock(LockError::Io { .. })
+        | LoopError::Journal(_)
+        | LoopError::IllegalStep(_)
+        | LoopError::File { .. }
+        | LoopError::ConfigRestored(_) => (Kind::Internal, None),
+    };
+    CommandError::new(kind, error).hint_opt(hint)
 }

@@ -42,10 +42,6 @@ impl Table {
         self.rows.push(cells.into());
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// The lines, at most `width` columns wide where one is given.
     pub(crate) fn render(&self, width: Option<usize>) -> String {
         let mut widths = self.widths();

@@ -107,8 +107,11 @@ fn splice_in(tree: &Tree<'_>, layout: &Layout, task: &NewTask) -> Outcome<Splice
         return Ok(into_empty_list(tree, list, &members));
     };
     if !splice::is_block(tree, list) {
-        let object = Look::of(tree, last).object(&members);
-        let gap = look::element_gap(tree, list, last).unwrap_or(" ");
+        let look = Look::of(tree, last);
+        let object = look.object(&members);
+        // A single element on the line of its bracket does not show what is between two.
+        let gap = look::element_gap(tree, list, last).filter(|gap| !gap.is_empty());
+        let gap = gap.unwrap_or(&look.comma[1..]);
         let end = tree.end(last);
         return Ok(at(end, format!(",{gap}{object}")));
     }
@@ -205,6 +208,8 @@ enum Sibling {
     Number(Option<i64>),
     List,
     Other,
+    /// No sibling has it.
+    Absent,
 }
 
 impl Members {
@@ -258,7 +263,8 @@ impl Members {
             let has = |seen: Field| seen == *field || stands_in(seen);
             let state = is_state(*field) && !fresh && *field != Field::Passes;
             if !state && !self.known.iter().any(|(seen, ..)| has(*seen)) {
-                self.known.push((*field, (*name).to_owned(), Sibling::List));
+                self.known
+                    .push((*field, (*name).to_owned(), Sibling::Absent));
             }
         }
         let has_acceptance = self.known.iter().any(|(f, ..)| *f == Field::Acceptance);
@@ -271,7 +277,7 @@ impl Members {
         let word = self.open_word.as_deref();
         known
             .filter_map(|(field, name, sibling)| {
-                let value = value_of(task, *field, *sibling, fresh, word)?;
+                let value = value_of(task, *field, *sibling, word)?;
                 Some((name.clone(), value))
             })
             .collect()
@@ -327,17 +333,11 @@ fn defaults(format: Format) -> &'static [(Field, &'static str)] {
     }
 }
 
-fn value_of(
-    task: &NewTask,
-    field: Field,
-    sibling: Sibling,
-    fresh: bool,
-    word: Option<&str>,
-) -> Option<Value> {
+fn value_of(task: &NewTask, field: Field, sibling: Sibling, word: Option<&str>) -> Option<Value> {
     let text = |text: &str| Some(Value::Text(text.to_owned()));
     // A list that siblings have is written even when empty; one that only we would add is not.
     let list = |items: Vec<Value>| {
-        (!items.is_empty() || (sibling == Sibling::List && !fresh)).then_some(Value::List(items))
+        (!items.is_empty() || sibling == Sibling::List).then_some(Value::List(items))
     };
     match field {
         Field::Id => match (sibling, task.id.as_str().parse::<i64>()) {
@@ -355,7 +355,7 @@ fn value_of(
         Field::DependsOn | Field::Dependencies => {
             let ids: Vec<&str> = task.depends_on.iter().map(TaskId::as_str).collect();
             match (sibling, ids.is_empty()) {
-                (Sibling::List, _) => list(texts(&ids)),
+                (Sibling::List | Sibling::Absent, _) => list(texts(&ids)),
                 (_, true) => Some(Value::Null),
                 (_, false) => text(&ids.join(", ")),
             }

@@ -3,6 +3,7 @@
 //! Every result is read again before it is given back: the task says what was meant, and all else
 //! says what it said before. Otherwise there is an error and no result.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use super::error::{Fault, Outcome};
@@ -72,37 +73,25 @@ fn not_there(id: &TaskId) -> Box<Fault> {
 }
 
 fn jobs<'e>(tree: &Tree<'_>, layout: &Layout, edits: &'e [Edit]) -> Outcome<Vec<Job<'e>>> {
-    let mut wanted: HashMap<&str, Vec<&Change>> = HashMap::new();
-    for edit in edits {
-        wanted
-            .entry(edit.task.as_str())
-            .or_default()
-            .push(&edit.change);
+    let mut wanted: HashMap<&str, (&TaskId, Vec<&Change>)> = HashMap::new();
+    for Edit { task, change } in edits {
+        let entry = wanted.entry(task.as_str());
+        entry.or_insert_with(|| (task, Vec::new())).1.push(change);
     }
+    let words = OnceCell::new();
     let mut jobs = Vec::with_capacity(wanted.len());
-    for &task in layout
-        .tasks
-        .iter()
-        .filter(|at| tree.kind(**at) == Kind::Map)
-    {
+    for &task in &layout.tasks {
         if wanted.is_empty() {
             break;
         }
-        let Some(id) = tree.member(task, "id").map(|at| tree.text(at)) else {
-            continue;
-        };
-        let Some(changes) = wanted.remove(&*id) else {
-            continue;
-        };
-        let Some(id) = edits
-            .iter()
-            .map(|edit| &edit.task)
-            .find(|edit| edit.as_str() == id)
-        else {
+        let id = tree.member(task, "id").map(|at| tree.text(at));
+        let Some((id, changes)) = id.and_then(|id| wanted.remove(&*id)) else {
             continue;
         };
         let fields = Fields::of(tree, task);
-        let puts = puts(tree, layout, &fields, &changes).map_err(|fault| fault.of(id))?;
+        let words = || words.get_or_init(|| Vocabulary::of(tree, layout));
+        let puts = puts(tree, layout.format, &fields, &changes, words);
+        let puts = puts.map_err(|fault| fault.of(id))?;
         let of_put = |put| splice::of_put(tree, task, &fields, put);
         jobs.push(Job {
             task,
@@ -112,28 +101,28 @@ fn jobs<'e>(tree: &Tree<'_>, layout: &Layout, edits: &'e [Edit]) -> Outcome<Vec<
             puts,
         });
     }
-    match edits
+    let missing = edits
         .iter()
-        .find(|edit| wanted.contains_key(edit.task.as_str()))
-    {
+        .find(|edit| wanted.contains_key(edit.task.as_str()));
+    match missing {
         Some(edit) => Err(not_there(&edit.task)),
         None => Ok(jobs),
     }
 }
 
-fn puts(
+fn puts<'w>(
     tree: &Tree<'_>,
-    layout: &Layout,
+    format: Format,
     fields: &Fields,
     changes: &[&Change],
+    words: impl Fn() -> &'w Vocabulary,
 ) -> Outcome<Vec<Put>> {
     let mut puts: Vec<Put> = Vec::new();
     for change in changes {
         let new = match change {
             Change::Status(to) => {
-                let words = || Vocabulary::of(tree, layout);
                 puts.retain(|put| !is_status(put.field));
-                status::puts(tree, layout.format, fields, *to, words)?
+                status::puts(tree, format, fields, *to, &words)?
             }
             Change::Attempts(count) => {
                 vec![put(
@@ -143,7 +132,7 @@ fn puts(
                 )]
             }
             Change::Notes(text) => vec![put(Field::Notes, "notes", Value::Text(text.clone()))],
-            Change::Acceptance(items) => acceptance_puts(tree, layout.format, fields, items),
+            Change::Acceptance(items) => acceptance_puts(tree, format, fields, items),
         };
         puts.retain(|old| new.iter().all(|put| put.field != old.field));
         puts.extend(new);
@@ -194,8 +183,9 @@ fn check_document(tree: &Tree<'_>, layout: &Layout, jobs: &[Job<'_>], text: &str
     if now.tasks.len() != layout.tasks.len() || now.header.is_some() != layout.header.is_some() {
         return Err(broken());
     }
+    let jobs: HashMap<At, &Job<'_>> = jobs.iter().map(|job| (job.task, job)).collect();
     for (&old, &at) in layout.tasks.iter().zip(&now.tasks) {
-        match jobs.iter().find(|job| job.task == old) {
+        match jobs.get(&old) {
             Some(job) => {
                 let checked = check_task(tree, job, &new, at, layout.format);
                 checked.map_err(|fault| fault.of(job.id))?;

@@ -38,6 +38,37 @@ pub enum Tampering {
     Header { field: &'static str },
 }
 
+impl std::fmt::Display for Tampering {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let count = |count: &Option<u32>| count.map_or("none".to_owned(), |n| n.to_string());
+        match self {
+            Self::Unreadable { message } => {
+                write!(f, "the task file could not be read any more: {message}")
+            }
+            Self::Status {
+                task,
+                was: Some(was),
+                claimed,
+            } => write!(f, "task {task} was set from {was} to {claimed}"),
+            Self::Status {
+                task,
+                was: None,
+                claimed,
+            } => write!(f, "task {task} was added as {claimed}"),
+            Self::Attempts { task, was, claimed } => {
+                let (was, claimed) = (count(was), count(claimed));
+                write!(
+                    f,
+                    "the attempts of task {task} were set from {was} to {claimed}"
+                )
+            }
+            Self::Rewritten { task, field: "id" } => write!(f, "task {task} was removed"),
+            Self::Rewritten { task, field } => write!(f, "the {field} of task {task} was changed"),
+            Self::Header { field } => write!(f, "the {field} of the task file was changed"),
+        }
+    }
+}
+
 /// Compares a task file before and after a run of an agent on the task `own`.
 pub fn put_back(file_name: &str, before: &[u8], after: &[u8], own: &TaskId) -> PutBack {
     let whole = |bytes: Vec<u8>, tampering| PutBack { bytes, tampering };

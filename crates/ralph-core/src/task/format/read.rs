@@ -188,34 +188,42 @@ pub(super) fn time(tree: &Tree<'_>, at: At) -> Outcome<Timestamp> {
     }
 }
 
-/// Commands: one line for the shell, or a list of lines and of argument lists.
+/// Commands: one line for the shell, or a list of lines and of argument lists. An object with the
+/// command as its `cmd`, `command` or `run` counts as that command.
 pub(super) fn commands(tree: &Tree<'_>, at: At) -> Outcome<Vec<VerifyCommand>> {
-    const WHAT: &str = "a command (a text, or a list of arguments)";
-    if tree.kind(at) != Kind::List {
-        return Ok(shell(text(tree, at, WHAT)?).into_iter().collect());
-    }
     let mut commands = Vec::new();
-    for child in tree.children(at) {
-        if tree.kind(child) != Kind::List {
-            commands.extend(shell(text(tree, child, WHAT)?));
-            continue;
+    if tree.kind(at) == Kind::List {
+        for child in tree.children(at) {
+            commands.extend(command(tree, child)?);
         }
-        let mut argv = Vec::new();
-        for argument in tree.children(child) {
-            argv.push(match tree.kind(argument) {
-                Kind::Number => tree.text(argument).into_owned(),
-                _ => text(tree, argument, "a text as argument of a command")?,
-            });
-        }
-        if argv.is_empty() {
-            return Err(Fault::at(
-                tree.start(child),
-                "expected a command, found an empty list",
-            ));
-        }
-        commands.push(VerifyCommand::Argv(argv));
+    } else {
+        commands.extend(command(tree, at)?);
     }
     Ok(commands)
+}
+
+fn command(tree: &Tree<'_>, at: At) -> Outcome<Option<VerifyCommand>> {
+    const WHAT: &str = "a command (a text, or a list of arguments)";
+    let named = ["cmd", "command", "run"].iter();
+    let at = named
+        .filter_map(|key| tree.member(at, key))
+        .next()
+        .unwrap_or(at);
+    if tree.kind(at) != Kind::List {
+        return Ok(shell(text(tree, at, WHAT)?));
+    }
+    let mut argv = Vec::new();
+    for argument in tree.children(at) {
+        argv.push(match tree.kind(argument) {
+            Kind::Number => tree.text(argument).into_owned(),
+            _ => text(tree, argument, "a text as argument of a command")?,
+        });
+    }
+    if argv.is_empty() {
+        let message = "expected a command, found an empty list";
+        return Err(Fault::at(tree.start(at), message));
+    }
+    Ok(Some(VerifyCommand::Argv(argv)))
 }
 
 fn shell(line: String) -> Option<VerifyCommand> {

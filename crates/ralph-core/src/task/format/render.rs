@@ -111,7 +111,7 @@ pub(super) fn yaml_block(text: &str, indent: &str, newline: &str) -> Option<Stri
     let fits = body.contains('\n')
         && !body.ends_with('\n')
         && !body.starts_with([' ', '\t', '\n'])
-        && body.lines().all(|line| {
+        && body.split('\n').all(|line| {
             line.trim_end() == line && !line.contains(|c: char| c.is_control() || !is_printable(c))
         });
     if !fits {

@@ -189,8 +189,8 @@ fn insert_in_block(tree: &Tree<'_>, map: At, fields: &Fields, put: &Put) -> Spli
     };
     let members: Vec<(At, At)> = tree.members(map).collect();
     // The id is such a member, so there is always one.
-    let simple = members.iter().map(|(_, value)| *value).filter(on_one_line);
-    let last = simple.rev().next();
+    let mut simple = members.iter().map(|(_, value)| *value).filter(on_one_line);
+    let last = simple.next_back();
     let near = neighbour(fields, last).filter(on_one_line).or(last);
     let near = near.unwrap_or(map + 1);
     let key = members.first().map_or(map + 1, |(key, _)| *key);

@@ -87,12 +87,12 @@ fn unknown_word(tree: &Tree<'_>, format: Format, at: At, text: &str) -> Box<Faul
 
 /// The members to set so that the task reads as `to`. Empty where it does already and nothing in
 /// it disagrees.
-pub(super) fn puts(
+pub(super) fn puts<'w>(
     tree: &Tree<'_>,
     format: Format,
     fields: &Fields,
     to: Status,
-    vocabulary: impl Fn() -> words::Vocabulary,
+    vocabulary: impl Fn() -> &'w words::Vocabulary,
 ) -> Outcome<Vec<Put>> {
     let said = word(tree, format, fields)?;
     let mut puts = Vec::new();

@@ -6,7 +6,7 @@ use ralph_engine::process::Containment;
 use rustix::fs::{Access, access, statvfs};
 
 use super::{Check, programs};
-use crate::project::Project;
+use crate::{commands::run::detection, project::Project};
 
 const MB: u64 = 1024 * 1024;
 /// Below this an iteration may end for want of room.
@@ -14,13 +14,16 @@ const LITTLE: u64 = 1024 * MB;
 const TOO_LITTLE: u64 = 100 * MB;
 
 pub(super) fn checks(project: &Project) -> Vec<Check> {
-    let mut checks = vec![containment(), sandbox(project.root())];
+    let mut checks = vec![containment(project), sandbox(project.root())];
     checks.extend(data_folder(project));
     checks
 }
 
-fn containment() -> Check {
-    let found = Containment::detect(None);
+fn containment(project: &Project) -> Check {
+    let found = match detection(project) {
+        Ok(found) => found,
+        Err(error) => return Check::problem("containment", error.sentences().join(": ")),
+    };
     match found.containment {
         Containment::PidNamespace | Containment::UserNamespace => Check::ok(
             "containment",

@@ -21,7 +21,7 @@ use serde::Serialize;
 use crate::{
     commands::logs::{self, LogKind},
     error::CommandError,
-    past::Past,
+    past::{Past, next_attempt},
     project::{Project, Scope},
 };
 
@@ -147,13 +147,12 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
         None => Told::default(),
     };
     let next = plan.next(&told.past.history()).and_then(|id| graph.get(id));
-    let made = match (next, &mut journal) {
+    let state = match (next, &mut journal) {
         (Some(task), Some((journal, repository))) => journal
             .task_state(repository, source.name(), task.id.as_str())
             .await
-            .map_err(CommandError::internal)?
-            .map_or(0, |state| state.attempts),
-        (_, _) => 0,
+            .map_err(CommandError::internal)?,
+        (_, _) => None,
     };
     let named = |task: &Task| Named {
         id: task.id.clone(),
@@ -165,7 +164,7 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
         tasks: plan.counts().into(),
         next: next.map(|task| Next {
             task: named(task),
-            attempt: task.attempts.made.unwrap_or(made) + 1,
+            attempt: next_attempt(task, state.as_ref()),
         }),
         running,
         questions: questions(&told.past),
@@ -287,14 +286,10 @@ fn blocked(graph: &Graph, plan: &Plan, scope: &Scope, past: &Past) -> Vec<Blocke
 
 /// A blocker in words; where the journal knows why, with its reason.
 fn explain(task: &TaskId, blocker: &Blocker, past: &Past) -> String {
-    let state = past.held.get(task);
-    let reason = state.and_then(|s| s.blocked.as_deref());
+    let reason = past.held.get(task).and_then(|s| s.blocked.as_deref());
     match (blocker.why, reason) {
         (Why::Itself(status), Some(reason)) => format!("it is {status}: {reason}"),
-        (Why::SetAside, Some(reason)) => format!("it is set aside: {reason}"),
-        (Why::SetAside, None) if state.is_some_and(|s| s.question.is_some()) => {
-            "it is set aside: a question is open".to_owned()
-        }
+        (Why::SetAside, _) => "it is set aside: a question is open".to_owned(),
         (_, _) => blocker.to_string(),
     }
 }

@@ -289,6 +289,13 @@ fn verify_is_one_command_or_several() {
         (r#"["a", "b"]"#, vec![Shell("a".into()), Shell("b".into())]),
         (r#"[["npm", "test"]]"#, vec![argv.clone()]),
         (r#"["a", ["npm", "test"]]"#, vec![Shell("a".into()), argv]),
+        (
+            r#"[{"cmd": "make x", "timeout": 300}, {"run": ["npm", "test"]}]"#,
+            vec![
+                Shell("make x".into()),
+                Argv(vec!["npm".into(), "test".into()]),
+            ],
+        ),
         ("null", vec![]),
         (r#""""#, vec![]),
     ] {

@@ -1,0 +1,328 @@
+//! The driver: a small loop over a pure state machine. The machine says what to do; the driver does
+//! it, writes it into the journal, and tells whoever watches.
+//!
+//! Decides nothing that the core can decide. Stops in one place; clean-up lives once, after the loop.
+
+mod baseline;
+mod begin;
+mod board;
+mod bundle;
+mod files;
+mod inspect;
+mod iterate;
+mod keep;
+mod land;
+mod logs;
+mod notes;
+mod preview;
+mod reconcile;
+mod record;
+mod verify;
+
+pub use begin::{Setup, Wanted};
+pub use board::{Board, Scope};
+pub use preview::{Preview, preview};
+
+use std::{collections::HashSet, path::PathBuf, time::Instant};
+
+use jiff::Timestamp;
+use ralph_core::{
+    agent::Usage,
+    change::{BadGlob, CompiledPolicy},
+    config::Config,
+    event::{Blocked, Event, Tally},
+    iteration::IllegalStep,
+    prompt::TemplateError,
+    select::UnknownTask,
+    task::{TaskId, graph::Problem},
+    termination::{Decision, Fate, Last, Limits, Standing, Stop, Work, decide},
+    verdict::Verdict,
+    verify::VerifyReport,
+};
+
+use crate::{
+    agent::{Agent, StopRequest},
+    clock::Clock,
+    environment::Environment,
+    git::{GitError, Guard, Oid, Repo, RepoProblem},
+    lock::{Lock, LockError},
+    process::Containment,
+    report::Reporter,
+    source::SourceError,
+    store::{Journal, JournalError, RepositoryId},
+};
+
+/// Why ralph itself could not go on. Everything else is an outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum LoopError {
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Repository(#[from] RepoProblem),
+    #[error("the working tree has changes that are not committed: {}", paths.join(", "))]
+    Dirty { paths: Vec<String> },
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    #[error("{}", list_problems(.0))]
+    Graph(Vec<String>),
+    #[error(transparent)]
+    UnknownTask(#[from] UnknownTask),
+    #[error("task {0} is a container: its leaves are worked on, not itself")]
+    Container(TaskId),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    #[error(transparent)]
+    BadGlob(#[from] BadGlob),
+    #[error(transparent)]
+    IllegalStep(#[from] IllegalStep),
+    #[error("can't {what} {path}")]
+    File {
+        what: &'static str,
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    /// An agent had edited `ralph.yaml` when ralph was killed. It is put back; read it again.
+    #[error("{0} was edited while an agent ran, and is put back")]
+    ConfigRestored(PathBuf),
+}
+
+fn list_problems(problems: &[String]) -> String {
+    match problems {
+        [one] => one.clone(),
+        many => format!(
+            "{} problems in the task graph:\n  {}",
+            many.len(),
+            many.join("\n  ")
+        ),
+    }
+}
+
+impl LoopError {
+    fn graph(problems: &[Problem], place: impl Fn(&Problem) -> String) -> Self {
+        Self::Graph(
+            problems
+                .iter()
+                .map(|p| format!("{}: {p}", place(p)))
+                .collect(),
+        )
+    }
+}
+
+/// Everything a running loop has at hand.
+pub struct Driver {
+    root: PathBuf,
+    state_dir: PathBuf,
+    repo: Repo,
+    guard: Option<Guard>,
+    journal: Journal,
+    repository: RepositoryId,
+    loop_id: String,
+    branch: String,
+    base: Oid,
+    config: Config,
+    config_file: Option<(PathBuf, Vec<u8>)>,
+    policy: CompiledPolicy,
+    board: Board,
+    agent: Box<dyn Agent>,
+    containment: Containment,
+    environment: Environment,
+    baseline: Option<VerifyReport>,
+    limits: Limits,
+    stop: StopRequest,
+    clock: Box<dyn Clock>,
+    reporter: Box<dyn Reporter>,
+    tally: RunTally,
+    _lock: Option<Lock>,
+}
+
+/// What this run of the command comes to.
+#[derive(Debug, Default)]
+struct RunTally {
+    iterations: u32,
+    errors_in_a_row: u32,
+    fruitless: u32,
+    fruitless_tasks: HashSet<TaskId>,
+    usage: Usage,
+    last: Option<LastIteration>,
+}
+
+#[derive(Debug)]
+struct LastIteration {
+    task: TaskId,
+    verdict: Verdict,
+}
+
+/// How a loop ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoopReport {
+    pub stop: Stop,
+    pub iterations: u32,
+}
+
+/// Runs a loop from its start to its stop.
+pub async fn run_loop(setup: Setup) -> Result<LoopReport, LoopError> {
+    let began = Instant::now();
+    let mut driver = Driver::begin(setup).await?;
+    let stop = driver.work(began).await?;
+    driver.end(stop, began).await
+}
+
+impl Driver {
+    /// Iterates until something says stop.
+    async fn work(&mut self, began: Instant) -> Result<Stop, LoopError> {
+        self.reconcile().await?;
+        if !self.board.has_work() {
+            return Ok(self.decide(began).stop.unwrap_or(Stop::NothingReady));
+        }
+        self.measure_baseline().await?;
+        loop {
+            let decision = self.decide(began);
+            self.settle(decision.fate).await?;
+            if let Some(stop) = decision.stop {
+                return Ok(stop);
+            }
+            self.reload_tasks().await?;
+            let Some(task) = self.board.next() else {
+                // Somebody edited the task file in between.
+                return Ok(if self.board.all_complete() {
+                    Stop::AllComplete
+                } else {
+                    Stop::NothingReady
+                });
+            };
+            let verdict = self.iterate(&task, began).await?;
+            self.tally.note(&task, &verdict);
+        }
+    }
+
+    fn decide(&self, began: Instant) -> Decision {
+        let last = self.tally.last.as_ref();
+        let standing = Standing {
+            last: last.map(|last| self.board.last(&last.task, &last.verdict, &self.config)),
+            iterations: self.tally.iterations,
+            elapsed_minutes: began.elapsed().as_secs() / 60,
+            errors_in_a_row: self.tally.errors_in_a_row,
+            fruitless: self.tally.fruitless,
+            fruitless_tasks: u32::try_from(self.tally.fruitless_tasks.len()).unwrap_or(u32::MAX),
+            work: Work {
+                all_complete: self.board.all_complete(),
+                other_ready: self.board.ready_besides(last.map(|l| &l.task)),
+                same_ready: last.is_some_and(|l| self.board.is_ready(&l.task)),
+            },
+            signal: *self.stop.borrow(),
+        };
+        decide(&standing, &self.limits)
+    }
+
+    /// Does to the last task what was decided.
+    async fn settle(&mut self, fate: Fate) -> Result<(), LoopError> {
+        let Some(task) = self.tally.last.as_ref().map(|l| l.task.clone()) else {
+            return Ok(());
+        };
+        match fate {
+            Fate::Keep => Ok(()),
+            Fate::SetAside { question } => self.set_aside(&task, question).await,
+            Fate::Block { reason } => self.block(&task, reason).await,
+        }
+    }
+
+    async fn end(mut self, stop: Stop, began: Instant) -> Result<LoopReport, LoopError> {
+        let now = self.clock.now();
+        self.journal.end_loop(&self.loop_id, &stop, now).await?;
+        if let Some(guard) = self.guard.take() {
+            guard.release()?;
+        }
+        let event = Event::LoopEnded {
+            sentence: stop.sentence(),
+            hint: stop.hint().map(str::to_owned),
+            exit_code: stop.exit_code(),
+            iterations: self.tally.iterations,
+            tasks: self.board.tally(),
+            seconds: began.elapsed().as_secs_f64(),
+            usage: self.tally.usage,
+            blocked: self.board.blocked(),
+            stop: stop.clone(),
+        };
+        self.tell(&event);
+        self.reporter.finish();
+        self.journal.close().await?;
+        Ok(LoopReport {
+            stop,
+            iterations: self.tally.iterations,
+        })
+    }
+
+    fn tell(&mut self, event: &Event) {
+        self.reporter.report(event, self.clock.now());
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+impl RunTally {
+    fn note(&mut self, task: &TaskId, verdict: &Verdict) {
+        self.iterations += 1;
+        self.errors_in_a_row = if verdict.is_agent_error() {
+            self.errors_in_a_row + 1
+        } else {
+            0
+        };
+        if *verdict == Verdict::Verified {
+            self.fruitless = 0;
+            self.fruitless_tasks.clear();
+        } else {
+            self.fruitless += 1;
+            self.fruitless_tasks.insert(task.clone());
+        }
+        self.last = Some(LastIteration {
+            task: task.clone(),
+            verdict: verdict.clone(),
+        });
+    }
+}
+
+/// What blocks what, for a person: bounded.
+fn blocked_lines(blocked: Vec<(TaskId, Vec<ralph_core::select::Blocker>)>) -> Vec<Blocked> {
+    blocked
+        .into_iter()
+        .map(|(task, by)| Blocked {
+            task: task.to_string(),
+            by: by.iter().map(ToString::to_string).collect(),
+        })
+        .collect()
+}
+
+impl From<ralph_core::select::Counts> for TallyOf {
+    fn from(c: ralph_core::select::Counts) -> Self {
+        Self(Tally {
+            total: c.total,
+            completed: c.completed,
+            ready: c.ready,
+            waiting: c.waiting,
+            blocked: c.blocked,
+            failed: c.failed,
+            skipped: c.skipped,
+        })
+    }
+}
+
+struct TallyOf(Tally);
+
+/// The settled history of the last iteration, for deciding what follows from it.
+impl Board {
+    fn last<'a>(&self, task: &TaskId, verdict: &'a Verdict, config: &Config) -> Last<'a> {
+        let state = self.state(task);
+        Last {
+            verdict,
+            attempts: self.attempts(task),
+            max_attempts: self.max_attempts(task, config),
+            same_failure: state.map_or(0, |s| s.same_failure),
+        }
+    }
+}

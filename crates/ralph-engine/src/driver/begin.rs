@@ -1,0 +1,423 @@
+//! Begins a loop, or goes on with one that was interrupted: lock, journal, repository, branch.
+//!
+//! Refuses by name whatever must not be touched, before anything is changed.
+
+use std::{collections::HashSet, path::PathBuf};
+
+use ralph_core::{
+    change::ChangePolicy,
+    config::Config,
+    event::Event,
+    termination::{Limits, Span},
+};
+
+use super::{Board, Driver, LoopError, RunTally, board::Scope};
+use crate::{
+    agent::{Agent, StopRequest},
+    clock::Clock,
+    environment::Environment,
+    git::{self, Guard, Oid, Repo},
+    identity,
+    lock::Lock,
+    process::Detection,
+    report::Reporter,
+    source::Source,
+    store::{Journal, LoopRow, Moved, NewLoop, RepositoryId},
+};
+
+/// What a loop is made of. The seams are chosen once, by the command.
+pub struct Setup {
+    pub root: PathBuf,
+    pub data_dir: PathBuf,
+    pub config: Config,
+    /// The project's `ralph.yaml`, as it was read.
+    pub config_file: Option<(PathBuf, Vec<u8>)>,
+    pub wanted: Wanted,
+    pub agent: Box<dyn Agent>,
+    pub detection: Detection,
+    pub environment: Environment,
+    pub git_environment: git::Environment,
+    pub stop: StopRequest,
+    pub clock: Box<dyn Clock>,
+    pub reporter: Box<dyn Reporter>,
+    /// Said once the loop has begun: keys not in force, and the like.
+    pub notices: Vec<String>,
+}
+
+/// What the user asked for.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    pub source: PathBuf,
+    pub scope: Scope,
+    pub span: Span,
+    pub stash: bool,
+}
+
+impl Driver {
+    pub(super) async fn begin(setup: Setup) -> Result<Self, LoopError> {
+        let state_dir = state_dir(&setup)?;
+        let lock = Lock::acquire(&setup.data_dir, &setup.root)?;
+        // What a killed run left is put back before git is asked anything.
+        if let Some(guard) = Guard::load(&state_dir)? {
+            guard.restore_changed()?;
+        }
+        let repo = Repo::open(&setup.root, &state_dir, &setup.git_environment).await?;
+        let mut journal = Journal::open(&setup.data_dir).await?;
+        let now = setup.clock.now();
+        let minted = identity::read_id(repo.common_dir());
+        let (repository, moved) = journal
+            .repository(repo.common_dir(), minted.as_deref(), now)
+            .await?;
+        if minted.as_deref() != Some(&repository.0) {
+            let file = |source| LoopError::File {
+                what: "write",
+                path: repo.common_dir().join("ralph/id"),
+                source,
+            };
+            identity::write_id(repo.common_dir(), &repository.0).map_err(file)?;
+        }
+        let interrupted = journal
+            .interrupted_loop(&repository, &setup.root.to_string_lossy())
+            .await?;
+        if let Some(row) = &interrupted {
+            restore_config(&setup, row, &mut journal).await?;
+        }
+        let head = repo.preflight().await?;
+        let detected = setup.detection.why.clone();
+        let (stash, notices) = (setup.wanted.stash, setup.notices.clone());
+        let place = Place {
+            state_dir,
+            repo,
+            journal,
+            repository,
+            base: head.oid,
+            lock: Some(lock),
+        };
+        let mut driver = Self::assemble(setup, place).await?;
+        driver.ensure_dot_ralph()?;
+        driver.archive_progress()?;
+        let resumed = driver.take_over(interrupted).await?;
+        if resumed == Resumed::No {
+            driver.open_new_loop(stash).await?;
+        }
+        driver.guard = Some(Guard::take(&driver.repo)?);
+        driver.announce(resumed, &moved, &detected, notices);
+        crate::failpoint::failpoint("loop-begun");
+        Ok(driver)
+    }
+
+    /// Puts a driver together; nothing is begun yet.
+    pub(super) async fn assemble(setup: Setup, place: Place) -> Result<Self, LoopError> {
+        let Place {
+            state_dir,
+            repo,
+            mut journal,
+            repository,
+            base,
+            lock,
+        } = place;
+        let board = open_board(&setup, &mut journal, &repository).await?;
+        Ok(Self {
+            limits: limits(&setup.config, setup.wanted.span),
+            policy: policy(&setup.config).compile()?,
+            root: setup.root,
+            state_dir,
+            repo,
+            guard: None,
+            journal,
+            repository,
+            loop_id: String::new(),
+            branch: String::new(),
+            base,
+            config: setup.config,
+            config_file: setup.config_file,
+            board,
+            agent: setup.agent,
+            containment: setup.detection.containment,
+            environment: setup.environment,
+            baseline: None,
+            stop: setup.stop,
+            clock: setup.clock,
+            reporter: setup.reporter,
+            tally: RunTally::default(),
+            _lock: lock,
+        })
+    }
+
+    /// Goes on with an interrupted loop of the same source. One of another source is brought to an
+    /// end first: its work must not be taken for ours.
+    async fn take_over(&mut self, interrupted: Option<LoopRow>) -> Result<Resumed, LoopError> {
+        let Some(row) = interrupted else {
+            return Ok(Resumed::No);
+        };
+        self.loop_id.clone_from(&row.id);
+        self.branch.clone_from(&row.branch);
+        if row.source == self.board.source.name() {
+            self.baseline = row
+                .baseline
+                .as_deref()
+                .and_then(|b| serde_json::from_str(b).ok());
+            return Ok(Resumed::Yes);
+        }
+        self.abandon(&row).await?;
+        Ok(Resumed::No)
+    }
+
+    async fn open_new_loop(&mut self, stash: bool) -> Result<(), LoopError> {
+        self.refuse_foreign_changes(stash).await?;
+        self.branch = self.branch_name();
+        self.repo.switch_to_branch(&self.branch).await?;
+        self.base = self.repo.status().await?.head;
+        self.loop_id = uuid::Uuid::now_v7().to_string();
+        let config = self.persisted_config();
+        let worktree = self.root.to_string_lossy().into_owned();
+        let new = NewLoop {
+            id: &self.loop_id,
+            repository: &self.repository,
+            worktree: &worktree,
+            source: self.board.source.name(),
+            branch: &self.branch,
+            base_commit: self.base.as_str(),
+            agent: &self.agent.name(),
+            config: &config,
+            at: self.clock.now(),
+        };
+        self.journal.begin_loop(&new).await?;
+        Ok(())
+    }
+
+    /// The user's uncommitted work is theirs: refused by name, or put aside if they said so.
+    async fn refuse_foreign_changes(&mut self, stash: bool) -> Result<(), LoopError> {
+        let status = self.repo.status().await?;
+        let own = self.own_paths();
+        let foreign: Vec<String> = status
+            .changed
+            .iter()
+            .filter(|e| !own.iter().any(|o| e.path.starts_with(o)))
+            .map(|e| ralph_core::change::shown(&e.path))
+            .collect();
+        if foreign.is_empty() {
+            return Ok(());
+        }
+        if !stash {
+            return Err(LoopError::Dirty { paths: foreign });
+        }
+        let message = "ralph: work put aside by `ralph run --stash`";
+        if self.repo.stash_user_work(message, &own).await?.is_some() {
+            let message =
+                "your uncommitted work is put aside: `git stash pop` brings it back".to_owned();
+            self.tell(&Event::Notice { message });
+        }
+        Ok(())
+    }
+
+    /// The PRD's own name, else the parent task's title, else the project's, behind the prefix.
+    pub(super) fn branch_name(&self) -> String {
+        let meta = self.board.source.meta();
+        if let Some(name) = meta.branch_name {
+            return name;
+        }
+        let title = self.feature().name;
+        format!(
+            "{}{}",
+            self.config.repo.branch_prefix.as_str(),
+            git::slug(&title)
+        )
+    }
+
+    fn announce(
+        &mut self,
+        resumed: Resumed,
+        moved: &Moved,
+        containment: &str,
+        notices: Vec<String>,
+    ) {
+        self.tell(&Event::LoopStarted {
+            loop_id: self.loop_id.clone(),
+            source: self.board.source.name().to_owned(),
+            branch: self.branch.clone(),
+            agent: self.agent.name(),
+            tasks: self.board.tally(),
+            max_iterations: self.limits.max_iterations,
+            resumed: resumed == Resumed::Yes,
+        });
+        match moved {
+            Moved::No => {}
+            Moved::From(place) => self.tell(&Event::Notice {
+                message: format!("this repository was at {place} before"),
+            }),
+            Moved::CopyOf(place) => self.tell(&Event::Notice {
+                message: format!(
+                    "this repository is a copy of {place}; it has its own history now"
+                ),
+            }),
+        }
+        for message in notices {
+            self.tell(&Event::Warning { message });
+        }
+        if self.containment == crate::process::Containment::Subreaper {
+            self.tell(&Event::Warning {
+                message: containment.to_owned(),
+            });
+        }
+        if let Some(message) = self.agent.warning() {
+            self.tell(&Event::Warning { message });
+        }
+    }
+
+    /// The config as the journal keeps it, with the file it came from. Values that may be secret
+    /// are not written down.
+    fn persisted_config(&self) -> String {
+        let mut config = self.config.clone();
+        for value in config.claude.env.0.values_mut() {
+            *value = "(not kept)".into();
+        }
+        let file = self
+            .config_file
+            .as_ref()
+            .map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned());
+        serde_json::json!({ "effective": config, "file": file }).to_string()
+    }
+}
+
+/// What a driver stands on: the repository and the journal, opened.
+pub(super) struct Place {
+    pub(super) state_dir: PathBuf,
+    pub(super) repo: Repo,
+    pub(super) journal: Journal,
+    pub(super) repository: RepositoryId,
+    pub(super) base: Oid,
+    pub(super) lock: Option<Lock>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Resumed {
+    Yes,
+    No,
+}
+
+/// Where this worktree's own git folder and other state live: outside of what an agent can write.
+fn state_dir(setup: &Setup) -> Result<PathBuf, LoopError> {
+    use sha2::Digest as _;
+    let hash = sha2::Sha256::digest(setup.root.as_os_str().as_encoded_bytes());
+    let name: String = hash[..12].iter().map(|b| format!("{b:02x}")).collect();
+    let path = setup.data_dir.join("worktrees").join(name);
+    std::fs::create_dir_all(&path).map_err(|source| LoopError::File {
+        what: "make",
+        path: path.clone(),
+        source,
+    })?;
+    Ok(path)
+}
+
+/// If ralph was killed while an agent ran, an edit of `ralph.yaml` is the agent's: put back, so that
+/// a restart can't adopt it.
+async fn restore_config(
+    setup: &Setup,
+    row: &LoopRow,
+    journal: &mut Journal,
+) -> Result<(), LoopError> {
+    let kept: serde_json::Value = serde_json::from_str(&row.config).unwrap_or_default();
+    let (Some((path, now)), Some(then)) = (&setup.config_file, kept["file"].as_str()) else {
+        return Ok(());
+    };
+    if now == then.as_bytes() || journal.unfinished_iteration(&row.id).await?.is_none() {
+        return Ok(());
+    }
+    crate::source::write_atomically(path, then.as_bytes())?;
+    Err(LoopError::ConfigRestored(path.clone()))
+}
+
+async fn open_board(
+    setup: &Setup,
+    journal: &mut Journal,
+    repository: &RepositoryId,
+) -> Result<Board, LoopError> {
+    let (source, tasks) = Source::read(&setup.wanted.source, &setup.root)?;
+    let states = journal.task_states(repository, source.name()).await?;
+    let board = Board::new(source, tasks, setup.wanted.scope.clone(), states)?;
+    Ok(board)
+}
+
+fn limits(config: &Config, span: Span) -> Limits {
+    Limits {
+        max_iterations: config.loop_.max_iterations.get(),
+        max_minutes: config
+            .loop_
+            .max_minutes
+            .as_ref()
+            .map(|m| (m.duration().as_secs() / 60).max(1)),
+        max_same_failure: config.loop_.gutter.max_same_failure.get(),
+        max_errors: config.loop_.max_errors.get(),
+        max_no_progress: config.loop_.max_no_progress.get(),
+        span,
+    }
+}
+
+fn policy(config: &Config) -> ChangePolicy {
+    let globs = |list: &[ralph_core::config::GlobPattern]| {
+        list.iter().map(|g| g.as_str().to_owned()).collect()
+    };
+    ChangePolicy {
+        protected: globs(&config.safety.protected_paths),
+        max_file_bytes: u64::from(config.safety.max_file_mb.get()) * 1024 * 1024,
+        secret_allowlist: globs(&config.safety.secret_allow),
+    }
+}
+
+/// Untracked paths as the journal keeps them: bytes that are no text are kept too.
+pub(super) fn path_to_text(path: &std::path::Path) -> String {
+    use std::os::unix::ffi::OsStrExt as _;
+    match path.to_str() {
+        Some(text) if !text.starts_with('\u{0}') => text.to_owned(),
+        _ => {
+            let hex: String = path
+                .as_os_str()
+                .as_bytes()
+                .iter()
+                .map(|b| format!("{b:02x}"))
+                .collect();
+            format!("\u{0}{hex}")
+        }
+    }
+}
+
+pub(super) fn path_from_text(text: &str) -> PathBuf {
+    use std::os::unix::ffi::OsStringExt as _;
+    let Some(hex) = text.strip_prefix('\u{0}') else {
+        return PathBuf::from(text);
+    };
+    let bytes = (0..hex.len() / 2)
+        .filter_map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).ok())
+        .collect();
+    PathBuf::from(std::ffi::OsString::from_vec(bytes))
+}
+
+pub(super) fn paths_from_text(texts: &[String]) -> HashSet<PathBuf> {
+    texts.iter().map(|t| path_from_text(t)).collect()
+}
+
+/// The commit that a text from the journal names.
+pub(super) fn oid(text: &str) -> Result<Oid, LoopError> {
+    Oid::parse(text).map_err(|bad| {
+        LoopError::Git(git::GitError::Unexpected {
+            command: "read the journal".into(),
+            answer: bad.to_string(),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_no_text_survives_the_journal() {
+        use std::os::unix::ffi::OsStringExt as _;
+        let odd = PathBuf::from(std::ffi::OsString::from_vec(vec![b'a', 0xff, b'\n']));
+        let plain = PathBuf::from("src/ä b.rs");
+        for path in [odd, plain] {
+            assert_eq!(path_from_text(&path_to_text(&path)), path);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The tasks as the loop sees them: the source, the graph, the plan, and what the journal remembers.
+
+use std::collections::{HashMap, HashSet};
+
+use ralph_core::{
+    config::Config,
+    event::{Blocked, Tally},
+    select::{History, Plan},
+    task::{
+        Status, Task, TaskId,
+        format::{Change, Edit},
+        graph::{Graph, Problem},
+    },
+};
+
+use super::{LoopError, TallyOf, blocked_lines};
+use crate::{
+    source::{Source, SourceError},
+    store::TaskState,
+};
+
+/// Which part of the source a loop works on.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    /// The feature: its descendants are the work, its title names the branch.
+    pub parent: Option<TaskId>,
+    /// Of that, only this task, or what is below it.
+    pub only: Option<TaskId>,
+}
+
+impl Scope {
+    fn narrowest(&self) -> Option<&TaskId> {
+        self.only.as_ref().or(self.parent.as_ref())
+    }
+}
+
+pub struct Board {
+    pub(super) source: Source,
+    pub(super) graph: Graph,
+    plan: Plan,
+    scope: Scope,
+    states: HashMap<TaskId, TaskState>,
+    set_aside: HashSet<TaskId>,
+    last_area: Option<String>,
+}
+
+impl Board {
+    /// Puts the tasks of a source on the board. A graph that is wrong is refused.
+    pub fn new(
+        source: Source,
+        tasks: Vec<Task>,
+        scope: Scope,
+        states: Vec<(String, TaskState)>,
+    ) -> Result<Self, LoopError> {
+        let (graph, problems) = Graph::build(tasks);
+        if !problems.is_empty() {
+            return Err(LoopError::graph(&problems, |p| {
+                place_of(&source, &graph, p)
+            }));
+        }
+        let plan = Plan::new(&graph, scope.narrowest())?;
+        let states = states
+            .into_iter()
+            .filter_map(|(id, state)| Some((TaskId::parse(&id).ok()?, state)))
+            .collect();
+        let mut board = Self {
+            source,
+            graph,
+            plan,
+            scope,
+            states,
+            set_aside: HashSet::new(),
+            last_area: None,
+        };
+        board.forget_what_a_person_reopened();
+        board.set_aside = board.questions();
+        Ok(board)
+    }
+
+    /// Takes over the source as it is on disk now: between iterations the file wins.
+    pub(super) fn replace_tasks(
+        &mut self,
+        source: Source,
+        tasks: Vec<Task>,
+    ) -> Result<(), LoopError> {
+        let (graph, problems) = Graph::build(tasks);
+        if !problems.is_empty() {
+            return Err(LoopError::graph(&problems, |p| {
+                place_of(&source, &graph, p)
+            }));
+        }
+        self.plan = Plan::new(&graph, self.scope.narrowest())?;
+        (self.source, self.graph) = (source, graph);
+        self.forget_what_a_person_reopened();
+        self.set_aside = self.questions();
+        Ok(())
+    }
+
+    /// A task that the journal says is blocked and the file says is open was opened by a person: it
+    /// starts afresh.
+    fn forget_what_a_person_reopened(&mut self) {
+        for (id, state) in &mut self.states {
+            let open = self.graph.get(id).is_some_and(|t| t.status.is_workable());
+            if open && state.blocked.is_some() {
+                *state = TaskState {
+                    kept_ref: state.kept_ref.take(),
+                    goes_on: state.goes_on,
+                    ..TaskState::default()
+                };
+            }
+        }
+    }
+
+    fn questions(&self) -> HashSet<TaskId> {
+        let open = self.states.iter().filter(|(_, s)| s.question.is_some());
+        open.map(|(id, _)| id.clone()).collect()
+    }
+
+    fn history(&self) -> History<'_> {
+        History {
+            last_area: self.last_area.as_deref(),
+            set_aside: &self.set_aside,
+        }
+    }
+
+    /// The task to work on now.
+    pub fn next(&self) -> Option<TaskId> {
+        self.plan.next(&self.history()).cloned()
+    }
+
+    pub(super) fn has_work(&self) -> bool {
+        self.next().is_some()
+    }
+
+    /// Everything in scope is complete or skipped. Nothing at all in scope is complete too.
+    pub(super) fn all_complete(&self) -> bool {
+        self.plan.all_complete()
+    }
+
+    pub(super) fn is_ready(&self, task: &TaskId) -> bool {
+        self.plan.is_ready(task) && !self.set_aside.contains(task)
+    }
+
+    pub(super) fn ready_besides(&self, task: Option<&TaskId>) -> bool {
+        let Some(task) = task else {
+            return self.has_work();
+        };
+        let mut set_aside = self.set_aside.clone();
+        set_aside.insert(task.clone());
+        let history = History {
+            last_area: None,
+            set_aside: &set_aside,
+        };
+        self.plan.next(&history).is_some()
+    }
+
+    pub fn task(&self, id: &TaskId) -> Option<&Task> {
+        self.graph.get(id)
+    }
+
+    /// The task whose descendants are the feature.
+    pub(super) fn parent(&self) -> Option<&Task> {
+        self.scope.parent.as_ref().and_then(|id| self.graph.get(id))
+    }
+
+    pub(super) fn is_leaf(&self, id: &TaskId) -> bool {
+        self.graph.is_leaf(id)
+    }
+
+    pub(super) fn state(&self, id: &TaskId) -> Option<&TaskState> {
+        self.states.get(id)
+    }
+
+    pub(super) fn set_state(&mut self, id: &TaskId, state: TaskState) {
+        if state.question.is_some() {
+            self.set_aside.insert(id.clone());
+        }
+        self.states.insert(id.clone(), state);
+    }
+
+    /// Charged attempts: the file's count where it has one, else the journal's.
+    pub(super) fn attempts(&self, id: &TaskId) -> u32 {
+        let filed = self.graph.get(id).and_then(|t| t.attempts.made);
+        let counted = self.state(id).map_or(0, |s| s.attempts);
+        filed.map_or(counted, |filed| filed.max(counted))
+    }
+
+    pub(super) fn max_attempts(&self, id: &TaskId, config: &Config) -> u32 {
+        let own = self.graph.get(id).and_then(|t| t.attempts.max);
+        own.unwrap_or(config.loop_.max_attempts.get())
+    }
+
+    pub fn tally(&self) -> Tally {
+        TallyOf::from(self.plan.counts()).0
+    }
+
+    pub(super) fn blocked(&self) -> Vec<Blocked> {
+        blocked_lines(self.plan.stuck(&self.history()))
+    }
+
+    /// Writes a task's new status, and its count of attempts where the file keeps one.
+    ///
+    /// Gives the files that were written.
+    pub(super) fn write_status(
+        &mut self,
+        id: &TaskId,
+        status: Status,
+        attempts: Option<u32>,
+    ) -> Result<Vec<std::path::PathBuf>, SourceError> {
+        let Some(task) = self.graph.get(id) else {
+            return Err(SourceError::NoSuchTask {
+                task: id.clone(),
+                name: self.source.name().to_owned(),
+            });
+        };
+        let file = task.place.file;
+        let mut edits = vec![Edit {
+            task: id.clone(),
+            change: Change::Status(status),
+        }];
+        if let (Some(attempts), Some(_)) = (attempts, task.attempts.made) {
+            edits.push(Edit {
+                task: id.clone(),
+                change: Change::Attempts(attempts),
+            });
+        }
+        self.source.write(&edits, &|_| Some(file))
+    }
+
+    /// Notes in memory what became of a task; its dependants follow.
+    pub(super) fn mark(&mut self, id: &TaskId, status: Status) -> Result<(), LoopError> {
+        if status == Status::Completed {
+            self.last_area = self.graph.get(id).and_then(|t| t.area.clone());
+        }
+        Ok(self.plan.set_status(id, status)?)
+    }
+}
+
+fn place_of(source: &Source, graph: &Graph, problem: &Problem) -> String {
+    let place = problem.place();
+    let task = graph.tasks().iter().find(|t| t.place == place);
+    task.map_or_else(|| source.name().to_owned(), |t| source.place(t))
+}

@@ -1,0 +1,193 @@
+//! Gathers the parts of a prompt: the task, the last failure, patterns, facts of the repository.
+//!
+//! Bounded: named files, the changed ones, and greps that the config asks for. Never a full scan.
+
+use std::path::{Path, PathBuf};
+
+use ralph_core::{
+    iteration::Failure,
+    memory,
+    prompt::{Bundle, Count, Facts, LastAttempt, PromptCaps, Template, render_prompt},
+    task::Task,
+};
+
+use super::{Driver, LoopError, files::file_error, notes::Turn};
+use crate::git::Oid;
+
+/// The project's own template, where it has one.
+const TEMPLATE: &str = ".ralph/prompts/iteration.md";
+/// Folders whose `AGENTS.md` is looked for, at most.
+const AGENTS_FOLDERS: usize = 20;
+
+impl Driver {
+    pub(super) async fn bundle(
+        &mut self,
+        turn: &Turn,
+        run: u32,
+        fix: Option<&Failure>,
+    ) -> Result<String, LoopError> {
+        let caps = self.prompt_caps();
+        let state = self
+            .board
+            .state(turn.task_id())
+            .cloned()
+            .unwrap_or_default();
+        let last = match (fix, &state.last_verdict) {
+            (Some(failure), _) => Some(LastAttempt {
+                sentence: format!("verification failed: {}", failure.command),
+                failure: Some(failure),
+                work_is_here: true,
+            }),
+            (None, Some(sentence)) => Some(LastAttempt {
+                sentence: sentence.clone(),
+                failure: state.feedback.as_ref(),
+                work_is_here: state.goes_on && state.kept_ref.is_some(),
+            }),
+            (None, None) => None,
+        };
+        let changed = match (fix, &state.kept_ref) {
+            (Some(_), _) => turn
+                .notes
+                .change
+                .as_ref()
+                .and_then(|c| Oid::parse(&c.tree).ok()),
+            (None, Some(kept)) if state.goes_on => self.repo.attempt_commit(kept)?,
+            (None, _) => None,
+        };
+        let facts = self.facts(turn, changed).await?;
+        let bundle = Bundle {
+            task: &turn.task,
+            count: Count {
+                iteration: turn.n,
+                attempt: turn.start.attempt,
+                max_attempts: self.board.max_attempts(turn.task_id(), &self.config),
+                run,
+            },
+            verify: self
+                .verify_commands(&turn.task)
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            patterns: memory::patterns(&turn.progress, caps.patterns_bytes),
+            agents_md: agents_md(&self.root, &turn.task, caps.agents_md_bytes),
+            last,
+            guidance: Vec::new(),
+            facts,
+            progress_file: self.config.memory.progress_file.display().to_string(),
+        };
+        Ok(render_prompt(&self.template()?, &bundle, &caps)?)
+    }
+
+    fn template(&self) -> Result<Template, LoopError> {
+        let path = self.root.join(TEMPLATE);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok(Template {
+                name: TEMPLATE.into(),
+                text,
+            }),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Template::default()),
+            Err(e) => Err(file_error("read", &path, e)),
+        }
+    }
+
+    fn prompt_caps(&self) -> PromptCaps {
+        let bytes = |n: std::num::NonZeroU64| usize::try_from(n.get()).unwrap_or(usize::MAX);
+        let lines = |n: std::num::NonZeroU32| usize::try_from(n.get()).unwrap_or(usize::MAX);
+        let prompt = &self.config.prompt;
+        PromptCaps {
+            description_bytes: bytes(prompt.description_bytes),
+            patterns_bytes: bytes(prompt.patterns_bytes),
+            agents_md_bytes: bytes(prompt.agents_md_bytes),
+            file_list: lines(prompt.file_list),
+            failure_lines: lines(self.config.verification.tail_lines),
+            failure_bytes: bytes(self.config.verification.tail_bytes),
+            ..PromptCaps::default()
+        }
+    }
+
+    /// What is changed is only asked for when something can be: an attempt that is gone on with.
+    async fn facts(&self, turn: &Turn, changed: Option<Oid>) -> Result<Facts, LoopError> {
+        let cap = usize::try_from(self.config.prompt.file_list.get()).unwrap_or(usize::MAX);
+        let mut facts = Facts {
+            branch: self.branch.clone(),
+            task_files: turn.task.text.files.clone(),
+            greps: self.greps().await,
+            ..Facts::default()
+        };
+        if let Some(tree) = changed {
+            let (stats, total) = self.repo.diff_stat(&turn.base, &tree, cap).await?;
+            facts.changed_files = stats
+                .iter()
+                .map(|s| ralph_core::change::shown(&s.path))
+                .collect();
+            facts.diff_stat = stats.iter().map(stat_line).collect::<Vec<_>>().join("\n");
+            if total > stats.len() {
+                facts
+                    .diff_stat
+                    .push_str(&format!("\n… and {} files more", total - stats.len()));
+            }
+        }
+        Ok(facts)
+    }
+
+    /// Targeted greps that the config asks for: `git grep` on tracked files, capped.
+    async fn greps(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        for grep in &self.config.prompt.greps {
+            let paths: Vec<String> = grep.paths.iter().map(|p| p.as_str().to_owned()).collect();
+            let most = usize::try_from(grep.max_lines.get()).unwrap_or(usize::MAX);
+            match self.repo.grep(&grep.pattern, &paths, most).await {
+                Ok(lines) => found.push((grep.pattern.clone(), lines)),
+                Err(error) => found.push((grep.pattern.clone(), format!("({error})"))),
+            }
+        }
+        found
+    }
+}
+
+fn stat_line(stat: &crate::git::FileStat) -> String {
+    let path = ralph_core::change::shown(&stat.path);
+    match stat.lines {
+        Some((added, removed)) => format!("{path} +{added} -{removed}"),
+        None => format!("{path} (binary)"),
+    }
+}
+
+/// `AGENTS.md` of the root and of the folders of the files that the task names.
+fn agents_md(root: &Path, task: &Task, max_bytes: usize) -> Vec<(String, String)> {
+    let mut folders = vec![PathBuf::new()];
+    for file in &task.text.files {
+        let path = Path::new(file);
+        let inside = path
+            .components()
+            .all(|c| matches!(c, std::path::Component::Normal(_)));
+        if !inside {
+            continue;
+        }
+        let mut chain: Vec<_> = path.ancestors().skip(1).map(Path::to_owned).collect();
+        chain.reverse();
+        folders.extend(chain.into_iter().filter(|f| !f.as_os_str().is_empty()));
+    }
+    let mut seen = std::collections::HashSet::new();
+    folders
+        .into_iter()
+        .filter(|f| seen.insert(f.clone()))
+        .take(AGENTS_FOLDERS)
+        .filter_map(|folder| {
+            let name = folder.join("AGENTS.md");
+            let text = read_within(&root.join(&name), max_bytes)?;
+            Some((name.display().to_string(), text))
+        })
+        .collect()
+}
+
+/// The beginning of a file; a little more than the cap, so that the prompt can say it was cut.
+fn read_within(path: &Path, max_bytes: usize) -> Option<String> {
+    use std::io::Read as _;
+    let file = std::fs::File::open(path).ok()?;
+    let mut bytes = Vec::new();
+    file.take(max_bytes as u64 + 1024)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,143 @@
+//! Files of ralph's own in the working tree: `.ralph/`, the progress file, and which paths they are.
+
+use std::path::{Path, PathBuf};
+
+use ralph_core::memory::{self, Entry, Feature};
+
+use super::{Driver, LoopError};
+
+impl Driver {
+    /// Paths that are ralph's, relative to the root: never staged as an agent's work, never dirty.
+    pub(super) fn own_paths(&self) -> Vec<PathBuf> {
+        let mut own: Vec<PathBuf> = self
+            .board
+            .source
+            .files()
+            .iter()
+            .filter_map(|f| f.path.strip_prefix(&self.root).ok().map(Path::to_owned))
+            .collect();
+        own.push(self.config.memory.progress_file.clone());
+        own.push(self.config.memory.archive_dir.clone());
+        own.push(PathBuf::from(LOGS));
+        own.push(PathBuf::from(".ralph/.gitignore"));
+        own.push(self.config.tasks.parent_id_file.clone());
+        if let Some((path, _)) = &self.config_file
+            && let Ok(path) = path.strip_prefix(&self.root)
+        {
+            own.push(path.to_owned());
+        }
+        own
+    }
+
+    pub(super) fn ensure_dot_ralph(&self) -> Result<(), LoopError> {
+        crate::dot_ralph::ensure(&self.root).map_err(|source| LoopError::File {
+            what: "make",
+            path: self.root.join(".ralph"),
+            source,
+        })
+    }
+
+    /// What this loop is about: names the branch and the progress file.
+    pub(super) fn feature(&self) -> Feature {
+        let meta = self.board.source.meta();
+        let parent = self.board.parent();
+        let folder = self
+            .root
+            .file_name()
+            .map(|n| n.to_string_lossy().into_owned());
+        let name = parent
+            .map(|t| t.text.title.clone())
+            .or(meta.project)
+            .or(meta.title)
+            .or(folder)
+            .unwrap_or_else(|| "project".into());
+        Feature {
+            name,
+            parent: parent.map(|t| t.id.to_string()),
+        }
+    }
+
+    fn progress_path(&self) -> PathBuf {
+        self.root.join(&self.config.memory.progress_file)
+    }
+
+    /// The progress file as it is; a new one where there is none, or where it is about another
+    /// feature.
+    pub(super) fn read_progress(&self) -> Result<String, LoopError> {
+        let text = self.progress_on_disk()?;
+        let feature = self.feature();
+        if text.trim().is_empty() || !memory::belongs_to(&text, &feature) {
+            return Ok(memory::render_new(&feature, self.clock.now()));
+        }
+        Ok(text)
+    }
+
+    fn progress_on_disk(&self) -> Result<String, LoopError> {
+        let path = self.progress_path();
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+            Err(source) => Err(file_error("read", &path, source)),
+        }
+    }
+
+    /// Moves the progress file of another feature to the archive, before a loop writes its own.
+    pub(super) fn archive_progress(&self) -> Result<(), LoopError> {
+        let text = self.progress_on_disk()?;
+        if text.trim().is_empty() || memory::belongs_to(&text, &self.feature()) {
+            return Ok(());
+        }
+        let path = self.progress_path();
+        let archive = self.root.join(&self.config.memory.archive_dir);
+        let name = format!("progress-{}.md", self.clock.now().strftime("%Y%m%d-%H%M%S"));
+        std::fs::create_dir_all(&archive)
+            .and_then(|()| std::fs::rename(&path, archive.join(name)))
+            .map_err(|source| file_error("archive", &path, source))
+    }
+
+    /// After a run: keeps the agent's edit of the progress file if it lost nothing, else puts it back.
+    pub(super) fn check_progress(&self, before: &str) -> Result<bool, LoopError> {
+        let path = self.progress_path();
+        let Ok(bytes) = std::fs::read(&path) else {
+            return self.write_progress(before).map(|()| false);
+        };
+        let after = String::from_utf8_lossy(&bytes);
+        if after == before {
+            return Ok(false);
+        }
+        if memory::accept_edit(before, &after).is_some() {
+            return Ok(true);
+        }
+        self.write_progress(before).map(|()| false)
+    }
+
+    pub(super) fn append_progress(&self, entry: &Entry) -> Result<(), LoopError> {
+        let text = self.read_progress()?;
+        let cap = usize::try_from(self.config.memory.max_bytes.get()).unwrap_or(usize::MAX);
+        self.write_progress(&memory::record(&text, entry, cap))
+    }
+
+    /// Not durable, on purpose: it can be rebuilt.
+    pub(super) fn write_progress(&self, text: &str) -> Result<(), LoopError> {
+        let path = self.progress_path();
+        let write = || {
+            if let Some(folder) = path.parent() {
+                std::fs::create_dir_all(folder)?;
+            }
+            let temporary = path.with_extension("md.new");
+            std::fs::write(&temporary, text)?;
+            std::fs::rename(&temporary, &path)
+        };
+        write().map_err(|source| file_error("write", &path, source))
+    }
+}
+
+pub(super) const LOGS: &str = ".ralph/logs";
+
+pub(super) fn file_error(what: &'static str, path: &Path, source: std::io::Error) -> LoopError {
+    LoopError::File {
+        what,
+        path: path.to_owned(),
+        source,
+    }
+}

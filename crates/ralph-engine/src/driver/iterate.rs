@@ -1,0 +1,285 @@
+//! One iteration: performs what the state machine asks for, and gives back what was done.
+
+use std::time::{Duration, Instant};
+
+use ralph_core::{
+    agent::{AgentEvent, AgentReport, Ending, Usage},
+    event::Event,
+    iteration::{Action, Iteration, IterationPolicy, StepDone},
+    signal::parse_signals,
+    task::{Task, TaskId},
+    verdict::Verdict,
+};
+
+use super::{
+    Driver, LoopError,
+    begin::path_to_text,
+    logs::Logs,
+    notes::{Notes, Turn},
+};
+use crate::{
+    agent::{RunContext, RunLimits, Watch, Watcher, run_agent},
+    failpoint::failpoint,
+    report::Reporter,
+    store::{IterationStart, Step},
+};
+
+impl Driver {
+    /// Works on `task` once, from its prompt to its record.
+    pub(super) async fn iterate(
+        &mut self,
+        task: &TaskId,
+        loop_began: Instant,
+    ) -> Result<Verdict, LoopError> {
+        let mut turn = self.begin_turn(task).await?;
+        let mut logs = Logs::open(&self.root, turn.n, self.config.logs.max_mb.get())?;
+        let deadline = self.deadline(loop_began);
+        self.drive(&mut turn, &mut logs, deadline).await?;
+        self.finish_turn(turn, logs).await
+    }
+
+    async fn begin_turn(&mut self, id: &TaskId) -> Result<Turn, LoopError> {
+        let task = self
+            .board
+            .task(id)
+            .cloned()
+            .ok_or_else(|| LoopError::Container(id.clone()))?;
+        let status = self.repo.status().await?;
+        self.base = status.head.clone();
+        let state = self.board.state(id).cloned().unwrap_or_default();
+        if let (Some(kept), true) = (&state.kept_ref, state.goes_on) {
+            // What was kept may not fit a branch that went on: then the base is the start.
+            if let Err(error) = self.repo.start_from_attempt(kept, &self.base).await {
+                let message =
+                    format!("the last attempt at {id} does not fit the branch any more: {error}");
+                self.tell(&Event::Notice { message });
+            }
+        }
+        let start = IterationStart {
+            id: uuid::Uuid::now_v7().to_string(),
+            loop_id: self.loop_id.clone(),
+            task: id.clone(),
+            attempt: self.board.attempts(id) + 1,
+            base_commit: self.base.to_string(),
+            untracked: status.untracked.iter().map(|p| path_to_text(p)).collect(),
+            at: self.now(),
+        };
+        let n = self
+            .journal
+            .begin_iteration(&self.repository, &start)
+            .await?;
+        failpoint("iteration-begun");
+        let turn = self.turn(n, start, task)?;
+        self.write_progress(&turn.progress)?;
+        self.tell(&Event::IterationStarted {
+            iteration: n,
+            iteration_id: turn.id().to_owned(),
+            task: id.to_string(),
+            title: turn.task.text.title.clone(),
+            attempt: turn.start.attempt,
+            max_attempts: self.board.max_attempts(id, &self.config),
+            nth: self.tally.iterations + 1,
+            max_iterations: self.limits.max_iterations,
+        });
+        Ok(turn)
+    }
+
+    /// The state of an iteration that begins, or is taken up again.
+    pub(super) fn turn(
+        &self,
+        n: u64,
+        start: IterationStart,
+        task: Task,
+    ) -> Result<Turn, LoopError> {
+        let policy = IterationPolicy {
+            max_verify_retries: self.config.loop_.max_verify_retries,
+            expects_change: task.text.expects_change,
+        };
+        Ok(Turn {
+            n,
+            base: super::begin::oid(&start.base_commit)?,
+            untracked: super::begin::paths_from_text(&start.untracked),
+            start,
+            task,
+            machine: Iteration::new(policy),
+            notes: Notes::default(),
+            progress: self.read_progress()?,
+            progress_edited: false,
+            tip: None,
+        })
+    }
+
+    /// Performs actions until only the record is left to write.
+    pub(super) async fn drive(
+        &mut self,
+        turn: &mut Turn,
+        logs: &mut Logs,
+        deadline: Option<(Instant, u64)>,
+    ) -> Result<(), LoopError> {
+        let mut prompt = String::new();
+        loop {
+            let done = match turn.machine.next() {
+                Action::Bundle { run, fix } => {
+                    prompt = self.bundle(turn, run, fix.as_ref()).await?;
+                    logs.heading(&format!("prompt of run {run}"));
+                    logs.line(&prompt);
+                    StepDone::Bundled {
+                        prompt_bytes: prompt.len() as u64,
+                    }
+                }
+                Action::StartAgent { run } => {
+                    self.start_agent(turn, logs, run, &prompt, deadline).await?
+                }
+                Action::Inspect => self.inspect(turn, logs).await?,
+                Action::Verify => self.verify(turn, logs).await?,
+                Action::Land => self.land(turn).await?,
+                Action::Keep { .. } => self.keep(turn).await?,
+                Action::Record { .. } | Action::Done => return Ok(()),
+            };
+            self.note(turn, &done).await?;
+        }
+    }
+
+    /// Writes a step down and moves on. Steps that a later one repeats in one transaction are not
+    /// written twice.
+    pub(super) async fn note(&mut self, turn: &mut Turn, done: &StepDone) -> Result<(), LoopError> {
+        let command = self.agent_command();
+        turn.notes.observe(done, &self.agent.name(), &command);
+        turn.machine.apply(done)?;
+        let mut steps = vec![Step::Done(done.clone())];
+        match turn.machine.next() {
+            // The intent goes with the step before it: one durable write, not two.
+            Action::StartAgent { .. } => steps.push(Step::Intent("agent".into())),
+            Action::Land => steps.push(Step::Intent("land".into())),
+            Action::Bundle { .. } | Action::Inspect | Action::Verify => {}
+            Action::Keep { .. } | Action::Record { .. } | Action::Done => {}
+        }
+        let now = self.now();
+        self.journal.append_steps(turn.id(), &steps, now).await?;
+        failpoint(match done {
+            StepDone::Bundled { .. } => return Ok(()),
+            StepDone::AgentEnded { .. } => "agent-recorded",
+            StepDone::Inspected { .. } => "inspected",
+            StepDone::Verified { .. } if turn.machine.next() == Action::Land => "land-intended",
+            StepDone::Verified { .. } => "verified",
+            StepDone::Landed { .. } | StepDone::LandRefused { .. } => "landed",
+            StepDone::Kept { .. } | StepDone::Interrupted => "kept",
+            StepDone::Recorded => "recorded",
+        });
+        Ok(())
+    }
+
+    async fn start_agent(
+        &mut self,
+        turn: &Turn,
+        logs: &mut Logs,
+        run: u32,
+        prompt: &str,
+        deadline: Option<(Instant, u64)>,
+    ) -> Result<StepDone, LoopError> {
+        self.tell(&Event::RunStarted {
+            run,
+            fix_only: run > 1,
+        });
+        logs.heading(&format!("agent {} run {run}", self.agent.name()));
+        let context = RunContext {
+            cwd: self.root.clone(),
+            env: self.environment.with(&[
+                ("RALPH_TASK_ID", turn.task_id().to_string()),
+                ("RALPH_ITERATION", turn.n.to_string()),
+                ("RALPH_ATTEMPT", turn.start.attempt.to_string()),
+                ("RALPH_RUN", run.to_string()),
+                ("RALPH_RUN_ID", format!("{}-{run}", turn.id())),
+            ]),
+            prompt: prompt.to_owned(),
+        };
+        let limits = RunLimits {
+            deadline,
+            idle: self.config.loop_.idle_minutes.duration(),
+            idle_with_tool: self.config.loop_.idle_minutes_tool.duration(),
+            grace: Duration::from_secs(u64::from(self.config.loop_.stop_grace_seconds.get())),
+        };
+        let mut watcher = Onlooker {
+            text: &mut logs.text,
+            reporter: &mut *self.reporter,
+            clock: &*self.clock,
+        };
+        let watch = Watch {
+            stop: &mut self.stop,
+            watcher: &mut watcher,
+            log: &mut logs.stream,
+        };
+        let report = run_agent(&*self.agent, &context, self.containment, &limits, watch).await;
+        failpoint("agent-ended");
+        // An agent that can't be started is an outcome like any other: the record says so.
+        let report = report.unwrap_or_else(|error| unavailable(&error.to_string()));
+        let signals = parse_signals(&report.final_message, turn.task_id());
+        Ok(StepDone::AgentEnded { report, signals })
+    }
+
+    fn deadline(&self, loop_began: Instant) -> Option<(Instant, u64)> {
+        let now = Instant::now();
+        let own = self.config.loop_.max_minutes_per_iteration.duration();
+        let iteration = (now + own, own.as_secs() / 60);
+        let whole = self.config.loop_.max_minutes.as_ref().map(|m| {
+            let all = m.duration();
+            (loop_began + all, all.as_secs() / 60)
+        });
+        match whole {
+            Some(whole) if whole.0 < iteration.0 => Some(whole),
+            _ => Some(iteration),
+        }
+    }
+
+    /// How the agent's program is started, for the record: never its prompt or its environment.
+    pub(super) fn agent_command(&self) -> Vec<String> {
+        let context = RunContext {
+            cwd: self.root.clone(),
+            env: Vec::new(),
+            prompt: String::new(),
+        };
+        let spec = self.agent.command(&context);
+        std::iter::once(spec.program)
+            .chain(spec.args)
+            .map(|a| a.to_string_lossy().into_owned())
+            .collect()
+    }
+}
+
+fn unavailable(message: &str) -> AgentReport {
+    AgentReport {
+        ending: Ending::Unavailable {
+            message: message.to_owned(),
+        },
+        final_message: String::new(),
+        model: None,
+        version: None,
+        usage: Usage::default(),
+        turns: None,
+        denied: Vec::new(),
+        seconds: 0.0,
+    }
+}
+
+/// Passes an agent's events on to the log and to whoever watches.
+pub(super) struct Onlooker<'a> {
+    pub(super) text: &'a mut crate::process::CappedLog,
+    pub(super) reporter: &'a mut dyn Reporter,
+    pub(super) clock: &'a dyn crate::clock::Clock,
+}
+
+impl Watcher for Onlooker<'_> {
+    fn event(&mut self, event: &AgentEvent) {
+        super::logs::write_event(self.text, event);
+        self.reporter
+            .report(&Event::Agent(event.clone()), self.clock.now());
+    }
+
+    fn tick(&mut self) {
+        self.reporter.tick(self.clock.now());
+    }
+
+    fn wants_ticks(&self) -> bool {
+        self.reporter.wants_ticks()
+    }
+}

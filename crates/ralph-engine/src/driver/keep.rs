@@ -1,0 +1,100 @@
+//! Keeps the work of an attempt that did not land: under a ref of its own, with the base put back.
+
+use ralph_core::{
+    event::Event,
+    iteration::StepDone,
+    task::{Status, TaskId},
+};
+
+use super::{Driver, LoopError, inspect::Findings, notes::Turn};
+use crate::{
+    git::{History, ResetSpec},
+    store::TaskState,
+};
+
+impl Driver {
+    pub(super) async fn keep(&mut self, turn: &mut Turn) -> Result<StepDone, LoopError> {
+        // An agent that did not end well was not inspected: its claims in files are put back here.
+        let mut found = Findings::default();
+        self.put_own_files_back(turn, &mut found)?;
+        turn.notes.flags.append(&mut found.flags);
+        if let Some(guard) = &self.guard {
+            guard.restore_changed()?;
+        }
+        let parts = self.stage_spec(turn);
+        let staged = self
+            .repo
+            .stage(&parts.as_spec(&self.branch, &self.policy))
+            .await?;
+        match staged.history {
+            History::Unmoved | History::Ahead { .. } => {}
+            History::Rewritten { .. } | History::LeftBranch { .. } => {
+                self.repo
+                    .undo_moved_history(&self.branch, &turn.base, turn.id())
+                    .await?;
+            }
+        }
+        if staged.change.is_empty() {
+            return Ok(StepDone::Kept { reference: None });
+        }
+        let reference = self
+            .repo
+            .save_attempt(turn.id(), &turn.base, &staged.tree)
+            .await?;
+        let own = self.own_paths();
+        let reset = ResetSpec {
+            branch: &self.branch,
+            base: &turn.base,
+            keep_untracked: &turn.untracked,
+            own_paths: &own,
+        };
+        self.repo.reset_to(&reset).await?;
+        Ok(StepDone::Kept {
+            reference: Some(reference),
+        })
+    }
+
+    /// A person has to answer before this task is taken again.
+    pub(super) async fn set_aside(
+        &mut self,
+        task: &TaskId,
+        question: String,
+    ) -> Result<(), LoopError> {
+        let state = TaskState {
+            question: Some(question.clone()),
+            ..self.board.state(task).cloned().unwrap_or_default()
+        };
+        self.save_state(task, state.clone()).await?;
+        self.tell(&Event::Question {
+            task: task.to_string(),
+            question,
+            escalation: state.escalation,
+        });
+        Ok(())
+    }
+
+    /// Out of attempts: said in the file too, so that a person sees it and can open it again.
+    pub(super) async fn block(&mut self, task: &TaskId, reason: String) -> Result<(), LoopError> {
+        let state = TaskState {
+            blocked: Some(reason.clone()),
+            ..self.board.state(task).cloned().unwrap_or_default()
+        };
+        self.save_state(task, state).await?;
+        self.board.write_status(task, Status::Blocked, None)?;
+        self.board.mark(task, Status::Blocked)?;
+        self.tell(&Event::TaskBlocked {
+            task: task.to_string(),
+            reason,
+        });
+        Ok(())
+    }
+
+    async fn save_state(&mut self, task: &TaskId, state: TaskState) -> Result<(), LoopError> {
+        let source = self.board.source.name().to_owned();
+        self.journal
+            .set_task_state(&self.repository, &source, task, &state)
+            .await?;
+        self.board.set_state(task, state);
+        Ok(())
+    }
+}

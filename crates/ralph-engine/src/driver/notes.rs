@@ -1,0 +1,121 @@
+//! What is known of an iteration so far, gathered from its steps: live, and folded after a crash.
+
+use std::{collections::HashSet, path::PathBuf};
+
+use jiff::Timestamp;
+use ralph_core::{
+    agent::{Ending, Usage},
+    iteration::{Change, Check, Failure, Iteration, StepDone},
+    record::{RunRecord, Said, VerificationRecord},
+    task::{Task, TaskId},
+};
+
+use crate::{git::Oid, store::IterationStart};
+
+/// One iteration on its way.
+pub(super) struct Turn {
+    pub(super) n: u64,
+    pub(super) start: IterationStart,
+    pub(super) task: Task,
+    pub(super) base: Oid,
+    pub(super) untracked: HashSet<PathBuf>,
+    pub(super) machine: Iteration,
+    pub(super) notes: Notes,
+    /// The progress file as the agent found it.
+    pub(super) progress: String,
+    pub(super) progress_edited: bool,
+    /// Where the branch stood when the tree was staged.
+    pub(super) tip: Option<Oid>,
+}
+
+#[derive(Default)]
+pub(super) struct Notes {
+    pub(super) runs: Vec<RunRecord>,
+    pub(super) verification: Vec<VerificationRecord>,
+    pub(super) change: Option<Change>,
+    pub(super) failure: Option<Failure>,
+    pub(super) said: Said,
+    pub(super) flags: Vec<String>,
+    pub(super) commit: Option<String>,
+    pub(super) kept: Option<String>,
+    prompt_bytes: u64,
+}
+
+/// The end of a final message that the record keeps.
+const MESSAGE_CHARS: usize = 4_000;
+
+impl Notes {
+    /// Takes in what a step brought. `agent` names who ran, `command` how.
+    pub(super) fn observe(&mut self, step: &StepDone, agent: &str, command: &[String]) {
+        match step {
+            StepDone::Bundled { prompt_bytes } => self.prompt_bytes = *prompt_bytes,
+            StepDone::AgentEnded { report, signals } => {
+                self.runs.push(RunRecord {
+                    run: u32::try_from(self.runs.len()).unwrap_or(0) + 1,
+                    agent: agent.to_owned(),
+                    command: command.to_vec(),
+                    model: report.model.clone(),
+                    version: report.version.clone(),
+                    ending: report.ending.clone(),
+                    prompt_bytes: self.prompt_bytes,
+                    turns: report.turns,
+                    denied: report.denied.clone(),
+                    seconds: report.seconds,
+                    usage: report.usage,
+                });
+                let skip = report
+                    .final_message
+                    .chars()
+                    .count()
+                    .saturating_sub(MESSAGE_CHARS);
+                self.said = Said {
+                    claimed: signals.claims_done(),
+                    foreign_claims: signals.foreign_claims.clone(),
+                    promise: signals.promise.clone(),
+                    escalation: signals.escalation.clone(),
+                    block: signals.block.clone(),
+                    final_message: report.final_message.chars().skip(skip).collect(),
+                };
+            }
+            StepDone::Inspected { change } => {
+                self.flags.extend(change.flags.iter().cloned());
+                self.change = Some(change.clone());
+            }
+            StepDone::Verified { check } => self.take_check(check),
+            StepDone::Landed { commit } => self.commit.clone_from(commit),
+            StepDone::Kept { reference } => self.kept.clone_from(reference),
+            StepDone::LandRefused { .. } | StepDone::Recorded | StepDone::Interrupted => {}
+        }
+    }
+
+    fn take_check(&mut self, check: &Check) {
+        self.failure.clone_from(&check.failure);
+        self.verification.extend(check.commands.iter().cloned());
+    }
+
+    pub(super) fn usage(&self) -> Usage {
+        let mut sum = Usage::default();
+        for run in &self.runs {
+            sum.add(&run.usage);
+        }
+        sum
+    }
+
+    pub(super) fn last_ending(&self) -> Option<&Ending> {
+        self.runs.last().map(|r| &r.ending)
+    }
+}
+
+impl Turn {
+    pub(super) fn id(&self) -> &str {
+        &self.start.id
+    }
+
+    pub(super) fn task_id(&self) -> &TaskId {
+        &self.task.id
+    }
+
+    pub(super) fn began(&self) -> Timestamp {
+        self.start.at
+    }
+}

@@ -1,0 +1,197 @@
+//! Finishes or undoes what a crash left. An intent without a result is looked up, never repeated
+//! blindly: is there a commit with this iteration's trailer?
+
+use ralph_core::{
+    event::Event,
+    iteration::{Action, StepDone},
+    termination::Stop,
+};
+
+use super::{
+    Driver, LoopError,
+    board::{Board, Scope},
+    land::ITERATION_TRAILER,
+    logs::Logs,
+    notes::Turn,
+};
+use crate::{
+    git::ResetSpec,
+    source::Source,
+    store::{LoopRow, Step, UnfinishedIteration},
+};
+
+impl Driver {
+    /// Brings an unfinished iteration of this loop to its end.
+    pub(super) async fn reconcile(&mut self) -> Result<(), LoopError> {
+        let Some(unfinished) = self.journal.unfinished_iteration(&self.loop_id).await? else {
+            return Ok(());
+        };
+        let n = unfinished.n;
+        let Some(task) = self.board.task(&unfinished.start.task).cloned() else {
+            // The task is gone from the file: nothing can be said about it but that it ended.
+            return self
+                .journal
+                .forget_iteration(&unfinished.start.id, self.now())
+                .await
+                .map_err(Into::into);
+        };
+        let UnfinishedIteration { start, steps, .. } = unfinished;
+        let mut turn = self.turn(n, start, task)?;
+        self.fold(&mut turn, &steps)?;
+        let mut logs = Logs::open(&self.root, n, self.config.logs.max_mb.get())?;
+        logs.heading("taken up again after an interruption");
+        self.look_up(&mut turn).await?;
+        self.drive(&mut turn, &mut logs, None).await?;
+        let verdict = self.finish_turn(turn, logs).await?;
+        self.tell(&Event::Notice {
+            message: format!(
+                "iteration {n}, which was interrupted, is brought to its end: {}",
+                verdict.sentence()
+            ),
+        });
+        Ok(())
+    }
+
+    fn fold(&self, turn: &mut Turn, steps: &[Step]) -> Result<(), LoopError> {
+        let command = self.agent_command();
+        for step in steps {
+            if let Step::Done(done) = step {
+                turn.notes.observe(done, &self.agent.name(), &command);
+                turn.machine.apply(done)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds out what became of the step that was under way.
+    async fn look_up(&mut self, turn: &mut Turn) -> Result<(), LoopError> {
+        match turn.machine.next() {
+            // The agent died with ralph. What it left is kept, and nobody is charged.
+            Action::Bundle { .. } | Action::StartAgent { .. } => {
+                self.note(turn, &StepDone::Interrupted).await
+            }
+            Action::Land => self.look_up_landing(turn).await,
+            // Verification runs on the working tree: it must still be the one that was inspected.
+            Action::Verify => {
+                let parts = self.stage_spec(turn);
+                let staged = self
+                    .repo
+                    .stage(&parts.as_spec(&self.branch, &self.policy))
+                    .await?;
+                turn.tip = staged.tip;
+                let same = turn
+                    .notes
+                    .change
+                    .as_ref()
+                    .is_some_and(|c| c.tree == staged.tree.as_str());
+                if same {
+                    Ok(())
+                } else {
+                    self.note(turn, &StepDone::Interrupted).await
+                }
+            }
+            Action::Inspect | Action::Keep { .. } | Action::Record { .. } | Action::Done => Ok(()),
+        }
+    }
+
+    async fn look_up_landing(&mut self, turn: &mut Turn) -> Result<(), LoopError> {
+        let found = self
+            .repo
+            .find_commit_with_trailer(&turn.base, &self.branch, ITERATION_TRAILER, turn.id())
+            .await?;
+        // An agent can write trailers too: a commit of ours stands right on the base.
+        if let Some(landed) = found.filter(|l| l.parents == [turn.base.clone()]) {
+            self.repo.match_index_to_head().await?;
+            self.base = landed.oid.clone();
+            let commit = Some(landed.oid.to_string());
+            return self.note(turn, &StepDone::Landed { commit }).await;
+        }
+        let parts = self.stage_spec(turn);
+        let staged = self
+            .repo
+            .stage(&parts.as_spec(&self.branch, &self.policy))
+            .await?;
+        turn.tip = staged.tip;
+        let same = turn
+            .notes
+            .change
+            .as_ref()
+            .is_some_and(|c| c.tree == staged.tree.as_str());
+        if same {
+            return Ok(());
+        }
+        // Somebody changed the tree since: what was verified is not what is there.
+        self.board
+            .write_status(&turn.task.id.clone(), ralph_core::task::Status::Open, None)?;
+        self.note(turn, &StepDone::Interrupted).await
+    }
+
+    /// Ends an interrupted loop of another source: its iteration is brought to its end, and the loop
+    /// is closed.
+    pub(super) async fn abandon(&mut self, row: &LoopRow) -> Result<(), LoopError> {
+        let path = self.root.join(&row.source);
+        match Source::read(&path, &self.root) {
+            Ok((source, tasks)) => {
+                let states = self
+                    .journal
+                    .task_states(&self.repository, source.name())
+                    .await?;
+                let board = Board::new(source, tasks, Scope::default(), states)?;
+                let ours = std::mem::replace(&mut self.board, board);
+                let done = self.reconcile().await;
+                self.board = ours;
+                done?;
+            }
+            Err(_) => {
+                if let Some(unfinished) = self.journal.unfinished_iteration(&row.id).await? {
+                    self.put_base_back(&unfinished).await?;
+                    self.journal
+                        .forget_iteration(&unfinished.start.id, self.now())
+                        .await?;
+                }
+            }
+        }
+        let now = self.now();
+        self.journal
+            .end_loop(&row.id, &Stop::Interrupted { signal: 9 }, now)
+            .await?;
+        Ok(())
+    }
+
+    /// The work of an iteration whose task can't be found any more: kept under its ref all the same.
+    async fn put_base_back(&mut self, unfinished: &UnfinishedIteration) -> Result<(), LoopError> {
+        let base = super::begin::oid(&unfinished.start.base_commit)?;
+        let untracked = super::begin::paths_from_text(&unfinished.start.untracked);
+        let own = self.own_paths();
+        let spec = crate::git::StageSpec {
+            base: &base,
+            branch: &self.branch,
+            untracked_before: &untracked,
+            own_paths: &own,
+            max_file_bytes: self.policy.max_file_bytes,
+        };
+        let staged = self.repo.stage(&spec).await?;
+        if !staged.change.is_empty() {
+            self.repo
+                .save_attempt(&unfinished.start.id, &base, &staged.tree)
+                .await?;
+            let reset = ResetSpec {
+                branch: &self.branch,
+                base: &base,
+                keep_untracked: &untracked,
+                own_paths: &own,
+            };
+            self.repo.reset_to(&reset).await?;
+        }
+        Ok(())
+    }
+
+    /// Between iterations the file wins: a person may have edited it.
+    pub(super) async fn reload_tasks(&mut self) -> Result<(), LoopError> {
+        if !self.board.source.has_changed() {
+            return Ok(());
+        }
+        let (source, tasks) = Source::read(&self.board.source.path().to_owned(), &self.root)?;
+        self.board.replace_tasks(source, tasks)
+    }
+}

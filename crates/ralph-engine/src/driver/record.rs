@@ -1,0 +1,206 @@
+//! Ends an iteration: one transaction in the journal, then the files that can be rebuilt from it.
+
+use ralph_core::{
+    event::Event,
+    iteration::{Action, StepDone},
+    memory::Entry,
+    record::{GitRecord, IterationRecord},
+    task::Status,
+    verdict::Verdict,
+};
+
+use super::{Driver, LoopError, logs::Logs, notes::Turn};
+use crate::{failpoint::failpoint, store::TaskState};
+
+impl Driver {
+    pub(super) async fn finish_turn(
+        &mut self,
+        mut turn: Turn,
+        mut logs: Logs,
+    ) -> Result<Verdict, LoopError> {
+        let Action::Record { verdict } = turn.machine.next() else {
+            // Recorded before a crash: only the files are left, and they can wait.
+            return Ok(Verdict::Interrupted);
+        };
+        let record = self.record(&turn, &verdict);
+        let state = self.task_state(&turn, &verdict);
+        let source = self.board.source.name().to_owned();
+        self.journal
+            .end_iteration(&self.repository, &source, &record, &state)
+            .await?;
+        failpoint("recorded");
+        turn.machine.apply(&StepDone::Recorded)?;
+        self.after_record(&turn, &verdict, state)?;
+        self.tally.usage.add(&record.usage);
+        self.append_progress(&progress_entry(&turn, &record))?;
+        logs.heading("verdict");
+        logs.line(&verdict.sentence());
+        let tail = turn
+            .notes
+            .failure
+            .as_ref()
+            .map(|f| f.tail.clone())
+            .unwrap_or_default();
+        let log = logs.shown.clone();
+        logs.finish(&record)?;
+        failpoint("files-written");
+        let seconds =
+            (record.ended_at.as_millisecond() - record.started_at.as_millisecond()) as f64 / 1000.0;
+        self.tell(&Event::IterationEnded {
+            iteration: turn.n,
+            task: turn.task_id().to_string(),
+            outcome: verdict.outcome(),
+            verdict: verdict.clone(),
+            seconds,
+            usage: record.usage,
+            tail: if matches!(verdict, Verdict::Failed { .. }) {
+                tail
+            } else {
+                String::new()
+            },
+            log,
+        });
+        Ok(verdict)
+    }
+
+    fn record(&self, turn: &Turn, verdict: &Verdict) -> IterationRecord {
+        let notes = &turn.notes;
+        IterationRecord {
+            iteration_id: turn.id().to_owned(),
+            iteration: turn.n,
+            loop_id: self.loop_id.clone(),
+            task_id: turn.task_id().to_string(),
+            title: turn.task.text.title.clone(),
+            attempt: turn.start.attempt,
+            started_at: turn.began(),
+            ended_at: self.now(),
+            runs: notes.runs.clone(),
+            git: GitRecord {
+                branch: self.branch.clone(),
+                base_commit: turn.base.to_string(),
+                result_commit: notes.commit.clone(),
+                kept_ref: notes.kept.clone(),
+                files_changed: notes
+                    .change
+                    .as_ref()
+                    .map(|c| c.files.clone())
+                    .unwrap_or_default(),
+            },
+            verification: notes.verification.clone(),
+            unverified: turn.machine.is_unverified(),
+            verdict: verdict.clone(),
+            outcome: verdict.outcome(),
+            feedback: feedback(turn, verdict),
+            flags: notes.flags.clone(),
+            said: notes.said.clone(),
+            usage: notes.usage(),
+        }
+    }
+
+    /// What the iteration comes to for its task.
+    fn task_state(&self, turn: &Turn, verdict: &Verdict) -> TaskState {
+        let before = self
+            .board
+            .state(turn.task_id())
+            .cloned()
+            .unwrap_or_default();
+        if *verdict == Verdict::Verified {
+            return TaskState {
+                attempts: self.board.attempts(turn.task_id()),
+                ..TaskState::default()
+            };
+        }
+        let charged = u32::from(verdict.is_charged());
+        let (last_signature, same_failure) = match verdict {
+            Verdict::Failed { signature, .. } => {
+                let again = before.last_signature.as_deref() == Some(signature);
+                (
+                    Some(signature.clone()),
+                    if again { before.same_failure + 1 } else { 1 },
+                )
+            }
+            // An interruption says nothing about the failure that went before it.
+            v if !v.is_charged() => (before.last_signature, before.same_failure),
+            _ => (None, 0),
+        };
+        let kept = turn.notes.kept.clone();
+        TaskState {
+            attempts: self.board.attempts(turn.task_id()) + charged,
+            last_signature,
+            same_failure,
+            goes_on: verdict.keeps_work() && kept.is_some(),
+            kept_ref: kept,
+            feedback: if matches!(verdict, Verdict::Failed { .. }) {
+                turn.notes.failure.clone()
+            } else {
+                None
+            },
+            last_verdict: Some(verdict.sentence()),
+            question: None,
+            escalation: turn.notes.said.escalation.clone(),
+            blocked: None,
+        }
+    }
+
+    fn after_record(
+        &mut self,
+        turn: &Turn,
+        verdict: &Verdict,
+        state: TaskState,
+    ) -> Result<(), LoopError> {
+        let attempts = state.attempts;
+        self.board.set_state(turn.task_id(), state);
+        if *verdict == Verdict::Verified {
+            return self.board.mark(turn.task_id(), Status::Completed);
+        }
+        if verdict.is_charged() && turn.task.attempts.made.is_some() {
+            self.board
+                .write_status(turn.task_id(), turn.task.status, Some(attempts))?;
+        }
+        Ok(())
+    }
+}
+
+fn feedback(turn: &Turn, verdict: &Verdict) -> Option<String> {
+    match (verdict, &turn.notes.failure) {
+        (Verdict::Verified, _) => None,
+        (Verdict::Failed { .. }, Some(failure)) => {
+            Some(format!("{}\n{}", verdict.sentence(), failure.tail))
+        }
+        (verdict, _) => Some(verdict.sentence()),
+    }
+}
+
+/// The entry of the progress file. Where the agent wrote its own, only the heading is added.
+fn progress_entry(turn: &Turn, record: &IterationRecord) -> Entry {
+    let block = &turn.notes.said.block;
+    let summary = block
+        .summary
+        .clone()
+        .unwrap_or_else(|| first_words(&turn.notes.said.final_message));
+    Entry {
+        n: turn.n,
+        task: turn.task_id().to_string(),
+        title: turn.task.text.title.clone(),
+        verdict: record.verdict.sentence(),
+        at: record.ended_at,
+        summary: if turn.progress_edited {
+            String::new()
+        } else {
+            summary
+        },
+        files: record
+            .git
+            .files_changed
+            .iter()
+            .map(|f| f.path.clone())
+            .collect(),
+        learnings: block.learnings.clone(),
+    }
+}
+
+/// The first paragraph of a message, for an agent that gave no summary.
+fn first_words(message: &str) -> String {
+    let paragraph = message.trim().split("\n\n").next().unwrap_or("");
+    paragraph.chars().take(500).collect()
+}

@@ -1,0 +1,51 @@
+//! Everything ralph does with git, through the `git` program.
+//!
+//! **Invariant: no git call of ralph's reads settings that an agent can write.** Each [`Repo`] has a
+//! git folder of its own outside the repository (see `shadow`): settings as they stood when it was
+//! opened, an index of its own, and links to the real refs and objects. Hooks, filters, fsmonitor
+//! and the like that are planted in the repository later are not disabled one by one; they are not
+//! seen at all. The real index is written last, as a copy, so that a person's `git status` is right.
+//!
+//! Must not: run a hook, sign, page, edit, prompt, push or fetch; follow a `.git` that was replaced;
+//! take a text for a path (paths are bytes, all lists are NUL-separated).
+
+mod attempt;
+mod branch;
+mod call;
+mod commit;
+mod config;
+mod environment;
+mod error;
+mod grep;
+mod guard;
+mod history;
+mod land;
+mod lock;
+mod look;
+mod message;
+mod oid;
+mod preflight;
+mod refs;
+mod repo;
+mod reset;
+mod shadow;
+mod stage;
+mod stash;
+mod status;
+
+pub use branch::BranchOutcome;
+pub use environment::Environment;
+pub use error::GitError;
+pub use guard::{Guard, Tampered, TamperedHow};
+pub use history::{History, KeptAside};
+pub use land::{LandError, Landed, Landing};
+pub use lock::LockOwner;
+pub use look::FileStat;
+pub use message::{CommitKind, commit_message, slug};
+pub use oid::{BadOid, Oid};
+pub use preflight::{Head, Operation, RepoProblem};
+pub use repo::Repo;
+pub use reset::ResetSpec;
+pub use stage::{StageSpec, Staged};
+pub use stash::{Stash, Unstashed};
+pub use status::{Entry, Status};

@@ -1,0 +1,52 @@
+//! Attempts that did not pass, kept under refs of their own.
+//!
+//! They carry no trailers and are no branches: nothing may take one for landed work.
+
+use super::call::Index;
+use super::refs::{check_ref_name, read_ref};
+use super::{GitError, Oid, Repo};
+
+const ATTEMPTS: &str = "refs/ralph/attempts/";
+
+impl Repo {
+    /// Keeps a tree under `refs/ralph/attempts/<iteration id>` and returns the name of the ref.
+    pub async fn save_attempt(
+        &self,
+        iteration_id: &str,
+        base: &Oid,
+        tree: &Oid,
+    ) -> Result<String, GitError> {
+        let name = format!("{ATTEMPTS}{iteration_id}");
+        check_ref_name(&name)?;
+        let _state = self.state.lock().await;
+        let message = format!("attempt {iteration_id}\n");
+        let commit = self.commit_tree(tree, base, &message).await?;
+        let found = read_ref(&self.common_dir, &name)?;
+        self.move_ref(&name, &commit, found.as_ref(), "ralph: attempt")
+            .await?;
+        Ok(name)
+    }
+
+    /// The commit that an attempt is kept as.
+    pub fn attempt_commit(&self, attempt: &str) -> Result<Option<Oid>, GitError> {
+        check_ref_name(attempt)?;
+        read_ref(&self.common_dir, attempt)
+    }
+
+    /// Puts an attempt's files into the working tree, which must be at `base` (see `reset_to`).
+    /// Index and HEAD stay at the base, so that the attempt is seen as change.
+    pub async fn start_from_attempt(&self, attempt: &str, base: &Oid) -> Result<(), GitError> {
+        check_ref_name(attempt)?;
+        let mut state = self.state.lock().await;
+        state.staged = None;
+        self.shadow.set_head(base)?;
+        self.ensure_index(base).await?;
+        self.copy_base_to_stage()?;
+        let commit = read_ref(&self.common_dir, attempt)?.ok_or_else(|| GitError::Unexpected {
+            command: format!("read {attempt}"),
+            answer: "there is no such ref".into(),
+        })?;
+        let args = ["read-tree", "-m", "-u", base.as_str(), commit.as_str()];
+        self.git(args).index(Index::Stage).run().await.map(drop)
+    }
+}

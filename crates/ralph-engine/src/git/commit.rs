@@ -1,0 +1,121 @@
+//! Commits and refs by plumbing: what landing, attempts and single-file commits share.
+//!
+//! A ref is moved only from the value that was seen: whoever moved it meanwhile wins, and is named.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::call::Index;
+use super::lock::clear_stale;
+use super::refs::{branch_ref, lock_of, read_ref};
+use super::{GitError, Oid, Repo};
+
+impl Repo {
+    pub(super) async fn commit_tree(
+        &self,
+        tree: &Oid,
+        parent: &Oid,
+        message: &str,
+    ) -> Result<Oid, GitError> {
+        let args = [
+            "commit-tree",
+            "-p",
+            parent.as_str(),
+            "-F",
+            "-",
+            tree.as_str(),
+        ];
+        self.git(args).stdin(message).run_oid().await
+    }
+
+    /// Compare-and-swap; `None` means that the ref must not be there yet.
+    pub(super) async fn move_ref(
+        &self,
+        name: &str,
+        to: &Oid,
+        from: Option<&Oid>,
+        why: &str,
+    ) -> Result<(), GitError> {
+        let old = from.map_or_else(|| to.zero_like(), ToString::to_string);
+        let args = [
+            "update-ref",
+            "--no-deref",
+            "-m",
+            why,
+            name,
+            to.as_str(),
+            &old,
+        ];
+        let mut answer = self.git(args).answer().await?;
+        let found = read_ref(&self.common_dir, name)?;
+        if answer.code != Some(0) && found.as_ref() == from {
+            // Not moved, so in the way is a lock, perhaps one that nobody holds any more.
+            self.clear_lock(&self.common_dir.join(name)).await?;
+            answer = self.git(args).answer().await?;
+        }
+        if answer.code == Some(0) {
+            return Ok(());
+        }
+        let found = read_ref(&self.common_dir, name)?;
+        if found.as_ref() == from {
+            return Err(answer.into_error());
+        }
+        Err(GitError::RefMoved {
+            name: name.to_owned(),
+            expected: old,
+            found: found.map_or_else(|| "nothing".to_owned(), |oid| oid.to_string()),
+        })
+    }
+
+    pub(super) async fn clear_lock(&self, of: &Path) -> Result<(), GitError> {
+        clear_stale(&lock_of(of), &self.folders()).await
+    }
+
+    /// Commits the given paths as they are in the working tree, and nothing else that is changed or
+    /// staged: for a task file that a person's command has just written. `None` if nothing differs.
+    pub async fn commit_paths(
+        &self,
+        message: &str,
+        paths: &[PathBuf],
+    ) -> Result<Option<Oid>, GitError> {
+        let mut state = self.state.lock().await;
+        state.staged = None;
+        let (head, branch) = self.current()?;
+        let name =
+            branch
+                .map(|branch| branch_ref(&branch))
+                .ok_or_else(|| GitError::Unsupported {
+                    what: "a detached HEAD, on which nothing can be committed".into(),
+                })?;
+        self.adopt_real_index(&mut state)?;
+        self.shadow.set_head(&head)?;
+        self.ensure_index(&head).await?;
+        let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        // The commit is put together from HEAD, so that what a person staged stays out of it.
+        self.copy_base_to_stage()?;
+        let reset = ["read-tree", "--reset", head.as_str()];
+        self.git(reset).index(Index::Stage).run().await?;
+        self.update_stage(&paths).await?;
+        let tree = self
+            .git(["write-tree"])
+            .index(Index::Stage)
+            .run_oid()
+            .await?;
+        let args = ["rev-parse", "--verify", &format!("{head}^{{tree}}")];
+        if self.git(args).run_oid().await? == tree {
+            return Ok(None);
+        }
+        let commit = self.commit_tree(&tree, &head, message).await?;
+        self.move_ref(&name, &commit, Some(&head), "ralph: task file")
+            .await?;
+        // The person's index gets these paths too, and keeps what else it holds.
+        let args = ["update-index", "--add", "--remove", "--replace", "--"];
+        let names = paths.iter().map(|path| path.as_os_str());
+        self.git(args.iter().map(OsStr::new).chain(names))
+            .run()
+            .await?;
+        self.shadow.set_head(&commit)?;
+        self.publish_index(&mut state).await?;
+        Ok(Some(commit))
+    }
+}

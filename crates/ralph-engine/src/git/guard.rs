@@ -1,0 +1,205 @@
+//! Remembers what an agent must not change in the git folder, and puts it back.
+//!
+//! Ralph's own calls do not read these files; the person's next `git status` does. A snapshot is kept
+//! on disk until it is released, so that it also holds over a crash of ralph. A `.git` that was
+//! replaced is an error: nothing is written into what took its place.
+
+mod snapshot;
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use self::snapshot::{Kept, Place, hex_path};
+use super::{GitError, Repo};
+
+const FILE: &str = "git-guard.json";
+
+/// Files of the worktree's git folder.
+const OF_WORKTREE: &[&str] = &[
+    "HEAD",
+    "config.worktree",
+    "info/sparse-checkout",
+    "commondir",
+    "gitdir",
+];
+/// Files of the folder that all worktrees share.
+const OF_REPOSITORY: &[&str] = &[
+    "config",
+    "info/attributes",
+    "info/exclude",
+    "info/grafts",
+    "objects/info/alternates",
+    "objects/info/http-alternates",
+    "shallow",
+];
+/// Operations that a person would have to finish; none was in progress when the loop began.
+const OPERATIONS: &[&str] = &[
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "BISECT_LOG",
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+];
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Guard {
+    #[serde(skip)]
+    state_dir: PathBuf,
+    #[serde(with = "hex_path")]
+    dot_git: PathBuf,
+    /// What `.git` is: a folder, or a file with this content.
+    dot_git_was: Kept,
+    folders: Vec<Place>,
+    files: Vec<(String, Kept)>,
+    #[serde(with = "hex_path")]
+    hooks: PathBuf,
+    hooks_were: Vec<(String, Kept)>,
+}
+
+/// Something in the git folder that was changed behind ralph's back, and put back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tampered {
+    pub path: PathBuf,
+    pub how: TamperedHow,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TamperedHow {
+    Created,
+    Changed,
+    Removed,
+}
+
+impl Guard {
+    /// Takes a snapshot, once the branch is switched to and before an agent runs.
+    pub fn take(repo: &Repo) -> Result<Self, GitError> {
+        let dot_git = repo.root.join(".git");
+        let hooks = repo.common_dir.join("hooks");
+        let guard = Self {
+            state_dir: repo.state_dir.clone(),
+            dot_git_was: Kept::of(&dot_git)?,
+            dot_git,
+            folders: vec![Place::of(&repo.git_dir)?, Place::of(&repo.common_dir)?],
+            files: guarded_files(repo)
+                .map(|path| Ok((snapshot::hex(path.as_os_str().as_bytes()), Kept::of(&path)?)))
+                .collect::<Result<_, GitError>>()?,
+            hooks_were: snapshot::hooks_in(&hooks)?,
+            hooks,
+        };
+        guard.write()?;
+        Ok(guard)
+    }
+
+    /// The snapshot that a run of ralph left which did not end well.
+    pub fn load(state_dir: &Path) -> Result<Option<Self>, GitError> {
+        let path = state_dir.join(FILE);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(GitError::io("read", &path)(error)),
+        };
+        let guard: Self = serde_json::from_slice(&text)
+            .map_err(|error| GitError::io("read", &path)(error.into()))?;
+        Ok(Some(Self {
+            state_dir: state_dir.to_owned(),
+            ..guard
+        }))
+    }
+
+    /// Whether a snapshot is on disk, so that an agent may have run since the last clean end.
+    pub fn is_in_force(state_dir: &Path) -> bool {
+        state_dir.join(FILE).exists()
+    }
+
+    /// Puts back what changed and says what it was.
+    pub fn restore_changed(&self) -> Result<Vec<Tampered>, GitError> {
+        self.check_places()?;
+        let mut tampered = Vec::new();
+        for (path, was) in &self.files {
+            let path = snapshot::unhex_path(path);
+            tampered.extend(restore(&path, was)?);
+        }
+        for (name, now) in snapshot::hooks_in(&self.hooks)? {
+            let path = self.hooks.join(snapshot::unhex_path(&name));
+            let known = self.hooks_were.iter().any(|(was, _)| *was == name);
+            if !known && now != Kept::Absent {
+                tampered.extend(restore(&path, &Kept::Absent)?);
+            }
+        }
+        for (name, was) in &self.hooks_were {
+            tampered.extend(restore(&self.hooks.join(snapshot::unhex_path(name)), was)?);
+        }
+        Ok(tampered)
+    }
+
+    /// Ends the watch, after a clean end.
+    pub fn release(self) -> Result<(), GitError> {
+        super::repo::remove_if_there(&self.state_dir.join(FILE))
+    }
+
+    fn check_places(&self) -> Result<(), GitError> {
+        let replaced = |found: String| GitError::ReplacedGitDir {
+            path: self.dot_git.clone(),
+            found,
+        };
+        let now = Kept::of(&self.dot_git)?;
+        if now != self.dot_git_was {
+            return Err(replaced(format!(
+                "it is {} now, and was {}",
+                now.kind(),
+                self.dot_git_was.kind()
+            )));
+        }
+        for place in &self.folders {
+            if Place::of(place.path()).ok().as_ref() != Some(place) {
+                return Err(replaced(format!(
+                    "{} is another folder now",
+                    place.path().display()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self) -> Result<(), GitError> {
+        let path = self.state_dir.join(FILE);
+        let text = serde_json::to_vec(self).map_err(|e| GitError::io("write", &path)(e.into()))?;
+        let temporary = self.state_dir.join(format!("{FILE}.new"));
+        fs::write(&temporary, text)
+            .and_then(|()| fs::File::open(&temporary)?.sync_all())
+            .and_then(|()| fs::rename(&temporary, &path))
+            .map_err(GitError::io("write", &path))
+    }
+}
+
+fn guarded_files(repo: &Repo) -> impl Iterator<Item = PathBuf> {
+    let of = |folder: &Path, names: &[&str]| -> Vec<PathBuf> {
+        names.iter().map(|name| folder.join(name)).collect()
+    };
+    let mut files = of(&repo.git_dir, OF_WORKTREE);
+    files.extend(of(&repo.git_dir, OPERATIONS));
+    files.extend(of(&repo.common_dir, OF_REPOSITORY));
+    files.into_iter()
+}
+
+fn restore(path: &Path, was: &Kept) -> Result<Option<Tampered>, GitError> {
+    let now = Kept::of(path)?;
+    if now == *was {
+        return Ok(None);
+    }
+    let how = match (&now, was) {
+        (_, Kept::Absent) => TamperedHow::Created,
+        (Kept::Absent, _) => TamperedHow::Removed,
+        _ => TamperedHow::Changed,
+    };
+    was.put_back(path)?;
+    Ok(Some(Tampered {
+        path: path.to_owned(),
+        how,
+    }))
+}

@@ -1,0 +1,144 @@
+//! Lands a verified tree on the branch, and finds it again.
+//!
+//! The parent is always the recorded base, so commits that an agent made on top of it are squashed.
+//! Lands nothing that was not staged before verification, but the files of ralph's own it is told of.
+
+use std::path::{Path, PathBuf};
+
+use super::call::Index;
+use super::refs::{branch_ref, check_ref_name};
+use super::{GitError, Oid, Repo};
+
+pub struct Landing<'a> {
+    pub branch: &'a str,
+    /// The tree that was verified.
+    pub tree: &'a Oid,
+    /// The recorded base.
+    pub parent: &'a Oid,
+    /// Where the branch was seen when the tree was staged.
+    pub tip: &'a Oid,
+    pub message: &'a str,
+    /// Files of ralph's own, such as the task file, taken as they are now.
+    pub also: &'a [PathBuf],
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum LandError {
+    /// Someone else moved the branch: nothing was landed.
+    #[error("the branch moved while the work was verified: expected {expected}, found {found}")]
+    Moved { expected: String, found: String },
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+/// A commit that carries a trailer of ralph's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Landed {
+    pub oid: Oid,
+    pub tree: Oid,
+    pub parents: Vec<Oid>,
+}
+
+impl Repo {
+    pub async fn land(&self, landing: &Landing<'_>) -> Result<Oid, LandError> {
+        check_ref_name(landing.branch)?;
+        let mut state = self.state.lock().await;
+        if state.staged.as_ref() != Some(landing.tree) {
+            self.ensure_index(landing.parent).await?;
+            self.copy_base_to_stage()?;
+            let args = ["read-tree", "--reset", landing.tree.as_str()];
+            self.git(args).index(Index::Stage).run().await?;
+        }
+        state.staged = None;
+        let mut tree = landing.tree.clone();
+        if !landing.also.is_empty() {
+            let also: Vec<&Path> = landing.also.iter().map(PathBuf::as_path).collect();
+            self.update_stage(&also).await?;
+            tree = self
+                .git(["write-tree"])
+                .index(Index::Stage)
+                .run_oid()
+                .await?;
+        }
+        let commit = self
+            .commit_tree(&tree, landing.parent, landing.message)
+            .await?;
+        let name = branch_ref(landing.branch);
+        self.move_ref(&name, &commit, Some(landing.tip), "ralph: land")
+            .await
+            .map_err(|error| match error {
+                GitError::RefMoved {
+                    expected, found, ..
+                } => LandError::Moved { expected, found },
+                other => LandError::Git(other),
+            })?;
+        let (from, to) = (self.shadow.stage_index(), self.shadow.index());
+        std::fs::rename(&from, &to).map_err(GitError::io("rename", &from))?;
+        self.shadow.set_head(&commit)?;
+        self.publish_index(&mut state).await?;
+        Ok(commit)
+    }
+
+    /// After a crash between the commit and the index: makes the index match HEAD again.
+    pub async fn match_index_to_head(&self) -> Result<(), GitError> {
+        let mut state = self.state.lock().await;
+        let (head, _) = self.current()?;
+        self.adopt_real_index(&mut state)?;
+        self.shadow.set_head(&head)?;
+        self.read_base(&head).await?;
+        self.publish_index(&mut state).await
+    }
+
+    /// The commit between base and branch that has this trailer with this very value. The caller
+    /// compares tree and parent with its intent, as an agent can write trailers too.
+    pub async fn find_commit_with_trailer(
+        &self,
+        base: &Oid,
+        branch: &str,
+        key: &str,
+        value: &str,
+    ) -> Result<Option<Landed>, GitError> {
+        check_ref_name(branch)?;
+        let is_key = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        if !is_key {
+            return Err(GitError::BadRefName {
+                name: key.to_owned(),
+            });
+        }
+        let format = format!("--format=%H%n%T%n%P%n%(trailers:key={key},valueonly,unfold)");
+        let grep = format!("--grep={value}");
+        let range = format!("{base}..{}", branch_ref(branch));
+        let args = ["log", "-z", &format, "--fixed-strings", &grep, &range, "--"];
+        let output = self.git(args).run().await?;
+        for record in output.split(|byte| *byte == 0) {
+            let text = String::from_utf8_lossy(record);
+            let mut lines = text.lines();
+            let (Some(oid), Some(tree), Some(parents)) = (lines.next(), lines.next(), lines.next())
+            else {
+                continue;
+            };
+            if lines.any(|found| found == value) {
+                return parse_landed(oid, tree, parents).map(Some);
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn parse_landed(oid: &str, tree: &str, parents: &str) -> Result<Landed, GitError> {
+    let parse = |text: &str| {
+        Oid::parse(text).map_err(|bad| GitError::Unexpected {
+            command: "git log".into(),
+            answer: bad.0,
+        })
+    };
+    let parents = parents
+        .split_whitespace()
+        .map(parse)
+        .collect::<Result<_, _>>()?;
+    Ok(Landed {
+        oid: parse(oid)?,
+        tree: parse(tree)?,
+        parents,
+    })
+}

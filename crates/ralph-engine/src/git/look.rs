@@ -1,0 +1,89 @@
+//! Small questions to the repository: what changed how much, is this tracked, what stood here.
+//!
+//! All answers are bounded, as they end up in prompts and reports.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use super::status::path_of;
+use super::{GitError, Oid, Repo};
+
+/// Lines that came and went in one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileStat {
+    pub path: PathBuf,
+    /// `None` for a binary file.
+    pub lines: Option<(u64, u64)>,
+}
+
+impl Repo {
+    /// The first `limit` files that differ between two commits or trees, and how many there are.
+    pub async fn diff_stat(
+        &self,
+        from: &Oid,
+        to: &Oid,
+        limit: usize,
+    ) -> Result<(Vec<FileStat>, usize), GitError> {
+        let args = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--numstat",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--ignore-submodules=dirty",
+            from.as_str(),
+            to.as_str(),
+        ];
+        let output = self.git(args).run().await?;
+        let records = || {
+            output
+                .split(|byte| *byte == 0)
+                .filter(|record| !record.is_empty())
+        };
+        let stats = records().take(limit).filter_map(parse_numstat).collect();
+        Ok((stats, records().count()))
+    }
+
+    pub async fn is_tracked(&self, path: &Path) -> Result<bool, GitError> {
+        let mut state = self.state.lock().await;
+        self.adopt_real_index(&mut state)?;
+        let output = self.git(["ls-files", "-z", "--"]).arg(path).run().await?;
+        Ok(!output.is_empty())
+    }
+
+    /// The first `limit` bytes of a file as it stood at `commit`; `None` if it was not there. Blocks:
+    /// meant for the rare case that an inspection has to look back.
+    pub fn read_at_blocking(&self, commit: &Oid, path: &Path, limit: u64) -> Option<Vec<u8>> {
+        let mut name = std::ffi::OsString::from(format!("{commit}:"));
+        name.push(path);
+        let (mut command, _, _) = self.git(["cat-file", "blob"]).arg(name).into_command();
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().ok()?;
+        let mut bytes = Vec::new();
+        let read = child.stdout.take()?.take(limit).read_to_end(&mut bytes);
+        // What is left unread would keep it waiting for ever.
+        let whole = read.is_ok_and(|count| (count as u64) < limit);
+        if !whole {
+            let _ = child.kill();
+        }
+        let ended = child.wait().ok()?;
+        (ended.success() || !bytes.is_empty()).then_some(bytes)
+    }
+}
+
+fn parse_numstat(record: &[u8]) -> Option<FileStat> {
+    let mut fields = record.splitn(3, |byte| *byte == b'\t');
+    let mut number = || String::from_utf8_lossy(fields.next()?).parse::<u64>().ok();
+    let (added, removed) = (number(), number());
+    let path = path_of(fields.next()?);
+    Some(FileStat {
+        path,
+        lines: added.zip(removed),
+    })
+}

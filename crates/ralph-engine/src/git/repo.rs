@@ -1,0 +1,252 @@
+//! A repository that ralph works in: where it is, and how to open it.
+//!
+//! Opening reads the repository's settings once; from then on no call reads them again. Opens no
+//! second time what an agent may have changed: take a [`super::Guard`] for that.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use tokio::sync::Mutex;
+
+use super::call::{Answer, first_look};
+use super::config::{last_value, parse_settings};
+use super::lock::clear_stale;
+use super::refs::lock_of;
+use super::shadow::Shadow;
+use super::{Environment, GitError, Guard, Oid};
+
+#[derive(Debug)]
+pub struct Repo {
+    pub(super) program: PathBuf,
+    pub(super) environment: Environment,
+    pub(super) root: PathBuf,
+    pub(super) git_dir: PathBuf,
+    pub(super) common_dir: PathBuf,
+    pub(super) state_dir: PathBuf,
+    pub(super) shadow: Shadow,
+    /// Also the order of calls: each that reads or writes the shadow holds it.
+    pub(super) state: Mutex<State>,
+}
+
+/// What this process knows about the files it wrote.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// The real index as it was last copied, in either direction.
+    real_index: Option<Stamp>,
+    /// The tree that the stage index holds.
+    pub(super) staged: Option<Oid>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    inode: u64,
+    size: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Repo {
+    /// Finds the repository that holds `start` and readies a git folder of ralph's own in
+    /// `state_dir`, which must lie where no agent can write.
+    pub async fn open(
+        start: &Path,
+        state_dir: &Path,
+        environment: &Environment,
+    ) -> Result<Self, GitError> {
+        // What lies in the working tree, an agent can write: no program is taken from there.
+        let environment = environment.without_places_in(&likely_root(start));
+        let program = environment.find("git").ok_or(GitError::NoGit)?;
+        let places = find_places(&program, &environment, start).await?;
+        let list = ["config", "--list", "-z", "--show-scope"];
+        let list = first_look(&program, &environment, &places.root, &list)
+            .await?
+            .into_result()?;
+        let settings = parse_settings(&list).ok_or_else(|| GitError::Unexpected {
+            command: "git config --list".into(),
+            answer: "a scope that git does not document".into(),
+        })?;
+        if last_value(&settings, "extensions.refstorage").is_some_and(|format| format != b"files") {
+            return Err(GitError::Unsupported {
+                what: "the reftable format for refs".into(),
+            });
+        }
+        let shadow = Shadow::make(state_dir, &places.common_dir, &settings)?;
+        shadow.copy_info(&places.git_dir, &places.common_dir)?;
+        let repo = Self {
+            program,
+            environment,
+            root: places.root,
+            git_dir: places.git_dir,
+            common_dir: places.common_dir,
+            state_dir: state_dir.to_owned(),
+            shadow,
+            state: Mutex::default(),
+        };
+        if Guard::is_in_force(state_dir) {
+            // An agent was at work when ralph ended, and may have marked files in the index as not
+            // to be looked at. One without such marks is made when it is needed.
+            repo.state.lock().await.real_index = repo.stamp_of_real_index();
+        }
+        Ok(repo)
+    }
+
+    /// Top of the working tree.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// The git folder that all worktrees share; what a repository is known by.
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// Takes over the person's index, if it changed since it was last copied.
+    pub(super) fn adopt_real_index(&self, state: &mut State) -> Result<(), GitError> {
+        let stamp = self.stamp_of_real_index();
+        if stamp.is_some() && stamp == state.real_index {
+            return Ok(());
+        }
+        let (from, to) = (self.real_index(), self.shadow.index());
+        match fs::copy(&from, &to) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => remove_if_there(&to)?,
+            Err(error) => return Err(GitError::io("copy", &from)(error)),
+        }
+        state.real_index = stamp;
+        Ok(())
+    }
+
+    /// Gives the person an index that matches what ralph left in the working tree.
+    pub(super) async fn publish_index(&self, state: &mut State) -> Result<(), GitError> {
+        let real = self.real_index();
+        let (ours, lock) = (self.git_dir.join("ralph-index"), lock_of(&real));
+        // Linked, not written, as the lock: a lock that is also our file is ours, also after a crash.
+        if same_file(&ours, &lock) {
+            remove_if_there(&lock)?;
+        }
+        remove_if_there(&ours)?;
+        fs::copy(self.shadow.index(), &ours).map_err(GitError::io("write", &ours))?;
+        if fs::hard_link(&ours, &lock).is_err() {
+            clear_stale(&lock, &self.folders()).await?;
+            fs::hard_link(&ours, &lock).map_err(GitError::io("lock with", &lock))?;
+        }
+        fs::rename(&lock, &real).map_err(GitError::io("write", &real))?;
+        remove_if_there(&ours)?;
+        state.real_index = self.stamp_of_real_index();
+        Ok(())
+    }
+
+    pub(super) fn real_index(&self) -> PathBuf {
+        self.git_dir.join("index")
+    }
+
+    /// Where a process that works on this repository would stand.
+    pub(super) fn folders(&self) -> [&Path; 3] {
+        [&self.root, &self.git_dir, &self.common_dir]
+    }
+
+    fn stamp_of_real_index(&self) -> Option<Stamp> {
+        use std::os::unix::fs::MetadataExt;
+        let meta = fs::symlink_metadata(self.real_index()).ok()?;
+        Some(Stamp {
+            inode: meta.ino(),
+            size: meta.len(),
+            modified: meta.modified().ok(),
+        })
+    }
+}
+
+pub(super) fn remove_if_there(path: &Path) -> Result<(), GitError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(GitError::io("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |path| {
+        fs::symlink_metadata(path)
+            .map(|meta| (meta.dev(), meta.ino()))
+            .ok()
+    };
+    id(one).is_some() && id(one) == id(other)
+}
+
+/// Where the working tree most likely begins, before git can be asked.
+fn likely_root(start: &Path) -> PathBuf {
+    let start = start.canonicalize().unwrap_or_else(|_| start.to_owned());
+    let found = start.ancestors().find(|above| above.join(".git").exists());
+    found.unwrap_or(&start).to_owned()
+}
+
+struct Places {
+    root: PathBuf,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+}
+
+async fn find_places(
+    program: &Path,
+    environment: &Environment,
+    start: &Path,
+) -> Result<Places, GitError> {
+    if !start.is_dir() {
+        return Err(GitError::NotARepository {
+            path: start.to_owned(),
+        });
+    }
+    let args = [
+        "rev-parse",
+        "--path-format=absolute",
+        "--is-bare-repository",
+        "--git-dir",
+        "--git-common-dir",
+        "--show-toplevel",
+    ];
+    let answer = first_look(program, environment, start, &args).await?;
+    let lines = lines_of(&answer);
+    if answer.code != Some(0) {
+        if lines.first().is_some_and(|bare| bare == "true") {
+            return Err(GitError::Bare {
+                path: lines.into_iter().nth(1).unwrap_or_default(),
+            });
+        }
+        if answer.stderr().contains("not a git repository") || !lines.is_empty() {
+            return Err(GitError::NotARepository {
+                path: start.to_owned(),
+            });
+        }
+        return Err(answer.into_error());
+    }
+    let real = |path: &PathBuf| path.canonicalize().map_err(GitError::io("find", path));
+    match lines.as_slice() {
+        [_, git_dir, common_dir, root] => Ok(Places {
+            root: real(root)?,
+            git_dir: real(git_dir)?,
+            common_dir: real(common_dir)?,
+        }),
+        other => Err(GitError::Unexpected {
+            command: "git rev-parse".into(),
+            answer: format!("{} lines, not 4", other.len()),
+        }),
+    }
+}
+
+fn lines_of(answer: &Answer) -> Vec<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    let text = answer.stdout.strip_suffix(b"\n").unwrap_or(&answer.stdout);
+    if text.is_empty() {
+        return Vec::new();
+    }
+    text.split(|byte| *byte == b'\n')
+        .map(|line| PathBuf::from(std::ffi::OsStr::from_bytes(line)))
+        .collect()
+}

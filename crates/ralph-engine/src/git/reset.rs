@@ -1,0 +1,188 @@
+//! Puts the working tree back to the base, and takes away what an agent made.
+//!
+//! Leaves what was there before and what is ignored. Follows no symlink while it removes, and gives
+//! itself back the rights that an agent took from folders.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::refs::{check_ref_name, read_branch};
+use super::stage::joined;
+use super::{GitError, Oid, Repo};
+
+pub struct ResetSpec<'a> {
+    pub branch: &'a str,
+    pub base: &'a Oid,
+    /// Untracked files from before the agent.
+    pub keep_untracked: &'a HashSet<PathBuf>,
+    /// Files and folders of ralph's own; they stay as they are.
+    pub own_paths: &'a [PathBuf],
+}
+
+impl Repo {
+    pub async fn reset_to(&self, spec: &ResetSpec<'_>) -> Result<(), GitError> {
+        check_ref_name(spec.branch)?;
+        let mut state = self.state.lock().await;
+        state.staged = None;
+        let tip = read_branch(&self.common_dir, spec.branch)?;
+        self.put_branch_at(spec.branch, spec.base, tip.as_ref())
+            .await?;
+        let seen = self.scan_against(spec.base, &mut state).await?;
+        let is_own = |path: &Path| spec.own_paths.iter().any(|own| path.starts_with(own));
+        // Files of ralph's own may hold a person's work, such as a task file that was edited and not
+        // committed: they are never overwritten, not even for a moment.
+        let changed: Vec<&Path> = seen
+            .changed
+            .iter()
+            .map(|entry| entry.path.as_path())
+            .filter(|path| !is_own(path))
+            .collect();
+        self.check_out(&changed).await?;
+        // Looked at again: an agent may have hidden files by a `.gitignore` that is gone now.
+        for path in self.scan().await?.untracked {
+            if !is_own(&path) && !spec.keep_untracked.contains(&path) {
+                remove_created(&self.root, &path)?;
+            }
+        }
+        self.publish_index(&mut state).await
+    }
+
+    /// Writes paths as the base index has them, whatever stands in their place.
+    async fn check_out(&self, paths: &[&Path]) -> Result<(), GitError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let args = ["checkout-index", "--force", "--index", "-z", "--stdin"];
+        let list = joined(paths);
+        if self.git(args).stdin(list.clone()).answer().await?.code != Some(0) {
+            make_folders_writable(&self.root, &self.root.join(".git"));
+            self.git(args).stdin(list).run().await?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes a file or nested repository, and folders that are empty then.
+pub(super) fn remove_created(root: &Path, path: &Path) -> Result<(), GitError> {
+    let full = root.join(path);
+    remove(&full)
+        .or_else(|error| {
+            if error.kind() != io::ErrorKind::PermissionDenied {
+                return Err(error);
+            }
+            for above in path.ancestors().skip(1) {
+                make_writable(&root.join(above));
+            }
+            if full.is_dir() && !full.is_symlink() {
+                make_folders_writable(&full, Path::new(""));
+            }
+            remove(&full)
+        })
+        .map_err(GitError::io("remove", &full))?;
+    for above in path
+        .ancestors()
+        .skip(1)
+        .filter(|above| !above.as_os_str().is_empty())
+    {
+        if fs::remove_dir(root.join(above)).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// Gives the owner all rights on `top` and every folder below it but `skipped`.
+fn make_folders_writable(top: &Path, skipped: &Path) {
+    let mut folders = vec![top.to_owned()];
+    while let Some(folder) = folders.pop() {
+        make_writable(&folder);
+        let Ok(entries) = fs::read_dir(&folder) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder && entry.path() != skipped {
+                folders.push(entry.path());
+            }
+        }
+    }
+}
+
+/// What can't be changed shows in the call that follows.
+fn make_writable(folder: &Path) {
+    let Ok(meta) = fs::symlink_metadata(folder) else {
+        return;
+    };
+    let mode = meta.permissions().mode();
+    if meta.is_dir() && mode & 0o700 != 0o700 {
+        let _ = fs::set_permissions(folder, fs::Permissions::from_mode(mode | 0o700));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Root may write anywhere, so the right to do that is given up first, by this thread alone.
+    fn without_overriding_rights(work: impl FnOnce() + Send + 'static) {
+        use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+        let thread = std::thread::spawn(move || {
+            let mut sets = capabilities(None).unwrap();
+            let override_rights = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+            sets.effective.remove(override_rights);
+            set_capabilities(None, sets).unwrap();
+            work();
+        });
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn removes_what_lies_in_folders_that_may_not_be_written() {
+        let top = tempfile::tempdir().unwrap();
+        let root = top.path().to_owned();
+        fs::create_dir_all(root.join("a/b/nested/.git")).unwrap();
+        fs::write(root.join("a/b/file"), "x").unwrap();
+        fs::write(root.join("a/keep"), "x").unwrap();
+        fs::write(root.join("a/b/nested/.git/HEAD"), "x").unwrap();
+        for folder in ["a/b/nested/.git", "a/b/nested", "a/b", "a"] {
+            let mode = fs::Permissions::from_mode(0o500);
+            fs::set_permissions(root.join(folder), mode).unwrap();
+        }
+        without_overriding_rights({
+            let root = root.clone();
+            move || {
+                assert!(fs::remove_file(root.join("a/b/file")).is_err());
+                remove_created(&root, Path::new("a/b/file")).unwrap();
+                remove_created(&root, Path::new("a/b/nested")).unwrap();
+            }
+        });
+        assert!(!root.join("a/b").exists());
+        assert!(root.join("a/keep").exists());
+    }
+
+    #[test]
+    fn removes_a_symlink_and_not_what_it_points_to() {
+        let top = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("precious"), "x").unwrap();
+        std::os::unix::fs::symlink(outside.path(), top.path().join("link")).unwrap();
+        remove_created(top.path(), Path::new("link")).unwrap();
+        assert!(!top.path().join("link").is_symlink());
+        assert!(outside.path().join("precious").exists());
+    }
+}

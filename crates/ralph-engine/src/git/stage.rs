@@ -1,0 +1,262 @@
+//! Writes the tree as it will be committed, before it is verified.
+//!
+//! Compares the working tree with the base by an index that no agent can write, so it sees the same
+//! whether the agent staged, committed or only wrote files. Runs no hook and no program that the
+//! repository names; large files are named, not stored.
+
+use std::collections::HashSet;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use ralph_core::change::{ChangeKind, ChangeSet, Changed, EntryKind};
+
+use super::call::Index;
+use super::refs::{HeadFile, read_head, read_ref};
+use super::status::{Seen, path_of};
+use super::{GitError, History, Oid, Repo};
+
+pub struct StageSpec<'a> {
+    pub base: &'a Oid,
+    pub branch: &'a str,
+    /// Untracked files from before the agent; a person's, so never committed.
+    pub untracked_before: &'a HashSet<PathBuf>,
+    /// Files and folders of ralph's own; left as they are at the base.
+    pub own_paths: &'a [PathBuf],
+    /// Larger files are listed but not stored, as they will be refused.
+    pub max_file_bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Staged {
+    pub tree: Oid,
+    /// Where the branch stands now; differs from the base if the agent committed.
+    pub tip: Option<Oid>,
+    pub history: History,
+    pub change: ChangeSet,
+    /// Paths that are in `change` but not in `tree`: too large, special files, repositories without
+    /// a commit. An inspection refuses all of them.
+    pub left_out: Vec<PathBuf>,
+}
+
+impl Repo {
+    pub async fn stage(&self, spec: &StageSpec<'_>) -> Result<Staged, GitError> {
+        let mut state = self.state.lock().await;
+        let history = self.history_now(spec.base, spec.branch).await?;
+        let seen = self.scan_against(spec.base, &mut state).await?;
+        let mut changes = self.changes(&seen, spec);
+        if let History::Ahead { tip } = &history {
+            self.add_ignored_but_committed(&mut changes, tip, spec)
+                .await?;
+        }
+        let (kept, left_out) = self.split_off_unstorable(&changes, spec.max_file_bytes);
+        let tree = if kept.is_empty() {
+            self.git(["write-tree"]).run_oid().await?
+        } else {
+            self.copy_base_to_stage()?;
+            self.update_stage(&kept).await?;
+            self.git(["write-tree"])
+                .index(Index::Stage)
+                .run_oid()
+                .await?
+        };
+        if !kept.is_empty() {
+            state.staged = Some(tree.clone());
+        }
+        let tip = read_ref(&self.common_dir, &super::refs::branch_ref(spec.branch))?;
+        Ok(Staged {
+            tree,
+            tip,
+            history,
+            change: ChangeSet { changes },
+            left_out,
+        })
+    }
+
+    pub(super) fn copy_base_to_stage(&self) -> Result<(), GitError> {
+        let (from, to) = (self.shadow.index(), self.shadow.stage_index());
+        fs::copy(&from, &to)
+            .map(drop)
+            .map_err(GitError::io("copy", &from))
+    }
+
+    /// Takes paths over into the stage index as they are in the working tree.
+    pub(super) async fn update_stage(&self, paths: &[&Path]) -> Result<(), GitError> {
+        let (hidden, plain): (Vec<&Path>, Vec<&Path>) =
+            paths.iter().partition(|path| self.is_behind_symlink(path));
+        // A path behind what is now a symlink can only be removed by force.
+        if !hidden.is_empty() {
+            let args = ["update-index", "--force-remove", "-z", "--stdin"];
+            self.git(args)
+                .index(Index::Stage)
+                .stdin(joined(&hidden))
+                .run()
+                .await?;
+        }
+        // What is gone comes first: it may make room for a file where a folder was.
+        let (mut ordered, there): (Vec<&Path>, Vec<&Path>) =
+            plain.iter().partition(|path| !self.is_there(path));
+        ordered.extend(there);
+        let args = [
+            "update-index",
+            "--add",
+            "--remove",
+            "--replace",
+            "-z",
+            "--stdin",
+        ];
+        self.git(args)
+            .index(Index::Stage)
+            .stdin(joined(&ordered))
+            .run()
+            .await
+            .map(drop)
+    }
+
+    fn changes(&self, seen: &Seen, spec: &StageSpec<'_>) -> Vec<Changed> {
+        let own = |path: &PathBuf| spec.own_paths.iter().any(|own| path.starts_with(own));
+        let tracked = seen
+            .changed
+            .iter()
+            .filter(|entry| entry.worktree != b'.' && !own(&entry.path))
+            .map(|entry| (&entry.path, entry.worktree));
+        let untracked = seen
+            .untracked
+            .iter()
+            .filter(|path| !spec.untracked_before.contains(*path) && !own(path))
+            .map(|path| (path, b'A'));
+        tracked
+            .chain(untracked)
+            .map(|(path, letter)| self.look_at(path, letter))
+            .collect()
+    }
+
+    fn look_at(&self, path: &Path, letter: u8) -> Changed {
+        let full = self.root.join(path);
+        let meta = fs::symlink_metadata(&full)
+            .ok()
+            .filter(|_| !self.is_behind_symlink(path));
+        let (entry, size) = match &meta {
+            None => (EntryKind::Gone, 0),
+            Some(meta) if meta.is_symlink() => {
+                let target = fs::read_link(&full).unwrap_or_default();
+                (EntryKind::Symlink { target }, meta.len())
+            }
+            // A folder where a tracked file was: its files are listed on their own.
+            Some(meta) if meta.is_dir() && letter == b'D' => (EntryKind::Gone, 0),
+            Some(meta) if meta.is_dir() => (EntryKind::Repository, 0),
+            Some(meta) if !meta.is_file() => (EntryKind::Special, 0),
+            Some(meta) if meta.permissions().mode() & 0o100 != 0 => {
+                (EntryKind::Executable, meta.len())
+            }
+            Some(meta) => (EntryKind::File, meta.len()),
+        };
+        let kind = match (letter, &entry) {
+            (_, EntryKind::Gone) => ChangeKind::Deleted,
+            (b'A', _) => ChangeKind::Added,
+            (b'T', _) | (_, EntryKind::Special) => ChangeKind::TypeChanged,
+            _ => ChangeKind::Modified,
+        };
+        Changed {
+            path: path.to_owned(),
+            kind,
+            entry,
+            size,
+        }
+    }
+
+    /// An agent that commits a file which is ignored means it: it forced git to.
+    async fn add_ignored_but_committed(
+        &self,
+        changes: &mut Vec<Changed>,
+        tip: &Oid,
+        spec: &StageSpec<'_>,
+    ) -> Result<(), GitError> {
+        let range = [spec.base.as_str(), tip.as_str()];
+        let args = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--name-only",
+            "--no-renames",
+            "--diff-filter=A",
+        ];
+        let output = self.git(args.iter().chain(&range)).run().await?;
+        let known: HashSet<PathBuf> = changes.iter().map(|changed| changed.path.clone()).collect();
+        for name in output
+            .split(|byte| *byte == 0)
+            .filter(|name| !name.is_empty())
+        {
+            let path = path_of(name);
+            let own = spec.own_paths.iter().any(|own| path.starts_with(own));
+            let foreign = spec.untracked_before.contains(&path);
+            if !own && !foreign && !known.contains(&path) && self.is_there(&path) {
+                changes.push(self.look_at(&path, b'A'));
+            }
+        }
+        Ok(())
+    }
+
+    fn split_off_unstorable<'c>(
+        &self,
+        changes: &'c [Changed],
+        max_file_bytes: u64,
+    ) -> (Vec<&'c Path>, Vec<PathBuf>) {
+        let mut left_out = Vec::new();
+        let mut kept: Vec<&Path> = Vec::new();
+        for changed in changes {
+            let storable = match &changed.entry {
+                EntryKind::Gone | EntryKind::Symlink { .. } => true,
+                EntryKind::File | EntryKind::Executable => changed.size <= max_file_bytes,
+                EntryKind::Repository => self.has_commit(&changed.path),
+                EntryKind::Special => false,
+            };
+            if storable {
+                kept.push(&changed.path);
+            } else {
+                left_out.push(changed.path.clone());
+            }
+        }
+        (kept, left_out)
+    }
+
+    /// Whether a nested repository has a commit that a tree could name. A submodule's git folder is
+    /// elsewhere, named by a file; those have one.
+    fn has_commit(&self, path: &Path) -> bool {
+        let git_dir = self.root.join(path).join(".git");
+        if git_dir.is_file() {
+            return true;
+        }
+        match read_head(&git_dir) {
+            Ok(HeadFile::Detached(_)) => true,
+            Ok(HeadFile::Branch(branch)) => {
+                read_ref(&git_dir, &super::refs::branch_ref(&branch)).is_ok_and(|oid| oid.is_some())
+            }
+            Ok(HeadFile::Other(_)) | Err(_) => false,
+        }
+    }
+
+    pub(super) fn is_there(&self, path: &Path) -> bool {
+        let meta = fs::symlink_metadata(self.root.join(path));
+        let plain =
+            |meta: fs::Metadata| !meta.is_dir() || self.root.join(path).join(".git").exists();
+        meta.is_ok_and(plain) && !self.is_behind_symlink(path)
+    }
+
+    fn is_behind_symlink(&self, path: &Path) -> bool {
+        path.ancestors()
+            .skip(1)
+            .filter(|above| !above.as_os_str().is_empty())
+            .any(|above| self.root.join(above).is_symlink())
+    }
+}
+
+pub(super) fn joined(paths: &[&Path]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for path in paths {
+        bytes.extend_from_slice(path.as_os_str().as_bytes());
+        bytes.push(0);
+    }
+    bytes
+}

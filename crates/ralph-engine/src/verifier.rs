@@ -1,0 +1,202 @@
+//! Runs verify commands, and reports what they did.
+//!
+//! Every command is run, also after one has failed: an agent that is told of all failures at once
+//! needs fewer attempts than one that is told of them in turn. Only a cancellation ends it early.
+//! Each command is a tree of its own that is dead before the next begins, so a server that one
+//! leaves behind neither helps nor hinders another.
+//!
+//! Does not choose the commands, judge the result or retry: `ralph_core::verify` compares, the
+//! iteration decides.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::time::Duration;
+
+use ralph_core::task::VerifyCommand;
+use ralph_core::verify::{CommandOutcome, CommandReport, VerifyReport, trim_tail_of};
+use tokio::io::AsyncReadExt;
+use tokio::time::Instant;
+
+use crate::process::{
+    CappedLog, CommandSpec, Containment, Ended, Output, OutputPipe, Running, StopPlan, Tail, spawn,
+};
+
+/// How much of the output's end tells failures apart. Far more than a prompt gets, so that where it
+/// begins matters little.
+const SIGNATURE_WINDOW: usize = 256 * 1024;
+
+const READ_SIZE: usize = 256 * 1024;
+
+/// Where and how verify commands run.
+#[derive(Debug, Clone)]
+pub struct VerifyContext {
+    pub cwd: PathBuf,
+    /// The complete environment. Its `PATH` must be one that the agent cannot write to.
+    pub env: Vec<(OsString, OsString)>,
+    /// Of each command.
+    pub timeout: Duration,
+    pub containment: Containment,
+    pub caps: TailCaps,
+}
+
+/// How much of the output goes into a report, and so into a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TailCaps {
+    pub lines: usize,
+    pub bytes: usize,
+}
+
+impl Default for TailCaps {
+    fn default() -> Self {
+        Self {
+            lines: 200,
+            bytes: 16 * 1024,
+        }
+    }
+}
+
+/// What happens while commands run, for those who watch.
+#[derive(Debug)]
+pub enum VerifyEvent<'a> {
+    Started {
+        /// From 0.
+        index: usize,
+        total: usize,
+        command: &'a VerifyCommand,
+    },
+    Finished {
+        index: usize,
+        total: usize,
+        report: &'a CommandReport,
+    },
+}
+
+/// Runs all commands in order. What they print goes to the log, under a line `$ command` each.
+pub async fn run_commands(
+    commands: &[VerifyCommand],
+    context: &VerifyContext,
+    log: &mut CappedLog,
+    on_event: &mut dyn FnMut(VerifyEvent<'_>),
+    cancel: impl Future<Output = ()>,
+) -> VerifyReport {
+    let mut cancel = pin!(cancel);
+    let total = commands.len();
+    let mut report = VerifyReport::default();
+    for (index, command) in commands.iter().enumerate() {
+        on_event(VerifyEvent::Started {
+            index,
+            total,
+            command,
+        });
+        log.push(format!("$ {command}\n").as_bytes());
+        let ran = tokio::select! {
+            biased;
+            () = &mut cancel => None,
+            ran = run_command(command, context, log) => Some(ran),
+        };
+        let Some(ran) = ran else {
+            log.push(b"[cancelled]\n");
+            report.cancelled = true;
+            break;
+        };
+        log.push(format!("[{}]\n", ran.outcome).as_bytes());
+        on_event(VerifyEvent::Finished {
+            index,
+            total,
+            report: &ran,
+        });
+        report.commands.push(ran);
+    }
+    report
+}
+
+async fn run_command(
+    command: &VerifyCommand,
+    context: &VerifyContext,
+    log: &mut CappedLog,
+) -> CommandReport {
+    let began = Instant::now();
+    let mut window = Tail::new(usize::MAX, SIGNATURE_WINDOW);
+    let outcome = match start(command, context) {
+        Ok(running) => watch(running, context.timeout, log, &mut window).await,
+        Err(why) => CommandOutcome::NotStarted { why },
+    };
+    let text = window.text();
+    let TailCaps { lines, bytes } = context.caps;
+    let tail = trim_tail_of(&text, lines, bytes, window.dropped());
+    CommandReport::new(command.clone(), outcome, began.elapsed(), &text, tail)
+}
+
+fn start(command: &VerifyCommand, context: &VerifyContext) -> Result<Running, String> {
+    let (program, args) = match command {
+        VerifyCommand::Shell(line) => ("/bin/sh", vec!["-c".to_owned(), line.clone()]),
+        VerifyCommand::Argv(argv) => match argv.split_first() {
+            Some((program, args)) => (program.as_str(), args.to_vec()),
+            None => return Err("the command is empty".to_owned()),
+        },
+    };
+    let mut spec = CommandSpec::new(program, &context.cwd)
+        .args(args)
+        .output(Output::Merged);
+    spec.env.clone_from(&context.env);
+    spawn(&spec, context.containment).map_err(|error| error.to_string())
+}
+
+/// Reads until the program ends or its time is up. Dropped halfway, it kills the tree.
+async fn watch(
+    mut running: Running,
+    timeout: Duration,
+    log: &mut CappedLog,
+    window: &mut Tail,
+) -> CommandOutcome {
+    let mut sink = Sink {
+        pipe: running.take_stdout(),
+        buffer: Vec::with_capacity(READ_SIZE),
+        log,
+        window,
+    };
+    let ended = tokio::time::timeout(timeout, sink.drain_until_end(&mut running)).await;
+    match ended {
+        Ok(Ok(Ended::Code(0))) => CommandOutcome::Passed,
+        Ok(Ok(Ended::Code(code))) => CommandOutcome::Failed { code },
+        Ok(Ok(Ended::Signal(signal))) => CommandOutcome::Signalled { signal },
+        Ok(Err(error)) => CommandOutcome::NotStarted {
+            why: format!("its end could not be awaited: {error}"),
+        },
+        Err(_) => {
+            // What the tree has written before its death is worth having; nothing holds the pipe.
+            let _ = running.stop(StopPlan::KILL).await;
+            sink.drain().await;
+            CommandOutcome::TimedOut { after: timeout }
+        }
+    }
+}
+
+/// Takes a program's output to the log and the window.
+struct Sink<'a> {
+    pipe: Option<OutputPipe>,
+    buffer: Vec<u8>,
+    log: &'a mut CappedLog,
+    window: &'a mut Tail,
+}
+
+impl Sink<'_> {
+    async fn drain_until_end(&mut self, running: &mut Running) -> std::io::Result<Ended> {
+        self.drain().await;
+        running.wait().await
+    }
+
+    async fn drain(&mut self) {
+        while let Some(pipe) = &mut self.pipe {
+            self.buffer.clear();
+            match pipe.read_buf(&mut self.buffer).await {
+                Ok(0) | Err(_) => self.pipe = None,
+                Ok(_) => {
+                    self.log.push(&self.buffer);
+                    self.window.push(&self.buffer);
+                }
+            }
+        }
+    }
+}

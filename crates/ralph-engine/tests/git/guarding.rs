@@ -1,0 +1,179 @@
+//! The git folder is put back, and one that was replaced is refused.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use ralph_engine::git::{GitError, Guard, TamperedHow};
+use ralph_testkit::TestRepo;
+
+use crate::support::{head, open, reset, stage, told};
+
+fn told_tampering(test: &TestRepo, guard: &Guard) -> Vec<String> {
+    let git = test.path(".git");
+    guard
+        .restore_changed()
+        .unwrap()
+        .iter()
+        .map(|tampered| {
+            let how = match tampered.how {
+                TamperedHow::Created => "created",
+                TamperedHow::Changed => "changed",
+                TamperedHow::Removed => "removed",
+            };
+            format!(
+                "{how} {}",
+                tampered.path.strip_prefix(&git).unwrap().display()
+            )
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn puts_back_what_was_changed_created_or_removed_and_says_so() {
+    let test = TestRepo::new();
+    test.script(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
+    let config = test.read(".git/config");
+    let exclude = test.read(".git/info/exclude");
+    let repo = open(&test).await;
+    let guard = Guard::take(&repo).unwrap();
+    assert!(told_tampering(&test, &guard).is_empty());
+
+    test.git(["config", "alias.x", "!evil"]);
+    test.file(".git/info/attributes", "* filter=x\n")
+        .remove(".git/info/exclude");
+    test.file(".git/HEAD", "ref: refs/heads/elsewhere\n")
+        .file(".git/MERGE_HEAD", "x\n");
+    test.file(".git/hooks/pre-push", "#!/bin/sh\nexit 1\n");
+    symlink("/bin/false", test.path(".git/hooks/post-commit")).unwrap();
+    test.file(".git/rebase-merge/done", "x\n");
+    let mut said = told_tampering(&test, &guard);
+    said.sort();
+    assert_eq!(
+        said,
+        [
+            "changed HEAD",
+            "changed config",
+            "changed hooks/pre-push",
+            "created MERGE_HEAD",
+            "created hooks/post-commit",
+            "created info/attributes",
+            "created rebase-merge",
+            "removed info/exclude",
+        ]
+    );
+    assert_eq!(
+        (test.read(".git/config"), test.read(".git/info/exclude")),
+        (config, exclude)
+    );
+    assert_eq!(test.branch(), "refs/heads/main");
+    assert!(
+        test.command(test.path(".git/hooks/pre-push"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(!test.exists(".git/hooks/post-commit") && !test.exists(".git/rebase-merge"));
+    assert!(told_tampering(&test, &guard).is_empty());
+}
+
+#[tokio::test]
+async fn a_config_that_became_a_link_is_replaced_and_what_it_points_to_is_left() {
+    let test = TestRepo::new();
+    let repo = open(&test).await;
+    let guard = Guard::take(&repo).unwrap();
+    let config = test.read(".git/config");
+    test.file("../precious", "precious\n").remove(".git/config");
+    symlink(test.outside().join("precious"), test.path(".git/config")).unwrap();
+    assert_eq!(told_tampering(&test, &guard), ["changed config"]);
+    assert_eq!(test.read(".git/config"), config);
+    assert!(!test.path(".git/config").is_symlink());
+    assert_eq!(test.read("../precious"), "precious\n");
+}
+
+#[tokio::test]
+async fn a_git_folder_that_was_replaced_is_refused() {
+    type Replace = fn(&TestRepo);
+    let cases: [(&str, Replace); 4] = [
+        ("a file now", |t| {
+            fs::rename(t.path(".git"), t.path("../moved")).unwrap();
+            t.file(".git", "gitdir: ../moved\n");
+        }),
+        ("a symlink now", |t| {
+            fs::rename(t.path(".git"), t.path("../moved")).unwrap();
+            symlink("../moved", t.path(".git")).unwrap();
+        }),
+        ("another folder now", |t| {
+            fs::rename(t.path(".git"), t.path("../moved")).unwrap();
+            t.git(["init", "-q"]);
+        }),
+        ("not there now", |t| {
+            t.remove(".git");
+        }),
+    ];
+    for (said, replace) in cases {
+        let test = TestRepo::new();
+        let repo = open(&test).await;
+        let guard = Guard::take(&repo).unwrap();
+        replace(&test);
+        let error = guard.restore_changed().unwrap_err();
+        assert!(matches!(error, GitError::ReplacedGitDir { .. }), "{error}");
+        assert!(error.to_string().contains(said), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn the_snapshot_holds_over_a_crash_until_it_is_released() {
+    let test = TestRepo::new();
+    test.file("a", "1\n").commit("a");
+    let state = test.data_dir().join("state");
+    let base = head(&test);
+    {
+        let repo = open(&test).await;
+        Guard::take(&repo).unwrap();
+    }
+    assert!(Guard::is_in_force(&state));
+    // The agent went on for a while after ralph was killed.
+    test.git(["config", "core.fsmonitor", "/bin/false"]);
+    test.git(["update-index", "--assume-unchanged", "a"]);
+    test.file("a", "2\n");
+
+    let guard = Guard::load(&state).unwrap().unwrap();
+    assert_eq!(told_tampering(&test, &guard), ["changed config"]);
+    let repo = open(&test).await;
+    assert_eq!(told(&stage(&repo, &base).await), ["~ a"]);
+    assert!(!repo.status().await.unwrap().is_clean());
+    reset(&repo, &base, &Default::default()).await;
+    assert_eq!(test.read("a"), "1\n");
+    guard.release().unwrap();
+    assert!(!Guard::is_in_force(&state));
+    assert!(Guard::load(&state).unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_linked_worktree_is_guarded_in_both_its_folders() {
+    let test = TestRepo::new();
+    let place = test.outside().join("linked");
+    test.git([
+        "worktree",
+        "add",
+        "-q",
+        "-b",
+        "lane",
+        place.to_str().unwrap(),
+    ]);
+    let repo = crate::support::open_at(&test, &place).await.unwrap();
+    let guard = Guard::take(&repo).unwrap();
+    test.git([
+        "-C",
+        place.to_str().unwrap(),
+        "config",
+        "core.fsmonitor",
+        "/bin/false",
+    ]);
+    test.git(["-C", place.to_str().unwrap(), "checkout", "-q", "--detach"]);
+    let mut said = told_tampering(&test, &guard);
+    said.sort();
+    assert_eq!(said, ["changed config", "changed worktrees/linked/HEAD"]);
+    fs::write(place.join(".git"), "gitdir: elsewhere\n").unwrap();
+    assert!(guard.restore_changed().is_err());
+}

@@ -1,0 +1,360 @@
+//! Landing: what was verified, durably, and only if nobody else moved the branch.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ralph_engine::git::{Environment, LandError, Landing, Oid, Repo};
+use ralph_testkit::TestRepo;
+
+use crate::support::{BRANCH, head, land, open, stage, told};
+
+#[tokio::test]
+async fn lands_what_was_staged_and_not_what_verify_made_afterwards() {
+    let test = TestRepo::new();
+    test.file("prd.json", "{}\n").commit("prd");
+    let repo = open(&test).await;
+    let base = head(&test);
+    test.file("a", "a\n");
+    let staged = stage(&repo, &base).await;
+    test.file("a", "changed by verify\n")
+        .file("coverage.out", "c\n");
+    test.file("prd.json", "{\"passes\":true}\n");
+    let also = [PathBuf::from("prd.json")];
+    let landing = Landing {
+        branch: BRANCH,
+        tree: &staged.tree,
+        parent: &base,
+        tip: &base,
+        message: "feat: a\n\nRalph-Task: US-1\n",
+        also: &also,
+    };
+    let commit = repo.land(&landing).await.unwrap();
+    assert_eq!(head(&test), commit);
+    assert_eq!(test.log_subjects(), ["feat: a", "prd", "start"]);
+    assert_eq!(test.git(["show", "HEAD:a"]), "a");
+    assert_eq!(test.git(["show", "HEAD:prd.json"]), "{\"passes\":true}");
+    assert_eq!(test.status(), [" M a", "?? coverage.out"]);
+    assert_eq!(
+        test.git(["log", "-1", "--format=%(trailers:key=Ralph-Task,valueonly)"])
+            .trim(),
+        "US-1"
+    );
+    test.git(["fsck", "--strict"]);
+}
+
+#[tokio::test]
+async fn lands_three_times_in_a_row_from_one_opening() {
+    let test = TestRepo::new();
+    let repo = open(&test).await;
+    let mut base = head(&test);
+    for name in ["a", "b", "c"] {
+        test.file(name, name);
+        let staged = stage(&repo, &base).await;
+        assert_eq!(told(&staged), [format!("+ {name}")]);
+        base = land(&repo, &base, &staged).await.unwrap();
+        assert!(test.status().is_empty());
+    }
+    assert_eq!(test.log_subjects().len(), 4);
+}
+
+#[tokio::test]
+async fn lands_a_tree_that_another_process_staged() {
+    let test = TestRepo::new();
+    let base = head(&test);
+    test.file("a", "a\n");
+    let staged = stage(&open(&test).await, &base).await;
+    land(&open(&test).await, &base, &staged).await.unwrap();
+    assert_eq!(test.git(["show", "HEAD:a"]), "a");
+    assert!(test.status().is_empty());
+}
+
+#[tokio::test]
+async fn a_branch_that_moved_meanwhile_is_left_alone() {
+    let test = TestRepo::new();
+    let repo = open(&test).await;
+    let base = head(&test);
+    test.file("a", "a\n");
+    let staged = stage(&repo, &base).await;
+    test.git(["commit", "-q", "--allow-empty", "-m", "someone else"]);
+    let moved = head(&test);
+    let error = land(&repo, &base, &staged).await.unwrap_err();
+    let LandError::Moved { expected, found } = error else {
+        panic!("{error}")
+    };
+    assert_eq!((expected, found), (base.to_string(), moved.to_string()));
+    assert_eq!(test.log_subjects(), ["someone else", "start"]);
+    assert_eq!(test.status(), ["?? a"]);
+}
+
+#[tokio::test]
+async fn a_branch_that_was_deleted_or_set_back_meanwhile_is_not_landed_on() {
+    for command in [
+        &["update-ref", "-d", "refs/heads/main"][..],
+        &["reset", "-q", "--soft", "HEAD~1"],
+    ] {
+        let test = TestRepo::new();
+        test.commit("second");
+        let repo = open(&test).await;
+        let base = head(&test);
+        test.file("a", "a\n");
+        let staged = stage(&repo, &base).await;
+        test.git(command);
+        let error = land(&repo, &base, &staged).await.unwrap_err();
+        assert!(
+            matches!(error, LandError::Moved { .. }),
+            "{command:?}: {error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_ref_lock_that_was_left_does_not_stop_a_landing() {
+    let test = TestRepo::new();
+    let repo = open(&test).await;
+    let base = head(&test);
+    test.file("a", "a\n");
+    let staged = stage(&repo, &base).await;
+    let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    for lock in [".git/refs/heads/main.lock", ".git/index.lock"] {
+        test.file(lock, "");
+        fs::File::options()
+            .write(true)
+            .open(test.path(lock))
+            .unwrap()
+            .set_modified(old)
+            .unwrap();
+    }
+    land(&repo, &base, &staged).await.unwrap();
+    assert!(test.status().is_empty());
+}
+
+#[tokio::test]
+async fn a_landing_is_found_again_by_its_trailer_alone() {
+    let test = TestRepo::new();
+    let repo = open(&test).await;
+    let base = head(&test);
+    test.file("a", "a\n");
+    let staged = stage(&repo, &base).await;
+    let commit = land(&repo, &base, &staged).await.unwrap();
+    test.git([
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "about 0190-a\n\nSee Ralph-Iteration: 0190-a above.",
+    ]);
+    let find = async |from: &Oid, value: &str| {
+        repo.find_commit_with_trailer(from, BRANCH, "Ralph-Iteration", value)
+            .await
+            .unwrap()
+    };
+    let found = find(&base, "0190-a").await.unwrap();
+    assert_eq!(
+        (&found.oid, &found.tree, found.parents.as_slice()),
+        (&commit, &staged.tree, &[base.clone()][..])
+    );
+    assert_eq!(find(&base, "0190").await, None);
+    assert_eq!(find(&base, "0190-b").await, None);
+    assert_eq!(find(&commit, "0190-a").await, None);
+}
+
+/// A `git` that notes how it was called and what it flushed, and is the real one otherwise.
+fn noting_git(test: &TestRepo) -> Environment {
+    let real = test
+        .command("sh")
+        .args(["-c", "command -v git"])
+        .output()
+        .unwrap()
+        .stdout;
+    let real = String::from_utf8(real).unwrap();
+    let place = test.outside().display();
+    test.script(
+        "../bin/git",
+        &format!(
+            "#!/bin/sh\nprintf '%s\\n' \"$*\" >> {place}/calls\n\
+             GIT_TRACE2_EVENT={place}/trace exec {} \"$@\"\n",
+            real.trim()
+        ),
+    );
+    let mut vars = test.environment();
+    vars[0].1 = format!("{place}/bin:{}", vars[0].1.display()).into();
+    Environment::from_vars(vars)
+}
+
+#[tokio::test]
+async fn a_landing_reaches_the_disk_in_few_calls() {
+    let test = TestRepo::new();
+    let environment = noting_git(&test);
+    let state = test.data_dir().join("state");
+    let repo = Repo::open(test.root(), &state, &environment).await.unwrap();
+    let base = repo.status().await.unwrap().head;
+    fs::remove_file(test.outside().join("calls")).unwrap();
+    fs::remove_file(test.outside().join("trace")).unwrap();
+    test.file("a", "a\n");
+    let staged = stage(&repo, &base).await;
+    land(&repo, &base, &staged).await.unwrap();
+
+    let calls = fs::read_to_string(test.outside().join("calls")).unwrap();
+    let commands: Vec<&str> = calls
+        .lines()
+        .map(|line| {
+            line.split(' ')
+                .find(|word| *word != "-c" && !word.contains('='))
+                .unwrap()
+        })
+        .collect();
+    assert_eq!(
+        commands,
+        [
+            "status",
+            "update-index",
+            "write-tree",
+            "commit-tree",
+            "update-ref"
+        ]
+    );
+    for line in calls.lines() {
+        assert!(line.contains("-c core.fsync=committed"), "{line}");
+        assert!(line.contains("-c core.hooksPath=/dev/null"), "{line}");
+    }
+    // A blob, a tree, a commit and a ref.
+    let trace = fs::read_to_string(test.outside().join("trace")).unwrap();
+    let flushed: u64 = trace
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter(|event| event["name"] == "hardware-flush" || event["key"] == "fsync/hardware-flush")
+        .filter_map(|event| {
+            event["count"]
+                .as_u64()
+                .or_else(|| event["value"].as_str()?.parse().ok())
+        })
+        .sum();
+    assert_eq!(flushed, 4, "{trace}");
+}
+
+#[tokio::test]
+async fn a_task_file_is_committed_without_what_else_is_staged_or_changed() {
+    let test = TestRepo::new();
+    test.file("prd.json", "{}\n")
+        .file("a", "a\n")
+        .file("b", "b\n")
+        .commit("files");
+    test.file("b", "staged\n").git(["add", "b"]);
+    test.file("a", "changed\n").file("prd.json", "{ }\n");
+    let repo = open(&test).await;
+    let files = [PathBuf::from("prd.json")];
+    let commit = repo
+        .commit_paths("chore: skip US-1\n", &files)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(head(&test), commit);
+    assert_eq!(
+        test.git(["show", "--name-only", "--format=%s", "HEAD"]),
+        "chore: skip US-1\n\nprd.json"
+    );
+    assert_eq!(test.status(), [" M a", "M  b"]);
+    assert_eq!(repo.commit_paths("again\n", &files).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn an_attempt_is_kept_without_trailers_and_can_be_started_from() {
+    let test = TestRepo::new();
+    test.file("a", "1\n").file("gone", "x\n").commit("files");
+    let repo = open(&test).await;
+    let base = head(&test);
+    test.file("a", "2\n").file("new/b", "b\n").remove("gone");
+    let staged = stage(&repo, &base).await;
+    let name = repo
+        .save_attempt("0190-a", &base, &staged.tree)
+        .await
+        .unwrap();
+    assert_eq!(name, "refs/ralph/attempts/0190-a");
+    assert_eq!(
+        test.git(["log", "-1", "--format=%B", &name]).trim(),
+        "attempt 0190-a"
+    );
+    assert_eq!(test.git(["branch", "--list"]), "* main");
+    let none = repo
+        .find_commit_with_trailer(&base, BRANCH, "Ralph-Iteration", "0190-a")
+        .await
+        .unwrap();
+    assert_eq!(none, None);
+
+    crate::support::reset(&repo, &base, &Default::default()).await;
+    assert!(test.status().is_empty());
+    repo.start_from_attempt(&name, &base).await.unwrap();
+    assert_eq!(test.status(), [" M a", " D gone", "?? new/b"]);
+    assert_eq!(head(&test), base);
+    let again = stage(&repo, &base).await;
+    assert_eq!(again.tree, staged.tree);
+    assert!(
+        repo.save_attempt("../x", &base, &staged.tree)
+            .await
+            .is_err()
+    );
+    assert!(
+        repo.start_from_attempt("refs/ralph/attempts/none", &base)
+            .await
+            .is_err()
+    );
+}
+
+#[tokio::test]
+async fn what_stood_at_the_base_can_be_read_up_to_a_limit() {
+    let test = TestRepo::new();
+    let repo = open(&test).await;
+    let base = head(&test);
+    test.file("README.md", "changed\n");
+    let read = |path: &str, limit| repo.read_at_blocking(&base, Path::new(path), limit);
+    assert_eq!(read("README.md", 100).unwrap(), b"scratch\n");
+    assert_eq!(read("README.md", 3).unwrap(), b"scr");
+    assert_eq!(read("missing", 100), None);
+}
+
+#[tokio::test]
+async fn an_index_that_a_crash_left_behind_head_is_made_to_match() {
+    let test = TestRepo::new();
+    let repo = open(&test).await;
+    let index = fs::read(test.path(".git/index")).unwrap();
+    let base = head(&test);
+    test.file("a", "a\n");
+    let staged = stage(&repo, &base).await;
+    land(&repo, &base, &staged).await.unwrap();
+    // As if ralph had ended between the ref and the index.
+    fs::write(test.path(".git/index"), index).unwrap();
+    fs::write(test.path(".git/ralph-index"), "half").unwrap();
+    fs::hard_link(test.path(".git/ralph-index"), test.path(".git/index.lock")).unwrap();
+    assert_eq!(test.status(), ["D  a", "?? a"]);
+    open(&test).await.match_index_to_head().await.unwrap();
+    assert!(test.status().is_empty());
+    assert!(!test.exists(".git/ralph-index"));
+}
+
+#[tokio::test]
+async fn lands_in_a_repository_with_long_object_names_and_in_a_sparse_one() {
+    let long = TestRepo::bare_folder();
+    long.git(["init", "-q", "-b", "main", "--object-format=sha256"]);
+    long.file("a", "a\n").commit("start");
+    let sparse = TestRepo::new();
+    sparse
+        .file("in/a", "a\n")
+        .file("out/b", "b\n")
+        .commit("files");
+    sparse.git(["sparse-checkout", "set", "in"]);
+    assert!(!sparse.exists("out/b"));
+    for test in [long, sparse] {
+        let repo = open(&test).await;
+        let base = repo.status().await.unwrap().head;
+        test.file("in/new", "n\n");
+        let staged = stage(&repo, &base).await;
+        assert_eq!(told(&staged), ["+ in/new"]);
+        land(&repo, &base, &staged).await.unwrap();
+        assert!(test.status().is_empty());
+        assert_eq!(
+            test.git(["show", "--name-only", "--format=", "HEAD"]),
+            "in/new"
+        );
+        test.git(["fsck", "--strict"]);
+    }
+}

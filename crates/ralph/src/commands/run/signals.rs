@@ -1,0 +1,34 @@
+//! Turns Ctrl-C and SIGTERM into a request to stop; asked a second time, ralph goes at once, and
+//! what it started dies with it.
+
+use ralph_engine::agent::StopRequest;
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::watch,
+};
+
+use crate::output;
+
+pub(crate) fn listen() -> std::io::Result<StopRequest> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    let (sender, receiver) = watch::channel(None);
+    tokio::spawn(async move {
+        let mut asked = false;
+        loop {
+            let number = tokio::select! {
+                _ = interrupt.recv() => 2,
+                _ = terminate.recv() => 15,
+                _ = hangup.recv() => 1,
+            };
+            if asked {
+                std::process::exit(128 + number);
+            }
+            asked = true;
+            output::print_to_stderr("\nstopping; once more to stop at once\n");
+            let _ = sender.send(Some(number));
+        }
+    });
+    Ok(receiver)
+}
