@@ -10,7 +10,11 @@ pub const FINAL_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// One thing that an agent's stream said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(
+    tag = "kind",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
 pub enum AgentEvent {
     Started {
         model: Option<String>,
@@ -113,7 +117,11 @@ pub struct AgentReport {
 
 /// Why a run of an agent is over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "how", rename_all = "snake_case")]
+#[serde(
+    tag = "how",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
 pub enum Ending {
     /// It ended well by its own account. What that is worth is found out next.
     Finished,

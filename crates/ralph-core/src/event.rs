@@ -1,6 +1,6 @@
 //! What happens in a loop, for whoever watches: terminal, JSON lines, log.
 //!
-//! One enum feeds all reporters. The JSON form is a contract (docs/json.md): fields are added,
+//! One enum feeds all reporters. The JSON form is a contract (docs/run-events.md): fields are added,
 //! never renamed.
 
 use serde::Serialize;
@@ -59,6 +59,8 @@ pub enum Event {
     RunStarted {
         run: u32,
         fix_only: bool,
+        /// The end of the output that is to be fixed.
+        tail: String,
     },
     Agent(AgentEvent),
     Inspected {

@@ -5,7 +5,11 @@ use serde::{Deserialize, Serialize};
 
 /// The one judgement of an iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "verdict", rename_all = "snake_case")]
+#[serde(
+    tag = "verdict",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
 pub enum Verdict {
     /// Claimed, changed, verified: it lands.
     Verified,

@@ -14,12 +14,14 @@ mod keep;
 mod land;
 mod logs;
 mod notes;
+mod preview;
 mod reconcile;
 mod record;
 mod verify;
 
 pub use begin::{Setup, Wanted};
 pub use board::{Board, Scope};
+pub use preview::{Preview, preview};
 
 use std::{collections::HashSet, path::PathBuf, time::Instant};
 
@@ -113,7 +115,6 @@ impl LoopError {
 /// Everything a running loop has at hand.
 pub struct Driver {
     root: PathBuf,
-    state_dir: PathBuf,
     repo: Repo,
     guard: Option<Guard>,
     journal: Journal,
@@ -134,7 +135,7 @@ pub struct Driver {
     clock: Box<dyn Clock>,
     reporter: Box<dyn Reporter>,
     tally: RunTally,
-    _lock: Lock,
+    _lock: Option<Lock>,
 }
 
 /// What this run of the command comes to.

@@ -1,11 +1,83 @@
-//! stub
-use jiff::Timestamp;
+//! Tells whoever watches what happens in a loop: a person at a terminal, a log, another program.
+//!
+//! One enum of events feeds all reporters. A reporter only shows: it decides nothing, keeps nothing
+//! that anything else relies on, looks at no clock and no environment, and writes to what it was
+//! given. A reader that went away never stops a loop.
+
+mod format;
+mod human;
+mod json;
+mod live;
+mod page;
+mod paint;
+mod plain;
+mod sink;
+
+pub use format::{cost, count, duration, tokens};
+pub use json::JsonLines;
+pub use live::{Live, Screen};
+pub use paint::Colours;
+pub use plain::Plain;
+
+use std::io::Write;
+
+use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::event::Event;
+
 pub trait Reporter: Send {
     fn report(&mut self, event: &Event, at: Timestamp);
+
+    /// Called about four times a second, so that a status line moves while nothing happens.
     fn tick(&mut self, _now: Timestamp) {}
+
+    /// Whether ticks change anything: nobody is woken for nothing.
     fn wants_ticks(&self) -> bool {
         false
     }
+
+    /// Nothing follows. Leaves the terminal as a shell wants it.
     fn finish(&mut self);
 }
+
+/// How much a person wants to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verbosity {
+    /// `-q`: only what needs a person, and the final line.
+    Quiet,
+    Normal,
+    /// `-v`: what the agent says and does, too.
+    Verbose,
+    /// `-vv`: everything that its stream holds.
+    VeryVerbose,
+}
+
+/// What the lines for people look like.
+#[derive(Debug, Clone)]
+pub struct Look {
+    pub verbosity: Verbosity,
+    pub colours: Colours,
+    /// The zone that times are shown in.
+    pub time_zone: TimeZone,
+}
+
+/// Which reporter, and where it writes.
+pub enum ReportKind {
+    JsonLines(Box<dyn Write + Send>),
+    Plain(Box<dyn Write + Send>, Look),
+    Live(Box<dyn Screen>, Look),
+}
+
+pub fn make(kind: ReportKind) -> Box<dyn Reporter> {
+    match kind {
+        ReportKind::JsonLines(out) => Box::new(JsonLines::new(out)),
+        ReportKind::Plain(out, look) => Box::new(Plain::new(out, look)),
+        // Who asks for quiet wants no line that moves.
+        ReportKind::Live(screen, look) if look.verbosity == Verbosity::Quiet => {
+            Box::new(Plain::new(screen, look))
+        }
+        ReportKind::Live(screen, look) => Box::new(Live::new(screen, look)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -213,6 +213,11 @@ impl Source {
 }
 
 impl SourceFile {
+    /// The text as last read: what places of its tasks are counted in.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Reads the file again if somebody wrote it. One that can't be parsed is an error and stays.
     fn refresh(&mut self) -> Result<(), SourceError> {
         let now = stamp(&self.path);

@@ -4,7 +4,9 @@ mod cli;
 mod commands;
 mod error;
 mod output;
+mod past;
 mod project;
+mod view;
 
 fn main() -> std::process::ExitCode {
     cli::main()

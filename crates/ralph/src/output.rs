@@ -2,9 +2,14 @@
 //!
 //! A closed pipe ends output quietly. Whatever comes from an agent or a file is made safe first.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, BufRead, IsTerminal as _, Write};
 
-use crate::error::CommandError;
+use ralph_core::sanitize::terminal_safe;
+
+use crate::{
+    error::CommandError,
+    view::paint::{Tone, paint_for_stderr},
+};
 
 /// Prints text to stdout as it is. A reader that went away is no error.
 pub(crate) fn print(text: &str) {
@@ -20,27 +25,71 @@ pub(crate) fn print_json<T: serde::Serialize>(value: &T) -> Result<(), CommandEr
     Ok(())
 }
 
+/// Whether what is copied may hold what a terminal would obey.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Escapes {
+    Safe,
+    AsTheyAre,
+}
+
+/// Copies a file to stdout, a line at a time: a log can be larger than memory should be.
+pub(crate) fn copy(mut from: impl BufRead, escapes: Escapes) -> io::Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut write = |bytes: &[u8]| match out.write_all(bytes) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(error),
+        Ok(()) => Ok(true),
+    };
+    let mut line = Vec::new();
+    while from.read_until(b'\n', &mut line)? > 0 {
+        let goes_on = match escapes {
+            Escapes::Safe => write(terminal_safe(&String::from_utf8_lossy(&line)).as_bytes())?,
+            Escapes::AsTheyAre => write(&line)?,
+        };
+        if !goes_on {
+            return Ok(());
+        }
+        line.clear();
+    }
+    match out.flush() {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Prints text to stderr.
 pub(crate) fn print_to_stderr(text: &str) {
     let mut err = io::stderr().lock();
     let _ = err.write_all(text.as_bytes());
 }
 
+/// Prints something that a person should hear, and need not act on at once.
+pub(crate) fn print_warning(text: &str) {
+    let label = paint_for_stderr(Tone::Careful, "warning:");
+    print_to_stderr(&format!("{label} {}\n", terminal_safe(text)));
+}
+
 pub(crate) fn print_error(error: &CommandError) {
     let paint = console::Style::new().for_stderr().red().bold();
     let mut sentences = error.sentences().into_iter();
     let first = sentences.next().unwrap_or_default();
-    let mut text = format!("{} {first}\n", paint.apply_to("error:"));
+    let label = paint.apply_to("error:");
+    let mut text = format!("{label} {}\n", terminal_safe(&first));
     for cause in sentences {
-        text.push_str(&format!("  because: {cause}\n"));
+        text.push_str(&format!("  because: {}\n", terminal_safe(&cause)));
     }
     if let Some(hint) = error.hint_text() {
-        let paint = console::Style::new().for_stderr().cyan();
-        text.push_str(&format!("{} {hint}\n", paint.apply_to("hint:")));
+        let label = paint_for_stderr(Tone::Name, "hint:");
+        text.push_str(&format!("{label} {}\n", terminal_safe(hint)));
     }
     print_to_stderr(&text);
 }
 
 pub(crate) fn stdout_is_terminal() -> bool {
     io::stdout().is_terminal()
+}
+
+/// The columns that a line may have; `None` where nothing limits it.
+pub(crate) fn width() -> Option<usize> {
+    stdout_is_terminal().then(|| usize::from(console::Term::stdout().size().1).max(40))
 }

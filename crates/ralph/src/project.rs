@@ -12,7 +12,7 @@ use ralph_core::{
 use ralph_engine::{
     clock::{Clock as _, SystemClock},
     settings::{self, ProjectKind, Request, Settings, Surroundings},
-    source::{self, Source},
+    source::{self, FindError, Source},
     store::{Journal, RepositoryId},
 };
 
@@ -21,6 +21,26 @@ use crate::{cli::Global, error::CommandError};
 pub(crate) struct Project {
     pub(crate) settings: Settings,
     pub(crate) surroundings: Surroundings,
+}
+
+/// Which tasks a loop would work on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Scope {
+    All,
+    Below(TaskId),
+    /// The file of the parent names a task that is not there.
+    Lost {
+        message: String,
+    },
+}
+
+impl Scope {
+    pub(crate) fn parent(&self) -> Option<&TaskId> {
+        match self {
+            Self::Below(id) => Some(id),
+            Self::All | Self::Lost { .. } => None,
+        }
+    }
 }
 
 impl Project {
@@ -114,14 +134,36 @@ impl Project {
             .collect()
     }
 
-    pub(crate) fn source_path(&self, named: Option<&Path>) -> Result<PathBuf, CommandError> {
+    /// Whether git has anything to do with this project.
+    pub(crate) fn kind(&self) -> ProjectKind {
+        self.settings.project.kind
+    }
+
+    /// How the journal and the lock name the working tree.
+    pub(crate) fn worktree(&self) -> String {
+        self.root().to_string_lossy().into_owned()
+    }
+
+    /// A path as a person would write it here.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(self.root())
+            .unwrap_or(path)
+            .display()
+            .to_string()
+    }
+
+    /// Where the task source is.
+    pub(crate) fn find_source(&self, named: Option<&Path>) -> Result<PathBuf, FindError> {
         source::find_source(
             named,
             &self.config().tasks,
             self.root(),
             &self.surroundings.start,
         )
-        .map_err(|e| {
+    }
+
+    pub(crate) fn source_path(&self, named: Option<&Path>) -> Result<PathBuf, CommandError> {
+        self.find_source(named).map_err(|e| {
             let hint = e.hint();
             CommandError::user(e).hint(hint)
         })
@@ -132,10 +174,51 @@ impl Project {
         &self,
         named: Option<&Path>,
     ) -> Result<(Source, Graph, Vec<Problem>), CommandError> {
-        let path = self.source_path(named)?;
-        let (source, tasks) = Source::read(&path, self.root()).map_err(CommandError::user)?;
+        self.read_source(&self.source_path(named)?)
+    }
+
+    pub(crate) fn read_source(
+        &self,
+        path: &Path,
+    ) -> Result<(Source, Graph, Vec<Problem>), CommandError> {
+        let (source, tasks) = Source::read(path, self.root()).map_err(CommandError::user)?;
         let (graph, problems) = Graph::build(tasks);
         Ok((source, graph, problems))
+    }
+
+    /// The file that names the parent task.
+    pub(crate) fn parent_file(&self) -> PathBuf {
+        self.root().join(&self.config().tasks.parent_id_file)
+    }
+
+    /// Which tasks a loop would work on, by the file of the parent.
+    pub(crate) fn scope(&self, graph: &Graph) -> Result<Scope, CommandError> {
+        let file = self.parent_file();
+        let text = match std::fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Scope::All),
+            Err(error) => {
+                let message = format!("can't read {}: {error}", self.shown(&file));
+                return Err(CommandError::user(message));
+            }
+        };
+        let text = text.trim();
+        if text.is_empty() {
+            return Ok(Scope::All);
+        }
+        match TaskId::parse(text)
+            .ok()
+            .filter(|id| graph.get(id).is_some())
+        {
+            Some(id) => Ok(Scope::Below(id)),
+            None => {
+                let near = graph.did_you_mean(text);
+                let near = near.map_or_else(String::new, |id| format!("; did you mean {id}?"));
+                let name = self.shown(&file);
+                let message = format!("{name} names task {text:?}, which does not exist{near}");
+                Ok(Scope::Lost { message })
+            }
+        }
     }
 
     /// The journal, and this repository's id in it. `None`: ralph never ran here.
@@ -157,6 +240,17 @@ impl Project {
     pub(crate) fn now() -> jiff::Timestamp {
         SystemClock.now()
     }
+}
+
+/// Runs what has to wait for the journal.
+pub(crate) fn block_on<T>(
+    future: impl Future<Output = Result<T, CommandError>>,
+) -> Result<T, CommandError> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(CommandError::internal)?
+        .block_on(future)
 }
 
 fn data_dir(surroundings: &Surroundings) -> Option<PathBuf> {

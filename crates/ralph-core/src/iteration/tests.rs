@@ -11,7 +11,7 @@ fn machine() -> Iteration {
 }
 
 fn ended(ending: Ending, claim: Option<Claim>) -> StepDone {
-    StepDone::AgentEnded {
+    StepDone::AgentEnded(Box::new(AgentEnded {
         report: AgentReport {
             ending,
             final_message: String::new(),
@@ -26,7 +26,7 @@ fn ended(ending: Ending, claim: Option<Claim>) -> StepDone {
             claim,
             ..Signals::default()
         },
-    }
+    }))
 }
 
 fn changed(paths: &[&str]) -> StepDone {

@@ -83,22 +83,52 @@ impl Driver {
             restore_config(&setup, row, &mut journal).await?;
         }
         let head = repo.preflight().await?;
+        let detected = setup.detection.why.clone();
+        let (stash, notices) = (setup.wanted.stash, setup.notices.clone());
+        let place = Place {
+            repo,
+            journal,
+            repository,
+            base: head.oid,
+            lock: Some(lock),
+        };
+        let mut driver = Self::assemble(setup, place).await?;
+        driver.ensure_dot_ralph()?;
+        driver.archive_progress()?;
+        let resumed = driver.take_over(interrupted).await?;
+        if resumed == Resumed::No {
+            driver.board.take_up_questions();
+            driver.open_new_loop(stash).await?;
+        }
+        driver.guard = Some(Guard::take(&driver.repo)?);
+        driver.announce(resumed, &moved, &detected, notices);
+        crate::failpoint::failpoint("loop-begun");
+        Ok(driver)
+    }
+
+    /// Puts a driver together; nothing is begun yet.
+    pub(super) async fn assemble(setup: Setup, place: Place) -> Result<Self, LoopError> {
+        let Place {
+            repo,
+            mut journal,
+            repository,
+            base,
+            lock,
+        } = place;
         let board = open_board(&setup, &mut journal, &repository).await?;
-        let policy = policy(&setup.config).compile()?;
-        let mut driver = Self {
+        Ok(Self {
             limits: limits(&setup.config, setup.wanted.span),
+            policy: policy(&setup.config).compile()?,
             root: setup.root,
-            state_dir,
             repo,
             guard: None,
             journal,
             repository,
             loop_id: String::new(),
             branch: String::new(),
-            base: head.oid,
+            base,
             config: setup.config,
             config_file: setup.config_file,
-            policy,
             board,
             agent: setup.agent,
             containment: setup.detection.containment,
@@ -109,16 +139,7 @@ impl Driver {
             reporter: setup.reporter,
             tally: RunTally::default(),
             _lock: lock,
-        };
-        driver.ensure_dot_ralph()?;
-        let resumed = driver.take_over(interrupted).await?;
-        if resumed == Resumed::No {
-            driver.open_new_loop(setup.wanted.stash).await?;
-        }
-        driver.guard = Some(Guard::take(&driver.repo)?);
-        driver.announce(resumed, &moved, &setup.detection.why, setup.notices);
-        crate::failpoint::failpoint("loop-begun");
-        Ok(driver)
+        })
     }
 
     /// Goes on with an interrupted loop of the same source. One of another source is brought to an
@@ -189,7 +210,7 @@ impl Driver {
     }
 
     /// The PRD's own name, else the parent task's title, else the project's, behind the prefix.
-    fn branch_name(&self) -> String {
+    pub(super) fn branch_name(&self) -> String {
         let meta = self.board.source.meta();
         if let Some(name) = meta.branch_name {
             return name;
@@ -255,6 +276,15 @@ impl Driver {
             .map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned());
         serde_json::json!({ "effective": config, "file": file }).to_string()
     }
+}
+
+/// What a driver stands on: the repository and the journal, opened.
+pub(super) struct Place {
+    pub(super) repo: Repo,
+    pub(super) journal: Journal,
+    pub(super) repository: RepositoryId,
+    pub(super) base: Oid,
+    pub(super) lock: Option<Lock>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

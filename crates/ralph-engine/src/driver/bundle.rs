@@ -12,6 +12,7 @@ use ralph_core::{
 };
 
 use super::{Driver, LoopError, files::file_error, notes::Turn};
+use crate::git::Oid;
 
 /// The project's own template, where it has one.
 const TEMPLATE: &str = ".ralph/prompts/iteration.md";
@@ -44,8 +45,16 @@ impl Driver {
             }),
             (None, None) => None,
         };
-        let work_is_here = last.as_ref().is_some_and(|l| l.work_is_here);
-        let facts = self.facts(turn, work_is_here).await?;
+        let changed = match (fix, &state.kept_ref) {
+            (Some(_), _) => turn
+                .notes
+                .change
+                .as_ref()
+                .and_then(|c| Oid::parse(&c.tree).ok()),
+            (None, Some(kept)) if state.goes_on => self.repo.attempt_commit(kept)?,
+            (None, _) => None,
+        };
+        let facts = self.facts(turn, changed).await?;
         let bundle = Bundle {
             task: &turn.task,
             count: Count {
@@ -97,7 +106,7 @@ impl Driver {
     }
 
     /// What is changed is only asked for when something can be: an attempt that is gone on with.
-    async fn facts(&self, turn: &Turn, work_is_here: bool) -> Result<Facts, LoopError> {
+    async fn facts(&self, turn: &Turn, changed: Option<Oid>) -> Result<Facts, LoopError> {
         let cap = usize::try_from(self.config.prompt.file_list.get()).unwrap_or(usize::MAX);
         let mut facts = Facts {
             branch: self.branch.clone(),
@@ -105,18 +114,11 @@ impl Driver {
             greps: self.greps().await,
             ..Facts::default()
         };
-        if work_is_here {
-            let spec = self.stage_spec(turn);
-            let staged = self
-                .repo
-                .stage(&spec.as_spec(&self.branch, &self.policy))
-                .await?;
-            let (stats, total) = self.repo.diff_stat(&turn.base, &staged.tree, cap).await?;
-            facts.changed_files = staged
-                .change
-                .changes
+        if let Some(tree) = changed {
+            let (stats, total) = self.repo.diff_stat(&turn.base, &tree, cap).await?;
+            facts.changed_files = stats
                 .iter()
-                .map(|c| ralph_core::change::shown(&c.path))
+                .map(|s| ralph_core::change::shown(&s.path))
                 .collect();
             facts.diff_stat = stats.iter().map(stat_line).collect::<Vec<_>>().join("\n");
             if total > stats.len() {

@@ -62,29 +62,37 @@ impl Driver {
     }
 
     /// The progress file as it is; a new one where there is none, or where it is about another
-    /// feature, which goes to the archive.
+    /// feature.
     pub(super) fn read_progress(&self) -> Result<String, LoopError> {
-        let path = self.progress_path();
+        let text = self.progress_on_disk()?;
         let feature = self.feature();
-        let now = self.clock.now();
-        let text = match std::fs::read(&path) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(source) => return Err(file_error("read", &path, source)),
-        };
-        if text.trim().is_empty() {
-            return Ok(memory::render_new(&feature, now));
+        if text.trim().is_empty() || !memory::belongs_to(&text, &feature) {
+            return Ok(memory::render_new(&feature, self.clock.now()));
         }
-        if memory::belongs_to(&text, &feature) {
-            return Ok(text);
+        Ok(text)
+    }
+
+    fn progress_on_disk(&self) -> Result<String, LoopError> {
+        let path = self.progress_path();
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+            Err(source) => Err(file_error("read", &path, source)),
         }
+    }
+
+    /// Moves the progress file of another feature to the archive, before a loop writes its own.
+    pub(super) fn archive_progress(&self) -> Result<(), LoopError> {
+        let text = self.progress_on_disk()?;
+        if text.trim().is_empty() || memory::belongs_to(&text, &self.feature()) {
+            return Ok(());
+        }
+        let path = self.progress_path();
         let archive = self.root.join(&self.config.memory.archive_dir);
-        let name = format!("progress-{}.md", now.strftime("%Y%m%d-%H%M%S"));
-        let moved = archive.join(name);
+        let name = format!("progress-{}.md", self.clock.now().strftime("%Y%m%d-%H%M%S"));
         std::fs::create_dir_all(&archive)
-            .and_then(|()| std::fs::rename(&path, &moved))
-            .map_err(|source| file_error("archive", &path, source))?;
-        Ok(memory::render_new(&feature, now))
+            .and_then(|()| std::fs::rename(&path, archive.join(name)))
+            .map_err(|source| file_error("archive", &path, source))
     }
 
     /// After a run: keeps the agent's edit of the progress file if it lost nothing, else puts it back.

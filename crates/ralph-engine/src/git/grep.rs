@@ -22,7 +22,7 @@ impl Repo {
             pattern,
             "--",
         ];
-        let mut call = self.git(args);
+        let mut call = self.git(args).magic_pathspecs();
         for path in paths {
             call = call.arg(format!(":(glob){path}"));
         }

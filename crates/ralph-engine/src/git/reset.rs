@@ -10,6 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::refs::{check_ref_name, read_branch};
+use super::stage::joined;
 use super::{GitError, Oid, Repo};
 
 pub struct ResetSpec<'a> {
@@ -17,7 +18,7 @@ pub struct ResetSpec<'a> {
     pub base: &'a Oid,
     /// Untracked files from before the agent.
     pub keep_untracked: &'a HashSet<PathBuf>,
-    /// Files and folders of ralph's own; untracked ones stay.
+    /// Files and folders of ralph's own; they stay as they are.
     pub own_paths: &'a [PathBuf],
 }
 
@@ -29,20 +30,38 @@ impl Repo {
         let tip = read_branch(&self.common_dir, spec.branch)?;
         self.put_branch_at(spec.branch, spec.base, tip.as_ref())
             .await?;
-        self.shadow.set_head(spec.base)?;
-        self.ensure_index(spec.base).await?;
-        let args = ["reset", "--hard", "--quiet", spec.base.as_str()];
-        if self.git(args).answer().await?.code != Some(0) {
-            make_folders_writable(&self.root, &self.root.join(".git"));
-            self.git(args).run().await?;
-        }
+        let seen = self.scan_against(spec.base, &mut state).await?;
+        let is_own = |path: &Path| spec.own_paths.iter().any(|own| path.starts_with(own));
+        // Files of ralph's own may hold a person's work, such as a task file that was edited and not
+        // committed: they are never overwritten, not even for a moment.
+        let changed: Vec<&Path> = seen
+            .changed
+            .iter()
+            .map(|entry| entry.path.as_path())
+            .filter(|path| !is_own(path))
+            .collect();
+        self.check_out(&changed).await?;
+        // Looked at again: an agent may have hidden files by a `.gitignore` that is gone now.
         for path in self.scan().await?.untracked {
-            let own = spec.own_paths.iter().any(|own| path.starts_with(own));
-            if !own && !spec.keep_untracked.contains(&path) {
+            if !is_own(&path) && !spec.keep_untracked.contains(&path) {
                 remove_created(&self.root, &path)?;
             }
         }
         self.publish_index(&mut state).await
+    }
+
+    /// Writes paths as the base index has them, whatever stands in their place.
+    async fn check_out(&self, paths: &[&Path]) -> Result<(), GitError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let args = ["checkout-index", "--force", "--index", "-z", "--stdin"];
+        let list = joined(paths);
+        if self.git(args).stdin(list.clone()).answer().await?.code != Some(0) {
+            make_folders_writable(&self.root, &self.root.join(".git"));
+            self.git(args).stdin(list).run().await?;
+        }
+        Ok(())
     }
 }
 

@@ -33,7 +33,7 @@ pub struct LoopRow {
     pub stop: Option<String>,
 }
 
-const COLUMNS: &str =
+pub(super) const COLUMNS: &str =
     "id, source, branch, base_commit, agent, config, baseline, started_at, ended_at, stop";
 
 impl Journal {

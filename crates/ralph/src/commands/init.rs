@@ -1,10 +1,191 @@
-//! Not there yet.
-use std::process::ExitCode;
+//! `ralph init`: sets a project up: ralph.yaml, `.ralph/`, the parent task. Checks the tasks first.
+//!
+//! Exit 2 means that nothing was written. Never overwrites a ralph.yaml without being told to; a
+//! second time it changes nothing.
+
+mod parent;
+mod write;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use ralph_core::{
+    select::{History, Plan},
+    task::{
+        TaskId,
+        graph::{Graph, Problem},
+    },
+};
+use ralph_engine::{
+    settings::ProjectKind,
+    source::{FindError, Source},
+};
+
+use crate::{
+    cli::Global,
+    error::CommandError,
+    output,
+    project::Project,
+    view::{
+        figures::count,
+        paint::{Tone, paint},
+        places::Places,
+        table::{Table, cell},
+    },
+};
+
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
-pub(crate) fn run(
-    _args: &Args,
-    _global: &crate::cli::Global,
-) -> Result<ExitCode, crate::error::CommandError> {
+pub(crate) struct Args {
+    /// The name of an artefacts project (not there yet)
+    name: Option<String>,
+
+    /// Work only on what is below this task
+    #[arg(long, value_name = "ID", conflicts_with = "search")]
+    parent: Option<String>,
+
+    /// The same, for the task with this text in its title or description
+    #[arg(long, value_name = "TERM")]
+    search: Option<String>,
+
+    /// The task file or folder that ralph.yaml is to name
+    #[arg(long, value_name = "SOURCE")]
+    tasks: Option<PathBuf>,
+
+    /// Write ralph.yaml anew, even if there is one
+    #[arg(long)]
+    force: bool,
+}
+
+/// The tasks of the project, read and without a fault.
+struct Checked {
+    source: Source,
+    graph: Graph,
+    parent: Option<TaskId>,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    if let Some(name) = &args.name {
+        let message = format!("can't make an artefacts project {name:?}: they are not there yet");
+        return Err(CommandError::user(message)
+            .hint("`ralph init` without a name sets up the repository around you"));
+    }
+    let project = Project::open(global, Vec::new())?;
+    if project.kind() == ProjectKind::Folder {
+        let message = format!("{} is in no git repository", project.root().display());
+        return Err(CommandError::user(message).hint("`git init` makes one"));
+    }
+    let checked = check(&project, args)?;
+    write::config(&project, args)?;
+    write::folder(&project)?;
+    if let Some(checked) = &checked {
+        if let Some(parent) = &checked.parent {
+            let title = checked
+                .graph
+                .get(parent)
+                .map(|task| task.text.title.as_str());
+            write::parent(&project, parent, title.unwrap_or_default())?;
+        }
+        return tell(&project, checked);
+    }
+    output::print("\nno tasks yet; `ralph tasks add TITLE` makes a first one\n");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reads the tasks and finds the parent. `None`: there are no tasks, and none were asked for.
+fn check(project: &Project, args: &Args) -> Result<Option<Checked>, CommandError> {
+    let asked = args.parent.is_some() || args.search.is_some();
+    let path = match project.find_source(args.tasks.as_deref()) {
+        Ok(path) => path,
+        Err(FindError::Nothing { .. }) if !asked => return Ok(None),
+        Err(error @ FindError::Several { .. }) => {
+            return Err(CommandError::user(error).hint("name one: `ralph init --tasks FILE`"));
+        }
+        Err(error @ (FindError::Nothing { .. } | FindError::NotThere { .. })) => {
+            let hint = error.hint();
+            return Err(CommandError::user(error).hint(hint));
+        }
+    };
+    let (source, graph, problems) = project.read_source(&path)?;
+    if !problems.is_empty() {
+        return Err(wrong(&source, &problems));
+    }
+    let parent = match (&args.parent, &args.search) {
+        (Some(id), _) => Some(parent::by_id(&graph, &source, id)?),
+        (None, Some(term)) => Some(parent::by_text(&graph, &source, term)?),
+        (None, None) => project.scope(&graph)?.parent().cloned(),
+    };
+    Ok(Some(Checked {
+        source,
+        graph,
+        parent,
+    }))
+}
+
+fn wrong(source: &Source, problems: &[Problem]) -> CommandError {
+    let mut places = Places::new(source);
+    let lines: Vec<String> = problems
+        .iter()
+        .map(|problem| format!("  {}: {problem}", places.of(problem.place())))
+        .collect();
+    let many = count(problems.len(), "link between tasks", "links between tasks");
+    let message = format!("{many} can't be followed:\n{}", lines.join("\n"));
+    CommandError::user(message).hint("nothing was written; `ralph lint` says more")
+}
+
+/// Says what there is to do now. Exit 4: work is left, and none of it is ready.
+fn tell(project: &Project, checked: &Checked) -> Result<ExitCode, CommandError> {
+    let Checked {
+        source,
+        graph,
+        parent,
+    } = checked;
+    let plan = Plan::new(graph, parent.as_ref()).map_err(CommandError::internal)?;
+    let counts = plan.counts();
+    let below = parent
+        .as_ref()
+        .map_or_else(String::new, |id| format!(" below {id}"));
+    let tasks = count(counts.total, "task", "tasks");
+    let mut text = format!("\n{tasks} in {}{below}, ", source.name());
+    let history = History {
+        last_area: None,
+        set_aside: &std::collections::HashSet::new(),
+    };
+    let next = plan.next(&history).and_then(|id| graph.get(id));
+    let code = match next {
+        Some(next) => {
+            let (id, title) = (&next.id, &next.text.title);
+            let first = format!(
+                "{} ready; `ralph run` begins with {id}: {title}\n",
+                counts.ready
+            );
+            text.push_str(&ralph_core::sanitize::terminal_safe(&first));
+            ExitCode::SUCCESS
+        }
+        None if plan.all_complete() => {
+            text.push_str("all complete\n");
+            ExitCode::SUCCESS
+        }
+        None => {
+            text.push_str(&paint(Tone::Careful, "none of them ready"));
+            text.push_str(":\n");
+            text.push_str(&stuck(&plan, &history));
+            ExitCode::from(4)
+        }
+    };
+    output::print(&text);
+    for note in &project.settings.resolved.not_in_force {
+        output::print_warning(&note.to_string());
+    }
+    Ok(code)
+}
+
+fn stuck(plan: &Plan, history: &History<'_>) -> String {
+    let mut table = Table::new(1, 2);
+    for (id, blockers) in plan.stuck(history) {
+        let why: Vec<String> = blockers.iter().map(ToString::to_string).collect();
+        table.row([
+            cell(Tone::Name, id.as_str()),
+            cell(Tone::Plain, why.join("; ")),
+        ]);
+    }
+    table.render(output::width())
 }

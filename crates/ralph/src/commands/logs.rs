@@ -1,10 +1,301 @@
-//! Not there yet.
-use std::process::ExitCode;
+//! `ralph logs`: what happened in an iteration, in three forms: readable, raw, and as its record.
+//!
+//! An agent wrote most of it: shown on a terminal, it can do nothing there.
+
+use std::{
+    fs::File,
+    io::{self, BufReader},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use jiff::Timestamp;
+use ralph_core::record::IterationRecord;
+use ralph_engine::{
+    settings::ProjectKind,
+    store::{IterationRow, Journal, RepositoryId},
+};
+use serde::Serialize;
+
+use crate::{
+    cli::Global,
+    error::CommandError,
+    output::{self, Escapes},
+    project::{self, Project},
+    view::{
+        figures::short_commit,
+        paint::Tone,
+        table::{Table, cell},
+        time::{ago_text, span},
+    },
+};
+
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
-pub(crate) fn run(
-    _args: &Args,
-    _global: &crate::cli::Global,
-) -> Result<ExitCode, crate::error::CommandError> {
+pub(crate) struct Args {
+    /// The number of the iteration; without it, the last one
+    #[arg(long, short, value_name = "N", conflicts_with = "list")]
+    iteration: Option<u64>,
+
+    /// Print the agent's own stream, as it came
+    #[arg(long, conflicts_with_all = ["json", "list"])]
+    raw: bool,
+
+    /// Print the record of the iteration, or the list, as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// List the last iterations
+    #[arg(long, short)]
+    list: bool,
+
+    /// How many iterations to list
+    #[arg(
+        short = 'n',
+        long = "number",
+        value_name = "N",
+        default_value_t = 20,
+        requires = "list"
+    )]
+    number: u32,
+}
+
+/// Which file of an iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogKind {
+    Readable,
+    Stream,
+    Record,
+}
+
+/// Where a log of an iteration is, if it is there.
+pub(crate) fn log_file(root: &Path, iteration: u64, kind: LogKind) -> PathBuf {
+    let ending = match kind {
+        LogKind::Readable => "txt",
+        LogKind::Stream => "stream",
+        LogKind::Record => "json",
+    };
+    logs_folder(root).join(format!("iteration-{iteration}.{ending}"))
+}
+
+fn logs_folder(root: &Path) -> PathBuf {
+    root.join(".ralph/logs")
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let project = Project::open(global, Vec::new())?;
+    project::block_on(async {
+        let mut journal = project.journal().await?;
+        if args.list {
+            return list(args, journal).await;
+        }
+        let range = range(&project, &mut journal).await?;
+        let n = chosen(&project, args.iteration, range)?;
+        if args.json {
+            return print_record(&project, n, &mut journal).await;
+        }
+        print_log(&project, n, args.raw)
+    })?;
     Ok(ExitCode::SUCCESS)
+}
+
+type Opened = Option<(Journal, RepositoryId)>;
+
+/// The numbers there are: of the journal, else of the files.
+async fn range(
+    project: &Project,
+    journal: &mut Opened,
+) -> Result<Option<(u64, u64)>, CommandError> {
+    if let Some((journal, repository)) = journal {
+        let range = journal.iteration_range(repository).await;
+        if let Some(range) = range.map_err(CommandError::internal)? {
+            return Ok(Some(range));
+        }
+    }
+    let names = std::fs::read_dir(logs_folder(project.root()))
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let numbers: Vec<u64> = names
+        .filter_map(|name| {
+            let (n, _) = name.strip_prefix("iteration-")?.split_once('.')?;
+            n.parse().ok()
+        })
+        .collect();
+    Ok(numbers
+        .iter()
+        .min()
+        .copied()
+        .zip(numbers.iter().max().copied()))
+}
+
+fn chosen(
+    project: &Project,
+    asked: Option<u64>,
+    range: Option<(u64, u64)>,
+) -> Result<u64, CommandError> {
+    let Some((first, last)) = range else {
+        return Err(nothing_yet(project));
+    };
+    match asked {
+        None => Ok(last),
+        Some(n) if (first..=last).contains(&n) => Ok(n),
+        Some(n) => {
+            let there = if first == last {
+                format!("there is only iteration {first}")
+            } else {
+                format!("there are {first} to {last}")
+            };
+            let message = format!("there is no iteration {n}; {there}");
+            Err(CommandError::user(message).hint("`ralph logs --list` lists the last ones"))
+        }
+    }
+}
+
+/// Nothing has happened that there could be a log or a report of.
+pub(crate) fn nothing_yet(project: &Project) -> CommandError {
+    match project.kind() {
+        ProjectKind::Repository => CommandError::user("ralph has not run here yet")
+            .hint("`ralph run` starts the loop; `ralph status` shows what it would do"),
+        ProjectKind::Folder => CommandError::user(format!(
+            "{} is in no git repository, and ralph works only in one",
+            project.root().display()
+        ))
+        .hint("go to the repository, or name it: `ralph -C DIR …`"),
+    }
+}
+
+fn print_log(project: &Project, n: u64, raw: bool) -> Result<(), CommandError> {
+    let kind = if raw {
+        LogKind::Stream
+    } else {
+        LogKind::Readable
+    };
+    let escapes = if raw && !output::stdout_is_terminal() {
+        Escapes::AsTheyAre
+    } else {
+        Escapes::Safe
+    };
+    let path = log_file(project.root(), n, kind);
+    let file = File::open(&path).map_err(|error| no_log(project, n, &path, error))?;
+    output::copy(BufReader::new(file), escapes).map_err(|error| no_log(project, n, &path, error))
+}
+
+fn no_log(project: &Project, n: u64, path: &Path, error: io::Error) -> CommandError {
+    let name = project.shown(path);
+    if error.kind() == io::ErrorKind::NotFound {
+        return CommandError::user(format!(
+            "iteration {n} has no such log: {name} is not there"
+        ))
+        .hint(format!(
+            "`ralph logs --iteration {n} --json` has what the journal keeps of it"
+        ));
+    }
+    CommandError::user(format!("can't read {name}: {error}"))
+}
+
+async fn print_record(project: &Project, n: u64, journal: &mut Opened) -> Result<(), CommandError> {
+    if let Some((journal, repository)) = journal {
+        let record = journal.record(repository, Some(n)).await;
+        if let Some(record) = record.map_err(CommandError::internal)? {
+            return output::print_json(&record);
+        }
+    }
+    let path = log_file(project.root(), n, LogKind::Record);
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let message = format!("iteration {n} has no record: it has not ended");
+            return Err(CommandError::user(message).hint("`ralph status` shows where it stands"));
+        }
+        Err(error) => return Err(no_log(project, n, &path, error)),
+    };
+    let record: IterationRecord = serde_json::from_str(&text).map_err(|error| {
+        CommandError::user(format!("{} can't be read: {error}", project.shown(&path)))
+    })?;
+    output::print_json(&record)
+}
+
+/// An iteration as the list has it; the JSON form is a contract (docs/json.md).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Listed {
+    iteration: i64,
+    loop_id: String,
+    task_id: String,
+    title: Option<String>,
+    attempt: i64,
+    started_at: String,
+    ended_at: Option<String>,
+    verdict: Option<String>,
+    outcome: Option<String>,
+    result_commit: Option<String>,
+}
+
+async fn list(args: &Args, journal: Opened) -> Result<(), CommandError> {
+    let rows = match journal {
+        Some((mut journal, repository)) => journal
+            .last_iterations(&repository, args.number)
+            .await
+            .map_err(CommandError::internal)?,
+        None => Vec::new(),
+    };
+    if args.json {
+        let listed: Vec<Listed> = rows.into_iter().map(Listed::from).collect();
+        return output::print_json(&serde_json::json!({ "iterations": listed }));
+    }
+    if rows.is_empty() {
+        output::print("no iterations yet\n");
+        return Ok(());
+    }
+    let now = Project::now();
+    let mut table = Table::new(2, 0);
+    for row in &rows {
+        let tone = match row.outcome.as_deref() {
+            Some("success") => Tone::Good,
+            Some(_) => Tone::Careful,
+            None => Tone::Faint,
+        };
+        table.row([
+            cell(Tone::Heading, row.n.to_string()),
+            cell(Tone::Name, &row.task_id),
+            cell(Tone::Plain, row.title.as_deref().unwrap_or_default()),
+            cell(tone, row.verdict.as_deref().unwrap_or("no end")),
+            cell(
+                Tone::Faint,
+                row.result_commit.as_deref().map_or("", short_commit),
+            ),
+            cell(Tone::Faint, took(row)),
+            cell(Tone::Faint, ago_text(&row.started_at, now)),
+        ]);
+    }
+    output::print(&table.render(output::width()));
+    Ok(())
+}
+
+fn took(row: &IterationRow) -> String {
+    let parse = |text: &str| text.parse::<Timestamp>().ok();
+    match (
+        parse(&row.started_at),
+        row.ended_at.as_deref().and_then(parse),
+    ) {
+        (Some(start), Some(end)) => span((end.as_second() - start.as_second()) as f64),
+        (_, _) => String::new(),
+    }
+}
+
+impl From<IterationRow> for Listed {
+    fn from(row: IterationRow) -> Self {
+        Self {
+            iteration: row.n,
+            loop_id: row.loop_id,
+            task_id: row.task_id,
+            title: row.title,
+            attempt: row.attempt,
+            started_at: row.started_at,
+            ended_at: row.ended_at,
+            verdict: row.verdict,
+            outcome: row.outcome,
+            result_commit: row.result_commit,
+        }
+    }
 }

@@ -5,6 +5,8 @@ mod dry_run;
 mod reporter;
 mod signals;
 
+pub(crate) use reporter::Look;
+
 use std::{path::PathBuf, process::ExitCode};
 
 use ralph_core::{
@@ -62,7 +64,7 @@ pub(crate) struct Args {
     dry_run: bool,
 
     #[command(flatten)]
-    look: reporter::Look,
+    look: Look,
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {
@@ -102,10 +104,10 @@ fn attempt(args: &Args, global: &Global) -> Result<ExitCode, Failed> {
         .enable_all()
         .build()
         .map_err(CommandError::internal)?;
-    if args.dry_run {
-        return Ok(dry_run::run(args, &project, &runtime)?);
-    }
     runtime.block_on(async {
+        if args.dry_run {
+            return Ok(dry_run::run(args, &project).await?);
+        }
         let setup = setup(args, &project)?;
         match run_loop(setup).await {
             Ok(report) => Ok(ExitCode::from(report.stop.exit_code())),
@@ -165,6 +167,21 @@ fn parse_id(text: &str) -> Result<TaskId, CommandError> {
 }
 
 impl Args {
+    /// `ralph run` in the sample of the demo: all defaults.
+    pub(crate) fn for_demo(look: Look) -> Self {
+        Self {
+            source: None,
+            once: false,
+            max_iterations: None,
+            max_minutes: None,
+            task: None,
+            agent: None,
+            stash: false,
+            dry_run: false,
+            look,
+        }
+    }
+
     /// What the flags say about the configuration.
     fn flags(&self) -> Vec<FlagValue> {
         let mut flags = Vec::new();

@@ -140,8 +140,9 @@ fn suggestion(f: &mut fmt::Formatter<'_>, id: Option<&TaskId>) -> fmt::Result {
     }
 }
 
-/// Ids on the way that are shown of a long path, at either end.
-const SHOWN_AT_EITHER_END: usize = 10;
+/// Ids that are shown of an absurdly long path, at either end. Anything shorter is shown whole: who
+/// has to break a circle needs to see all of it.
+const SHOWN_AT_EITHER_END: usize = 500;
 
 struct Arrows<'a>(&'a [TaskId]);
 

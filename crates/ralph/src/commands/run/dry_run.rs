@@ -2,13 +2,47 @@
 
 use std::process::ExitCode;
 
-use super::{Args, explain};
+use ralph_engine::driver::preview;
+
+use super::{Args, explain, setup};
 use crate::{error::CommandError, output, project::Project};
 
-pub(crate) fn run(
-    args: &Args,
-    project: &Project,
-    runtime: &tokio::runtime::Runtime,
-) -> Result<ExitCode, CommandError> {
+pub(crate) async fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
+    let preview = preview(setup(args, project)?).await.map_err(explain)?;
+    let Some((task, prompt)) = &preview.next else {
+        let done = preview.tasks.completed + preview.tasks.skipped == preview.tasks.total;
+        let sentence = if done {
+            "all tasks are complete"
+        } else {
+            "no task is ready"
+        };
+        if args.look.is_json() {
+            output::print_json(&serde_json::json!({
+                "task": null, "branch": preview.branch, "tasks": preview.tasks, "blocked": preview.blocked,
+            }))?;
+        } else {
+            output::print(&format!("{sentence}\n"));
+            for blocked in &preview.blocked {
+                output::print(&format!(
+                    "  {} waits: {}\n",
+                    blocked.task,
+                    blocked.by.join(", ")
+                ));
+            }
+        }
+        return Ok(ExitCode::from(if done { 0 } else { 4 }));
+    };
+    if args.look.is_json() {
+        output::print_json(&serde_json::json!({
+            "task": task, "branch": preview.branch, "tasks": preview.tasks, "prompt": prompt,
+        }))?;
+    } else {
+        output::print(&format!(
+            "would take {}: {}\non branch {}\n\n{prompt}",
+            task.id,
+            ralph_core::sanitize::terminal_safe(&task.text.title),
+            preview.branch
+        ));
+    }
     Ok(ExitCode::SUCCESS)
 }

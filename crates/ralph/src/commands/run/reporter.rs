@@ -1,12 +1,15 @@
 //! Chooses the reporter: JSON lines, plain lines, or a terminal that is redrawn.
 
-use ralph_engine::report::Reporter;
+use std::io::IsTerminal as _;
+
+use jiff::tz::TimeZone;
+use ralph_engine::report::{self, Colours, ReportKind, Reporter, Verbosity};
 
 /// How progress is shown.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Look {
     /// Print events as JSON lines
-    #[arg(long, conflicts_with = "verbose")]
+    #[arg(long, conflicts_with_all = ["verbose", "quiet"])]
     json: bool,
 
     /// Print only what needs a person, and the end
@@ -19,14 +22,35 @@ pub(crate) struct Look {
 }
 
 impl Look {
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
     pub(crate) fn reporter(&self) -> Box<dyn Reporter> {
-        Box::new(Stub)
+        let out = std::io::stdout();
+        if self.json {
+            return report::make(ReportKind::JsonLines(Box::new(out)));
+        }
+        let look = report::Look {
+            verbosity: match (self.quiet, self.verbose) {
+                (true, _) => Verbosity::Quiet,
+                (false, 0) => Verbosity::Normal,
+                (false, 1) => Verbosity::Verbose,
+                (false, _) => Verbosity::VeryVerbose,
+            },
+            // `console` looks at NO_COLOR, CLICOLOR and at what stdout is.
+            colours: if console::colors_enabled() {
+                Colours::On
+            } else {
+                Colours::Off
+            },
+            time_zone: TimeZone::system(),
+        };
+        let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
+        if out.is_terminal() && !dumb {
+            report::make(ReportKind::Live(Box::new(console::Term::stdout()), look))
+        } else {
+            report::make(ReportKind::Plain(Box::new(out), look))
+        }
     }
-}
-struct Stub;
-impl Reporter for Stub {
-    fn report(&mut self, event: &ralph_core::event::Event, _at: jiff::Timestamp) {
-        crate::output::print(&(serde_json::to_string(event).unwrap_or_default() + "\n"));
-    }
-    fn finish(&mut self) {}
 }

@@ -1,0 +1,90 @@
+//! What a run would do first, without doing it: the task and its whole prompt.
+//!
+//! Writes nothing into the repository and nothing into the journal.
+
+use ralph_core::{
+    event::{Blocked, Tally},
+    task::Task,
+};
+
+use super::{Driver, LoopError, Setup, begin::Place, files::file_error};
+use crate::{
+    git::Repo,
+    identity,
+    store::{IterationStart, Journal, RepositoryId},
+};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preview {
+    /// The task and its prompt; `None` where nothing is ready.
+    pub next: Option<(Task, String)>,
+    pub branch: String,
+    pub tasks: Tally,
+    pub blocked: Vec<Blocked>,
+}
+
+pub async fn preview(setup: Setup) -> Result<Preview, LoopError> {
+    let scratch = tempfile::tempdir().map_err(|e| file_error("make", &std::env::temp_dir(), e))?;
+    let repo = Repo::open(
+        &setup.root,
+        &scratch.path().join("git"),
+        &setup.git_environment,
+    )
+    .await?;
+    let (journal, repository) = journal(&setup, &repo, scratch.path()).await?;
+    let head = repo.preflight().await?;
+    let place = Place {
+        repo,
+        journal,
+        repository,
+        base: head.oid,
+        lock: None,
+    };
+    let mut driver = Driver::assemble(setup, place).await?;
+    driver.branch = driver.branch_name();
+    let next = match driver
+        .board
+        .next()
+        .and_then(|id| driver.board.task(&id).cloned())
+    {
+        None => None,
+        Some(task) => {
+            let n = driver.journal.next_iteration(&driver.repository).await?;
+            let start = IterationStart {
+                id: String::new(),
+                loop_id: String::new(),
+                task: task.id.clone(),
+                attempt: driver.board.attempts(&task.id) + 1,
+                base_commit: driver.base.to_string(),
+                untracked: Vec::new(),
+                at: driver.now(),
+            };
+            let turn = driver.turn(n, start, task.clone())?;
+            Some((task, driver.bundle(&turn, 1, None).await?))
+        }
+    };
+    Ok(Preview {
+        next,
+        branch: driver.branch.clone(),
+        tasks: driver.board.tally(),
+        blocked: driver.board.blocked(),
+    })
+}
+
+/// The journal that is there, or an empty one that is thrown away.
+async fn journal(
+    setup: &Setup,
+    repo: &Repo,
+    scratch: &std::path::Path,
+) -> Result<(Journal, RepositoryId), LoopError> {
+    if let Some(id) = identity::read_id(repo.common_dir())
+        && setup.data_dir.join("ralph.db").exists()
+    {
+        let mut journal = Journal::open(&setup.data_dir).await?;
+        if journal.known(&id).await? {
+            return Ok((journal, RepositoryId(id)));
+        }
+    }
+    let journal = Journal::open(scratch).await?;
+    Ok((journal, RepositoryId(String::new())))
+}

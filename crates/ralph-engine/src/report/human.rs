@@ -1,0 +1,316 @@
+//! Turns events into lines for people: which ones, and in which words.
+//!
+//! Shared by the log and the terminal, so that both say the same. Writes nothing. Remembers only
+//! what a later line needs in order not to contradict or repeat an earlier one.
+
+mod agent;
+mod question;
+mod totals;
+mod verdict;
+
+pub(super) use agent::tool;
+
+use jiff::Timestamp;
+use ralph_core::{
+    event::Event,
+    iteration::ChangedFile,
+    sanitize::{columns, one_line},
+};
+
+use super::{
+    Look, Verbosity,
+    format::{count, duration},
+    page::{Extent, Page},
+    paint::{Mark, Paint},
+};
+
+/// Longest sentence, title or name on a line of its own.
+const MAX_SENTENCE: usize = 240;
+
+/// Of a failure that a fresh run is about to fix.
+const RETRY_TAIL_LINES: usize = 6;
+
+/// Columns that commands are padded to, so that their times stand below one another.
+const COMMAND_COLUMNS: usize = 36;
+
+/// Files that are named at normal verbosity.
+const MAX_FILES_NAMED: usize = 4;
+
+/// Whether the agent's tools are printed at normal verbosity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tools {
+    Listed,
+    /// The status line shows them.
+    InStatus,
+}
+
+pub(super) struct Human {
+    look: Look,
+    tools: Tools,
+    columns: usize,
+    memory: Memory,
+}
+
+#[derive(Default)]
+struct Memory {
+    /// Commands of the baseline: none can't be green.
+    baseline: usize,
+    /// What the inspection refused, until the verdict has said it.
+    refusal: Option<String>,
+    /// The iteration's task was landed with nothing behind it.
+    unverified: bool,
+    /// How many were, in this run of the command.
+    unverified_tasks: usize,
+    /// The last tool line: the same one twice says nothing new.
+    tool: String,
+    /// Tools that have not ended, by id.
+    running: Vec<(String, String)>,
+}
+
+impl Human {
+    pub(super) fn new(look: Look, tools: Tools, columns: usize) -> Self {
+        Self {
+            look,
+            tools,
+            columns,
+            memory: Memory::default(),
+        }
+    }
+
+    /// For a terminal that was resized.
+    pub(super) fn set_columns(&mut self, columns: usize) {
+        self.columns = columns;
+    }
+
+    /// The event as whole lines; empty if it is not shown.
+    pub(super) fn render(&mut self, event: &Event, at: Timestamp) -> String {
+        let paint = Paint(self.look.colours);
+        let mut page = Page::new(at, &self.look.time_zone, paint, self.columns);
+        if self.look.verbosity == Verbosity::Quiet {
+            self.quiet(&mut page, event);
+        } else {
+            self.all(&mut page, event);
+        }
+        page.into_text()
+    }
+
+    /// What needs a person, and how it ended.
+    fn quiet(&mut self, page: &mut Page, event: &Event) {
+        match event {
+            Event::Warning { message } => page.marked(Mark::Look, &safe(message)),
+            Event::BaselineEnded { red } => self.baseline_red(page, red),
+            Event::TaskBlocked { task, reason } => blocked(page, task, reason),
+            Event::Question { .. } => question::render(page, event),
+            Event::Landed {
+                unverified: true, ..
+            } => self.memory.unverified_tasks += 1,
+            Event::LoopEnded { .. } => self.one_line_end(page, event),
+            Event::LoopStarted { .. }
+            | Event::Notice { .. }
+            | Event::BaselineStarted { .. }
+            | Event::IterationStarted { .. }
+            | Event::RunStarted { .. }
+            | Event::Agent(_)
+            | Event::Inspected { .. }
+            | Event::VerifyStarted { .. }
+            | Event::VerifyEnded { .. }
+            | Event::Landed { .. }
+            | Event::IterationEnded { .. } => {}
+        }
+    }
+
+    fn all(&mut self, page: &mut Page, event: &Event) {
+        match event {
+            Event::LoopStarted { .. } => self.loop_started(page, event),
+            Event::Notice { message } => page.line(&safe(message)),
+            Event::Warning { message } => page.marked(Mark::Look, &safe(message)),
+            Event::BaselineStarted { commands } => self.baseline_started(page, *commands),
+            Event::BaselineEnded { red } if red.is_empty() && self.memory.baseline > 0 => {
+                page.marked(Mark::Good, "baseline: everything passes before any work");
+            }
+            Event::BaselineEnded { red } => self.baseline_red(page, red),
+            Event::IterationStarted { .. } => self.iteration_started(page, event),
+            Event::RunStarted {
+                run,
+                fix_only,
+                tail,
+            } => {
+                page.quote(tail, Extent::Last(RETRY_TAIL_LINES));
+                self.run_started(page, *run, *fix_only);
+            }
+            Event::Agent(event) => self.agent(page, event),
+            Event::Inspected {
+                files,
+                flags,
+                refusal,
+            } => {
+                self.changed(page, files);
+                for flag in flags {
+                    page.line(&format!(
+                        "  {} {}",
+                        page.paint().mark(Mark::Look),
+                        safe(flag)
+                    ));
+                }
+                self.memory.refusal.clone_from(refusal);
+            }
+            Event::VerifyStarted { command } if self.shows(Verbosity::Verbose) => {
+                page.line(&format!(
+                    "  {} {}",
+                    page.paint().mark(Mark::Begin),
+                    safe(command)
+                ));
+            }
+            Event::VerifyStarted { .. } => {}
+            Event::VerifyEnded { .. } => verify_ended(page, event),
+            Event::Landed { .. } => self.landed(page, event),
+            Event::IterationEnded { .. } => self.iteration_ended(page, event),
+            Event::TaskBlocked { task, reason } => blocked(page, task, reason),
+            Event::Question { .. } => question::render(page, event),
+            Event::LoopEnded { .. } => self.loop_ended(page, event),
+        }
+    }
+
+    fn shows(&self, least: Verbosity) -> bool {
+        self.look.verbosity >= least
+    }
+
+    fn baseline_started(&mut self, page: &mut Page, commands: usize) {
+        self.memory.baseline = commands;
+        if commands > 0 {
+            let commands = count(commands, "command");
+            page.marked(
+                Mark::Begin,
+                &format!("baseline: {commands} before any work"),
+            );
+        }
+    }
+
+    fn baseline_red(&self, page: &mut Page, red: &[String]) {
+        for command in red {
+            page.marked(
+                Mark::Look,
+                &format!("fails before any work is done: {}", safe(command)),
+            );
+        }
+    }
+
+    fn iteration_started(&mut self, page: &mut Page, event: &Event) {
+        let Event::IterationStarted {
+            iteration,
+            iteration_id,
+            task,
+            title,
+            attempt,
+            max_attempts,
+            nth,
+            max_iterations,
+        } = event
+        else {
+            return;
+        };
+        self.memory.refusal = None;
+        self.memory.unverified = false;
+        self.memory.tool.clear();
+        page.blank();
+        page.banner(
+            &format!("Iteration {iteration} · {task}"),
+            &format!("{nth} of {max_iterations}"),
+        );
+        let title = page.paint().bold(&safe(title));
+        page.marked(
+            Mark::Begin,
+            &format!("{title} · attempt {attempt} of {max_attempts}"),
+        );
+        if self.shows(Verbosity::VeryVerbose) {
+            page.more(&format!("iteration id {}", safe(iteration_id)));
+        }
+    }
+
+    fn run_started(&mut self, page: &mut Page, run: u32, fix_only: bool) {
+        self.memory.tool.clear();
+        self.memory.running.clear();
+        let what = match (run, fix_only) {
+            (_, true) => "a fresh agent, to fix only what failed",
+            (2.., false) => "a fresh agent",
+            (_, false) if self.shows(Verbosity::Verbose) => "a fresh agent",
+            (_, false) => return,
+        };
+        page.line(&format!(
+            "  {} run {run}: {what}",
+            page.paint().mark(Mark::Begin)
+        ));
+    }
+
+    fn changed(&self, page: &mut Page, files: &[ChangedFile]) {
+        if files.is_empty() {
+            page.line("  changed nothing");
+            return;
+        }
+        let named = |file: &ChangedFile| {
+            let path = safe(&file.path);
+            match file.kind.as_str() {
+                "modified" => path,
+                "added" => format!("{path} (new)"),
+                other => format!("{path} ({})", safe(other).replace('_', " ")),
+            }
+        };
+        let total = count(files.len(), "file");
+        if self.shows(Verbosity::Verbose) {
+            page.line(&format!("  changed {total}"));
+            for file in files {
+                page.more(&format!("    {}", named(file)));
+            }
+            return;
+        }
+        let mut names: Vec<String> = files.iter().take(MAX_FILES_NAMED).map(named).collect();
+        if files.len() > MAX_FILES_NAMED {
+            names.push(format!("{} more", files.len() - MAX_FILES_NAMED));
+        }
+        page.line(&format!("  changed {total}: {}", names.join(", ")));
+    }
+}
+
+fn verify_ended(page: &mut Page, event: &Event) {
+    let Event::VerifyEnded {
+        command,
+        passed,
+        seconds,
+        against_baseline,
+    } = event
+    else {
+        return;
+    };
+    let mark = if *passed { Mark::Good } else { Mark::Bad };
+    let command = safe(command);
+    let pad = " ".repeat(COMMAND_COLUMNS.saturating_sub(columns(&command)));
+    let time = duration(*seconds);
+    let mut text = format!("  {} {command}{pad} {time:>6}", page.paint().mark(mark));
+    if let (false, Some(note)) = (*passed, baseline_note(against_baseline)) {
+        text.push_str(&format!("  {}", page.paint().warn(&note)));
+    }
+    page.line(&text);
+}
+
+/// What the baseline knows of a failure, in the words of a person.
+fn baseline_note(against_baseline: &str) -> Option<String> {
+    match against_baseline {
+        "" | "passed" => None,
+        "regressed" => Some("regressed".into()),
+        "already_broken" | "alreadyBroken" => Some("was already broken".into()),
+        "new_failure" | "newFailure" => Some("not in the baseline".into()),
+        other => Some(safe(other)),
+    }
+}
+
+fn blocked(page: &mut Page, task: &str, reason: &str) {
+    page.marked(
+        Mark::Look,
+        &format!("{} is blocked: {}", safe(task), safe(reason)),
+    );
+}
+
+/// One line that a terminal only shows.
+fn safe(text: &str) -> String {
+    one_line(text, MAX_SENTENCE)
+}

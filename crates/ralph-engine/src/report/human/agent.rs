@@ -1,0 +1,171 @@
+//! What the agent says and does while it runs.
+
+use ralph_core::{
+    agent::{AgentEvent, AgentResult, Usage},
+    sanitize::{columns, one_line, terminal_safe, truncate_middle},
+};
+
+use super::{Human, Tools, safe};
+use crate::report::{
+    Verbosity,
+    format::tokens,
+    page::{Extent, Page},
+    paint::Mark,
+};
+
+/// Lines of one message of the agent that `-v` shows; `-vv` shows all.
+const MAX_TEXT_LINES: usize = 20;
+
+/// Tools that run at once and are remembered by name.
+const MAX_RUNNING: usize = 32;
+
+/// Columns in front of a tool's line.
+const BEFORE_TOOL: usize = 15;
+
+/// Room for the usual names of tools, so that their targets stand below one another.
+const TOOL_NAME_COLUMNS: usize = 5;
+
+impl Human {
+    pub(super) fn agent(&mut self, page: &mut Page, event: &AgentEvent) {
+        let verbose = self.shows(Verbosity::Verbose);
+        let very = self.shows(Verbosity::VeryVerbose);
+        match event {
+            AgentEvent::Started {
+                model,
+                version,
+                session,
+            } if verbose => {
+                let mut words = vec!["agent started".to_owned()];
+                words.extend(model.iter().map(|m| format!("model {}", safe(m))));
+                words.extend(version.iter().map(|v| format!("version {}", safe(v))));
+                if very {
+                    words.extend(session.iter().map(|s| format!("session {}", safe(s))));
+                }
+                page.line(&format!("    {}", words.join(" · ")));
+            }
+            AgentEvent::Text { text } if verbose && !text.trim().is_empty() => {
+                let extent = if very {
+                    Extent::All
+                } else {
+                    Extent::First(MAX_TEXT_LINES)
+                };
+                page.said(text, extent);
+            }
+            AgentEvent::Tool { id, name, target } if verbose || self.tools == Tools::Listed => {
+                let width = page.columns().saturating_sub(BEFORE_TOOL);
+                let line = tool(name, target, TOOL_NAME_COLUMNS, width);
+                if very || line != self.memory.tool {
+                    page.line(&format!("    {}", page.paint().dim(&line)));
+                }
+                self.memory.tool.clone_from(&line);
+                if self.memory.running.len() == MAX_RUNNING {
+                    self.memory.running.remove(0);
+                }
+                self.memory.running.push((id.clone(), line));
+            }
+            AgentEvent::ToolDone { id, ok } => self.tool_done(page, id, *ok),
+            AgentEvent::Usage(usage) if very => {
+                page.line(&format!("    {}", page.paint().dim(&usage_in_full(usage))));
+            }
+            AgentEvent::Retry { attempt, reason } => page.line(&format!(
+                "    the agent waits to ask its model again (retry {attempt}): {}",
+                safe(reason)
+            )),
+            AgentEvent::Limit {
+                rejected,
+                resets_at,
+                which,
+            } if *rejected || verbose => {
+                let mark = page.paint().mark(Mark::Look);
+                let state = if *rejected { "reached" } else { "reported" };
+                let mut text = format!("  {mark} usage limit {state}");
+                if let Some(which) = which {
+                    text.push_str(&format!(" ({})", safe(which)));
+                }
+                if let Some(at) = resets_at {
+                    text.push_str(&format!(", resets {}", self.local(*at)));
+                }
+                page.line(&text);
+            }
+            AgentEvent::Result(result) => self.result(page, result),
+            AgentEvent::Other { name } if very => {
+                page.line(&format!("    unknown event: {}", safe(name)));
+            }
+            AgentEvent::Started { .. }
+            | AgentEvent::Text { .. }
+            | AgentEvent::Tool { .. }
+            | AgentEvent::Usage(_)
+            | AgentEvent::Limit { .. }
+            | AgentEvent::Other { .. } => {}
+        }
+    }
+
+    fn tool_done(&mut self, page: &mut Page, id: &str, ok: bool) {
+        let running = &mut self.memory.running;
+        let known = running.iter().position(|(other, _)| other == id);
+        let name = known.map_or_else(|| safe(id), |at| running.remove(at).1);
+        let shown = self.shows(Verbosity::VeryVerbose) || (self.shows(Verbosity::Verbose) && !ok);
+        if shown {
+            let how = if ok { "done" } else { "failed" };
+            let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+            page.line(&format!(
+                "    {}",
+                page.paint().dim(&format!("{how}: {name}"))
+            ));
+        }
+    }
+
+    fn result(&self, page: &mut Page, result: &AgentResult) {
+        // An agent that was not allowed to do something often explains a failure that follows.
+        for denied in &result.denied {
+            let mark = page.paint().mark(Mark::Look);
+            page.line(&format!(
+                "  {mark} the agent was not allowed: {}",
+                safe(denied)
+            ));
+        }
+        if !self.shows(Verbosity::Verbose) {
+            return;
+        }
+        let mut text = match (&result.error, result.ok) {
+            (_, true) => "the agent ended".to_owned(),
+            (Some(error), false) => format!("the agent ended with an error: {}", safe(error)),
+            (None, false) => "the agent ended with an error".to_owned(),
+        };
+        if let Some(turns) = result.turns {
+            text.push_str(&format!(" · {turns} turns"));
+        }
+        page.line(&format!("    {text}"));
+    }
+}
+
+/// `edit  src/x.rs`, safe and in at most `width` columns, the name padded to `pad_to`. The end of a
+/// path tells more than its middle; the beginning of a command more than its end.
+pub(in crate::report) fn tool(name: &str, target: &str, pad_to: usize, width: usize) -> String {
+    let name = one_line(&name.to_lowercase(), width.min(24));
+    let pad = " ".repeat(pad_to.saturating_sub(columns(&name)));
+    let room = width.saturating_sub(columns(&name) + pad.len() + 1);
+    let target = target.trim();
+    let target = if target.contains(char::is_whitespace) {
+        one_line(target, room)
+    } else {
+        truncate_middle(&terminal_safe(target), room).into_owned()
+    };
+    if target.is_empty() {
+        name
+    } else {
+        format!("{name}{pad} {target}")
+    }
+}
+
+/// `1.2k in · 3.4k out · 1.1M read from cache · 20.0k written to it · context 45.1k`
+pub(super) fn usage_in_full(usage: &Usage) -> String {
+    format!(
+        "{} in · {} out · {} read from cache · {} written to it · context {}",
+        tokens(usage.input_tokens),
+        tokens(usage.output_tokens),
+        tokens(usage.cache_read_tokens),
+        tokens(usage.cache_write_tokens),
+        tokens(usage.context_tokens),
+    )
+}

@@ -1,0 +1,185 @@
+//! The loop as a whole: where it starts from, and how it ended.
+
+use ralph_core::{
+    event::{Blocked, Event, Tally},
+    termination::Stop,
+};
+
+use super::{Human, safe, verdict::figures};
+use crate::report::{Verbosity, format::count, page::Page, paint::Mark};
+
+/// Blocked tasks that are listed at normal verbosity.
+const MAX_BLOCKED: usize = 20;
+
+impl Human {
+    pub(super) fn loop_started(&mut self, page: &mut Page, event: &Event) {
+        let Event::LoopStarted {
+            loop_id,
+            source,
+            branch,
+            agent,
+            tasks,
+            max_iterations,
+            resumed,
+        } = event
+        else {
+            return;
+        };
+        let title = if *resumed {
+            "ralph run, resumed"
+        } else {
+            "ralph run"
+        };
+        let date = page.date();
+        page.banner(title, &date);
+        page.line(&format!("tasks   {} · {}", safe(source), tally(tasks)));
+        page.more(&format!("branch  {}", safe(branch)));
+        page.more(&format!("agent   {}", safe(agent)));
+        let most = count(*max_iterations as usize, "iteration");
+        page.more(&format!("limits  at most {most}"));
+        if *resumed {
+            page.more("        goes on with the loop that was interrupted");
+        }
+        if self.shows(Verbosity::Verbose) {
+            page.more(&format!("loop    {}", safe(loop_id)));
+        }
+    }
+
+    pub(super) fn loop_ended(&mut self, page: &mut Page, event: &Event) {
+        let Event::LoopEnded {
+            stop,
+            sentence,
+            hint,
+            exit_code,
+            blocked,
+            ..
+        } = event
+        else {
+            return;
+        };
+        let title = if *exit_code == 0 { "Done" } else { "Stopped" };
+        page.blank();
+        let date = page.date();
+        page.banner(title, &date);
+        page.marked(mark(*exit_code), &page.paint().bold(&safe(sentence)));
+        if let Stop::UsageLimit {
+            resets_at: Some(at),
+        } = stop
+        {
+            page.more(&format!("  that is {} here", self.local(*at)));
+        }
+        let (work, figures) = self.sums(event);
+        page.more(&format!("  {work}"));
+        page.more(&format!("  {figures}"));
+        let most = if self.shows(Verbosity::Verbose) {
+            usize::MAX
+        } else {
+            MAX_BLOCKED
+        };
+        for task in blocked.iter().take(most) {
+            page.more(&format!("  {}", waits(task)));
+        }
+        if blocked.len() > most {
+            page.more(&format!("  … {} more", blocked.len() - most));
+        }
+        if let Some(hint) = hint {
+            page.more(&format!(
+                "  {} {}",
+                page.paint().accent("hint:"),
+                safe(hint)
+            ));
+        }
+        if *exit_code != 0 {
+            page.more(&format!("  exit code {exit_code}: {}", meaning(*exit_code)));
+        }
+    }
+
+    /// The end for `-q`.
+    pub(super) fn one_line_end(&mut self, page: &mut Page, event: &Event) {
+        let Event::LoopEnded {
+            sentence,
+            exit_code,
+            ..
+        } = event
+        else {
+            return;
+        };
+        let (work, figures) = self.sums(event);
+        let mut text = format!("{} · {work} · {figures}", safe(sentence));
+        if *exit_code != 0 {
+            text.push_str(&format!(" · exit code {exit_code}"));
+        }
+        page.marked(mark(*exit_code), &text);
+    }
+
+    /// How much is done, and what it took.
+    fn sums(&self, event: &Event) -> (String, String) {
+        let Event::LoopEnded {
+            iterations,
+            tasks,
+            seconds,
+            usage,
+            ..
+        } = event
+        else {
+            return Default::default();
+        };
+        let unverified = match self.memory.unverified_tasks {
+            0 => String::new(),
+            n => format!(", {n} unverified"),
+        };
+        let iterations = count(*iterations as usize, "iteration");
+        (
+            format!("{}{unverified}", tally(tasks)),
+            format!("{iterations} · {}", figures(*seconds, usage)),
+        )
+    }
+}
+
+/// `2 of 5 tasks done, 2 ready, 1 waiting`
+fn tally(tasks: &Tally) -> String {
+    let mut text = format!("{} of {} done", tasks.completed, count(tasks.total, "task"));
+    let others = [
+        (tasks.ready, "ready"),
+        (tasks.waiting, "waiting"),
+        (tasks.blocked, "blocked"),
+        (tasks.failed, "failed"),
+        (tasks.skipped, "skipped"),
+    ];
+    for (n, word) in others.into_iter().filter(|(n, _)| *n > 0) {
+        text.push_str(&format!(", {n} {word}"));
+    }
+    text
+}
+
+fn waits(blocked: &Blocked) -> String {
+    let task = safe(&blocked.task);
+    if blocked.by.is_empty() {
+        return format!("{task} can't be taken");
+    }
+    format!("{task} can't be taken: {}", safe(&blocked.by.join("; ")))
+}
+
+fn mark(exit_code: u8) -> Mark {
+    match exit_code {
+        0 => Mark::Good,
+        1 | 2 | 7 => Mark::Bad,
+        _ => Mark::Look,
+    }
+}
+
+/// What an exit code of `ralph run` tells the program that started it.
+fn meaning(exit_code: u8) -> &'static str {
+    match exit_code {
+        0 => "everything asked for is complete",
+        1 => "ralph itself failed",
+        2 => "usage, configuration or task file wrong",
+        3 => "stopped by a limit with work left",
+        4 => "a person is needed",
+        5 => "budget exhausted",
+        6 => "agent unavailable",
+        7 => "no progress",
+        129.. => "interrupted, after a clean stop",
+        _ => "unknown",
+    }
+}

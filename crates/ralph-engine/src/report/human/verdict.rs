@@ -1,0 +1,135 @@
+//! How an iteration ended: what was landed, the verdict and its figures, the failure's last lines.
+
+use jiff::Timestamp;
+use ralph_core::{agent::Usage, event::Event, verdict::Verdict};
+
+use super::{Human, agent::usage_in_full, safe};
+use crate::report::{
+    Verbosity,
+    format::{cost, duration, tokens},
+    page::{Extent, Page},
+    paint::Mark,
+};
+
+/// Last lines of a failure; `-v` shows more, `-vv` all.
+const TAIL_LINES: usize = 15;
+const VERBOSE_TAIL_LINES: usize = 60;
+
+/// As many digits as git shows.
+const SHORT_SHA: usize = 7;
+
+impl Human {
+    pub(super) fn landed(&mut self, page: &mut Page, event: &Event) {
+        let Event::Landed {
+            task,
+            commit,
+            subject,
+            unverified,
+        } = event
+        else {
+            return;
+        };
+        let text = match commit {
+            Some(commit) => {
+                let sha: String = safe(commit).chars().take(SHORT_SHA).collect();
+                format!("landed {} {}", page.paint().accent(&sha), safe(subject))
+            }
+            None => format!("{} needs no commit", safe(task)),
+        };
+        self.memory.unverified = *unverified;
+        if *unverified {
+            self.memory.unverified_tasks += 1;
+            page.marked(Mark::Look, &text);
+            let words = "unverified: no verify command stands behind it";
+            page.more(&format!("  {}", page.paint().warn(words)));
+        } else {
+            page.marked(Mark::Good, &text);
+        }
+    }
+
+    pub(super) fn iteration_ended(&mut self, page: &mut Page, event: &Event) {
+        let Event::IterationEnded {
+            task,
+            verdict,
+            seconds,
+            usage,
+            tail,
+            log,
+            ..
+        } = event
+        else {
+            return;
+        };
+        let (mark, sentence) = self.sentence(verdict);
+        let refusal = self.memory.refusal.take();
+        if let (Some(reason), false) = (refusal, matches!(verdict, Verdict::Refused { .. })) {
+            let sign = page.paint().mark(Mark::Look);
+            page.line(&format!("  {sign} would be refused: {}", safe(&reason)));
+        }
+        let task = page.paint().bold(&safe(task));
+        let figures = page.paint().dim(&figures(*seconds, usage));
+        let colon = if mark == Mark::Good { "" } else { ":" };
+        page.marked(
+            mark,
+            &format!("{task}{colon} {} · {figures}", safe(&sentence)),
+        );
+        if self.shows(Verbosity::Verbose) && usage.total_tokens() > 0 {
+            page.more(&format!("  {}", page.paint().dim(&usage_in_full(usage))));
+        }
+        let failed = !matches!(verdict, Verdict::Verified);
+        if failed {
+            let extent = match self.look.verbosity {
+                Verbosity::Quiet | Verbosity::Normal => Extent::Last(TAIL_LINES),
+                Verbosity::Verbose => Extent::Last(VERBOSE_TAIL_LINES),
+                Verbosity::VeryVerbose => Extent::All,
+            };
+            page.quote(tail, extent);
+        }
+        if !log.is_empty() && (failed || self.shows(Verbosity::Verbose)) {
+            page.more(&format!("  log {}", safe(log)));
+        }
+    }
+
+    fn sentence(&self, verdict: &Verdict) -> (Mark, String) {
+        match verdict {
+            // The verdict's name must not say more than what was found.
+            Verdict::Verified if self.memory.unverified => {
+                (Mark::Look, "complete, but unverified".into())
+            }
+            Verdict::Verified => (Mark::Good, verdict.sentence()),
+            Verdict::LimitHit {
+                resets_at: Some(at),
+            } => (
+                Mark::Look,
+                format!("usage limit reached, resets {}", self.local(*at)),
+            ),
+            Verdict::Unclaimed
+            | Verdict::Escalated
+            | Verdict::LimitHit { resets_at: None }
+            | Verdict::Interrupted => (Mark::Look, verdict.sentence()),
+            Verdict::Failed { .. }
+            | Verdict::NoChange
+            | Verdict::Refused { .. }
+            | Verdict::TimedOut { .. }
+            | Verdict::AgentError { .. }
+            | Verdict::AgentUnavailable { .. } => (Mark::Bad, verdict.sentence()),
+        }
+    }
+
+    /// `Sun 14:30`: a limit may reset on another day.
+    pub(super) fn local(&self, at: Timestamp) -> String {
+        at.to_zoned(self.look.time_zone.clone())
+            .strftime("%a %H:%M")
+            .to_string()
+    }
+}
+
+/// `1m 12s · 12.3k tokens · $0.42`; what is not known is left out.
+pub(super) fn figures(seconds: f64, usage: &Usage) -> String {
+    let mut parts = vec![duration(seconds)];
+    if usage.total_tokens() > 0 {
+        parts.push(format!("{} tokens", tokens(usage.total_tokens())));
+    }
+    parts.extend(usage.cost_usd.map(cost));
+    parts.join(" · ")
+}

@@ -1,0 +1,136 @@
+//! Checks of the machine: how processes are held together, the journal's folder, room on the disk.
+
+use std::path::Path;
+
+use ralph_engine::process::Containment;
+use rustix::fs::{Access, access, statvfs};
+
+use super::{Check, programs};
+use crate::{commands::run::detection, project::Project};
+
+const MB: u64 = 1024 * 1024;
+/// Below this an iteration may end for want of room.
+const LITTLE: u64 = 1024 * MB;
+const TOO_LITTLE: u64 = 100 * MB;
+
+pub(super) fn checks(project: &Project) -> Vec<Check> {
+    let mut checks = vec![containment(project), sandbox(project.root())];
+    checks.extend(data_folder(project));
+    checks
+}
+
+fn containment(project: &Project) -> Check {
+    let found = match detection(project) {
+        Ok(found) => found,
+        Err(error) => return Check::problem("containment", error.sentences().join(": ")),
+    };
+    match found.containment {
+        Containment::PidNamespace | Containment::UserNamespace => Check::ok(
+            "containment",
+            format!("nothing outlives a run: {}", found.why),
+        ),
+        Containment::Subreaper => Check::warning(
+            "containment",
+            format!("weaker than it could be: {}", found.why),
+        )
+        .hint("allow user namespaces to this user"),
+    }
+}
+
+/// What a sandbox could be made of here. There is none yet, and that has to be said.
+fn sandbox(root: &Path) -> Check {
+    let word = |there: bool| if there { "yes" } else { "no" };
+    let bwrap = programs::find("bwrap", root).is_some();
+    let namespaces = Containment::UserNamespace.probe().is_ok();
+    let landlock = match std::fs::read_to_string("/sys/kernel/security/lsm") {
+        Ok(modules) => word(modules.split(',').any(|m| m.trim() == "landlock")),
+        Err(_) => "unknown",
+    };
+    Check::note(
+        "sandbox",
+        format!(
+            "ralph uses none yet, an agent has your rights (there are: bwrap {}, user namespaces {}, \
+             Landlock {landlock})",
+            word(bwrap),
+            word(namespaces)
+        ),
+    )
+}
+
+fn data_folder(project: &Project) -> Vec<Check> {
+    let folder = match project.data_dir() {
+        Ok(folder) => folder,
+        Err(error) => {
+            let check = Check::problem("data", error.sentences().join(": "));
+            return vec![match error.hint_text() {
+                Some(hint) => check.hint(hint),
+                None => check,
+            }];
+        }
+    };
+    // What is not there yet is made in the nearest folder that is.
+    let there = folder.ancestors().find(|path| path.exists());
+    let there = there.unwrap_or(&folder);
+    let writable = there.is_dir() && access(there, Access::WRITE_OK | Access::EXEC_OK).is_ok();
+    let data = if writable {
+        Check::ok("data", format!("the journal is in {}", folder.display()))
+    } else {
+        Check::problem("data", format!("{} can't be written", folder.display()))
+            .hint("set RALPH_DATA_DIR to a folder that can")
+    };
+    let mut checks = vec![data, space("disk", project.root())];
+    if is_elsewhere(there, project.root()) {
+        checks.push(space("disk", there));
+    }
+    checks
+}
+
+fn is_elsewhere(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let device = |path: &Path| std::fs::metadata(path).map(|m| m.dev()).ok();
+    device(one) != device(other)
+}
+
+fn space(name: &'static str, folder: &Path) -> Check {
+    let Ok(found) = statvfs(folder) else {
+        return Check::note(
+            name,
+            format!("can't tell how much room {} has", folder.display()),
+        );
+    };
+    judge_space(name, folder, found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+fn judge_space(name: &'static str, folder: &Path, free: u64) -> Check {
+    let said = if free >= 10 * LITTLE {
+        format!("{} GB free at {}", free / (1024 * MB), folder.display())
+    } else {
+        format!("{} MB free at {}", free / MB, folder.display())
+    };
+    if free < TOO_LITTLE {
+        Check::problem(name, said).hint("make room: logs and build results need some")
+    } else if free < LITTLE {
+        Check::warning(name, said).hint("make room: logs and build results need some")
+    } else {
+        Check::ok(name, said)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::State;
+    use super::*;
+
+    #[test]
+    fn room_is_judged_by_what_an_iteration_needs() {
+        for (mb, state, said) in [
+            (99, State::Problem, "99 MB free at /x"),
+            (100, State::Warning, "100 MB free at /x"),
+            (1024, State::Ok, "1024 MB free at /x"),
+            (20_480, State::Ok, "20 GB free at /x"),
+        ] {
+            let check = judge_space("disk", Path::new("/x"), mb * MB);
+            assert_eq!((check.state, check.message.as_str()), (state, said));
+        }
+    }
+}

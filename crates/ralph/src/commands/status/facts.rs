@@ -1,0 +1,364 @@
+//! What `status` knows: the JSON form is a contract (docs/json.md).
+
+use std::path::Path;
+
+use ralph_core::{
+    record::IterationRecord,
+    select::{Blocker, Counts, Plan, Why},
+    task::{
+        Status, Task, TaskId,
+        graph::{Graph, Problem},
+    },
+    termination::Stop,
+};
+use ralph_engine::{
+    lock::Lock,
+    source::Source,
+    store::{IterationRow, Journal, JournalError, LoopRow, RepositoryId},
+};
+use serde::Serialize;
+
+use crate::{
+    commands::logs::{self, LogKind},
+    error::CommandError,
+    past::{Past, next_attempt},
+    project::{Project, Scope},
+};
+
+/// Warnings about the graph that are shown; `ralph lint` has all of them.
+const MOST_WARNINGS: usize = 10;
+/// Tasks that are named as blocked while others can be taken, and reasons for each.
+const MOST_BLOCKED: usize = 20;
+const MOST_BLOCKERS: usize = 10;
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Facts {
+    pub(crate) source: String,
+    pub(crate) parent: Option<Named>,
+    pub(crate) tasks: TaskCounts,
+    pub(crate) next: Option<Next>,
+    pub(crate) running: bool,
+    #[serde(rename = "loop")]
+    pub(crate) last_loop: Option<LoopFacts>,
+    pub(crate) last_iteration: Option<IterationFacts>,
+    pub(crate) questions: Vec<Held>,
+    pub(crate) blocked: Vec<Blocked>,
+    pub(crate) suggestions: usize,
+    pub(crate) warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Named {
+    pub(crate) id: TaskId,
+    pub(crate) title: String,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TaskCounts {
+    pub(crate) total: usize,
+    pub(crate) completed: usize,
+    pub(crate) ready: usize,
+    pub(crate) waiting: usize,
+    pub(crate) blocked: usize,
+    pub(crate) failed: usize,
+    pub(crate) skipped: usize,
+    pub(crate) in_progress: usize,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Next {
+    #[serde(flatten)]
+    pub(crate) task: Named,
+    /// Which attempt it would be.
+    pub(crate) attempt: u32,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LoopFacts {
+    pub(crate) id: String,
+    pub(crate) state: LoopState,
+    pub(crate) source: String,
+    pub(crate) branch: String,
+    pub(crate) agent: String,
+    pub(crate) started_at: String,
+    pub(crate) ended_at: Option<String>,
+    pub(crate) stop: Option<Stop>,
+    pub(crate) sentence: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum LoopState {
+    Running,
+    /// It has no end, and nobody is at it: `ralph run` goes on with it.
+    Interrupted,
+    Ended,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct IterationFacts {
+    pub(crate) iteration: u64,
+    pub(crate) task_id: String,
+    pub(crate) title: Option<String>,
+    pub(crate) attempt: u64,
+    pub(crate) started_at: String,
+    pub(crate) ended_at: Option<String>,
+    pub(crate) verdict: Option<String>,
+    pub(crate) outcome: Option<String>,
+    /// What was found, in one sentence.
+    pub(crate) sentence: Option<String>,
+    pub(crate) result_commit: Option<String>,
+    pub(crate) log: Option<String>,
+    pub(crate) stream: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Held {
+    pub(crate) task_id: TaskId,
+    pub(crate) question: String,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Blocked {
+    pub(crate) task_id: TaskId,
+    pub(crate) by: Vec<String>,
+}
+
+pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Facts, CommandError> {
+    let (source, graph, problems) = project.source(named)?;
+    let mut warnings = graph_warnings(&problems);
+    let scope = project.scope(&graph)?;
+    if let Scope::Lost { message } = &scope {
+        warnings.insert(0, format!("{message}; all tasks are shown"));
+    }
+    let plan = Plan::new(&graph, scope.parent()).map_err(CommandError::internal)?;
+    let running = Lock::is_held(&project.data_dir()?, project.root());
+    let mut journal = project.journal().await?;
+    let told = match &mut journal {
+        Some((journal, repository)) => Told::read(project, journal, repository, &source, &graph)
+            .await
+            .map_err(CommandError::internal)?,
+        None => Told::default(),
+    };
+    let next = plan.next(&told.past.history()).and_then(|id| graph.get(id));
+    let state = match (next, &mut journal) {
+        (Some(task), Some((journal, repository))) => journal
+            .task_state(repository, source.name(), task.id.as_str())
+            .await
+            .map_err(CommandError::internal)?,
+        (_, _) => None,
+    };
+    let named = |task: &Task| Named {
+        id: task.id.clone(),
+        title: task.text.title.clone(),
+    };
+    Ok(Facts {
+        source: source.name().to_owned(),
+        parent: scope.parent().and_then(|id| graph.get(id)).map(named),
+        tasks: plan.counts().into(),
+        next: next.map(|task| Next {
+            task: named(task),
+            attempt: next_attempt(task, state.as_ref()),
+        }),
+        running,
+        questions: questions(&told.past),
+        blocked: blocked(&graph, &plan, &scope, &told.past),
+        last_loop: told.last_loop.map(|row| loop_facts(row, running)),
+        last_iteration: told.last_iteration,
+        suggestions: told.suggestions,
+        warnings,
+    })
+}
+
+/// What the journal has to say.
+#[derive(Default)]
+struct Told {
+    past: Past,
+    last_loop: Option<LoopRow>,
+    last_iteration: Option<IterationFacts>,
+    suggestions: usize,
+}
+
+impl Told {
+    async fn read(
+        project: &Project,
+        journal: &mut Journal,
+        repository: &RepositoryId,
+        source: &Source,
+        graph: &Graph,
+    ) -> Result<Self, JournalError> {
+        let last_loop = journal.last_loop(repository, &project.worktree()).await?;
+        let past = Past::read(
+            journal,
+            repository,
+            source.name(),
+            graph,
+            last_loop.as_ref(),
+        )
+        .await?;
+        let row = journal.last_iterations(repository, 1).await?.pop();
+        let last_iteration = match row {
+            Some(row) => {
+                let n = u64::try_from(row.n).unwrap_or_default();
+                let record = journal.record(repository, Some(n)).await?;
+                Some(iteration_facts(project, graph, row, record.as_ref()))
+            }
+            None => None,
+        };
+        Ok(Self {
+            past,
+            last_loop,
+            last_iteration,
+            suggestions: journal.suggestions(repository).await?.len(),
+        })
+    }
+}
+
+fn graph_warnings(problems: &[Problem]) -> Vec<String> {
+    let mut warnings: Vec<String> = problems
+        .iter()
+        .take(MOST_WARNINGS)
+        .map(ToString::to_string)
+        .collect();
+    if problems.len() > MOST_WARNINGS {
+        let more = problems.len() - MOST_WARNINGS;
+        warnings.push(format!(
+            "{more} more problems; `ralph lint` lists all of them"
+        ));
+    }
+    warnings
+}
+
+fn questions(past: &Past) -> Vec<Held> {
+    let questions = past.held.iter().filter_map(|(id, state)| {
+        state.question.as_ref().map(|question| Held {
+            task_id: id.clone(),
+            question: question.clone(),
+        })
+    });
+    questions.collect()
+}
+
+/// What blocks what: all of it where nothing can be taken, else what a person has to see to.
+fn blocked(graph: &Graph, plan: &Plan, scope: &Scope, past: &Past) -> Vec<Blocked> {
+    let history = past.history();
+    let stuck = plan.stuck(&history);
+    if !stuck.is_empty() {
+        let explained = stuck.into_iter().map(|(id, blockers)| Blocked {
+            by: blockers.iter().map(|b| explain(&id, b, past)).collect(),
+            task_id: id,
+        });
+        return explained.collect();
+    }
+    let counts = plan.counts();
+    if counts.blocked + counts.failed == 0 {
+        return Vec::new();
+    }
+    let in_scope: Vec<&Task> = match scope.parent() {
+        Some(id) => graph.descendants(id).chain(graph.get(id)).collect(),
+        None => graph.tasks().iter().collect(),
+    };
+    in_scope
+        .into_iter()
+        .filter(|task| graph.is_leaf(&task.id))
+        .filter(|task| {
+            let status = plan.status(&task.id);
+            matches!(status, Some(Status::Blocked | Status::Failed))
+        })
+        .take(MOST_BLOCKED)
+        .map(|task| Blocked {
+            task_id: task.id.clone(),
+            by: plan
+                .blockers(&task.id)
+                .iter()
+                .take(MOST_BLOCKERS)
+                .map(|b| explain(&task.id, b, past))
+                .collect(),
+        })
+        .collect()
+}
+
+/// A blocker in words; where the journal knows why, with its reason.
+fn explain(task: &TaskId, blocker: &Blocker, past: &Past) -> String {
+    let reason = past.held.get(task).and_then(|s| s.blocked.as_deref());
+    match (blocker.why, reason) {
+        (Why::Itself(status), Some(reason)) => format!("it is {status}: {reason}"),
+        (Why::SetAside, _) => "it is set aside: a question is open".to_owned(),
+        (_, _) => blocker.to_string(),
+    }
+}
+
+pub(crate) fn loop_facts(row: LoopRow, running: bool) -> LoopFacts {
+    let stop: Option<Stop> = row
+        .stop
+        .as_deref()
+        .and_then(|s| serde_json::from_str(s).ok());
+    let state = match (&row.ended_at, running) {
+        (Some(_), _) => LoopState::Ended,
+        (None, true) => LoopState::Running,
+        (None, false) => LoopState::Interrupted,
+    };
+    LoopFacts {
+        id: row.id,
+        state,
+        source: row.source,
+        branch: row.branch,
+        agent: row.agent,
+        started_at: row.started_at,
+        ended_at: row.ended_at,
+        sentence: stop.as_ref().map(Stop::sentence),
+        stop,
+    }
+}
+
+fn iteration_facts(
+    project: &Project,
+    graph: &Graph,
+    row: IterationRow,
+    record: Option<&IterationRecord>,
+) -> IterationFacts {
+    let iteration = u64::try_from(row.n).unwrap_or_default();
+    let file = |kind: LogKind| {
+        let path = logs::log_file(project.root(), iteration, kind);
+        path.is_file().then(|| project.shown(&path))
+    };
+    let in_graph = || {
+        let id = TaskId::parse(&row.task_id).ok()?;
+        Some(graph.get(&id)?.text.title.clone())
+    };
+    IterationFacts {
+        iteration,
+        title: row.title.clone().or_else(in_graph),
+        task_id: row.task_id,
+        attempt: u64::try_from(row.attempt).unwrap_or_default(),
+        started_at: row.started_at,
+        ended_at: row.ended_at,
+        verdict: row.verdict,
+        outcome: row.outcome,
+        sentence: record.map(|record| record.verdict.sentence()),
+        result_commit: row.result_commit,
+        log: file(LogKind::Readable),
+        stream: file(LogKind::Stream),
+    }
+}
+
+impl From<Counts> for TaskCounts {
+    fn from(counts: Counts) -> Self {
+        Self {
+            total: counts.total,
+            completed: counts.completed,
+            ready: counts.ready,
+            waiting: counts.waiting,
+            blocked: counts.blocked,
+            failed: counts.failed,
+            skipped: counts.skipped,
+            in_progress: counts.in_progress,
+        }
+    }
+}

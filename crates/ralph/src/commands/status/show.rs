@@ -1,0 +1,203 @@
+//! `status` as text: a line for each thing that there is, nothing for what there is not.
+
+use jiff::Timestamp;
+use ralph_core::sanitize::{columns, one_line};
+
+use super::facts::{Facts, IterationFacts, LoopFacts, LoopState, TaskCounts};
+use crate::{
+    output,
+    view::{
+        figures::{count, short_commit},
+        paint::{Tone, paint},
+        table::{Table, cell},
+        time::ago_text,
+    },
+};
+
+/// Tasks that are named as blocked.
+const MOST_SHOWN: usize = 10;
+const BAR: usize = 24;
+
+pub(crate) fn render(facts: &Facts, now: Timestamp) -> String {
+    let mut text = heading(facts);
+    text.push_str(&tally(&facts.tasks));
+    text.push('\n');
+    let mut table = Table::new(1, 0);
+    let mut line = |label: &str, tone: Tone, value: &str| {
+        table.row([cell(Tone::Faint, label), cell(tone, value)]);
+    };
+    line("next", Tone::Plain, &next(facts));
+    if let Some(last) = &facts.last_iteration {
+        let (tone, sentence) = last_iteration(last, facts.running, now);
+        line("last", tone, &sentence);
+        if let Some(log) = &last.log {
+            let more = format!("{log}  (`ralph logs` shows it)");
+            line("log", Tone::Faint, &more);
+        }
+    }
+    if let Some(last) = &facts.last_loop {
+        let (tone, sentence) = last_loop(last, now);
+        line("loop", tone, &sentence);
+    } else if facts.running {
+        line("loop", Tone::Good, "running");
+    }
+    if facts.suggestions > 0 {
+        let many = count(facts.suggestions, "suggestion", "suggestions");
+        let how = format!("{many} of agents: `ralph tasks add --from-suggestions`");
+        line("ideas", Tone::Plain, &how);
+    }
+    text.push_str(&table.render(output::width()));
+    text.push_str(&questions(facts));
+    text.push_str(&blocked(facts));
+    for warning in &facts.warnings {
+        let label = paint(Tone::Careful, "warning:");
+        text.push_str(&format!("\n{label} {}", one_line(warning, usize::MAX)));
+    }
+    if !facts.warnings.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+fn heading(facts: &Facts) -> String {
+    let mut line = paint(Tone::Heading, &one_line(&facts.source, 200));
+    if let Some(parent) = &facts.parent {
+        let below = format!(" below {} {}", parent.id, one_line(&parent.title, 72));
+        line.push_str(&paint(Tone::Faint, &below));
+    }
+    line.push('\n');
+    line
+}
+
+/// The bar, and the counts that are not zero.
+fn tally(tasks: &TaskCounts) -> String {
+    if tasks.total == 0 {
+        return "no tasks\n".to_owned();
+    }
+    let done = BAR * tasks.completed / tasks.total;
+    let bar = format!(
+        "{}{}",
+        paint(Tone::Good, &"█".repeat(done)),
+        paint(Tone::Faint, &"░".repeat(BAR - done))
+    );
+    let counts = [
+        ("ready", tasks.ready, Tone::Plain),
+        ("waiting", tasks.waiting, Tone::Plain),
+        ("blocked", tasks.blocked, Tone::Careful),
+        ("failed", tasks.failed, Tone::Bad),
+        ("skipped", tasks.skipped, Tone::Faint),
+    ];
+    let mut words = vec![format!("{} of {} completed", tasks.completed, tasks.total)];
+    for (word, n, tone) in counts {
+        if n > 0 {
+            words.push(paint(tone, &format!("{n} {word}")));
+        }
+    }
+    format!("{bar}  {}\n", words.join(", "))
+}
+
+fn next(facts: &Facts) -> String {
+    match &facts.next {
+        Some(next) if next.attempt > 1 => {
+            let (task, attempt) = (&next.task, next.attempt);
+            format!("{} {} (attempt {attempt})", task.id, task.title)
+        }
+        Some(next) => format!("{} {}", next.task.id, next.task.title),
+        None if facts.tasks.total == 0 => "nothing: there are no tasks".into(),
+        None if facts.tasks.completed + facts.tasks.skipped == facts.tasks.total => {
+            "nothing: all tasks are complete".into()
+        }
+        None => "nothing is ready".into(),
+    }
+}
+
+fn last_iteration(last: &IterationFacts, running: bool, now: Timestamp) -> (Tone, String) {
+    let name = format!("iteration {}, {}", last.iteration, last.task_id);
+    match (&last.ended_at, &last.sentence) {
+        (Some(ended), sentence) => {
+            let verdict = last.verdict.as_deref().unwrap_or("ended");
+            let found = sentence.as_deref().unwrap_or(verdict);
+            let commit = last.result_commit.as_deref();
+            let commit = commit.map_or_else(String::new, |c| format!(" as {}", short_commit(c)));
+            let tone = match last.outcome.as_deref() {
+                Some("success") => Tone::Good,
+                _ => Tone::Careful,
+            };
+            (
+                tone,
+                format!("{name}: {found}{commit}, {}", ago_text(ended, now)),
+            )
+        }
+        (None, _) if running => {
+            let since = ago_text(&last.started_at, now);
+            (Tone::Good, format!("{name}: under way, started {since}"))
+        }
+        (None, _) => {
+            let text = format!("{name}: has no end; `ralph run` looks after it");
+            (Tone::Careful, text)
+        }
+    }
+}
+
+fn last_loop(last: &LoopFacts, now: Timestamp) -> (Tone, String) {
+    let on = format!("on {} with {}", last.branch, last.agent);
+    match last.state {
+        LoopState::Running => {
+            let since = ago_text(&last.started_at, now);
+            (Tone::Good, format!("running {on}, started {since}"))
+        }
+        LoopState::Interrupted => {
+            let text = format!("interrupted {on}; `ralph run` goes on with it");
+            (Tone::Careful, text)
+        }
+        LoopState::Ended => {
+            let when = last.ended_at.as_deref().unwrap_or_default();
+            let why = last.sentence.as_deref().unwrap_or("for a reason unknown");
+            let text = format!("ended {}: {why} ({on})", ago_text(when, now));
+            (Tone::Plain, text)
+        }
+    }
+}
+
+fn questions(facts: &Facts) -> String {
+    let mut text = String::new();
+    for held in &facts.questions {
+        let id = paint(Tone::Name, held.task_id.as_str());
+        text.push_str(&format!("\n{} {id}\n", paint(Tone::Careful, "question")));
+        text.push_str(&indented(&held.question));
+    }
+    text
+}
+
+/// The first lines of a text, each of a bounded length.
+fn indented(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines
+        .take(6)
+        .map(|line| format!("  {}\n", one_line(line, 200)))
+        .collect()
+}
+
+fn blocked(facts: &Facts) -> String {
+    if facts.blocked.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(1, 2);
+    for one in facts.blocked.iter().take(MOST_SHOWN) {
+        let mut why = one.by.join("; ");
+        if columns(&why) > 300 {
+            why = one_line(&why, 300);
+        }
+        table.row([
+            cell(Tone::Name, one.task_id.as_str()),
+            cell(Tone::Plain, why),
+        ]);
+    }
+    let mut text = format!("\n{}\n", paint(Tone::Heading, "not to be taken"));
+    text.push_str(&table.render(output::width()));
+    let more = facts.blocked.len().saturating_sub(MOST_SHOWN);
+    if more > 0 {
+        text.push_str(&format!("  … {more} more; `ralph tasks list` shows all\n"));
+    }
+    text
+}

@@ -1,0 +1,256 @@
+//! `ralph tasks add`: a new task at the end of its file, written the way its siblings are.
+//!
+//! Everything is checked before anything is written. Nothing that is added is started by it.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use ralph_core::{
+    sanitize::one_line,
+    task::{
+        Attempts, Place, Status, Task, TaskId, TaskLinks, TaskText, VerifyCommand,
+        format::NewTask,
+        graph::{Graph, Problem},
+    },
+};
+use ralph_engine::{
+    dot_ralph,
+    source::{FindError, Source},
+};
+
+use super::{new_id, suggested};
+use crate::{
+    cli::Global,
+    error::CommandError,
+    output,
+    project::{Project, Scope},
+    view::paint::{Tone, paint},
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What will be different when it is done: it becomes the commit's subject
+    #[arg(required_unless_present = "from_suggestions")]
+    title: Option<String>,
+
+    /// The id; without it, the next one in the style of the file
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+
+    /// What is to be done and where: the agent knows nothing else
+    #[arg(long, short, value_name = "TEXT")]
+    description: Option<String>,
+
+    /// Something that must be true when it is done; can be given several times
+    #[arg(long, short, value_name = "TEXT")]
+    acceptance: Vec<String>,
+
+    /// A line for the shell that proves it; can be given several times
+    #[arg(long, value_name = "COMMAND")]
+    verify: Vec<String>,
+
+    /// A task that must be completed first; can be given several times
+    #[arg(long, value_name = "ID")]
+    depends_on: Vec<String>,
+
+    /// A label; can be given several times
+    #[arg(long, value_name = "LABEL")]
+    label: Vec<String>,
+
+    /// Lower goes first
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    priority: Option<i64>,
+
+    /// The task file or folder to add it to; without it, the only one there is
+    #[arg(long, value_name = "SOURCE")]
+    to: Option<PathBuf>,
+
+    /// Take over tasks that agents suggested, by their numbers; without a number, list them
+    #[arg(long, value_name = "N", num_args = 0.., conflicts_with_all = ["title", "id", "description"])]
+    from_suggestions: Option<Vec<usize>>,
+}
+
+impl Args {
+    pub(super) fn to(&self) -> Option<&Path> {
+        self.to.as_deref()
+    }
+}
+
+pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let project = Project::open(global, Vec::new())?;
+    match &args.from_suggestions {
+        Some(numbers) if numbers.is_empty() => suggested::list(&project)?,
+        Some(numbers) => suggested::take(&project, numbers, args)?,
+        None => {
+            let title = args.title.as_deref().unwrap_or_default();
+            let description = args.description.as_deref().unwrap_or_default();
+            let mut place = Destination::find(&project, args.to())?;
+            let task = place.checked(args, title, description)?;
+            place.add(&project, &task)?;
+            place.warn_of_scope(&project)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where new tasks go, and the tasks that are there.
+pub(super) struct Destination {
+    /// `None`: there is no source at all, and a folder is made for the first task.
+    source: Option<Source>,
+    tasks: Vec<Task>,
+    problems: Vec<Problem>,
+}
+
+impl Destination {
+    pub(super) fn find(project: &Project, named: Option<&Path>) -> Result<Self, CommandError> {
+        let path = match project.find_source(named) {
+            Ok(path) => path,
+            Err(FindError::Nothing { .. }) => {
+                return Ok(Self {
+                    source: None,
+                    tasks: Vec::new(),
+                    problems: Vec::new(),
+                });
+            }
+            Err(error @ FindError::Several { .. }) => {
+                return Err(CommandError::user(error).hint("name one: `--to FILE`"));
+            }
+            Err(error @ FindError::NotThere { .. }) => {
+                let hint = error.hint();
+                return Err(CommandError::user(error).hint(hint));
+            }
+        };
+        let (source, graph, problems) = project.read_source(&path)?;
+        Ok(Self {
+            source: Some(source),
+            tasks: graph.tasks().to_vec(),
+            problems,
+        })
+    }
+
+    /// The task as it would be added, checked against those that are there and remembered among
+    /// them. Writes nothing.
+    pub(super) fn checked(
+        &mut self,
+        args: &Args,
+        title: &str,
+        description: &str,
+    ) -> Result<NewTask, CommandError> {
+        if title.trim().is_empty() || title.contains(['\n', '\r']) {
+            return Err(CommandError::user("a title is one line, and not empty"));
+        }
+        let id = match &args.id {
+            Some(id) => TaskId::parse(id).map_err(CommandError::user)?,
+            None => new_id::new_id(&self.tasks, title).ok_or_else(|| {
+                CommandError::user("the title has nothing to make an id from")
+                    .hint("give it one: `--id ID`")
+            })?,
+        };
+        let depends_on: Result<Vec<TaskId>, _> =
+            args.depends_on.iter().map(|id| TaskId::parse(id)).collect();
+        let task = NewTask {
+            id,
+            title: title.trim().to_owned(),
+            description: description.to_owned(),
+            acceptance: args.acceptance.clone(),
+            verify: args
+                .verify
+                .iter()
+                .cloned()
+                .map(VerifyCommand::Shell)
+                .collect(),
+            depends_on: depends_on.map_err(CommandError::user)?,
+            labels: args.label.clone(),
+            priority: args.priority,
+        };
+        self.check(&task)?;
+        self.tasks.push(as_task(&task));
+        Ok(task)
+    }
+
+    fn check(&self, task: &NewTask) -> Result<(), CommandError> {
+        if let Some(known) = self.tasks.iter().find(|known| known.id == task.id) {
+            let title = one_line(&known.text.title, 72);
+            let message = format!("there is a task {} already: {title}", task.id);
+            return Err(CommandError::user(message).hint("leave out `--id` to get a new one"));
+        }
+        let mut tasks = self.tasks.clone();
+        tasks.push(as_task(task));
+        let (_, problems) = Graph::build(tasks);
+        // What was wrong before is not the new task's doing.
+        match problems.into_iter().find(|p| !self.problems.contains(p)) {
+            Some(problem) => Err(CommandError::user(problem.to_string())
+                .hint("nothing was written; `ralph tasks list` shows the ids there are")),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds a task that was checked, and says so.
+    pub(super) fn add(&mut self, project: &Project, task: &NewTask) -> Result<(), CommandError> {
+        let path = self
+            .writable(project)?
+            .add(task)
+            .map_err(CommandError::user)?;
+        let id = paint(Tone::Name, task.id.as_str());
+        output::print(&format!("added {id} to {}\n", project.shown(&path)));
+        Ok(())
+    }
+
+    /// A parent is in force, and nothing that is added is below it.
+    pub(super) fn warn_of_scope(&self, project: &Project) -> Result<(), CommandError> {
+        let (graph, _) = Graph::build(self.tasks.clone());
+        if let Scope::Below(parent) = project.scope(&graph)? {
+            let file = project.shown(&project.parent_file());
+            output::print_warning(&format!(
+                "{file} limits `ralph run` to what is below {parent}; a new task is not below it"
+            ));
+        }
+        Ok(())
+    }
+
+    fn writable(&mut self, project: &Project) -> Result<&mut Source, CommandError> {
+        let source = match self.source.take() {
+            Some(source) => source,
+            None => make_folder(project)?,
+        };
+        Ok(self.source.insert(source))
+    }
+}
+
+/// The folder for tasks, where there was no source at all.
+fn make_folder(project: &Project) -> Result<Source, CommandError> {
+    let folder = project.root().join(&project.config().tasks.path);
+    let failed = |error: std::io::Error| {
+        CommandError::user(format!("can't make {}: {error}", project.shown(&folder)))
+    };
+    dot_ralph::ensure(project.root()).map_err(failed)?;
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    let (source, _) = Source::read(&folder, project.root()).map_err(CommandError::user)?;
+    Ok(source)
+}
+
+/// The new task as the graph will see it.
+fn as_task(new: &NewTask) -> Task {
+    Task {
+        id: new.id.clone(),
+        text: TaskText {
+            title: new.title.clone(),
+            ..TaskText::default()
+        },
+        links: TaskLinks {
+            parent_id: None,
+            depends_on: new.depends_on.clone(),
+        },
+        status: Status::Open,
+        verify: Vec::new(),
+        labels: Vec::new(),
+        area: None,
+        priority: None,
+        attempts: Attempts::default(),
+        created_at: None,
+        updated_at: None,
+        place: Place::default(),
+    }
+}

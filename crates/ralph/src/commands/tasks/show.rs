@@ -1,0 +1,285 @@
+//! `ralph tasks show ID`: all that a task's file, the others and the journal say of it.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use ralph_core::{
+    sanitize::{one_line, terminal_safe},
+    select::Plan,
+    task::{Task, TaskId, graph::Graph},
+};
+use ralph_engine::{
+    source::Source,
+    store::{IterationRow, TaskState},
+};
+use serde::Serialize;
+
+use super::seen::{Kind, Seen};
+use crate::{
+    cli::Global,
+    error::CommandError,
+    output,
+    project::{self, Project},
+    view::{
+        figures::short_commit,
+        paint::{Tone, paint},
+        places::Places,
+        table::{Table, cell},
+        time::ago_text,
+    },
+};
+
+/// Iterations that are shown of a task.
+const MOST_ITERATIONS: u32 = 20;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The id of the task
+    id: String,
+
+    /// The task file or folder; without it, the only one there is
+    source: Option<PathBuf>,
+
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// A task with its surroundings; the JSON form is a contract (docs/json.md).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Whole<'a> {
+    #[serde(flatten)]
+    seen: Seen<'a>,
+    children: Vec<String>,
+    dependants: Vec<String>,
+    history: History,
+}
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct History {
+    /// Charged attempts since the task was opened.
+    attempts: u32,
+    last_verdict: Option<String>,
+    question: Option<String>,
+    blocked: Option<String>,
+    kept_ref: Option<String>,
+    iterations: Vec<Past>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Past {
+    iteration: i64,
+    attempt: i64,
+    started_at: String,
+    ended_at: Option<String>,
+    verdict: Option<String>,
+    outcome: Option<String>,
+    result_commit: Option<String>,
+}
+
+pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let project = Project::open(global, Vec::new())?;
+    let (source, graph, _) = project.source(args.source.as_deref())?;
+    let task = find(&graph, &source, &args.id)?;
+    let plan = Plan::of_all(&graph);
+    let at = Places::new(&source).of(task.place);
+    let ids = |tasks: &mut dyn Iterator<Item = &Task>| tasks.map(|t| t.id.to_string()).collect();
+    let whole = Whole {
+        seen: Seen::new(task, &graph, &plan, at),
+        children: ids(&mut graph.children(&task.id)),
+        dependants: ids(&mut graph.dependants(&task.id)),
+        history: project::block_on(history(&project, source.name(), &task.id))?,
+    };
+    if args.json {
+        output::print_json(&whole)?;
+    } else {
+        output::print(&render(&whole));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn find<'g>(graph: &'g Graph, source: &Source, id: &str) -> Result<&'g Task, CommandError> {
+    let found = TaskId::parse(id).ok().and_then(|id| graph.get(&id));
+    found.ok_or_else(|| {
+        let message = format!(
+            "there is no task {} in {}",
+            one_line(id, 120),
+            source.name()
+        );
+        let hint = match graph.did_you_mean(id) {
+            Some(near) => format!("did you mean {near}?"),
+            None => "`ralph tasks list` shows all of them".to_owned(),
+        };
+        CommandError::user(message).hint(hint)
+    })
+}
+
+async fn history(project: &Project, source: &str, id: &TaskId) -> Result<History, CommandError> {
+    let Some((mut journal, repository)) = project.journal().await? else {
+        return Ok(History::default());
+    };
+    let state = journal
+        .task_state(&repository, source, id.as_str())
+        .await
+        .map_err(CommandError::internal)?;
+    let rows = journal
+        .iterations_at(&repository, source, id.as_str(), MOST_ITERATIONS)
+        .await
+        .map_err(CommandError::internal)?;
+    let TaskState {
+        attempts,
+        last_verdict,
+        question,
+        blocked,
+        kept_ref,
+        ..
+    } = state.unwrap_or_default();
+    Ok(History {
+        attempts,
+        last_verdict,
+        question,
+        blocked,
+        kept_ref,
+        iterations: rows.into_iter().map(Past::from).collect(),
+    })
+}
+
+fn render(whole: &Whole<'_>) -> String {
+    let seen = &whole.seen;
+    let task = seen.task;
+    let mut text = format!(
+        "{} {}\n",
+        paint(Tone::Name, task.id.as_str()),
+        paint(Tone::Heading, &one_line(&task.text.title, 500))
+    );
+    text.push_str(&fields(whole).render(output::width()));
+    if !task.text.description.trim().is_empty() {
+        text.push('\n');
+        let description = terminal_safe(task.text.description.trim()).into_owned();
+        description
+            .lines()
+            .for_each(|line| text.push_str(&format!("{line}\n")));
+    }
+    list(&mut text, "acceptance", &task.text.acceptance);
+    let verify: Vec<String> = task.verify.iter().map(ToString::to_string).collect();
+    list(&mut text, "verify", &verify);
+    list(&mut text, "files", &task.text.files);
+    let blockers: Vec<String> = seen.blocked_by.iter().map(|b| b.why.clone()).collect();
+    list(&mut text, "blocked by", &blockers);
+    if let Some(notes) = task.text.notes.as_deref().filter(|n| !n.trim().is_empty()) {
+        let lines: Vec<String> = notes.lines().map(str::to_owned).collect();
+        list(&mut text, "notes", &lines);
+    }
+    text.push_str(&render_history(&whole.history));
+    text
+}
+
+fn fields(whole: &Whole<'_>) -> Table {
+    let seen = &whole.seen;
+    let task = seen.task;
+    let ids = |ids: &[TaskId]| {
+        let ids: Vec<&str> = ids.iter().map(TaskId::as_str).collect();
+        ids.join(", ")
+    };
+    let status = match seen.kind {
+        Kind::Leaf => format!("{} ({})", task.status, seen.word()),
+        Kind::Container => format!("container, {}", seen.standing.as_str()),
+    };
+    let number = |n: Option<i64>| n.map_or_else(String::new, |n| n.to_string());
+    let attempts = match task.attempts.max {
+        Some(max) => format!("{} of {max}", whole.history.attempts),
+        None if whole.history.attempts > 0 => whole.history.attempts.to_string(),
+        None => String::new(),
+    };
+    let time = |at: Option<jiff::Timestamp>| at.map_or_else(String::new, |at| at.to_string());
+    let rows = [
+        ("status", status),
+        (
+            "place",
+            format!("{}:{}:{}", seen.file, seen.line, seen.column),
+        ),
+        ("priority", number(task.priority)),
+        (
+            "parent",
+            task.links
+                .parent_id
+                .as_ref()
+                .map_or_else(String::new, TaskId::to_string),
+        ),
+        ("depends on", ids(&task.links.depends_on)),
+        ("needed by", whole.dependants.join(", ")),
+        ("contains", whole.children.join(", ")),
+        ("labels", task.labels.join(", ")),
+        ("area", task.area.clone().unwrap_or_default()),
+        ("attempts", attempts),
+        ("created", time(task.created_at)),
+        ("updated", time(task.updated_at)),
+    ];
+    let mut table = Table::new(1, 0);
+    for (name, value) in rows {
+        if !value.is_empty() {
+            table.row([cell(Tone::Faint, name), cell(Tone::Plain, value)]);
+        }
+    }
+    table
+}
+
+fn list(text: &mut String, name: &str, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    text.push_str(&format!("\n{}\n", paint(Tone::Faint, name)));
+    for line in lines {
+        text.push_str(&format!("  - {}\n", one_line(line, usize::MAX)));
+    }
+}
+
+fn render_history(history: &History) -> String {
+    let mut text = String::new();
+    if let Some(question) = &history.question {
+        list(
+            &mut text,
+            "question for a person",
+            std::slice::from_ref(question),
+        );
+    }
+    if let Some(blocked) = &history.blocked {
+        list(&mut text, "blocked", std::slice::from_ref(blocked));
+    }
+    if history.iterations.is_empty() {
+        return text;
+    }
+    let now = Project::now();
+    let mut table = Table::new(2, 2);
+    for past in &history.iterations {
+        table.row([
+            cell(Tone::Plain, format!("iteration {}", past.iteration)),
+            cell(Tone::Plain, format!("attempt {}", past.attempt)),
+            cell(Tone::Plain, past.verdict.as_deref().unwrap_or("no end")),
+            cell(
+                Tone::Faint,
+                past.result_commit.as_deref().map_or("", short_commit),
+            ),
+            cell(Tone::Faint, ago_text(&past.started_at, now)),
+        ]);
+    }
+    text.push_str(&format!("\n{}\n", paint(Tone::Faint, "history")));
+    text.push_str(&table.render(output::width()));
+    text
+}
+
+impl From<IterationRow> for Past {
+    fn from(row: IterationRow) -> Self {
+        Self {
+            iteration: row.n,
+            attempt: row.attempt,
+            started_at: row.started_at,
+            ended_at: row.ended_at,
+            verdict: row.verdict,
+            outcome: row.outcome,
+            result_commit: row.result_commit,
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! How things look that several commands show: tables, times, figures, places in files.
+//!
+//! Makes text; `output` prints it. Colours only where standard output is a terminal that wants them.
+
+pub(crate) mod figures;
+pub(crate) mod paint;
+pub(crate) mod places;
+pub(crate) mod table;
+pub(crate) mod time;

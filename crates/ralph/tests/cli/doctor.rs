@@ -1,0 +1,247 @@
+//! `ralph doctor`.
+
+use std::path::Path;
+
+use ralph_engine::lock::Lock;
+use ralph_testkit::TestRepo;
+use serde_json::{Value, json};
+
+use crate::support::{Ran, ralph, ralph_with, shop};
+
+/// A repository in which nothing is wrong: a scripted agent, a verify command that is there.
+fn healthy() -> TestRepo {
+    let repo = shop();
+    repo.file("agent.yaml", "default:\n  - do: [{say: hello}]\n");
+    repo.file(
+        "ralph.yaml",
+        "agent: script:agent.yaml\nverification:\n  commands: [[\"true\"]]\n",
+    );
+    repo.commit("set up");
+    repo
+}
+
+fn checks(ran: &Ran, name: &str) -> Vec<Value> {
+    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    let checks = report["checks"].as_array().unwrap().clone();
+    checks.into_iter().filter(|c| c["name"] == name).collect()
+}
+
+fn only(ran: &Ran, name: &str) -> Value {
+    let mut found = checks(ran, name);
+    assert_eq!(found.len(), 1, "{name}: {ran:?}");
+    found.remove(0)
+}
+
+#[test]
+fn the_json_contract() {
+    let repo = healthy();
+    let ran = ralph(&repo, &["doctor", "--json"]);
+    let report = ran.json(0);
+    assert_eq!(report["ok"], true);
+    let names: Vec<&str> = report["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["name"].as_str().unwrap())
+        .collect();
+    let expected = [
+        "git",
+        "identity",
+        "repository",
+        "tree",
+        "config",
+        "tasks",
+        "verify",
+        "lock",
+        "agent",
+        "user",
+        "containment",
+        "sandbox",
+        "data",
+        "disk",
+    ];
+    assert_eq!(names[..expected.len()], expected);
+    assert_eq!(
+        only(&ran, "identity"),
+        json!({
+            "name": "identity", "state": "ok",
+            "message": "commits as Test Person <person@test.invalid>", "hint": null
+        })
+    );
+    assert_eq!(only(&ran, "sandbox")["state"], "note");
+    assert_eq!(
+        only(&ran, "tasks")["message"],
+        "3 tasks in prd.json, 1 ready"
+    );
+}
+
+#[test]
+fn the_text_has_a_line_a_check_and_a_sum() {
+    let repo = healthy();
+    let text = ralph(&repo, &["doctor"]).text(0).to_owned();
+    assert!(text.contains("ok       repository   on main\n"), "{text}");
+    assert!(text.contains("ok       verify       `true`\n"), "{text}");
+    assert!(text.contains("\n0 problems, "), "{text}");
+}
+
+#[test]
+fn what_is_missing_is_a_problem_with_a_way_out() {
+    let repo = shop();
+    repo.file(
+        "ralph.yaml",
+        "agent: command:no-such-agent\nverification:\n  commands: [[\"no-such-tool\", \"x\"], \"no-such-line y\"]\n",
+    );
+    let ran = ralph(&repo, &["doctor", "--json"]);
+    assert_eq!(ran.json(2)["ok"], false);
+    assert_eq!(
+        only(&ran, "agent"),
+        json!({
+            "name": "agent", "state": "problem", "message": "no-such-agent is not on the PATH",
+            "hint": "install it, or correct `agent` in ralph.yaml"
+        })
+    );
+    let verify = checks(&ran, "verify");
+    assert_eq!(verify[0]["state"], "problem");
+    assert_eq!(verify[1]["state"], "warning", "a shell may know it");
+}
+
+#[test]
+fn a_program_that_only_the_repository_has_is_not_found() {
+    let repo = healthy();
+    repo.script("bin/own-tool", "#!/bin/sh\n");
+    repo.file("ralph.yaml", "agent: command:own-tool\n");
+    let path = format!(
+        "{}:{}",
+        repo.path("bin").display(),
+        std::env::var("PATH").unwrap()
+    );
+    let ran = ralph_with(&repo, &["doctor", "--json"], &[("PATH", &path)]);
+    assert_eq!(only(&ran, "agent")["state"], "problem");
+}
+
+#[test]
+fn claude_is_asked_for_its_version_with_the_configured_command() {
+    let repo = healthy();
+    let tools = repo.outside().join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    write_tool(&tools.join("my-claude"), "#!/bin/sh\necho \"9.9.9 ($*)\"\n");
+    repo.file(
+        "ralph.yaml",
+        "claude:\n  command: [\"my-claude\", \"-x\"]\n",
+    );
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
+    let ran = ralph_with(&repo, &["doctor", "--json"], &[("PATH", &path)]);
+    assert_eq!(
+        only(&ran, "agent"),
+        json!({
+            "name": "agent", "state": "ok", "message": "claude: 9.9.9 (-x --version)", "hint": null
+        })
+    );
+    write_tool(
+        &tools.join("my-claude"),
+        "#!/bin/sh\necho broken >&2\nexit 3\n",
+    );
+    let ran = ralph_with(&repo, &["doctor", "--json"], &[("PATH", &path)]);
+    assert_eq!(
+        only(&ran, "agent")["message"],
+        "`my-claude -x --version` fails: exit status: 3 broken"
+    );
+}
+
+fn write_tool(path: &Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn the_state_of_the_repository_is_told() {
+    let repo = healthy();
+    repo.file("README.md", "changed\n");
+    repo.file("prd.json", repo.read("prd.json") + "\n");
+    let tree = only(&ralph(&repo, &["doctor", "--json"]), "tree");
+    assert_eq!(tree["state"], "warning");
+    assert_eq!(tree["message"], "changes that are not committed: README.md");
+    repo.git(["checkout", "-q", "."]);
+    repo.git(["checkout", "-q", "--detach"]);
+    let ran = ralph(&repo, &["doctor", "--json"]);
+    assert_eq!(only(&ran, "repository")["message"], "HEAD is on no branch");
+    repo.file(".git/MERGE_HEAD", repo.head());
+    let ran = ralph(&repo, &["doctor", "--json"]);
+    assert_eq!(
+        only(&ran, "repository"),
+        json!({
+            "name": "repository", "state": "problem", "message": "a merge is under way",
+            "hint": "finish it, or `git merge --abort`"
+        })
+    );
+}
+
+#[test]
+fn nobody_who_commits_no_commit_and_no_repository_are_problems() {
+    let repo = TestRepo::unborn();
+    std::fs::write(repo.home().join(".gitconfig"), "").unwrap();
+    let ran = ralph(&repo, &["doctor", "--json"]);
+    assert_eq!(only(&ran, "identity")["state"], "problem");
+    assert_eq!(
+        only(&ran, "repository")["message"],
+        "there is no commit yet"
+    );
+    let folder = TestRepo::bare_folder();
+    let ran = ralph(&folder, &["doctor", "--json"]);
+    assert_eq!(ran.code, 2);
+    assert_eq!(only(&ran, "repository")["state"], "problem");
+}
+
+#[test]
+fn a_configuration_that_is_wrong_is_one_of_the_checks() {
+    let repo = healthy();
+    repo.file("ralph.yaml", "lop: {}\n");
+    let ran = ralph(&repo, &["doctor", "--json"]);
+    assert_eq!(ran.code, 2);
+    let config = only(&ran, "config");
+    assert!(
+        config["message"]
+            .as_str()
+            .unwrap()
+            .contains("unknown key `lop`"),
+        "{config}"
+    );
+    repo.file(
+        "ralph.yaml",
+        "agent: script:agent.yaml\nsafety: {sandbox: true}\n",
+    );
+    let ran = ralph(&repo, &["doctor", "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(checks(&ran, "config")[1]["state"], "warning");
+}
+
+#[test]
+fn a_wrong_graph_and_another_ralph_are_told() {
+    let repo = healthy();
+    repo.file(
+        "prd.json",
+        r#"[{"id":"A","title":"a","passes":false,"dependsOn":["A"]}]"#,
+    );
+    let _lock = Lock::acquire(&repo.data_dir(), repo.root()).unwrap();
+    let ran = ralph(&repo, &["doctor", "--json"]);
+    assert_eq!(
+        only(&ran, "tasks")["message"],
+        "prd.json: task A depends on itself"
+    );
+    assert_eq!(only(&ran, "lock")["state"], "warning");
+}
+
+#[test]
+fn a_broken_script_is_told_and_a_data_folder_that_is_none() {
+    let repo = healthy();
+    repo.file("agent.yaml", "default: [{dance: 1}]\n");
+    let file = repo.path("README.md");
+    let ran = ralph_with(
+        &repo,
+        &["doctor", "--json"],
+        &[("RALPH_DATA_DIR", file.to_str().unwrap())],
+    );
+    assert_eq!(only(&ran, "agent")["state"], "problem");
+    assert_eq!(only(&ran, "data")["state"], "problem");
+}

@@ -1,0 +1,90 @@
+//! `ralph lint`.
+
+use ralph_testkit::TestRepo;
+use serde_json::json;
+
+use crate::support::{ralph, shop};
+
+#[test]
+fn tasks_that_are_right_pass() {
+    let repo = shop();
+    repo.file(
+        "ralph.yaml",
+        "verification:\n  commands: [[\"cargo\", \"test\"]]\n",
+    );
+    let ran = ralph(&repo, &["lint"]);
+    assert_eq!(ran.text(0), "prd.json: 3 tasks, nothing to say\n");
+}
+
+#[test]
+fn findings_name_their_place_their_rule_and_what_to_do() {
+    let repo = shop();
+    let ran = ralph(&repo, &["lint"]);
+    assert_eq!(
+        ran.text(0),
+        "prd.json:30:5: warning[no-verify] task US-003: no verify command: the task would be \
+         completed as unverified\n  hint: add `verify` to the task or `verification.commands` to \
+         ralph.yaml\n\nprd.json: 3 tasks, 0 errors, 1 warning\n"
+    );
+    assert_eq!(ralph(&repo, &["lint", "--deny-warnings"]).code, 2);
+}
+
+#[test]
+fn the_json_contract() {
+    let repo = shop();
+    let expected = json!({
+        "source": "prd.json",
+        "tasks": 3,
+        "errors": 0,
+        "warnings": 1,
+        "findings": [{
+            "rule": "no-verify",
+            "severity": "warning",
+            "file": "prd.json",
+            "line": 30,
+            "column": 5,
+            "task": "US-003",
+            "message": "no verify command: the task would be completed as unverified",
+            "hint": "add `verify` to the task or `verification.commands` to ralph.yaml"
+        }]
+    });
+    assert_eq!(ralph(&repo, &["lint", "--json"]).json(0), expected);
+}
+
+#[test]
+fn the_whole_path_of_a_circle_is_printed() {
+    let repo = TestRepo::new();
+    let tasks: Vec<_> = (0..40)
+        .map(|n| json!({ "id": format!("t{n}"), "title": format!("task {n}"), "dependsOn": [format!("t{}", (n + 1) % 40)] }))
+        .collect();
+    repo.file("tasks.json", json!(tasks).to_string());
+    let ran = ralph(&repo, &["lint"]);
+    assert_eq!(ran.code, 2);
+    let path: Vec<String> = (0..=40).map(|n| format!("t{}", n % 40)).collect();
+    assert!(ran.out.contains(&path.join(" → ")), "{}", ran.out);
+}
+
+#[test]
+fn a_file_that_does_not_parse_has_one_error() {
+    let repo = TestRepo::new();
+    repo.file("prd.json", "{\"userStories\": [\n  {\"id\": \"A\",}\n]}");
+    let found = ralph(&repo, &["lint", "--json"]).json(2);
+    assert_eq!(found["errors"], 1);
+    assert_eq!(found["findings"][0]["rule"], "unreadable");
+    assert_eq!(found["findings"][0]["line"], 2);
+    let ran = ralph(&repo, &["lint"]);
+    assert!(ran.text(2).starts_with("prd.json:2:"), "{ran:?}");
+}
+
+#[test]
+fn a_folder_of_files_is_linted_with_the_place_in_each() {
+    let repo = TestRepo::new();
+    repo.file(".ralph/tasks/a.yaml", "id: A\ntitle: Same thing\n");
+    repo.file(".ralph/tasks/b.yaml", "# b\nid: A\ntitle: Other\n");
+    let ran = ralph(&repo, &["lint"]);
+    assert!(
+        ran.text(2)
+            .contains(".ralph/tasks/b.yaml:2:1: error[duplicate-id] task A: 2 tasks have the id A"),
+        "{ran:?}"
+    );
+}

@@ -1,0 +1,15 @@
+//! The commands that look and set up, as a user meets them: the real program, in scratch
+//! repositories, with a journal written by the engine itself.
+
+#![allow(clippy::unwrap_used)]
+
+mod config;
+mod doctor;
+mod init;
+mod lint;
+mod logs;
+mod report;
+mod status;
+mod support;
+mod tasks;
+mod wrong_input;

@@ -1,0 +1,197 @@
+//! `ralph report`.
+
+use ralph_core::{
+    termination::Stop,
+    verdict::{Halt, Verdict},
+};
+use ralph_engine::store::TaskState;
+use ralph_testkit::TestRepo;
+use serde_json::json;
+
+use crate::support::{Written, failed, ralph, shop, suggesting};
+
+/// A loop with one of everything.
+fn eventful() -> TestRepo {
+    let repo = shop();
+    let mut past = Written::begin(&repo, "prd.json", "0190-L1");
+    past.iteration(
+        ("US-001", "Add a cart", 1),
+        Verdict::Verified,
+        |record, _| {
+            record.unverified = true;
+            record.said.block = suggesting(&[("Round prices", "In src/price.rs.")]);
+            record.said.block.summary = Some("Added it.".into());
+            record.said.foreign_claims = vec!["US-003".into()];
+        },
+    );
+    past.iteration(("US-002", "Show the cart", 1), failed(), |_, _| {});
+    let refused = Verdict::Refused {
+        reason: "it edits ralph.yaml".into(),
+        halt: Halt::Attempt,
+    };
+    past.iteration(("US-002", "Show the cart", 2), refused, |record, state| {
+        record.flags = vec!["the status of US-002 was put back".into()];
+        *state = TaskState {
+            attempts: 2,
+            question: Some("Which currency?".into()),
+            ..TaskState::default()
+        };
+    });
+    past.end(&Stop::NothingReady);
+    repo
+}
+
+#[test]
+fn the_json_contract() {
+    let repo = eventful();
+    let expected = json!({
+        "source": "prd.json",
+        "loops": [{
+            "id": "0190-L1",
+            "state": "ended",
+            "source": "prd.json",
+            "branch": "ralph/shop",
+            "agent": "script:demo.yaml",
+            "startedAt": "2026-01-02T03:00:00Z",
+            "endedAt": "2026-01-02T04:00:00Z",
+            "stop": { "why": "nothing_ready" },
+            "sentence": "work is left, but no task is ready"
+        }],
+        "iterations": 3,
+        "seconds": 450.0,
+        "usage": {
+            "inputTokens": 3000, "outputTokens": 600, "cacheReadTokens": 0, "cacheWriteTokens": 0,
+            "costUsd": 0.75, "contextTokens": 0
+        },
+        "commits": [{
+            "commit": "1c0ffee1234567890", "taskId": "US-001", "title": "Add a cart", "iteration": 1
+        }],
+        "completed": [{
+            "taskId": "US-001", "title": "Add a cart", "iteration": 1, "attempt": 1,
+            "unverified": true, "commit": "1c0ffee1234567890", "summary": "Added it."
+        }],
+        "failedAttempts": [
+            {
+                "taskId": "US-002", "title": "Show the cart", "iteration": 2, "attempt": 1,
+                "verdict": "failed", "sentence": "verification failed: cargo test"
+            },
+            {
+                "taskId": "US-002", "title": "Show the cart", "iteration": 3, "attempt": 2,
+                "verdict": "refused", "sentence": "refused: it edits ralph.yaml"
+            }
+        ],
+        "flagged": [
+            { "taskId": "US-001", "iteration": 1, "what": "claimed that task US-003 is complete" },
+            { "taskId": "US-002", "iteration": 3, "what": "the status of US-002 was put back" }
+        ],
+        "suggestions": [{
+            "number": 1, "iteration": 1, "title": "Round prices", "description": "In src/price.rs."
+        }],
+        "now": {
+            "tasks": {
+                "total": 3, "completed": 1, "ready": 1, "waiting": 1, "blocked": 0, "failed": 0,
+                "skipped": 0, "inProgress": 0
+            },
+            "next": null,
+            "questions": [{ "taskId": "US-002", "question": "Which currency?" }],
+            "blocked": [
+                { "taskId": "US-002", "by": ["it is set aside: a question is open"] },
+                { "taskId": "US-003", "by": ["US-002 is open"] }
+            ]
+        }
+    });
+    assert_eq!(ralph(&repo, &["report", "--json"]).json(0), expected);
+}
+
+#[test]
+fn the_text_says_plainly_what_was_not_verified_and_what_is_left() {
+    let repo = eventful();
+    assert_eq!(
+        ralph(&repo, &["report"]).text(0),
+        "# prd.json on ralph/shop
+
+1 task completed (1 unverified), 1 commit, 3 iterations, 7 min, 3.6k tokens, $0.75.
+It ended: work is left, but no task is ready.
+
+## Commits
+
+- 1c0ffee1 US-001 Add a cart
+
+## Completed
+
+- US-001 Add a cart — unverified: no command stood behind it
+  the agent says: Added it.
+
+## Attempts that did not land
+
+- iteration 2, US-002, attempt 1: verification failed: cargo test
+- iteration 3, US-002, attempt 2: refused: it edits ralph.yaml
+
+## Blocked
+
+- US-002: it is set aside: a question is open
+- US-003: US-002 is open
+
+## Questions for a person
+
+- US-002: Which currency?
+
+## Worth a look
+
+- iteration 1, US-001: claimed that task US-003 is complete
+- iteration 3, US-002: the status of US-002 was put back
+
+## Suggested by agents
+
+- 1. Round prices (iteration 1)
+- `ralph tasks add --from-suggestions N` makes one a task
+
+## What is left
+
+- 2 of 3 tasks: 1 ready, 1 waiting, 0 blocked, 0 failed
+- `ralph status` shows what blocks what; open a task again in its file to retry it
+"
+    );
+}
+
+#[test]
+fn the_last_loop_one_by_its_id_and_all_of_them() {
+    let repo = eventful();
+    let mut past = Written::begin(&repo, "prd.json", "0191-L2");
+    past.iteration(("US-002", "Show the cart", 3), Verdict::Verified, |_, _| {});
+    let ids = |args: &[&str]| {
+        let report = ralph(&repo, args).json(0);
+        let loops = report["loops"].as_array().unwrap().clone();
+        let ids: Vec<String> = loops.iter().map(|l| l["id"].to_string()).collect();
+        (ids.join(" "), report["iterations"].clone())
+    };
+    assert_eq!(ids(&["report", "--json"]), ("\"0191-L2\"".into(), json!(1)));
+    assert_eq!(
+        ids(&["report", "--json", "--loop", "0190"]),
+        ("\"0190-L1\"".into(), json!(3))
+    );
+    assert_eq!(
+        ids(&["report", "--json", "--all"]),
+        ("\"0190-L1\" \"0191-L2\"".into(), json!(4))
+    );
+    let ran = ralph(&repo, &["report", "--loop", "019"]);
+    assert!(
+        ran.error(2)
+            .contains("more than one loop has an id that begins with 019"),
+        "{ran:?}"
+    );
+    let ran = ralph(&repo, &["report", "--loop", "x"]);
+    assert!(ran.error(2).contains("there is no loop x"), "{ran:?}");
+}
+
+#[test]
+fn a_report_is_made_also_when_the_task_file_is_gone() {
+    let repo = eventful();
+    repo.remove("prd.json");
+    assert_eq!(
+        ralph(&repo, &["report", "--json"]).json(0)["now"],
+        json!(null)
+    );
+    let text = ralph(&repo, &["report"]).text(0).to_owned();
+    assert!(text.contains("prd.json can't be read now"), "{text}");
+}

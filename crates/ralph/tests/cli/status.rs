@@ -1,0 +1,220 @@
+//! `ralph status`.
+
+use ralph_core::{termination::Stop, verdict::Verdict};
+use ralph_engine::{lock::Lock, store::TaskState};
+use ralph_testkit::TestRepo;
+use serde_json::json;
+
+use crate::support::{Written, failed, ralph, shop, suggesting};
+
+#[test]
+fn the_json_contract_before_anything_ran() {
+    let repo = shop();
+    let expected = json!({
+        "source": "prd.json",
+        "parent": null,
+        "tasks": {
+            "total": 3, "completed": 1, "ready": 1, "waiting": 1, "blocked": 0, "failed": 0,
+            "skipped": 0, "inProgress": 0
+        },
+        "next": { "id": "US-002", "title": "Show the cart", "attempt": 1 },
+        "running": false,
+        "loop": null,
+        "lastIteration": null,
+        "questions": [],
+        "blocked": [],
+        "suggestions": 0,
+        "warnings": []
+    });
+    assert_eq!(ralph(&repo, &["status", "--json"]).json(0), expected);
+}
+
+#[test]
+fn the_json_contract_after_a_loop() {
+    let repo = shop();
+    let mut past = Written::begin(&repo, "prd.json", "L1");
+    past.iteration(("US-001", "Add a cart", 1), Verdict::Verified, |_, _| {});
+    past.iteration(("US-002", "Show the cart", 1), failed(), |record, _| {
+        record.said.block = suggesting(&[("Tidy", "")]);
+    });
+    past.end(&Stop::Iterations { max: 2 });
+    repo.file(".ralph/logs/iteration-2.txt", "log\n");
+    let status = ralph(&repo, &["status", "--json"]).json(0);
+    assert_eq!(
+        status["next"],
+        json!({ "id": "US-002", "title": "Show the cart", "attempt": 2 })
+    );
+    assert_eq!(
+        status["loop"],
+        json!({
+            "id": "L1",
+            "state": "ended",
+            "source": "prd.json",
+            "branch": "ralph/shop",
+            "agent": "script:demo.yaml",
+            "startedAt": "2026-01-02T03:00:00Z",
+            "endedAt": "2026-01-02T04:00:00Z",
+            "stop": { "why": "iterations", "max": 2 },
+            "sentence": "the limit of 2 iterations is reached"
+        })
+    );
+    assert_eq!(
+        status["lastIteration"],
+        json!({
+            "iteration": 2,
+            "taskId": "US-002",
+            "title": "Show the cart",
+            "attempt": 1,
+            "startedAt": "2026-01-02T03:01:00Z",
+            "endedAt": "2026-01-02T03:03:30Z",
+            "verdict": "failed",
+            "outcome": "failed",
+            "sentence": "verification failed: cargo test",
+            "resultCommit": null,
+            "log": ".ralph/logs/iteration-2.txt",
+            "stream": null
+        })
+    );
+    assert_eq!(status["suggestions"], 1);
+}
+
+#[test]
+fn a_task_with_an_open_question_is_not_next_and_its_question_is_shown() {
+    let repo = shop();
+    let mut past = Written::begin(&repo, "prd.json", "L1");
+    past.iteration(
+        ("US-002", "Show the cart", 1),
+        Verdict::Escalated,
+        |_, state| state.question = Some("Which currency?".into()),
+    );
+    let status = ralph(&repo, &["status", "--json"]).json(0);
+    assert_eq!(status["next"], json!(null));
+    assert_eq!(
+        status["questions"],
+        json!([{ "taskId": "US-002", "question": "Which currency?" }])
+    );
+    assert_eq!(
+        status["blocked"],
+        json!([
+            { "taskId": "US-002", "by": ["it is set aside: a question is open"] },
+            { "taskId": "US-003", "by": ["US-002 is open"] }
+        ])
+    );
+    let text = ralph(&repo, &["status"]).text(0).to_owned();
+    assert!(
+        text.contains("question US-002\n  Which currency?\n"),
+        "{text}"
+    );
+    assert!(text.contains("next  nothing is ready\n"), "{text}");
+}
+
+#[test]
+fn a_blocked_task_has_its_reason_and_one_that_a_person_reopened_starts_afresh() {
+    let repo = shop();
+    let mut past = Written::begin(&repo, "prd.json", "L1");
+    let state = TaskState {
+        attempts: 3,
+        blocked: Some("3 attempts failed".into()),
+        ..TaskState::default()
+    };
+    past.state("US-002", &state);
+    let status = ralph(&repo, &["status", "--json"]).json(0);
+    assert_eq!(
+        status["next"],
+        json!({ "id": "US-002", "title": "Show the cart", "attempt": 1 }),
+        "the file says open"
+    );
+    let text = repo
+        .read("prd.json")
+        .replacen("\"passes\": false", "\"status\": \"blocked\"", 1);
+    repo.file("prd.json", text);
+    let status = ralph(&repo, &["status", "--json"]).json(0);
+    assert_eq!(status["next"], json!(null));
+    assert_eq!(
+        status["blocked"][0],
+        json!({ "taskId": "US-002", "by": ["it is blocked: 3 attempts failed"] })
+    );
+}
+
+#[test]
+fn the_area_of_the_last_completed_task_goes_first() {
+    let repo = TestRepo::new();
+    repo.file(
+        "tasks.json",
+        r#"[{"id":"A","title":"a","status":"completed","labels":["area=ui"]},
+            {"id":"B","title":"b","labels":["area=db"]},
+            {"id":"C","title":"c","labels":["area=ui"]}]"#,
+    );
+    let next = |repo: &TestRepo| ralph(repo, &["status", "--json"]).json(0)["next"]["id"].clone();
+    assert_eq!(next(&repo), "B");
+    let mut past = Written::begin(&repo, "tasks.json", "L1");
+    past.iteration(("A", "a", 1), Verdict::Verified, |_, _| {});
+    assert_eq!(next(&repo), "C");
+}
+
+#[test]
+fn a_loop_without_an_end_is_running_while_its_process_holds_the_lock() {
+    let repo = shop();
+    let mut past = Written::begin(&repo, "prd.json", "L1");
+    past.start("US-002", 1);
+    let lock = Lock::acquire(&repo.data_dir(), repo.root()).unwrap();
+    let status = ralph(&repo, &["status", "--json"]).json(0);
+    assert_eq!(status["running"], true);
+    assert_eq!(status["loop"]["state"], "running");
+    assert_eq!(status["lastIteration"]["endedAt"], json!(null));
+    assert_eq!(status["lastIteration"]["title"], "Show the cart");
+    drop(lock);
+    let status = ralph(&repo, &["status", "--json"]).json(0);
+    assert_eq!(status["running"], false);
+    assert_eq!(status["loop"]["state"], "interrupted");
+    let text = ralph(&repo, &["status"]).text(0).to_owned();
+    assert!(text.contains("`ralph run` goes on with it"), "{text}");
+}
+
+#[test]
+fn only_what_is_below_the_parent_is_counted() {
+    let repo = TestRepo::new();
+    repo.file(
+        "tasks.json",
+        r#"[{"id":"F","title":"Feature"},{"id":"F1","title":"one","parentId":"F"},
+            {"id":"X","title":"other","priority":1}]"#,
+    );
+    repo.file(".ralph/parent-task-id", "F\n");
+    let status = ralph(&repo, &["status", "--json"]).json(0);
+    assert_eq!(status["parent"], json!({ "id": "F", "title": "Feature" }));
+    assert_eq!(status["tasks"]["total"], 1);
+    assert_eq!(status["next"]["id"], "F1");
+    repo.file(".ralph/parent-task-id", "G\n");
+    let status = ralph(&repo, &["status", "--json"]).json(0);
+    assert_eq!(status["tasks"]["total"], 2);
+    assert_eq!(
+        status["warnings"][0],
+        ".ralph/parent-task-id names task \"G\", which does not exist; all tasks are shown"
+    );
+}
+
+#[test]
+fn a_wrong_graph_is_shown_with_warnings() {
+    let repo = TestRepo::new();
+    repo.file(
+        "tasks.json",
+        r#"[{"id":"A","title":"a","dependsOn":["B"]},{"id":"B","title":"b","dependsOn":["A"]}]"#,
+    );
+    let text = ralph(&repo, &["status"]).text(0).to_owned();
+    assert!(
+        text.contains("warning: tasks wait for each other: A → B → A\n"),
+        "{text}"
+    );
+    assert!(text.contains("0 of 2 completed, 2 waiting"), "{text}");
+}
+
+#[test]
+fn there_is_no_colour_where_there_is_no_terminal() {
+    let repo = shop();
+    let text = ralph(&repo, &["status"]).text(0).to_owned();
+    assert_eq!(
+        text,
+        "prd.json\n████████░░░░░░░░░░░░░░░░  1 of 3 completed, 1 ready, 1 waiting\n\n\
+         next  US-002 Show the cart\n"
+    );
+}
