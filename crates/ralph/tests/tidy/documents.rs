@@ -65,8 +65,10 @@ fn every_documented_key_exists() {
 fn shown_commands() -> Vec<(String, String)> {
     let mut shown = Vec::new();
     for name in files().into_iter().filter(|name| name.ends_with(".md")) {
-        let is_for_people = !name.contains("/src/") && !name.contains("CHANGELOG");
-        for code in read(&name).lines().flat_map(code_of).filter(|_| is_for_people) {
+        if name.contains("/src/") {
+            continue;
+        }
+        for code in code_of(&read(&name)) {
             let code = code.trim_start_matches("$ ");
             if let Some(rest) = code.strip_prefix("ralph ") {
                 shown.push((name.clone(), rest.to_owned()));
@@ -77,12 +79,19 @@ fn shown_commands() -> Vec<(String, String)> {
     shown
 }
 
-/// The code on a line: its code spans, or all of it where it may stand in a block of code.
-fn code_of(line: &str) -> Vec<String> {
-    let spans = line.split('`').skip(1).step_by(2).map(str::to_owned);
-    let mut code: Vec<String> = spans.collect();
-    if line.starts_with("ralph ") || line.starts_with("$ ralph ") {
-        code.push(line.to_owned());
+/// The code in a document: lines of its blocks, and code spans outside of them.
+fn code_of(text: &str) -> Vec<String> {
+    let mut code = Vec::new();
+    let mut in_block = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            in_block = !in_block;
+        } else if in_block {
+            // What follows a hash is for the reader.
+            code.push(line.split(" #").next().unwrap_or(line).trim().to_owned());
+        } else {
+            code.extend(line.split('`').skip(1).step_by(2).map(str::to_owned));
+        }
     }
     code
 }
@@ -105,7 +114,10 @@ fn commands_and_flags_in_documents_exist() {
         .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
         .filter(|word| !word.is_empty() && !word.starts_with('-'))
         .collect();
-    assert!(commands.contains("run") && commands.contains("status"), "{all}");
+    assert!(
+        commands.contains("run") && commands.contains("status"),
+        "{all}"
+    );
     let mut wrong = Vec::new();
     for (name, rest) in shown_commands() {
         let mut words = rest.split_whitespace();
@@ -118,10 +130,15 @@ fn commands_and_flags_in_documents_exist() {
             continue;
         }
         if !commands.contains(command) {
-            wrong.push(format!("{name}: ralph {rest}: there is no command {command}"));
+            wrong.push(format!(
+                "{name}: ralph {rest}: there is no command {command}"
+            ));
             continue;
         }
-        let second = words.clone().next().filter(|_| command == "tasks" || command == "config");
+        let second = words
+            .clone()
+            .next()
+            .filter(|_| command == "tasks" || command == "config");
         let mut known = help(&[command]);
         known.push_str(&second.map_or_else(String::new, |second| help(&[command, second])));
         for flag in words.filter(|word| word.starts_with("--")) {
@@ -140,7 +157,10 @@ fn links_lead_somewhere() {
     for name in files().into_iter().filter(|name| name.ends_with(".md")) {
         let folder = root().join(&name).parent().unwrap().to_owned();
         let text = read(&name);
-        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        let targets = text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next());
         for target in targets.filter(|t| !t.contains("://") && !t.starts_with('#')) {
             let path = target.split('#').next().unwrap_or(target);
             if !folder.join(path).exists() {

@@ -68,9 +68,8 @@ fn crates_depend_in_one_direction() {
 fn every_dependency_is_used_where_it_is_named() {
     let mut idle = Vec::new();
     for folder in crates() {
-        let is_source = |name: &String| {
-            name.starts_with(&format!("{folder}/")) && name.ends_with(".rs")
-        };
+        let is_source =
+            |name: &String| name.starts_with(&format!("{folder}/")) && name.ends_with(".rs");
         let texts: Vec<String> = files()
             .into_iter()
             .filter(is_source)

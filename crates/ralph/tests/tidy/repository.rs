@@ -12,7 +12,13 @@ pub(crate) fn root() -> PathBuf {
 /// Paths that git tracks, and those that are new and not ignored, relative to the top.
 pub(crate) fn files() -> Vec<String> {
     let output = Command::new("git")
-        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ])
         .current_dir(root())
         .output()
         .expect("git is needed for this test");

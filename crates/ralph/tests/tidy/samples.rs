@@ -10,7 +10,11 @@ fn example(name: &str) -> std::path::PathBuf {
 
 #[test]
 fn the_task_files_read_and_their_graphs_are_right() {
-    for (name, first) in [("prd.json", "US-001"), ("tasks", "api"), ("tasks.json", "setup")] {
+    for (name, first) in [
+        ("prd.json", "US-001"),
+        ("tasks", "api"),
+        ("tasks.json", "setup"),
+    ] {
         let (_, tasks) = ralph_engine::source::Source::read(&example(name), &root())
             .unwrap_or_else(|e| panic!("{name}: {e}"));
         let (graph, problems) = ralph_core::task::graph::Graph::build(tasks);
@@ -32,7 +36,11 @@ fn the_configuration_is_taken_without_a_word() {
     };
     let resolved = resolve(&layers).unwrap();
     assert!(resolved.notes.is_empty(), "{:?}", resolved.notes);
-    assert!(resolved.not_in_force.is_empty(), "{:?}", resolved.not_in_force);
+    assert!(
+        resolved.not_in_force.is_empty(),
+        "{:?}",
+        resolved.not_in_force
+    );
     let commands: Vec<String> = resolved
         .config
         .verification
@@ -54,7 +62,10 @@ fn the_script_of_the_examples_knows_all_its_tasks() {
 #[test]
 fn the_script_in_the_document_can_be_played() {
     let text = read("docs/script-agent.md");
-    let block = text.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next());
+    let block = text
+        .split("```yaml\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("script.yaml");
     std::fs::write(&path, block.expect("the document has a script")).unwrap();

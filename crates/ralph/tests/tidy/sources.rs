@@ -8,7 +8,7 @@ use crate::repository::{assert_none, files, read, root};
 const MOST_LINES: usize = 500;
 /// From here on a file has to be named below, so that it is a decision.
 const LONG: usize = 400;
-const KNOWN_TO_BE_LONG: [&str; 0] = [];
+const KNOWN_TO_BE_LONG: [&str; 1] = ["crates/ralph-engine/src/driver/begin.rs"];
 
 fn rust_files() -> Vec<String> {
     files().into_iter().filter(|n| n.ends_with(".rs")).collect()
@@ -49,7 +49,10 @@ fn every_file_is_part_of_a_crate() {
         .into_iter()
         .filter(|name| !is_root(name) && !is_declared(name))
         .collect();
-    assert_none("files that no `mod` brings in, so that nothing compiles them", &orphans);
+    assert_none(
+        "files that no `mod` brings in, so that nothing compiles them",
+        &orphans,
+    );
 }
 
 /// Files that cargo itself finds.
@@ -83,8 +86,9 @@ fn is_declared(name: &str) -> bool {
         .iter()
         .filter_map(|file| std::fs::read_to_string(root().join(file)).ok())
         .any(|text| {
-            text.lines()
-                .any(|line| line == declaration || line.trim_start().ends_with(&format!(" {declaration}")))
+            text.lines().any(|line| {
+                line == declaration || line.trim_start().ends_with(&format!(" {declaration}"))
+            })
         })
 }
 
