@@ -49,6 +49,37 @@ fn every_key_is_documented_with_its_default_and_its_variable() {
     assert_none("rows that docs/configuration.md does not have", &missing);
 }
 
+/// Keys that no code reads: those that are said not to be in force, and the one with a single value.
+const UNREAD: [&str; 5] = [
+    "tasks.backend",
+    "loop.gutter.max_churn_commits",
+    "safety.sandbox",
+    "safety.allowed_commands",
+    "git.sign_off",
+];
+
+#[test]
+fn every_key_has_an_effect_or_is_known_to_have_none() {
+    let is_reader = |name: &String| {
+        name.starts_with("crates/ralph-engine/src/") || name.starts_with("crates/ralph/src/")
+    };
+    let texts: Vec<String> = files()
+        .into_iter()
+        .filter(is_reader)
+        .map(|name| read(&name))
+        .collect();
+    let mut wrong = Vec::new();
+    for (key, _) in keys() {
+        let name = key.rsplit('.').next().unwrap();
+        let field = format!(".{name}");
+        let is_read = texts.iter().any(|text| text.contains(&field));
+        if is_read == UNREAD.contains(&key.as_str()) {
+            wrong.push(format!("{key}: read: {is_read}"));
+        }
+    }
+    assert_none("keys that are not as the list says", &wrong);
+}
+
 #[test]
 fn every_documented_key_exists() {
     let known: BTreeSet<String> = keys().into_iter().map(|(key, _)| key).collect();

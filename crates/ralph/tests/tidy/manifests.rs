@@ -91,6 +91,19 @@ fn every_dependency_is_used_where_it_is_named() {
 }
 
 #[test]
+fn every_dependency_of_the_workspace_is_taken_by_a_crate() {
+    let mut taken = BTreeSet::new();
+    for folder in crates() {
+        let manifest = read(&format!("{folder}/Cargo.toml"));
+        taken.extend(table(&manifest, "[dependencies]"));
+        taken.extend(table(&manifest, "[dev-dependencies]"));
+    }
+    let all = table(&read("Cargo.toml"), "[workspace.dependencies]");
+    let idle: Vec<String> = all.difference(&taken).cloned().collect();
+    assert_none("dependencies that no crate takes", &idle);
+}
+
+#[test]
 fn every_dependency_has_its_reason_written_down() {
     let reasons = read("docs/dependencies.md");
     let all = table(&read("Cargo.toml"), "[workspace.dependencies]");

@@ -98,3 +98,36 @@ fn the_search_for_orphans_can_find_one() {
     assert!(!is_declared("crates/ralph/src/forgotten.rs"));
     assert!(!is_root("crates/ralph/tests/tidy/sources.rs"));
 }
+
+/// What the core must not reach for, in code.
+const EFFECTS: [&str; 9] = [
+    "std::fs",
+    "std::process",
+    "std::env",
+    "std::net",
+    "std::thread",
+    "std::io::std",
+    "Instant::now",
+    "SystemTime::now",
+    "Timestamp::now",
+];
+
+#[test]
+fn the_core_reaches_for_nothing_outside() {
+    let mut found = Vec::new();
+    let of_the_core = |name: &String| name.starts_with("crates/ralph-core/src/");
+    for name in rust_files().into_iter().filter(of_the_core) {
+        // Tests may measure time.
+        let text = read(&name);
+        let code = text
+            .split("#[cfg(test)]\nmod tests {")
+            .next()
+            .unwrap_or_default();
+        for effect in EFFECTS.iter().filter(|_| !is_test(&name)) {
+            if code.contains(effect) {
+                found.push(format!("{name}: {effect}"));
+            }
+        }
+    }
+    assert_none("effects in the core", &found);
+}
