@@ -59,6 +59,8 @@ pub enum Event {
     RunStarted {
         run: u32,
         fix_only: bool,
+        /// The end of the output that is to be fixed.
+        tail: String,
     },
     Agent(AgentEvent),
     Inspected {

@@ -54,10 +54,7 @@ pub enum StepDone {
     Bundled {
         prompt_bytes: u64,
     },
-    AgentEnded {
-        report: AgentReport,
-        signals: Signals,
-    },
+    AgentEnded(Box<AgentEnded>),
     Inspected {
         change: Change,
     },
@@ -77,6 +74,13 @@ pub enum StepDone {
     Recorded,
     /// A person or a signal ended the iteration before its time.
     Interrupted,
+}
+
+/// How a run of an agent ended, and what it said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgentEnded {
+    pub report: AgentReport,
+    pub signals: Signals,
 }
 
 /// What an agent's run changed, as far as judging it goes.
@@ -201,10 +205,10 @@ impl Iteration {
     pub fn apply(&mut self, done: &StepDone) -> Result<(), IllegalStep> {
         let next = match (&self.phase, done) {
             (Phase::Bundling { .. }, StepDone::Bundled { .. }) => Phase::Starting,
-            (Phase::Starting, StepDone::AgentEnded { report, signals }) => {
-                self.claimed = signals.claims_done();
-                self.escalated = signals.escalation.is_some();
-                after_agent(report)
+            (Phase::Starting, StepDone::AgentEnded(ended)) => {
+                self.claimed = ended.signals.claims_done();
+                self.escalated = ended.signals.escalation.is_some();
+                after_agent(&ended.report)
             }
             (Phase::Inspecting, StepDone::Inspected { change }) => self.after_inspection(change),
             (Phase::Verifying, StepDone::Verified { check }) => self.after_verification(check),

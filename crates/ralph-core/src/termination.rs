@@ -172,6 +172,13 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
     if let Some(signal) = standing.signal {
         return Some(Stop::Interrupted { signal });
     }
+    if let Some(Last {
+        verdict: Verdict::Escalated,
+        ..
+    }) = &standing.last
+    {
+        return Some(Stop::Question);
+    }
     if standing.work.all_complete {
         return Some(Stop::AllComplete);
     }

@@ -12,8 +12,10 @@ use std::{
 /// The folder's name in a project's root.
 pub const FOLDER: &str = ".ralph";
 
+/// It ignores itself too: a run must not leave anything behind that `git status` shows.
 const GITIGNORE: &str = "\
 # Tasks, prompts and parent-task-id can be tracked. These are rebuilt, or only of this machine.
+/.gitignore
 /progress.md
 /logs/
 /archive/
@@ -45,7 +47,10 @@ mod tests {
         let file = root.path().join(".ralph/.gitignore");
         let text = std::fs::read_to_string(&file).unwrap();
         let lines: Vec<&str> = text.lines().filter(|l| !l.starts_with('#')).collect();
-        assert_eq!(lines, ["/progress.md", "/logs/", "/archive/"]);
+        assert_eq!(
+            lines,
+            ["/.gitignore", "/progress.md", "/logs/", "/archive/"]
+        );
         std::fs::write(&file, "mine\n").unwrap();
         ensure(root.path()).unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine\n");

@@ -115,7 +115,6 @@ impl LoopError {
 /// Everything a running loop has at hand.
 pub struct Driver {
     root: PathBuf,
-    state_dir: PathBuf,
     repo: Repo,
     guard: Option<Guard>,
     journal: Journal,

@@ -33,6 +33,7 @@ mod stage;
 mod stash;
 mod status;
 
+pub use attempt::attempt_ref;
 pub use branch::BranchOutcome;
 pub use environment::Environment;
 pub use error::GitError;

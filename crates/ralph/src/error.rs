@@ -17,10 +17,6 @@ pub(crate) enum Kind {
     Internal,
     /// Usage, configuration or task file.
     User,
-    /// A person has to do something first.
-    PersonNeeded,
-    /// The agent can't be used.
-    Agent,
 }
 
 impl CommandError {
@@ -56,8 +52,6 @@ impl CommandError {
         match self.kind {
             Kind::Internal => 1,
             Kind::User => 2,
-            Kind::PersonNeeded => 4,
-            Kind::Agent => 6,
         }
     }
 

@@ -9,7 +9,7 @@ fn machine() -> Iteration {
 }
 
 fn ended(ending: Ending, claim: Option<Claim>) -> StepDone {
-    StepDone::AgentEnded {
+    StepDone::AgentEnded(Box::new(AgentEnded {
         report: AgentReport {
             ending,
             final_message: String::new(),
@@ -24,7 +24,7 @@ fn ended(ending: Ending, claim: Option<Claim>) -> StepDone {
             claim,
             ..Signals::default()
         },
-    }
+    }))
 }
 
 fn changed(paths: &[&str]) -> StepDone {

@@ -25,6 +25,8 @@ pub enum Stop {
     },
     /// Work is left, and none of it can be taken.
     NothingReady,
+    /// The agent asks a person.
+    Question,
     /// Something happened that a person must look at before anything else is done.
     Halted {
         reason: String,
@@ -63,7 +65,7 @@ impl Stop {
                 | Verdict::AgentError { .. } => 3,
             },
             Self::Iterations { .. } | Self::Minutes { .. } => 3,
-            Self::NothingReady | Self::Halted { .. } => 4,
+            Self::NothingReady | Self::Question | Self::Halted { .. } => 4,
             Self::UsageLimit { .. } | Self::AgentUnavailable { .. } => 6,
             Self::Errors { .. } | Self::NoProgress { .. } => 7,
             Self::Interrupted { signal } => u8::try_from(128 + signal).unwrap_or(130),
@@ -80,6 +82,7 @@ impl Stop {
             Self::Iterations { max } => format!("the limit of {max} iterations is reached"),
             Self::Minutes { max } => format!("the limit of {max} minutes is reached"),
             Self::NothingReady => "work is left, but no task is ready".into(),
+            Self::Question => "an agent asks a question that only a person can answer".into(),
             Self::Halted { reason } => format!("halted: {reason}"),
             Self::Errors { count } => format!("the agent failed {count} times in a row"),
             Self::NoProgress { iterations } => {
@@ -112,6 +115,9 @@ impl Stop {
             Self::Minutes { .. } => Some("`ralph run` goes on; `loop.max_minutes` allows more"),
             Self::NothingReady => Some(
                 "`ralph status` shows what blocks what; open a task again in its file to retry it",
+            ),
+            Self::Question => Some(
+                "answer it in the task's description or notes; `ralph run` then takes it up again",
             ),
             Self::Halted { .. } => {
                 Some("look at `ralph logs` and `git log`, then `ralph run` goes on")

@@ -70,7 +70,8 @@ fn each_criterion_stops_the_loop_with_its_own_reason_and_exit_code() {
         let stop = stop_of(&s).expect("a stop");
         (stop.exit_code(), stop.sentence())
     };
-    let table: [(fn(&mut Standing<'_>), u8, &str); 6] = [
+    type Row = (fn(&mut Standing<'_>), u8, &'static str);
+    let table: [Row; 6] = [
         (|s| s.signal = Some(2), 130, "stopped by signal 2"),
         (|s| s.work.all_complete = true, 0, "all tasks are complete"),
         (
@@ -122,6 +123,15 @@ fn the_same_failure_asks_a_person_before_the_attempts_run_out() {
         }
     );
     assert_eq!(decision.stop, None, "other tasks go on");
+}
+
+#[test]
+fn an_agents_question_stops_the_loop_also_when_other_tasks_are_ready() {
+    let verdict = Verdict::Escalated;
+    let decision = decide(&standing(Some(last(&verdict))), &LIMITS);
+    assert!(matches!(decision.fate, Fate::SetAside { .. }));
+    let stop = decision.stop.expect("a stop");
+    assert_eq!((stop.exit_code(), stop), (4, Stop::Question));
 }
 
 #[test]

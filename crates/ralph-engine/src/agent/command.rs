@@ -41,11 +41,17 @@ struct Plain {
 
 /// Longest line that is shown as it comes; the log has all of it.
 const SHOWN_BYTES: usize = 2_000;
+/// Lines of one batch that are shown.
+const SHOWN_LINES: usize = 20;
 
 impl Dialect for Plain {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
         self.output.push(line);
         self.output.push(b"\n");
+        // Of a flood, the first lines of each batch are shown; the log has all of it.
+        if events.len() >= SHOWN_LINES {
+            return;
+        }
         let shown = &line[..line.len().min(SHOWN_BYTES)];
         events.push(AgentEvent::Text {
             text: String::from_utf8_lossy(shown).into_owned(),

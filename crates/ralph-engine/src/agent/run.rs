@@ -2,10 +2,7 @@
 //!
 //! Memory stays bounded whatever the agent writes. The whole tree is dead when this returns.
 
-use std::{
-    io::Write,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use ralph_core::agent::{AgentEvent, AgentReport, Ending};
 use tokio::sync::watch;
@@ -143,27 +140,22 @@ impl Reader {
                 self.next_alarm(limits, heard)
             };
             tokio::select! {
-                line = next_line(&mut self.stdout), if self.stdout.is_some() => {
+                batch = next_batch(&mut self.stdout), if self.stdout.is_some() => {
                     heard = Instant::now();
-                    match line {
-                        Some(line) => {
-                            let _ = log.write_all(line).and_then(|()| log.write_all(b"\n"));
-                            self.dialect.read_line(line, &mut self.events);
-                        }
+                    match batch {
+                        Some(batch) => take_batch(batch, &mut *self.dialect, &mut self.events, log),
                         None => self.stdout = None,
                     }
                     self.report_events(watcher);
                 }
-                line = next_line(&mut self.stderr_pipe), if self.stderr_pipe.is_some() => {
-                    match line {
-                        Some(line) => {
-                            let _ = log.write_all(b"[stderr] ").and_then(|()| log.write_all(line)).and_then(|()| log.write_all(b"\n"));
-                            self.stderr.push(line);
-                            self.stderr.push(b"\n");
-                        }
-                        None => self.stderr_pipe = None,
+                batch = next_batch(&mut self.stderr_pipe), if self.stderr_pipe.is_some() => match batch {
+                    Some(batch) => {
+                        log.push(b"[stderr] ");
+                        log.push(batch);
+                        self.stderr.push(batch);
                     }
-                }
+                    None => self.stderr_pipe = None,
+                },
                 _ = running.wait(), if !exited => exited = true,
                 _ = ticks.tick(), if wants_ticks => watcher.tick(),
                 // A closed channel means that nobody can ask any more: never a reason to stop.
@@ -215,11 +207,8 @@ impl Reader {
         loop {
             tokio::select! {
                 _ = &mut stopping => return,
-                line = next_line(&mut self.stdout), if self.stdout.is_some() => match line {
-                    Some(line) => {
-                        let _ = log.write_all(line).and_then(|()| log.write_all(b"\n"));
-                        self.dialect.read_line(line, &mut self.events);
-                    }
+                batch = next_batch(&mut self.stdout), if self.stdout.is_some() => match batch {
+                    Some(batch) => take_batch(batch, &mut *self.dialect, &mut self.events, log),
                     None => self.stdout = None,
                 },
             }
@@ -260,15 +249,29 @@ async fn alarm(until: Option<&(Instant, Alarm)>) {
     }
 }
 
-/// The next line; `None` at the end, and where reading fails.
-async fn next_line(reader: &mut Option<LineReader<OutputPipe>>) -> Option<&[u8]> {
+/// Whole lines; `None` at the end, and where reading fails.
+async fn next_batch(reader: &mut Option<LineReader<OutputPipe>>) -> Option<&[u8]> {
     match reader {
-        Some(reader) => reader
-            .next_line()
-            .await
-            .ok()
-            .flatten()
-            .map(|line| line.bytes),
+        Some(reader) => reader.next_batch().await.ok().flatten(),
         None => std::future::pending().await,
+    }
+}
+
+/// Logs a batch as it came, and has its lines read.
+fn take_batch(
+    batch: &[u8],
+    dialect: &mut dyn Dialect,
+    events: &mut Vec<AgentEvent>,
+    log: &mut CappedLog,
+) {
+    log.push(batch);
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', batch) {
+        dialect.read_line(&batch[start..end], events);
+        start = end + 1;
+    }
+    if start < batch.len() {
+        log.push(b"\n");
+        dialect.read_line(&batch[start..], events);
     }
 }

@@ -86,7 +86,6 @@ impl Driver {
         let detected = setup.detection.why.clone();
         let (stash, notices) = (setup.wanted.stash, setup.notices.clone());
         let place = Place {
-            state_dir,
             repo,
             journal,
             repository,
@@ -98,6 +97,7 @@ impl Driver {
         driver.archive_progress()?;
         let resumed = driver.take_over(interrupted).await?;
         if resumed == Resumed::No {
+            driver.board.take_up_questions();
             driver.open_new_loop(stash).await?;
         }
         driver.guard = Some(Guard::take(&driver.repo)?);
@@ -109,7 +109,6 @@ impl Driver {
     /// Puts a driver together; nothing is begun yet.
     pub(super) async fn assemble(setup: Setup, place: Place) -> Result<Self, LoopError> {
         let Place {
-            state_dir,
             repo,
             mut journal,
             repository,
@@ -121,7 +120,6 @@ impl Driver {
             limits: limits(&setup.config, setup.wanted.span),
             policy: policy(&setup.config).compile()?,
             root: setup.root,
-            state_dir,
             repo,
             guard: None,
             journal,
@@ -282,7 +280,6 @@ impl Driver {
 
 /// What a driver stands on: the repository and the journal, opened.
 pub(super) struct Place {
-    pub(super) state_dir: PathBuf,
     pub(super) repo: Repo,
     pub(super) journal: Journal,
     pub(super) repository: RepositoryId,

@@ -111,6 +111,21 @@ impl Board {
         }
     }
 
+    /// A new loop takes up what a question was open about: who starts it has read the question, and
+    /// may have answered it in the task.
+    pub(super) fn take_up_questions(&mut self) {
+        for state in self.states.values_mut().filter(|s| s.question.is_some()) {
+            *state = TaskState {
+                kept_ref: state.kept_ref.take(),
+                goes_on: state.goes_on,
+                feedback: state.feedback.take(),
+                last_verdict: state.last_verdict.take(),
+                ..TaskState::default()
+            };
+        }
+        self.set_aside.clear();
+    }
+
     fn questions(&self) -> HashSet<TaskId> {
         let open = self.states.iter().filter(|(_, s)| s.question.is_some());
         open.map(|(id, _)| id.clone()).collect()
@@ -161,10 +176,6 @@ impl Board {
     /// The task whose descendants are the feature.
     pub(super) fn parent(&self) -> Option<&Task> {
         self.scope.parent.as_ref().and_then(|id| self.graph.get(id))
-    }
-
-    pub(super) fn is_leaf(&self, id: &TaskId) -> bool {
-        self.graph.is_leaf(id)
     }
 
     pub(super) fn state(&self, id: &TaskId) -> Option<&TaskState> {

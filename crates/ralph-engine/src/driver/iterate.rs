@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ralph_core::{
     agent::{AgentEvent, AgentReport, Ending, Usage},
     event::Event,
-    iteration::{Action, Iteration, IterationPolicy, StepDone},
+    iteration::{Action, AgentEnded, Iteration, IterationPolicy, StepDone},
     signal::parse_signals,
     task::{Task, TaskId},
     verdict::Verdict,
@@ -105,6 +105,7 @@ impl Driver {
             notes: Notes::default(),
             progress: self.read_progress()?,
             progress_edited: false,
+            pending: Vec::new(),
             tip: None,
         })
     }
@@ -140,32 +141,47 @@ impl Driver {
         }
     }
 
-    /// Writes a step down and moves on. Steps that a later one repeats in one transaction are not
-    /// written twice.
+    /// Moves on, and writes steps down where a crash must not lose them: after an agent, and before
+    /// what can't be taken back. The others wait for the next of these writes.
     pub(super) async fn note(&mut self, turn: &mut Turn, done: &StepDone) -> Result<(), LoopError> {
         let command = self.agent_command();
         turn.notes.observe(done, &self.agent.name(), &command);
         turn.machine.apply(done)?;
-        let mut steps = vec![Step::Done(done.clone())];
-        match turn.machine.next() {
-            // The intent goes with the step before it: one durable write, not two.
-            Action::StartAgent { .. } => steps.push(Step::Intent("agent".into())),
-            Action::Land => steps.push(Step::Intent("land".into())),
-            Action::Bundle { .. } | Action::Inspect | Action::Verify => {}
-            Action::Keep { .. } | Action::Record { .. } | Action::Done => {}
+        turn.pending.push(Step::Done(done.clone()));
+        match (done, turn.machine.next()) {
+            // The first run's intent was written when the iteration began.
+            (StepDone::Bundled { .. }, _) if turn.machine.run() == 1 => {}
+            (StepDone::Bundled { .. }, _) => {
+                turn.pending.push(Step::Intent("agent".into()));
+                self.flush(turn).await?;
+            }
+            (StepDone::AgentEnded(_), _) => {
+                self.flush(turn).await?;
+                failpoint("agent-recorded");
+            }
+            (StepDone::Inspected { .. }, _) => failpoint("inspected"),
+            (StepDone::Verified { .. }, Action::Land) => {
+                turn.pending.push(Step::Intent("land".into()));
+                self.flush(turn).await?;
+                failpoint("land-intended");
+            }
+            (StepDone::Verified { .. }, _) => {
+                self.flush(turn).await?;
+                failpoint("verified");
+            }
+            (StepDone::Landed { .. } | StepDone::LandRefused { .. }, _) => failpoint("landed"),
+            (StepDone::Kept { .. } | StepDone::Interrupted, _) => failpoint("kept"),
+            (StepDone::Recorded, _) => {}
         }
+        Ok(())
+    }
+
+    async fn flush(&mut self, turn: &mut Turn) -> Result<(), LoopError> {
         let now = self.now();
-        self.journal.append_steps(turn.id(), &steps, now).await?;
-        failpoint(match done {
-            StepDone::Bundled { .. } => return Ok(()),
-            StepDone::AgentEnded { .. } => "agent-recorded",
-            StepDone::Inspected { .. } => "inspected",
-            StepDone::Verified { .. } if turn.machine.next() == Action::Land => "land-intended",
-            StepDone::Verified { .. } => "verified",
-            StepDone::Landed { .. } | StepDone::LandRefused { .. } => "landed",
-            StepDone::Kept { .. } | StepDone::Interrupted => "kept",
-            StepDone::Recorded => "recorded",
-        });
+        self.journal
+            .append_steps(turn.id(), &turn.pending, now)
+            .await?;
+        turn.pending.clear();
         Ok(())
     }
 
@@ -180,6 +196,12 @@ impl Driver {
         self.tell(&Event::RunStarted {
             run,
             fix_only: run > 1,
+            tail: turn
+                .notes
+                .failure
+                .as_ref()
+                .map(|f| f.tail.clone())
+                .unwrap_or_default(),
         });
         logs.heading(&format!("agent {} run {run}", self.agent.name()));
         let context = RunContext {
@@ -214,7 +236,10 @@ impl Driver {
         // An agent that can't be started is an outcome like any other: the record says so.
         let report = report.unwrap_or_else(|error| unavailable(&error.to_string()));
         let signals = parse_signals(&report.final_message, turn.task_id());
-        Ok(StepDone::AgentEnded { report, signals })
+        Ok(StepDone::AgentEnded(Box::new(AgentEnded {
+            report,
+            signals,
+        })))
     }
 
     fn deadline(&self, loop_began: Instant) -> Option<(Instant, u64)> {

@@ -35,7 +35,10 @@ impl Driver {
             }
         }
         if staged.change.is_empty() {
-            return Ok(StepDone::Kept { reference: None });
+            // Nothing to keep, or kept before a crash.
+            let name = crate::git::attempt_ref(turn.id());
+            let kept = self.repo.attempt_commit(&name)?.map(|_| name);
+            return Ok(StepDone::Kept { reference: kept });
         }
         let reference = self
             .repo

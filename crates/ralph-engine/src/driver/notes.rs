@@ -4,13 +4,16 @@ use std::{collections::HashSet, path::PathBuf};
 
 use jiff::Timestamp;
 use ralph_core::{
-    agent::{Ending, Usage},
+    agent::Usage,
     iteration::{Change, Check, Failure, Iteration, StepDone},
     record::{RunRecord, Said, VerificationRecord},
     task::{Task, TaskId},
 };
 
-use crate::{git::Oid, store::IterationStart};
+use crate::{
+    git::Oid,
+    store::{IterationStart, Step},
+};
 
 /// One iteration on its way.
 pub(super) struct Turn {
@@ -24,6 +27,8 @@ pub(super) struct Turn {
     /// The progress file as the agent found it.
     pub(super) progress: String,
     pub(super) progress_edited: bool,
+    /// Steps that are done and not yet in the journal.
+    pub(super) pending: Vec<Step>,
     /// Where the branch stood when the tree was staged.
     pub(super) tip: Option<Oid>,
 }
@@ -49,7 +54,8 @@ impl Notes {
     pub(super) fn observe(&mut self, step: &StepDone, agent: &str, command: &[String]) {
         match step {
             StepDone::Bundled { prompt_bytes } => self.prompt_bytes = *prompt_bytes,
-            StepDone::AgentEnded { report, signals } => {
+            StepDone::AgentEnded(ended) => {
+                let (report, signals) = (&ended.report, &ended.signals);
                 self.runs.push(RunRecord {
                     run: u32::try_from(self.runs.len()).unwrap_or(0) + 1,
                     agent: agent.to_owned(),
@@ -99,10 +105,6 @@ impl Notes {
             sum.add(&run.usage);
         }
         sum
-    }
-
-    pub(super) fn last_ending(&self) -> Option<&Ending> {
-        self.runs.last().map(|r| &r.ending)
     }
 }
 

@@ -191,7 +191,7 @@ impl Driver {
         if !self.board.source.has_changed() {
             return Ok(());
         }
-        let (source, tasks) = Source::read(&self.board.source.path().to_owned(), &self.root)?;
+        let (source, tasks) = Source::read(self.board.source.path(), &self.root)?;
         self.board.replace_tasks(source, tasks)
     }
 }

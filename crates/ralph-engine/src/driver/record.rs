@@ -26,7 +26,7 @@ impl Driver {
         let state = self.task_state(&turn, &verdict);
         let source = self.board.source.name().to_owned();
         self.journal
-            .end_iteration(&self.repository, &source, &record, &state)
+            .end_iteration(&self.repository, &source, &turn.pending, &record, &state)
             .await?;
         failpoint("recorded");
         turn.machine.apply(&StepDone::Recorded)?;

@@ -8,6 +8,11 @@ use super::{GitError, Oid, Repo};
 
 const ATTEMPTS: &str = "refs/ralph/attempts/";
 
+/// The ref that the attempt of an iteration is kept under.
+pub fn attempt_ref(iteration_id: &str) -> String {
+    format!("{ATTEMPTS}{iteration_id}")
+}
+
 impl Repo {
     /// Keeps a tree under `refs/ralph/attempts/<iteration id>` and returns the name of the ref.
     pub async fn save_attempt(
@@ -16,7 +21,7 @@ impl Repo {
         base: &Oid,
         tree: &Oid,
     ) -> Result<String, GitError> {
-        let name = format!("{ATTEMPTS}{iteration_id}");
+        let name = attempt_ref(iteration_id);
         check_ref_name(&name)?;
         let _state = self.state.lock().await;
         let message = format!("attempt {iteration_id}\n");

@@ -89,6 +89,34 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }))
     }
 
+    /// All whole lines that are there, with their newlines, or `None` at the end. What one line would
+    /// get from [`Self::next_line`] (the cut stream's end, a line over the cap) comes alone.
+    ///
+    /// One wake-up for many lines: a flood costs little more than its bytes.
+    pub async fn next_batch(&mut self) -> io::Result<Option<&[u8]>> {
+        let found = loop {
+            if self.dropped == 0
+                && let Some(at) = memchr::memrchr(b'\n', &self.buffer[self.searched..])
+            {
+                let end = self.searched + at + 1;
+                let batch = self.start..end;
+                (self.start, self.searched) = (end, end);
+                break batch;
+            }
+            if let Some(found) = self.find() {
+                break found.line;
+            }
+            if self.at_end {
+                return Ok(None);
+            }
+            self.make_room();
+            if self.inner.read_buf(&mut self.buffer).await? == 0 {
+                self.at_end = true;
+            }
+        };
+        Ok(Some(&self.buffer[found]))
+    }
+
     fn find(&mut self) -> Option<Found> {
         let newline = memchr::memchr(b'\n', &self.buffer[self.searched..]);
         let (end, next, ending) = match newline {
@@ -173,6 +201,32 @@ mod tests {
                 (b"{\"type\":".to_vec(), 0, Ending::EndOfStream),
             ]
         );
+    }
+
+    #[tokio::test]
+    async fn a_batch_has_all_whole_lines_and_the_rest_comes_alone() {
+        let mut reader = LineReader::with_cap(&b"a\n\nbc\nrest"[..], 100);
+        let mut batches = Vec::new();
+        while let Some(batch) = reader.next_batch().await.unwrap() {
+            batches.push(batch.to_vec());
+        }
+        assert_eq!(batches, [b"a\n\nbc\n".to_vec(), b"rest".to_vec()]);
+    }
+
+    #[tokio::test]
+    async fn a_batch_of_a_line_over_the_cap_is_what_was_kept_of_it() {
+        let long = [vec![b'x'; 3 * CHUNK], b"\nnext\n".to_vec()].concat();
+        let mut reader = LineReader::with_cap(&long[..], 10);
+        let mut lines: Vec<Vec<u8>> = Vec::new();
+        while let Some(batch) = reader.next_batch().await.unwrap() {
+            lines.extend(
+                batch
+                    .split(|b| *b == b'\n')
+                    .filter(|l| !l.is_empty())
+                    .map(<[u8]>::to_vec),
+            );
+        }
+        assert_eq!(lines, [b"xxxxxxxxxx".to_vec(), b"next".to_vec()]);
     }
 
     #[tokio::test]

@@ -20,12 +20,15 @@ use ralph_core::{
 use super::{
     Look, Verbosity,
     format::{count, duration},
-    page::Page,
+    page::{Extent, Page},
     paint::{Mark, Paint},
 };
 
 /// Longest sentence, title or name on a line of its own.
 const MAX_SENTENCE: usize = 240;
+
+/// Of a failure that a fresh run is about to fix.
+const RETRY_TAIL_LINES: usize = 6;
 
 /// Columns that commands are padded to, so that their times stand below one another.
 const COMMAND_COLUMNS: usize = 36;
@@ -127,7 +130,14 @@ impl Human {
             }
             Event::BaselineEnded { red } => self.baseline_red(page, red),
             Event::IterationStarted { .. } => self.iteration_started(page, event),
-            Event::RunStarted { run, fix_only } => self.run_started(page, *run, *fix_only),
+            Event::RunStarted {
+                run,
+                fix_only,
+                tail,
+            } => {
+                page.quote(tail, Extent::Last(RETRY_TAIL_LINES));
+                self.run_started(page, *run, *fix_only);
+            }
             Event::Agent(event) => self.agent(page, event),
             Event::Inspected {
                 files,

@@ -91,6 +91,7 @@ impl Journal {
         .execute(&mut *tx)
         .await
         .map_err(failed())?;
+        insert_step(&mut tx, &start.id, &Step::Intent("agent".into()), start.at).await?;
         tx.commit().await.map_err(failed())?;
         Ok(u64::try_from(n).unwrap_or_default())
     }
@@ -103,6 +104,9 @@ impl Journal {
         at: Timestamp,
     ) -> Result<(), JournalError> {
         let failed = || failed("record a step");
+        if steps.is_empty() {
+            return Ok(());
+        }
         let mut tx = self.db.begin().await.map_err(failed())?;
         for step in steps {
             insert_step(&mut tx, iteration, step, at).await?;
@@ -110,11 +114,13 @@ impl Journal {
         tx.commit().await.map_err(failed())
     }
 
-    /// Ends an iteration: its record, what it comes to for its task, and its suggestions.
+    /// Ends an iteration: steps not written yet, its record, what it comes to for its task, and its
+    /// suggestions.
     pub async fn end_iteration(
         &mut self,
         repository: &RepositoryId,
         source: &str,
+        pending: &[Step],
         record: &IterationRecord,
         state: &TaskState,
     ) -> Result<(), JournalError> {
@@ -122,13 +128,9 @@ impl Journal {
         let body = serde_json::to_string(record).map_err(unreadable("an iteration's record"))?;
         let at = record.ended_at;
         let mut tx = self.db.begin().await.map_err(failed())?;
-        insert_step(
-            &mut tx,
-            &record.iteration_id,
-            &Step::Done(StepDone::Recorded),
-            at,
-        )
-        .await?;
+        for step in pending.iter().chain([&Step::Done(StepDone::Recorded)]) {
+            insert_step(&mut tx, &record.iteration_id, step, at).await?;
+        }
         sqlx::query(
             "UPDATE iteration SET ended_at = ?, verdict = ?, outcome = ?, result_commit = ?, record = ? WHERE id = ?",
         )

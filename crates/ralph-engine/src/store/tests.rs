@@ -71,17 +71,17 @@ async fn an_iteration_without_an_end_is_found_again_with_its_steps() {
         .await
         .unwrap();
     assert_eq!(n, 1);
-    let steps = [
-        Step::Intent("agent".into()),
-        Step::Done(StepDone::Bundled { prompt_bytes: 5 }),
-    ];
-    journal.append_steps("I1", &steps, at()).await.unwrap();
+    let bundled = Step::Done(StepDone::Bundled { prompt_bytes: 5 });
+    journal
+        .append_steps("I1", std::slice::from_ref(&bundled), at())
+        .await
+        .unwrap();
     drop(journal);
     let mut journal = Journal::open(dir.path()).await.unwrap();
     let found = journal.unfinished_iteration("L1").await.unwrap().unwrap();
     assert_eq!(found.n, 1);
     assert_eq!(found.start, start("L1", "I1"));
-    assert_eq!(found.steps, steps);
+    assert_eq!(found.steps, [Step::Intent("agent".into()), bundled]);
 }
 
 #[tokio::test]

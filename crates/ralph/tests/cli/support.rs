@@ -179,7 +179,7 @@ impl Written {
         adapt(&mut record, &mut state);
         let ended = self
             .journal
-            .end_iteration(&self.repository, &self.source, &record, &state);
+            .end_iteration(&self.repository, &self.source, &[], &record, &state);
         self.runtime.block_on(ended).unwrap();
         record
     }

@@ -30,6 +30,10 @@ const NOTICE_CHARS: usize = 200;
 
 impl Dialect for Stream {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
+        // Not an event of any kind: in the log, and not worth a word more. A flood of it is cheap.
+        if !line.trim_ascii_start().starts_with(b"{") {
+            return;
+        }
         for part in parse(line) {
             match part {
                 Ok(line) => self.take(line, events),
@@ -65,13 +69,8 @@ impl Dialect for Stream {
 /// in it is still read.
 fn parse(line: &[u8]) -> Vec<Result<Line, String>> {
     let text = line.trim_ascii();
-    if text.is_empty() {
-        return Vec::new();
-    }
-    match serde_json::from_slice::<Line>(text) {
-        Ok(line) => return vec![Ok(line)],
-        Err(_) if text[0] != b'{' => return vec![Err("text".into())],
-        Err(_) => {}
+    if let Ok(line) = serde_json::from_slice::<Line>(text) {
+        return vec![Ok(line)];
     }
     const START: &[u8] = br#"{"type":"#;
     let whole: Vec<_> = memchr::memmem::find_iter(text, START)

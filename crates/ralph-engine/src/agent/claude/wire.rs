@@ -60,7 +60,8 @@ pub(super) struct Message {
 #[serde(untagged)]
 pub(super) enum Content {
     Blocks(Vec<Block>),
-    Text(String),
+    /// A plain text: nothing that ralph reads.
+    Other(serde::de::IgnoredAny),
 }
 
 impl Default for Content {

@@ -16,7 +16,7 @@ pub struct Script {
 }
 
 /// What happens at the first attempt, the second, …; the last entry is used for all that follow.
-pub type Attempts = Vec<Attempt>;
+pub(super) type Attempts = Vec<Attempt>;
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -13,15 +13,15 @@ use super::file::{Action, Script, ScriptError};
 
 /// Which run this is, as the environment of an agent tells.
 #[derive(Debug, Clone)]
-pub struct Part {
-    pub task: String,
-    pub attempt: u32,
-    pub run: u32,
+pub(super) struct Part {
+    task: String,
+    attempt: u32,
+    run: u32,
 }
 
 impl Part {
     /// From `RALPH_TASK_ID`, `RALPH_ATTEMPT` and `RALPH_RUN`.
-    pub fn from_env() -> Self {
+    pub(super) fn from_env() -> Self {
         let number = |name: &str| {
             std::env::var(name)
                 .ok()

@@ -27,6 +27,7 @@ fn editing(width: usize, path: &str) -> (FakeTerminal, Live) {
     let run = Event::RunStarted {
         run: 1,
         fix_only: false,
+        tail: String::new(),
     };
     live.report(&run, at(4));
     let usage = AgentEvent::Usage(story::usage(12_345, Some(0.42)));
@@ -223,6 +224,7 @@ fn adds_up_the_runs_of_an_iteration() {
     let run = Event::RunStarted {
         run: 2,
         fix_only: true,
+        tail: String::new(),
     };
     live.report(&run, at(20));
     let usage = AgentEvent::Usage(story::usage(10_000, None));

@@ -27,6 +27,7 @@ pub(in crate::report::tests) fn success() -> Story {
             Event::RunStarted {
                 run: 1,
                 fix_only: false,
+                tail: String::new(),
             },
         ),
         (at(5), tool("t1", "Read", "src/lib.rs")),
@@ -115,6 +116,7 @@ fn failed() -> Story {
             Event::RunStarted {
                 run: 1,
                 fix_only: false,
+                tail: String::new(),
             },
         ),
         (at(5), Event::Agent(started)),
@@ -150,6 +152,7 @@ fn failed() -> Story {
             Event::RunStarted {
                 run: 2,
                 fix_only: true,
+                tail: String::new(),
             },
         ),
         (
@@ -183,6 +186,7 @@ fn fixed() -> Story {
             Event::RunStarted {
                 run: 1,
                 fix_only: true,
+                tail: String::new(),
             },
         ),
         (at(150), inspected(&[("src/model.rs", "added")], &[], None)),
@@ -294,6 +298,7 @@ pub(in crate::report::tests) fn limit() -> Story {
             Event::RunStarted {
                 run: 1,
                 fix_only: false,
+                tail: String::new(),
             },
         ),
         (
