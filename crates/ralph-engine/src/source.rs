@@ -15,7 +15,7 @@ use std::{
 
 use ralph_core::task::{
     Task, TaskId,
-    format::{self, Edit, Format, FormatError, Meta, NewTask, Tampering},
+    format::{self, Detail, Edit, Format, FormatError, Meta, NewTask, Tampering},
 };
 
 /// Where tasks come from, as last read.
@@ -71,6 +71,14 @@ pub enum SourceError {
 impl Source {
     /// Reads the source at `path`; `root` is what names are relative to.
     pub fn read(path: &Path, root: &Path) -> Result<(Self, Vec<Task>), SourceError> {
+        Self::read_in(Detail::Full, path, root)
+    }
+
+    pub fn read_in(
+        detail: Detail,
+        path: &Path,
+        root: &Path,
+    ) -> Result<(Self, Vec<Task>), SourceError> {
         let fail = |path: &Path| {
             let path = path.to_owned();
             move |source| SourceError::Read { path, source }
@@ -84,7 +92,7 @@ impl Source {
         let mut files = Vec::with_capacity(paths.len());
         let mut tasks = Vec::new();
         for (index, path) in paths.into_iter().enumerate() {
-            let (file, mut found) = read_file(path, root, index)?;
+            let (file, mut found) = read_file(detail, path, root, index)?;
             files.push(file);
             tasks.append(&mut found);
         }
@@ -256,6 +264,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
 }
 
 fn read_file(
+    detail: Detail,
     path: PathBuf,
     root: &Path,
     index: usize,
@@ -266,7 +275,12 @@ fn read_file(
         source,
     })?;
     let name = name_of(&path, root);
-    let document = format::parse(&name, u32::try_from(index).unwrap_or(u32::MAX), &bytes)?;
+    let document = format::parse_in(
+        detail,
+        &name,
+        u32::try_from(index).unwrap_or(u32::MAX),
+        &bytes,
+    )?;
     let file = SourceFile {
         path,
         name,

@@ -6,6 +6,7 @@ use ralph_core::{
     config::{Config, FlagValue},
     task::{
         TaskId,
+        format::Detail,
         graph::{Graph, Problem},
     },
 };
@@ -175,6 +176,18 @@ impl Project {
         named: Option<&Path>,
     ) -> Result<(Source, Graph, Vec<Problem>), CommandError> {
         self.read_source(&self.source_path(named)?)
+    }
+
+    /// The same without what the tasks say, for a look at where they stand.
+    pub(crate) fn source_in_brief(
+        &self,
+        named: Option<&Path>,
+    ) -> Result<(Source, Graph, Vec<Problem>), CommandError> {
+        let path = self.source_path(named)?;
+        let (source, tasks) =
+            Source::read_in(Detail::Brief, &path, self.root()).map_err(CommandError::user)?;
+        let (graph, problems) = Graph::build(tasks);
+        Ok((source, graph, problems))
     }
 
     pub(crate) fn read_source(

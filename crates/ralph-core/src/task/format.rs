@@ -91,12 +91,39 @@ pub struct Meta {
     pub description: Option<String>,
 }
 
+/// How much of each task is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    Full,
+    /// Where tasks stand and what they are called; not what they say. For a look at many of them.
+    Brief,
+}
+
 /// Reads a task file. `file_index` is what the places of its tasks will say.
 pub fn parse(file_name: &str, file_index: u32, bytes: &[u8]) -> Result<Document, FormatError> {
-    parse_bytes(file_name, file_index, bytes).map_err(|fault| fault.into_error(file_name, bytes))
+    parse_in(Detail::Full, file_name, file_index, bytes)
+}
+
+pub fn parse_in(
+    detail: Detail,
+    file_name: &str,
+    file_index: u32,
+    bytes: &[u8],
+) -> Result<Document, FormatError> {
+    parse_detail(detail, file_name, file_index, bytes)
+        .map_err(|fault| fault.into_error(file_name, bytes))
 }
 
 fn parse_bytes(file_name: &str, file_index: u32, bytes: &[u8]) -> Outcome<Document> {
+    parse_detail(Detail::Full, file_name, file_index, bytes)
+}
+
+fn parse_detail(
+    detail: Detail,
+    file_name: &str,
+    file_index: u32,
+    bytes: &[u8],
+) -> Outcome<Document> {
     let Some(tree) = parse_tree(file_name, bytes)? else {
         return Ok(Document {
             format: Format::Native,
@@ -113,7 +140,7 @@ fn parse_bytes(file_name: &str, file_index: u32, bytes: &[u8]) -> Outcome<Docume
             position: position as u32,
             offset: tree.start(*at) as u32,
         };
-        tasks.push(story::parse(&tree, layout.format, *at, place)?);
+        tasks.push(story::parse(&tree, layout.format, detail, *at, place)?);
     }
     refuse_duplicates(&tasks, &layout, bytes)?;
     Ok(Document {

@@ -23,6 +23,12 @@ pub struct IterationRow {
 const ROW: &str = "n, loop_id, task_id, json_extract(record, '$.title') AS title, attempt, \
                    started_at, ended_at, verdict, outcome, result_commit";
 
+/// Only with the very words of the index can it be used; the planner has to be told that it is the
+/// small one.
+pub(super) const HELD: &str = "SELECT task_id, state FROM task_state INDEXED BY task_state_held \
+     WHERE repository_id = ? AND source = ? AND \
+     (json_extract(state, '$.question') IS NOT NULL OR json_extract(state, '$.blocked') IS NOT NULL)";
+
 /// A follow-up task that an agent suggested.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct Suggestion {
@@ -225,26 +231,18 @@ impl Journal {
         repository: &RepositoryId,
         source: &str,
     ) -> Result<Vec<(String, TaskState)>, JournalError> {
-        // Most tasks wait for nobody. Within a JSON text quotes are escaped, so these two can only
-        // stand for an empty field; only what is left is read as JSON.
-        let rows: Vec<(String, String)> = sqlx::query_as(
-            r#"SELECT task_id, state FROM task_state WHERE repository_id = ? AND source = ?
-               AND (instr(state, '"question":null') = 0 OR instr(state, '"blocked":null') = 0)"#,
-        )
-        .bind(&repository.0)
-        .bind(source)
-        .fetch_all(&mut self.db)
-        .await
-        .map_err(failed("look for tasks that wait for a person"))?;
-        let mut held = Vec::new();
-        for (id, state) in rows {
-            let state: TaskState =
-                serde_json::from_str(&state).map_err(unreadable("a task's history"))?;
-            if state.question.is_some() || state.blocked.is_some() {
-                held.push((id, state));
-            }
-        }
-        Ok(held)
+        let rows: Vec<(String, String)> = sqlx::query_as(HELD)
+            .bind(&repository.0)
+            .bind(source)
+            .fetch_all(&mut self.db)
+            .await
+            .map_err(failed("look for tasks that wait for a person"))?;
+        rows.into_iter()
+            .map(|(id, state)| {
+                let state = serde_json::from_str(&state).map_err(unreadable("a task's history"))?;
+                Ok((id, state))
+            })
+            .collect()
     }
 
     /// Suggestions that nobody has taken yet.

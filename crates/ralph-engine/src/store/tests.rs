@@ -130,3 +130,55 @@ async fn a_moved_repository_keeps_its_id_and_a_copy_gets_its_own() {
     assert_eq!(same, third);
     assert_eq!(moved, Moved::From(gone.to_string_lossy().into_owned()));
 }
+
+#[tokio::test]
+async fn tasks_that_wait_for_a_person_are_found_without_reading_all() {
+    let (_dir, mut journal, repository) = journal().await;
+    let task = |id: &str| TaskId::parse(id).unwrap();
+    let asked = TaskState {
+        question: Some("which?".into()),
+        ..TaskState::default()
+    };
+    let blocked = TaskState {
+        blocked: Some("out of attempts".into()),
+        ..TaskState::default()
+    };
+    for (id, state) in [("A", &TaskState::default()), ("B", &asked), ("C", &blocked)] {
+        journal
+            .set_task_state(&repository, "prd.json", &task(id), state)
+            .await
+            .unwrap();
+    }
+    journal
+        .set_task_state(&repository, "other.json", &task("D"), &asked)
+        .await
+        .unwrap();
+    let held = journal.held_tasks(&repository, "prd.json").await.unwrap();
+    assert_eq!(held, [("B".to_owned(), asked), ("C".to_owned(), blocked)]);
+
+    let plan = format!("EXPLAIN QUERY PLAN {}", query::HELD);
+    let rows: Vec<(i64, i64, i64, String)> = sqlx::query_as(sqlx::AssertSqlSafe(plan))
+        .bind("r")
+        .bind("s")
+        .fetch_all(&mut journal.db)
+        .await
+        .unwrap();
+    assert!(rows[0].3.contains("task_state_held"), "{rows:?}");
+}
+
+#[tokio::test]
+async fn the_range_of_iterations_is_known_and_none_where_there_are_none() {
+    let (_dir, mut journal, repository) = journal().await;
+    assert_eq!(journal.iteration_range(&repository).await.unwrap(), None);
+    begin_loop(&mut journal, &repository, "L1").await;
+    for id in ["I1", "I2"] {
+        journal
+            .begin_iteration(&repository, &start("L1", id))
+            .await
+            .unwrap();
+    }
+    assert_eq!(
+        journal.iteration_range(&repository).await.unwrap(),
+        Some((1, 2))
+    );
+}

@@ -120,7 +120,7 @@ mod tests {
     fn only_the_elastic_column_gives_way_and_not_below_its_least() {
         assert_eq!(
             table().render(Some(30)),
-            "  A       a long title th…  x\n  LONG-1  short\n"
+            "  A       a long title tha…  x\n  LONG-1  short\n"
         );
         assert_eq!(
             table().render(Some(5)),

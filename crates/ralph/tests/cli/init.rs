@@ -69,7 +69,6 @@ fn what_ralph_rebuilds_is_ignored_by_git_and_what_people_write_is_not() {
     assert_eq!(
         repo.status(),
         [
-            "?? .ralph/.gitignore",
             "?? .ralph/parent-task-id",
             "?? .ralph/tasks/t.yaml",
             "?? ralph.yaml"

@@ -177,9 +177,9 @@ impl Written {
             ..TaskState::default()
         };
         adapt(&mut record, &mut state);
-        let ended = self
-            .journal
-            .end_iteration(&self.repository, &self.source, &[], &record, &state);
+        let ended =
+            self.journal
+                .end_iteration(&self.repository, &self.source, &[], &record, &state);
         self.runtime.block_on(ended).unwrap();
         record
     }

@@ -3,10 +3,10 @@
 //! Names are sorted out by `fields`, types by `read`, the status by `status`; this puts them
 //! together and fills in what people leave out.
 
-use super::Format;
 use super::error::{Fault, Outcome, shorten};
 use super::fields::{Field, Fields};
 use super::tree::{At, Kind, Tree};
+use super::{Detail, Format};
 use super::{read, status};
 use crate::task::{Attempts, Place, Task, TaskId, TaskLinks, TaskText};
 
@@ -19,13 +19,23 @@ const SECTIONS: [(Field, &str); 5] = [
     (Field::StopCondition, "Stop condition"),
 ];
 
-pub(super) fn parse(tree: &Tree<'_>, format: Format, at: At, place: Place) -> Outcome<Task> {
+pub(super) fn parse(
+    tree: &Tree<'_>,
+    format: Format,
+    detail: Detail,
+    at: At,
+    place: Place,
+) -> Outcome<Task> {
     if tree.kind(at) != Kind::Map {
         return read::mismatch(tree, at, "a task (an object with an `id`)");
     }
     let fields = Fields::of(tree, at);
     let id = parse_id(tree, &fields, at)?;
-    let story = Story { tree, fields };
+    let story = Story {
+        tree,
+        fields,
+        detail,
+    };
     story
         .task(format, &id, place)
         .map_err(|fault| fault.of(&id))
@@ -49,6 +59,7 @@ pub(super) fn parse_id(tree: &Tree<'_>, fields: &Fields, at: At) -> Outcome<Task
 struct Story<'t, 'a> {
     tree: &'t Tree<'a>,
     fields: Fields,
+    detail: Detail,
 }
 
 impl Story<'_, '_> {
@@ -79,7 +90,10 @@ impl Story<'_, '_> {
                 depends_on,
             },
             status: status::parse(self.tree, format, &self.fields)?,
-            verify: self.get(Field::Verify, read::commands)?.unwrap_or_default(),
+            verify: match self.detail {
+                Detail::Full => self.get(Field::Verify, read::commands)?.unwrap_or_default(),
+                Detail::Brief => Vec::new(),
+            },
             area: self.area(&labels)?,
             labels,
             priority: self.get(Field::Priority, read::priority)?,
@@ -128,6 +142,13 @@ impl Story<'_, '_> {
             Ok(text.filter(|text| !text.trim().is_empty()))
         };
         let title = own(Field::Title, "a text as title")?;
+        if let (Detail::Brief, Some(title)) = (self.detail, &title) {
+            return Ok(TaskText {
+                title: title.clone(),
+                expects_change: true,
+                ..TaskText::default()
+            });
+        }
         let description = own(Field::Description, "a text as description")?;
         let title = title.unwrap_or_else(|| {
             let first = description

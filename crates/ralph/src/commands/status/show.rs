@@ -4,14 +4,11 @@ use jiff::Timestamp;
 use ralph_core::sanitize::{columns, one_line};
 
 use super::facts::{Facts, IterationFacts, LoopFacts, LoopState, TaskCounts};
-use crate::{
-    output,
-    view::{
-        figures::{count, short_commit},
-        paint::{Tone, paint},
-        table::{Table, cell},
-        time::ago_text,
-    },
+use crate::view::{
+    figures::{count, short_commit},
+    paint::{Tone, paint},
+    table::{Table, cell},
+    time::ago_text,
 };
 
 /// Tasks that are named as blocked.
@@ -46,7 +43,8 @@ pub(crate) fn render(facts: &Facts, now: Timestamp) -> String {
         let how = format!("{many} of agents: `ralph tasks add --from-suggestions`");
         line("ideas", Tone::Plain, &how);
     }
-    text.push_str(&table.render(output::width()));
+    // Not cut at the terminal's edge: the way out stands at the end of a line.
+    text.push_str(&table.render(None));
     text.push_str(&questions(facts));
     text.push_str(&blocked(facts));
     for warning in &facts.warnings {
@@ -194,7 +192,7 @@ fn blocked(facts: &Facts) -> String {
         ]);
     }
     let mut text = format!("\n{}\n", paint(Tone::Heading, "not to be taken"));
-    text.push_str(&table.render(output::width()));
+    text.push_str(&table.render(None));
     let more = facts.blocked.len().saturating_sub(MOST_SHOWN);
     if more > 0 {
         text.push_str(&format!("  … {more} more; `ralph tasks list` shows all\n"));
