@@ -25,8 +25,8 @@ fn number(name: &str) -> Option<usize> {
 fn flood(out: &mut impl io::Write, bytes: usize, line: usize) -> io::Result<()> {
     const CHUNK: usize = 1024 * 1024;
     let mut chunk = vec![b'x'; CHUNK];
-    if line > 0 {
-        chunk.truncate(CHUNK / line * line);
+    if let Some(lines) = CHUNK.checked_div(line) {
+        chunk.truncate(lines * line);
         for end in chunk.iter_mut().skip(line - 1).step_by(line) {
             *end = b'\n';
         }
