@@ -202,7 +202,7 @@ impl Driver {
         let standing = Standing {
             last: last.map(|last| self.board.last(&last.task, &last.verdict, &self.config)),
             iterations: self.tally.iterations,
-            elapsed_minutes: began.elapsed().as_secs() / 60,
+            elapsed: began.elapsed(),
             errors_in_a_row: self.tally.errors_in_a_row,
             fruitless: self.tally.fruitless,
             fruitless_tasks: u32::try_from(self.tally.fruitless_tasks.len()).unwrap_or(u32::MAX),

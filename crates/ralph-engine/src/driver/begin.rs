@@ -309,11 +309,7 @@ async fn open_board(
 fn limits(config: &Config, span: Span) -> Limits {
     Limits {
         max_iterations: config.loop_.max_iterations.get(),
-        max_minutes: config
-            .loop_
-            .max_minutes
-            .as_ref()
-            .map(|m| (m.duration().as_secs() / 60).max(1)),
+        max_time: config.loop_.max_minutes.as_ref().map(|m| m.duration()),
         max_same_failure: config.loop_.gutter.max_same_failure.get(),
         max_errors: config.loop_.max_errors.get(),
         max_no_progress: config.loop_.max_no_progress.get(),
