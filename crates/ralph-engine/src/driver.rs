@@ -7,6 +7,7 @@ mod baseline;
 mod begin;
 mod board;
 mod bundle;
+mod config_files;
 mod files;
 mod inspect;
 mod iterate;
@@ -122,7 +123,7 @@ pub struct Driver {
     branch: String,
     base: Oid,
     config: Config,
-    config_file: Option<(PathBuf, Vec<u8>)>,
+    config_files: config_files::ConfigFiles,
     policy: CompiledPolicy,
     board: Board,
     agent: Box<dyn Agent>,

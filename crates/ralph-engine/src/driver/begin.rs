@@ -2,7 +2,10 @@
 //!
 //! Refuses by name whatever must not be touched, before anything is changed.
 
-use std::{collections::HashSet, path::PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use ralph_core::{
     change::ChangePolicy,
@@ -11,7 +14,7 @@ use ralph_core::{
     termination::{Limits, Span},
 };
 
-use super::{Board, Driver, LoopError, RunTally, board::Scope};
+use super::{Board, Driver, LoopError, RunTally, board::Scope, config_files::ConfigFiles};
 use crate::{
     agent::{Agent, StopRequest},
     clock::Clock,
@@ -85,6 +88,7 @@ impl Driver {
         let head = repo.preflight().await?;
         let board = open_board(&setup, &mut journal, &repository).await?;
         let policy = policy(&setup.config).compile()?;
+        let config_files = ConfigFiles::of(&setup.root, setup.config_file.as_ref());
         let mut driver = Self {
             limits: limits(&setup.config, setup.wanted.span),
             root: setup.root,
@@ -97,7 +101,7 @@ impl Driver {
             branch: String::new(),
             base: head.oid,
             config: setup.config,
-            config_file: setup.config_file,
+            config_files,
             policy,
             board,
             agent: setup.agent,
@@ -116,7 +120,7 @@ impl Driver {
             driver.open_new_loop(setup.wanted.stash).await?;
         }
         driver.guard = Some(Guard::take(&driver.repo)?);
-        driver.announce(resumed, &moved, &setup.detection.why, setup.notices);
+        driver.announce(resumed, &moved, &setup.detection.why, notices);
         crate::failpoint::failpoint("loop-begun");
         Ok(driver)
     }
@@ -249,11 +253,7 @@ impl Driver {
         for value in config.claude.env.0.values_mut() {
             *value = "(not kept)".into();
         }
-        let file = self
-            .config_file
-            .as_ref()
-            .map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned());
-        serde_json::json!({ "effective": config, "file": file }).to_string()
+        serde_json::json!({ "effective": config, "files": self.config_files }).to_string()
     }
 }
 
@@ -280,15 +280,11 @@ fn state_dir(setup: &Setup) -> Result<PathBuf, LoopError> {
 /// If ralph was killed while an agent ran, an edit of `ralph.yaml` is the agent's: put back, so that
 /// a restart can't adopt it.
 async fn restore_config(
-    setup: &Setup,
+    state_dir: &Path,
     row: &LoopRow,
     journal: &mut Journal,
 ) -> Result<(), LoopError> {
-    let kept: serde_json::Value = serde_json::from_str(&row.config).unwrap_or_default();
-    let (Some((path, now)), Some(then)) = (&setup.config_file, kept["file"].as_str()) else {
-        return Ok(());
-    };
-    if now == then.as_bytes() || journal.unfinished_iteration(&row.id).await?.is_none() {
+    if journal.unfinished_iteration(&row.id).await?.is_none() {
         return Ok(());
     }
     crate::source::write_atomically(path, then.as_bytes())?;

@@ -266,8 +266,6 @@ fn unavailable(message: &str) -> AgentReport {
     }
 }
 
-/// Passes an agent's events on to the log and to whoever watches.
-pub(super) struct Onlooker<'a> {
 /// When a run of an agent must be over, and by whose limit.
 #[derive(Clone, Copy)]
 pub(super) struct Deadline {
@@ -283,6 +281,8 @@ enum Whose {
     Run,
 }
 
+/// Passes an agent's events on to the log and to whoever watches.
+pub(super) struct Onlooker<'a> {
     pub(super) text: &'a mut crate::process::CappedLog,
     pub(super) reporter: &'a mut dyn Reporter,
     pub(super) clock: &'a dyn crate::clock::Clock,
