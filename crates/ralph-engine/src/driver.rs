@@ -47,7 +47,7 @@ use crate::{
     lock::{Lock, LockError},
     process::Containment,
     report::Reporter,
-    source::SourceError,
+    source::{Snapshots, SourceError},
     store::{Journal, JournalError, RepositoryId},
 };
 
@@ -126,6 +126,7 @@ pub struct Driver {
     config_files: config_files::ConfigFiles,
     policy: CompiledPolicy,
     board: Board,
+    snapshots: Snapshots,
     agent: Box<dyn Agent>,
     containment: Containment,
     environment: Environment,

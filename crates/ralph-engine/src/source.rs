@@ -4,8 +4,10 @@
 //! was read is read again and the change made to what is there now: nothing is ever overwritten.
 
 mod find;
+mod snapshot;
 
 pub use find::{FindError, find_source};
+pub use snapshot::{Restored, Snapshots, put_back_since};
 
 use std::{
     io::Write as _,

@@ -11,6 +11,7 @@ use ralph_core::{
     change::ChangePolicy,
     config::Config,
     event::Event,
+    iteration::StepDone,
     termination::{Limits, Span},
 };
 
@@ -24,8 +25,8 @@ use crate::{
     lock::Lock,
     process::Detection,
     report::Reporter,
-    source::Source,
-    store::{Journal, LoopRow, Moved, NewLoop, RepositoryId},
+    source::{self, Snapshots, Source},
+    store::{Journal, LoopRow, Moved, NewLoop, RepositoryId, Step},
 };
 
 /// What a loop is made of. The seams are chosen once, by the command.
@@ -83,7 +84,11 @@ impl Driver {
             .interrupted_loop(&repository, &setup.root.to_string_lossy())
             .await?;
         if let Some(row) = &interrupted {
-            restore_config(&setup, row, &mut journal).await?;
+            restore_config(&state_dir, row, &mut journal).await?;
+        }
+        let mut notices = setup.notices.clone();
+        if let Some(row) = &interrupted {
+            notices.extend(restore_tasks(&state_dir, row, &mut journal).await?);
         }
         let head = repo.preflight().await?;
         let board = open_board(&setup, &mut journal, &repository).await?;
@@ -104,6 +109,7 @@ impl Driver {
             config_files,
             policy,
             board,
+            snapshots: Snapshots::default(),
             agent: setup.agent,
             containment: setup.detection.containment,
             environment: setup.environment,
@@ -287,8 +293,44 @@ async fn restore_config(
     if journal.unfinished_iteration(&row.id).await?.is_none() {
         return Ok(());
     }
-    crate::source::write_atomically(path, then.as_bytes())?;
-    Err(LoopError::ConfigRestored(path.clone()))
+    let mut kept: serde_json::Value = serde_json::from_str(&row.config).unwrap_or_default();
+    let files: ConfigFiles = serde_json::from_value(kept["files"].take()).unwrap_or_default();
+    match files.put_back(state_dir)?.into_iter().next() {
+        Some(path) => Err(LoopError::ConfigRestored(path)),
+        None => Ok(()),
+    }
+}
+
+/// If ralph was killed while an agent ran, what changed in the task files since is the agent's: its
+/// claims are undone before anybody reads them. Gives what a person should hear about it.
+async fn restore_tasks(
+    state_dir: &Path,
+    row: &LoopRow,
+    journal: &mut Journal,
+) -> Result<Vec<String>, LoopError> {
+    let Some(unfinished) = journal.unfinished_iteration(&row.id).await? else {
+        return Ok(Vec::new());
+    };
+    // Once the change is inspected, the files are as ralph wants them.
+    let done = unfinished.steps.iter().rev().find_map(|step| match step {
+        Step::Done(done) => Some(done),
+        Step::Intent(_) => None,
+    });
+    let (Some(StepDone::Bundled { .. }) | Some(StepDone::AgentEnded { .. })) = done else {
+        return Ok(Vec::new());
+    };
+    let start = &unfinished.start;
+    let restored = source::put_back_since(state_dir, &start.id, &start.task)?;
+    let notices = restored.iter().map(|file| {
+        let what: Vec<String> = file.tampering.iter().map(ToString::to_string).collect();
+        format!(
+            "{} was changed while an agent ran, and is put back ({}); as it was found it is kept in {}",
+            file.path.display(),
+            what.join(", "),
+            state_dir.display()
+        )
+    });
+    Ok(notices.collect())
 }
 
 async fn open_board(

@@ -177,6 +177,8 @@ impl Driver {
         prompt: &str,
         deadline: Option<Deadline>,
     ) -> Result<StepDone, LoopError> {
+        self.snapshots
+            .take(&self.board.source, &self.state_dir, turn.id())?;
         self.tell(&Event::RunStarted {
             run,
             fix_only: run > 1,
