@@ -8,14 +8,16 @@ mod stop;
 
 pub use stop::Stop;
 
+use std::time::Duration;
+
 use crate::verdict::{Halt, Verdict};
 
 /// What is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub max_iterations: u32,
-    /// Minutes a run of the command; `None` is no limit.
-    pub max_minutes: Option<u64>,
+    /// How long a run of the command may take; `None` is no limit.
+    pub max_time: Option<Duration>,
     /// The same verify failure in a row before a person is asked.
     pub max_same_failure: u32,
     /// Agent errors in a row.
@@ -41,7 +43,7 @@ pub struct Standing<'a> {
     pub last: Option<Last<'a>>,
     /// Iterations of this run of the command.
     pub iterations: u32,
-    pub elapsed_minutes: u64,
+    pub elapsed: Duration,
     pub errors_in_a_row: u32,
     /// Iterations since the last verified commit, and on how many tasks.
     pub fruitless: u32,
@@ -196,10 +198,12 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
             max: limits.max_iterations,
         });
     }
-    if let Some(max) = limits.max_minutes
-        && standing.elapsed_minutes >= max
+    if let Some(max) = limits.max_time
+        && standing.elapsed >= max
     {
-        return Some(Stop::Minutes { max });
+        return Some(Stop::Minutes {
+            max: max.as_secs().div_ceil(60).max(1),
+        });
     }
     let alone = !standing.work.other_ready;
     if standing.fruitless >= limits.max_no_progress && (standing.fruitless_tasks >= 2 || alone) {

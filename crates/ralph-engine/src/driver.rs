@@ -7,6 +7,7 @@ mod baseline;
 mod begin;
 mod board;
 mod bundle;
+mod config_files;
 mod files;
 mod inspect;
 mod iterate;
@@ -48,7 +49,7 @@ use crate::{
     lock::{Lock, LockError},
     process::Containment,
     report::Reporter,
-    source::SourceError,
+    source::{Snapshots, SourceError},
     store::{Journal, JournalError, RepositoryId},
 };
 
@@ -115,6 +116,7 @@ impl LoopError {
 /// Everything a running loop has at hand.
 pub struct Driver {
     root: PathBuf,
+    state_dir: PathBuf,
     repo: Repo,
     guard: Option<Guard>,
     journal: Journal,
@@ -123,9 +125,10 @@ pub struct Driver {
     branch: String,
     base: Oid,
     config: Config,
-    config_file: Option<(PathBuf, Vec<u8>)>,
+    config_files: config_files::ConfigFiles,
     policy: CompiledPolicy,
     board: Board,
+    snapshots: Snapshots,
     agent: Box<dyn Agent>,
     containment: Containment,
     environment: Environment,
@@ -203,7 +206,7 @@ impl Driver {
         let standing = Standing {
             last: last.map(|last| self.board.last(&last.task, &last.verdict, &self.config)),
             iterations: self.tally.iterations,
-            elapsed_minutes: began.elapsed().as_secs() / 60,
+            elapsed: began.elapsed(),
             errors_in_a_row: self.tally.errors_in_a_row,
             fruitless: self.tally.fruitless,
             fruitless_tasks: u32::try_from(self.tally.fruitless_tasks.len()).unwrap_or(u32::MAX),

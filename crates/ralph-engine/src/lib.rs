@@ -12,6 +12,7 @@ pub mod failpoint;
 pub mod git;
 pub mod identity;
 pub mod lock;
+pub mod plain_file;
 pub mod process;
 pub mod report;
 pub mod settings;

@@ -18,6 +18,7 @@ use ralph_core::config::{ConfigErrors, FlagValue, Layers, Note, Origin, Resolved
 
 pub use find::{Project, ProjectKind, find_project};
 pub use project_files::read_project_files;
+pub(crate) use read::config_paths;
 
 /// Where a command was started, and with which environment.
 #[derive(Clone)]

@@ -4,8 +4,10 @@
 //! was read is read again and the change made to what is there now: nothing is ever overwritten.
 
 mod find;
+mod snapshot;
 
 pub use find::{FindError, find_source};
+pub use snapshot::{Restored, Snapshots, put_back_since};
 
 use std::{
     io::Write as _,
@@ -17,6 +19,8 @@ use ralph_core::task::{
     Task, TaskId,
     format::{self, Detail, Edit, Format, FormatError, Meta, NewTask, Tampering},
 };
+
+use crate::plain_file;
 
 /// Where tasks come from, as last read.
 #[derive(Debug)]
@@ -35,6 +39,8 @@ pub struct SourceFile {
     pub name: String,
     pub format: Format,
     pub meta: Meta,
+    /// Where the file really is, if it is a link.
+    link: Option<PathBuf>,
     bytes: Vec<u8>,
     stamp: Option<Stamp>,
 }
@@ -189,7 +195,8 @@ impl Source {
             if stamp(&file.path) == file.stamp {
                 continue;
             }
-            let now = std::fs::read(&file.path).unwrap_or_default();
+            file.clear_what_took_its_place()?;
+            let now = plain_file::read(&file.path).unwrap_or_default();
             let put = format::put_back(&file.name, &file.bytes, &now, own);
             tampering.extend(put.tampering);
             if put.bytes == now {
@@ -232,12 +239,35 @@ impl SourceFile {
         if now == self.stamp && now.is_some() {
             return Ok(());
         }
-        self.bytes = std::fs::read(&self.path).map_err(|source| SourceError::Read {
+        self.bytes = plain_file::read(&self.path).map_err(|source| SourceError::Read {
             path: self.path.clone(),
             source,
         })?;
         self.stamp = now;
         Ok(())
+    }
+
+    /// Takes away a folder, a pipe or another link that an agent put where the file was, and makes
+    /// a link again where it was one: nothing is ever written to where an agent points.
+    fn clear_what_took_its_place(&self) -> Result<(), SourceError> {
+        if std::fs::read_link(&self.path).ok() == self.link && self.path.is_file() {
+            return Ok(());
+        }
+        let clear = || {
+            if let Some(folder) = self.path.parent() {
+                std::fs::create_dir_all(folder)?;
+            }
+            plain_file::make_room(&self.path)?;
+            if let Some(link) = &self.link {
+                let _ = std::fs::remove_file(&self.path);
+                std::os::unix::fs::symlink(link, &self.path)?;
+            }
+            Ok(())
+        };
+        clear().map_err(|source| SourceError::Write {
+            path: self.path.clone(),
+            source,
+        })
     }
 
     fn replace(&mut self, bytes: Vec<u8>) -> Result<(), SourceError> {
@@ -270,10 +300,11 @@ fn read_file(
     index: usize,
 ) -> Result<(SourceFile, Vec<Task>), SourceError> {
     let stamp = stamp(&path);
-    let bytes = std::fs::read(&path).map_err(|source| SourceError::Read {
+    let bytes = plain_file::read(&path).map_err(|source| SourceError::Read {
         path: path.clone(),
         source,
     })?;
+    let link = std::fs::read_link(&path).ok();
     let name = name_of(&path, root);
     let document = format::parse_in(
         detail,
@@ -286,6 +317,7 @@ fn read_file(
         name,
         format: document.format,
         meta: document.meta,
+        link,
         bytes,
         stamp,
     };

@@ -4,7 +4,7 @@ use super::*;
 
 const LIMITS: Limits = Limits {
     max_iterations: 10,
-    max_minutes: Some(60),
+    max_time: Some(Duration::from_secs(3600)),
     max_same_failure: 3,
     max_errors: 3,
     max_no_progress: 3,
@@ -31,7 +31,7 @@ fn standing<'a>(last: Option<Last<'a>>) -> Standing<'a> {
     Standing {
         last,
         iterations: 1,
-        elapsed_minutes: 1,
+        elapsed: Duration::from_secs(60),
         errors_in_a_row: 0,
         fruitless: 0,
         fruitless_tasks: 0,
@@ -87,7 +87,7 @@ fn each_criterion_stops_the_loop_with_its_own_reason_and_exit_code() {
             "the limit of 10 iterations is reached",
         ),
         (
-            |s| s.elapsed_minutes = 60,
+            |s| s.elapsed = Duration::from_secs(3600),
             3,
             "the limit of 60 minutes is reached",
         ),

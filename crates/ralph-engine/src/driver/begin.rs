@@ -2,16 +2,20 @@
 //!
 //! Refuses by name whatever must not be touched, before anything is changed.
 
-use std::{collections::HashSet, path::PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use ralph_core::{
     change::ChangePolicy,
     config::Config,
     event::Event,
+    iteration::StepDone,
     termination::{Limits, Span},
 };
 
-use super::{Board, Driver, LoopError, RunTally, board::Scope};
+use super::{Board, Driver, LoopError, RunTally, board::Scope, config_files::ConfigFiles};
 use crate::{
     agent::{Agent, StopRequest},
     clock::Clock,
@@ -21,8 +25,8 @@ use crate::{
     lock::Lock,
     process::Detection,
     report::Reporter,
-    source::Source,
-    store::{Journal, LoopRow, Moved, NewLoop, RepositoryId},
+    source::{self, Snapshots, Source},
+    store::{Journal, LoopRow, Moved, NewLoop, RepositoryId, Step},
 };
 
 /// What a loop is made of. The seams are chosen once, by the command.
@@ -80,12 +84,17 @@ impl Driver {
             .interrupted_loop(&repository, &setup.root.to_string_lossy())
             .await?;
         if let Some(row) = &interrupted {
-            restore_config(&setup, row, &mut journal).await?;
+            restore_config(&state_dir, row, &mut journal).await?;
+        }
+        let mut notices = setup.notices.clone();
+        if let Some(row) = &interrupted {
+            notices.extend(restore_tasks(&state_dir, row, &mut journal).await?);
         }
         let head = repo.preflight().await?;
         let detected = setup.detection.why.clone();
-        let (stash, notices) = (setup.wanted.stash, setup.notices.clone());
+        let stash = setup.wanted.stash;
         let place = Place {
+            state_dir,
             repo,
             journal,
             repository,
@@ -109,6 +118,7 @@ impl Driver {
     /// Puts a driver together; nothing is begun yet.
     pub(super) async fn assemble(setup: Setup, place: Place) -> Result<Self, LoopError> {
         let Place {
+            state_dir,
             repo,
             mut journal,
             repository,
@@ -117,9 +127,11 @@ impl Driver {
         } = place;
         let board = open_board(&setup, &mut journal, &repository).await?;
         Ok(Self {
+            config_files: ConfigFiles::of(&setup.root, setup.config_file.as_ref()),
             limits: limits(&setup.config, setup.wanted.span),
             policy: policy(&setup.config).compile()?,
             root: setup.root,
+            state_dir,
             repo,
             guard: None,
             journal,
@@ -128,8 +140,8 @@ impl Driver {
             branch: String::new(),
             base,
             config: setup.config,
-            config_file: setup.config_file,
             board,
+            snapshots: Snapshots::default(),
             agent: setup.agent,
             containment: setup.detection.containment,
             environment: setup.environment,
@@ -270,16 +282,13 @@ impl Driver {
         for value in config.claude.env.0.values_mut() {
             *value = "(not kept)".into();
         }
-        let file = self
-            .config_file
-            .as_ref()
-            .map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned());
-        serde_json::json!({ "effective": config, "file": file }).to_string()
+        serde_json::json!({ "effective": config, "files": self.config_files }).to_string()
     }
 }
 
 /// What a driver stands on: the repository and the journal, opened.
 pub(super) struct Place {
+    pub(super) state_dir: PathBuf,
     pub(super) repo: Repo,
     pub(super) journal: Journal,
     pub(super) repository: RepositoryId,
@@ -310,19 +319,51 @@ fn state_dir(setup: &Setup) -> Result<PathBuf, LoopError> {
 /// If ralph was killed while an agent ran, an edit of `ralph.yaml` is the agent's: put back, so that
 /// a restart can't adopt it.
 async fn restore_config(
-    setup: &Setup,
+    state_dir: &Path,
     row: &LoopRow,
     journal: &mut Journal,
 ) -> Result<(), LoopError> {
-    let kept: serde_json::Value = serde_json::from_str(&row.config).unwrap_or_default();
-    let (Some((path, now)), Some(then)) = (&setup.config_file, kept["file"].as_str()) else {
-        return Ok(());
-    };
-    if now == then.as_bytes() || journal.unfinished_iteration(&row.id).await?.is_none() {
+    if journal.unfinished_iteration(&row.id).await?.is_none() {
         return Ok(());
     }
-    crate::source::write_atomically(path, then.as_bytes())?;
-    Err(LoopError::ConfigRestored(path.clone()))
+    let mut kept: serde_json::Value = serde_json::from_str(&row.config).unwrap_or_default();
+    let files: ConfigFiles = serde_json::from_value(kept["files"].take()).unwrap_or_default();
+    match files.put_back(state_dir)?.into_iter().next() {
+        Some(path) => Err(LoopError::ConfigRestored(path)),
+        None => Ok(()),
+    }
+}
+
+/// If ralph was killed while an agent ran, what changed in the task files since is the agent's: its
+/// claims are undone before anybody reads them. Gives what a person should hear about it.
+async fn restore_tasks(
+    state_dir: &Path,
+    row: &LoopRow,
+    journal: &mut Journal,
+) -> Result<Vec<String>, LoopError> {
+    let Some(unfinished) = journal.unfinished_iteration(&row.id).await? else {
+        return Ok(Vec::new());
+    };
+    // Once the change is inspected, the files are as ralph wants them.
+    let done = unfinished.steps.iter().rev().find_map(|step| match step {
+        Step::Done(done) => Some(done),
+        Step::Intent(_) => None,
+    });
+    let (Some(StepDone::Bundled { .. }) | Some(StepDone::AgentEnded { .. })) = done else {
+        return Ok(Vec::new());
+    };
+    let start = &unfinished.start;
+    let restored = source::put_back_since(state_dir, &start.id, &start.task)?;
+    let notices = restored.iter().map(|file| {
+        let what: Vec<String> = file.tampering.iter().map(ToString::to_string).collect();
+        format!(
+            "{} was changed while an agent ran, and is put back ({}); as it was found it is kept in {}",
+            file.path.display(),
+            what.join(", "),
+            state_dir.display()
+        )
+    });
+    Ok(notices.collect())
 }
 
 async fn open_board(
@@ -339,11 +380,7 @@ async fn open_board(
 fn limits(config: &Config, span: Span) -> Limits {
     Limits {
         max_iterations: config.loop_.max_iterations.get(),
-        max_minutes: config
-            .loop_
-            .max_minutes
-            .as_ref()
-            .map(|m| (m.duration().as_secs() / 60).max(1)),
+        max_time: config.loop_.max_minutes.as_ref().map(|m| m.duration()),
         max_same_failure: config.loop_.gutter.max_same_failure.get(),
         max_errors: config.loop_.max_errors.get(),
         max_no_progress: config.loop_.max_no_progress.get(),

@@ -80,10 +80,10 @@ impl Driver {
 
     fn template(&self) -> Result<Template, LoopError> {
         let path = self.root.join(TEMPLATE);
-        match std::fs::read_to_string(&path) {
-            Ok(text) => Ok(Template {
+        match crate::plain_file::read(&path) {
+            Ok(bytes) => Ok(Template {
                 name: TEMPLATE.into(),
-                text,
+                text: String::from_utf8_lossy(&bytes).into_owned(),
             }),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Template::default()),
             Err(e) => Err(file_error("read", &path, e)),
@@ -184,7 +184,7 @@ fn agents_md(root: &Path, task: &Task, max_bytes: usize) -> Vec<(String, String)
 /// The beginning of a file; a little more than the cap, so that the prompt can say it was cut.
 fn read_within(path: &Path, max_bytes: usize) -> Option<String> {
     use std::io::Read as _;
-    let file = std::fs::File::open(path).ok()?;
+    let file = crate::plain_file::open(path).ok()?;
     let mut bytes = Vec::new();
     file.take(max_bytes as u64 + 1024)
         .read_to_end(&mut bytes)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::memory::{self, Entry, Feature};
 
 use super::{Driver, LoopError};
+use crate::plain_file;
 
 impl Driver {
     /// Paths that are ralph's, relative to the root: never staged as an agent's work, never dirty.
@@ -21,11 +22,8 @@ impl Driver {
         own.push(PathBuf::from(LOGS));
         own.push(PathBuf::from(".ralph/.gitignore"));
         own.push(self.config.tasks.parent_id_file.clone());
-        if let Some((path, _)) = &self.config_file
-            && let Ok(path) = path.strip_prefix(&self.root)
-        {
-            own.push(path.to_owned());
-        }
+        let configs = self.config_files.paths();
+        own.extend(configs.filter_map(|f| f.strip_prefix(&self.root).ok().map(Path::to_owned)));
         own
     }
 
@@ -74,9 +72,10 @@ impl Driver {
 
     fn progress_on_disk(&self) -> Result<String, LoopError> {
         let path = self.progress_path();
-        match std::fs::read(&path) {
+        match plain_file::read(&path) {
             Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+            // What is no file is made room for when it is written.
+            Err(e) if is_no_file(&e) => Ok(String::new()),
             Err(source) => Err(file_error("read", &path, source)),
         }
     }
@@ -98,7 +97,7 @@ impl Driver {
     /// After a run: keeps the agent's edit of the progress file if it lost nothing, else puts it back.
     pub(super) fn check_progress(&self, before: &str) -> Result<bool, LoopError> {
         let path = self.progress_path();
-        let Ok(bytes) = std::fs::read(&path) else {
+        let Ok(bytes) = plain_file::read(&path) else {
             return self.write_progress(before).map(|()| false);
         };
         let after = String::from_utf8_lossy(&bytes);
@@ -125,6 +124,8 @@ impl Driver {
                 std::fs::create_dir_all(folder)?;
             }
             let temporary = path.with_extension("md.new");
+            plain_file::make_room(&path)?;
+            plain_file::make_room(&temporary)?;
             std::fs::write(&temporary, text)?;
             std::fs::rename(&temporary, &path)
         };
@@ -133,6 +134,11 @@ impl Driver {
 }
 
 pub(super) const LOGS: &str = ".ralph/logs";
+
+fn is_no_file(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput)
+}
 
 pub(super) fn file_error(what: &'static str, path: &Path, source: std::io::Error) -> LoopError {
     LoopError::File {

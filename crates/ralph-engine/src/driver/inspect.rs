@@ -131,15 +131,13 @@ impl Driver {
         turn: &mut Turn,
         found: &mut Findings,
     ) -> Result<(), LoopError> {
+        self.ensure_dot_ralph()?;
         let tampering = self.board.source.put_back(turn.task_id())?;
         found
             .flags
             .extend(tampering.iter().map(|t| format!("task file: {t}")));
-        if let Some((path, was)) = &self.config_file
-            && std::fs::read(path).ok().as_deref() != Some(was)
-        {
-            crate::source::write_atomically(path, was)?;
-            let name = path.strip_prefix(&self.root).unwrap_or(path).display();
+        for path in self.config_files.put_back(&self.state_dir)? {
+            let name = path.strip_prefix(&self.root).unwrap_or(&path).display();
             found.halt(format!(
                 "{name} was edited while the agent ran; it is put back"
             ));
@@ -184,7 +182,7 @@ impl Driver {
 #[derive(Default)]
 pub(super) struct Findings {
     refusal: Option<Refusal>,
-    pub(super) flags: Vec<String>,
+    flags: Vec<String>,
 }
 
 impl Findings {
@@ -193,6 +191,12 @@ impl Findings {
             reason,
             halt: Halt::Attempt,
         });
+    }
+
+    /// What was found, for an attempt whose verdict is known already.
+    pub(super) fn into_flags(self) -> Vec<String> {
+        let reason = self.refusal.map(|refusal| refusal.reason);
+        self.flags.into_iter().chain(reason).collect()
     }
 
     fn halt(&mut self, reason: String) {

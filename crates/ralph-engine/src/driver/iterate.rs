@@ -115,7 +115,7 @@ impl Driver {
         &mut self,
         turn: &mut Turn,
         logs: &mut Logs,
-        deadline: Option<(Instant, u64)>,
+        deadline: Option<Deadline>,
     ) -> Result<(), LoopError> {
         let mut prompt = String::new();
         loop {
@@ -191,8 +191,10 @@ impl Driver {
         logs: &mut Logs,
         run: u32,
         prompt: &str,
-        deadline: Option<(Instant, u64)>,
+        deadline: Option<Deadline>,
     ) -> Result<StepDone, LoopError> {
+        self.snapshots
+            .take(&self.board.source, &self.state_dir, turn.id())?;
         self.tell(&Event::RunStarted {
             run,
             fix_only: run > 1,
@@ -216,7 +218,7 @@ impl Driver {
             prompt: prompt.to_owned(),
         };
         let limits = RunLimits {
-            deadline,
+            deadline: deadline.map(|d| (d.at, d.minutes)),
             idle: self.config.loop_.idle_minutes.duration(),
             idle_with_tool: self.config.loop_.idle_minutes_tool.duration(),
             grace: Duration::from_secs(u64::from(self.config.loop_.stop_grace_seconds.get())),
@@ -234,7 +236,13 @@ impl Driver {
         let report = run_agent(&*self.agent, &context, self.containment, &limits, watch).await;
         failpoint("agent-ended");
         // An agent that can't be started is an outcome like any other: the record says so.
-        let report = report.unwrap_or_else(|error| unavailable(&error.to_string()));
+        let mut report = report.unwrap_or_else(|error| unavailable(&error.to_string()));
+        if let (Ending::TimedOut { .. }, Some(Whose::Run)) =
+            (&report.ending, deadline.map(|d| d.whose))
+        {
+            // The end of the run's own time is a stop, not a failure of this task.
+            report.ending = Ending::Stopped;
+        }
         let signals = parse_signals(&report.final_message, turn.task_id());
         Ok(StepDone::AgentEnded(Box::new(AgentEnded {
             report,
@@ -242,18 +250,17 @@ impl Driver {
         })))
     }
 
-    fn deadline(&self, loop_began: Instant) -> Option<(Instant, u64)> {
-        let now = Instant::now();
+    fn deadline(&self, loop_began: Instant) -> Option<Deadline> {
+        let until = |from: Instant, time: Duration, whose| Deadline {
+            at: from + time,
+            minutes: time.as_secs() / 60,
+            whose,
+        };
         let own = self.config.loop_.max_minutes_per_iteration.duration();
-        let iteration = (now + own, own.as_secs() / 60);
-        let whole = self.config.loop_.max_minutes.as_ref().map(|m| {
-            let all = m.duration();
-            (loop_began + all, all.as_secs() / 60)
-        });
-        match whole {
-            Some(whole) if whole.0 < iteration.0 => Some(whole),
-            _ => Some(iteration),
-        }
+        let iteration = until(Instant::now(), own, Whose::Iteration);
+        let whole = self.limits.max_time;
+        let whole = whole.map(|all| until(loop_began, all, Whose::Run));
+        Some(whole.filter(|w| w.at < iteration.at).unwrap_or(iteration))
     }
 
     /// How the agent's program is started, for the record: never its prompt or its environment.
@@ -284,6 +291,21 @@ fn unavailable(message: &str) -> AgentReport {
         denied: Vec::new(),
         seconds: 0.0,
     }
+}
+
+/// When a run of an agent must be over, and by whose limit.
+#[derive(Clone, Copy)]
+pub(super) struct Deadline {
+    at: Instant,
+    minutes: u64,
+    whose: Whose,
+}
+
+#[derive(Clone, Copy)]
+enum Whose {
+    Iteration,
+    /// Of the command: `loop.max_minutes`.
+    Run,
 }
 
 /// Passes an agent's events on to the log and to whoever watches.

@@ -17,7 +17,7 @@ impl Driver {
         // An agent that did not end well was not inspected: its claims in files are put back here.
         let mut found = Findings::default();
         self.put_own_files_back(turn, &mut found)?;
-        turn.notes.flags.append(&mut found.flags);
+        turn.notes.flags.extend(found.into_flags());
         if let Some(guard) = &self.guard {
             guard.restore_changed()?;
         }

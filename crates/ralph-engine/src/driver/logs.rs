@@ -9,7 +9,10 @@ use std::{
 use ralph_core::{agent::AgentEvent, record::IterationRecord};
 
 use super::{LoopError, files::file_error};
-use crate::process::{CappedLog, LogCaps};
+use crate::{
+    plain_file,
+    process::{CappedLog, LogCaps},
+};
 
 pub(super) struct Logs {
     pub(super) text: CappedLog,
@@ -42,6 +45,7 @@ impl Logs {
         };
         let open = |suffix: &str| {
             let path = folder.join(format!("{name}.{suffix}"));
+            plain_file::make_room(&path).map_err(|e| file_error("open", &path, e))?;
             let file = std::fs::File::options()
                 .create(true)
                 .append(true)
@@ -71,7 +75,14 @@ impl Logs {
         let _ = self.text.finish();
         let _ = self.stream.finish();
         let text = serde_json::to_string_pretty(record).unwrap_or_default();
-        std::fs::write(&self.record, text + "\n").map_err(|e| file_error("write", &self.record, e))
+        let write = || {
+            if let Some(folder) = self.record.parent() {
+                std::fs::create_dir_all(folder)?;
+            }
+            plain_file::make_room(&self.record)?;
+            std::fs::write(&self.record, text + "\n")
+        };
+        write().map_err(|e| file_error("write", &self.record, e))
     }
 }
 

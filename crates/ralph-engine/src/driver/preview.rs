@@ -34,6 +34,7 @@ pub async fn preview(setup: Setup) -> Result<Preview, LoopError> {
     let (journal, repository) = journal(&setup, &repo, scratch.path()).await?;
     let head = repo.preflight().await?;
     let place = Place {
+        state_dir: scratch.path().to_owned(),
         repo,
         journal,
         repository,

@@ -14,7 +14,7 @@ use super::SettingsError;
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// The names that a configuration file can have in its folder; the first is the usual one.
-pub(super) fn config_paths(folder: &Path) -> [PathBuf; 2] {
+pub(crate) fn config_paths(folder: &Path) -> [PathBuf; 2] {
     [folder.join("ralph.yaml"), folder.join("ralph.yml")]
 }
 

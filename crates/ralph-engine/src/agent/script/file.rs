@@ -101,9 +101,15 @@ impl Script {
             path: path.to_owned(),
             source,
         })?;
-        serde_saphyr::from_str(&text).map_err(|e| ScriptError::Parse {
+        // JSON allows characters in its texts that YAML does not.
+        let parsed = if text.trim_start().starts_with('{') {
+            serde_json::from_str(&text).map_err(|e| e.to_string())
+        } else {
+            serde_saphyr::from_str(&text).map_err(|e| e.to_string())
+        };
+        parsed.map_err(|message| ScriptError::Parse {
             path: path.to_owned(),
-            message: e.to_string(),
+            message,
         })
     }
 

@@ -1,0 +1,235 @@
+//! The task files as they were before an agent ran, kept where no agent writes, so that a claim
+//! made in them is not believed either when ralph did not live to see it.
+//!
+//! A file of entries that is added to: only what changed is written again. An entry that was cut
+//! off ends it. Not synced: it has to survive the end of ralph, not of the machine.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::{self, BufRead as _, Read as _, Write as _},
+    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
+    path::{Path, PathBuf},
+};
+
+use ralph_core::task::{
+    TaskId,
+    format::{self, Tampering},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{Source, SourceError, SourceFile, Stamp, write_atomically};
+use crate::plain_file;
+
+const FILE: &str = "task-files";
+/// Below this size nobody minds what is out of date.
+const SMALL: u64 = 1024 * 1024;
+
+/// Writes the snapshots of one loop.
+#[derive(Debug, Default)]
+pub struct Snapshots {
+    /// What the entries say of each file: where they are the same, none is added.
+    written: HashMap<PathBuf, Option<Stamp>>,
+    bytes: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Entry {
+    File {
+        path: Vec<u8>,
+        name: String,
+        link: Option<Vec<u8>>,
+        len: usize,
+    },
+    /// All is as it was when this began.
+    Mark(String),
+}
+
+/// A task file that an agent had changed when ralph was killed.
+#[derive(Debug)]
+pub struct Restored {
+    pub path: PathBuf,
+    pub tampering: Vec<Tampering>,
+}
+
+impl Snapshots {
+    /// Notes how the files of `source` are, under a mark.
+    pub fn take(&mut self, source: &Source, folder: &Path, mark: &str) -> Result<(), SourceError> {
+        let path = folder.join(FILE);
+        self.append(source, &path, mark)
+            .map_err(|error| SourceError::Write {
+                path,
+                source: error,
+            })
+    }
+
+    fn append(&mut self, source: &Source, path: &Path, mark: &str) -> io::Result<()> {
+        let all: u64 = source.files.iter().map(|f| f.bytes.len() as u64).sum();
+        let afresh = self.written.is_empty() || self.bytes > 2 * all + SMALL;
+        if afresh {
+            self.written.clear();
+            self.bytes = 0;
+        }
+        let mut out = Vec::new();
+        for file in &source.files {
+            if self.written.get(&file.path) == Some(&file.stamp) {
+                continue;
+            }
+            self.written.insert(file.path.clone(), file.stamp);
+            let entry = Entry::File {
+                path: file.path.as_os_str().as_bytes().to_vec(),
+                name: file.name.clone(),
+                link: file
+                    .link
+                    .as_ref()
+                    .map(|l| l.as_os_str().as_bytes().to_vec()),
+                len: file.bytes.len(),
+            };
+            write_entry(&mut out, &entry)?;
+            out.extend_from_slice(&file.bytes);
+            out.push(b'\n');
+        }
+        write_entry(&mut out, &Entry::Mark(mark.to_owned()))?;
+        self.bytes += out.len() as u64;
+        if afresh {
+            let new = path.with_extension("new");
+            std::fs::write(&new, out)?;
+            return std::fs::rename(&new, path);
+        }
+        File::options().append(true).open(path)?.write_all(&out)
+    }
+}
+
+/// Undoes what a run of an agent on `own` did to the files since `mark`, as far as it is not the
+/// agent's to do. What is undone is kept in `folder`, as a person may have had a hand in it.
+pub fn put_back_since(
+    folder: &Path,
+    mark: &str,
+    own: &TaskId,
+) -> Result<Vec<Restored>, SourceError> {
+    let mut restored = Vec::new();
+    for mut file in read(&folder.join(FILE), mark).into_values() {
+        file.clear_what_took_its_place()?;
+        let now = plain_file::read(&file.path).unwrap_or_default();
+        let put = format::put_back(&file.name, &file.bytes, &now, own);
+        if put.bytes == now {
+            continue;
+        }
+        if let Some(name) = file.path.file_name() {
+            let mut aside = std::ffi::OsString::from("taken-away-");
+            aside.push(name);
+            write_atomically(&folder.join(aside), &now)?;
+        }
+        file.replace(put.bytes)?;
+        restored.push(Restored {
+            path: file.path,
+            tampering: put.tampering,
+        });
+    }
+    Ok(restored)
+}
+
+fn write_entry(out: &mut Vec<u8>, entry: &Entry) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, entry)?;
+    out.push(b'\n');
+    Ok(())
+}
+
+/// The files as they were at `mark`, if that is the last one.
+fn read(path: &Path, mark: &str) -> HashMap<PathBuf, SourceFile> {
+    let mut files = HashMap::new();
+    let mut last = None;
+    let Ok(file) = File::open(path) else {
+        return files;
+    };
+    let mut input = io::BufReader::new(file);
+    let mut line = Vec::new();
+    while let Ok(1..) = input.read_until(b'\n', &mut line) {
+        match serde_json::from_slice(&line) {
+            Ok(Entry::Mark(mark)) => last = Some(mark),
+            Ok(Entry::File {
+                path,
+                name,
+                link,
+                len,
+            }) => {
+                let path = path_of(path);
+                let mut bytes = vec![0; len + 1];
+                if input.read_exact(&mut bytes).is_err() {
+                    break;
+                }
+                bytes.truncate(len);
+                let file = SourceFile {
+                    path: path.clone(),
+                    name,
+                    format: format::Format::Native,
+                    meta: format::Meta::default(),
+                    link: link.map(path_of),
+                    bytes,
+                    stamp: None,
+                };
+                files.insert(path, file);
+            }
+            Err(_) => break,
+        }
+        line.clear();
+    }
+    if last.as_deref() != Some(mark) {
+        files.clear();
+    }
+    files
+}
+
+fn path_of(bytes: Vec<u8>) -> PathBuf {
+    std::ffi::OsString::from_vec(bytes).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch() -> (tempfile::TempDir, PathBuf, Source) {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("tasks.yaml");
+        std::fs::write(&path, "- {id: a, title: a, status: open}\n").unwrap();
+        let (source, _) = Source::read(&path, top.path()).unwrap();
+        (top, path, source)
+    }
+
+    #[test]
+    fn a_claim_made_since_the_mark_is_undone_and_kept_for_a_look() {
+        let (top, path, mut source) = scratch();
+        let own = TaskId::parse("a").unwrap();
+        let mut snapshots = Snapshots::default();
+        snapshots.take(&source, top.path(), "one").unwrap();
+        std::fs::write(&path, "- {id: a, title: a, status: open, notes: x}\n").unwrap();
+        source.put_back(&own).unwrap();
+        snapshots.take(&source, top.path(), "two").unwrap();
+        let forged = "- {id: a, title: a, status: completed, notes: x}\n";
+        std::fs::write(&path, forged).unwrap();
+        assert!(put_back_since(top.path(), "one", &own).unwrap().is_empty());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), forged);
+        let restored = put_back_since(top.path(), "two", &own).unwrap();
+        assert_eq!(restored.len(), 1);
+        assert_eq!(
+            std::fs::read_to_string(&path).unwrap(),
+            "- {id: a, title: a, status: open, notes: x}\n"
+        );
+        let aside = top.path().join("taken-away-tasks.yaml");
+        assert_eq!(std::fs::read_to_string(aside).unwrap(), forged);
+    }
+
+    #[test]
+    fn an_entry_that_was_cut_off_is_none() {
+        let (top, _, source) = scratch();
+        Snapshots::default()
+            .take(&source, top.path(), "one")
+            .unwrap();
+        let file = top.path().join(FILE);
+        let bytes = std::fs::read(&file).unwrap();
+        for len in 0..bytes.len() - 1 {
+            std::fs::write(&file, &bytes[..len]).unwrap();
+            assert!(read(&file, "one").is_empty(), "{len}");
+        }
+    }
+}

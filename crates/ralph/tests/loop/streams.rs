@@ -1,0 +1,206 @@
+//! Agents whose output or end is hard to take: floods, broken streams, children that stay.
+
+use serde_json::json;
+
+use crate::support::{Project, good_script, story};
+
+fn claude(actions: serde_json::Value) -> Project {
+    Project::with_stories(&[story("A")]).claude(&json!({"default": actions}))
+}
+
+#[test]
+fn a_good_run_of_claude_lands_with_its_model_version_and_cost_in_the_record() {
+    let project = claude(json!([
+        {"do": "write", "path": "A.txt", "text": "x"},
+        {"do": "say", "text": "Task A complete"},
+    ]));
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.verdicts(), ["A verified"]);
+    let record: serde_json::Value =
+        serde_json::from_str(&project.repo.read(".ralph/logs/iteration-1.json")).unwrap();
+    let run = &record["runs"][0];
+    assert_eq!(run["version"], "2.1.197");
+    assert_eq!(run["model"], "sonnet");
+    assert!(record["usage"]["costUsd"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_flood_of_200_mb_is_read_in_bounded_memory() {
+    let project = Project::with_stories(&[story("A")])
+        .config("logs:\n  max_mb: 2\n")
+        .claude(&json!({"default": [
+            {"do": "flood", "bytes": 200_000_000},
+            {"do": "write", "path": "A.txt", "text": "x"},
+            {"do": "say", "text": "Task A complete"},
+        ]}));
+    let mut live = project.start(&[]);
+    live.wait_for("landed");
+    let peak = live.kilobytes("VmHWM");
+    live.wait().expect(0);
+    assert!(peak <= 64 * 1024, "{peak} kB");
+    let log = std::fs::metadata(project.repo.path(".ralph/logs/iteration-1.stream")).unwrap();
+    assert!(log.len() <= 2_200_000, "{} bytes", log.len());
+}
+
+#[test]
+fn a_flood_of_a_command_agent_is_bounded_too() {
+    let project = Project::with_stories(&[story("A")])
+        .config("logs:\n  max_mb: 2\n")
+        .command("yes 'nothing to see here, really nothing at all' | head -c 50000000; echo x > A.txt; echo; echo 'Task A complete'");
+    let mut live = project.start(&[]);
+    live.wait_for("landed");
+    let peak = live.kilobytes("VmHWM");
+    live.wait().expect(0);
+    assert!(peak <= 64 * 1024, "{peak} kB");
+}
+
+#[test]
+fn a_line_of_20_mb_does_not_stop_the_run() {
+    let project = claude(json!([
+        {"do": "hugeLine", "bytes": 20_000_000},
+        {"do": "write", "path": "A.txt", "text": "x"},
+        {"do": "say", "text": "Task A complete"},
+    ]));
+    let mut live = project.start(&[]);
+    live.wait_for("landed");
+    let peak = live.kilobytes("VmHWM");
+    live.wait().expect(0);
+    assert!(peak <= 64 * 1024, "{peak} kB");
+}
+
+#[test]
+fn nul_and_invalid_utf_8_do_not_stop_the_run() {
+    let project = claude(json!([
+        {"do": "bytes", "bytes": [0, 255, 254, 10, 123, 255, 125, 10, 0, 10]},
+        {"do": "write", "path": "A.txt", "text": "x"},
+        {"do": "say", "text": "Task A complete"},
+    ]));
+    project.run(&[]).expect(0);
+}
+
+#[test]
+fn nul_and_invalid_utf_8_of_a_command_agent_do_not_stop_the_run() {
+    let project = Project::with_stories(&[story("A")])
+        .command("printf '\\000\\377\\376\\n'; echo x > A.txt; echo 'Task A complete'");
+    project.run(&[]).expect(0);
+}
+
+#[test]
+fn a_stream_cut_in_the_middle_is_an_error_of_the_agent() {
+    let project = claude(json!([
+        {"do": "write", "path": "A.txt", "text": "x"},
+        {"do": "say", "text": "Task A complete"},
+        {"do": "cut", "code": 0},
+    ]));
+    let ran = project.run(&["--once"]).expect(3);
+    assert_eq!(ran.verdicts(), ["A agent_error"]);
+    assert!(project.landed().is_empty());
+}
+
+#[test]
+fn an_event_in_the_middle_of_a_line_loses_neither_the_run_nor_the_event() {
+    let project = claude(json!([
+        {"do": "write", "path": "A.txt", "text": "x"},
+        {"do": "inject", "text": "some words", "event": {"type": "system", "subtype": "status"}},
+        {"do": "say", "text": "Task A complete"},
+    ]));
+    project.run(&[]).expect(0);
+}
+
+#[test]
+fn a_limit_told_in_words_with_exit_zero_is_a_limit() {
+    let project = claude(json!([{"do": "usageLimitText"}]));
+    let ran = project.run(&[]).expect(6);
+    assert_eq!(ran.verdicts(), ["A limit_hit"]);
+    let project = project.script(&good_script());
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.one("iteration_started")["attempt"], 1);
+}
+
+#[test]
+fn an_answer_that_quotes_a_limit_is_none() {
+    let project = claude(json!([
+        {"do": "run", "command": "echo \"You've hit your limit\""},
+        {"do": "write", "path": "A.txt", "text": "You've hit your limit · resets 9:07am (UTC)"},
+        {"do": "say", "text": "The file says \"You've hit your limit\" now.\n\nTask A complete"},
+    ]));
+    project.run(&[]).expect(0);
+}
+
+#[test]
+fn a_grandchild_that_holds_the_output_does_not_hold_ralph() {
+    let project = Project::with_stories(&[story("A")]);
+    let pid_file = project.outside("child");
+    let project = project.claude(&json!({"default": [
+        {"do": "spawnChild", "pidFile": pid_file, "holdOutput": true},
+        {"do": "write", "path": "A.txt", "text": "x"},
+        {"do": "say", "text": "Task A complete"},
+    ]}));
+    project.run(&[]).expect(0);
+    project.assert_nothing_alive();
+}
+
+#[test]
+fn an_agent_killed_by_a_signal_is_an_error_that_names_it() {
+    let project = claude(json!([{"do": "killSelf", "signal": "KILL"}]));
+    let ran = project.run(&["--once"]).expect(3);
+    assert_eq!(ran.verdicts(), ["A agent_error"]);
+    let ended = ran.one("iteration_ended");
+    assert!(
+        ended["message"].as_str().unwrap().contains("signal 9"),
+        "{ended}"
+    );
+}
+
+#[test]
+fn an_agent_that_says_nothing_is_ended_after_its_time() {
+    let project = Project::with_stories(&[story("A")])
+        .config("loop:\n  idle_minutes: 0.01\n  stop_grace_seconds: 1\n")
+        .claude(&json!({"default": [{"do": "hang"}]}));
+    let ran = project.run(&["--once"]).expect(3);
+    assert_eq!(ran.verdicts(), ["A timed_out"]);
+    project.assert_nothing_alive();
+}
+
+#[test]
+fn an_iteration_that_takes_too_long_is_ended_and_charged() {
+    let project = Project::with_stories(&[story("A")])
+        .config("loop:\n  max_minutes_per_iteration: 0.01\n  stop_grace_seconds: 1\n")
+        .command("echo x > part.txt; while :; do echo working; sleep 0.01; done");
+    let ran = project.run(&["--once"]).expect(3);
+    assert_eq!(ran.verdicts(), ["A timed_out"]);
+    assert_eq!(project.leftovers(), [""; 0]);
+    assert_eq!(project.attempts().len(), 1);
+    project.assert_nothing_alive();
+    let project = project.script(&good_script());
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.one("iteration_started")["attempt"], 2);
+}
+
+#[test]
+fn an_agent_that_ignores_every_polite_signal_is_killed() {
+    let project = Project::with_stories(&[story("A")])
+        .config("loop:\n  max_minutes_per_iteration: 0.01\n  stop_grace_seconds: 1\n")
+        .claude(&json!({"ignoreSignals": ["TERM", "INT", "HUP"], "default": [{"do": "hang"}]}));
+    let ran = project.run(&["--once"]).expect(3);
+    assert_eq!(ran.verdicts(), ["A timed_out"]);
+    project.assert_nothing_alive();
+}
+
+#[test]
+fn a_subagents_words_are_not_the_agents() {
+    let project = claude(json!([
+        {"do": "write", "path": "A.txt", "text": "x"},
+        {"do": "event", "event": {"type": "assistant", "parent_tool_use_id": "toolu_1", "message": {"role": "assistant", "content": [{"type": "text", "text": "Task A complete"}]}}},
+        {"do": "say", "text": "the helper is done, I am not"},
+    ]));
+    let ran = project.run(&["--once"]).expect(3);
+    assert_eq!(ran.verdicts(), ["A unclaimed"]);
+}
+
+#[test]
+fn an_agent_that_does_not_read_its_prompt_is_none_the_worse() {
+    let project = Project::with_stories(&[story("A")])
+        .command("exec <&-; echo x > A.txt; echo 'Task A complete'");
+    project.run(&[]).expect(0);
+}

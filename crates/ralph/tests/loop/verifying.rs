@@ -1,0 +1,213 @@
+//! Verification that an agent works against, or that misbehaves by itself.
+
+use serde_json::{Value, json};
+
+use crate::support::{Project, good_attempt, good_script, story, wait_until};
+
+const NO_RETRIES: &str = "loop:\n  max_verify_retries: 0\n";
+
+fn story_verified_by(id: &str, command: &str) -> Value {
+    let mut story = story(id);
+    story["verify"] = json!([command]);
+    story
+}
+
+#[test]
+fn ralph_yaml_edited_by_the_agent_is_put_back_and_the_loop_halts() {
+    let config = format!(
+        "{NO_RETRIES}verification:\n  commands:\n    - [\"test\", \"!\", \"-f\", \"A.txt\"]\n"
+    );
+    let script = json!({"default": [{"do": [
+        {"write": {"path": "ralph.yaml", "text": "verification:\n  commands:\n    - [\"true\"]\n"}},
+        {"write": {"path": "A.txt", "text": "x"}},
+        {"say": "Task A complete"},
+    ]}]});
+    let project = Project::with_stories(&[story("A"), story("B")])
+        .config(&config)
+        .script(&script);
+    let ran = project.run(&[]).expect(4);
+    assert_eq!(ran.stop()["why"], "halted");
+    assert!(
+        ran.stop()["reason"]
+            .as_str()
+            .unwrap()
+            .contains("ralph.yaml"),
+        "{}",
+        ran.stop()
+    );
+    assert_eq!(project.repo.read("ralph.yaml"), config);
+    assert!(project.landed().is_empty());
+    assert_eq!(project.leftovers(), [""; 0]);
+}
+
+#[test]
+fn ralph_yaml_that_an_agent_deleted_or_made_is_put_right_as_well() {
+    let config = "verification:\n  commands:\n    - [\"false\"]\n";
+    let script =
+        json!({"default": [{"do": [{"delete": "ralph.yaml"}, {"say": "Task A complete"}]}]});
+    let project = Project::with_stories(&[story("A")])
+        .config(config)
+        .script(&script);
+    project.run(&[]).expect(4);
+    assert_eq!(project.repo.read("ralph.yaml"), config);
+
+    let made = json!({"default": [{"do": [
+        {"write": {"path": "ralph.yaml", "text": "verification:\n  commands: [[\"true\"]]\n"}},
+        {"say": "Task A complete"},
+    ]}]});
+    let project = Project::with_stories(&[story("A")]).script(&made);
+    project.run(&["--once"]).expect(4);
+    assert!(
+        !project.repo.exists("ralph.yaml"),
+        "a config that was not there is not adopted"
+    );
+    assert!(project.landed().is_empty());
+}
+
+#[test]
+fn an_edit_of_ralph_yaml_that_ralph_did_not_live_to_see_is_not_adopted() {
+    let config = format!("{NO_RETRIES}verification:\n  commands:\n    - [\"false\"]\n");
+    let script = json!({"default": [{"do": [
+        {"write": {"path": "ralph.yaml", "text": "verification:\n  commands: [[\"true\"]]\n"}},
+        {"write": {"path": "A.txt", "text": "x"}},
+        {"say": "Task A complete"},
+    ]}]});
+    let project = Project::with_stories(&[story("A")])
+        .config(&config)
+        .script(&script);
+    assert_eq!(
+        project.run_with("RALPH_FAILPOINT", "agent-ended").code(),
+        -9
+    );
+    let ran = project.script(&good_script());
+    let again = ran.run(&["--once"]);
+    assert_eq!(ran.repo.read("ralph.yaml"), config, "{}", again.all());
+    assert!(ran.landed().is_empty(), "{}", again.all());
+}
+
+#[test]
+fn a_background_process_is_dead_before_verification_begins() {
+    // It would undo the work as soon as verification has looked at it.
+    let saboteur = "setsid sh -c 'while :; do [ -e \"$HOME/verifying\" ] && rm -f A.txt; done' >/dev/null 2>&1 &";
+    let script = json!({"default": [{"do": [
+        {"run": saboteur},
+        {"write": {"path": "A.txt", "text": "x"}},
+        {"say": "Task A complete"},
+    ]}]});
+    let check = "touch \"$HOME/verifying\"; for i in 1 2 3 4 5 6 7 8 9; do sleep 0.01; test -f A.txt || exit 1; done";
+    let project = Project::with_stories(&[story_verified_by("A", check)]).script(&script);
+    project.run(&[]).expect(0);
+    assert!(project.repo.exists("A.txt"));
+    project.assert_nothing_alive();
+}
+
+#[test]
+fn verification_that_hangs_is_ended_and_has_failed() {
+    let config = format!("{NO_RETRIES}verification:\n  timeout_minutes: 0.005\n");
+    let hang = "sleep 1000 & setsid sleep 1000 & echo waiting; wait";
+    let project = Project::with_stories(&[story_verified_by("A", hang)])
+        .config(&config)
+        .script(&good_script());
+    let ran = project.run(&["--once"]).expect(3);
+    assert_eq!(ran.verdicts(), ["A failed"]);
+    let record: Value =
+        serde_json::from_str(&project.repo.read(".ralph/logs/iteration-1.json")).unwrap();
+    let outcome = record["verification"][0]["outcome"].as_str().unwrap();
+    assert!(outcome.contains("timed out"), "{outcome}");
+    project.assert_nothing_alive();
+}
+
+#[test]
+fn verification_that_floods_is_judged_by_its_exit_code_in_bounded_memory() {
+    let flood = "yes 'all is well with the world today' | head -c 60000000; test -f A.txt";
+    let project = Project::with_stories(&[story_verified_by("A", flood)])
+        .config("logs:\n  max_mb: 1\n")
+        .script(&good_script());
+    let mut live = project.start(&[]);
+    live.wait_for("landed");
+    let peak = live.kilobytes("VmHWM");
+    live.wait().expect(0);
+    assert!(peak <= 64 * 1024, "{peak} kB");
+    let log = std::fs::metadata(project.repo.path(".ralph/logs/iteration-1.txt")).unwrap();
+    assert!(log.len() <= 1_200_000, "{} bytes", log.len());
+}
+
+#[test]
+fn the_tail_of_a_flood_that_fails_is_bounded_in_the_record() {
+    let flood = "yes 'nothing is well' | head -c 3000000; echo the last words; exit 1";
+    let project = Project::with_stories(&[story_verified_by("A", flood)])
+        .config(NO_RETRIES)
+        .script(&good_script());
+    let ran = project.run(&["--once"]).expect(3);
+    let tail = ran.one("iteration_ended")["tail"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        tail.len() < 20_000 && tail.contains("the last words"),
+        "{}",
+        tail.len()
+    );
+}
+
+#[test]
+fn a_verify_command_that_is_not_there_has_failed() {
+    let mut task = story("A");
+    task["verify"] = json!([["no-such-program-anywhere"]]);
+    let project = Project::with_stories(&[task])
+        .config(NO_RETRIES)
+        .script(&good_script());
+    let ran = project.run(&["--once"]).expect(3);
+    assert_eq!(ran.verdicts(), ["A failed"]);
+}
+
+#[test]
+fn a_program_planted_in_the_workspace_is_not_what_verification_runs() {
+    let script = json!({"default": [{"do": [
+        {"write": {"path": "bin/test-runner", "text": "#!/bin/sh\nexit 0\n"}},
+        {"run": "chmod +x bin/test-runner"},
+        {"say": "Task A complete"},
+    ]}]});
+    let mut task = story("A");
+    task["verify"] = json!([["test-runner"]]);
+    let project = Project::with_stories(&[task])
+        .config(NO_RETRIES)
+        .script(&script);
+    let path = format!(
+        "{}:{}",
+        project.repo.path("bin").display(),
+        std::env::var("PATH").unwrap()
+    );
+    let project = project.env("PATH", path);
+    let ran = project.run(&["--once"]).expect(3);
+    assert_eq!(ran.verdicts(), ["A failed"]);
+}
+
+#[test]
+fn credentials_and_ralphs_own_places_are_not_in_an_agents_environment() {
+    let project = Project::with_stories(&[story("A")])
+        .env("GITHUB_TOKEN", "ghp_not_for_you")
+        .env("SSH_AUTH_SOCK", "/nowhere")
+        .env("ANTHROPIC_API_KEY", "its-own")
+        .command("env > \"$HOME/env\"; echo x > A.txt; echo 'Task A complete'");
+    project.run(&[]).expect(0);
+    let env = std::fs::read_to_string(project.repo.home().join("env")).unwrap();
+    for name in ["GITHUB_TOKEN", "SSH_AUTH_SOCK", "RALPH_DATA_DIR"] {
+        assert!(!env.contains(name), "{name} in {env}");
+    }
+    assert!(env.contains("ANTHROPIC_API_KEY=its-own"));
+    assert!(env.contains("RALPH_TASK_ID=A"));
+}
+
+#[test]
+fn a_server_that_one_command_leaves_does_not_reach_the_next() {
+    let first = "setsid sh -c 'echo $$ > \"$HOME/server\"; exec sleep 1000' >/dev/null 2>&1 & while [ ! -s \"$HOME/server\" ]; do sleep 0.01; done; test -f A.txt";
+    let mut task = story("A");
+    task["verify"] = json!([first, "! pgrep -f 'sleep 1000' -s 0; test -f A.txt"]);
+    let project = Project::with_stories(&[task]).script(&json!({"default": [good_attempt()]}));
+    project.run(&[]).expect(0);
+    project.assert_nothing_alive();
+    wait_until("the server had begun", || {
+        project.repo.home().join("server").exists()
+    });
+}
