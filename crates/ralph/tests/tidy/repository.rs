@@ -60,11 +60,15 @@ const FOREIGN: [&str; 10] = [
     concat!("files.", "pythonhosted"),
 ];
 
+const SAMPLE: &str = concat!("/ho", "me/me/");
+
 #[test]
 fn no_file_names_a_place_on_one_machine_or_a_package_host() {
     let mut found = Vec::new();
     for name in files() {
-        for (number, line) in read(&name).lines().enumerate() {
+        // A place that stands for anybody's.
+        let text = read(&name).replace(SAMPLE, "");
+        for (number, line) in text.lines().enumerate() {
             if let Some(foreign) = FOREIGN.iter().find(|foreign| line.contains(*foreign)) {
                 found.push(format!("{name}:{}: {foreign}", number + 1));
             }
