@@ -4,6 +4,7 @@
 use ralph_core::{
     event::Event,
     iteration::{Action, StepDone},
+    task::Status,
     termination::Stop,
 };
 
@@ -27,7 +28,7 @@ impl Driver {
             return Ok(());
         };
         let n = unfinished.n;
-        let Some(task) = self.board.task(&unfinished.start.task).cloned() else {
+        let Some(mut task) = self.board.task(&unfinished.start.task).cloned() else {
             // The task is gone from the file: nothing can be said about it but that it ended.
             return self
                 .journal
@@ -36,6 +37,11 @@ impl Driver {
                 .map_err(Into::into);
         };
         let UnfinishedIteration { start, steps, .. } = unfinished;
+        // What an unfinished landing wrote into the file is no status that a person gave it.
+        if task.status == Status::Completed {
+            task.status = Status::Open;
+            self.board.mark(&task.id, Status::Open)?;
+        }
         let mut turn = self.turn(n, start, task)?;
         self.fold(&mut turn, &steps)?;
         let mut logs = Logs::open(&self.root, n, self.config.logs.max_mb.get())?;

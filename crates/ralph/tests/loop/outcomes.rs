@@ -25,27 +25,37 @@ fn escalates() -> serde_json::Value {
 }
 
 #[test]
-fn an_escalation_sets_its_task_aside_and_the_others_go_on() {
+fn an_escalation_stops_the_loop_and_shows_the_question() {
     let script = json!({"tasks": {"A": [escalates()]}, "default": [good_attempt()]});
     let project =
         Project::with_stories(&[story("A"), story("B"), story_after("C", &["A"])]).script(&script);
     let ran = project.run(&[]).expect(4);
-    assert_eq!(ran.verdicts(), ["A escalated", "B verified"]);
+    assert_eq!(ran.verdicts(), ["A escalated"]);
     let question = ran.one("question");
     assert_eq!(question["task"], "A");
     assert_eq!(
         question["escalation"]["question"],
         "Which database is it to be?"
     );
-    assert_eq!(ran.stop()["why"], "nothing_ready");
-    assert_eq!(project.landed(), ["B"]);
+    assert_eq!(ran.stop()["why"], "question");
+    assert_eq!(project.landed(), [""; 0]);
     assert_eq!(project.attempts().len(), 1, "what it wrote is kept");
     assert_eq!(project.leftovers(), [""; 0]);
-    let again = project.run(&[]).expect(4);
-    assert!(
-        again.verdicts().is_empty(),
-        "it is asked once, not again and again"
-    );
+}
+
+#[test]
+fn a_run_that_a_person_starts_after_a_question_takes_the_task_up_again() {
+    let script = json!({"tasks": {"A": [escalates()]}, "default": [good_attempt()]});
+    let project = Project::with_stories(&[story("A"), story("B")]).script(&script);
+    project.run(&[]).expect(4);
+    let project = project.script(&good_script());
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.verdicts(), ["A verified", "B verified"]);
+    let first = ran
+        .events()
+        .into_iter()
+        .find(|e| e["event"] == "iteration_started");
+    assert_eq!(first.expect("an iteration")["attempt"], 1);
 }
 
 #[test]
@@ -113,7 +123,7 @@ fn a_usage_limit_ends_the_run_and_charges_nobody() {
     let project = Project::with_stories(&[story("A")]).script(&script);
     let ran = project.run(&[]).expect(6);
     assert_eq!(ran.stop()["why"], "usage_limit");
-    assert_eq!(ran.stop()["resets_at"], "2030-01-01T00:00:00Z");
+    assert_eq!(ran.stop()["resetsAt"], "2030-01-01T00:00:00Z");
     assert_eq!(project.leftovers(), [""; 0]);
     let project = project.script(&good_script());
     let ran = project.run(&[]).expect(0);
@@ -127,7 +137,7 @@ fn claude_at_its_limit_ends_the_run_and_charges_nobody() {
     let project = Project::with_stories(&[story("A")]).claude(&scenario);
     let ran = project.run(&[]).expect(6);
     assert_eq!(ran.verdicts(), ["A limit_hit"]);
-    assert_eq!(ran.stop()["resets_at"], "2030-01-01T00:00:00Z");
+    assert_eq!(ran.stop()["resetsAt"], "2030-01-01T00:00:00Z");
 }
 
 #[test]
