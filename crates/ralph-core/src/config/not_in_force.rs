@@ -21,7 +21,7 @@ struct Unbuilt {
     asks: fn(&Value) -> bool,
 }
 
-const UNBUILT: [Unbuilt; 3] = [
+const UNBUILT: [Unbuilt; 4] = [
     Unbuilt {
         key: "safety.sandbox",
         message: "ralph has no sandbox yet: the agent runs with your own rights",
@@ -36,6 +36,11 @@ const UNBUILT: [Unbuilt; 3] = [
         key: "loop.gutter.max_churn_commits",
         message: "ralph does not look for commits that undo each other yet",
         asks: |_| true,
+    },
+    Unbuilt {
+        key: "git.sign_off",
+        message: "ralph does not sign commits off yet",
+        asks: |value| value == &Value::Bool(true),
     },
 ];
 

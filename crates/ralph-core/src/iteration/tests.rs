@@ -1,3 +1,5 @@
+//! Tests of the state machine: every way through an iteration, and the ways that do not fit.
+
 use super::*;
 use crate::{agent::Usage, signal::Claim};
 

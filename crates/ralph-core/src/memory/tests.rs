@@ -1,3 +1,5 @@
+//! Tests of the progress file: entries, patterns, pruning, and an agent's own edits.
+
 use super::*;
 
 fn at() -> Timestamp {

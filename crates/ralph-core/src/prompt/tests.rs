@@ -1,3 +1,5 @@
+//! Tests of the prompt: its parts, their caps, and text that tries to pass for an instruction.
+
 use super::*;
 use crate::task::{Attempts, Place, Status, TaskId, TaskLinks, TaskText};
 

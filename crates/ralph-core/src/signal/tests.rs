@@ -1,3 +1,5 @@
+//! Tests of signals: what is a claim, and what only mentions one.
+
 use super::*;
 
 fn read(message: &str) -> Signals {

@@ -1,3 +1,5 @@
+//! Tests of the one decision after each iteration, and of the order in which its rules speak.
+
 use super::*;
 
 const LIMITS: Limits = Limits {

@@ -1,3 +1,5 @@
+//! Tests of the task source: found, read, written back, and changed by somebody else meanwhile.
+
 use ralph_core::{
     config::TasksConfig,
     task::{Status, format::Change},

@@ -1,3 +1,5 @@
+//! Tests of the journal: durable rows, numbers that are never used again, repositories that move.
+
 use ralph_core::{iteration::StepDone, task::TaskId};
 
 use super::*;

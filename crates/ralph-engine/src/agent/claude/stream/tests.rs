@@ -1,3 +1,5 @@
+//! Tests of Claude Code's stream: events, endings, and lines that are none of its own.
+
 use super::*;
 
 fn read(lines: &[&str]) -> (Vec<AgentEvent>, Box<Stream>) {

@@ -1,0 +1,46 @@
+//! Medians, and how times and rates are written.
+
+use std::time::{Duration, Instant};
+
+use crate::Outcome;
+
+/// The middle one; of an even number, the upper of the two.
+pub(crate) fn median<T: PartialOrd + Copy>(values: &[T]) -> Option<T> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    sorted.get(sorted.len() / 2).copied()
+}
+
+/// Runs something `repeats` times and gives the median of the times it took.
+pub(crate) fn median_time(
+    repeats: usize,
+    mut run: impl FnMut() -> Outcome<()>,
+) -> Outcome<Duration> {
+    let mut times = Vec::with_capacity(repeats);
+    for _ in 0..repeats {
+        let began = Instant::now();
+        run()?;
+        times.push(began.elapsed());
+    }
+    median(&times).ok_or_else(|| "nothing was measured".into())
+}
+
+pub(crate) fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+pub(crate) fn gigabytes_per_second(bytes: u64, time: Duration) -> f64 {
+    bytes as f64 / 1e9 / time.as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle_of_the_sorted_values() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4, 1, 3, 2]), Some(3));
+        assert_eq!(median::<u32>(&[]), None);
+    }
+}

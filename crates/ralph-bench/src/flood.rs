@@ -1,0 +1,129 @@
+//! An agent that floods: how much memory ralph takes, and how fast it takes the flood in.
+
+use std::{
+    io::Read as _,
+    process::{Child, Stdio},
+    time::{Duration, Instant},
+};
+
+use ralph_testkit::TestRepo;
+
+use crate::{
+    Outcome,
+    figures::gigabytes_per_second,
+    landing::ralph_run,
+    parts::{Parts, project},
+    table::{Row, Table, Target},
+};
+
+const GB: u64 = 1_000_000_000;
+
+/// How often the peak is looked up. It only grows, so only the end of a run can be missed.
+const LOOK: Duration = Duration::from_millis(5);
+
+struct Shape {
+    name: &'static str,
+    bytes: u64,
+    /// Bytes of a line; 0 for one without an end.
+    line: usize,
+}
+
+const SHAPES: [Shape; 3] = [
+    Shape {
+        name: "10 GB in lines of 4 kB",
+        bytes: 10 * GB,
+        line: 4096,
+    },
+    Shape {
+        name: "10 GB in one line",
+        bytes: 10 * GB,
+        line: 0,
+    },
+    Shape {
+        name: "2 GB in lines of 80 bytes",
+        bytes: 2 * GB,
+        line: 80,
+    },
+];
+
+/// Each flood is long enough to be measured once.
+pub(crate) fn measure(parts: &Parts, _repeats: usize, table: &mut Table) -> Outcome<()> {
+    for shape in &SHAPES {
+        let floor = drain_plainly(parts, shape)?;
+        let flooded = flood_ralph(parts, shape)?;
+        let mut add = |what: &str, value, unit, target| {
+            table.add(&Row {
+                what: &format!("agent floods {}: {what}", shape.name),
+                value,
+                unit,
+                target,
+            });
+        };
+        add("peak memory", flooded.peak_mb, "MB", Target::AtMost(64.0));
+        let rate = gigabytes_per_second(shape.bytes, flooded.took);
+        add("drained", rate, "GB/s", Target::AtLeast(1.0));
+        let plain = gigabytes_per_second(shape.bytes, floor);
+        add("by a plain read", plain, "GB/s", Target::None);
+    }
+    Ok(())
+}
+
+struct Flooded {
+    peak_mb: f64,
+    took: Duration,
+}
+
+fn flood_ralph(parts: &Parts, shape: &Shape) -> Outcome<Flooded> {
+    let repo = project(1);
+    let began = Instant::now();
+    let mut child = ralph_run(&repo, parts)
+        .envs(flood_vars(shape))
+        .stdout(Stdio::null())
+        .spawn()?;
+    let peak_mb = watch_peak(&mut child)?;
+    let took = began.elapsed();
+    let status = child.wait()?;
+    if !status.success() {
+        return Err(format!("ralph run under a flood ended with {status}").into());
+    }
+    Ok(Flooded { peak_mb, took })
+}
+
+/// The highest resident size that the kernel noted for a child, until it ends.
+fn watch_peak(child: &mut Child) -> Outcome<f64> {
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak_kb = 0;
+    while child.try_wait()?.is_none() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find(|l| l.starts_with("VmHWM:"));
+        let kb = line.and_then(|l| l.split_whitespace().nth(1)?.parse::<u64>().ok());
+        peak_kb = peak_kb.max(kb.unwrap_or(0));
+        std::thread::sleep(LOOK);
+    }
+    Ok(peak_kb as f64 * 1024.0 / 1e6)
+}
+
+/// The same flood, read and thrown away.
+fn drain_plainly(parts: &Parts, shape: &Shape) -> Outcome<Duration> {
+    let repo = TestRepo::new();
+    let began = Instant::now();
+    let mut child = repo
+        .command(&parts.stub)
+        .envs(flood_vars(shape))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    if let Some(mut pipe) = child.stdout.take() {
+        let mut buffer = vec![0; 256 * 1024];
+        while pipe.read(&mut buffer)? > 0 {}
+    }
+    child.wait()?;
+    Ok(began.elapsed())
+}
+
+fn flood_vars(shape: &Shape) -> [(&'static str, String); 2] {
+    [
+        ("STUB_FLOOD_BYTES", shape.bytes.to_string()),
+        ("STUB_FLOOD_LINE", shape.line.to_string()),
+    ]
+}

@@ -1,0 +1,103 @@
+//! The floor: what the steps of an iteration cost when nobody decides, records or guards anything.
+//!
+//! The same stub agent, `true`, `git add -A`, a durable `git commit`, one durable SQLite commit.
+
+use std::{
+    io::Write as _,
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use ralph_testkit::TestRepo;
+use sqlx::{
+    ConnectOptions as _, Connection as _, SqliteConnection,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
+};
+
+use crate::{
+    Outcome,
+    parts::{Parts, commits, task_id},
+};
+
+/// About what a prompt of ralph's for such a task has.
+const PROMPT_BYTES: usize = 3_000;
+
+/// Runs `rounds` rounds of the floor in a fresh repository and gives the time of one.
+pub(crate) fn measure(parts: &Parts, rounds: usize) -> Outcome<Duration> {
+    let repo = TestRepo::new();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let mut database = runtime.block_on(open(&repo.outside().join("floor.db")))?;
+    let before = commits(&repo)?;
+    let began = Instant::now();
+    for n in 1..=rounds {
+        run_stub(&repo, parts, n)?;
+        succeed(&mut repo.command("true"))?;
+        succeed(repo.command("git").args(["add", "-A"]))?;
+        let message = format!("feat: round {n}");
+        let commit = ["-c", "core.fsync=committed", "commit", "-q", "-m", &message];
+        succeed(repo.command("git").args(commit))?;
+        runtime.block_on(write_row(&mut database, n))?;
+    }
+    let took = began.elapsed();
+    runtime.block_on(database.close())?;
+    if commits(&repo)? != before + rounds {
+        return Err("the floor did not commit what it should".into());
+    }
+    Ok(took / u32::try_from(rounds)?)
+}
+
+fn run_stub(repo: &TestRepo, parts: &Parts, n: usize) -> Outcome<()> {
+    let mut child = repo
+        .command(&parts.stub)
+        .env("RALPH_TASK_ID", task_id(n))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(&[b'p'; PROMPT_BYTES])?;
+    }
+    if child.wait()?.success() {
+        Ok(())
+    } else {
+        Err("the stub agent failed".into())
+    }
+}
+
+fn succeed(command: &mut Command) -> Outcome<()> {
+    let status = command.stdin(Stdio::null()).status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{command:?} failed: {status}").into())
+    }
+}
+
+async fn open(path: &Path) -> Outcome<SqliteConnection> {
+    let mut database = connect(path).await?;
+    sqlx::query("CREATE TABLE round (n INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT")
+        .execute(&mut database)
+        .await?;
+    Ok(database)
+}
+
+/// A connection as durable as the journal's.
+pub(crate) async fn connect(path: &Path) -> Outcome<SqliteConnection> {
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full);
+    Ok(options.connect().await?)
+}
+
+async fn write_row(database: &mut SqliteConnection, n: usize) -> Outcome<()> {
+    sqlx::query("INSERT INTO round (n, text) VALUES (?, ?)")
+        .bind(i64::try_from(n)?)
+        .bind("x".repeat(1_000))
+        .execute(database)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! What an iteration costs: `ralph run` over 100 tasks, everything on that is on by default, beside
+//! the floor.
+
+use std::{
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use ralph_testkit::TestRepo;
+
+use crate::{
+    Outcome,
+    figures::{median, milliseconds},
+    floor,
+    parts::{Parts, command_agent, commits, project},
+    table::{Row, Table, Target},
+};
+
+const TASKS: usize = 100;
+
+/// Whether git knows the task file.
+#[derive(Clone, Copy)]
+enum TaskFile {
+    Tracked,
+    Ignored,
+}
+
+pub(crate) fn measure(parts: &Parts, repeats: usize, table: &mut Table) -> Outcome<()> {
+    let mut floors = Vec::new();
+    let mut tracked = Vec::new();
+    let mut ignored = Vec::new();
+    for _ in 0..repeats {
+        floors.push(milliseconds(floor::measure(parts, TASKS)?));
+        tracked.push(milliseconds(run_tasks(parts, TaskFile::Tracked)?));
+        ignored.push(milliseconds(run_tasks(parts, TaskFile::Ignored)?));
+    }
+    let middle = |values: &[f64]| median(values).ok_or("nothing was measured");
+    let (floor, tracked, ignored) = (middle(&floors)?, middle(&tracked)?, middle(&ignored)?);
+    let mut add = |what, value, unit, target| {
+        table.add(&Row {
+            what,
+            value,
+            unit,
+            target,
+        });
+    };
+    add("(a) floor of an iteration", floor, "ms", Target::None);
+    add("(b) iteration of ralph run", tracked, "ms", Target::None);
+    add("(b) / (a)", tracked / floor, "x", Target::AtMost(2.0));
+    add(
+        "    the same with a task file that git ignores",
+        ignored / floor,
+        "x",
+        Target::None,
+    );
+    Ok(())
+}
+
+fn run_tasks(parts: &Parts, file: TaskFile) -> Outcome<Duration> {
+    let repo = project(TASKS);
+    if let TaskFile::Ignored = file {
+        repo.git(["rm", "-q", "--cached", "prd.json"]);
+        repo.file(".gitignore", "/prd.json\n")
+            .commit("ignore tasks");
+    }
+    let before = commits(&repo)?;
+    let began = Instant::now();
+    let output = ralph_run(&repo, parts)
+        .args(["--max-iterations", "1000"])
+        .stdout(Stdio::null())
+        .output()?;
+    let took = began.elapsed();
+    if !output.status.success() || commits(&repo)? != before + TASKS {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(format!("ralph run ended with {}: {said}", output.status).into());
+    }
+    Ok(took / u32::try_from(TASKS)?)
+}
+
+/// `ralph run` with the stub agent, in a scratch project.
+pub(crate) fn ralph_run(repo: &TestRepo, parts: &Parts) -> std::process::Command {
+    let mut command = repo.command(&parts.ralph);
+    command
+        .args(["run", "prd.json", "--agent", &command_agent(&parts.stub)])
+        .stdin(Stdio::null());
+    command
+}

@@ -1,0 +1,99 @@
+//! `ralph status` in a project with a long past, and `ralph --version`.
+
+use std::{path::Path, process::Stdio};
+
+use ralph_testkit::TestRepo;
+
+use crate::{
+    Outcome,
+    figures::{median_time, milliseconds},
+    floor,
+    landing::ralph_run,
+    parts::{Parts, project},
+    table::{Row, Table, Target},
+};
+
+const MANY: usize = 100_000;
+
+pub(crate) fn measure(parts: &Parts, repeats: usize, table: &mut Table) -> Outcome<()> {
+    let repo = project(MANY);
+    // One real iteration, so that the past is made of rows as ralph writes them.
+    let output = ralph_run(&repo, parts).arg("--once").output()?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(format!("ralph run --once ended with {}: {said}", output.status).into());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(lengthen(&repo.data_dir().join("ralph.db")))?;
+    let time = median_time(repeats.max(11), || ask(&repo, parts, &["status"]))?;
+    table.add(&Row {
+        what: "ralph status, 100,000 tasks and iterations",
+        value: milliseconds(time),
+        unit: "ms",
+        target: Target::AtMost(100.0),
+    });
+    Ok(())
+}
+
+pub(crate) fn measure_version(parts: &Parts, repeats: usize, table: &mut Table) -> Outcome<()> {
+    let repo = TestRepo::new();
+    let time = median_time(repeats.max(51), || ask(&repo, parts, &["--version"]))?;
+    table.add(&Row {
+        what: "ralph --version",
+        value: milliseconds(time),
+        unit: "ms",
+        target: Target::AtMost(10.0),
+    });
+    Ok(())
+}
+
+fn ask(repo: &TestRepo, parts: &Parts, args: &[&str]) -> Outcome<()> {
+    let mut command = repo.command(&parts.ralph);
+    let output = command
+        .args(args)
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()?;
+    if output.status.success() && !output.stdout.is_empty() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(format!("{command:?} ended with {} and: {said}", output.status).into())
+}
+
+/// Repeats the one iteration, its steps and its task's history until there are `MANY` of each, all
+/// in one loop: the longest past that one can have.
+async fn lengthen(journal: &Path) -> Outcome<()> {
+    use sqlx::Connection as _;
+    let mut database = floor::connect(journal).await?;
+    let mut transaction = database.begin().await?;
+    let numbers =
+        format!("WITH RECURSIVE k(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM k WHERE i < {MANY})");
+    let inserts = [
+        format!(
+            "{numbers} INSERT INTO iteration
+             SELECT printf('%s-%d', id, i), repository_id, loop_id, i, printf('US-%06d', i), attempt,
+                    base_commit, start, started_at, ended_at, verdict, outcome, result_commit, record
+             FROM iteration, k WHERE n = 1"
+        ),
+        format!(
+            "{numbers} INSERT INTO step
+             SELECT printf('%s-%d', iteration_id, i), seq, at, kind, body FROM step, k"
+        ),
+        format!(
+            "{numbers} INSERT INTO task_state
+             SELECT repository_id, source, printf('US-%06d', i), state FROM task_state, k"
+        ),
+        format!("UPDATE repository SET next_iteration = {MANY} + 1"),
+    ];
+    for insert in inserts {
+        sqlx::query(sqlx::AssertSqlSafe(insert))
+            .execute(&mut *transaction)
+            .await?;
+    }
+    transaction.commit().await?;
+    database.close().await?;
+    Ok(())
+}

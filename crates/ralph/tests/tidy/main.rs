@@ -1,0 +1,10 @@
+//! What lints can't check: the shape of the repository, and whether its texts tell the truth.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic, its helpers too")]
+
+mod documents;
+mod failpoints;
+mod manifests;
+mod repository;
+mod samples;
+mod sources;

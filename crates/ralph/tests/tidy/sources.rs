@@ -1,0 +1,133 @@
+//! The source files: what each is for, how long it may be, and that none is forgotten.
+
+use std::path::Path;
+
+use crate::repository::{assert_none, files, read, root};
+
+/// Longer files are split by noun.
+const MOST_LINES: usize = 500;
+/// From here on a file has to be named below, so that it is a decision.
+const LONG: usize = 400;
+const KNOWN_TO_BE_LONG: [&str; 1] = ["crates/ralph-engine/src/driver/begin.rs"];
+
+fn rust_files() -> Vec<String> {
+    files().into_iter().filter(|n| n.ends_with(".rs")).collect()
+}
+
+fn is_test(name: &str) -> bool {
+    name.contains("/tests/") || name.ends_with("/tests.rs")
+}
+
+#[test]
+fn every_file_begins_by_saying_what_it_is_for() {
+    let silent: Vec<String> = rust_files()
+        .into_iter()
+        .filter(|name| !read(name).starts_with("//! "))
+        .collect();
+    assert_none("files without a `//!` at their top", &silent);
+}
+
+#[test]
+fn no_file_is_too_long() {
+    let mut found = Vec::new();
+    for name in rust_files().into_iter().filter(|name| !is_test(name)) {
+        let lines = read(&name).lines().count();
+        let known = KNOWN_TO_BE_LONG.contains(&name.as_str());
+        if lines > MOST_LINES || (lines > LONG && !known) {
+            found.push(format!("{name}: {lines} lines"));
+        }
+        if known && lines <= LONG {
+            found.push(format!("{name}: no longer long, take it off the list"));
+        }
+    }
+    assert_none("files to split", &found);
+}
+
+#[test]
+fn every_file_is_part_of_a_crate() {
+    let orphans: Vec<String> = rust_files()
+        .into_iter()
+        .filter(|name| !is_root(name) && !is_declared(name))
+        .collect();
+    assert_none(
+        "files that no `mod` brings in, so that nothing compiles them",
+        &orphans,
+    );
+}
+
+/// Files that cargo itself finds.
+fn is_root(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('/').collect();
+    match parts.as_slice() {
+        ["crates", _, "src", "main.rs" | "lib.rs"]
+        | ["crates", _, "build.rs"]
+        | ["crates", _, "src", "bin", _]
+        | ["crates", _, "tests" | "benches" | "examples", _] => true,
+        ["crates", _, "tests", _, file] => *file == "main.rs",
+        _ => false,
+    }
+}
+
+/// Whether the module above a file has a `mod` for it.
+fn is_declared(name: &str) -> bool {
+    let path = Path::new(name);
+    let (Some(stem), Some(folder)) = (path.file_stem().and_then(|s| s.to_str()), path.parent())
+    else {
+        return false;
+    };
+    let above = [
+        folder.with_extension("rs"),
+        folder.join("main.rs"),
+        folder.join("lib.rs"),
+        folder.join("mod.rs"),
+    ];
+    let declaration = format!("mod {stem};");
+    above
+        .iter()
+        .filter_map(|file| std::fs::read_to_string(root().join(file)).ok())
+        .any(|text| {
+            text.lines().any(|line| {
+                line == declaration || line.trim_start().ends_with(&format!(" {declaration}"))
+            })
+        })
+}
+
+#[test]
+fn the_search_for_orphans_can_find_one() {
+    assert!(is_declared("crates/ralph/src/cli.rs"));
+    assert!(!is_declared("crates/ralph/src/forgotten.rs"));
+    assert!(!is_root("crates/ralph/tests/tidy/sources.rs"));
+}
+
+/// What the core must not reach for, in code.
+const EFFECTS: [&str; 9] = [
+    "std::fs",
+    "std::process",
+    "std::env",
+    "std::net",
+    "std::thread",
+    "std::io::std",
+    "Instant::now",
+    "SystemTime::now",
+    "Timestamp::now",
+];
+
+#[test]
+fn the_core_reaches_for_nothing_outside() {
+    let mut found = Vec::new();
+    let of_the_core = |name: &String| name.starts_with("crates/ralph-core/src/");
+    for name in rust_files().into_iter().filter(of_the_core) {
+        // Tests may measure time.
+        let text = read(&name);
+        let code = text
+            .split("#[cfg(test)]\nmod tests {")
+            .next()
+            .unwrap_or_default();
+        for effect in EFFECTS.iter().filter(|_| !is_test(&name)) {
+            if code.contains(effect) {
+                found.push(format!("{name}: {effect}"));
+            }
+        }
+    }
+    assert_none("effects in the core", &found);
+}
