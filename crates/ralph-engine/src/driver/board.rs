@@ -173,6 +173,13 @@ impl Board {
         self.graph.get(id)
     }
 
+    /// The file that holds a task.
+    pub(super) fn file_of(&self, id: &TaskId) -> Vec<std::path::PathBuf> {
+        let file = self.graph.get(id).map(|t| t.place.file as usize);
+        let file = file.and_then(|index| self.source.files().get(index));
+        file.map(|f| f.path.clone()).into_iter().collect()
+    }
+
     /// The task whose descendants are the feature.
     pub(super) fn parent(&self) -> Option<&Task> {
         self.scope.parent.as_ref().and_then(|id| self.graph.get(id))

@@ -22,11 +22,11 @@ pub(super) const ITERATION_TRAILER: &str = "Ralph-Iteration";
 impl Driver {
     pub(super) async fn land(&mut self, turn: &mut Turn) -> Result<StepDone, LoopError> {
         let attempts = Some(turn.start.attempt);
-        let written = self
-            .board
+        self.board
             .write_status(turn.task_id(), Status::Completed, attempts)?;
         failpoint("source-written");
-        let also = self.tracked(&written).await?;
+        // Also where nothing had to be written: before a crash it may have been, and not committed.
+        let also = self.tracked(&self.board.file_of(turn.task_id())).await?;
         let change = turn.notes.change.clone().unwrap_or_default();
         let message = self.message(turn);
         let subject = message.lines().next().unwrap_or_default().to_owned();
@@ -78,7 +78,7 @@ impl Driver {
     }
 
     /// Which of the written files git tracks, relative to the root: those go into the commit.
-    pub(super) async fn tracked(&self, written: &[PathBuf]) -> Result<Vec<PathBuf>, LoopError> {
+    async fn tracked(&self, written: &[PathBuf]) -> Result<Vec<PathBuf>, LoopError> {
         let mut tracked = Vec::new();
         for path in written {
             let Ok(relative) = path.strip_prefix(self.repo.root()) else {
