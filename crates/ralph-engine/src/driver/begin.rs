@@ -344,12 +344,12 @@ async fn restore_tasks(
     let Some(unfinished) = journal.unfinished_iteration(&row.id).await? else {
         return Ok(Vec::new());
     };
-    // Once the change is inspected, the files are as ralph wants them.
+    // Once the change is verified, the files are as ralph wants them.
     let done = unfinished.steps.iter().rev().find_map(|step| match step {
         Step::Done(done) => Some(done),
         Step::Intent(_) => None,
     });
-    let (Some(StepDone::Bundled { .. }) | Some(StepDone::AgentEnded { .. })) = done else {
+    let (None | Some(StepDone::Bundled { .. } | StepDone::AgentEnded(_))) = done else {
         return Ok(Vec::new());
     };
     let start = &unfinished.start;
