@@ -142,6 +142,7 @@ impl Driver {
             config: setup.config,
             board,
             snapshots: Snapshots::default(),
+            other_sources: Vec::new(),
             agent: setup.agent,
             containment: setup.detection.containment,
             environment: setup.environment,
