@@ -132,6 +132,8 @@ pub struct Driver {
     policy: CompiledPolicy,
     board: Board,
     snapshots: Snapshots,
+    /// Task files that are not on the board, and ralph's to leave alone all the same.
+    other_sources: Vec<PathBuf>,
     agent: Box<dyn Agent>,
     containment: Containment,
     environment: Environment,

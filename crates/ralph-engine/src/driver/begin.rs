@@ -143,6 +143,7 @@ impl Driver {
             config: setup.config,
             board,
             snapshots: Snapshots::default(),
+            other_sources: Vec::new(),
             agent: setup.agent,
             containment: setup.detection.containment,
             environment: setup.environment,
@@ -385,7 +386,7 @@ async fn restore_tasks(
     let Some(unfinished) = journal.unfinished_iteration(&row.id).await? else {
         return Ok(Vec::new());
     };
-    // Once the change is inspected, the files are as ralph wants them.
+    // Once the change is verified, the files are as ralph wants them.
     let done = unfinished.steps.iter().rev().find_map(|step| match step {
         Step::Done(done) => Some(done),
         Step::Intent(_) => None,

@@ -29,7 +29,9 @@ impl Driver {
         };
         let n = unfinished.n;
         let Some(mut task) = self.board.task(&unfinished.start.task).cloned() else {
-            // The task is gone from the file: nothing can be said about it but that it ended.
+            // The task is gone from the file: nothing can be said about it but that it ended. What its
+            // agent left must not be taken for the next one's work.
+            self.put_base_back(&unfinished).await?;
             return self
                 .journal
                 .forget_iteration(&unfinished.start.id, self.now())
@@ -143,9 +145,11 @@ impl Driver {
                     .task_states(&self.repository, source.name())
                     .await?;
                 let board = Board::new(source, tasks, Scope::default(), states)?;
+                self.other_sources = self.source_files();
                 let ours = std::mem::replace(&mut self.board, board);
                 let done = self.reconcile().await;
                 self.board = ours;
+                self.other_sources.clear();
                 done?;
             }
             Err(_) => {
