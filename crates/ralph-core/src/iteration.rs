@@ -265,12 +265,8 @@ impl Iteration {
         }
         if change.files.is_empty() && self.policy.expects_change {
             return Phase::Keeping {
-                verdict: if self.claimed {
-                    Verdict::NoChange
-                } else {
-                    Verdict::AgentError {
-                        message: "it ended without a change and without a claim".into(),
-                    }
+                verdict: Verdict::NoChange {
+                    claimed: self.claimed,
                 },
             };
         }

@@ -6,9 +6,9 @@
 
 mod cap;
 
-pub use cap::{head_within, tail_within};
+use cap::head_within;
 
-use crate::{iteration::Failure, task::Task};
+use crate::{iteration::Failure, task::Task, verify::trim_tail};
 
 /// The template that is used where the project has none of its own in `.ralph/prompts/`.
 pub const ITERATION_TEMPLATE: &str = include_str!("prompt/iteration.md");
@@ -178,7 +178,7 @@ fn context(bundle: &Bundle<'_>, caps: &PromptCaps) -> minijinja::Value {
             failure => last.failure.map(|f| minijinja::context! {
                 command => data(&f.command),
                 baseline => f.against_baseline.clone(),
-                tail => data(&tail_within(&f.tail, caps.failure_lines, caps.failure_bytes)),
+                tail => data(&trim_tail(f.tail.trim_end(), caps.failure_lines, caps.failure_bytes)),
             }),
         }
     });
@@ -194,7 +194,7 @@ fn context(bundle: &Bundle<'_>, caps: &PromptCaps) -> minijinja::Value {
             title => data(&task.text.title),
             description => data(&head_within(&task.text.description, caps.description_bytes)),
             acceptance => task.text.acceptance.iter().take(caps.acceptance_entries).map(|a| data(a)).collect::<Vec<_>>(),
-            notes => task.text.notes.as_deref().map(|n| data(&tail_within(n, 100, caps.guidance_bytes))),
+            notes => task.text.notes.as_deref().map(|n| data(&trim_tail(n.trim_end(), 100, caps.guidance_bytes))),
             labels => task.labels.clone(),
             expects_change => task.text.expects_change,
         },
@@ -211,7 +211,7 @@ fn context(bundle: &Bundle<'_>, caps: &PromptCaps) -> minijinja::Value {
         guidance => bundle.guidance.iter().map(|g| data(&head_within(g, caps.guidance_bytes))).collect::<Vec<_>>(),
         facts => minijinja::context! {
             branch => bundle.facts.branch.clone(),
-            diff_stat => data(&tail_within(&bundle.facts.diff_stat, caps.file_list, caps.grep_bytes)),
+            diff_stat => data(&trim_tail(&bundle.facts.diff_stat, caps.file_list, caps.grep_bytes)),
             changed_files => list(&bundle.facts.changed_files),
             task_files => list(&bundle.facts.task_files),
             greps,

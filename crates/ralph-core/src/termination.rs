@@ -134,7 +134,7 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
         Verdict::Verified
         | Verdict::Unclaimed
         | Verdict::Failed { .. }
-        | Verdict::NoChange
+        | Verdict::NoChange { .. }
         | Verdict::Refused { .. }
         | Verdict::Escalated
         | Verdict::Interrupted

@@ -19,8 +19,10 @@ pub enum Verdict {
         command: String,
         signature: String,
     },
-    /// A claim with an empty diff.
-    NoChange,
+    /// An empty diff, with a claim or without.
+    NoChange {
+        claimed: bool,
+    },
     Refused {
         reason: String,
         halt: Halt,
@@ -77,7 +79,7 @@ impl Verdict {
             Self::Verified => "verified",
             Self::Unclaimed => "unclaimed",
             Self::Failed { .. } => "failed",
-            Self::NoChange => "no_change",
+            Self::NoChange { .. } => "no_change",
             Self::Refused { .. } => "refused",
             Self::Escalated => "escalated",
             Self::LimitHit { .. } => "limit_hit",
@@ -95,7 +97,7 @@ impl Verdict {
             Self::Escalated => Outcome::Blocked,
             Self::Unclaimed
             | Self::Failed { .. }
-            | Self::NoChange
+            | Self::NoChange { .. }
             | Self::Refused { .. }
             | Self::Interrupted
             | Self::TimedOut { .. }
@@ -109,7 +111,7 @@ impl Verdict {
         match self {
             Self::Unclaimed
             | Self::Failed { .. }
-            | Self::NoChange
+            | Self::NoChange { .. }
             | Self::Refused { .. }
             | Self::TimedOut { .. }
             | Self::AgentError { .. } => true,
@@ -137,7 +139,7 @@ impl Verdict {
             | Self::TimedOut { .. }
             | Self::AgentError { .. }
             | Self::AgentUnavailable { .. } => true,
-            Self::Verified | Self::NoChange | Self::Refused { .. } => false,
+            Self::Verified | Self::NoChange { .. } | Self::Refused { .. } => false,
         }
     }
 
@@ -149,7 +151,10 @@ impl Verdict {
                 "the change passes, but the agent did not say that the task is done".into()
             }
             Self::Failed { command, .. } => format!("verification failed: {command}"),
-            Self::NoChange => "the agent claims to be done, but changed nothing".into(),
+            Self::NoChange { claimed: true } => {
+                "the agent claims to be done, but changed nothing".into()
+            }
+            Self::NoChange { claimed: false } => "the agent changed nothing".into(),
             Self::Refused { reason, .. } => format!("refused: {reason}"),
             Self::Escalated => "the agent asks a person".into(),
             Self::LimitHit {

@@ -45,7 +45,7 @@ use crate::{
     agent::{Agent, StopRequest},
     clock::Clock,
     environment::Environment,
-    git::{GitError, Guard, Oid, Repo, RepoProblem},
+    git::{GitError, Guard, Oid, Repo, RepoProblem, Status},
     lock::{Lock, LockError},
     process::Containment,
     report::Reporter,
@@ -62,6 +62,9 @@ pub enum LoopError {
     Repository(#[from] RepoProblem),
     #[error("the working tree has changes that are not committed: {}", paths.join(", "))]
     Dirty { paths: Vec<String> },
+    /// An iteration was interrupted on another branch than the one that is checked out.
+    #[error("an iteration was interrupted on branch {branch}, and {now} is checked out")]
+    OtherBranch { branch: String, now: String },
     #[error(transparent)]
     Source(#[from] SourceError),
     #[error("{}", list_problems(.0))]
@@ -129,6 +132,8 @@ pub struct Driver {
     policy: CompiledPolicy,
     board: Board,
     snapshots: Snapshots,
+    /// Task files that are not on the board, and ralph's to leave alone all the same.
+    other_sources: Vec<PathBuf>,
     agent: Box<dyn Agent>,
     containment: Containment,
     environment: Environment,
@@ -196,9 +201,26 @@ impl Driver {
                     Stop::NothingReady
                 });
             };
-            let verdict = self.iterate(&task, began).await?;
+            let status = self.repo.status().await?;
+            if let Some(reason) = self.not_ours(&status) {
+                return Ok(Stop::Halted { reason });
+            }
+            let verdict = self.iterate(&task, status, began).await?;
             self.tally.note(&task, &verdict);
         }
+    }
+
+    /// Why the working tree is not what an iteration may start from: somebody else is at work in it.
+    fn not_ours(&self, status: &Status) -> Option<String> {
+        if status.branch.as_deref() != Some(&self.branch) {
+            let now = status.branch.as_deref().unwrap_or("no branch");
+            return Some(format!("HEAD is on {now} now, not on {}", self.branch));
+        }
+        let foreign = self.foreign_changes(status);
+        if foreign.is_empty() {
+            return None;
+        }
+        Some(format!("somebody else changed {}", foreign.join(", ")))
     }
 
     fn decide(&self, began: Instant) -> Decision {

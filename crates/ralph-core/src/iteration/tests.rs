@@ -122,7 +122,7 @@ fn an_empty_diff_is_never_done() {
     assert_eq!(
         run(&mut it, &steps),
         Action::Keep {
-            verdict: Verdict::NoChange
+            verdict: Verdict::NoChange { claimed: true }
         }
     );
 }

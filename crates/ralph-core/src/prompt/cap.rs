@@ -1,7 +1,8 @@
-//! Cuts text to a cap, at a line where it can, and says that it did.
+//! Cuts a text down to its beginning, at a line where it can, and says that it did. Its end is cut by
+//! `verify`.
 
 /// The beginning of `text`, at most `max_bytes` of it.
-pub fn head_within(text: &str, max_bytes: usize) -> String {
+pub(super) fn head_within(text: &str, max_bytes: usize) -> String {
     if text.len() <= max_bytes {
         return text.to_owned();
     }
@@ -15,25 +16,4 @@ pub fn head_within(text: &str, max_bytes: usize) -> String {
         text[..end].trim_end(),
         text.len() - end
     )
-}
-
-/// The end of `text`, at most `max_lines` lines and `max_bytes` bytes of it.
-pub fn tail_within(text: &str, max_lines: usize, max_bytes: usize) -> String {
-    let text = text.trim_end();
-    let mut start = text.len().saturating_sub(max_bytes);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    if start > 0 {
-        start = text[start..].find('\n').map_or(start, |i| start + i + 1);
-    }
-    let by_lines = text
-        .rmatch_indices('\n')
-        .nth(max_lines.saturating_sub(1))
-        .map_or(0, |(i, _)| i + 1);
-    let start = start.max(by_lines);
-    if start == 0 {
-        return text.to_owned();
-    }
-    format!("[… {start} bytes cut]\n{}", &text[start..])
 }

@@ -191,10 +191,7 @@ fn a_broken_template_is_named_with_its_line() {
 }
 
 #[test]
-fn the_end_of_an_output_is_what_is_kept() {
-    assert_eq!(tail_within("a\nb\nc\n", 2, 100), "[… 2 bytes cut]\nb\nc");
-    assert_eq!(tail_within("a\nb\n", 2, 100), "a\nb");
-    assert_eq!(tail_within("aaaa\nbbbb", 10, 6), "[… 5 bytes cut]\nbbbb");
+fn the_beginning_is_cut_at_a_line_and_never_within_a_character() {
     assert_eq!(head_within("aaaa\nbbbb", 6), "aaaa\n[… 4 bytes cut]");
     assert_eq!(head_within("ää", 3), "ä\n[… 2 bytes cut]");
 }

@@ -59,7 +59,7 @@ impl Stop {
                 Verdict::LimitHit { .. } | Verdict::AgentUnavailable { .. } => 6,
                 Verdict::Unclaimed
                 | Verdict::Failed { .. }
-                | Verdict::NoChange
+                | Verdict::NoChange { .. }
                 | Verdict::Interrupted
                 | Verdict::TimedOut { .. }
                 | Verdict::AgentError { .. } => 3,

@@ -138,7 +138,7 @@ fn an_agents_question_stops_the_loop_also_when_other_tasks_are_ready() {
 
 #[test]
 fn a_task_out_of_attempts_is_blocked_and_the_loop_ends_when_nothing_else_is_ready() {
-    let verdict = Verdict::NoChange;
+    let verdict = Verdict::NoChange { claimed: true };
     let mut l = last(&verdict);
     l.attempts = 3;
     let mut s = standing(Some(l));

@@ -20,7 +20,7 @@ use crate::{
     agent::{Agent, StopRequest},
     clock::Clock,
     environment::Environment,
-    git::{self, Guard, Oid, Repo},
+    git::{self, Guard, Oid, Repo, Status},
     identity,
     lock::Lock,
     process::Detection,
@@ -98,13 +98,14 @@ impl Driver {
             repo,
             journal,
             repository,
-            base: head.oid,
+            base: head.oid.clone(),
             lock: Some(lock),
         };
         let mut driver = Self::assemble(setup, place).await?;
         driver.ensure_dot_ralph()?;
         driver.archive_progress()?;
-        let resumed = driver.take_over(interrupted).await?;
+        driver.recall_area().await?;
+        let resumed = driver.take_over(interrupted, &head.branch).await?;
         if resumed == Resumed::No {
             driver.board.take_up_questions();
             driver.open_new_loop(stash).await?;
@@ -142,6 +143,7 @@ impl Driver {
             config: setup.config,
             board,
             snapshots: Snapshots::default(),
+            other_sources: Vec::new(),
             agent: setup.agent,
             containment: setup.detection.containment,
             environment: setup.environment,
@@ -156,10 +158,17 @@ impl Driver {
 
     /// Goes on with an interrupted loop of the same source. One of another source is brought to an
     /// end first: its work must not be taken for ours.
-    async fn take_over(&mut self, interrupted: Option<LoopRow>) -> Result<Resumed, LoopError> {
+    async fn take_over(
+        &mut self,
+        interrupted: Option<LoopRow>,
+        now_on: &str,
+    ) -> Result<Resumed, LoopError> {
         let Some(row) = interrupted else {
             return Ok(Resumed::No);
         };
+        if row.branch != now_on {
+            self.return_to(&row, now_on).await?;
+        }
         self.loop_id.clone_from(&row.id);
         self.branch.clone_from(&row.branch);
         if row.source == self.board.source.name() {
@@ -171,6 +180,33 @@ impl Driver {
         }
         self.abandon(&row).await?;
         Ok(Resumed::No)
+    }
+
+    /// Goes back to the branch of an interrupted loop, unless work of an agent lies in the tree: that
+    /// belongs to the branch it was made on.
+    async fn return_to(&mut self, row: &LoopRow, now: &str) -> Result<(), LoopError> {
+        if self.journal.unfinished_iteration(&row.id).await?.is_some() {
+            return Err(LoopError::OtherBranch {
+                branch: row.branch.clone(),
+                now: now.to_owned(),
+            });
+        }
+        self.refuse_foreign_changes(false).await?;
+        self.repo.switch_to_branch(&row.branch).await?;
+        Ok(())
+    }
+
+    /// The area of the task that this source's last loop completed last: the next one is looked for
+    /// there first.
+    async fn recall_area(&mut self) -> Result<(), LoopError> {
+        let worktree = self.root.to_string_lossy().into_owned();
+        let last = self.journal.last_loop(&self.repository, &worktree).await?;
+        if let Some(row) = last.filter(|row| row.source == self.board.source.name())
+            && let Some(id) = self.journal.last_completed(&row.id).await?
+        {
+            self.board.set_last_area(&id);
+        }
+        Ok(())
     }
 
     async fn open_new_loop(&mut self, stash: bool) -> Result<(), LoopError> {
@@ -196,19 +232,25 @@ impl Driver {
         Ok(())
     }
 
-    /// The user's uncommitted work is theirs: refused by name, or put aside if they said so.
-    async fn refuse_foreign_changes(&mut self, stash: bool) -> Result<(), LoopError> {
-        let status = self.repo.status().await?;
+    /// Tracked files that somebody changed, ralph's own aside.
+    pub(super) fn foreign_changes(&self, status: &Status) -> Vec<String> {
         let own = self.own_paths();
-        let foreign: Vec<String> = status
+        let foreign = status
             .changed
             .iter()
-            .filter(|e| !own.iter().any(|o| e.path.starts_with(o)))
+            .filter(|e| !own.iter().any(|o| e.path.starts_with(o)));
+        foreign
             .map(|e| ralph_core::change::shown(&e.path))
-            .collect();
+            .collect()
+    }
+
+    /// The user's uncommitted work is theirs: refused by name, or put aside if they said so.
+    async fn refuse_foreign_changes(&mut self, stash: bool) -> Result<(), LoopError> {
+        let foreign = self.foreign_changes(&self.repo.status().await?);
         if foreign.is_empty() {
             return Ok(());
         }
+        let own = self.own_paths();
         if !stash {
             return Err(LoopError::Dirty { paths: foreign });
         }
@@ -344,14 +386,18 @@ async fn restore_tasks(
     let Some(unfinished) = journal.unfinished_iteration(&row.id).await? else {
         return Ok(Vec::new());
     };
-    // Once the change is inspected, the files are as ralph wants them.
+    // Once the change is verified, the files are as ralph wants them.
     let done = unfinished.steps.iter().rev().find_map(|step| match step {
         Step::Done(done) => Some(done),
         Step::Intent(_) => None,
     });
-    let (Some(StepDone::Bundled { .. }) | Some(StepDone::AgentEnded { .. })) = done else {
-        return Ok(Vec::new());
+    let agent_may_have_run = match done {
+        None | Some(StepDone::Bundled { .. } | StepDone::AgentEnded(_)) => true,
+        Some(_) => false,
     };
+    if !agent_may_have_run {
+        return Ok(Vec::new());
+    }
     let start = &unfinished.start;
     let restored = source::put_back_since(state_dir, &start.id, &start.task)?;
     let notices = restored.iter().map(|file| {

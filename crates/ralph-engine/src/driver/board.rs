@@ -238,6 +238,17 @@ impl Board {
         self.source.write(&edits, &|_| Some(file))
     }
 
+    pub(super) fn set_last_area(&mut self, id: &str) {
+        let task = TaskId::parse(id).ok();
+        self.last_area = task.and_then(|id| self.graph.get(&id)?.area.clone());
+    }
+
+    /// The file that holds a task.
+    pub(super) fn file_of(&self, id: &TaskId) -> Option<std::path::PathBuf> {
+        let file = usize::try_from(self.graph.get(id)?.place.file).ok()?;
+        self.source.files().get(file).map(|f| f.path.clone())
+    }
+
     /// Notes in memory what became of a task; its dependants follow.
     pub(super) fn mark(&mut self, id: &TaskId, status: Status) -> Result<(), LoopError> {
         if status == Status::Completed {

@@ -10,13 +10,8 @@ use crate::plain_file;
 impl Driver {
     /// Paths that are ralph's, relative to the root: never staged as an agent's work, never dirty.
     pub(super) fn own_paths(&self) -> Vec<PathBuf> {
-        let mut own: Vec<PathBuf> = self
-            .board
-            .source
-            .files()
-            .iter()
-            .filter_map(|f| f.path.strip_prefix(&self.root).ok().map(Path::to_owned))
-            .collect();
+        let mut own = self.source_files();
+        own.extend(self.other_sources.iter().cloned());
         own.push(self.config.memory.progress_file.clone());
         own.push(self.config.memory.archive_dir.clone());
         own.push(PathBuf::from(LOGS));
@@ -25,6 +20,14 @@ impl Driver {
         let configs = self.config_files.paths();
         own.extend(configs.filter_map(|f| f.strip_prefix(&self.root).ok().map(Path::to_owned)));
         own
+    }
+
+    /// The files of the board's tasks, relative to the root.
+    pub(super) fn source_files(&self) -> Vec<PathBuf> {
+        let files = self.board.source.files().iter();
+        files
+            .filter_map(|f| f.path.strip_prefix(&self.root).ok().map(Path::to_owned))
+            .collect()
     }
 
     pub(super) fn ensure_dot_ralph(&self) -> Result<(), LoopError> {

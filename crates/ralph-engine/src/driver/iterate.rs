@@ -20,6 +20,7 @@ use super::{
 use crate::{
     agent::{RunContext, RunLimits, Watch, Watcher, run_agent},
     failpoint::failpoint,
+    git::Status,
     report::Reporter,
     store::{IterationStart, Step},
 };
@@ -29,22 +30,22 @@ impl Driver {
     pub(super) async fn iterate(
         &mut self,
         task: &TaskId,
+        status: Status,
         loop_began: Instant,
     ) -> Result<Verdict, LoopError> {
-        let mut turn = self.begin_turn(task).await?;
+        let mut turn = self.begin_turn(task, &status).await?;
         let mut logs = Logs::open(&self.root, turn.n, self.config.logs.max_mb.get())?;
         let deadline = self.deadline(loop_began);
         self.drive(&mut turn, &mut logs, deadline).await?;
         self.finish_turn(turn, logs).await
     }
 
-    async fn begin_turn(&mut self, id: &TaskId) -> Result<Turn, LoopError> {
+    async fn begin_turn(&mut self, id: &TaskId, status: &Status) -> Result<Turn, LoopError> {
         let task = self
             .board
             .task(id)
             .cloned()
             .ok_or_else(|| LoopError::Container(id.clone()))?;
-        let status = self.repo.status().await?;
         self.base = status.head.clone();
         let state = self.board.state(id).cloned().unwrap_or_default();
         if let (Some(kept), true) = (&state.kept_ref, state.goes_on) {

@@ -6,7 +6,7 @@ use ralph_core::{
     config::CommitType,
     event::Event,
     iteration::StepDone,
-    task::{Status, Task},
+    task::{Status, Task, TaskId},
 };
 
 use super::{Driver, LoopError, notes::Turn};
@@ -22,11 +22,11 @@ pub(super) const ITERATION_TRAILER: &str = "Ralph-Iteration";
 impl Driver {
     pub(super) async fn land(&mut self, turn: &mut Turn) -> Result<StepDone, LoopError> {
         let attempts = Some(turn.start.attempt);
-        let written = self
-            .board
+        self.board
             .write_status(turn.task_id(), Status::Completed, attempts)?;
         failpoint("source-written");
-        let also = self.tracked(&written).await?;
+        // Also where nothing was left to write: a crash may have come between the file and the commit.
+        let also = self.tracked(turn.task_id()).await?;
         let change = turn.notes.change.clone().unwrap_or_default();
         let message = self.message(turn);
         let subject = message.lines().next().unwrap_or_default().to_owned();
@@ -77,18 +77,14 @@ impl Driver {
         });
     }
 
-    /// Which of the written files git tracks, relative to the root: those go into the commit.
-    pub(super) async fn tracked(&self, written: &[PathBuf]) -> Result<Vec<PathBuf>, LoopError> {
-        let mut tracked = Vec::new();
-        for path in written {
-            let Ok(relative) = path.strip_prefix(self.repo.root()) else {
-                continue;
-            };
-            if self.repo.is_tracked(relative).await? {
-                tracked.push(relative.to_owned());
-            }
+    /// The file of a task, relative to the root, if git tracks it: it goes into the commit.
+    async fn tracked(&self, task: &TaskId) -> Result<Vec<PathBuf>, LoopError> {
+        let file = self.board.file_of(task);
+        let relative = file.and_then(|f| Some(f.strip_prefix(self.repo.root()).ok()?.to_owned()));
+        match relative {
+            Some(path) if self.repo.is_tracked(&path).await? => Ok(vec![path]),
+            _ => Ok(Vec::new()),
         }
-        Ok(tracked)
     }
 
     fn message(&self, turn: &Turn) -> String {

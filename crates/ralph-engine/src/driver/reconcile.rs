@@ -4,6 +4,7 @@
 use ralph_core::{
     event::Event,
     iteration::{Action, StepDone},
+    task::Status,
     termination::Stop,
 };
 
@@ -27,8 +28,10 @@ impl Driver {
             return Ok(());
         };
         let n = unfinished.n;
-        let Some(task) = self.board.task(&unfinished.start.task).cloned() else {
-            // The task is gone from the file: nothing can be said about it but that it ended.
+        let Some(mut task) = self.board.task(&unfinished.start.task).cloned() else {
+            // The task is gone from the file: nothing can be said about it but that it ended. What its
+            // agent left must not be taken for the next one's work.
+            self.put_base_back(&unfinished).await?;
             return self
                 .journal
                 .forget_iteration(&unfinished.start.id, self.now())
@@ -36,6 +39,11 @@ impl Driver {
                 .map_err(Into::into);
         };
         let UnfinishedIteration { start, steps, .. } = unfinished;
+        // What an unfinished landing wrote into the file is no status that a person gave it.
+        if task.status == Status::Completed {
+            task.status = Status::Open;
+            self.board.mark(&task.id, Status::Open)?;
+        }
         let mut turn = self.turn(n, start, task)?;
         self.fold(&mut turn, &steps)?;
         let mut logs = Logs::open(&self.root, n, self.config.logs.max_mb.get())?;
@@ -137,9 +145,11 @@ impl Driver {
                     .task_states(&self.repository, source.name())
                     .await?;
                 let board = Board::new(source, tasks, Scope::default(), states)?;
+                self.other_sources = self.source_files();
                 let ours = std::mem::replace(&mut self.board, board);
                 let done = self.reconcile().await;
                 self.board = ours;
+                self.other_sources.clear();
                 done?;
             }
             Err(_) => {

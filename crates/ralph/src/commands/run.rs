@@ -218,6 +218,10 @@ pub(crate) fn explain(error: LoopError) -> CommandError {
             Kind::User,
             Some("commit it, or let `ralph run --stash` put it aside".into()),
         ),
+        LoopError::OtherBranch { branch, .. } => (
+            Kind::User,
+            Some(format!("`git switch {branch}`, and `ralph run` there")),
+        ),
         LoopError::Source(_) | LoopError::Template(_) | LoopError::BadGlob(_) => (Kind::User, None),
         LoopError::Graph(_) => (
             Kind::User,

@@ -5,11 +5,17 @@
 
 mod claims;
 mod contents;
+mod crash;
 mod formats;
 mod git_tricks;
 mod landing;
 mod options;
 mod outcomes;
+mod places;
+mod refusing;
+mod stopping;
+mod storm;
 mod streams;
 mod support;
+mod user_edits;
 mod verifying;

@@ -25,26 +25,48 @@ fn escalates() -> serde_json::Value {
 }
 
 #[test]
-fn an_escalation_sets_its_task_aside_and_the_others_go_on() {
+fn an_escalation_stops_the_loop_and_shows_the_question() {
     let script = json!({"tasks": {"A": [escalates()]}, "default": [good_attempt()]});
-    let project =
-        Project::with_stories(&[story("A"), story("B"), story_after("C", &["A"])]).script(&script);
+    let project = Project::with_stories(&[story("A"), story("B")]).script(&script);
     let ran = project.run(&[]).expect(4);
-    assert_eq!(ran.verdicts(), ["A escalated", "B verified"]);
+    assert_eq!(ran.verdicts(), ["A escalated"]);
     let question = ran.one("question");
     assert_eq!(question["task"], "A");
     assert_eq!(
         question["escalation"]["question"],
         "Which database is it to be?"
     );
-    assert_eq!(ran.stop()["why"], "nothing_ready");
-    assert_eq!(project.landed(), ["B"]);
+    assert_eq!(ran.stop()["why"], "question");
+    assert!(project.landed().is_empty());
     assert_eq!(project.attempts().len(), 1, "what it wrote is kept");
     assert_eq!(project.leftovers(), [""; 0]);
-    let again = project.run(&[]).expect(4);
-    assert!(
-        again.verdicts().is_empty(),
-        "it is asked once, not again and again"
+}
+
+#[test]
+fn a_question_is_shown_to_people_too() {
+    let project = Project::with_stories(&[story("A")]).script(&json!({"default": [escalates()]}));
+    for args in [&[][..], &["-q"][..]] {
+        let ran = project.run_for_people(args).expect(4);
+        assert!(
+            ran.all().contains("Which database is it to be?"),
+            "{}",
+            ran.all()
+        );
+    }
+}
+
+#[test]
+fn the_next_run_takes_up_the_task_that_a_question_was_about_and_charges_nobody() {
+    let script = json!({"tasks": {"A": [escalates()]}, "default": [good_attempt()]});
+    let project = Project::with_stories(&[story("A"), story_after("B", &["A"])]).script(&script);
+    project.run(&[]).expect(4);
+    let project = project.script(&good_script());
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.named("iteration_started")[0]["attempt"], 1);
+    assert_eq!(project.landed(), ["A", "B"]);
+    assert_eq!(
+        project.files_of("HEAD~1"),
+        ["A.txt", "draft.txt", "prd.json"]
     );
 }
 
@@ -113,7 +135,7 @@ fn a_usage_limit_ends_the_run_and_charges_nobody() {
     let project = Project::with_stories(&[story("A")]).script(&script);
     let ran = project.run(&[]).expect(6);
     assert_eq!(ran.stop()["why"], "usage_limit");
-    assert_eq!(ran.stop()["resets_at"], "2030-01-01T00:00:00Z");
+    assert_eq!(ran.stop()["resetsAt"], "2030-01-01T00:00:00Z");
     assert_eq!(project.leftovers(), [""; 0]);
     let project = project.script(&good_script());
     let ran = project.run(&[]).expect(0);
@@ -127,7 +149,7 @@ fn claude_at_its_limit_ends_the_run_and_charges_nobody() {
     let project = Project::with_stories(&[story("A")]).claude(&scenario);
     let ran = project.run(&[]).expect(6);
     assert_eq!(ran.verdicts(), ["A limit_hit"]);
-    assert_eq!(ran.stop()["resets_at"], "2030-01-01T00:00:00Z");
+    assert_eq!(ran.stop()["resetsAt"], "2030-01-01T00:00:00Z");
 }
 
 #[test]
@@ -292,7 +314,7 @@ fn minutes_that_are_over_stop_the_agent_and_the_loop_and_charge_nobody() {
     let project = Project::with_stories(&[story("A")])
         .config("loop:\n  stop_grace_seconds: 1\n")
         .script(&script);
-    let ran = project.run(&["--max-minutes", "0.003"]).expect(3);
+    let ran = project.run(&["--max-minutes", "0.04"]).expect(3);
     assert_eq!(ran.verdicts(), ["A interrupted"]);
     assert_eq!(ran.stop()["why"], "minutes");
     assert_eq!(project.leftovers(), [""; 0]);

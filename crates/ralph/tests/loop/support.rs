@@ -120,7 +120,7 @@ impl Project {
     }
 
     /// `ralph run --json` with the project's agent.
-    fn run_command(&self, args: &[&str]) -> Command {
+    pub(crate) fn run_command(&self, args: &[&str]) -> Command {
         let mut command = self.ralph(&["run", "--json"]);
         if let Some(agent) = &self.agent {
             command.args(["--agent", agent]);

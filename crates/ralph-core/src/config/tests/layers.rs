@@ -40,7 +40,7 @@ fn the_defaults_are_those_of_the_design() {
                 "max_bytes": 32768,
             },
             "claude": {
-                "command": ["claude"], "args": [], "model": null, "permission_mode": "bypass",
+                "command": ["claude"], "args": [], "model": "sonnet", "permission_mode": "bypass",
                 "env": {},
             },
             "command": { "args": [] },
@@ -67,7 +67,7 @@ fn the_defaults_are_those_of_the_design() {
             },
             "safety": {
                 "sandbox": false, "allowed_commands": [], "protected_paths": [],
-                "max_file_mb": 50, "secret_allow": [],
+                "max_file_mb": 50, "secret_allow": [], "pass_env": [],
             },
             "logs": { "max_mb": 50 },
         })
@@ -205,8 +205,8 @@ fn the_environment_sets_keys_of_every_type() {
 fn no_two_keys_share_a_variable() {
     let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
     let unique: BTreeSet<&String> = names.iter().collect();
-    assert_eq!(unique.len(), 48);
-    assert_eq!(names.len(), 48);
+    assert_eq!(unique.len(), 49);
+    assert_eq!(names.len(), 49);
     assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 

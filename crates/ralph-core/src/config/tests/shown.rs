@@ -93,6 +93,7 @@ fn every_value_is_shown_with_its_origin() {
       protected_paths: []  # default
       max_file_mb: 50  # default
       secret_allow: []  # default
+      pass_env: []  # default
     logs:
       max_mb: 50  # default
     "#);
@@ -144,7 +145,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 60);
+    assert_eq!(keys, 61);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];
@@ -203,7 +204,7 @@ fn a_new_file_says_where_its_commands_come_from() {
     #  max_minutes_per_iteration: 90  # agent and verification together
     #  max_attempts: 3  # at one task
     #claude:
-    #  model: null  # null leaves the choice to Claude Code
+    #  model: sonnet  # null leaves the choice to Claude Code
     #  permission_mode: bypass  # bypass, default, acceptEdits, dontAsk or plan
     #safety:
     #  protected_paths: []  # globs that no change may touch

@@ -108,7 +108,7 @@ impl Human {
             | Verdict::LimitHit { resets_at: None }
             | Verdict::Interrupted => (Mark::Look, verdict.sentence()),
             Verdict::Failed { .. }
-            | Verdict::NoChange
+            | Verdict::NoChange { .. }
             | Verdict::Refused { .. }
             | Verdict::TimedOut { .. }
             | Verdict::AgentError { .. }

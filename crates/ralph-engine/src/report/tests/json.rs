@@ -124,8 +124,8 @@ fn verdicts_stand_in_the_event_and_stops_in_an_object_of_their_own() {
             r#""verdict":"unclaimed","outcome":"failed""#,
         ),
         (
-            Verdict::NoChange,
-            r#""verdict":"no_change","outcome":"failed""#,
+            Verdict::NoChange { claimed: true },
+            r#""verdict":"no_change","claimed":true,"outcome":"failed""#,
         ),
         (
             Verdict::Refused {
@@ -174,10 +174,12 @@ fn verdicts_stand_in_the_event_and_stops_in_an_object_of_their_own() {
         "{halted}"
     );
     let once = stop(Stop::OnceDone {
-        verdict: Verdict::NoChange,
+        verdict: Verdict::NoChange { claimed: true },
     });
     assert!(
-        once.contains(r#""stop":{"why":"once_done","verdict":{"verdict":"no_change"}}"#),
+        once.contains(
+            r#""stop":{"why":"once_done","verdict":{"verdict":"no_change","claimed":true}}"#
+        ),
         "{once}"
     );
 }

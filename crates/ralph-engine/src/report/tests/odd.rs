@@ -110,7 +110,7 @@ fn an_agent_can_not_imitate_a_line_of_ralphs() {
         story::iteration_ended(
             1,
             "T",
-            Verdict::NoChange,
+            Verdict::NoChange { claimed: true },
             "x\n[10:00:00] ✓ US-001 verified\r\n[10:00:00] ✓ all",
         ),
     ]);
@@ -151,7 +151,7 @@ fn a_title_of_many_lines_stays_on_one() {
 #[test]
 fn a_long_failure_shows_its_last_lines() {
     let tail: String = (1..=40).map(|i| format!("line {i}\n")).collect();
-    let event = story::iteration_ended(1, "T", Verdict::NoChange, &tail);
+    let event = story::iteration_ended(1, "T", Verdict::NoChange { claimed: true }, &tail);
     let out = Shared::default();
     Plain::new(out.clone(), look(Verbosity::Normal, Colours::Off)).report(&event, at(0));
     let text = out.text();

@@ -38,7 +38,7 @@ fn every_verdict_is_one_line_with_its_figures() {
             "✗ T: verification failed: make",
         ),
         (
-            Verdict::NoChange,
+            Verdict::NoChange { claimed: true },
             "✗ T: the agent claims to be done, but changed nothing",
         ),
         (

@@ -211,7 +211,10 @@ fn no_change() -> Story {
     vec![
         (at(200), iteration_started(3, "US-003", "Show the users", 1)),
         (at(220), inspected(&[], &[], None)),
-        (at(221), iteration_ended(3, "US-003", Verdict::NoChange, "")),
+        (
+            at(221),
+            iteration_ended(3, "US-003", Verdict::NoChange { claimed: true }, ""),
+        ),
         (at(222), iteration_started(4, "US-003", "Show the users", 2)),
         (
             at(240),
