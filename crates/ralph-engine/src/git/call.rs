@@ -160,10 +160,7 @@ impl Call<'_> {
     /// For the rare caller that is not asynchronous.
     pub(super) fn into_command(self) -> (Command, Vec<OsString>, Vec<u8>) {
         let repo = self.repo;
-        let index = match self.index {
-            Index::Base => repo.shadow.index(),
-            Index::Stage => repo.shadow.stage_index(),
-        };
+        let index = repo.shadow.index_of(self.index);
         let mut command = bare_command(&repo.program, &repo.environment, &repo.root);
         for setting in SETTINGS {
             command.arg("-c").arg(setting);

@@ -1,12 +1,15 @@
-//! Commits and refs by plumbing: what landing, attempts and single-file commits share.
+//! Commits and moved refs: what landing, attempts and single-file commits share.
 //!
 //! A ref is moved only from the value that was seen: whoever moved it meanwhile wins, and is named.
+//! One that is there is moved by hand; making one is left to git, which knows what may not stand
+//! beside it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::call::Index;
 use super::lock::clear_stale;
+use super::object::Kind;
 use super::refs::{branch_ref, lock_of, read_ref};
 use super::{GitError, Oid, Repo};
 
@@ -17,6 +20,18 @@ impl Repo {
         parent: &Oid,
         message: &str,
     ) -> Result<Oid, GitError> {
+        if let Some(objects) = &self.objects
+            // Git refuses such a message, and says so.
+            && !message.contains('\0')
+        {
+            let identity = self.identity().await?;
+            let when = self.now();
+            let content = format!(
+                "tree {tree}\nparent {parent}\nauthor {} {when}\ncommitter {} {when}\n\n{message}",
+                identity.author, identity.committer
+            );
+            return objects.write(Kind::Commit, content.as_bytes());
+        }
         let args = [
             "commit-tree",
             "-p",
@@ -36,6 +51,9 @@ impl Repo {
         from: Option<&Oid>,
         why: &str,
     ) -> Result<(), GitError> {
+        if let (Some(_), Some(from)) = (&self.objects, from) {
+            return self.swap_ref(name, to, from, why).await;
+        }
         let old = from.map_or_else(|| to.zero_like(), ToString::to_string);
         let args = [
             "update-ref",
@@ -96,11 +114,7 @@ impl Repo {
         let reset = ["read-tree", "--reset", head.as_str()];
         self.git(reset).index(Index::Stage).run().await?;
         self.update_stage(&paths).await?;
-        let tree = self
-            .git(["write-tree"])
-            .index(Index::Stage)
-            .run_oid()
-            .await?;
+        let tree = self.write_tree(Index::Stage).await?;
         let args = ["rev-parse", "--verify", &format!("{head}^{{tree}}")];
         if self.git(args).run_oid().await? == tree {
             return Ok(None);

@@ -54,11 +54,7 @@ impl Repo {
         if !landing.also.is_empty() {
             let also: Vec<&Path> = landing.also.iter().map(PathBuf::as_path).collect();
             self.update_stage(&also).await?;
-            tree = self
-                .git(["write-tree"])
-                .index(Index::Stage)
-                .run_oid()
-                .await?;
+            tree = self.write_tree(Index::Stage).await?;
         }
         let commit = self
             .commit_tree(&tree, landing.parent, landing.message)

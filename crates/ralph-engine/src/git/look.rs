@@ -3,9 +3,11 @@
 //! All answers are bounded, as they end up in prompts and reports.
 
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use super::index_file::IndexFile;
 use super::status::path_of;
 use super::{GitError, Oid, Repo};
 
@@ -50,6 +52,12 @@ impl Repo {
     pub async fn is_tracked(&self, path: &Path) -> Result<bool, GitError> {
         let mut state = self.state.lock().await;
         self.adopt_real_index(&mut state)?;
+        if let Some(objects) = &self.objects
+            && let Some(index) = IndexFile::read(&self.shadow.index(), objects.format())?
+            && let Some(parsed) = index.parse()
+        {
+            return Ok(parsed.holds(path.as_os_str().as_bytes()));
+        }
         let output = self.git(["ls-files", "-z", "--"]).arg(path).run().await?;
         Ok(!output.is_empty())
     }

@@ -8,13 +8,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 
 use super::call::{Answer, first_look};
 use super::config::{last_value, parse_settings};
+use super::identity::Identity;
+use super::index_file::copy_index;
 use super::lock::clear_stale;
+use super::object::{Format, Objects};
 use super::refs::lock_of;
 use super::shadow::Shadow;
+use super::swap::Reflogs;
 use super::{Environment, GitError, Guard, Oid};
 
 #[derive(Debug)]
@@ -26,6 +30,10 @@ pub struct Repo {
     pub(super) common_dir: PathBuf,
     pub(super) state_dir: PathBuf,
     pub(super) shadow: Shadow,
+    /// `None` where objects are left to git.
+    pub(super) objects: Option<Objects>,
+    pub(super) reflogs: Reflogs,
+    pub(super) identity: OnceCell<Identity>,
     /// Also the order of calls: each that reads or writes the shadow holds it.
     pub(super) state: Mutex<State>,
 }
@@ -73,6 +81,8 @@ impl Repo {
         }
         let shadow = Shadow::make(state_dir, &places.common_dir, &settings)?;
         shadow.copy_info(&places.git_dir, &places.common_dir)?;
+        let objects = Format::of(&settings)
+            .map(|format| Objects::new(places.common_dir.join("objects"), format));
         let repo = Self {
             program,
             environment,
@@ -81,6 +91,9 @@ impl Repo {
             common_dir: places.common_dir,
             state_dir: state_dir.to_owned(),
             shadow,
+            objects,
+            reflogs: Reflogs::of(&settings),
+            identity: OnceCell::new(),
             state: Mutex::default(),
         };
         if Guard::is_in_force(state_dir) {
@@ -112,8 +125,8 @@ impl Repo {
             return Ok(());
         }
         let (from, to) = (self.real_index(), self.shadow.index());
-        match fs::copy(&from, &to) {
-            Ok(_) => {}
+        match copy_index(&from, &to) {
+            Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => remove_if_there(&to)?,
             Err(error) => return Err(GitError::io("copy", &from)(error)),
         }
@@ -130,7 +143,7 @@ impl Repo {
             remove_if_there(&lock)?;
         }
         remove_if_there(&ours)?;
-        fs::copy(self.shadow.index(), &ours).map_err(GitError::io("write", &ours))?;
+        copy_index(&self.shadow.index(), &ours).map_err(GitError::io("write", &ours))?;
         if fs::hard_link(&ours, &lock).is_err() {
             clear_stale(&lock, &self.folders()).await?;
             fs::hard_link(&ours, &lock).map_err(GitError::io("lock with", &lock))?;
