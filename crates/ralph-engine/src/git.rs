@@ -18,6 +18,7 @@ mod branch;
 mod call;
 mod commit;
 mod config;
+mod early;
 mod environment;
 mod error;
 mod grep;

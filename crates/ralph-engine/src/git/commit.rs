@@ -11,6 +11,7 @@ use super::call::Index;
 use super::lock::clear_stale;
 use super::object::Kind;
 use super::refs::{branch_ref, lock_of, read_ref};
+use super::tree::IndexTree;
 use super::{GitError, Oid, Repo};
 
 impl Repo {
@@ -20,6 +21,21 @@ impl Repo {
         parent: &Oid,
         message: &str,
     ) -> Result<Oid, GitError> {
+        let tree = IndexTree {
+            oid: tree.clone(),
+            new: Vec::new(),
+        };
+        self.commit_new_tree(tree, parent, message).await
+    }
+
+    /// Stores the commit together with what is new in its tree.
+    pub(super) async fn commit_new_tree(
+        &self,
+        tree: IndexTree,
+        parent: &Oid,
+        message: &str,
+    ) -> Result<Oid, GitError> {
+        let IndexTree { oid: tree, mut new } = tree;
         if let Some(objects) = &self.objects
             // Git refuses such a message, and says so.
             && !message.contains('\0')
@@ -30,7 +46,14 @@ impl Repo {
                 "tree {tree}\nparent {parent}\nauthor {} {when}\ncommitter {} {when}\n\n{message}",
                 identity.author, identity.committer
             );
-            return objects.write(Kind::Commit, content.as_bytes());
+            let content = content.into_bytes();
+            let commit = objects.oid_of(Kind::Commit, &content);
+            new.push((Kind::Commit, content));
+            objects.write(&new)?;
+            return Ok(commit);
+        }
+        if let Some(objects) = &self.objects {
+            objects.write(&new)?;
         }
         let args = [
             "commit-tree",
@@ -96,7 +119,7 @@ impl Repo {
         message: &str,
         paths: &[PathBuf],
     ) -> Result<Option<Oid>, GitError> {
-        let mut state = self.state.lock().await;
+        let mut state = self.in_order().await;
         state.staged = None;
         let (head, branch) = self.current()?;
         let name =

@@ -125,7 +125,12 @@ impl Parsed<'_> {
 
 /// Keeps the time: git doubts an entry that is not older than its index, and must go on doubting it.
 pub(super) fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
-    let modified = fs::symlink_metadata(from)?.modified()?;
+    let meta = fs::metadata(from)?;
+    if !meta.is_file() {
+        // A pipe would be waited for.
+        return Err(io::Error::other("it is not a file"));
+    }
+    let modified = meta.modified()?;
     fs::copy(from, to)?;
     set_modified(to, modified)
 }
@@ -218,4 +223,58 @@ fn text_number<N: std::str::FromStr>(text: &[u8]) -> Option<N> {
 fn number(content: &[u8], at: usize) -> Option<u32> {
     let bytes = content.get(at..at.checked_add(4)?)?;
     Some(u32::from_be_bytes(bytes.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_and_rewritten_indexes_keep_their_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, other) = (folder.path().join("index"), folder.path().join("copy"));
+        fs::write(&one, "x").unwrap();
+        let old = SystemTime::UNIX_EPOCH + std::time::Duration::from_nanos(1_000_000_000_123);
+        set_modified(&one, old).unwrap();
+        copy_index(&one, &other).unwrap();
+        replace_index(&one, b"y", old).unwrap();
+        for path in [&one, &other] {
+            assert_eq!(fs::metadata(path).unwrap().modified().unwrap(), old);
+        }
+        assert_eq!(fs::read(&one).unwrap(), b"y");
+    }
+
+    #[test]
+    fn what_is_cut_off_anywhere_is_not_understood() {
+        // One entry, and the tree of the root.
+        let mut bytes = b"DIRC\0\0\0\x02\0\0\0\x01".to_vec();
+        bytes.extend([0; MODE_AT]);
+        bytes.extend(0o100_644u32.to_be_bytes());
+        bytes.extend([0; STAT_BYTES - MODE_AT - 4]);
+        bytes.extend([7; 20]);
+        bytes.extend(b"\0\x03a/b\0\0\0\0\0\0\0");
+        bytes.extend(b"TREE\0\0\0\x20\x001 1\n");
+        bytes.extend([8; 20]);
+        bytes.extend(b"a\0-1 0\n");
+        bytes.extend([0; 20]);
+        let parse = |bytes: &[u8]| {
+            let index = IndexFile {
+                bytes: bytes.to_vec(),
+                modified: SystemTime::UNIX_EPOCH,
+                format: Format::Sha1,
+            };
+            let parsed = index.parse()?;
+            let root = parsed.trees.as_ref()?;
+            let below = root.below.iter().map(|tree| tree.name.to_vec());
+            let names = parsed.entries.iter().map(|entry| entry.path.to_vec());
+            Some((names.chain(below).collect::<Vec<_>>(), parsed.holds(b"a")))
+        };
+        assert_eq!(
+            parse(&bytes),
+            Some((vec![b"a/b".to_vec(), b"a".to_vec()], true))
+        );
+        for length in 0..bytes.len() {
+            assert_eq!(parse(&bytes[..length]), None, "{length}");
+        }
+    }
 }

@@ -49,9 +49,12 @@ impl Repo {
         Ok((stats, records().count()))
     }
 
+    /// By the index of the last look at the tree: what an agent did to the person's does not count.
     pub async fn is_tracked(&self, path: &Path) -> Result<bool, GitError> {
-        let mut state = self.state.lock().await;
-        self.adopt_real_index(&mut state)?;
+        let mut state = self.in_order().await;
+        if !self.shadow.index().exists() {
+            self.adopt_real_index(&mut state)?;
+        }
         if let Some(objects) = &self.objects
             && let Some(index) = IndexFile::read(&self.shadow.index(), objects.format())?
             && let Some(parsed) = index.parse()

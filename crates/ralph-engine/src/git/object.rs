@@ -91,35 +91,84 @@ impl Objects {
         }
     }
 
+    pub(super) fn oid_of(&self, kind: Kind, content: &[u8]) -> Oid {
+        Oid::from_bytes(&self.format.id_of(kind, content))
+    }
+
     pub(super) fn format(&self) -> Format {
         self.format
     }
 
-    /// Returns when the object is on the disk under its name.
-    pub(super) fn write(&self, kind: Kind, content: &[u8]) -> Result<Oid, GitError> {
-        let oid = Oid::from_bytes(&self.format.id_of(kind, content));
+    /// Returns when all of them are on the disk under their names. They are flushed one right after
+    /// the other, as a file system then does much of it at once.
+    pub(super) fn write(&self, objects: &[(Kind, Vec<u8>)]) -> Result<(), GitError> {
+        let mut begun = Vec::with_capacity(objects.len());
+        for (kind, content) in objects {
+            begun.push(self.begin(*kind, content)?);
+        }
+        for object in &begun {
+            object
+                .file
+                .sync_all()
+                .map_err(GitError::io("write", &object.path))?;
+        }
+        for mut object in begun {
+            fs::rename(&object.temporary, &object.path)
+                .map_err(GitError::io("write", &object.path))?;
+            object.named = true;
+        }
+        Ok(())
+    }
+
+    fn begin(&self, kind: Kind, content: &[u8]) -> Result<Begun, GitError> {
+        let oid = self.oid_of(kind, content);
         let (first, rest) = oid.as_str().split_at(2);
         let folder = self.folder.join(first);
         let path = folder.join(rest);
         // Named as git names its own, which removes those that a crash left.
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         let temporary = folder.join(format!("tmp_obj_ralph_{}_{number}", std::process::id()));
+        let open = || {
+            fs::OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o444)
+                .open(&temporary)
+        };
+        let opened = open().or_else(|error| match error.kind() {
+            io::ErrorKind::NotFound => fs::create_dir_all(&folder).and_then(|()| open()),
+            // Of a process that ended and had this number.
+            io::ErrorKind::AlreadyExists => fs::remove_file(&temporary).and_then(|()| open()),
+            _ => Err(error),
+        });
+        let file = opened.map_err(GitError::io("write", &path))?;
+        let mut object = Begun {
+            file,
+            temporary,
+            path,
+            named: false,
+        };
         let stored = deflate_stored(&[&header(kind, content), content]);
-        write_new(&temporary, &stored)
-            .or_else(|error| match error.kind() {
-                io::ErrorKind::NotFound => {
-                    fs::create_dir_all(&folder).and_then(|()| write_new(&temporary, &stored))
-                }
-                // Of a process that ended and had this number.
-                io::ErrorKind::AlreadyExists => {
-                    fs::remove_file(&temporary).and_then(|()| write_new(&temporary, &stored))
-                }
-                _ => Err(error),
-            })
-            .and_then(|()| fs::rename(&temporary, &path))
-            .inspect_err(|_| drop(fs::remove_file(&temporary)))
-            .map_err(GitError::io("write", &path))?;
-        Ok(oid)
+        match object.file.write_all(&stored) {
+            Ok(()) => Ok(object),
+            Err(error) => Err(GitError::io("write", &object.path)(error)),
+        }
+    }
+}
+
+/// An object that has not got its name yet. Gone when this is dropped, unless it has.
+struct Begun {
+    file: fs::File,
+    temporary: PathBuf,
+    path: PathBuf,
+    named: bool,
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if !self.named {
+            let _ = fs::remove_file(&self.temporary);
+        }
     }
 }
 
@@ -129,15 +178,6 @@ fn header(kind: Kind, content: &[u8]) -> Vec<u8> {
         Kind::Commit => "commit",
     };
     format!("{kind} {}\0", content.len()).into_bytes()
-}
-
-fn write_new(path: &std::path::Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o444)
-        .open(path)?;
-    file.write_all(bytes).and_then(|()| file.sync_all())
 }
 
 /// A zlib stream that holds its content as it is.

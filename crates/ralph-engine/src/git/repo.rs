@@ -8,10 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use tokio::sync::{Mutex, OnceCell};
+use tokio::sync::{Mutex, MutexGuard, OnceCell};
 
 use super::call::{Answer, first_look};
 use super::config::{last_value, parse_settings};
+use super::early::EarlyScan;
 use super::identity::Identity;
 use super::index_file::copy_index;
 use super::lock::clear_stale;
@@ -45,6 +46,8 @@ pub(super) struct State {
     real_index: Option<Stamp>,
     /// The tree that the stage index holds.
     pub(super) staged: Option<Oid>,
+    /// A scan that is under way. It writes the base index, so it ends before anything else begins.
+    pub(super) early: Option<EarlyScan>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,19 +121,40 @@ impl Repo {
         &self.common_dir
     }
 
-    /// Takes over the person's index, if it changed since it was last copied.
-    pub(super) fn adopt_real_index(&self, state: &mut State) -> Result<(), GitError> {
+    /// The state, for a call that is not the one that a scan was started early for.
+    pub(super) async fn in_order(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock().await;
+        state.finish_early().await;
+        state
+    }
+
+    /// Takes over the person's index, if it changed since it was last copied; says whether it did.
+    pub(super) fn adopt_real_index(&self, state: &mut State) -> Result<bool, GitError> {
         let stamp = self.stamp_of_real_index();
         if stamp.is_some() && stamp == state.real_index {
-            return Ok(());
+            return Ok(false);
         }
         let (from, to) = (self.real_index(), self.shadow.index());
         match copy_index(&from, &to) {
-            Ok(()) => {}
+            Ok(()) => self.copy_shared_indexes()?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => remove_if_there(&to)?,
             Err(error) => return Err(GitError::io("copy", &from)(error)),
         }
         state.real_index = stamp;
+        Ok(true)
+    }
+
+    /// What a split index builds on. The next call makes one whole index of the two.
+    fn copy_shared_indexes(&self) -> Result<(), GitError> {
+        let found = fs::read_dir(&self.git_dir).map_err(GitError::io("read", &self.git_dir))?;
+        for entry in found.flatten() {
+            let name = entry.file_name();
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if is_file && name.as_encoded_bytes().starts_with(b"sharedindex.") {
+                let (from, to) = (entry.path(), self.shadow.path().join(&name));
+                copy_index(&from, &to).map_err(GitError::io("copy", &from))?;
+            }
+        }
         Ok(())
     }
 

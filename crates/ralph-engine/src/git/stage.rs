@@ -43,7 +43,7 @@ pub struct Staged {
 
 impl Repo {
     pub async fn stage(&self, spec: &StageSpec<'_>) -> Result<Staged, GitError> {
-        let mut state = self.state.lock().await;
+        let mut state = self.in_order().await;
         let history = self.history_now(spec.base, spec.branch).await?;
         let seen = self.scan_against(spec.base, &mut state).await?;
         let mut changes = self.changes(&seen, spec);

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::call::Index;
 use super::index_file::{IndexEntry, IndexFile, KnownTree, Parsed, replace_index};
-use super::object::{Format, Kind, Objects};
+use super::object::{Format, Kind};
 use super::{GitError, Oid, Repo};
 
 /// More new trees than this are git's to write.
@@ -17,21 +17,40 @@ const MAX_NEW: usize = 64;
 /// Deeper than any path that can be opened.
 const MAX_DEPTH: usize = 2_048;
 
+/// The tree of an index.
+pub(super) struct IndexTree {
+    pub(super) oid: Oid,
+    /// What of it is not stored yet.
+    pub(super) new: Vec<(Kind, Vec<u8>)>,
+}
+
 impl Repo {
     /// The tree that an index holds, stored durably. The index then knows it.
     pub(super) async fn write_tree(&self, index: Index) -> Result<Oid, GitError> {
+        let tree = self.make_tree(index).await?;
+        if let Some(objects) = &self.objects {
+            objects.write(&tree.new)?;
+        }
+        Ok(tree.oid)
+    }
+
+    /// The same, but leaves it to the caller to store what is new.
+    pub(super) async fn make_tree(&self, index: Index) -> Result<IndexTree, GitError> {
         if let Some(objects) = &self.objects
-            && let Some(tree) = write_tree_of(&self.shadow.index_of(index), objects)?
+            && let Some(tree) = make_tree_of(&self.shadow.index_of(index), objects.format())?
         {
             return Ok(tree);
         }
-        self.git(["write-tree"]).index(index).run_oid().await
+        let oid = self.git(["write-tree"]).index(index).run_oid().await?;
+        Ok(IndexTree {
+            oid,
+            new: Vec::new(),
+        })
     }
 }
 
 /// `None` if it is git's to do.
-fn write_tree_of(path: &Path, objects: &Objects) -> Result<Option<Oid>, GitError> {
-    let format = objects.format();
+fn make_tree_of(path: &Path, format: Format) -> Result<Option<IndexTree>, GitError> {
     let Some(index) = IndexFile::read(path, format)? else {
         return Ok(None);
     };
@@ -41,7 +60,10 @@ fn write_tree_of(path: &Path, objects: &Objects) -> Result<Option<Oid>, GitError
     if let Some((count, id)) = parsed.trees.as_ref().and_then(|root| root.tree)
         && count == parsed.entries.len()
     {
-        return Ok(Some(Oid::from_bytes(id)));
+        return Ok(Some(IndexTree {
+            oid: Oid::from_bytes(id),
+            new: Vec::new(),
+        }));
     }
     let mut new = Vec::new();
     let root = Folder {
@@ -50,15 +72,15 @@ fn write_tree_of(path: &Path, objects: &Objects) -> Result<Option<Oid>, GitError
         above: 0,
         known: parsed.trees.as_ref(),
     };
-    let Some(root) = make_tree(&parsed.entries, &root, format, &mut new) else {
+    let Some(root) = make_folder(&parsed.entries, &root, format, &mut new) else {
         return Ok(None);
     };
-    for content in &new {
-        objects.write(Kind::Tree, content)?;
-    }
     let rewritten = with_trees(&parsed, &root.described, format);
     replace_index(path, &rewritten, index.modified).map_err(GitError::io("write", path))?;
-    Ok(Some(Oid::from_bytes(&root.id)))
+    Ok(Some(IndexTree {
+        oid: Oid::from_bytes(&root.id),
+        new,
+    }))
 }
 
 /// A folder whose tree is to be made.
@@ -70,19 +92,19 @@ struct Folder<'a> {
     known: Option<&'a KnownTree<'a>>,
 }
 
-struct MadeTree {
+struct MadeFolder {
     id: Vec<u8>,
     /// As the index describes it, with all below it.
     described: Vec<u8>,
 }
 
 /// Adds the content of every tree that has to be written to `new`.
-fn make_tree(
+fn make_folder(
     entries: &[IndexEntry<'_>],
     folder: &Folder<'_>,
     format: Format,
-    new: &mut Vec<Vec<u8>>,
-) -> Option<MadeTree> {
+    new: &mut Vec<(Kind, Vec<u8>)>,
+) -> Option<MadeFolder> {
     if new.len() >= MAX_NEW || folder.depth >= MAX_DEPTH {
         return None;
     }
@@ -108,7 +130,7 @@ fn make_tree(
         let name = &name[..slash];
         let known = known_below.get(name).copied();
         let made = match known.and_then(|known| Some((known, known.tree?))) {
-            Some((known, (size, id))) if size == count => MadeTree {
+            Some((known, (size, id))) if size == count => MadeFolder {
                 id: id.to_vec(),
                 described: known.raw.to_vec(),
             },
@@ -121,7 +143,7 @@ fn make_tree(
                     above: prefix.len(),
                     known,
                 };
-                make_tree(&rest[..count], &folder, format, new)?
+                make_folder(&rest[..count], &folder, format, new)?
             }
         };
         add_entry(&mut content, "40000", name, &made.id);
@@ -134,8 +156,8 @@ fn make_tree(
     described.extend(format!("\0{} {folders}\n", entries.len()).as_bytes());
     described.extend(&id);
     described.extend(below);
-    new.push(content);
-    Some(MadeTree { id, described })
+    new.push((Kind::Tree, content));
+    Some(MadeFolder { id, described })
 }
 
 fn add_entry(content: &mut Vec<u8>, mode: &str, name: &[u8], id: &[u8]) {
