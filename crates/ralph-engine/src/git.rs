@@ -1,5 +1,9 @@
 //! Everything ralph does with git, through the `git` program.
 //!
+//! What each iteration needs and git's formats say plainly is done by hand, as a process costs more
+//! than the work: the tree of an index, a commit, a compare-and-swap of a branch, whether a path is
+//! tracked. What those do not understand, they leave to git.
+//!
 //! **Invariant: no git call of ralph's reads settings that an agent can write.** Each [`Repo`] has a
 //! git folder of its own outside the repository (see `shadow`): settings as they stood when it was
 //! opened, an index of its own, and links to the real refs and objects. Hooks, filters, fsmonitor
@@ -14,15 +18,19 @@ mod branch;
 mod call;
 mod commit;
 mod config;
+mod early;
 mod environment;
 mod error;
 mod grep;
 mod guard;
 mod history;
+mod identity;
+mod index_file;
 mod land;
 mod lock;
 mod look;
 mod message;
+mod object;
 mod oid;
 mod preflight;
 mod refs;
@@ -32,6 +40,8 @@ mod shadow;
 mod stage;
 mod stash;
 mod status;
+mod swap;
+mod tree;
 
 pub use attempt::attempt_ref;
 pub use branch::BranchOutcome;

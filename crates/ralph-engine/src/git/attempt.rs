@@ -23,7 +23,7 @@ impl Repo {
     ) -> Result<String, GitError> {
         let name = attempt_ref(iteration_id);
         check_ref_name(&name)?;
-        let _state = self.state.lock().await;
+        let _state = self.in_order().await;
         let message = format!("attempt {iteration_id}\n");
         let commit = self.commit_tree(tree, base, &message).await?;
         let found = read_ref(&self.common_dir, &name)?;
@@ -42,7 +42,7 @@ impl Repo {
     /// Index and HEAD stay at the base, so that the attempt is seen as change.
     pub async fn start_from_attempt(&self, attempt: &str, base: &Oid) -> Result<(), GitError> {
         check_ref_name(attempt)?;
-        let mut state = self.state.lock().await;
+        let mut state = self.in_order().await;
         state.staged = None;
         self.shadow.set_head(base)?;
         self.ensure_index(base).await?;

@@ -18,7 +18,7 @@ impl Repo {
     /// The working tree must be clean where the two branches differ; git refuses otherwise.
     pub async fn switch_to_branch(&self, branch: &str) -> Result<BranchOutcome, GitError> {
         check_ref_name(branch)?;
-        let mut state = self.state.lock().await;
+        let mut state = self.in_order().await;
         state.staged = None;
         let (head, current) = self.current()?;
         if current.as_deref() == Some(branch) {

@@ -71,6 +71,7 @@ enum Pathspecs {
 }
 
 /// How a call ended, for calls that may fail.
+#[derive(Debug)]
 pub(super) struct Answer {
     pub(super) code: Option<i32>,
     pub(super) stdout: Vec<u8>,
@@ -153,17 +154,19 @@ impl Call<'_> {
     }
 
     pub(super) async fn answer(self) -> Result<Answer, GitError> {
+        self.into_answer().await
+    }
+
+    /// The same as a future that holds nothing of the repository.
+    pub(super) fn into_answer(self) -> impl Future<Output = Result<Answer, GitError>> + 'static {
         let (command, args, stdin) = self.into_command();
-        finish(command, &args, stdin).await
+        finish(command, args, stdin)
     }
 
     /// For the rare caller that is not asynchronous.
     pub(super) fn into_command(self) -> (Command, Vec<OsString>, Vec<u8>) {
         let repo = self.repo;
-        let index = match self.index {
-            Index::Base => repo.shadow.index(),
-            Index::Stage => repo.shadow.stage_index(),
-        };
+        let index = repo.shadow.index_of(self.index);
         let mut command = bare_command(&repo.program, &repo.environment, &repo.root);
         for setting in SETTINGS {
             command.arg("-c").arg(setting);
@@ -196,7 +199,7 @@ pub(super) async fn first_look(
         .args(args)
         .envs(environment.settings().iter().cloned());
     let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-    finish(command, &args, Vec::new()).await
+    finish(command, args, Vec::new()).await
 }
 
 fn bare_command(program: &Path, environment: &Environment, folder: &Path) -> Command {
@@ -216,10 +219,10 @@ fn bare_command(program: &Path, environment: &Environment, folder: &Path) -> Com
     command
 }
 
-async fn finish(command: Command, args: &[OsString], stdin: Vec<u8>) -> Result<Answer, GitError> {
-    let described = describe(args);
+async fn finish(command: Command, args: Vec<OsString>, stdin: Vec<u8>) -> Result<Answer, GitError> {
+    let described = describe(&args);
     let start_error = |source| GitError::Start {
-        command: describe(args),
+        command: describe(&args),
         source,
     };
     let mut command = tokio::process::Command::from(command);

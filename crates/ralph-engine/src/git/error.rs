@@ -50,6 +50,8 @@ pub enum GitError {
         expected: String,
         found: String,
     },
+    #[error("git does not know who commits: {reason}")]
+    NoIdentity { reason: String },
     #[error("HEAD has no commit yet")]
     NoCommit,
     #[error("the stash {0} is gone")]
@@ -88,6 +90,7 @@ impl GitError {
             | Self::Io { .. }
             | Self::BadRefName { .. }
             | Self::RefMoved { .. }
+            | Self::NoIdentity { .. }
             | Self::StashGone(_) => None,
         }
     }

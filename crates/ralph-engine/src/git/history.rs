@@ -27,7 +27,7 @@ pub struct KeptAside {
 
 impl Repo {
     pub async fn history(&self, base: &Oid, branch: &str) -> Result<History, GitError> {
-        let _state = self.state.lock().await;
+        let _state = self.in_order().await;
         self.history_now(base, branch).await
     }
 
@@ -59,7 +59,7 @@ impl Repo {
     ) -> Result<KeptAside, GitError> {
         check_ref_name(branch)?;
         check_ref_name(iteration_id)?;
-        let _state = self.state.lock().await;
+        let _state = self.in_order().await;
         let mut kept = KeptAside::default();
         let head = read_head(&self.git_dir)?;
         let head_commit = match &head {

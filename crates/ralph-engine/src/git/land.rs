@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::call::Index;
 use super::refs::{branch_ref, check_ref_name};
+use super::tree::IndexTree;
 use super::{GitError, Oid, Repo};
 
 pub struct Landing<'a> {
@@ -42,7 +43,7 @@ pub struct Landed {
 impl Repo {
     pub async fn land(&self, landing: &Landing<'_>) -> Result<Oid, LandError> {
         check_ref_name(landing.branch)?;
-        let mut state = self.state.lock().await;
+        let mut state = self.in_order().await;
         if state.staged.as_ref() != Some(landing.tree) {
             self.ensure_index(landing.parent).await?;
             self.copy_base_to_stage()?;
@@ -50,18 +51,17 @@ impl Repo {
             self.git(args).index(Index::Stage).run().await?;
         }
         state.staged = None;
-        let mut tree = landing.tree.clone();
+        let mut tree = IndexTree {
+            oid: landing.tree.clone(),
+            new: Vec::new(),
+        };
         if !landing.also.is_empty() {
             let also: Vec<&Path> = landing.also.iter().map(PathBuf::as_path).collect();
             self.update_stage(&also).await?;
-            tree = self
-                .git(["write-tree"])
-                .index(Index::Stage)
-                .run_oid()
-                .await?;
+            tree = self.make_tree(Index::Stage).await?;
         }
         let commit = self
-            .commit_tree(&tree, landing.parent, landing.message)
+            .commit_new_tree(tree, landing.parent, landing.message)
             .await?;
         let name = branch_ref(landing.branch);
         self.move_ref(&name, &commit, Some(landing.tip), "ralph: land")
@@ -81,7 +81,7 @@ impl Repo {
 
     /// After a crash between the commit and the index: makes the index match HEAD again.
     pub async fn match_index_to_head(&self) -> Result<(), GitError> {
-        let mut state = self.state.lock().await;
+        let mut state = self.in_order().await;
         let (head, _) = self.current()?;
         self.adopt_real_index(&mut state)?;
         self.shadow.set_head(&head)?;

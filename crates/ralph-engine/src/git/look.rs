@@ -3,9 +3,11 @@
 //! All answers are bounded, as they end up in prompts and reports.
 
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use super::index_file::IndexFile;
 use super::status::path_of;
 use super::{GitError, Oid, Repo};
 
@@ -47,9 +49,18 @@ impl Repo {
         Ok((stats, records().count()))
     }
 
+    /// By the index of the last look at the tree: what an agent did to the person's does not count.
     pub async fn is_tracked(&self, path: &Path) -> Result<bool, GitError> {
-        let mut state = self.state.lock().await;
-        self.adopt_real_index(&mut state)?;
+        let mut state = self.in_order().await;
+        if !self.shadow.index().exists() {
+            self.adopt_real_index(&mut state)?;
+        }
+        if let Some(objects) = &self.objects
+            && let Some(index) = IndexFile::read(&self.shadow.index(), objects.format())?
+            && let Some(parsed) = index.parse()
+        {
+            return Ok(parsed.holds(path.as_os_str().as_bytes()));
+        }
         let output = self.git(["ls-files", "-z", "--"]).arg(path).run().await?;
         Ok(!output.is_empty())
     }

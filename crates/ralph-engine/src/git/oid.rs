@@ -28,6 +28,10 @@ impl Oid {
         }
     }
 
+    pub(super) fn from_bytes(bytes: &[u8]) -> Self {
+        Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

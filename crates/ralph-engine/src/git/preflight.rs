@@ -127,14 +127,10 @@ impl Repo {
             read_branch(&self.common_dir, &branch)?.ok_or_else(|| RepoProblem::UnbornHead {
                 branch: branch.clone(),
             })?;
-        for who in ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"] {
-            let answer = self.git(["var", who]).answer().await?;
-            if answer.code != Some(0) {
-                let last = answer.stderr().lines().last().unwrap_or_default();
-                let reason = last.trim_start_matches("fatal: ").to_owned();
-                return Err(RepoProblem::NoIdentity { reason });
-            }
-        }
+        self.identity().await.map_err(|error| match error {
+            GitError::NoIdentity { reason } => RepoProblem::NoIdentity { reason },
+            other => RepoProblem::Git(other),
+        })?;
         Ok(Head { oid, branch })
     }
 

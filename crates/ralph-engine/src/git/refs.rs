@@ -1,7 +1,7 @@
 //! Reads HEAD and refs from the files they live in, and writes HEAD.
 //!
 //! Without a process, as each iteration asks several times. Knows the `files` format alone; `open`
-//! refuses others by name. Never writes a branch: that is `git update-ref`'s, which compares.
+//! refuses others by name. Never writes a branch: that is `swap`'s, which compares.
 
 use std::fs;
 use std::io::{self, Write};

@@ -8,13 +8,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard, OnceCell};
 
 use super::call::{Answer, first_look};
 use super::config::{last_value, parse_settings};
+use super::early::EarlyScan;
+use super::identity::Identity;
+use super::index_file::copy_index;
 use super::lock::clear_stale;
+use super::object::{Format, Objects};
 use super::refs::lock_of;
 use super::shadow::Shadow;
+use super::swap::Reflogs;
 use super::{Environment, GitError, Guard, Oid};
 
 #[derive(Debug)]
@@ -26,6 +31,10 @@ pub struct Repo {
     pub(super) common_dir: PathBuf,
     pub(super) state_dir: PathBuf,
     pub(super) shadow: Shadow,
+    /// `None` where objects are left to git.
+    pub(super) objects: Option<Objects>,
+    pub(super) reflogs: Reflogs,
+    pub(super) identity: OnceCell<Identity>,
     /// Also the order of calls: each that reads or writes the shadow holds it.
     pub(super) state: Mutex<State>,
 }
@@ -37,6 +46,8 @@ pub(super) struct State {
     real_index: Option<Stamp>,
     /// The tree that the stage index holds.
     pub(super) staged: Option<Oid>,
+    /// A scan that is under way. It writes the base index, so it ends before anything else begins.
+    pub(super) early: Option<EarlyScan>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +84,8 @@ impl Repo {
         }
         let shadow = Shadow::make(state_dir, &places.common_dir, &settings)?;
         shadow.copy_info(&places.git_dir, &places.common_dir)?;
+        let objects = Format::of(&settings)
+            .map(|format| Objects::new(places.common_dir.join("objects"), format));
         let repo = Self {
             program,
             environment,
@@ -81,6 +94,9 @@ impl Repo {
             common_dir: places.common_dir,
             state_dir: state_dir.to_owned(),
             shadow,
+            objects,
+            reflogs: Reflogs::of(&settings),
+            identity: OnceCell::new(),
             state: Mutex::default(),
         };
         if Guard::is_in_force(state_dir) {
@@ -105,19 +121,40 @@ impl Repo {
         &self.common_dir
     }
 
-    /// Takes over the person's index, if it changed since it was last copied.
-    pub(super) fn adopt_real_index(&self, state: &mut State) -> Result<(), GitError> {
+    /// The state, for a call that is not the one that a scan was started early for.
+    pub(super) async fn in_order(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock().await;
+        state.finish_early().await;
+        state
+    }
+
+    /// Takes over the person's index, if it changed since it was last copied; says whether it did.
+    pub(super) fn adopt_real_index(&self, state: &mut State) -> Result<bool, GitError> {
         let stamp = self.stamp_of_real_index();
         if stamp.is_some() && stamp == state.real_index {
-            return Ok(());
+            return Ok(false);
         }
         let (from, to) = (self.real_index(), self.shadow.index());
-        match fs::copy(&from, &to) {
-            Ok(_) => {}
+        match copy_index(&from, &to) {
+            Ok(()) => self.copy_shared_indexes()?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => remove_if_there(&to)?,
             Err(error) => return Err(GitError::io("copy", &from)(error)),
         }
         state.real_index = stamp;
+        Ok(true)
+    }
+
+    /// What a split index builds on. The next call makes one whole index of the two.
+    fn copy_shared_indexes(&self) -> Result<(), GitError> {
+        let found = fs::read_dir(&self.git_dir).map_err(GitError::io("read", &self.git_dir))?;
+        for entry in found.flatten() {
+            let name = entry.file_name();
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if is_file && name.as_encoded_bytes().starts_with(b"sharedindex.") {
+                let (from, to) = (entry.path(), self.shadow.path().join(&name));
+                copy_index(&from, &to).map_err(GitError::io("copy", &from))?;
+            }
+        }
         Ok(())
     }
 
@@ -130,7 +167,7 @@ impl Repo {
             remove_if_there(&lock)?;
         }
         remove_if_there(&ours)?;
-        fs::copy(self.shadow.index(), &ours).map_err(GitError::io("write", &ours))?;
+        copy_index(&self.shadow.index(), &ours).map_err(GitError::io("write", &ours))?;
         if fs::hard_link(&ours, &lock).is_err() {
             clear_stale(&lock, &self.folders()).await?;
             fs::hard_link(&ours, &lock).map_err(GitError::io("lock with", &lock))?;

@@ -25,7 +25,7 @@ pub struct ResetSpec<'a> {
 impl Repo {
     pub async fn reset_to(&self, spec: &ResetSpec<'_>) -> Result<(), GitError> {
         check_ref_name(spec.branch)?;
-        let mut state = self.state.lock().await;
+        let mut state = self.in_order().await;
         state.staged = None;
         let tip = read_branch(&self.common_dir, spec.branch)?;
         self.put_branch_at(spec.branch, spec.base, tip.as_ref())

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use super::call::Index;
 use super::config::{Scope, Setting, render_settings};
 use super::{GitError, Oid};
 
@@ -67,6 +68,13 @@ impl Shadow {
     /// Where the next commit is put together, so that `index` stays at the base until it has landed.
     pub(super) fn stage_index(&self) -> PathBuf {
         self.path().join("index.stage")
+    }
+
+    pub(super) fn index_of(&self, index: Index) -> PathBuf {
+        match index {
+            Index::Base => self.index(),
+            Index::Stage => self.stage_index(),
+        }
     }
 
     pub(super) fn user_settings(&self) -> PathBuf {

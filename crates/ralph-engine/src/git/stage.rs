@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::change::{ChangeKind, ChangeSet, Changed, EntryKind};
 
 use super::call::Index;
+use super::index_file::copy_index;
 use super::refs::{HeadFile, read_head, read_ref};
 use super::status::{Seen, path_of};
 use super::{GitError, History, Oid, Repo};
@@ -42,7 +43,7 @@ pub struct Staged {
 
 impl Repo {
     pub async fn stage(&self, spec: &StageSpec<'_>) -> Result<Staged, GitError> {
-        let mut state = self.state.lock().await;
+        let mut state = self.in_order().await;
         let history = self.history_now(spec.base, spec.branch).await?;
         let seen = self.scan_against(spec.base, &mut state).await?;
         let mut changes = self.changes(&seen, spec);
@@ -52,14 +53,11 @@ impl Repo {
         }
         let (kept, left_out) = self.split_off_unstorable(&changes, spec.max_file_bytes);
         let tree = if kept.is_empty() {
-            self.git(["write-tree"]).run_oid().await?
+            self.write_tree(Index::Base).await?
         } else {
             self.copy_base_to_stage()?;
             self.update_stage(&kept).await?;
-            self.git(["write-tree"])
-                .index(Index::Stage)
-                .run_oid()
-                .await?
+            self.write_tree(Index::Stage).await?
         };
         if !kept.is_empty() {
             state.staged = Some(tree.clone());
@@ -76,9 +74,7 @@ impl Repo {
 
     pub(super) fn copy_base_to_stage(&self) -> Result<(), GitError> {
         let (from, to) = (self.shadow.index(), self.shadow.stage_index());
-        fs::copy(&from, &to)
-            .map(drop)
-            .map_err(GitError::io("copy", &from))
+        copy_index(&from, &to).map_err(GitError::io("copy", &from))
     }
 
     /// Takes paths over into the stage index as they are in the working tree.

@@ -33,7 +33,7 @@ impl Repo {
         message: &str,
         own_paths: &[PathBuf],
     ) -> Result<Option<Stash>, GitError> {
-        let mut state = self.state.lock().await;
+        let mut state = self.in_order().await;
         state.staged = None;
         let (head, branch) = self.current()?;
         self.adopt_real_index(&mut state)?;
@@ -56,7 +56,7 @@ impl Repo {
     }
 
     pub async fn unstash_user_work(&self, stash: &Stash) -> Result<Unstashed, GitError> {
-        let mut state = self.state.lock().await;
+        let mut state = self.in_order().await;
         state.staged = None;
         let (head, _) = self.current()?;
         self.adopt_real_index(&mut state)?;

@@ -11,6 +11,15 @@ use super::refs::{HeadFile, read_branch, read_head};
 use super::repo::State;
 use super::{GitError, Oid, Repo};
 
+pub(super) const SCAN: [&str; 6] = [
+    "status",
+    "--porcelain=v2",
+    "-z",
+    "--untracked-files=all",
+    "--no-renames",
+    "--ignore-submodules=dirty",
+];
+
 /// The repository as a person would see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
@@ -43,10 +52,16 @@ impl Repo {
     pub async fn status(&self) -> Result<Status, GitError> {
         let mut state = self.state.lock().await;
         let (head, branch) = self.current()?;
-        self.adopt_real_index(&mut state)?;
-        self.shadow.set_head(&head)?;
-        self.ensure_index(&head).await?;
-        let seen = self.scan().await?;
+        let early = state.finish_early().await;
+        let is_index_adopted = self.adopt_real_index(&mut state)?;
+        let seen = match early {
+            Some((seen, of)) if of == head && !is_index_adopted => seen,
+            _ => {
+                self.shadow.set_head(&head)?;
+                self.ensure_index(&head).await?;
+                self.scan().await?
+            }
+        };
         let (changed, untracked) = (seen.changed, seen.untracked);
         Ok(Status {
             head,
@@ -73,19 +88,7 @@ impl Repo {
 
     /// Compares the base index with HEAD of the shadow and with the working tree.
     pub(super) async fn scan(&self) -> Result<Seen, GitError> {
-        let args = [
-            "status",
-            "--porcelain=v2",
-            "-z",
-            "--untracked-files=all",
-            "--no-renames",
-            "--ignore-submodules=dirty",
-        ];
-        let output = self.git(args).run().await?;
-        parse_status(&output).ok_or_else(|| GitError::Unexpected {
-            command: "git status".into(),
-            answer: "a record that git does not document".into(),
-        })
+        read_seen(&self.git(SCAN).run().await?)
     }
 
     /// Makes the base index if there is none.
@@ -127,6 +130,13 @@ impl Repo {
 pub(super) struct Seen {
     pub(super) changed: Vec<Entry>,
     pub(super) untracked: Vec<PathBuf>,
+}
+
+pub(super) fn read_seen(output: &[u8]) -> Result<Seen, GitError> {
+    parse_status(output).ok_or_else(|| GitError::Unexpected {
+        command: "git status".into(),
+        answer: "a record that git does not document".into(),
+    })
 }
 
 /// Reads `git status --porcelain=v2 -z`.

@@ -9,4 +9,6 @@ mod planted;
 mod resetting;
 mod staging;
 mod support;
+mod swapping;
 mod switching;
+mod writing;

@@ -1,0 +1,54 @@
+//! A scan of the working tree that is started before it is asked for.
+//!
+//! Between two iterations the journal waits for the disk; git can look at the tree meanwhile. What
+//! was seen early is used for the very next look alone, and only while it is fresh: a file that a
+//! person makes while the loop waits is the person's, and must be seen.
+
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinHandle;
+
+use super::call::Answer;
+use super::repo::State;
+use super::status::{SCAN, Seen, read_seen};
+use super::{GitError, Oid, Repo};
+
+/// Far longer than it takes to write an iteration down, far shorter than any wait.
+const FRESH: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub(super) struct EarlyScan {
+    running: JoinHandle<Result<Answer, GitError>>,
+    of: Oid,
+    began: Instant,
+}
+
+impl State {
+    /// What was seen early, and against which commit. `None` if it is of no use: the caller looks
+    /// itself, and then also meets what went wrong. Nothing runs any more when this returns.
+    pub(super) async fn finish_early(&mut self) -> Option<(Seen, Oid)> {
+        let answer = (&mut self.early.as_mut()?.running).await;
+        let early = self.early.take()?;
+        let seen = read_seen(&answer.ok()?.ok()?.into_result().ok()?).ok()?;
+        (early.began.elapsed() < FRESH).then_some((seen, early.of))
+    }
+}
+
+impl Repo {
+    /// Starts what the next [`Repo::status`] will ask for. For a caller that will have changed
+    /// nothing in the working tree by then but files of ralph's own.
+    pub async fn start_status(&self) -> Result<(), GitError> {
+        let mut state = self.in_order().await;
+        let (head, _) = self.current()?;
+        self.adopt_real_index(&mut state)?;
+        self.shadow.set_head(&head)?;
+        self.ensure_index(&head).await?;
+        let answer = self.git(SCAN).into_answer();
+        state.early = Some(EarlyScan {
+            running: tokio::spawn(answer),
+            of: head,
+            began: Instant::now(),
+        });
+        Ok(())
+    }
+}

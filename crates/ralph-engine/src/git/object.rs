@@ -1,0 +1,260 @@
+//! Writes trees and commits as git's loose objects, durably and without a process.
+//!
+//! An object's name is the hash of its content, so a file of that name is right or it is damaged: one
+//! that is there already is replaced, never trusted. Stores no blobs: filters and line ends are
+//! git's to know. Stored without compression, as these are small and git packs them later.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
+
+use super::config::{Setting, last_value};
+use super::{GitError, Oid};
+
+/// The longest block that deflate stores as it is.
+const STORED_BLOCK: usize = 0xffff;
+const ADLER_MODULUS: u32 = 65_521;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Sha1,
+    Sha256,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Tree,
+    Commit,
+}
+
+#[derive(Debug)]
+pub(super) struct Objects {
+    folder: PathBuf,
+    format: Format,
+    made: AtomicU64,
+}
+
+impl Format {
+    /// `None` where git does more than name an object by one hash, or gives files rights of their
+    /// own: then objects are left to git.
+    pub(super) fn of(settings: &[Setting]) -> Option<Self> {
+        let shared = last_value(settings, "core.sharedrepository");
+        let is_plain = matches!(shared, None | Some(b"" | b"0" | b"false" | b"umask"));
+        if !is_plain || last_value(settings, "extensions.compatobjectformat").is_some() {
+            return None;
+        }
+        match last_value(settings, "extensions.objectformat") {
+            None | Some(b"sha1") => Some(Self::Sha1),
+            Some(b"sha256") => Some(Self::Sha256),
+            Some(_) => None,
+        }
+    }
+
+    /// Bytes of an object's name.
+    pub(super) fn id_bytes(self) -> usize {
+        match self {
+            Self::Sha1 => 20,
+            Self::Sha256 => 32,
+        }
+    }
+
+    pub(super) fn hash(self, parts: &[&[u8]]) -> Vec<u8> {
+        fn digest<D: Digest>(parts: &[&[u8]]) -> Vec<u8> {
+            let mut hash = D::new();
+            for part in parts {
+                hash.update(part);
+            }
+            hash.finalize().to_vec()
+        }
+        match self {
+            Self::Sha1 => digest::<Sha1>(parts),
+            Self::Sha256 => digest::<Sha256>(parts),
+        }
+    }
+
+    pub(super) fn id_of(self, kind: Kind, content: &[u8]) -> Vec<u8> {
+        self.hash(&[&header(kind, content), content])
+    }
+}
+
+impl Objects {
+    pub(super) fn new(folder: PathBuf, format: Format) -> Self {
+        Self {
+            folder,
+            format,
+            made: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn oid_of(&self, kind: Kind, content: &[u8]) -> Oid {
+        Oid::from_bytes(&self.format.id_of(kind, content))
+    }
+
+    pub(super) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Returns when all of them are on the disk under their names. They are flushed one right after
+    /// the other, as a file system then does much of it at once.
+    pub(super) fn write(&self, objects: &[(Kind, Vec<u8>)]) -> Result<(), GitError> {
+        let mut begun = Vec::with_capacity(objects.len());
+        for (kind, content) in objects {
+            begun.push(self.begin(*kind, content)?);
+        }
+        for object in &begun {
+            object
+                .file
+                .sync_all()
+                .map_err(GitError::io("write", &object.path))?;
+        }
+        for mut object in begun {
+            fs::rename(&object.temporary, &object.path)
+                .map_err(GitError::io("write", &object.path))?;
+            object.named = true;
+        }
+        Ok(())
+    }
+
+    fn begin(&self, kind: Kind, content: &[u8]) -> Result<Begun, GitError> {
+        let oid = self.oid_of(kind, content);
+        let (first, rest) = oid.as_str().split_at(2);
+        let folder = self.folder.join(first);
+        let path = folder.join(rest);
+        // Named as git names its own, which removes those that a crash left.
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        let temporary = folder.join(format!("tmp_obj_ralph_{}_{number}", std::process::id()));
+        let open = || {
+            fs::OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o444)
+                .open(&temporary)
+        };
+        let opened = open().or_else(|error| match error.kind() {
+            io::ErrorKind::NotFound => fs::create_dir_all(&folder).and_then(|()| open()),
+            // Of a process that ended and had this number.
+            io::ErrorKind::AlreadyExists => fs::remove_file(&temporary).and_then(|()| open()),
+            _ => Err(error),
+        });
+        let file = opened.map_err(GitError::io("write", &path))?;
+        let mut object = Begun {
+            file,
+            temporary,
+            path,
+            named: false,
+        };
+        let stored = deflate_stored(&[&header(kind, content), content]);
+        match object.file.write_all(&stored) {
+            Ok(()) => Ok(object),
+            Err(error) => Err(GitError::io("write", &object.path)(error)),
+        }
+    }
+}
+
+/// An object that has not got its name yet. Gone when this is dropped, unless it has.
+struct Begun {
+    file: fs::File,
+    temporary: PathBuf,
+    path: PathBuf,
+    named: bool,
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if !self.named {
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+fn header(kind: Kind, content: &[u8]) -> Vec<u8> {
+    let kind = match kind {
+        Kind::Tree => "tree",
+        Kind::Commit => "commit",
+    };
+    format!("{kind} {}\0", content.len()).into_bytes()
+}
+
+/// A zlib stream that holds its content as it is.
+fn deflate_stored(parts: &[&[u8]]) -> Vec<u8> {
+    let content = parts.concat();
+    let mut stream = vec![0x78, 0x01];
+    let mut rest = content.as_slice();
+    loop {
+        let (block, after) = rest.split_at(rest.len().min(STORED_BLOCK));
+        let length = u16::try_from(block.len()).unwrap_or(u16::MAX);
+        stream.push(u8::from(after.is_empty()));
+        stream.extend(length.to_le_bytes());
+        stream.extend((!length).to_le_bytes());
+        stream.extend(block);
+        rest = after;
+        if rest.is_empty() {
+            break;
+        }
+    }
+    stream.extend(adler32(&content).to_be_bytes());
+    stream
+}
+
+fn adler32(bytes: &[u8]) -> u32 {
+    let (mut low, mut high) = (1u32, 0u32);
+    // As many as can be summed up before a sum overflows.
+    for chunk in bytes.chunks(5_552) {
+        for byte in chunk {
+            low += u32::from(*byte);
+            high += low;
+        }
+        low %= ADLER_MODULUS;
+        high %= ADLER_MODULUS;
+    }
+    high << 16 | low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setting(key: &str, value: &str) -> Setting {
+        Setting {
+            scope: super::super::config::Scope::Repository,
+            key: key.to_owned(),
+            value: Some(value.as_bytes().to_vec()),
+        }
+    }
+
+    #[test]
+    fn names_the_empty_tree_as_git_does() {
+        let id = |format: Format| Oid::from_bytes(&format.id_of(Kind::Tree, b"")).to_string();
+        assert_eq!(id(Format::Sha1), "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
+        assert_eq!(
+            id(Format::Sha256),
+            "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
+        );
+    }
+
+    #[test]
+    fn sums_as_zlib_does() {
+        assert_eq!(adler32(b""), 1);
+        assert_eq!(adler32(b"Wikipedia"), 0x11e6_0398);
+        assert_eq!(adler32(&[0xff; 100_000]), 0x149a_302c);
+    }
+
+    #[test]
+    fn leaves_what_it_does_not_know_to_git() {
+        assert_eq!(Format::of(&[]), Some(Format::Sha1));
+        let format = setting("extensions.objectformat", "sha256");
+        assert_eq!(Format::of(&[format]), Some(Format::Sha256));
+        for (key, value) in [
+            ("extensions.objectformat", "sha512"),
+            ("extensions.compatobjectformat", "sha1"),
+            ("core.sharedrepository", "group"),
+        ] {
+            assert_eq!(Format::of(&[setting(key, value)]), None, "{key}");
+        }
+    }
+}
