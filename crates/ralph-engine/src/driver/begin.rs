@@ -104,6 +104,7 @@ impl Driver {
         let mut driver = Self::assemble(setup, place).await?;
         driver.ensure_dot_ralph()?;
         driver.archive_progress()?;
+        driver.sweep()?;
         let resumed = driver.take_over(interrupted).await?;
         if resumed == Resumed::No {
             driver.board.take_up_questions();
