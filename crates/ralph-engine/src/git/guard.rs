@@ -29,6 +29,8 @@ const OF_WORKTREE: &[&str] = &[
 const OF_REPOSITORY: &[&str] = &[
     "config",
     "info/attributes",
+    // What ralph knows the repository by.
+    "ralph/id",
     "info/exclude",
     "info/grafts",
     "objects/info/alternates",
