@@ -214,6 +214,12 @@ pub(crate) fn explain(error: LoopError) -> CommandError {
     let (kind, hint): (Kind, Option<String>) = match &error {
         LoopError::Git(e) => (Kind::User, e.hint()),
         LoopError::Repository(e) => (Kind::User, e.hint()),
+        LoopError::LeftBranch { branch, .. } => (
+            Kind::User,
+            Some(format!(
+                "`git switch {branch}`, then `ralph run` goes on; without that branch the loop is given up"
+            )),
+        ),
         LoopError::Dirty { .. } => (
             Kind::User,
             Some("commit it, or let `ralph run --stash` put it aside".into()),
