@@ -7,7 +7,7 @@ mod find;
 mod snapshot;
 
 pub use find::{FindError, find_source};
-pub use snapshot::{Restored, Snapshots, put_back_since};
+pub use snapshot::{Restored, Snapshots, has_mark, put_back_since};
 
 use std::{
     os::unix::fs::MetadataExt as _,
