@@ -18,6 +18,7 @@ mod notes;
 mod preview;
 mod reconcile;
 mod record;
+mod restore;
 mod verify;
 
 pub use begin::{Setup, Wanted};
@@ -62,9 +63,6 @@ pub enum LoopError {
     Repository(#[from] RepoProblem),
     #[error("the working tree has changes that are not committed: {}", paths.join(", "))]
     Dirty { paths: Vec<String> },
-    /// An iteration was interrupted on another branch than the one that is checked out.
-    #[error("an iteration was interrupted on branch {branch}, and {now} is checked out")]
-    OtherBranch { branch: String, now: String },
     #[error(transparent)]
     Source(#[from] SourceError),
     #[error("{}", list_problems(.0))]
@@ -89,6 +87,9 @@ pub enum LoopError {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// An agent or a person left the branch while no ralph was there to see it.
+    #[error("HEAD is at {found}, but an interrupted loop works on branch {branch}")]
+    LeftBranch { branch: String, found: String },
     /// An agent had edited `ralph.yaml` when ralph was killed. It is put back; read it again.
     #[error("{0} was edited while an agent ran, and is put back")]
     ConfigRestored(PathBuf),

@@ -4,9 +4,10 @@
 //! Release builds have none of it.
 
 /// Every failpoint, in the order of the steps, so that a test can go through all of them.
-pub const ALL: [&str; 14] = [
+pub const ALL: [&str; 15] = [
     "loop-begun",
     "iteration-begun",
+    "attempt-taken-up",
     "agent-running",
     "agent-ended",
     "agent-recorded",

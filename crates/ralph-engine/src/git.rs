@@ -47,7 +47,7 @@ pub use attempt::attempt_ref;
 pub use branch::BranchOutcome;
 pub use environment::Environment;
 pub use error::GitError;
-pub use guard::{Guard, Tampered, TamperedHow};
+pub use guard::{Guard, HeadNow, Tampered, TamperedHow};
 pub use history::{History, KeptAside};
 pub use land::{LandError, Landed, Landing};
 pub use lock::LockOwner;

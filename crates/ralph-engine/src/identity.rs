@@ -9,8 +9,8 @@ pub fn known_id(root: &Path) -> Option<String> {
 
 /// The id minted into `common_dir`.
 pub fn read_id(common_dir: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(id_file(common_dir)).ok()?;
-    uuid::Uuid::parse_str(text.trim())
+    let text = crate::plain_file::read(&id_file(common_dir)).ok()?;
+    uuid::Uuid::parse_str(String::from_utf8_lossy(&text).trim())
         .ok()
         .map(|id| id.to_string())
 }

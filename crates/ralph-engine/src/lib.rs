@@ -4,6 +4,7 @@
 //! error that the binary shows.
 
 pub mod agent;
+pub mod atomic;
 pub mod clock;
 pub mod dot_ralph;
 pub mod driver;

@@ -7,10 +7,9 @@ mod find;
 mod snapshot;
 
 pub use find::{FindError, find_source};
-pub use snapshot::{Restored, Snapshots, put_back_since};
+pub use snapshot::{Restored, Snapshots, has_mark, put_back_since};
 
 use std::{
-    io::Write as _,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
@@ -20,7 +19,7 @@ use ralph_core::task::{
     format::{self, Detail, Edit, Format, FormatError, Meta, NewTask, Tampering},
 };
 
-use crate::plain_file;
+use crate::{atomic, plain_file};
 
 /// Where tasks come from, as last read.
 #[derive(Debug)]
@@ -278,16 +277,9 @@ impl SourceFile {
     }
 }
 
-/// Temporary file, fsync, rename, fsync of the folder.
+/// Replaces a file as a whole.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
-    // A link is followed, so that the file it points to changes and the link stays.
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let write = || {
-        let mut file = atomic_write_file::AtomicWriteFile::open(&target)?;
-        file.write_all(bytes)?;
-        file.commit()
-    };
-    write().map_err(|source| SourceError::Write {
+    atomic::write(path, bytes).map_err(|source| SourceError::Write {
         path: path.to_owned(),
         source,
     })

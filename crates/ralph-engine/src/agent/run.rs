@@ -28,7 +28,7 @@ pub type StopRequest = watch::Receiver<Option<i32>>;
 
 /// How often a watcher that wants it is told that time passes.
 const TICK: Duration = Duration::from_millis(250);
-/// How long an agent that said its last word may take to exit.
+/// How long an agent that said its last word may take to exit, at most.
 const LINGER: Duration = Duration::from_secs(30);
 /// Of what an agent writes to stderr, the end is kept for an error message.
 const STDERR_LINES: usize = 40;
@@ -218,7 +218,7 @@ impl Reader {
     /// The next moment at which patience ends, and what it means.
     fn next_alarm(&self, limits: &RunLimits, heard: Instant) -> Option<(Instant, Alarm)> {
         let idle = if self.dialect.has_concluded() {
-            (heard + LINGER, Alarm::Linger)
+            (heard + LINGER.min(limits.idle), Alarm::Linger)
         } else if self.tools_running > 0 {
             (
                 heard + limits.idle_with_tool,

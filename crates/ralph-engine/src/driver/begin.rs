@@ -2,20 +2,21 @@
 //!
 //! Refuses by name whatever must not be touched, before anything is changed.
 
-use std::{
-    collections::HashSet,
-    path::{Path, PathBuf},
-};
+use std::{collections::HashSet, path::PathBuf};
 
 use ralph_core::{
     change::ChangePolicy,
     config::Config,
     event::Event,
-    iteration::StepDone,
     termination::{Limits, Span},
 };
 
-use super::{Board, Driver, LoopError, RunTally, board::Scope, config_files::ConfigFiles};
+use super::{
+    Board, Driver, LoopError, RunTally,
+    board::Scope,
+    config_files::ConfigFiles,
+    restore::{self, BranchNow},
+};
 use crate::{
     agent::{Agent, StopRequest},
     clock::Clock,
@@ -25,8 +26,8 @@ use crate::{
     lock::Lock,
     process::Detection,
     report::Reporter,
-    source::{self, Snapshots, Source},
-    store::{Journal, LoopRow, Moved, NewLoop, RepositoryId, Step},
+    source::{Snapshots, Source},
+    store::{Journal, LoopRow, Moved, NewLoop, RepositoryId},
 };
 
 /// What a loop is made of. The seams are chosen once, by the command.
@@ -62,9 +63,7 @@ impl Driver {
         let state_dir = state_dir(&setup)?;
         let lock = Lock::acquire(&setup.data_dir, &setup.root)?;
         // What a killed run left is put back before git is asked anything.
-        if let Some(guard) = Guard::load(&state_dir)? {
-            guard.restore_changed()?;
-        }
+        let found = restore::restore_git(&state_dir)?;
         let repo = Repo::open(&setup.root, &state_dir, &setup.git_environment).await?;
         let mut journal = Journal::open(&setup.data_dir).await?;
         let now = setup.clock.now();
@@ -80,15 +79,18 @@ impl Driver {
             };
             identity::write_id(repo.common_dir(), &repository.0).map_err(file)?;
         }
-        let interrupted = journal
+        let mut interrupted = journal
             .interrupted_loop(&repository, &setup.root.to_string_lossy())
             .await?;
-        if let Some(row) = &interrupted {
-            restore_config(&state_dir, row, &mut journal).await?;
-        }
         let mut notices = setup.notices.clone();
+        notices.extend(found.notices);
+        if let (Some(row), BranchNow::Gone) = (&interrupted, found.branch) {
+            restore::give_up(row, &mut journal, now).await?;
+            interrupted = None;
+        }
         if let Some(row) = &interrupted {
-            notices.extend(restore_tasks(&state_dir, row, &mut journal).await?);
+            restore::restore_config(&state_dir, row, &mut journal).await?;
+            notices.extend(restore::restore_tasks(&state_dir, row, &mut journal).await?);
         }
         let head = repo.preflight().await?;
         let detected = setup.detection.why.clone();
@@ -98,14 +100,15 @@ impl Driver {
             repo,
             journal,
             repository,
-            base: head.oid.clone(),
+            base: head.oid,
             lock: Some(lock),
         };
         let mut driver = Self::assemble(setup, place).await?;
+        driver.sweep()?;
         driver.ensure_dot_ralph()?;
         driver.archive_progress()?;
         driver.recall_area().await?;
-        let resumed = driver.take_over(interrupted, &head.branch).await?;
+        let resumed = driver.take_over(interrupted).await?;
         if resumed == Resumed::No {
             driver.board.take_up_questions();
             driver.open_new_loop(stash).await?;
@@ -158,17 +161,10 @@ impl Driver {
 
     /// Goes on with an interrupted loop of the same source. One of another source is brought to an
     /// end first: its work must not be taken for ours.
-    async fn take_over(
-        &mut self,
-        interrupted: Option<LoopRow>,
-        now_on: &str,
-    ) -> Result<Resumed, LoopError> {
+    async fn take_over(&mut self, interrupted: Option<LoopRow>) -> Result<Resumed, LoopError> {
         let Some(row) = interrupted else {
             return Ok(Resumed::No);
         };
-        if row.branch != now_on {
-            self.return_to(&row, now_on).await?;
-        }
         self.loop_id.clone_from(&row.id);
         self.branch.clone_from(&row.branch);
         if row.source == self.board.source.name() {
@@ -180,20 +176,6 @@ impl Driver {
         }
         self.abandon(&row).await?;
         Ok(Resumed::No)
-    }
-
-    /// Goes back to the branch of an interrupted loop, unless work of an agent lies in the tree: that
-    /// belongs to the branch it was made on.
-    async fn return_to(&mut self, row: &LoopRow, now: &str) -> Result<(), LoopError> {
-        if self.journal.unfinished_iteration(&row.id).await?.is_some() {
-            return Err(LoopError::OtherBranch {
-                branch: row.branch.clone(),
-                now: now.to_owned(),
-            });
-        }
-        self.refuse_foreign_changes(false).await?;
-        self.repo.switch_to_branch(&row.branch).await?;
-        Ok(())
     }
 
     /// The area of the task that this source's last loop completed last: the next one is looked for
@@ -356,60 +338,6 @@ fn state_dir(setup: &Setup) -> Result<PathBuf, LoopError> {
         source,
     })?;
     Ok(path)
-}
-
-/// If ralph was killed while an agent ran, an edit of `ralph.yaml` is the agent's: put back, so that
-/// a restart can't adopt it.
-async fn restore_config(
-    state_dir: &Path,
-    row: &LoopRow,
-    journal: &mut Journal,
-) -> Result<(), LoopError> {
-    if journal.unfinished_iteration(&row.id).await?.is_none() {
-        return Ok(());
-    }
-    let mut kept: serde_json::Value = serde_json::from_str(&row.config).unwrap_or_default();
-    let files: ConfigFiles = serde_json::from_value(kept["files"].take()).unwrap_or_default();
-    match files.put_back(state_dir)?.into_iter().next() {
-        Some(path) => Err(LoopError::ConfigRestored(path)),
-        None => Ok(()),
-    }
-}
-
-/// If ralph was killed while an agent ran, what changed in the task files since is the agent's: its
-/// claims are undone before anybody reads them. Gives what a person should hear about it.
-async fn restore_tasks(
-    state_dir: &Path,
-    row: &LoopRow,
-    journal: &mut Journal,
-) -> Result<Vec<String>, LoopError> {
-    let Some(unfinished) = journal.unfinished_iteration(&row.id).await? else {
-        return Ok(Vec::new());
-    };
-    // Once the change is verified, the files are as ralph wants them.
-    let done = unfinished.steps.iter().rev().find_map(|step| match step {
-        Step::Done(done) => Some(done),
-        Step::Intent(_) => None,
-    });
-    let agent_may_have_run = match done {
-        None | Some(StepDone::Bundled { .. } | StepDone::AgentEnded(_)) => true,
-        Some(_) => false,
-    };
-    if !agent_may_have_run {
-        return Ok(Vec::new());
-    }
-    let start = &unfinished.start;
-    let restored = source::put_back_since(state_dir, &start.id, &start.task)?;
-    let notices = restored.iter().map(|file| {
-        let what: Vec<String> = file.tampering.iter().map(ToString::to_string).collect();
-        format!(
-            "{} was changed while an agent ran, and is put back ({}); as it was found it is kept in {}",
-            file.path.display(),
-            what.join(", "),
-            state_dir.display()
-        )
-    });
-    Ok(notices.collect())
 }
 
 async fn open_board(

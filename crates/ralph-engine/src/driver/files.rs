@@ -1,6 +1,9 @@
 //! Files of ralph's own in the working tree: `.ralph/`, the progress file, and which paths they are.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use ralph_core::memory::{self, Entry, Feature};
 
@@ -28,6 +31,19 @@ impl Driver {
         files
             .filter_map(|f| f.path.strip_prefix(&self.root).ok().map(Path::to_owned))
             .collect()
+    }
+
+    /// Takes away what a killed ralph was writing.
+    pub(super) fn sweep(&self) -> Result<(), LoopError> {
+        let tasks = self.board.source.files().iter().map(|f| f.path.clone());
+        let folders: HashSet<PathBuf> = tasks
+            .chain(self.config_files.paths())
+            .filter_map(|f| Some(f.canonicalize().unwrap_or(f).parent()?.to_owned()))
+            .collect();
+        for folder in folders {
+            crate::atomic::sweep(&folder).map_err(|e| file_error("look through", &folder, e))?;
+        }
+        Ok(())
     }
 
     pub(super) fn ensure_dot_ralph(&self) -> Result<(), LoopError> {
@@ -126,7 +142,10 @@ impl Driver {
             if let Some(folder) = path.parent() {
                 std::fs::create_dir_all(folder)?;
             }
-            let temporary = path.with_extension("md.new");
+            // Where what a kill leaves is neither seen nor committed.
+            let logs = self.root.join(LOGS);
+            std::fs::create_dir_all(&logs)?;
+            let temporary = logs.join("progress.new");
             plain_file::make_room(&path)?;
             plain_file::make_room(&temporary)?;
             std::fs::write(&temporary, text)?;

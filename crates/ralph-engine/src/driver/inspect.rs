@@ -15,7 +15,7 @@ use ralph_core::{
 };
 
 use super::{Driver, LoopError, logs::Logs, notes::Turn};
-use crate::git::{History, Oid, StageSpec, TamperedHow};
+use crate::git::{History, Oid, StageSpec};
 
 /// Of a changed file this much is looked at for secrets.
 const SCAN_BYTES: u64 = 4 * 1024 * 1024;
@@ -151,12 +151,8 @@ impl Driver {
             return Ok(());
         };
         for tampered in guard.restore_changed()? {
-            let how = match tampered.how {
-                TamperedHow::Created => "was created in the git folder and is removed",
-                TamperedHow::Changed => "was changed in the git folder and is put back",
-                TamperedHow::Removed => "was removed from the git folder and is put back",
-            };
-            found.flags.push(format!("{} {how}", shown(&tampered.path)));
+            let flag = format!("{} {}", shown(&tampered.path), tampered.how);
+            found.flags.push(flag);
         }
         Ok(())
     }

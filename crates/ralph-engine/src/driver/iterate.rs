@@ -15,7 +15,7 @@ use super::{
     Driver, LoopError,
     begin::path_to_text,
     logs::Logs,
-    notes::{Notes, Turn},
+    notes::{AgentSeen, Notes, Turn},
 };
 use crate::{
     agent::{RunContext, RunLimits, Watch, Watcher, run_agent},
@@ -47,15 +47,6 @@ impl Driver {
             .cloned()
             .ok_or_else(|| LoopError::Container(id.clone()))?;
         self.base = status.head.clone();
-        let state = self.board.state(id).cloned().unwrap_or_default();
-        if let (Some(kept), true) = (&state.kept_ref, state.goes_on) {
-            // What was kept may not fit a branch that went on: then the base is the start.
-            if let Err(error) = self.repo.start_from_attempt(kept, &self.base).await {
-                let message =
-                    format!("the last attempt at {id} does not fit the branch any more: {error}");
-                self.tell(&Event::Notice { message });
-            }
-        }
         let start = IterationStart {
             id: uuid::Uuid::now_v7().to_string(),
             loop_id: self.loop_id.clone(),
@@ -70,6 +61,7 @@ impl Driver {
             .begin_iteration(&self.repository, &start)
             .await?;
         failpoint("iteration-begun");
+        self.take_up_attempt(id).await;
         let turn = self.turn(n, start, task)?;
         self.write_progress(&turn.progress)?;
         self.tell(&Event::IterationStarted {
@@ -83,6 +75,22 @@ impl Driver {
             max_iterations: self.limits.max_iterations,
         });
         Ok(turn)
+    }
+
+    /// Puts the work of the last attempt into the tree. Only once the iteration is in the journal:
+    /// after a crash it would be taken for a person's.
+    async fn take_up_attempt(&mut self, id: &TaskId) {
+        let state = self.board.state(id).cloned().unwrap_or_default();
+        let (Some(kept), true) = (&state.kept_ref, state.goes_on) else {
+            return;
+        };
+        // What was kept may not fit a branch that went on: then the base is the start.
+        if let Err(error) = self.repo.start_from_attempt(kept, &self.base).await {
+            let message =
+                format!("the last attempt at {id} does not fit the branch any more: {error}");
+            self.tell(&Event::Notice { message });
+        }
+        failpoint("attempt-taken-up");
     }
 
     /// The state of an iteration that begins, or is taken up again.
@@ -107,6 +115,7 @@ impl Driver {
             progress: self.read_progress()?,
             progress_edited: false,
             pending: Vec::new(),
+            agent: AgentSeen::NotYet,
             tip: None,
         })
     }
@@ -188,12 +197,13 @@ impl Driver {
 
     async fn start_agent(
         &mut self,
-        turn: &Turn,
+        turn: &mut Turn,
         logs: &mut Logs,
         run: u32,
         prompt: &str,
         deadline: Option<Deadline>,
     ) -> Result<StepDone, LoopError> {
+        turn.agent = AgentSeen::Started;
         self.snapshots
             .take(&self.board.source, &self.state_dir, turn.id())?;
         self.tell(&Event::RunStarted {

@@ -6,7 +6,11 @@ use ralph_core::{
     task::{Status, TaskId},
 };
 
-use super::{Driver, LoopError, inspect::Findings, notes::Turn};
+use super::{
+    Driver, LoopError,
+    inspect::Findings,
+    notes::{AgentSeen, Turn},
+};
 use crate::{
     git::{History, ResetSpec},
     store::TaskState,
@@ -14,6 +18,9 @@ use crate::{
 
 impl Driver {
     pub(super) async fn keep(&mut self, turn: &mut Turn) -> Result<StepDone, LoopError> {
+        if turn.agent == AgentSeen::NotYet {
+            return self.keep_as_it_was(turn).await;
+        }
         // An agent that did not end well was not inspected: its claims in files are put back here.
         let mut found = Findings::default();
         self.put_own_files_back(turn, &mut found)?;
@@ -44,6 +51,22 @@ impl Driver {
             .repo
             .save_attempt(turn.id(), &turn.base, &staged.tree)
             .await?;
+        self.reset(turn).await?;
+        Ok(StepDone::Kept {
+            reference: Some(reference),
+        })
+    }
+
+    /// Nobody has worked yet: what is in the tree is at most a part of the last attempt, which is
+    /// kept already.
+    async fn keep_as_it_was(&mut self, turn: &Turn) -> Result<StepDone, LoopError> {
+        self.reset(turn).await?;
+        let state = self.board.state(turn.task_id());
+        let reference = state.filter(|s| s.goes_on).and_then(|s| s.kept_ref.clone());
+        Ok(StepDone::Kept { reference })
+    }
+
+    async fn reset(&self, turn: &Turn) -> Result<(), LoopError> {
         let own = self.own_paths();
         let reset = ResetSpec {
             branch: &self.branch,
@@ -51,10 +74,7 @@ impl Driver {
             keep_untracked: &turn.untracked,
             own_paths: &own,
         };
-        self.repo.reset_to(&reset).await?;
-        Ok(StepDone::Kept {
-            reference: Some(reference),
-        })
+        Ok(self.repo.reset_to(&reset).await?)
     }
 
     /// A person has to answer before this task is taken again.

@@ -29,8 +29,16 @@ pub(super) struct Turn {
     pub(super) progress_edited: bool,
     /// Steps that are done and not yet in the journal.
     pub(super) pending: Vec<Step>,
+    pub(super) agent: AgentSeen,
     /// Where the branch stood when the tree was staged.
     pub(super) tip: Option<Oid>,
+}
+
+/// Whether an agent was started: until then, what is in the tree is only what ralph put there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AgentSeen {
+    NotYet,
+    Started,
 }
 
 #[derive(Default)]

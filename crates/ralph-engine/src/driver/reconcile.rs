@@ -13,11 +13,11 @@ use super::{
     board::{Board, Scope},
     land::ITERATION_TRAILER,
     logs::Logs,
-    notes::Turn,
+    notes::{AgentSeen, Turn},
 };
 use crate::{
     git::ResetSpec,
-    source::Source,
+    source::{Source, has_mark},
     store::{LoopRow, Step, UnfinishedIteration},
 };
 
@@ -46,6 +46,9 @@ impl Driver {
         }
         let mut turn = self.turn(n, start, task)?;
         self.fold(&mut turn, &steps)?;
+        if has_mark(&self.state_dir, turn.id()) || !turn.notes.runs.is_empty() {
+            turn.agent = AgentSeen::Started;
+        }
         let mut logs = Logs::open(&self.root, n, self.config.logs.max_mb.get())?;
         logs.heading("taken up again after an interruption");
         self.look_up(&mut turn).await?;

@@ -2,7 +2,7 @@
 
 use ralph_core::{
     event::Event,
-    iteration::{Action, StepDone},
+    iteration::{Action, Failure, StepDone},
     memory::Entry,
     record::{GitRecord, IterationRecord},
     task::Status,
@@ -124,18 +124,16 @@ impl Driver {
             _ => (None, 0),
         };
         let kept = turn.notes.kept.clone();
+        let (feedback, last_verdict) =
+            told_next(turn, verdict, before.feedback, before.last_verdict);
         TaskState {
             attempts: self.board.attempts(turn.task_id()) + charged,
             last_signature,
             same_failure,
             goes_on: verdict.keeps_work() && kept.is_some(),
             kept_ref: kept,
-            feedback: if matches!(verdict, Verdict::Failed { .. }) {
-                turn.notes.failure.clone()
-            } else {
-                None
-            },
-            last_verdict: Some(verdict.sentence()),
+            feedback,
+            last_verdict: Some(last_verdict),
             question: None,
             escalation: turn.notes.said.escalation.clone(),
             blocked: None,
@@ -158,6 +156,40 @@ impl Driver {
                 .write_status(turn.task_id(), turn.task.status, Some(attempts))?;
         }
         Ok(())
+    }
+}
+
+/// What the next attempt is told of this one. An iteration that was cut short says nothing new: what
+/// failed before it is still to be put right.
+fn told_next(
+    turn: &Turn,
+    verdict: &Verdict,
+    feedback: Option<Failure>,
+    last_verdict: Option<String>,
+) -> (Option<Failure>, String) {
+    match (verdict, &turn.notes.failure) {
+        (Verdict::Failed { .. }, failure) => (failure.clone(), verdict.sentence()),
+        (
+            Verdict::Interrupted | Verdict::LimitHit { .. } | Verdict::AgentUnavailable { .. },
+            Some(failure),
+        ) => (
+            Some(failure.clone()),
+            format!("verification failed: {}", failure.command),
+        ),
+        (
+            Verdict::Interrupted | Verdict::LimitHit { .. } | Verdict::AgentUnavailable { .. },
+            None,
+        ) => (feedback, last_verdict.unwrap_or_else(|| verdict.sentence())),
+        (
+            Verdict::Verified
+            | Verdict::Unclaimed
+            | Verdict::NoChange { .. }
+            | Verdict::Refused { .. }
+            | Verdict::Escalated
+            | Verdict::TimedOut { .. }
+            | Verdict::AgentError { .. },
+            _,
+        ) => (None, verdict.sentence()),
     }
 }
 

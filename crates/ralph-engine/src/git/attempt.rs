@@ -38,8 +38,9 @@ impl Repo {
         read_ref(&self.common_dir, attempt)
     }
 
-    /// Puts an attempt's files into the working tree, which must be at `base` (see `reset_to`).
-    /// Index and HEAD stay at the base, so that the attempt is seen as change.
+    /// Puts what an attempt changed into the working tree, which must be at `base` (see `reset_to`).
+    /// Index and HEAD stay at the base, so that the attempt is seen as change. Where the branch went
+    /// on since, what landed stays; an attempt that does not fit to it is an error.
     pub async fn start_from_attempt(&self, attempt: &str, base: &Oid) -> Result<(), GitError> {
         check_ref_name(attempt)?;
         let mut state = self.in_order().await;
@@ -51,7 +52,30 @@ impl Repo {
             command: format!("read {attempt}"),
             answer: "there is no such ref".into(),
         })?;
-        let args = ["read-tree", "-m", "-u", base.as_str(), commit.as_str()];
+        let tree = self.attempt_on(&commit, base).await?;
+        let args = ["read-tree", "-m", "-u", base.as_str(), tree.as_str()];
         self.git(args).index(Index::Stage).run().await.map(drop)
+    }
+
+    /// The attempt as it would be if it had been made on `base`.
+    async fn attempt_on(&self, attempt: &Oid, base: &Oid) -> Result<Oid, GitError> {
+        let parent = format!("{attempt}^");
+        let made_on = self
+            .git(["rev-parse", "--verify", &parent])
+            .run_oid()
+            .await?;
+        if made_on == *base {
+            return Ok(attempt.clone());
+        }
+        let made_on = format!("--merge-base={made_on}");
+        let args = [
+            "merge-tree",
+            "--write-tree",
+            "--no-messages",
+            &made_on,
+            base.as_str(),
+            attempt.as_str(),
+        ];
+        self.git(args).run_oid().await
     }
 }

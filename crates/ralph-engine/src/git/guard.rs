@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use self::snapshot::{Kept, Place, hex_path};
+use super::refs::{HeadFile, parse_head, read_branch, read_head};
 use super::{GitError, Repo};
 
 const FILE: &str = "git-guard.json";
@@ -28,6 +29,8 @@ const OF_WORKTREE: &[&str] = &[
 /// Files of the folder that all worktrees share.
 const OF_REPOSITORY: &[&str] = &[
     "config",
+    // What ralph knows the repository by.
+    "ralph/id",
     "info/attributes",
     "info/exclude",
     "info/grafts",
@@ -61,6 +64,18 @@ pub struct Guard {
     hooks_were: Vec<(String, Kept)>,
 }
 
+/// Where HEAD is, as against the branch that it was on when the watch began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HeadNow {
+    AsItWas,
+    Elsewhere {
+        branch: String,
+        found: String,
+    },
+    /// Elsewhere, and the branch is not there any more.
+    BranchGone,
+}
+
 /// Something in the git folder that was changed behind ralph's back, and put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tampered {
@@ -73,6 +88,16 @@ pub enum TamperedHow {
     Created,
     Changed,
     Removed,
+}
+
+impl std::fmt::Display for TamperedHow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Created => "was created in the git folder and is removed",
+            Self::Changed => "was changed in the git folder and is put back",
+            Self::Removed => "was removed from the git folder and is put back",
+        })
+    }
 }
 
 impl Guard {
@@ -116,23 +141,65 @@ impl Guard {
         state_dir.join(FILE).exists()
     }
 
-    /// Puts back what changed and says what it was.
+    /// Whether HEAD left its branch. After a crash nobody knows who did that, and the files in the
+    /// working tree went with it.
+    pub fn head_now(&self) -> Result<HeadNow, GitError> {
+        self.check_places()?;
+        let (git_dir, common_dir) = (self.folders[0].path(), self.folders[1].path());
+        let path = git_dir.join("HEAD");
+        let was = self.kept(&path).and_then(Kept::bytes);
+        let (Some(HeadFile::Branch(branch)), now) =
+            (was.map(|b| parse_head(&b)), read_head(git_dir)?)
+        else {
+            return Ok(HeadNow::AsItWas);
+        };
+        let found = match now {
+            HeadFile::Branch(found) if found == branch => return Ok(HeadNow::AsItWas),
+            HeadFile::Branch(found) => format!("branch {found}"),
+            HeadFile::Detached(oid) => format!("commit {oid}"),
+            HeadFile::Other(found) => found,
+        };
+        Ok(match read_branch(common_dir, &branch)? {
+            Some(_) => HeadNow::Elsewhere { branch, found },
+            None => HeadNow::BranchGone,
+        })
+    }
+
+    /// Leaves HEAD to whoever moved it.
+    #[must_use]
+    pub fn without_head(mut self) -> Self {
+        let head = self.folders[0].path().join("HEAD");
+        self.files
+            .retain(|(path, _)| snapshot::unhex_path(path) != head);
+        self
+    }
+
+    fn kept(&self, path: &Path) -> Option<&Kept> {
+        let found = self
+            .files
+            .iter()
+            .find(|(p, _)| snapshot::unhex_path(p) == path);
+        found.map(|(_, kept)| kept)
+    }
+
+    /// Puts back what changed and says what it was. A file that is taken away is kept beside the
+    /// snapshot: after a crash it may be a person's.
     pub fn restore_changed(&self) -> Result<Vec<Tampered>, GitError> {
         self.check_places()?;
         let mut tampered = Vec::new();
         for (path, was) in &self.files {
             let path = snapshot::unhex_path(path);
-            tampered.extend(restore(&path, was)?);
+            tampered.extend(self.restore(&path, was)?);
         }
         for (name, now) in snapshot::hooks_in(&self.hooks)? {
             let path = self.hooks.join(snapshot::unhex_path(&name));
             let known = self.hooks_were.iter().any(|(was, _)| *was == name);
             if !known && now != Kept::Absent {
-                tampered.extend(restore(&path, &Kept::Absent)?);
+                tampered.extend(self.restore(&path, &Kept::Absent)?);
             }
         }
         for (name, was) in &self.hooks_were {
-            tampered.extend(restore(&self.hooks.join(snapshot::unhex_path(name)), was)?);
+            tampered.extend(self.restore(&self.hooks.join(snapshot::unhex_path(name)), was)?);
         }
         Ok(tampered)
     }
@@ -140,6 +207,29 @@ impl Guard {
     /// Ends the watch, after a clean end.
     pub fn release(self) -> Result<(), GitError> {
         super::repo::remove_if_there(&self.state_dir.join(FILE))
+    }
+
+    fn restore(&self, path: &Path, was: &Kept) -> Result<Option<Tampered>, GitError> {
+        let now = Kept::of(path)?;
+        if now == *was {
+            return Ok(None);
+        }
+        if let (Some(bytes), Some(name)) = (now.bytes(), path.file_name()) {
+            let mut taken = std::ffi::OsString::from("taken-away-");
+            taken.push(name);
+            let aside = self.state_dir.join(taken);
+            fs::write(&aside, bytes).map_err(GitError::io("write", &aside))?;
+        }
+        let how = match (&now, was) {
+            (_, Kept::Absent) => TamperedHow::Created,
+            (Kept::Absent, _) => TamperedHow::Removed,
+            _ => TamperedHow::Changed,
+        };
+        was.put_back(path)?;
+        Ok(Some(Tampered {
+            path: path.to_owned(),
+            how,
+        }))
     }
 
     fn check_places(&self) -> Result<(), GitError> {
@@ -185,21 +275,4 @@ fn guarded_files(repo: &Repo) -> impl Iterator<Item = PathBuf> {
     files.extend(of(&repo.git_dir, OPERATIONS));
     files.extend(of(&repo.common_dir, OF_REPOSITORY));
     files.into_iter()
-}
-
-fn restore(path: &Path, was: &Kept) -> Result<Option<Tampered>, GitError> {
-    let now = Kept::of(path)?;
-    if now == *was {
-        return Ok(None);
-    }
-    let how = match (&now, was) {
-        (_, Kept::Absent) => TamperedHow::Created,
-        (Kept::Absent, _) => TamperedHow::Removed,
-        _ => TamperedHow::Changed,
-    };
-    was.put_back(path)?;
-    Ok(Some(Tampered {
-        path: path.to_owned(),
-        how,
-    }))
 }

@@ -28,16 +28,20 @@ pub(super) fn read_head(git_dir: &Path) -> Result<HeadFile, GitError> {
         return Ok(HeadFile::Other("not a file".into()));
     }
     let bytes = fs::read(&path).map_err(GitError::io("read", &path))?;
-    let text = String::from_utf8_lossy(&bytes);
+    Ok(parse_head(&bytes))
+}
+
+pub(super) fn parse_head(bytes: &[u8]) -> HeadFile {
+    let text = String::from_utf8_lossy(bytes);
     let text = text.trim_end();
     if let Some(target) = text.strip_prefix("ref:") {
         let target = target.trim_start();
-        return Ok(match target.strip_prefix(BRANCHES) {
+        return match target.strip_prefix(BRANCHES) {
             Some(branch) if !branch.contains('\u{fffd}') => HeadFile::Branch(branch.to_owned()),
             _ => HeadFile::Other(target.to_owned()),
-        });
+        };
     }
-    Ok(Oid::parse(text).map_or_else(|bad| HeadFile::Other(bad.0), HeadFile::Detached))
+    Oid::parse(text).map_or_else(|bad| HeadFile::Other(bad.0), HeadFile::Detached)
 }
 
 /// The commit that a branch or other ref names.

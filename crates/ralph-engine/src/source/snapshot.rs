@@ -135,12 +135,25 @@ fn write_entry(out: &mut Vec<u8>, entry: &Entry) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether `mark` is the last one that was set.
+pub fn has_mark(folder: &Path, mark: &str) -> bool {
+    read_all(&folder.join(FILE)).1.as_deref() == Some(mark)
+}
+
 /// The files as they were at `mark`, if that is the last one.
 fn read(path: &Path, mark: &str) -> HashMap<PathBuf, SourceFile> {
+    match read_all(path) {
+        (files, Some(last)) if last == mark => files,
+        _ => HashMap::new(),
+    }
+}
+
+/// The files, and the last mark.
+fn read_all(path: &Path) -> (HashMap<PathBuf, SourceFile>, Option<String>) {
     let mut files = HashMap::new();
     let mut last = None;
     let Ok(file) = File::open(path) else {
-        return files;
+        return (files, last);
     };
     let mut input = io::BufReader::new(file);
     let mut line = Vec::new();
@@ -174,10 +187,7 @@ fn read(path: &Path, mark: &str) -> HashMap<PathBuf, SourceFile> {
         }
         line.clear();
     }
-    if last.as_deref() != Some(mark) {
-        files.clear();
-    }
-    files
+    (files, last)
 }
 
 fn path_of(bytes: Vec<u8>) -> PathBuf {

@@ -214,13 +214,15 @@ pub(crate) fn explain(error: LoopError) -> CommandError {
     let (kind, hint): (Kind, Option<String>) = match &error {
         LoopError::Git(e) => (Kind::User, e.hint()),
         LoopError::Repository(e) => (Kind::User, e.hint()),
+        LoopError::LeftBranch { branch, .. } => (
+            Kind::User,
+            Some(format!(
+                "`git switch {branch}`, then `ralph run` goes on; without that branch the loop is given up"
+            )),
+        ),
         LoopError::Dirty { .. } => (
             Kind::User,
             Some("commit it, or let `ralph run --stash` put it aside".into()),
-        ),
-        LoopError::OtherBranch { branch, .. } => (
-            Kind::User,
-            Some(format!("`git switch {branch}`, and `ralph run` there")),
         ),
         LoopError::Source(_) | LoopError::Template(_) | LoopError::BadGlob(_) => (Kind::User, None),
         LoopError::Graph(_) => (

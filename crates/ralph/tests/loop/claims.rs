@@ -135,6 +135,23 @@ fn the_folder_of_ralph_that_the_agent_removes_is_made_again() {
 }
 
 #[test]
+fn attempts_are_counted_on_whatever_the_agent_does_to_ralphs_place_in_the_git_folder() {
+    for forge in [
+        "rm -rf .git/ralph",
+        "echo 01a1de91-0000-7000-8000-000000000000 > .git/ralph/id",
+        "rm .git/ralph/id; mkfifo .git/ralph/id",
+    ] {
+        let script = once(json!([{"run": forge}, {"say": "Task A complete"}]));
+        let project = Project::with_stories(&[story("A")]).script(&script);
+        project.run(&["--once"]).expect(3);
+        let ran = project.run(&["--once"]).expect(3);
+        let started = ran.one("iteration_started");
+        assert_eq!(started["attempt"], 2, "{forge}: {}", ran.all());
+        assert_eq!(started["iteration"], 2, "{forge}");
+    }
+}
+
+#[test]
 fn a_folder_of_tasks_that_the_agent_removes_is_put_back() {
     let script = once(json!([{"run": "rm -r .ralph/tasks"}, {"say": "Task A complete"}]));
     let project = Project::new().script(&script);

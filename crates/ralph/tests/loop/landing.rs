@@ -117,6 +117,65 @@ fn the_next_attempt_starts_from_what_the_failed_one_left() {
     assert_eq!(project.attempts().len(), 1);
 }
 
+/// B's first attempt writes `part.txt` and changes `shared.txt`, without being finished; then A lands.
+fn half_of_b_then_a(shared_by_a: &str) -> Project {
+    let script = json!({"tasks": {
+        "A": [{"do": [
+            {"write": {"path": "A.txt", "text": "A\n"}},
+            {"write": {"path": "shared.txt", "text": shared_by_a}},
+            {"say": "Task A complete"},
+        ]}],
+        "B": [
+            {"do": [
+                {"write": {"path": "part.txt", "text": "part\n"}},
+                {"write": {"path": "shared.txt", "text": "1\n2\n3\n4\n5 by B\n"}},
+                {"say": "Task B complete"},
+            ]},
+            good_attempt(),
+        ],
+    }});
+    let project = Project::with_stories(&[story("A"), story("B")])
+        .config("loop:\n  max_verify_retries: 0\n")
+        .script(&script);
+    project
+        .repo
+        .file("shared.txt", "1\n2\n3\n4\n5\n")
+        .commit("shared");
+    project.run(&["--task", "B", "--once"]).expect(3);
+    project.run(&["--task", "A"]).expect(0);
+    project
+}
+
+#[test]
+fn an_attempt_that_is_gone_on_with_takes_back_nothing_that_landed_since() {
+    let project = half_of_b_then_a("1 by A\n2\n3\n4\n5\n");
+    project.run(&[]).expect(0);
+    assert_eq!(project.landed(), ["A", "B"]);
+    assert!(project.passes("A") && project.passes("B"));
+    let show = |path: &str| project.repo.git(["show", &format!("HEAD:{path}")]);
+    assert_eq!(show("A.txt"), "A");
+    assert_eq!(show("part.txt"), "part");
+    assert_eq!(show("shared.txt"), "1 by A\n2\n3\n4\n5 by B");
+}
+
+#[test]
+fn an_attempt_that_does_not_fit_what_landed_since_is_begun_anew() {
+    let project = half_of_b_then_a("1\n2\n3\n4\n5 by A\n");
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(project.landed(), ["A", "B"]);
+    let show = |path: &str| project.repo.git(["show", &format!("HEAD:{path}")]);
+    assert_eq!(show("A.txt"), "A");
+    assert_eq!(show("shared.txt"), "1\n2\n3\n4\n5 by A");
+    assert!(!project.repo.exists("part.txt"));
+    let said = ran.named("notice");
+    assert!(
+        said.iter()
+            .any(|n| n["message"].as_str().unwrap().contains("does not fit")),
+        "{said:?}"
+    );
+    assert_eq!(project.leftovers(), [""; 0]);
+}
+
 #[test]
 fn an_agent_gets_the_prompt_on_stdin_and_is_told_of_the_last_failure() {
     let project = Project::with_stories(&[story("A")])

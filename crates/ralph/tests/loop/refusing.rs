@@ -166,6 +166,18 @@ fn a_repository_without_an_identity_is_refused_before_anything_is_done() {
 }
 
 #[test]
+fn a_data_folder_that_cannot_be_used_is_named_and_nothing_is_begun() {
+    let project = ready();
+    let file = project.outside("no-folder");
+    std::fs::write(&file, "").unwrap();
+    let project = project.env("RALPH_DATA_DIR", &file);
+    let before = state(&project.repo);
+    let ran = project.run(&[]).expect(1).says("no-folder");
+    assert!(ran.events().is_empty());
+    assert_eq!(state(&project.repo), before);
+}
+
+#[test]
 fn a_branch_that_is_checked_out_elsewhere_is_refused() {
     let project = ready();
     let other = project.outside("other");

@@ -160,6 +160,32 @@ fn a_killed_ralph_leaves_nothing_alive() {
 }
 
 #[test]
+fn what_failed_before_a_stop_is_told_to_the_attempt_after_it() {
+    let project = Project::with_stories(&[story("A")])
+        .config("loop:\n  stop_grace_seconds: 1\n  max_verify_retries: 0\n");
+    let count = project.outside("count").display().to_string();
+    let project = project.command(&format!(
+        "echo x >> {count}; n=$(wc -l < {count}); cat > {count}-$n\n\
+         case $n in 1) echo x > wrong.txt;; 2) echo begun; sleep 1000;; 3) echo x > A.txt;; esac\n\
+         echo 'Task A complete'"
+    ));
+    project.run(&["--once"]).expect(3);
+    let mut live = project.start(&[]);
+    half_way(&mut live);
+    live.signal(Signal::INT);
+    live.wait().expect(130);
+    project.run(&[]).expect(0);
+    for run in [2, 3] {
+        let prompt = std::fs::read_to_string(project.outside(&format!("count-{run}"))).unwrap();
+        assert!(
+            prompt.contains("verification failed: test -f A.txt"),
+            "run {run}: {prompt}"
+        );
+    }
+    assert_eq!(project.files_of("HEAD"), ["A.txt", "prd.json", "wrong.txt"]);
+}
+
+#[test]
 fn a_second_ralph_in_the_same_worktree_is_refused_and_disturbs_nothing() {
     let project = hangs_once(Project::with_stories(&[story("A")]).config(QUICK));
     let mut live = project.start(&[]);

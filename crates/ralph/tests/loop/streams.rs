@@ -163,6 +163,21 @@ fn an_agent_that_says_nothing_is_ended_after_its_time() {
 }
 
 #[test]
+fn an_agent_that_has_said_its_last_word_and_does_not_exit_is_ended_and_judged() {
+    let project = Project::with_stories(&[story("A")])
+        .config("loop:\n  idle_minutes: 0.03\n  stop_grace_seconds: 1\n")
+        .claude(&json!({"ignoreSignals": ["INT"], "default": [
+            {"do": "write", "path": "A.txt", "text": "x"},
+            {"do": "say", "text": "Task A complete"},
+            {"do": "result"},
+            {"do": "hang"},
+        ]}));
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.verdicts(), ["A verified"]);
+    project.assert_nothing_alive();
+}
+
+#[test]
 fn an_iteration_that_takes_too_long_is_ended_and_charged() {
     let project = Project::with_stories(&[story("A")])
         .config("loop:\n  max_minutes_per_iteration: 0.01\n  stop_grace_seconds: 1\n")

@@ -185,3 +185,77 @@ fn an_edit_made_after_a_crash_while_an_agent_ran_is_put_aside_and_said() {
     }
     assert_eq!(kept, [edited]);
 }
+
+/// Three stories, killed when the second one's agent has just ended.
+fn killed_in_the_second() -> Project {
+    let stories = [story("A"), story("B"), story("C")];
+    let project = Project::with_stories(&stories).script(&good_script());
+    let ran = project.run_with("RALPH_FAILPOINT", "agent-ended:2");
+    assert_eq!(ran.code(), -9);
+    project
+}
+
+#[test]
+fn another_branch_that_a_person_switched_to_after_a_crash_is_refused_and_takes_nothing_back() {
+    for away in [
+        &["switch", "-q", "main"][..],
+        &["switch", "-q", "--detach"][..],
+    ] {
+        let project = killed_in_the_second();
+        project.repo.git(away);
+        let ran = project
+            .run(&[])
+            .expect(2)
+            .says("ralph/work")
+            .says("git switch ralph/work");
+        assert!(ran.events().is_empty());
+        project.repo.git(["switch", "-q", "ralph/work"]);
+        project.run(&[]).expect(0);
+        assert_eq!(project.landed(), ["A", "B", "C"]);
+        for id in ["A", "B", "C"] {
+            assert_eq!(project.repo.git(["show", &format!("HEAD:{id}.txt")]), id);
+        }
+        assert_eq!(project.leftovers(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_person_gives_an_interrupted_loop_up_by_removing_its_branch() {
+    let project = killed_in_the_second();
+    project.repo.remove("B.txt");
+    project.repo.git(["switch", "-q", "main"]);
+    project.repo.git(["branch", "-q", "-D", "ralph/work"]);
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.one("loop_started")["resumed"], false);
+    assert_eq!(project.landed(), ["A", "B", "C"]);
+    assert_eq!(project.leftovers(), [""; 0]);
+}
+
+#[test]
+fn git_settings_that_a_person_made_after_a_crash_stay_or_are_said_to_be_taken_back() {
+    let project = killed_in_the_second();
+    project
+        .repo
+        .git(["remote", "add", "origin", "https://example.invalid/x.git"]);
+    let ran = project.run(&[]).expect(0);
+    let stays = project.repo.git(["remote"]) == "origin";
+    let said = ran
+        .named("warning")
+        .iter()
+        .any(|w| w["message"].as_str().unwrap().contains("config"));
+    assert!(stays || said, "{}", ran.all());
+}
+
+/// Nobody can tell it from one of the agent's: it is not lost, but becomes a part of the task's.
+#[test]
+fn a_commit_that_a_person_made_after_a_crash_is_not_lost() {
+    let project = killed_in_the_second();
+    project.repo.remove("B.txt");
+    project
+        .repo
+        .file("mine.txt", "mine\n")
+        .commit("by a person");
+    project.run(&[]).expect(0);
+    assert_eq!(project.landed(), ["A", "B", "C"]);
+    assert_eq!(project.repo.git(["show", "HEAD:mine.txt"]), "mine");
+}

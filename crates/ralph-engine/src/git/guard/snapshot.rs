@@ -56,6 +56,14 @@ impl Kept {
         })
     }
 
+    /// What is in it, if it is a file.
+    pub(super) fn bytes(&self) -> Option<Vec<u8>> {
+        match self {
+            Self::File { hex, .. } => Some(unhex(hex)),
+            Self::Absent | Self::Link { .. } | Self::Folder | Self::Special => None,
+        }
+    }
+
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Absent => "not there",

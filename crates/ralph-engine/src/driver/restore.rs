@@ -1,0 +1,126 @@
+//! Puts back what a killed ralph left undone about an agent, before anything is read or asked: the git
+//! folder, the configuration, the task files.
+//!
+//! After a crash nobody can tell an agent's hand from a person's. What is taken back is kept in
+//! ralph's own folder, and said; where nothing is safe to take back, ralph refuses.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use ralph_core::{change::shown, iteration::StepDone, termination::Stop};
+
+use super::{LoopError, config_files::ConfigFiles};
+use crate::{
+    git::{Guard, HeadNow},
+    source,
+    store::{Journal, LoopRow, Step},
+};
+
+/// What was found in the git folder.
+pub(super) struct FoundGit {
+    pub(super) branch: BranchNow,
+    /// What a person should hear.
+    pub(super) notices: Vec<String>,
+}
+
+/// Whether the branch of an interrupted loop is still there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BranchNow {
+    There,
+    /// Somebody removed it, and so gave the loop up.
+    Gone,
+}
+
+/// Puts back what was changed in the git folder since a snapshot was taken that is still there.
+pub(super) fn restore_git(state_dir: &Path) -> Result<FoundGit, LoopError> {
+    let Some(guard) = Guard::load(state_dir)? else {
+        return Ok(FoundGit {
+            branch: BranchNow::There,
+            notices: Vec::new(),
+        });
+    };
+    let (guard, branch) = match guard.head_now()? {
+        HeadNow::AsItWas => (guard, BranchNow::There),
+        HeadNow::BranchGone => (guard.without_head(), BranchNow::Gone),
+        // The files went with HEAD: taken for an agent's work, they would undo what has landed.
+        HeadNow::Elsewhere { branch, found } => {
+            return Err(LoopError::LeftBranch { branch, found });
+        }
+    };
+    let tampered = guard.restore_changed()?;
+    let notices = tampered.iter().map(|t| {
+        format!(
+            "{} {}; as it was found it is kept in {}",
+            shown(&t.path),
+            t.how,
+            state_dir.display()
+        )
+    });
+    Ok(FoundGit {
+        branch,
+        notices: notices.collect(),
+    })
+}
+
+/// Ends an interrupted loop whose branch is gone: there is nothing to go on with.
+pub(super) async fn give_up(
+    row: &LoopRow,
+    journal: &mut Journal,
+    now: Timestamp,
+) -> Result<(), LoopError> {
+    if let Some(unfinished) = journal.unfinished_iteration(&row.id).await? {
+        journal.forget_iteration(&unfinished.start.id, now).await?;
+    }
+    let stop = Stop::Interrupted { signal: 9 };
+    Ok(journal.end_loop(&row.id, &stop, now).await?)
+}
+
+/// If ralph was killed while an agent ran, an edit of `ralph.yaml` is the agent's: put back, so that
+/// a restart can't adopt it.
+pub(super) async fn restore_config(
+    state_dir: &Path,
+    row: &LoopRow,
+    journal: &mut Journal,
+) -> Result<(), LoopError> {
+    if journal.unfinished_iteration(&row.id).await?.is_none() {
+        return Ok(());
+    }
+    let mut kept: serde_json::Value = serde_json::from_str(&row.config).unwrap_or_default();
+    let files: ConfigFiles = serde_json::from_value(kept["files"].take()).unwrap_or_default();
+    match files.put_back(state_dir)?.into_iter().next() {
+        Some(path) => Err(LoopError::ConfigRestored(path)),
+        None => Ok(()),
+    }
+}
+
+/// If ralph was killed while an agent ran, what changed in the task files since is the agent's: its
+/// claims are undone before anybody reads them. Gives what a person should hear about it.
+pub(super) async fn restore_tasks(
+    state_dir: &Path,
+    row: &LoopRow,
+    journal: &mut Journal,
+) -> Result<Vec<String>, LoopError> {
+    let Some(unfinished) = journal.unfinished_iteration(&row.id).await? else {
+        return Ok(Vec::new());
+    };
+    // Once the change is verified, the files are as ralph wants them.
+    let done = unfinished.steps.iter().rev().find_map(|step| match step {
+        Step::Done(done) => Some(done),
+        Step::Intent(_) => None,
+    });
+    let (None | Some(StepDone::Bundled { .. } | StepDone::AgentEnded(_))) = done else {
+        return Ok(Vec::new());
+    };
+    let start = &unfinished.start;
+    let restored = source::put_back_since(state_dir, &start.id, &start.task)?;
+    let notices = restored.iter().map(|file| {
+        let what: Vec<String> = file.tampering.iter().map(ToString::to_string).collect();
+        format!(
+            "{} was changed while an agent ran, and is put back ({}); as it was found it is kept in {}",
+            file.path.display(),
+            what.join(", "),
+            state_dir.display()
+        )
+    });
+    Ok(notices.collect())
+}
