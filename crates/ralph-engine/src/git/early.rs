@@ -36,19 +36,24 @@ impl State {
 
 impl Repo {
     /// Starts what the next [`Repo::status`] will ask for. For a caller that will have changed
-    /// nothing in the working tree by then but files of ralph's own.
-    pub async fn start_status(&self) -> Result<(), GitError> {
+    /// nothing in the working tree by then but files of ralph's own. What goes wrong is not said
+    /// here: the look itself meets it again.
+    pub async fn start_status(&self) {
         let mut state = self.in_order().await;
+        if let Ok(early) = self.start_scan(&mut state).await {
+            state.early = Some(early);
+        }
+    }
+
+    async fn start_scan(&self, state: &mut State) -> Result<EarlyScan, GitError> {
         let (head, _) = self.current()?;
-        self.adopt_real_index(&mut state)?;
+        self.adopt_real_index(state)?;
         self.shadow.set_head(&head)?;
         self.ensure_index(&head).await?;
-        let answer = self.git(SCAN).into_answer();
-        state.early = Some(EarlyScan {
-            running: tokio::spawn(answer),
+        Ok(EarlyScan {
+            running: tokio::spawn(self.git(SCAN).into_answer()),
             of: head,
             began: Instant::now(),
-        });
-        Ok(())
+        })
     }
 }
