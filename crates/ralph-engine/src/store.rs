@@ -53,6 +53,8 @@ impl Journal {
             source,
         };
         std::fs::create_dir_all(data_dir).map_err(|e| fail(Box::new(e)))?;
+        // One at a time: two that find a new journal would both set it up.
+        let _opening = opening(data_dir).map_err(|e| fail(Box::new(e)))?;
         let mut db = SqliteConnectOptions::new()
             .filename(&path)
             .create_if_missing(true)
@@ -79,6 +81,17 @@ impl Journal {
         use sqlx::Connection as _;
         self.db.close().await.map_err(failed("be closed"))
     }
+}
+
+/// Held while the journal is opened; goes away with the process, however it ends.
+fn opening(data_dir: &Path) -> std::io::Result<std::fs::File> {
+    let file = std::fs::File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(data_dir.join("ralph.db.opening"))?;
+    file.lock()?;
+    Ok(file)
 }
 
 fn failed(what: &'static str) -> impl FnOnce(sqlx::Error) -> JournalError {

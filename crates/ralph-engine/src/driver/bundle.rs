@@ -51,7 +51,10 @@ impl Driver {
                 .change
                 .as_ref()
                 .and_then(|c| Oid::parse(&c.tree).ok()),
-            (None, Some(kept)) if state.goes_on => self.repo.attempt_commit(kept)?,
+            (None, Some(kept)) if state.goes_on => match &turn.taken_up {
+                Some(tree) => Some(tree.clone()),
+                None => self.repo.attempt_commit(kept)?,
+            },
             (None, _) => None,
         };
         let facts = self.facts(turn, changed).await?;

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     agent::{RunContext, RunLimits, Watch, Watcher, run_agent},
     failpoint::failpoint,
+    git::Oid,
     git::Status,
     report::Reporter,
     store::{IterationStart, Step},
@@ -61,8 +62,9 @@ impl Driver {
             .begin_iteration(&self.repository, &start)
             .await?;
         failpoint("iteration-begun");
-        self.take_up_attempt(id).await;
-        let turn = self.turn(n, start, task)?;
+        let taken_up = self.take_up_attempt(id).await;
+        let mut turn = self.turn(n, start, task)?;
+        turn.taken_up = taken_up;
         self.write_progress(&turn.progress)?;
         self.tell(&Event::IterationStarted {
             iteration: n,
@@ -79,18 +81,25 @@ impl Driver {
 
     /// Puts the work of the last attempt into the tree. Only once the iteration is in the journal:
     /// after a crash it would be taken for a person's.
-    async fn take_up_attempt(&mut self, id: &TaskId) {
-        let state = self.board.state(id).cloned().unwrap_or_default();
+    async fn take_up_attempt(&mut self, id: &TaskId) -> Option<Oid> {
+        let mut state = self.board.state(id).cloned().unwrap_or_default();
         let (Some(kept), true) = (&state.kept_ref, state.goes_on) else {
-            return;
+            return None;
         };
-        // What was kept may not fit a branch that went on: then the base is the start.
-        if let Err(error) = self.repo.start_from_attempt(kept, &self.base).await {
-            let message =
-                format!("the last attempt at {id} does not fit the branch any more: {error}");
-            self.tell(&Event::Notice { message });
-        }
+        let taken_up = self.repo.start_from_attempt(kept, &self.base).await;
         failpoint("attempt-taken-up");
+        match taken_up {
+            Ok(tree) => Some(tree),
+            // What was kept may not fit a branch that went on: then the base is the start.
+            Err(error) => {
+                let message =
+                    format!("the last attempt at {id} does not fit the branch any more: {error}");
+                self.tell(&Event::Notice { message });
+                state.goes_on = false;
+                self.board.set_state(id, state);
+                None
+            }
+        }
     }
 
     /// The state of an iteration that begins, or is taken up again.
@@ -116,6 +125,7 @@ impl Driver {
             progress_edited: false,
             pending: Vec::new(),
             agent: AgentSeen::NotYet,
+            taken_up: None,
             tip: None,
         })
     }

@@ -30,6 +30,8 @@ pub(super) struct Turn {
     /// Steps that are done and not yet in the journal.
     pub(super) pending: Vec<Step>,
     pub(super) agent: AgentSeen,
+    /// The tree that an attempt gone on with made of the working tree.
+    pub(super) taken_up: Option<Oid>,
     /// Where the branch stood when the tree was staged.
     pub(super) tip: Option<Oid>,
 }

@@ -40,8 +40,9 @@ impl Repo {
 
     /// Puts what an attempt changed into the working tree, which must be at `base` (see `reset_to`).
     /// Index and HEAD stay at the base, so that the attempt is seen as change. Where the branch went
-    /// on since, what landed stays; an attempt that does not fit to it is an error.
-    pub async fn start_from_attempt(&self, attempt: &str, base: &Oid) -> Result<(), GitError> {
+    /// on since, what landed stays; an attempt that does not fit to it is an error. Gives the tree, or
+    /// a commit of it, that the working tree then equals.
+    pub async fn start_from_attempt(&self, attempt: &str, base: &Oid) -> Result<Oid, GitError> {
         check_ref_name(attempt)?;
         let mut state = self.in_order().await;
         state.staged = None;
@@ -54,7 +55,8 @@ impl Repo {
         })?;
         let tree = self.attempt_on(&commit, base).await?;
         let args = ["read-tree", "-m", "-u", base.as_str(), tree.as_str()];
-        self.git(args).index(Index::Stage).run().await.map(drop)
+        self.git(args).index(Index::Stage).run().await?;
+        Ok(tree)
     }
 
     /// The attempt as it would be if it had been made on `base`.

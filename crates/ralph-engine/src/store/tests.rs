@@ -182,3 +182,25 @@ async fn the_range_of_iterations_is_known_and_none_where_there_are_none() {
         Some((1, 2))
     );
 }
+
+#[test]
+fn many_that_open_a_new_journal_at_once_all_get_it() {
+    let dir = tempfile::tempdir().unwrap();
+    std::thread::scope(|threads| {
+        let opened: Vec<_> = (0..8)
+            .map(|_| {
+                threads.spawn(|| {
+                    let runtime = tokio::runtime::Builder::new_current_thread()
+                        .enable_all()
+                        .build()
+                        .unwrap();
+                    let journal = runtime.block_on(Journal::open(dir.path()));
+                    journal.map(drop).map_err(|e| format!("{e:?}"))
+                })
+            })
+            .collect();
+        for thread in opened {
+            thread.join().unwrap().unwrap();
+        }
+    });
+}
