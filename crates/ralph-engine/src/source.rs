@@ -99,7 +99,12 @@ impl Source {
         for (index, path) in paths.into_iter().enumerate() {
             let (file, mut found) = read_file(detail, path, root, index)?;
             files.push(file);
-            tasks.append(&mut found);
+            if tasks.is_empty() {
+                // The one file of many tasks is not copied once more.
+                tasks = found;
+            } else {
+                tasks.append(&mut found);
+            }
         }
         let source = Self {
             path: path.to_owned(),

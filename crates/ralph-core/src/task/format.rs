@@ -142,7 +142,11 @@ fn parse_detail(
         };
         tasks.push(story::parse(&tree, layout.format, detail, *at, place)?);
     }
-    refuse_duplicates(&tasks, &layout, bytes)?;
+    match detail {
+        Detail::Full => refuse_duplicates(&tasks, &layout, bytes)?,
+        // The graph finds them too, and says so as one problem among others.
+        Detail::Brief => {}
+    }
     Ok(Document {
         format: layout.format,
         syntax: tree.syntax,
