@@ -188,21 +188,26 @@ fn an_edit_made_after_a_crash_while_an_agent_ran_is_put_aside_and_said() {
 
 /// Three stories, killed when the second one's agent has just ended.
 fn killed_in_the_second() -> Project {
+    killed_at("agent-ended:2")
+}
+
+fn killed_at(point: &str) -> Project {
     let stories = [story("A"), story("B"), story("C")];
     let project = Project::with_stories(&stories).script(&good_script());
-    let ran = project.run_with("RALPH_FAILPOINT", "agent-ended:2");
+    let ran = project.run_with("RALPH_FAILPOINT", point);
     assert_eq!(ran.code(), -9);
     project
 }
 
 #[test]
 fn another_branch_that_a_person_switched_to_after_a_crash_is_refused_and_takes_nothing_back() {
-    for away in [
-        &["switch", "-q", "main"][..],
-        &["switch", "-q", "--detach"][..],
+    for (point, away) in [
+        ("agent-ended:2", "main"),
+        ("agent-ended:2", "--detach"),
+        ("files-written:2", "main"),
     ] {
-        let project = killed_in_the_second();
-        project.repo.git(away);
+        let project = killed_at(point);
+        project.repo.git(["switch", "-q", away]);
         let ran = project
             .run(&[])
             .expect(2)
@@ -214,6 +219,7 @@ fn another_branch_that_a_person_switched_to_after_a_crash_is_refused_and_takes_n
         assert_eq!(project.landed(), ["A", "B", "C"]);
         for id in ["A", "B", "C"] {
             assert_eq!(project.repo.git(["show", &format!("HEAD:{id}.txt")]), id);
+            assert!(project.passes(id));
         }
         assert_eq!(project.leftovers(), [""; 0]);
     }
