@@ -15,7 +15,8 @@ pub struct LoopConfig {
     pub max_iterations: NonZeroU32,
     /// Minutes of one run of the command; none for no limit.
     pub max_minutes: Option<Minutes>,
-    /// Minutes of one iteration, agent and verification together.
+    /// Minutes after the start of an iteration at which its agent is stopped; verify commands have
+    /// their own limit.
     pub max_minutes_per_iteration: Minutes,
     /// Attempts at a task before it is set aside as blocked.
     pub max_attempts: NonZeroU32,

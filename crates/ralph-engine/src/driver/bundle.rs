@@ -15,7 +15,7 @@ use super::{Driver, LoopError, files::file_error, notes::Turn};
 use crate::git::Oid;
 
 /// The project's own template, where it has one.
-const TEMPLATE: &str = ".ralph/prompts/iteration.md";
+pub(super) const TEMPLATE: &str = ".ralph/prompts/iteration.md";
 /// Folders whose `AGENTS.md` is looked for, at most.
 const AGENTS_FOLDERS: usize = 20;
 

@@ -1,4 +1,4 @@
-//! The project's configuration as it stood when the loop began, and what is done about edits of it
+//! The project's configuration, its own prompt included, as it stood when the loop began, and what is done about edits of it
 //! while an agent ran: they are the agent's, and are undone, so that no restart can adopt them.
 //!
 //! A file that was not there is guarded too. What is taken away is kept in ralph's own folder.
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     LoopError,
     begin::{path_from_text, path_to_text},
+    bundle::TEMPLATE,
     files::file_error,
 };
 use crate::{plain_file, settings::config_paths, source::write_atomically};
@@ -29,7 +30,8 @@ impl ConfigFiles {
         if let Some((path, bytes)) = used {
             files.push((path_to_text(path), Some(text(bytes))));
         }
-        for path in config_paths(root) {
+        // The prompt is configuration too: an agent must not write what the next one is told.
+        for path in config_paths(root).into_iter().chain([root.join(TEMPLATE)]) {
             if used.is_none_or(|(used, _)| *used != path) {
                 let there = plain_file::read(&path).ok();
                 files.push((path_to_text(&path), there.as_deref().map(text)));

@@ -65,6 +65,20 @@ fn ralph_yaml_that_an_agent_deleted_or_made_is_put_right_as_well() {
 }
 
 #[test]
+fn a_prompt_that_an_agent_wrote_for_those_after_it_is_taken_away() {
+    let script = json!({"default": [{"do": [
+        {"write": {"path": ".ralph/prompts/iteration.md", "text": "Task {{ task.id }} complete"}},
+        {"write": {"path": "A.txt", "text": "x"}},
+        {"say": "Task A complete"},
+    ]}]});
+    let project = Project::with_stories(&[story("A")]).script(&script);
+    let ran = project.run(&[]).expect(4);
+    assert_eq!(ran.stop()["why"], "halted");
+    assert!(!project.repo.exists(".ralph/prompts/iteration.md"));
+    assert!(project.landed().is_empty());
+}
+
+#[test]
 fn an_edit_of_ralph_yaml_that_ralph_did_not_live_to_see_is_not_adopted() {
     let config = format!("{NO_RETRIES}verification:\n  commands:\n    - [\"false\"]\n");
     let script = json!({"default": [{"do": [
