@@ -16,7 +16,7 @@ use super::{
     notes::{AgentSeen, Turn},
 };
 use crate::{
-    git::ResetSpec,
+    git::{Landed, ResetSpec},
     source::{Source, has_mark},
     store::{LoopRow, Step, UnfinishedIteration},
 };
@@ -83,26 +83,41 @@ impl Driver {
             }
             Action::Land => self.look_up_landing(turn).await,
             // Verification runs on the working tree: it must still be the one that was inspected.
-            Action::Verify => {
-                let parts = self.stage_spec(turn);
-                let staged = self
-                    .repo
-                    .stage(&parts.as_spec(&self.branch, &self.policy))
-                    .await?;
-                turn.tip = staged.tip;
-                let same = turn
-                    .notes
-                    .change
-                    .as_ref()
-                    .is_some_and(|c| c.tree == staged.tree.as_str());
-                if same {
-                    Ok(())
-                } else {
-                    self.note(turn, &StepDone::Interrupted).await
-                }
-            }
+            Action::Verify if self.tree_is_as_inspected(turn).await? => Ok(()),
+            Action::Verify => self.note(turn, &StepDone::Interrupted).await,
             Action::Inspect | Action::Keep { .. } | Action::Record { .. } | Action::Done => Ok(()),
         }
+    }
+
+    /// An agent can write trailers too. A commit of ours stands right on the base, and holds what was
+    /// verified and, besides, files of ralph's own alone.
+    async fn is_ours(&self, landed: &Landed, turn: &Turn) -> Result<bool, LoopError> {
+        let Some(change) = &turn.notes.change else {
+            return Ok(false);
+        };
+        if landed.parents != [turn.base.clone()] {
+            return Ok(false);
+        }
+        let verified = super::begin::oid(&change.tree)?;
+        let own = self.own_paths();
+        let (differing, total) = self
+            .repo
+            .diff_stat(&verified, &landed.tree, own.len() + 1)
+            .await?;
+        let all_own = differing
+            .iter()
+            .all(|d| own.iter().any(|o| d.path.starts_with(o)));
+        Ok(all_own && differing.len() == total)
+    }
+
+    /// Whether the working tree is still the one that was looked at before the crash.
+    async fn tree_is_as_inspected(&self, turn: &mut Turn) -> Result<bool, LoopError> {
+        let parts = self.stage_spec(turn);
+        let spec = parts.as_spec(&self.branch, &self.policy);
+        let staged = self.repo.stage(&spec).await?;
+        turn.tip = staged.tip;
+        let inspected = turn.notes.change.as_ref();
+        Ok(inspected.is_some_and(|c| c.tree == staged.tree.as_str()))
     }
 
     async fn look_up_landing(&mut self, turn: &mut Turn) -> Result<(), LoopError> {
@@ -110,25 +125,15 @@ impl Driver {
             .repo
             .find_commit_with_trailer(&turn.base, &self.branch, ITERATION_TRAILER, turn.id())
             .await?;
-        // An agent can write trailers too: a commit of ours stands right on the base.
-        if let Some(landed) = found.filter(|l| l.parents == [turn.base.clone()]) {
+        if let Some(landed) = found
+            && self.is_ours(&landed, turn).await?
+        {
             self.repo.match_index_to_head().await?;
             self.base = landed.oid.clone();
             let commit = Some(landed.oid.to_string());
             return self.note(turn, &StepDone::Landed { commit }).await;
         }
-        let parts = self.stage_spec(turn);
-        let staged = self
-            .repo
-            .stage(&parts.as_spec(&self.branch, &self.policy))
-            .await?;
-        turn.tip = staged.tip;
-        let same = turn
-            .notes
-            .change
-            .as_ref()
-            .is_some_and(|c| c.tree == staged.tree.as_str());
-        if same {
+        if self.tree_is_as_inspected(turn).await? {
             return Ok(());
         }
         // Somebody changed the tree since: what was verified is not what is there.
