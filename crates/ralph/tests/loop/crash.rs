@@ -264,3 +264,26 @@ fn another_source_after_a_kill_does_not_take_the_work_for_its_own() {
     assert_eq!(project.repo.branch(), "refs/heads/ralph/work");
     assert_eq!(project.landed(), ["A", "B", "C"]);
 }
+
+#[test]
+fn a_commit_of_an_agent_that_carries_the_iterations_own_trailer_is_not_taken_for_landed() {
+    let forge = "echo A > A.txt; git add A.txt; \
+                 git commit -q -m x -m \"Ralph-Iteration: ${RALPH_RUN_ID%-*}\"; echo B > B.txt";
+    let script = json!({"default": [{"do": [{"run": forge}, {"say": "Task A complete"}]}]});
+    let project = Project::with_stories(&[story("A")]).script(&script);
+    let ran = project.run_with("RALPH_FAILPOINT", "land-intended");
+    assert_eq!(ran.code(), -9, "{}", ran.all());
+    let forged = project.repo.git([
+        "log",
+        "-1",
+        "--format=%(trailers:key=Ralph-Iteration,valueonly)",
+    ]);
+    assert!(
+        !forged.trim().is_empty(),
+        "the scenario must forge a trailer"
+    );
+    project.run(&[]).expect(0);
+    assert_eq!(project.landed(), ["A"]);
+    assert_eq!(project.files_of("HEAD"), ["A.txt", "B.txt", "prd.json"]);
+    assert_eq!(project.leftovers(), [""; 0]);
+}
