@@ -19,6 +19,7 @@ mod preview;
 mod reconcile;
 mod record;
 mod restore;
+mod text;
 mod verify;
 
 pub use begin::{Setup, Wanted};

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     LoopError,
-    begin::{path_from_text, path_to_text},
     bundle::TEMPLATE,
     files::file_error,
+    text::{path_from_text, path_to_text},
 };
 use crate::{plain_file, settings::config_paths, source::write_atomically};
 

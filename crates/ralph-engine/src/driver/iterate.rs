@@ -13,9 +13,9 @@ use ralph_core::{
 
 use super::{
     Driver, LoopError,
-    begin::path_to_text,
     logs::Logs,
     notes::{AgentSeen, Notes, Turn},
+    text::path_to_text,
 };
 use crate::{
     agent::{RunContext, RunLimits, Watch, Watcher, run_agent},
@@ -115,8 +115,8 @@ impl Driver {
         };
         Ok(Turn {
             n,
-            base: super::begin::oid(&start.base_commit)?,
-            untracked: super::begin::paths_from_text(&start.untracked),
+            base: super::text::oid(&start.base_commit)?,
+            untracked: super::text::paths_from_text(&start.untracked),
             start,
             task,
             machine: Iteration::new(policy),

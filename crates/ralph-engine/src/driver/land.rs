@@ -35,7 +35,7 @@ impl Driver {
             self.told_landed(turn, None, subject);
             return Ok(StepDone::Landed { commit: None });
         }
-        let tree = super::begin::oid(&change.tree)?;
+        let tree = super::text::oid(&change.tree)?;
         let landing = Landing {
             branch: &self.branch,
             tree: &tree,

@@ -98,7 +98,7 @@ impl Driver {
         if landed.parents != [turn.base.clone()] {
             return Ok(false);
         }
-        let verified = super::begin::oid(&change.tree)?;
+        let verified = super::text::oid(&change.tree)?;
         let own = self.own_paths();
         let (differing, total) = self
             .repo
@@ -178,8 +178,8 @@ impl Driver {
 
     /// The work of an iteration whose task can't be found any more: kept under its ref all the same.
     async fn put_base_back(&mut self, unfinished: &UnfinishedIteration) -> Result<(), LoopError> {
-        let base = super::begin::oid(&unfinished.start.base_commit)?;
-        let untracked = super::begin::paths_from_text(&unfinished.start.untracked);
+        let base = super::text::oid(&unfinished.start.base_commit)?;
+        let untracked = super::text::paths_from_text(&unfinished.start.untracked);
         let own = self.own_paths();
         let spec = crate::git::StageSpec {
             base: &base,
