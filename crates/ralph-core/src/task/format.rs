@@ -124,7 +124,7 @@ fn parse_detail(
     file_index: u32,
     bytes: &[u8],
 ) -> Outcome<Document> {
-    let Some(tree) = parse_tree_in(detail, file_name, bytes)? else {
+    let Some(tree) = parse_tree(file_name, bytes)? else {
         return Ok(Document {
             format: Format::Native,
             syntax: Syntax::Yaml,
@@ -157,14 +157,6 @@ fn parse_detail(
 
 /// The tree of a file; `None` for YAML without anything in it.
 fn parse_tree<'a>(file_name: &str, bytes: &'a [u8]) -> Outcome<Option<Tree<'a>>> {
-    parse_tree_in(Detail::Full, file_name, bytes)
-}
-
-fn parse_tree_in<'a>(
-    detail: Detail,
-    file_name: &str,
-    bytes: &'a [u8],
-) -> Outcome<Option<Tree<'a>>> {
     if bytes.len() >= u32::MAX as usize {
         return Err(Fault::nowhere(
             "expected a file below 4 GB, found a larger one",
@@ -184,10 +176,10 @@ fn parse_tree_in<'a>(
     };
     let brackets = text[start..].trim_start().starts_with(['{', '[']);
     if named(".json") {
-        return json::scan_in(detail, text, start).map(Some);
+        return json::scan(text, start).map(Some);
     }
     if brackets {
-        let json = json::scan_in(detail, text, start);
+        let json = json::scan(text, start);
         if json.is_ok() || !(named(".yaml") || named(".yml")) {
             return json.map(Some);
         }

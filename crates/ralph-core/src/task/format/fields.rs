@@ -45,49 +45,6 @@ pub(super) enum Field {
 const COUNT: usize = Field::ExpectsChange as usize + 1;
 
 impl Field {
-    /// Whether a member says where its task stands or what it is called, rather than what it says.
-    pub(super) fn is_brief(name: &str) -> bool {
-        match Self::of(name) {
-            None
-            | Some(
-                Self::Description
-                | Self::Acceptance
-                | Self::Criteria
-                | Self::Steps
-                | Self::Requirements
-                | Self::EdgeCases
-                | Self::DesignDecisions
-                | Self::StopCondition
-                | Self::Verify
-                | Self::UpdatedAt
-                | Self::Files
-                | Self::KeyFiles
-                | Self::Notes
-                | Self::ExpectsChange,
-            ) => false,
-            Some(
-                Self::Id
-                | Self::Title
-                | Self::ParentId
-                | Self::DependsOn
-                | Self::Dependencies
-                | Self::Status
-                | Self::Passes
-                | Self::Skipped
-                | Self::Failed
-                | Self::Blocked
-                | Self::Labels
-                | Self::Tags
-                | Self::Area
-                | Self::Category
-                | Self::Priority
-                | Self::Attempts
-                | Self::MaxAttempts
-                | Self::CreatedAt,
-            ) => true,
-        }
-    }
-
     /// The field that a name stands for, in any of its spellings.
     pub(super) fn of(name: &str) -> Option<Self> {
         Some(match name {

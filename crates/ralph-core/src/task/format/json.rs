@@ -5,23 +5,16 @@
 
 use memchr::memchr2;
 
+use super::Syntax;
 use super::error::{Fault, Outcome};
-use super::fields::Field;
 use super::tree::{At, Content, Kind, Style, Tree};
-use super::{Detail, Syntax};
 
 /// Deepest nesting that is read; `serde_json` stops at the same depth.
 const MAX_DEPTH: usize = 127;
 
 /// Reads the whole of `source` from `from` on.
 pub(super) fn scan(source: &str, from: usize) -> Outcome<Tree<'_>> {
-    scan_in(Detail::Full, source, from)
-}
-
-/// The same, in brief without the nodes of what tasks say: all of it is checked, little is kept.
-pub(super) fn scan_in(detail: Detail, source: &str, from: usize) -> Outcome<Tree<'_>> {
     let mut scanner = Scanner {
-        detail,
         bytes: source.as_bytes(),
         at: from,
         tree: Tree::new(Syntax::Json, source),
@@ -35,7 +28,6 @@ pub(super) fn scan_in(detail: Detail, source: &str, from: usize) -> Outcome<Tree
 }
 
 struct Scanner<'a> {
-    detail: Detail,
     bytes: &'a [u8],
     at: usize,
     tree: Tree<'a>,
@@ -160,9 +152,6 @@ impl Scanner<'_> {
             let scalar = matches!(self.tree.kind(value), Kind::Text | Kind::Number);
             if scalar && self.tree.text(key) == "id" {
                 *id = Some(value);
-            }
-            if self.detail == Detail::Brief && depth > 0 && !Field::is_brief(&self.tree.text(key)) {
-                self.tree.forget_from(key);
             }
             if !self.goes_on(b'}')? {
                 return Ok(());

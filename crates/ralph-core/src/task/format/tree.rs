@@ -116,11 +116,6 @@ impl<'a> Tree<'a> {
         at
     }
 
-    /// Takes back the newest nodes, from `at` on.
-    pub(super) fn forget_from(&mut self, at: At) {
-        self.nodes.truncate(at);
-    }
-
     /// Ends a collection: what was pushed since is its content.
     pub(super) fn close(&mut self, at: At, end: usize) {
         let next = self.nodes.len() as u32;

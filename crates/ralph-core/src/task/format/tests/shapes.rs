@@ -3,7 +3,7 @@
 use super::{id, read};
 use crate::task::Status;
 use crate::task::VerifyCommand::{Argv, Shell};
-use crate::task::format::{Detail, Format, Meta, Syntax, line_column, parse, parse_in};
+use crate::task::format::{Format, Meta, Syntax, line_column};
 
 #[test]
 fn reads_the_prd_of_the_specification() {
@@ -368,34 +368,4 @@ fn priorities_may_be_words() {
             "{priority}"
         );
     }
-}
-
-#[test]
-fn in_brief_a_task_stands_and_is_called_as_in_full() {
-    let text = r#"{"project": "P", "userStories": [
-        {"id": 1, "title": "One", "description": "long", "acceptanceCriteria": ["a", "b"],
-         "notes": "n", "unknown": {"passes": true}, "passes": true, "priority": 2},
-        {"id": "B", "depends_on": "1", "description": "no title", "passes": false, "labels": ["area=ui"]}
-    ]}"#;
-    let full = parse("prd.json", 0, text.as_bytes()).unwrap();
-    let brief = parse_in(Detail::Brief, "prd.json", 0, text.as_bytes()).unwrap();
-    assert_eq!((brief.format, &brief.meta), (full.format, &full.meta));
-    for (brief, full) in brief.tasks.iter().zip(&full.tasks) {
-        assert_eq!((&brief.id, brief.status), (&full.id, full.status));
-        assert_eq!(brief.links, full.links);
-        assert_eq!((&brief.area, brief.priority), (&full.area, full.priority));
-        assert_eq!(brief.place, full.place);
-        assert!(brief.text.description.len() <= brief.text.title.len());
-    }
-    let titles: Vec<_> = brief.tasks.iter().map(|t| t.text.title.as_str()).collect();
-    assert_eq!(titles, ["One", "B"]);
-    assert!(
-        parse_in(
-            Detail::Brief,
-            "prd.json",
-            0,
-            br#"[{"id": "A", "notes": [}]"#
-        )
-        .is_err()
-    );
 }
