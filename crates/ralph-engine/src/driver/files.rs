@@ -138,6 +138,9 @@ impl Driver {
     /// Not durable, on purpose: it can be rebuilt.
     pub(super) fn write_progress(&self, text: &str) -> Result<(), LoopError> {
         let path = self.progress_path();
+        if plain_file::read(&path).is_ok_and(|now| now == text.as_bytes()) {
+            return Ok(());
+        }
         let write = || {
             if let Some(folder) = path.parent() {
                 std::fs::create_dir_all(folder)?;

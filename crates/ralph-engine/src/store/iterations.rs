@@ -91,7 +91,8 @@ impl Journal {
         .execute(&mut *tx)
         .await
         .map_err(failed())?;
-        insert_step(&mut tx, &start.id, &Step::Intent("agent".into()), start.at).await?;
+        let intent = [Step::Intent("agent".into())];
+        insert_steps(&mut tx, &start.id, &intent, start.at).await?;
         tx.commit().await.map_err(failed())?;
         Ok(u64::try_from(n).unwrap_or_default())
     }
@@ -103,15 +104,10 @@ impl Journal {
         steps: &[Step],
         at: Timestamp,
     ) -> Result<(), JournalError> {
-        let failed = || failed("record a step");
         if steps.is_empty() {
             return Ok(());
         }
-        let mut tx = self.db.begin().await.map_err(failed())?;
-        for step in steps {
-            insert_step(&mut tx, iteration, step, at).await?;
-        }
-        tx.commit().await.map_err(failed())
+        insert_steps(&mut self.db, iteration, steps, at).await
     }
 
     /// Ends an iteration: steps not written yet, its record, what it comes to for its task, and its
@@ -128,9 +124,9 @@ impl Journal {
         let body = serde_json::to_string(record).map_err(unreadable("an iteration's record"))?;
         let at = record.ended_at;
         let mut tx = self.db.begin().await.map_err(failed())?;
-        for step in pending.iter().chain([&Step::Done(StepDone::Recorded)]) {
-            insert_step(&mut tx, &record.iteration_id, step, at).await?;
-        }
+        let mut steps = pending.to_vec();
+        steps.push(Step::Done(StepDone::Recorded));
+        insert_steps(&mut tx, &record.iteration_id, &steps, at).await?;
         sqlx::query(
             "UPDATE iteration SET ended_at = ?, verdict = ?, outcome = ?, result_commit = ?, record = ? WHERE id = ?",
         )
@@ -242,27 +238,32 @@ impl Journal {
     }
 }
 
-async fn insert_step(
+/// One statement for all of them: each goes to the database's thread and back.
+async fn insert_steps(
     db: &mut sqlx::SqliteConnection,
     iteration: &str,
-    step: &Step,
+    steps: &[Step],
     at: Timestamp,
 ) -> Result<(), JournalError> {
-    let (kind, body) = match step {
-        Step::Intent(what) => ("intent", what.clone()),
-        Step::Done(done) => (
-            "done",
-            serde_json::to_string(done).map_err(unreadable("a step"))?,
-        ),
-    };
+    let rows = steps
+        .iter()
+        .map(|step| match step {
+            Step::Intent(what) => Ok(["intent".to_owned(), what.clone()]),
+            Step::Done(done) => Ok(["done".to_owned(), serde_json::to_string(done)?]),
+        })
+        .collect::<Result<Vec<_>, _>>();
+    let rows = rows
+        .and_then(|rows| serde_json::to_string(&rows))
+        .map_err(unreadable("a step"))?;
     sqlx::query(
         "INSERT INTO step (iteration_id, seq, at, kind, body)
-         VALUES (?1, (SELECT COALESCE(MAX(seq), 0) + 1 FROM step WHERE iteration_id = ?1), ?2, ?3, ?4)",
+         SELECT ?1, (SELECT COALESCE(MAX(seq), 0) FROM step WHERE iteration_id = ?1) + key + 1,
+                ?2, value ->> 0, value ->> 1
+         FROM json_each(?3)",
     )
     .bind(iteration)
     .bind(at.to_string())
-    .bind(kind)
-    .bind(body)
+    .bind(rows)
     .execute(db)
     .await
     .map_err(failed("record a step"))?;
