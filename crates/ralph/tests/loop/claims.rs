@@ -113,7 +113,7 @@ fn a_link_put_in_the_place_of_a_file_of_ralphs_is_not_written_through() {
 
 #[test]
 fn pipes_put_where_ralph_reads_and_writes_keep_it_waiting_nowhere() {
-    let pipes = "for f in prd.json AGENTS.md .ralph/progress.md .ralph/progress.md.new .ralph/logs/iteration-2.txt .ralph/prompts/iteration.md; do mkdir -p $(dirname $f); rm -f $f; mkfifo $f; done";
+    let pipes = "for f in prd.json AGENTS.md .ralph/progress.md .ralph/progress.md.new .ralph/logs/iteration-2.txt; do mkdir -p $(dirname $f); rm -f $f; mkfifo $f; done";
     let script =
         json!({"default": [{"do": [{"run": pipes}, {"say": "Task A complete"}]}, good_attempt()]});
     let project = Project::with_stories(&[story("A")]).script(&script);

@@ -8,7 +8,7 @@ use crate::repository::{assert_none, files, read, root};
 const MOST_LINES: usize = 500;
 /// From here on a file has to be named below, so that it is a decision.
 const LONG: usize = 400;
-const KNOWN_TO_BE_LONG: [&str; 1] = ["crates/ralph-engine/src/driver/begin.rs"];
+const KNOWN_TO_BE_LONG: [&str; 0] = [];
 
 fn rust_files() -> Vec<String> {
     files().into_iter().filter(|n| n.ends_with(".rs")).collect()
