@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::{
     agent::{AgentEvent, Usage},
     iteration::ChangedFile,
+    select::Counts,
     signal::Escalation,
     termination::Stop,
     verdict::{Outcome, Verdict},
@@ -130,6 +131,20 @@ pub struct Tally {
     pub blocked: usize,
     pub failed: usize,
     pub skipped: usize,
+}
+
+impl From<Counts> for Tally {
+    fn from(counts: Counts) -> Self {
+        Self {
+            total: counts.total,
+            completed: counts.completed,
+            ready: counts.ready,
+            waiting: counts.waiting,
+            blocked: counts.blocked,
+            failed: counts.failed,
+            skipped: counts.skipped,
+        }
+    }
 }
 
 /// A task that can't be taken, and why.

@@ -33,7 +33,7 @@ use ralph_core::{
     agent::Usage,
     change::{BadGlob, CompiledPolicy},
     config::Config,
-    event::{Blocked, Event, Tally},
+    event::{Blocked, Event},
     iteration::IllegalStep,
     prompt::TemplateError,
     select::UnknownTask,
@@ -323,22 +323,6 @@ fn blocked_lines(blocked: Vec<(TaskId, Vec<ralph_core::select::Blocker>)>) -> Ve
         })
         .collect()
 }
-
-impl From<ralph_core::select::Counts> for TallyOf {
-    fn from(c: ralph_core::select::Counts) -> Self {
-        Self(Tally {
-            total: c.total,
-            completed: c.completed,
-            ready: c.ready,
-            waiting: c.waiting,
-            blocked: c.blocked,
-            failed: c.failed,
-            skipped: c.skipped,
-        })
-    }
-}
-
-struct TallyOf(Tally);
 
 /// The settled history of the last iteration, for deciding what follows from it.
 impl Board {

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use sha2::Digest as _;
+
 /// The id minted into the repository around `root`, if ralph ever ran there. Asks no git.
 pub fn known_id(root: &Path) -> Option<String> {
     read_id(&common_dir_of(root)?)
@@ -21,6 +23,12 @@ pub fn write_id(common_dir: &Path, id: &str) -> std::io::Result<()> {
         std::fs::create_dir_all(folder)?;
     }
     std::fs::write(file, format!("{id}\n"))
+}
+
+/// A short name for a worktree, safe in a path: what ralph keeps about it lies under this.
+pub fn worktree_name(worktree: &Path) -> String {
+    let hash = sha2::Sha256::digest(worktree.as_os_str().as_encoded_bytes());
+    hash[..12].iter().map(|b| format!("{b:02x}")).collect()
 }
 
 fn id_file(common_dir: &Path) -> PathBuf {

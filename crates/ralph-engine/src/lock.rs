@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use sha2::Digest as _;
+use crate::identity::worktree_name;
 
 /// Held until dropped, or until the process is gone, however it went.
 #[derive(Debug)]
@@ -75,8 +75,7 @@ impl Lock {
 }
 
 fn lock_file(data_dir: &Path, worktree: &Path) -> PathBuf {
-    let hash = sha2::Sha256::digest(worktree.as_os_str().as_encoded_bytes());
-    let name: String = hash[..12].iter().map(|b| format!("{b:02x}")).collect();
+    let name = worktree_name(worktree);
     data_dir.join("locks").join(format!("{name}.lock"))
 }
 

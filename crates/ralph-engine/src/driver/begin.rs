@@ -328,9 +328,7 @@ enum Resumed {
 
 /// Where this worktree's own git folder and other state live: outside of what an agent can write.
 fn state_dir(setup: &Setup) -> Result<PathBuf, LoopError> {
-    use sha2::Digest as _;
-    let hash = sha2::Sha256::digest(setup.root.as_os_str().as_encoded_bytes());
-    let name: String = hash[..12].iter().map(|b| format!("{b:02x}")).collect();
+    let name = identity::worktree_name(&setup.root);
     let path = setup.data_dir.join("worktrees").join(name);
     std::fs::create_dir_all(&path).map_err(|source| LoopError::File {
         what: "make",

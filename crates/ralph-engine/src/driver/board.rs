@@ -13,7 +13,7 @@ use ralph_core::{
     },
 };
 
-use super::{LoopError, TallyOf, blocked_lines};
+use super::{LoopError, blocked_lines};
 use crate::{
     source::{Source, SourceError},
     store::TaskState,
@@ -202,7 +202,7 @@ impl Board {
     }
 
     pub fn tally(&self) -> Tally {
-        TallyOf::from(self.plan.counts()).0
+        self.plan.counts().into()
     }
 
     pub(super) fn blocked(&self) -> Vec<Blocked> {
