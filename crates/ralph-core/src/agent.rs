@@ -2,6 +2,11 @@
 //!
 //! An event is what the agent's own stream said; nothing here decides whether it is believed.
 
+mod ending;
+mod line;
+
+pub use ending::Ending;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +42,47 @@ pub enum AgentEvent {
     },
     /// What has been used so far in this run.
     Usage(Usage),
+    /// The model was asked once more: how much of its window is in use.
+    Turn {
+        model: Option<String>,
+        context_tokens: u64,
+        window: Option<u64>,
+    },
+    /// The model thinks; about how many tokens so far.
+    Thinking {
+        tokens: u64,
+    },
+    /// Work in the background of the agent: a command or a subagent.
+    Background {
+        id: String,
+        state: String,
+        what: String,
+    },
+    /// The agent's context was made smaller: what it knew is now a summary.
+    Compacted {
+        before: u64,
+        after: u64,
+    },
+    /// The agent went over to another model.
+    ModelChanged {
+        from: String,
+        to: String,
+        reason: String,
+    },
+    /// A hook of the user's ran inside the agent.
+    Hook {
+        name: String,
+        outcome: String,
+    },
+    /// A message to the running agent.
+    Nudge {
+        text: String,
+        state: NudgeState,
+    },
+    /// The agent says something about itself.
+    Notice {
+        text: String,
+    },
     /// The agent waits before it asks its model again.
     Retry {
         attempt: u32,
@@ -100,6 +146,52 @@ impl Usage {
     }
 }
 
+/// What became of a message to a running agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NudgeState {
+    /// Written to the agent.
+    Sent,
+    /// The agent said that it goes to the model.
+    Delivered,
+    /// This agent can't be told anything while it runs, or has ended.
+    Impossible,
+}
+
+/// How full the context was, turn by turn.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContextUse {
+    /// Tokens that fit, where it is known.
+    pub window: Option<u64>,
+    /// Tokens in use at each turn of the agent's own; of very many, the last ones.
+    pub turns: Vec<u64>,
+}
+
+/// Turns whose use is kept.
+const MAX_TURNS: usize = 2_000;
+
+impl ContextUse {
+    pub fn push(&mut self, tokens: u64) {
+        if self.turns.len() == MAX_TURNS {
+            self.turns.remove(0);
+        }
+        self.turns.push(tokens);
+    }
+
+    /// Used ÷ window of each turn; nothing where the window is not known.
+    pub fn utilisation(&self) -> Vec<f64> {
+        match self.window {
+            Some(window) if window > 0 => self
+                .turns
+                .iter()
+                .map(|used| *used as f64 / window as f64)
+                .collect(),
+            Some(_) | None => Vec::new(),
+        }
+    }
+}
+
 /// How one run of an agent ended, once its process and all that it started are gone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -109,41 +201,10 @@ pub struct AgentReport {
     pub model: Option<String>,
     pub version: Option<String>,
     pub usage: Usage,
+    #[serde(default)]
+    pub context: ContextUse,
     pub turns: Option<u32>,
     /// Tools the agent asked for and was refused.
     pub denied: Vec<String>,
     pub seconds: f64,
-}
-
-/// Why a run of an agent is over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    tag = "how",
-    rename_all = "snake_case",
-    rename_all_fields = "camelCase"
-)]
-pub enum Ending {
-    /// It ended well by its own account. What that is worth is found out next.
-    Finished,
-    /// The agent or its API failed.
-    Error {
-        message: String,
-    },
-    /// It can\'t work at all: not installed, not logged in.
-    Unavailable {
-        message: String,
-    },
-    /// A usage limit: nobody's fault, and no attempt is charged.
-    Limit {
-        resets_at: Option<Timestamp>,
-    },
-    TimedOut {
-        minutes: u64,
-    },
-    /// It said nothing for too long.
-    Silent {
-        minutes: u64,
-    },
-    /// A person or a signal stopped it.
-    Stopped,
 }

@@ -9,6 +9,7 @@
 
 mod agent;
 mod check;
+mod claude;
 mod env;
 mod error;
 mod guess;
@@ -18,6 +19,7 @@ mod layer;
 mod limits;
 mod node;
 mod not_in_force;
+mod pi;
 mod prompt;
 mod repository;
 mod resolve;
@@ -31,7 +33,8 @@ mod verification;
 #[cfg(test)]
 mod tests;
 
-pub use agent::{AgentChoice, ClaudeConfig, CommandConfig, EnvVars, PermissionMode};
+pub use agent::{AgentChoice, CommandConfig, CustomAgent, EnvVars};
+pub use claude::{ClaudeConfig, PermissionMode, SettingSource};
 pub use env::may_set_key;
 pub use error::{ConfigError, ConfigErrors, Position, Problem, Source};
 pub use guess::{Guess, GuessKind, ProjectFiles, guess_verify};
@@ -40,6 +43,7 @@ pub use key::KeyPath;
 pub use layer::{ConfigFile, FlagValue, Given, Layers, Origin};
 pub use limits::{GutterConfig, LogsConfig, LoopConfig};
 pub use not_in_force::NotInForce;
+pub use pi::{PiConfig, PiMode};
 pub use prompt::{Grep, PromptConfig};
 pub use repository::{Backend, CommitType, GitConfig, MemoryConfig, RepoConfig, TasksConfig};
 pub use resolve::{Note, Resolved, resolve};
@@ -57,8 +61,10 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 #[schemars(title = "ralph.yaml")]
 pub struct Config {
-    /// Which agent does the work: `claude`, `script:FILE` (a scripted agent, for trying ralph
-    /// without a key) or `command:PROGRAM` (any program that reads a prompt on its standard input).
+    /// Which agent does the work: a name such as `claude` or `pi`, `script:FILE` (a scripted agent,
+    /// for trying ralph without a key), `command:PROGRAM` (any program that reads a prompt on its
+    /// standard input), or a map with the `name`, `command` and `dialect` of a program that speaks
+    /// like one of those.
     pub agent: AgentChoice,
     /// The repository and the branch that ralph works on.
     pub repo: RepoConfig,
@@ -68,6 +74,8 @@ pub struct Config {
     pub memory: MemoryConfig,
     /// How Claude Code is started.
     pub claude: ClaudeConfig,
+    /// How Pi is started.
+    pub pi: PiConfig,
     /// How the program of `agent: command:PROGRAM` is started.
     pub command: CommandConfig,
     /// How ralph finds out for itself whether work is done.

@@ -299,10 +299,22 @@ impl Iteration {
 fn after_agent(report: &AgentReport) -> Phase {
     let verdict = match &report.ending {
         Ending::Finished => return Phase::Inspecting,
-        Ending::Error { message } => Verdict::AgentError {
+        Ending::Error { message }
+        | Ending::NoResult { message }
+        | Ending::Api { message }
+        | Ending::MaxTurns { message }
+        | Ending::Budget { message }
+        | Ending::Refused { message }
+        // Not by ralph: it may be the machine's memory, and comes again.
+        | Ending::Interrupted { message } => Verdict::AgentError {
             message: message.clone(),
         },
-        Ending::Unavailable { message } => Verdict::AgentUnavailable {
+        Ending::Overloaded { message } => Verdict::Overloaded {
+            message: message.clone(),
+        },
+        Ending::Unavailable { message }
+        | Ending::Auth { message }
+        | Ending::Rejected { message } => Verdict::AgentUnavailable {
             message: message.clone(),
         },
         Ending::Limit { resets_at } => Verdict::LimitHit {

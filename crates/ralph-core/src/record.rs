@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    agent::Usage,
+    agent::{ContextUse, Usage},
     iteration::ChangedFile,
     signal::{ClosingBlock, Escalation},
     verdict::{Outcome, Verdict},
@@ -51,6 +51,9 @@ pub struct RunRecord {
     pub ending: crate::agent::Ending,
     pub prompt_bytes: u64,
     pub turns: Option<u32>,
+    /// How full the context was, turn by turn.
+    #[serde(default)]
+    pub context: ContextUse,
     pub denied: Vec<String>,
     pub seconds: f64,
     pub usage: Usage,

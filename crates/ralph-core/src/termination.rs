@@ -124,7 +124,7 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
         } => Some(Stop::Halted {
             reason: reason.clone(),
         }),
-        Verdict::AgentError { .. } | Verdict::TimedOut { .. }
+        Verdict::AgentError { .. } | Verdict::TimedOut { .. } | Verdict::Overloaded { .. }
             if standing.errors_in_a_row >= limits.max_errors =>
         {
             Some(Stop::Errors {
@@ -139,6 +139,7 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
         | Verdict::Escalated
         | Verdict::Interrupted
         | Verdict::TimedOut { .. }
+        | Verdict::Overloaded { .. }
         | Verdict::AgentError { .. } => None,
     }
 }

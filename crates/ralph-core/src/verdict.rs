@@ -38,6 +38,10 @@ pub enum Verdict {
     AgentError {
         message: String,
     },
+    /// The agent's API was overloaded or out of reach, for longer than ralph waits.
+    Overloaded {
+        message: String,
+    },
     /// The agent can't work at all: not installed, not logged in.
     AgentUnavailable {
         message: String,
@@ -86,6 +90,7 @@ impl Verdict {
             Self::Interrupted => "interrupted",
             Self::TimedOut { .. } => "timed_out",
             Self::AgentError { .. } => "agent_error",
+            Self::Overloaded { .. } => "overloaded",
             Self::AgentUnavailable { .. } => "agent_unavailable",
         }
     }
@@ -102,6 +107,7 @@ impl Verdict {
             | Self::Interrupted
             | Self::TimedOut { .. }
             | Self::AgentError { .. }
+            | Self::Overloaded { .. }
             | Self::AgentUnavailable { .. } => Outcome::Failed,
         }
     }
@@ -119,13 +125,17 @@ impl Verdict {
             | Self::Escalated
             | Self::LimitHit { .. }
             | Self::Interrupted
+            | Self::Overloaded { .. }
             | Self::AgentUnavailable { .. } => false,
         }
     }
 
     /// An error is the agent or its API failing, not a failed verification.
     pub fn is_agent_error(&self) -> bool {
-        matches!(self, Self::AgentError { .. } | Self::TimedOut { .. })
+        matches!(
+            self,
+            Self::AgentError { .. } | Self::TimedOut { .. } | Self::Overloaded { .. }
+        )
     }
 
     /// Whether the same task's next attempt goes on from what this one left.
@@ -138,6 +148,7 @@ impl Verdict {
             | Self::Interrupted
             | Self::TimedOut { .. }
             | Self::AgentError { .. }
+            | Self::Overloaded { .. }
             | Self::AgentUnavailable { .. } => true,
             Self::Verified | Self::NoChange { .. } | Self::Refused { .. } => false,
         }
@@ -164,6 +175,9 @@ impl Verdict {
             Self::Interrupted => "interrupted".into(),
             Self::TimedOut { reason } => format!("timed out: {reason}"),
             Self::AgentError { message } => format!("the agent failed: {message}"),
+            Self::Overloaded { message } => {
+                format!("the agent's API is overloaded or out of reach: {message}")
+            }
             Self::AgentUnavailable { message } => format!("the agent is not available: {message}"),
         }
     }

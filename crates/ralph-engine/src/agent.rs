@@ -7,15 +7,17 @@ mod claude;
 mod command;
 mod run;
 pub mod script;
+mod table;
+mod voice;
 
-pub use claude::{Claude, ClaudeOptions};
 pub use command::CommandAgent;
-pub use run::{RunLimits, StopRequest, Watch, Watcher, run_agent};
+pub use run::{Nudges, RunLimits, StopRequest, Watch, Watcher, run_agent};
 pub use script::ScriptAgent;
+pub use table::{Kind, Making, UnknownAgent, find, kinds};
 
 use std::{ffi::OsString, path::PathBuf};
 
-use ralph_core::agent::{AgentEvent, Ending, Usage};
+use ralph_core::agent::{AgentEvent, ContextUse, Ending, Usage};
 
 use crate::process::{CommandSpec, Ended, Signal};
 
@@ -26,6 +28,8 @@ pub struct RunContext {
     /// The whole environment, already scrubbed.
     pub env: Vec<(OsString, OsString)>,
     pub prompt: String,
+    /// Of the task that is worked on: they can choose the model.
+    pub labels: Vec<String>,
 }
 
 /// A kind of agent that the loop can start.
@@ -53,9 +57,35 @@ pub trait Dialect {
     /// Reads one line of its output into events.
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>);
 
-    /// True once the agent has said that it is done and only has to exit.
+    /// True once the agent has said that it is done and only has to exit. An open input is then
+    /// closed, which is what the exit waits for.
     fn has_concluded(&self) -> bool {
         false
+    }
+
+    /// True once it can only fail, though its program goes on trying for minutes: it is stopped.
+    fn is_hopeless(&self) -> bool {
+        false
+    }
+
+    /// What is written to an open input ([`crate::process::Stdin::Open`]) at the start: the prompt.
+    fn opening(&mut self, _prompt: &str) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// A message to the running agent, as its open input takes it; nothing where it takes none.
+    fn nudge(&mut self, _text: &str) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// The request to stop, as its open input takes it; nothing where only a signal does.
+    fn interrupt(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// What the stream asked for and waits for, to be written to the open input.
+    fn replies(&mut self) -> Vec<u8> {
+        Vec::new()
     }
 
     /// How the run ended, given how the process did and the end of what it wrote to stderr.
@@ -70,6 +100,7 @@ pub struct Conclusion {
     pub model: Option<String>,
     pub version: Option<String>,
     pub usage: Usage,
+    pub context: ContextUse,
     pub turns: Option<u32>,
     pub denied: Vec<String>,
 }
@@ -82,10 +113,21 @@ impl Conclusion {
             model: None,
             version: None,
             usage: Usage::default(),
+            context: ContextUse::default(),
             turns: None,
             denied: Vec::new(),
         }
     }
+}
+
+/// The environment of a run, with what the user set for this agent in front of all else.
+fn with_env(context: &RunContext, own: &[(String, String)]) -> Vec<(OsString, OsString)> {
+    let mut env = context.env.clone();
+    for (key, value) in own {
+        env.retain(|(k, _)| k != key.as_str());
+        env.push((key.into(), value.into()));
+    }
+    env
 }
 
 /// How a process ended, for an error message: its code or signal, and its last words.
@@ -99,5 +141,27 @@ fn describe_end(ended: Ended, stderr: &str) -> String {
         how
     } else {
         format!("{how}: {}", last.chars().take(300).collect::<String>())
+    }
+}
+
+/// What it means that a run ended without a word on how it went.
+fn no_result(ended: Ended, stderr: &str) -> Ending {
+    let message = format!(
+        "it ended without a result ({})",
+        describe_end(ended, stderr)
+    );
+    match asked_to_end(ended) {
+        true => Ending::Interrupted { message },
+        false => Ending::NoResult { message },
+    }
+}
+
+/// Whether a signal that asks for an end came from somewhere. A program that handles one says so by
+/// its exit code; one that crashed got a signal of another kind.
+fn asked_to_end(ended: Ended) -> bool {
+    const ASKING: [i32; 5] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGKILL, libc::SIGTERM];
+    match ended {
+        Ended::Signal(signal) => ASKING.contains(&signal),
+        Ended::Code(code) => ASKING.contains(&(code - 128)),
     }
 }

@@ -1,6 +1,7 @@
-//! Which agent does the work, and how its program is started.
+//! Which agent does the work.
 //!
-//! Only says what was asked for; whether the program is there is found out by the engine.
+//! Only says what was asked for; whether ralph knows such an agent, and whether its program is there,
+//! is found out by the engine.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,16 +14,55 @@ use serde::{Deserialize, Serialize};
 use super::value::Argv;
 
 /// The agent of a loop.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
 pub enum AgentChoice {
-    /// Claude Code, started as the `claude` section says.
-    #[default]
-    Claude,
+    /// One that ralph knows by name, started as the section of that name says.
+    Named(String),
     /// The embedded scripted agent, playing this file.
     Script(PathBuf),
     /// Any program; its arguments are `command.args`.
     Command(String),
+    /// A program of the user's that speaks like an agent that ralph knows.
+    Custom(Box<CustomAgent>),
+}
+
+/// A program that speaks like an agent that ralph knows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CustomAgent {
+    /// What it is called in records.
+    #[schemars(length(min = 1))]
+    pub name: String,
+    /// The program and its first arguments.
+    pub command: Argv,
+    /// How its stream reads: `claude`, `pi`, `codex`, `opencode`, `gemini` or `text`.
+    #[schemars(length(min = 1))]
+    pub dialect: String,
+    /// The model to ask for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub model: Option<String>,
+    /// Arguments that are added after ralph's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// Environment variables that the agent gets in addition. They are never shown.
+    #[serde(default, skip_serializing_if = "EnvVars::is_empty")]
+    pub env: EnvVars,
+}
+
+/// As it stands in a file: a word, or a map.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Word(String),
+    Map(Box<CustomAgent>),
+}
+
+impl Default for AgentChoice {
+    fn default() -> Self {
+        Self::Named("claude".to_owned())
+    }
 }
 
 impl FromStr for AgentChoice {
@@ -34,41 +74,56 @@ impl FromStr for AgentChoice {
             None => (text, None),
         };
         match (kind.trim(), rest) {
-            ("claude", None) => Ok(Self::Claude),
             ("script", Some(file)) if !file.is_empty() => Ok(Self::Script(file.into())),
             ("command", Some(program)) if !program.is_empty() => Ok(Self::Command(program.into())),
             ("script", _) => Err("a scripted agent needs its file: `script:FILE`".into()),
             ("command", _) => Err("a command agent needs its program: `command:PROGRAM`".into()),
-            ("claude", Some(_)) => {
-                Err("`claude` takes nothing after it; a model is set with `claude.model`".into())
-            }
+            (name, None) if is_name(name) => Ok(Self::Named(name.to_owned())),
+            (name @ ("claude" | "pi"), Some(_)) => Err(format!(
+                "`{name}` takes nothing after it; a model is set with `{name}.model`"
+            )),
             _ => Err(format!(
-                "unknown agent `{text}`; expected `claude`, `script:FILE` or `command:PROGRAM`"
+                "unknown agent `{text}`; expected a name such as `claude` or `pi`, `script:FILE` or \
+                 `command:PROGRAM`"
             )),
         }
     }
 }
 
-impl TryFrom<String> for AgentChoice {
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+}
+
+impl TryFrom<Written> for AgentChoice {
     type Error = String;
 
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
+    fn try_from(written: Written) -> Result<Self, String> {
+        match written {
+            Written::Word(text) => text.parse(),
+            Written::Map(custom) => Ok(Self::Custom(custom)),
+        }
     }
 }
 
-impl From<AgentChoice> for String {
+impl From<AgentChoice> for Written {
     fn from(agent: AgentChoice) -> Self {
-        agent.to_string()
+        match agent {
+            AgentChoice::Custom(custom) => Self::Map(custom),
+            word => Self::Word(word.to_string()),
+        }
     }
 }
 
 impl std::fmt::Display for AgentChoice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Claude => f.write_str("claude"),
+            Self::Named(name) => f.write_str(name),
             Self::Script(file) => write!(f, "script:{}", file.display()),
             Self::Command(program) => write!(f, "command:{program}"),
+            Self::Custom(custom) => f.write_str(&custom.name),
         }
     }
 }
@@ -78,66 +133,12 @@ impl JsonSchema for AgentChoice {
         "AgentChoice".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "^(claude|script:.+|command:.+)$" })
-    }
-}
-
-/// How Claude Code is started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ClaudeConfig {
-    /// The program and what comes before ralph's own arguments.
-    pub command: Argv,
-    /// Arguments that are added after ralph's own.
-    pub args: Vec<String>,
-    /// The model to ask for. Claude Code's own choice depends on how it is logged in, so ralph always
-    /// names one; `null` leaves it to Claude Code all the same.
-    #[schemars(length(min = 1))]
-    pub model: Option<String>,
-    /// What Claude Code may do without asking. An unattended agent cannot be asked.
-    pub permission_mode: PermissionMode,
-    /// Environment variables that the agent gets in addition. They are never shown.
-    pub env: EnvVars,
-}
-
-impl Default for ClaudeConfig {
-    fn default() -> Self {
-        Self {
-            command: claude_command(),
-            args: Vec::new(),
-            model: Some("sonnet".to_owned()),
-            permission_mode: PermissionMode::Bypass,
-            env: EnvVars::default(),
-        }
-    }
-}
-
-fn claude_command() -> Argv {
-    Argv::try_from(vec!["claude".to_owned()]).expect("one word is a command line")
-}
-
-/// Permission modes of Claude Code, by the names of `ralph.yaml`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum PermissionMode {
-    Bypass,
-    Default,
-    AcceptEdits,
-    DontAsk,
-    Plan,
-}
-
-impl PermissionMode {
-    /// The value that Claude Code's `--permission-mode` takes.
-    pub fn claude_name(self) -> &'static str {
-        match self {
-            Self::Bypass => "bypassPermissions",
-            Self::Default => "default",
-            Self::AcceptEdits => "acceptEdits",
-            Self::DontAsk => "dontAsk",
-            Self::Plan => "plan",
-        }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let custom = CustomAgent::json_schema(generator);
+        json_schema!({ "anyOf": [
+            { "type": "string", "pattern": "^([a-z][a-z0-9-]*|script:.+|command:.+)$" },
+            custom,
+        ]})
     }
 }
 
@@ -145,6 +146,19 @@ impl PermissionMode {
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct EnvVars(pub BTreeMap<String, String>);
+
+impl EnvVars {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Keeps the names, for what is written down.
+    pub fn hide(&mut self) {
+        for value in self.0.values_mut() {
+            *value = "(not kept)".into();
+        }
+    }
+}
 
 impl std::fmt::Debug for EnvVars {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

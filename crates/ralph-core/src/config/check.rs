@@ -264,7 +264,7 @@ fn unknown(key: KeyPath, node: &Node) -> Problem {
 }
 
 fn wrong(key: &KeyPath, expected: String, node: &Node) -> Problem {
-    let secret = key.is_within(&KeyPath::dotted("claude.env"));
+    let secret = key.is_secret();
     let hint = match &node.kind {
         Kind::Number(n) if n.as_u64() > Some(u64::from(u32::MAX)) && !expected.contains("most") => {
             Some(format!("the largest is {}", u32::MAX))

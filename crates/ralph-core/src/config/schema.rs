@@ -82,7 +82,9 @@ pub(super) fn has_type(schema: &Value, name: &str) -> bool {
 
 /// Whether a value may be a bare text, so that one from the environment is taken as it stands.
 pub(super) fn takes_text(schema: &Value) -> bool {
-    has_type(schema, "string") || choices(schema).is_some()
+    has_type(schema, "string")
+        || choices(schema).is_some()
+        || branches(schema).is_some_and(|all| all.iter().any(takes_text))
 }
 
 pub(super) fn takes_null(schema: &Value) -> bool {

@@ -1,6 +1,6 @@
 //! Shows the configuration in force, each value with where it came from.
 //!
-//! Values of `claude.env` are never shown: they may be secrets.
+//! Values of an agent's `env` are never shown: they may be secrets.
 
 use serde_json::Value;
 
@@ -47,11 +47,17 @@ pub fn effective(resolved: &Resolved) -> Vec<Row> {
 }
 
 fn row(resolved: &Resolved, key: KeyPath, value: &Value) -> Row {
-    let secret = value.is_string() && key.is_within(&KeyPath::dotted("claude.env"));
+    let secret = value.is_string() && key.is_secret();
     let origin = resolved.origins.get(&key).cloned();
+    let mut value = if secret { HIDDEN.into() } else { value.clone() };
+    // A map that is one value has its variables within.
+    let within = value.get_mut("env").and_then(Value::as_object_mut);
+    for (_, variable) in within.into_iter().flatten() {
+        *variable = HIDDEN.into();
+    }
     Row {
         origin: origin.unwrap_or(Origin::Default),
-        value: if secret { HIDDEN.into() } else { value.clone() },
+        value,
         key,
     }
 }

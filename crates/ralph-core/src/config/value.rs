@@ -81,6 +81,11 @@ impl JsonSchema for Minutes {
 pub struct Argv(Vec<String>);
 
 impl Argv {
+    /// A program without arguments.
+    pub(super) fn one(program: &str) -> Self {
+        Self(vec![program.to_owned()])
+    }
+
     pub fn program(&self) -> &str {
         self.0.first().map_or("", String::as_str)
     }

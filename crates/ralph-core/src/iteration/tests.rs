@@ -18,6 +18,7 @@ fn ended(ending: Ending, claim: Option<Claim>) -> StepDone {
             model: None,
             version: None,
             usage: Usage::default(),
+            context: crate::agent::ContextUse::default(),
             turns: None,
             denied: Vec::new(),
             seconds: 0.0,

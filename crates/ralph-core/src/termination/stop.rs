@@ -62,6 +62,7 @@ impl Stop {
                 | Verdict::NoChange { .. }
                 | Verdict::Interrupted
                 | Verdict::TimedOut { .. }
+                | Verdict::Overloaded { .. }
                 | Verdict::AgentError { .. } => 3,
             },
             Self::Iterations { .. } | Self::Minutes { .. } => 3,

@@ -1,4 +1,4 @@
-//! Claude Code, headless: prompt by stdin, events as JSON lines.
+//! Claude Code, headless: the prompt by stdin, events as JSON lines.
 //!
 //! The outcome is what its last `result` event says, never the exit code alone, and never a line
 //! that some other program printed.
@@ -8,57 +8,63 @@ mod wire;
 
 use std::ffi::OsString;
 
-use super::{Agent, Dialect, RunContext};
+use ralph_core::config::{ClaudeConfig, SettingSource};
+
+use super::{
+    Agent, Dialect, RunContext,
+    table::{Kind, Making, model_for},
+};
 use crate::process::{CommandSpec, Output, Signal, Stdin};
 
-/// How Claude Code is started.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClaudeOptions {
-    /// The program and leading arguments.
-    pub command: Vec<String>,
-    pub args: Vec<String>,
-    pub model: Option<String>,
-    /// As its `--permission-mode` has it.
-    pub permission_mode: String,
-    pub env: Vec<(String, String)>,
-    pub is_root: bool,
-}
+pub(super) const KIND: Kind = Kind {
+    name: "claude",
+    title: "Claude Code",
+    make: |making| Box::new(Claude::new(making)),
+    dialect: || Box::new(stream::Stream::default()),
+};
 
-pub struct Claude {
-    pub options: ClaudeOptions,
+pub(super) struct Claude {
+    name: String,
+    options: ClaudeConfig,
+    is_root: bool,
 }
 
 const BYPASS: &str = "bypassPermissions";
 
+impl Claude {
+    fn new(making: &Making<'_>) -> Self {
+        let mut options = making.config.claude.clone();
+        if let Some(custom) = making.custom {
+            options.command = custom.command.clone();
+            options.model = custom.model.clone().or(options.model);
+            options.args.extend(custom.args.iter().cloned());
+            options.env.0.extend(custom.env.0.clone());
+        }
+        Self {
+            name: making
+                .custom
+                .map_or("claude", |custom| custom.name.as_str())
+                .to_owned(),
+            options,
+            is_root: making.is_root,
+        }
+    }
+}
+
 impl Agent for Claude {
     fn name(&self) -> String {
-        "claude".into()
+        self.name.clone()
     }
 
     fn command(&self, context: &RunContext) -> CommandSpec {
-        let mut command = self.options.command.iter();
-        let program = command.next().map_or("claude", String::as_str);
-        let fixed = [
-            "-p",
-            "--output-format",
-            "stream-json",
-            "--verbose",
-            "--setting-sources",
-            "user",
-        ];
-        let mut args: Vec<OsString> = command.map(OsString::from).collect();
-        args.extend(fixed.iter().map(OsString::from));
-        args.extend(["--permission-mode", &self.options.permission_mode].map(OsString::from));
-        if let Some(model) = &self.options.model {
-            args.extend(["--model", model].map(OsString::from));
-        }
-        args.extend(self.options.args.iter().map(OsString::from));
+        let mut args: Vec<OsString> = self.options.command.args().iter().map(Into::into).collect();
+        args.extend(self.arguments(context).into_iter().map(OsString::from));
         CommandSpec {
-            program: program.into(),
+            program: self.options.command.program().into(),
             args,
             cwd: context.cwd.clone(),
             env: self.environment(context),
-            stdin: Stdin::Bytes(context.prompt.clone().into_bytes()),
+            stdin: Stdin::Open,
             output: Output::Separate,
         }
     }
@@ -73,13 +79,70 @@ impl Agent for Claude {
     }
 
     fn warning(&self) -> Option<String> {
-        (self.options.permission_mode == BYPASS).then(|| {
-            "claude runs without permission checks and without a sandbox: it can do what you can".into()
+        self.bypasses().then(|| {
+            format!(
+                "{} runs without permission checks and without a sandbox: it can do what you can",
+                self.name
+            )
         })
     }
 }
 
 impl Claude {
+    fn bypasses(&self) -> bool {
+        self.options.permission_mode.claude_name() == BYPASS
+    }
+
+    fn arguments(&self, context: &RunContext) -> Vec<String> {
+        let options = &self.options;
+        let sources: Vec<&str> = options
+            .setting_sources
+            .iter()
+            .map(|source: &SettingSource| source.claude_name())
+            .collect();
+        let mut args: Vec<String> = [
+            "-p",
+            "--input-format",
+            "stream-json",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--replay-user-messages",
+            // Servers and settings of the repository are the agent's to write.
+            "--strict-mcp-config",
+            "--setting-sources",
+            &sources.join(","),
+            "--permission-mode",
+            options.permission_mode.claude_name(),
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        let models: Vec<(String, String)> = options.models.clone().into_iter().collect();
+        let mut option = |name: &str, value: Option<String>| {
+            args.extend(value.into_iter().flat_map(|v| [name.to_owned(), v]));
+        };
+        let model = model_for(&models, options.model.as_deref(), &context.labels);
+        option("--model", model);
+        option(
+            "--append-system-prompt",
+            options.append_system_prompt.clone(),
+        );
+        option("--settings", options.settings.clone());
+        option("--max-turns", options.max_turns.map(|n| n.to_string()));
+        for (name, values) in [
+            ("--allowedTools", &options.allowed_tools),
+            ("--disallowedTools", &options.disallowed_tools),
+            ("--mcp-config", &options.mcp_config),
+        ] {
+            if !values.is_empty() {
+                args.push(name.to_owned());
+                args.extend(values.iter().cloned());
+            }
+        }
+        args.extend(options.args.iter().cloned());
+        args
+    }
+
     fn environment(&self, context: &RunContext) -> Vec<(OsString, OsString)> {
         let mut env = context.env.clone();
         let mut set = |key: &str, value: &str| {
@@ -91,11 +154,11 @@ impl Claude {
         // A command that goes on in the background would change files after the run's last word.
         set("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
         set("DISABLE_AUTOUPDATER", "1");
-        if self.options.is_root && self.options.permission_mode == BYPASS {
+        if self.is_root && self.bypasses() {
             // Claude Code refuses to bypass permissions as root unless it is told this.
             set("IS_SANDBOX", "1");
         }
-        for (key, value) in &self.options.env {
+        for (key, value) in &self.options.env.0 {
             set(key, value);
         }
         env

@@ -4,10 +4,10 @@
 
 use std::time::{Duration, Instant};
 
-use ralph_core::agent::{AgentEvent, AgentReport, Ending};
-use tokio::sync::watch;
+use ralph_core::agent::{AgentEvent, AgentReport, Ending, NudgeState};
+use tokio::sync::{mpsc, watch};
 
-use super::{Agent, Conclusion, Dialect, RunContext};
+use super::{Agent, Conclusion, Dialect, RunContext, voice::Voice};
 use crate::process::{
     self, CappedLog, Containment, LineReader, OutputPipe, Running, SpawnError, StopPlan, Tail,
 };
@@ -26,10 +26,15 @@ pub struct RunLimits {
 /// Becomes `Some(signal)` when a person or a signal asks for an end.
 pub type StopRequest = watch::Receiver<Option<i32>>;
 
+/// Messages for the running agent, as they come.
+pub type Nudges = mpsc::UnboundedReceiver<String>;
+
 /// How often a watcher that wants it is told that time passes.
 const TICK: Duration = Duration::from_millis(250);
 /// How long an agent that said its last word may take to exit, at most.
 const LINGER: Duration = Duration::from_secs(30);
+/// How long an agent that was asked to stop by a message may take, before signals follow.
+const ASKED: Duration = Duration::from_secs(3);
 /// Of what an agent writes to stderr, the end is kept for an error message.
 const STDERR_LINES: usize = 40;
 const STDERR_BYTES: usize = 8 * 1024;
@@ -45,7 +50,7 @@ pub async fn run_agent(
     let began = Instant::now();
     let mut running = process::spawn(&agent.command(context), containment)?;
     crate::failpoint::failpoint("agent-running");
-    let mut reader = Reader::new(&mut running, agent.dialect());
+    let mut reader = Reader::new(&mut running, agent.dialect(), &context.prompt);
     let plan = StopPlan {
         first: agent.polite_signal(),
         grace: limits.grace,
@@ -72,6 +77,7 @@ fn report(conclusion: Conclusion, took: Duration) -> AgentReport {
         model: conclusion.model,
         version: conclusion.version,
         usage: conclusion.usage,
+        context: conclusion.context,
         turns: conclusion.turns,
         denied: conclusion.denied,
         seconds: took.as_secs_f64(),
@@ -84,6 +90,7 @@ pub struct Watch<'a> {
     pub watcher: &'a mut dyn Watcher,
     /// Its raw output, for the iteration's log.
     pub log: &'a mut CappedLog,
+    pub nudges: Option<&'a mut Nudges>,
 }
 
 /// Hears what an agent does as it does it.
@@ -103,13 +110,20 @@ struct Reader {
     stderr_pipe: Option<LineReader<OutputPipe>>,
     stderr: Tail,
     dialect: Box<dyn Dialect>,
+    /// The agent's open input, until it has concluded.
+    voice: Option<Voice>,
     events: Vec<AgentEvent>,
     tools_running: usize,
 }
 
 impl Reader {
-    fn new(running: &mut Running, dialect: Box<dyn Dialect>) -> Self {
+    fn new(running: &mut Running, mut dialect: Box<dyn Dialect>, prompt: &str) -> Self {
+        let voice = running.take_stdin().map(Voice::new);
+        if let Some(voice) = &voice {
+            voice.say(dialect.opening(prompt));
+        }
         Self {
+            voice,
             stdout: running.take_stdout().map(LineReader::new),
             stderr_pipe: running.take_stderr().map(LineReader::new),
             stderr: Tail::new(STDERR_LINES, STDERR_BYTES),
@@ -127,7 +141,12 @@ impl Reader {
         plan: StopPlan,
         watch: Watch<'_>,
     ) -> Option<Ending> {
-        let Watch { stop, watcher, log } = watch;
+        let Watch {
+            stop,
+            watcher,
+            log,
+            mut nudges,
+        } = watch;
         let wants_ticks = watcher.wants_ticks();
         let mut ticks = tokio::time::interval(TICK);
         let mut cut: Option<Ending> = None;
@@ -146,6 +165,11 @@ impl Reader {
                         Some(batch) => take_batch(batch, &mut *self.dialect, &mut self.events, log),
                         None => self.stdout = None,
                     }
+                    self.answer();
+                    self.report_events(watcher);
+                }
+                Some(text) = next_nudge(&mut nudges), if cut.is_none() => {
+                    self.nudge(text);
                     self.report_events(watcher);
                 }
                 batch = next_batch(&mut self.stderr_pipe), if self.stderr_pipe.is_some() => match batch {
@@ -175,11 +199,40 @@ impl Reader {
                     exited = true;
                 }
             }
+            if cut.is_none() && !exited && self.dialect.is_hopeless() {
+                self.drain_while_stopping(running, plan, log).await;
+                exited = true;
+            }
             if exited && self.stdout.is_none() && self.stderr_pipe.is_none() {
                 self.report_events(watcher);
                 return cut;
             }
         }
+    }
+
+    /// Gives the stream what it asked for, and closes the input of an agent that is done.
+    fn answer(&mut self) {
+        if let Some(voice) = &self.voice {
+            voice.say(self.dialect.replies());
+        }
+        if self.dialect.has_concluded() {
+            self.voice = None;
+        }
+    }
+
+    fn nudge(&mut self, text: String) {
+        let bytes = self
+            .voice
+            .as_ref()
+            .and_then(|_| self.dialect.nudge(&text));
+        let state = match (&self.voice, bytes) {
+            (Some(voice), Some(bytes)) => {
+                voice.say(bytes);
+                NudgeState::Sent
+            }
+            _ => NudgeState::Impossible,
+        };
+        self.events.push(AgentEvent::Nudge { text, state });
     }
 
     fn report_events(&mut self, watcher: &mut dyn Watcher) {
@@ -202,15 +255,33 @@ impl Reader {
         plan: StopPlan,
         log: &mut CappedLog,
     ) {
-        let stopping = running.stop(plan);
+        // Asked in its own words, an agent sums up what it used; a signal may cut that off.
+        let asked = match (&self.voice, self.dialect.interrupt()) {
+            (Some(voice), Some(bytes)) => {
+                voice.say(bytes);
+                plan.grace.min(ASKED)
+            }
+            _ => Duration::ZERO,
+        };
+        let stopping = async {
+            if !asked.is_zero()
+                && let Ok(ended) = tokio::time::timeout(asked, running.wait()).await
+            {
+                return ended;
+            }
+            running.stop(plan).await
+        };
         tokio::pin!(stopping);
         loop {
             tokio::select! {
                 _ = &mut stopping => return,
-                batch = next_batch(&mut self.stdout), if self.stdout.is_some() => match batch {
-                    Some(batch) => take_batch(batch, &mut *self.dialect, &mut self.events, log),
-                    None => self.stdout = None,
-                },
+                batch = next_batch(&mut self.stdout), if self.stdout.is_some() => {
+                    match batch {
+                        Some(batch) => take_batch(batch, &mut *self.dialect, &mut self.events, log),
+                        None => self.stdout = None,
+                    }
+                    self.answer();
+                }
             }
         }
     }
@@ -255,6 +326,18 @@ async fn next_batch(reader: &mut Option<LineReader<OutputPipe>>) -> Option<&[u8]
         Some(reader) => reader.next_batch().await.ok().flatten(),
         None => std::future::pending().await,
     }
+}
+
+/// The next message for the agent; never, where nobody can send one.
+async fn next_nudge(nudges: &mut Option<&mut Nudges>) -> Option<String> {
+    let next = match nudges {
+        Some(nudges) => nudges.recv().await,
+        None => std::future::pending().await,
+    };
+    if next.is_none() {
+        *nudges = None;
+    }
+    next
 }
 
 /// Logs a batch as it came, and has its lines read.

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use ralph_core::agent::{AgentEvent, AgentResult, Ending, Usage};
 
-use super::{Agent, Conclusion, Dialect, RunContext, describe_end};
+use super::{Agent, Conclusion, Dialect, RunContext, no_result};
 use crate::process::{CommandSpec, Ended, Output, Stdin};
 
 /// The hidden command that plays a script.
@@ -76,6 +76,14 @@ impl Dialect for Events {
             | AgentEvent::ToolDone { .. }
             | AgentEvent::Retry { .. }
             | AgentEvent::Limit { .. }
+            | AgentEvent::Turn { .. }
+            | AgentEvent::Thinking { .. }
+            | AgentEvent::Background { .. }
+            | AgentEvent::Compacted { .. }
+            | AgentEvent::ModelChanged { .. }
+            | AgentEvent::Hook { .. }
+            | AgentEvent::Nudge { .. }
+            | AgentEvent::Notice { .. }
             | AgentEvent::Other { .. } => {}
         }
         events.push(event);
@@ -90,12 +98,7 @@ impl Dialect for Events {
             (None, Some(result)) => Ending::Error {
                 message: result.error.clone().unwrap_or_default(),
             },
-            (None, None) => Ending::Error {
-                message: format!(
-                    "it ended without a result ({})",
-                    describe_end(ended, stderr)
-                ),
-            },
+            (None, None) => no_result(ended, stderr),
         };
         let text = self.result.map(|r| r.text).unwrap_or_default();
         Conclusion {

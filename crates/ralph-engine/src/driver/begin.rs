@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use ralph_core::{
     change::ChangePolicy,
-    config::Config,
+    config::{AgentChoice, Config},
     event::Event,
     termination::{Limits, Span},
 };
@@ -303,8 +303,10 @@ impl Driver {
     /// are not written down.
     fn persisted_config(&self) -> String {
         let mut config = self.config.clone();
-        for value in config.claude.env.0.values_mut() {
-            *value = "(not kept)".into();
+        config.claude.env.hide();
+        config.pi.env.hide();
+        if let AgentChoice::Custom(custom) = &mut config.agent {
+            custom.env.hide();
         }
         serde_json::json!({ "effective": config, "files": self.config_files }).to_string()
     }

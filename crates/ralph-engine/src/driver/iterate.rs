@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ralph_core::{
-    agent::{AgentEvent, AgentReport, Ending, Usage},
+    agent::{AgentEvent, AgentReport, ContextUse, Ending, Usage},
     event::Event,
     iteration::{Action, AgentEnded, Iteration, IterationPolicy, StepDone},
     signal::parse_signals,
@@ -237,6 +237,7 @@ impl Driver {
                 ("RALPH_RUN_ID", format!("{}-{run}", turn.id())),
             ]),
             prompt: prompt.to_owned(),
+            labels: turn.task.labels.clone(),
         };
         let limits = RunLimits {
             deadline: deadline.map(|d| (d.at, d.minutes)),
@@ -253,6 +254,7 @@ impl Driver {
             stop: &mut self.stop,
             watcher: &mut watcher,
             log: &mut logs.stream,
+            nudges: None,
         };
         let report = run_agent(&*self.agent, &context, self.containment, &limits, watch).await;
         failpoint("agent-ended");
@@ -290,6 +292,7 @@ impl Driver {
             cwd: self.root.clone(),
             env: Vec::new(),
             prompt: String::new(),
+            labels: Vec::new(),
         };
         let spec = self.agent.command(&context);
         std::iter::once(spec.program)
@@ -308,6 +311,7 @@ fn unavailable(message: &str) -> AgentReport {
         model: None,
         version: None,
         usage: Usage::default(),
+        context: ContextUse::default(),
         turns: None,
         denied: Vec::new(),
         seconds: 0.0,

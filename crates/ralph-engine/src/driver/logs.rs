@@ -1,7 +1,6 @@
 //! The logs of an iteration in `.ralph/logs/`: a readable one, the agent's raw stream, the record.
 
 use std::{
-    fmt::Write as _,
     io::Write as _,
     path::{Path, PathBuf},
 };
@@ -88,31 +87,13 @@ impl Logs {
 
 /// What the agent does, as a person reads it.
 pub(super) fn write_event(log: &mut CappedLog, event: &AgentEvent) {
-    let mut line = String::new();
-    let _ = match event {
-        AgentEvent::Started { model, version, .. } => write!(
-            line,
-            "[started] {} {}",
-            model.as_deref().unwrap_or(""),
-            version.as_deref().unwrap_or("")
-        ),
-        AgentEvent::Text { text } => write!(line, "{text}"),
-        AgentEvent::Tool { name, target, .. } => write!(line, "[{name}] {target}"),
-        AgentEvent::ToolDone { ok: true, .. } | AgentEvent::Usage(_) => return,
-        AgentEvent::ToolDone { ok: false, .. } => write!(line, "[tool failed]"),
-        AgentEvent::Retry { attempt, reason } => write!(line, "[retry {attempt}] {reason}"),
-        AgentEvent::Limit {
-            rejected,
-            resets_at,
-            which,
-        } => write!(
-            line,
-            "[limit] rejected: {rejected}, {} resets at {}",
-            which.as_deref().unwrap_or(""),
-            resets_at.map(|t| t.to_string()).unwrap_or_default()
-        ),
-        AgentEvent::Result(result) => write!(line, "[result] ok: {}\n{}", result.ok, result.text),
-        AgentEvent::Other { name } => write!(line, "[{name}]"),
+    let mut line = match event {
+        AgentEvent::ToolDone { ok: true, .. }
+        | AgentEvent::Usage(_)
+        | AgentEvent::Turn { .. }
+        | AgentEvent::Thinking { .. } => return,
+        AgentEvent::Result(result) => format!("{}\n{}", event.line(), result.text),
+        _ => event.line(),
     };
     line.push('\n');
     let _ = log.write_all(line.as_bytes());

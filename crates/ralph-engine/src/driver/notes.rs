@@ -75,6 +75,7 @@ impl Notes {
                     ending: report.ending.clone(),
                     prompt_bytes: self.prompt_bytes,
                     turns: report.turns,
+                    context: report.context.clone(),
                     denied: report.denied.clone(),
                     seconds: report.seconds,
                     usage: report.usage,

@@ -170,14 +170,20 @@ fn told_next(
     match (verdict, &turn.notes.failure) {
         (Verdict::Failed { .. }, failure) => (failure.clone(), verdict.sentence()),
         (
-            Verdict::Interrupted | Verdict::LimitHit { .. } | Verdict::AgentUnavailable { .. },
+            Verdict::Interrupted
+            | Verdict::LimitHit { .. }
+            | Verdict::Overloaded { .. }
+            | Verdict::AgentUnavailable { .. },
             Some(failure),
         ) => (
             Some(failure.clone()),
             format!("verification failed: {}", failure.command),
         ),
         (
-            Verdict::Interrupted | Verdict::LimitHit { .. } | Verdict::AgentUnavailable { .. },
+            Verdict::Interrupted
+            | Verdict::LimitHit { .. }
+            | Verdict::Overloaded { .. }
+            | Verdict::AgentUnavailable { .. },
             None,
         ) => (feedback, last_verdict.unwrap_or_else(|| verdict.sentence())),
         (

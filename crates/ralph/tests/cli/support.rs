@@ -231,6 +231,7 @@ fn record(
             prompt_bytes: 900,
             turns: Some(3),
             denied: Vec::new(),
+            context: ralph_core::agent::ContextUse::default(),
             seconds: 120.0,
             usage,
         }],

@@ -1,32 +1,38 @@
-//! Reads Claude Code's stream into events, and decides from its last `result` how the run ended.
+//! Reads Claude Code's stream into events, and says to it what a running agent can be told.
 
-use std::collections::HashSet;
+mod outcome;
+mod parse;
+mod tally;
 
 use jiff::Timestamp;
-use ralph_core::agent::{AgentEvent, AgentResult, Ending, FINAL_MESSAGE_BYTES, Usage};
+use ralph_core::agent::{AgentEvent, AgentResult, FINAL_MESSAGE_BYTES, NudgeState};
+use serde_json::json;
 
-use super::wire::{self, Content, Line};
+use super::wire::{Content, Line, Message};
 use crate::{
-    agent::{Conclusion, Dialect, describe_end},
+    agent::{Conclusion, Dialect},
     process::Ended,
 };
+use outcome::{Ended as Said, Failures};
+use parse::{code, target};
+use tally::Tally;
 
 #[derive(Default)]
 pub(super) struct Stream {
     session: Option<String>,
     model: Option<String>,
     version: Option<String>,
-    /// Ids of messages whose usage is counted: each block of a message repeats it.
-    counted: HashSet<String>,
-    usage: Usage,
-    limit: Option<Option<Timestamp>>,
-    /// The error code of the last synthetic message.
-    error: Option<String>,
-    result: Option<(AgentResult, Option<String>)>,
+    /// When the last event that says so was made: what a time of day in a notice refers to.
+    seen_at: Option<Timestamp>,
+    tally: Tally,
+    failures: Failures,
+    result: Option<Said>,
+    /// What was said to it and has not come back as delivered.
+    pending: Vec<String>,
+    /// It was asked to stop: the next result is the last.
+    stopping: bool,
+    replies: Vec<u8>,
 }
-
-/// The longest text of a message that can be a notice of the program rather than an answer.
-const NOTICE_CHARS: usize = 200;
 
 impl Dialect for Stream {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
@@ -34,7 +40,7 @@ impl Dialect for Stream {
         if !line.trim_ascii_start().starts_with(b"{") {
             return;
         }
-        for part in parse(line) {
+        for part in parse::parse(line) {
             match part {
                 Ok(line) => self.take(line, events),
                 Err(garbage) => events.push(AgentEvent::Other { name: garbage }),
@@ -42,13 +48,44 @@ impl Dialect for Stream {
         }
     }
 
+    /// A message that came too late for one turn makes another: it is over when all were delivered.
     fn has_concluded(&self) -> bool {
-        self.result.is_some()
+        self.result.is_some() && (self.pending.is_empty() || self.stopping)
+    }
+
+    fn is_hopeless(&self) -> bool {
+        self.failures.is_hopeless()
+    }
+
+    fn opening(&mut self, prompt: &str) -> Vec<u8> {
+        user_message(prompt)
+    }
+
+    fn nudge(&mut self, text: &str) -> Option<Vec<u8>> {
+        self.pending.push(text.to_owned());
+        Some(user_message(text))
+    }
+
+    fn interrupt(&mut self) -> Option<Vec<u8>> {
+        self.stopping = true;
+        Some(line_of(&json!({
+            "type": "control_request", "request_id": "stop", "request": {"subtype": "interrupt"},
+        })))
+    }
+
+    fn replies(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.replies)
     }
 
     fn conclude(self: Box<Self>, ended: Ended, stderr: &str) -> Conclusion {
-        let ending = self.ending(ended, stderr);
-        let (result, _) = self.result.unwrap_or_default();
+        let ending = outcome::ending(
+            self.result.as_ref(),
+            &self.failures,
+            ended,
+            stderr,
+            self.seen_at,
+        );
+        let result = self.result.unwrap_or_default().result;
         let cut = result.text.len().saturating_sub(FINAL_MESSAGE_BYTES);
         let cut = (cut..)
             .find(|i| result.text.is_char_boundary(*i))
@@ -58,36 +95,20 @@ impl Dialect for Stream {
             final_message: result.text[cut..].to_owned(),
             model: self.model,
             version: self.version,
-            usage: self.usage,
+            usage: self.tally.usage(),
+            context: self.tally.into_context(),
             turns: result.turns,
             denied: result.denied,
         }
     }
 }
 
-/// The events of one line. Another event can be injected in the middle of a line: what is whole
-/// in it is still read.
-fn parse(line: &[u8]) -> Vec<Result<Line, String>> {
-    let text = line.trim_ascii();
-    if let Ok(line) = serde_json::from_slice::<Line>(text) {
-        return vec![Ok(line)];
-    }
-    const START: &[u8] = br#"{"type":"#;
-    let whole: Vec<_> = memchr::memmem::find_iter(text, START)
-        .filter_map(|at| {
-            let mut values = serde_json::Deserializer::from_slice(&text[at..]).into_iter::<Line>();
-            let line = values.next()?.ok()?;
-            // Without its rest, only an event that stood alone is trusted; a nested object is not.
-            (line.session_id.is_some() && (at > 0 || values.byte_offset() == text.len()))
-                .then_some(Ok(line))
-        })
-        .take(4)
-        .collect();
-    if whole.is_empty() {
-        vec![Err("broken line".into())]
-    } else {
-        whole
-    }
+fn user_message(text: &str) -> Vec<u8> {
+    line_of(&json!({ "type": "user", "message": {"role": "user", "content": text} }))
+}
+
+fn line_of(value: &serde_json::Value) -> Vec<u8> {
+    format!("{value}\n").into_bytes()
 }
 
 impl Stream {
@@ -96,29 +117,89 @@ impl Stream {
             (Some(own), Some(other)) => own != other,
             _ => false,
         };
-        let sub = line.subtype.as_deref().unwrap_or("");
-        match (line.kind.as_str(), sub) {
-            // A line that some other program printed can't know the session.
-            _ if foreign => events.push(AgentEvent::Other {
+        // A line that some other program printed can't know the session.
+        if foreign {
+            events.push(AgentEvent::Other {
                 name: "event of another session".into(),
-            }),
-            ("system", "init") => self.begin(line, events),
-            ("system", "api_retry") => events.push(AgentEvent::Retry {
-                attempt: line.attempt.unwrap_or(0),
-                reason: code(line.error.as_ref()).unwrap_or_else(|| "error".into()),
-            }),
-            ("assistant", _) => self.assistant(line, events),
-            ("user", _) => tool_results(line, events),
-            ("rate_limit_event", _) => self.rate_limit(line, events),
-            ("result", _) if self.session.is_some() && line.session_id.is_some() => {
+            });
+            return;
+        }
+        self.seen_at = line.timestamp.or(self.seen_at);
+        match line.kind.as_str() {
+            "system" => self.system(line, events),
+            "assistant" => self.assistant(line, events),
+            "user" => self.user(line, events),
+            "rate_limit_event" => self.rate_limit(line, events),
+            "stream_event" => self.partial(line, events),
+            "control_request" => self.asked(&line, events),
+            "result" if self.session.is_some() && line.session_id.is_some() => {
                 self.end(line, events)
             }
-            (kind, "") => events.push(AgentEvent::Other {
-                name: kind.to_owned(),
+            _ => other(&line, events),
+        }
+    }
+
+    fn system(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let about = &line.system;
+        match line.subtype.as_deref().unwrap_or("") {
+            "init" => self.begin(line, events),
+            "api_retry" => {
+                let reason = code(line.error.as_ref()).unwrap_or_else(|| "error".into());
+                self.failures.retried(&reason);
+                events.push(AgentEvent::Retry {
+                    attempt: line.attempt.unwrap_or(0),
+                    reason,
+                });
+            }
+            "model_fallback" => events.push(AgentEvent::ModelChanged {
+                from: text(&about.original_model),
+                to: text(&about.fallback_model),
+                reason: text(&about.trigger),
             }),
-            (kind, sub) => events.push(AgentEvent::Other {
-                name: format!("{kind}/{sub}"),
+            "thinking_tokens" => events.push(AgentEvent::Thinking {
+                tokens: about.estimated_tokens.unwrap_or(0),
             }),
+            sub @ ("task_started" | "task_updated" | "task_notification") => {
+                let patch = about.patch.as_ref().and_then(|p| p.status.clone());
+                let state = about.status_word().or(patch);
+                events.push(AgentEvent::Background {
+                    id: text(&about.task_id),
+                    state: state.unwrap_or_else(|| sub.trim_start_matches("task_").to_owned()),
+                    what: about
+                        .summary
+                        .clone()
+                        .or(about.description.clone())
+                        .unwrap_or_default(),
+                });
+            }
+            "compact_boundary" => {
+                let metadata = about.compact_metadata.unwrap_or_default();
+                events.push(AgentEvent::Compacted {
+                    before: metadata.pre_tokens,
+                    after: metadata.post_tokens,
+                });
+            }
+            sub @ ("hook_started" | "hook_response") => events.push(AgentEvent::Hook {
+                name: text(&about.hook_name),
+                outcome: about
+                    .outcome
+                    .clone()
+                    .unwrap_or_else(|| sub.trim_start_matches("hook_").to_owned()),
+            }),
+            "notification" => events.push(AgentEvent::Notice {
+                text: text(&about.text),
+            }),
+            "status" => {
+                let status = about.status_word().unwrap_or_else(|| "ready".into());
+                events.push(AgentEvent::Notice {
+                    text: format!("status: {status}"),
+                });
+            }
+            "session_state_changed" => events.push(AgentEvent::Notice {
+                text: format!("session is {}", text(&about.state)),
+            }),
+            _ => other(&line, events),
         }
     }
 
@@ -126,6 +207,7 @@ impl Stream {
         self.session = self.session.take().or(line.session_id);
         self.model = self.model.take().or(line.model);
         self.version = self.version.take().or(line.claude_code_version);
+        self.tally.expect_model(self.model.as_deref());
         events.push(AgentEvent::Started {
             model: self.model.clone(),
             version: self.version.clone(),
@@ -136,12 +218,13 @@ impl Stream {
     fn assistant(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
         let own = line.parent_tool_use_id.is_none();
         if let Some(error) = code(line.error.as_ref()) {
-            self.error = Some(error);
+            self.failures.failed(error);
         }
         let Some(message) = line.message else { return };
         let synthetic = message.model.as_deref() == Some("<synthetic>");
-        if let (Some(id), Some(usage), false) = (message.id, message.usage, synthetic) {
-            self.count(id, usage, own, events);
+        if !synthetic {
+            self.failures.answered();
+            self.tally.count(&message, own, events);
         }
         let Content::Blocks(blocks) = message.content else {
             return;
@@ -159,20 +242,35 @@ impl Stream {
         }
     }
 
-    fn count(&mut self, id: String, usage: wire::Usage, own: bool, events: &mut Vec<AgentEvent>) {
-        if !self.counted.insert(id) {
+    /// Results of tools, and what was said to it, on its way to the model.
+    fn user(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
+        let Some(message) = line.message else { return };
+        if line.is_replay {
+            self.delivered(&message, events);
             return;
         }
-        self.usage.input_tokens += usage.input_tokens;
-        self.usage.output_tokens += usage.output_tokens;
-        self.usage.cache_read_tokens += usage.cache_read_input_tokens;
-        self.usage.cache_write_tokens += usage.cache_creation_input_tokens;
-        if own {
-            self.usage.context_tokens = usage.input_tokens
-                + usage.cache_read_input_tokens
-                + usage.cache_creation_input_tokens;
+        let Content::Blocks(blocks) = message.content else {
+            return;
+        };
+        for block in blocks {
+            match (block.kind.as_str(), block.tool_use_id, block.text) {
+                ("tool_result", Some(id), _) => events.push(AgentEvent::ToolDone {
+                    id,
+                    ok: block.is_error != Some(true),
+                }),
+                ("text", _, Some(text)) => events.push(AgentEvent::Notice { text }),
+                _ => {}
+            }
         }
-        events.push(AgentEvent::Usage(self.usage));
+    }
+
+    fn delivered(&mut self, message: &Message, events: &mut Vec<AgentEvent>) {
+        let text = message.content.text();
+        if let Some(at) = self.pending.iter().position(|sent| *sent == text) {
+            self.pending.remove(at);
+            let state = NudgeState::Delivered;
+            events.push(AgentEvent::Nudge { text, state });
+        }
     }
 
     fn rate_limit(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
@@ -182,7 +280,7 @@ impl Stream {
         let resets_at = info.resets_at.and_then(|s| Timestamp::from_second(s).ok());
         let rejected = info.status == "rejected";
         if rejected {
-            self.limit = Some(resets_at);
+            self.failures.limit = Some(resets_at);
         }
         events.push(AgentEvent::Limit {
             rejected,
@@ -191,168 +289,47 @@ impl Stream {
         });
     }
 
-    fn end(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
-        let fields = line.result;
-        let ok = fields.is_error == Some(false)
-            && line.subtype.as_deref() == Some("success")
-            && fields
-                .terminal_reason
-                .as_deref()
-                .is_none_or(|r| r == "completed")
-            && fields.num_turns.is_some_and(|n| n >= 1);
-        let text = fields.result.unwrap_or_default();
-        let error =
-            (!ok).then(|| why_not(&text, &fields.errors, fields.terminal_reason.as_deref()));
-        self.sum_up(fields.usage, &fields.model_usage, fields.total_cost_usd);
-        let result = AgentResult {
-            ok,
-            text,
-            error,
-            turns: fields.num_turns,
-            denied: fields
-                .permission_denials
-                .iter()
-                .map(|d| {
-                    format!("{} {}", d.tool_name, target(&d.tool_input))
-                        .trim()
-                        .to_owned()
-                })
-                .collect(),
+    /// Of a message in the making only its usage is read: the whole one comes by itself.
+    fn partial(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
+        if let Some(event) = line.event {
+            self.tally.partial(event, events);
+        }
+    }
+
+    /// Nobody is there to ask: what would wait for a person is refused, and said.
+    fn asked(&mut self, line: &Line, events: &mut Vec<AgentEvent>) {
+        let (Some(id), Some(request)) = (&line.request_id, &line.request) else {
+            return other(line, events);
         };
-        events.push(AgentEvent::Usage(self.usage));
-        events.push(AgentEvent::Result(result.clone()));
-        self.result = Some((result, fields.terminal_reason));
+        let tool = request.tool_name.clone().unwrap_or_default();
+        events.push(AgentEvent::Notice {
+            text: format!("asks for permission: {tool}"),
+        });
+        let message = "nobody is there to ask";
+        self.replies.extend(line_of(&json!({
+            "type": "control_response",
+            "response": {"subtype": "success", "request_id": id,
+                         "response": {"behavior": "deny", "message": message}},
+        })));
     }
 
-    /// The result's own sums replace what was counted on the way: they are final, hold subagents
-    /// too, and are cumulative over the process.
-    fn sum_up(
-        &mut self,
-        main: Option<wire::Usage>,
-        models: &std::collections::BTreeMap<String, wire::ModelUsage>,
-        cost: Option<f64>,
-    ) {
-        let context_tokens = self.usage.context_tokens;
-        if !models.is_empty() {
-            self.usage = models.values().fold(Usage::default(), |mut sum, m| {
-                sum.input_tokens += m.input_tokens;
-                sum.output_tokens += m.output_tokens;
-                sum.cache_read_tokens += m.cache_read_input_tokens;
-                sum.cache_write_tokens += m.cache_creation_input_tokens;
-                sum
-            });
-        } else if let Some(u) = main {
-            self.usage.output_tokens = self.usage.output_tokens.max(u.output_tokens);
-        }
-        self.usage.context_tokens = context_tokens;
-        self.usage.cost_usd = cost;
-    }
-
-    fn ending(&self, ended: Ended, stderr: &str) -> Ending {
-        let text = self.result.as_ref().map_or("", |(r, _)| r.text.as_str());
-        if let Some(resets_at) = self.limit
-            && !self.result.as_ref().is_some_and(|(r, _)| r.ok)
-        {
-            return Ending::Limit { resets_at };
-        }
-        // The notice alone is the whole message: an answer that quotes it is longer, or has more.
-        if is_limit_notice(text) {
-            return Ending::Limit {
-                resets_at: epoch_after_bar(text),
-            };
-        }
-        match (&self.result, self.error.as_deref()) {
-            (Some((result, _)), _) if result.ok => Ending::Finished,
-            (
-                Some((result, _)),
-                Some("authentication_failed" | "oauth_org_not_allowed" | "billing_error"),
-            ) => Ending::Unavailable {
-                message: result.error.clone().unwrap_or_default(),
-            },
-            (Some((result, _)), _) => Ending::Error {
-                message: result.error.clone().unwrap_or_default(),
-            },
-            (None, _) => Ending::Error {
-                message: format!(
-                    "it ended without a result ({})",
-                    describe_end(ended, stderr)
-                ),
-            },
-        }
+    fn end(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
+        let said = Said::read(&line);
+        let fields = line.result;
+        self.tally
+            .sum_up(fields.usage, &fields.model_usage, fields.total_cost_usd);
+        events.push(AgentEvent::Usage(self.tally.usage()));
+        events.push(AgentEvent::Result(AgentResult::clone(&said.result)));
+        self.result = Some(said);
     }
 }
 
-fn why_not(text: &str, errors: &[String], terminal: Option<&str>) -> String {
-    let said = errors.first().map_or(text, String::as_str).trim();
-    let said: String = said
-        .lines()
-        .next()
-        .unwrap_or("")
-        .chars()
-        .take(300)
-        .collect();
-    match (said.is_empty(), terminal) {
-        (false, _) => said,
-        (true, Some(reason)) => format!("it ended by {reason}"),
-        (true, None) => "it ended without a result of its own".into(),
-    }
-}
-
-fn is_limit_notice(text: &str) -> bool {
-    let text = text.trim().replace('’', "'");
-    text.chars().count() <= NOTICE_CHARS
-        && !text.contains('\n')
-        && ((text.starts_with("You've hit your") && text.contains("limit"))
-            || text.starts_with("Claude AI usage limit reached")
-            || text.starts_with("Claude usage limit reached"))
-}
-
-fn epoch_after_bar(text: &str) -> Option<Timestamp> {
-    let seconds: i64 = text.rsplit_once('|')?.1.trim().parse().ok()?;
-    Timestamp::from_second(seconds).ok()
-}
-
-fn tool_results(line: Line, events: &mut Vec<AgentEvent>) {
-    let Some(Content::Blocks(blocks)) = line.message.map(|m| m.content) else {
-        return;
+fn other(line: &Line, events: &mut Vec<AgentEvent>) {
+    let name = match &line.subtype {
+        Some(sub) => format!("{}/{sub}", line.kind),
+        None => line.kind.clone(),
     };
-    for block in blocks {
-        if let ("tool_result", Some(id)) = (block.kind.as_str(), block.tool_use_id) {
-            events.push(AgentEvent::ToolDone {
-                id,
-                ok: block.is_error != Some(true),
-            });
-        }
-    }
-}
-
-/// The one thing a tool works on, for a person who watches.
-fn target(input: &serde_json::Map<String, serde_json::Value>) -> String {
-    [
-        "file_path",
-        "command",
-        "path",
-        "pattern",
-        "url",
-        "query",
-        "description",
-        "prompt",
-    ]
-    .iter()
-    .find_map(|key| input.get(*key)?.as_str())
-    .map(|text| {
-        text.lines()
-            .next()
-            .unwrap_or("")
-            .chars()
-            .take(200)
-            .collect()
-    })
-    .unwrap_or_default()
-}
-
-fn code(error: Option<&serde_json::Value>) -> Option<String> {
-    error?.as_str().map(str::to_owned)
+    events.push(AgentEvent::Other { name });
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What the agent says and does while it runs.
 
 use ralph_core::{
-    agent::{AgentEvent, AgentResult, Usage},
+    agent::{AgentEvent, AgentResult, NudgeState, Usage},
     sanitize::{columns, one_line, terminal_safe, truncate_middle},
 };
 
@@ -87,6 +87,18 @@ impl Human {
                 }
                 page.line(&text);
             }
+            AgentEvent::Compacted { .. }
+            | AgentEvent::ModelChanged { .. }
+            | AgentEvent::Nudge { .. } => {
+                let mark = page.paint().mark(Mark::Look);
+                page.line(&format!("  {mark} {}", safe(&about(event))));
+            }
+            AgentEvent::Notice { text } if verbose => page.line(&format!("    {}", safe(text))),
+            AgentEvent::Hook { .. } | AgentEvent::Background { .. } | AgentEvent::Turn { .. }
+                if very =>
+            {
+                page.line(&format!("    {}", page.paint().dim(&safe(&event.line()))));
+            }
             AgentEvent::Result(result) => self.result(page, result),
             AgentEvent::Other { name } if very => {
                 page.line(&format!("    unknown event: {}", safe(name)));
@@ -96,6 +108,11 @@ impl Human {
             | AgentEvent::Tool { .. }
             | AgentEvent::Usage(_)
             | AgentEvent::Limit { .. }
+            | AgentEvent::Turn { .. }
+            | AgentEvent::Thinking { .. }
+            | AgentEvent::Background { .. }
+            | AgentEvent::Hook { .. }
+            | AgentEvent::Notice { .. }
             | AgentEvent::Other { .. } => {}
         }
     }
@@ -136,6 +153,26 @@ impl Human {
             text.push_str(&format!(" · {turns} turns"));
         }
         page.line(&format!("    {text}"));
+    }
+}
+
+/// What a person should hear of at once, in words.
+fn about(event: &AgentEvent) -> String {
+    match event {
+        AgentEvent::Compacted { before, after } => format!(
+            "the agent's context was full and is a summary now ({} to {})",
+            tokens(*before),
+            tokens(*after)
+        ),
+        AgentEvent::ModelChanged { to, reason, .. } => {
+            format!("the agent goes on with {to}: {reason}")
+        }
+        AgentEvent::Nudge { text, state } => match state {
+            NudgeState::Sent => format!("told the agent: {text}"),
+            NudgeState::Delivered => "the agent passes it on to its model".into(),
+            NudgeState::Impossible => format!("this agent can't be told anything now: {text}"),
+        },
+        other => other.line(),
     }
 }
 

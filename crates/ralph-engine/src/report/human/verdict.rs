@@ -112,6 +112,7 @@ impl Human {
             | Verdict::Refused { .. }
             | Verdict::TimedOut { .. }
             | Verdict::AgentError { .. }
+            | Verdict::Overloaded { .. }
             | Verdict::AgentUnavailable { .. } => (Mark::Bad, verdict.sentence()),
         }
     }

@@ -145,7 +145,15 @@ impl Status {
             AgentEvent::Limit {
                 rejected: false, ..
             }
+            | AgentEvent::Turn { .. }
+            | AgentEvent::Background { .. }
+            | AgentEvent::Compacted { .. }
+            | AgentEvent::ModelChanged { .. }
+            | AgentEvent::Hook { .. }
+            | AgentEvent::Nudge { .. }
+            | AgentEvent::Notice { .. }
             | AgentEvent::Other { .. } => {}
+            AgentEvent::Thinking { .. } => self.doing("thinking"),
             AgentEvent::Result(_) => self.doing("inspecting the change"),
         }
     }

@@ -16,12 +16,12 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 pub(super) fn checks(project: &Project) -> Vec<Check> {
     let mut checks = vec![match &project.config().agent {
-        AgentChoice::Claude => claude(project),
+        AgentChoice::Named(_) | AgentChoice::Custom(_) => claude(project),
         AgentChoice::Script(file) => script(&project.root().join(file)),
         AgentChoice::Command(program) => command(program, project.root()),
     }];
     let bypass = project.config().claude.permission_mode == PermissionMode::Bypass;
-    if project.config().agent == AgentChoice::Claude && bypass {
+    if project.config().agent == AgentChoice::default() && bypass {
         checks.push(Check::note(
             "permissions",
             "claude runs without permission checks: it can do what you can",

@@ -1,0 +1,65 @@
+//! How Pi is started.
+//!
+//! Only what its users set; the arguments that make a run fresh are the engine's.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{EnvVars, value::Argv};
+
+/// How Pi is started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PiConfig {
+    /// The program and what comes before ralph's own arguments.
+    pub command: Argv,
+    /// Arguments that are added after ralph's own.
+    pub args: Vec<String>,
+    /// The model to ask for, as `PROVIDER/ID`; `null` leaves it to Pi's own settings.
+    #[schemars(length(min = 1))]
+    pub model: Option<String>,
+    /// Models for tasks with a label: the first label of a task that stands here chooses.
+    pub models: BTreeMap<String, String>,
+    /// `rpc` can be told something while it runs and stops when it is asked to; `json` can't.
+    pub mode: PiMode,
+    /// How much the model thinks, as Pi's `--thinking` takes it.
+    #[schemars(length(min = 1))]
+    pub thinking: Option<String>,
+    /// The tools that it has; none given: Pi's own choice.
+    pub tools: Vec<String>,
+    /// Text that is added to its system prompt.
+    #[schemars(length(min = 1))]
+    pub append_system_prompt: Option<String>,
+    /// Whether the repository's own `.pi/` extensions and settings are used. They come from files that
+    /// an agent can write.
+    pub trust_project: bool,
+    /// Environment variables that the agent gets in addition. They are never shown.
+    pub env: EnvVars,
+}
+
+impl Default for PiConfig {
+    fn default() -> Self {
+        Self {
+            command: Argv::one("pi"),
+            args: Vec::new(),
+            model: None,
+            models: BTreeMap::new(),
+            mode: PiMode::Rpc,
+            thinking: None,
+            tools: Vec::new(),
+            append_system_prompt: None,
+            trust_project: false,
+            env: EnvVars::default(),
+        }
+    }
+}
+
+/// The two headless modes of Pi.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PiMode {
+    Json,
+    Rpc,
+}

@@ -1,0 +1,242 @@
+//! Decides from what Claude Code said how its run ended.
+//!
+//! By codes and fields; words count only where they are a whole notice of the program's own.
+
+use jiff::Timestamp;
+use ralph_core::agent::{AgentResult, Ending};
+
+use super::super::wire::{Denial, Line};
+use super::parse::target;
+use crate::agent::{asked_to_end, describe_end, no_result};
+use crate::process;
+
+/// A result of the stream: what it says, and what it says about its end.
+#[derive(Default)]
+pub(super) struct Ended {
+    pub(super) result: AgentResult,
+    subtype: String,
+    terminal: Option<String>,
+    stop_reason: Option<String>,
+    api_status: Option<u16>,
+    /// The API or the program failed, whatever the subtype says.
+    is_error: bool,
+}
+
+/// What went wrong on the way.
+#[derive(Default)]
+pub(super) struct Failures {
+    /// A usage limit that was reported as reached, with its reset time.
+    pub(super) limit: Option<Option<Timestamp>>,
+    /// The code of the last synthetic message.
+    code: Option<String>,
+    /// The code of the retry that the client is at.
+    retry: Option<String>,
+    auth_retries: u32,
+}
+
+/// Retries after which a key that does not fit is not going to.
+const HOPELESS_RETRIES: u32 = 2;
+
+/// The longest text of a message that can be a notice of the program rather than an answer.
+const NOTICE_CHARS: usize = 200;
+
+impl Failures {
+    pub(super) fn failed(&mut self, code: String) {
+        self.code = Some(code);
+    }
+
+    pub(super) fn retried(&mut self, code: &str) {
+        self.auth_retries += u32::from(is_auth(code));
+        self.retry = Some(code.to_owned());
+    }
+
+    /// The model answered: what was retried came through.
+    pub(super) fn answered(&mut self) {
+        self.retry = None;
+        self.auth_retries = 0;
+    }
+
+    /// Claude Code asks for minutes with a key that was refused.
+    pub(super) fn is_hopeless(&self) -> bool {
+        self.auth_retries >= HOPELESS_RETRIES
+    }
+}
+
+impl Ended {
+    pub(super) fn read(line: &Line) -> Self {
+        let fields = &line.result;
+        let subtype = line.subtype.clone().unwrap_or_default();
+        let terminal = fields.terminal_reason.clone();
+        let ok = fields.is_error == Some(false)
+            && subtype == "success"
+            && terminal.as_deref().is_none_or(|r| r == "completed")
+            && fields.num_turns.is_some_and(|n| n >= 1);
+        let text = fields.result.clone().unwrap_or_default();
+        let error = (!ok).then(|| why_not(&text, &fields.errors, terminal.as_deref()));
+        Self {
+            result: AgentResult {
+                ok,
+                text,
+                error,
+                turns: fields.num_turns,
+                denied: fields.permission_denials.iter().map(denied).collect(),
+            },
+            subtype,
+            terminal,
+            stop_reason: fields.stop_reason.clone(),
+            api_status: fields.api_error_status,
+            is_error: fields.is_error != Some(false),
+        }
+    }
+}
+
+/// How the run ended, given everything that was said and how the process did.
+pub(super) fn ending(
+    said: Option<&Ended>,
+    failures: &Failures,
+    ended: process::Ended,
+    stderr: &str,
+    _seen_at: Option<Timestamp>,
+) -> Ending {
+    let Some(said) = said else {
+        return without_result(failures, ended, stderr);
+    };
+    if let Some(resets_at) = failures.limit
+        && !said.result.ok
+    {
+        return Ending::Limit { resets_at };
+    }
+    // The notice alone is the whole message: an answer that quotes it is longer, or has more.
+    if is_limit_notice(&said.result.text) {
+        return Ending::Limit {
+            resets_at: epoch_after_bar(&said.result.text),
+        };
+    }
+    if said.result.ok {
+        return Ending::Finished;
+    }
+    let message = said.result.error.clone().unwrap_or_default();
+    match said.subtype.as_str() {
+        "error_max_turns" => return Ending::MaxTurns { message },
+        "error_max_budget_usd" => return Ending::Budget { message },
+        _ => {}
+    }
+    if said.stop_reason.as_deref() == Some("refusal") {
+        return Ending::Refused { message };
+    }
+    let code = failures.code.as_deref().or(failures.retry.as_deref());
+    match said.terminal.as_deref() {
+        Some("aborted_streaming" | "aborted_tools") => {
+            return match code {
+                Some(code) if is_auth(code) && failures.is_hopeless() => auth(code),
+                _ => Ending::Interrupted { message },
+            };
+        }
+        Some("max_turns") => return Ending::MaxTurns { message },
+        _ => {}
+    }
+    if said.is_error && (said.subtype == "success" || failures.code.is_some()) {
+        return by_code(code.unwrap_or(""), said.api_status, message);
+    }
+    Ending::Error { message }
+}
+
+/// An error of the API, by its code; by its status where the code says nothing.
+fn by_code(code: &str, status: Option<u16>, message: String) -> Ending {
+    match (code, status) {
+        ("authentication_failed" | "oauth_org_not_allowed", _) => Ending::Auth { message },
+        ("billing_error" | "model_not_found", _) => Ending::Rejected { message },
+        ("rate_limit" | "overloaded" | "server_error", _) => Ending::Overloaded { message },
+        (_, Some(401 | 403)) => Ending::Auth { message },
+        (_, Some(404)) => Ending::Rejected { message },
+        (_, Some(408 | 429 | 500..=599)) => Ending::Overloaded { message },
+        (_, Some(_)) => Ending::Api { message },
+        // No answer at all: the network, a broken stream.
+        (_, None) if is_network(&message) => Ending::Overloaded { message },
+        ("", None) => Ending::Error { message },
+        (_, None) => Ending::Api { message },
+    }
+}
+
+fn without_result(failures: &Failures, ended: process::Ended, stderr: &str) -> Ending {
+    if let Some(resets_at) = failures.limit {
+        return Ending::Limit { resets_at };
+    }
+    match &failures.retry {
+        Some(code) if is_auth(code) && (failures.is_hopeless() || !asked_to_end(ended)) => {
+            auth(code)
+        }
+        Some(code) if !asked_to_end(ended) => {
+            let message = format!("{code} ({})", describe_end(ended, stderr));
+            by_code(code, None, message)
+        }
+        _ => no_result(ended, stderr),
+    }
+}
+
+fn is_auth(code: &str) -> bool {
+    matches!(code, "authentication_failed" | "oauth_org_not_allowed")
+}
+
+fn auth(code: &str) -> Ending {
+    Ending::Auth {
+        message: format!("its API refuses the key or login ({code})"),
+    }
+}
+
+/// Claude Code's own words for a request that got no answer.
+fn is_network(message: &str) -> bool {
+    [
+        "API Error: Unable to connect",
+        "API Error: Connection",
+        "API Error: The operation timed out",
+        "API Error: Request timed out",
+    ]
+    .iter()
+    .any(|words| message.starts_with(words))
+}
+
+fn why_not(text: &str, errors: &[String], terminal: Option<&str>) -> String {
+    let said = errors.first().map_or(text, String::as_str).trim();
+    let said: String = said
+        .lines()
+        .next()
+        .unwrap_or("")
+        .chars()
+        .take(300)
+        .collect();
+    match (said.is_empty(), terminal) {
+        (false, _) => said,
+        (true, Some(reason)) => format!("it ended by {reason}"),
+        (true, None) => "it ended without a result of its own".into(),
+    }
+}
+
+/// A tool that was refused, and what would allow it.
+fn denied(denial: &Denial) -> String {
+    let tool = &denial.tool_name;
+    let on = target(&denial.tool_input);
+    let rule = match (tool.as_str(), on.split_whitespace().next()) {
+        ("Bash", Some(program)) => format!("Bash({program}:*)"),
+        _ => tool.clone(),
+    };
+    let what = format!("{tool} {on}");
+    format!(
+        "{} (to allow it: `{rule}` in claude.allowed_tools)",
+        what.trim()
+    )
+}
+
+fn is_limit_notice(text: &str) -> bool {
+    let text = text.trim().replace('’', "'");
+    text.chars().count() <= NOTICE_CHARS
+        && !text.contains('\n')
+        && ((text.starts_with("You've hit your") && text.contains("limit"))
+            || text.starts_with("Claude AI usage limit reached")
+            || text.starts_with("Claude usage limit reached"))
+}
+
+fn epoch_after_bar(text: &str) -> Option<Timestamp> {
+    let seconds: i64 = text.rsplit_once('|')?.1.trim().parse().ok()?;
+    Timestamp::from_second(seconds).ok()
+}
