@@ -121,7 +121,11 @@ fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 fn program(name: &str) -> PathBuf {
-    let path = folder().join("bin").join(name);
+    program_in(&folder(), name)
+}
+
+fn program_in(folder: &Path, name: &str) -> PathBuf {
+    let path = folder.join("bin").join(name);
     let is_there = path.exists();
     assert!(
         is_there,
@@ -141,5 +145,17 @@ fn folder() -> PathBuf {
         (Some(agents), _) => workspace.join(agents),
         (None, Some(target)) => workspace.join(target).join("agents"),
         (None, None) => workspace.join("target/agents"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "bin/claude is not installed: run scripts/agents")]
+    fn an_agent_that_is_missing_is_said_to_be_so_and_how_to_get_it() {
+        let empty = tempfile::tempdir().unwrap();
+        let _ = program_in(empty.path(), "claude");
     }
 }

@@ -32,7 +32,8 @@ impl Wire for Anthropic {
             .ok_or("messages: field required")?;
         let tools = body["tools"].as_array().into_iter().flatten();
         Ok(Asked {
-            session: session_of(call),
+            // Claude Code names its session; Pi does not.
+            session: call.header("x-claude-code-session-id").map(str::to_owned),
             model: body["model"].as_str().unwrap_or("scripted").to_owned(),
             streaming: body["stream"].as_bool().unwrap_or(false),
             system: texts_of(&body["system"]).join("\n"),
@@ -129,14 +130,6 @@ impl Wire for Anthropic {
             warning.utilization,
         )
     }
-}
-
-/// Claude Code names its session in a header, and again within the metadata.
-fn session_of(call: &Call) -> Option<String> {
-    if let Some(session) = call.header("x-claude-code-session-id") {
-        return Some(session.to_owned());
-    }
-    call.body["metadata"]["user_id"].as_str().map(str::to_owned)
 }
 
 fn message(message: &Value) -> Message {

@@ -91,6 +91,11 @@ enum WrittenRepeat {
     Word(String),
 }
 
+/// Said to be so; one that is said not to be is no fault.
+fn is_on(written: Option<bool>) -> bool {
+    written == Some(true)
+}
+
 impl TryFrom<Written> for Fault {
     type Error = String;
 
@@ -116,12 +121,10 @@ impl TryFrom<Written> for Fault {
         let named = [
             status,
             written.usage_limit.map(FaultKind::UsageLimit),
-            written.overflow.map(|_| FaultKind::Overflow),
+            is_on(written.overflow).then_some(FaultKind::Overflow),
             written.stall.map(FaultKind::Stall),
             written.cut.map(FaultKind::Cut),
-            written
-                .refuse_connection
-                .map(|_| FaultKind::RefuseConnection),
+            is_on(written.refuse_connection).then_some(FaultKind::RefuseConnection),
             written.sse_error.map(FaultKind::SseError),
         ];
         let mut kinds: Vec<FaultKind> = named.into_iter().flatten().collect();

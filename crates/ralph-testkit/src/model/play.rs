@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::fault::{Fault, FaultKind, Repeat};
+use super::fault::{Fault, FaultKind, Place, Repeat};
 use super::request::{Answered, AnsweredWith};
 use super::scenario::{Conversation, Hold, Scenario, Stop, Turn, Usage, Warning};
 use super::tools::tool_call;
@@ -12,7 +12,9 @@ use super::wire::{Answer, Asked, Block};
 /// What a request past the script gets.
 const UNSCRIPTED: &str = "done";
 /// What a request for a title or a summary gets.
-const SIDE: &str = "A short text";
+const SIDE: &str = "<analysis>It is short.</analysis>\n<summary>A short summary.</summary>";
+/// What Claude Code ends its request for a summary with. It offers all its tools along.
+const WANTS_A_SUMMARY: &str = "Tool calls will be rejected and you will fail the task";
 
 pub(super) struct Play {
     scenario: Scenario,
@@ -70,6 +72,9 @@ impl Play {
     /// What a request gets; `number` is unique to it.
     pub(super) fn decide(&mut self, number: usize, asked: &Asked) -> Decision {
         let turn = asked.assistant_messages();
+        if wants_a_summary(asked) {
+            return plain(None, turn, AnsweredWith::Side, said(number, asked, SIDE));
+        }
         let Some(run) = self.conversation_of(asked, turn) else {
             let (with, text) = if asked.tools.is_empty() {
                 (AnsweredWith::Side, SIDE)
@@ -98,7 +103,7 @@ impl Play {
         let played = begun.faults.entry(turn).or_default();
         if let Some(kind) = fault_at(&script.faults, *played).cloned() {
             *played += 1;
-            let status = status_of(&kind);
+            let status = status_of(&kind, asked.streaming);
             return Decision {
                 answered: answered(place, turn, status, AnsweredWith::Fault),
                 reply: Reply::Fault { kind, answer },
@@ -155,6 +160,11 @@ impl Play {
     }
 }
 
+fn wants_a_summary(asked: &Asked) -> bool {
+    let last = asked.messages.last();
+    last.is_some_and(|last| last.texts.iter().any(|text| text.contains(WANTS_A_SUMMARY)))
+}
+
 fn answered(
     place: Option<(usize, usize)>,
     turn: usize,
@@ -201,8 +211,8 @@ fn fault_at(faults: &[Fault], played: usize) -> Option<&FaultKind> {
     None
 }
 
-fn status_of(kind: &FaultKind) -> u16 {
-    use super::fault::Place;
+/// The status that a client sees; 0 for none.
+fn status_of(kind: &FaultKind, is_streaming: bool) -> u16 {
     match kind {
         FaultKind::Status { status, .. } => *status,
         FaultKind::UsageLimit(_) => 429,
@@ -210,9 +220,16 @@ fn status_of(kind: &FaultKind) -> u16 {
         FaultKind::RefuseConnection
         | FaultKind::Stall(Place::BeforeHeaders)
         | FaultKind::Cut(Place::BeforeHeaders) => 0,
+        // An answer in one piece goes wrong before it begins.
         FaultKind::Stall(Place::MidStream | Place::AfterBlock)
         | FaultKind::Cut(Place::MidStream | Place::AfterBlock)
-        | FaultKind::SseError(_) => 200,
+        | FaultKind::SseError(_) => {
+            if is_streaming {
+                200
+            } else {
+                0
+            }
+        }
     }
 }
 
@@ -258,6 +275,3 @@ fn filling(bytes: usize) -> String {
     text.truncate(bytes);
     text
 }
-
-#[cfg(test)]
-mod tests;

@@ -76,7 +76,7 @@ pub enum ToolUse {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 pub enum Bash {
     Plain(String),
     Limited {
@@ -137,7 +137,7 @@ fn five_hour() -> LimitKind {
 
 /// Where an answer waits for the test.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 pub enum Hold {
     BeforeHeaders(String),
     At { name: String, at: Place },

@@ -186,6 +186,8 @@ impl Sending<'_> {
                 self.send_until(connection, place).await?;
                 std::future::pending().await
             }
+            // Without a stream there are no events.
+            FaultKind::SseError(_) if !self.is_streaming => Ok(After::Close),
             FaultKind::SseError(kind) => {
                 self.send_until(connection, Place::MidStream).await?;
                 connection.events(&[self.wire.error_event(&kind)]).await?;

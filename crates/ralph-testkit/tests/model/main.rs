@@ -4,4 +4,10 @@
 
 mod agent;
 mod claude;
+mod client;
+mod conversations;
+mod faults;
+mod holds;
+mod installed;
 mod pi;
+mod program;

@@ -43,3 +43,37 @@ fn pi_writes_edits_and_runs_by_its_own_tools() {
     assert_eq!(usage["cacheRead"], 12000);
     assert_eq!(usage["cacheWrite"], 3000);
 }
+
+#[test]
+fn pi_reports_a_refused_key_and_asks_only_once() {
+    let stage = Stage::new(
+        "conversations: [{turns: [{say: never, faults: [{status: 401, repeat: forever}]}]}]",
+    );
+    let ran = Ran::of(stage.pi("go"));
+    let last = &ran.last("turn_end")["message"];
+    assert_eq!(last["stopReason"], "error");
+    let message = last["errorMessage"].as_str().unwrap();
+    assert!(message.starts_with("401 "), "{message}");
+    assert_eq!(stage.model.requests().len(), 1);
+}
+
+#[test]
+fn pi_asks_again_after_a_cut_and_gets_the_same_turn() {
+    let stage = Stage::new(
+        "conversations: [{turns: [{tools: [{bash: echo once >> count.txt}], \
+           faults: [{cut: mid_stream}]}, {say: fine}]}]",
+    );
+    let ran = Ran::of(stage.pi("go"));
+    assert_eq!(
+        ran.last("turn_end")["message"]["content"][0]["text"],
+        "fine"
+    );
+    assert_eq!(stage.file("count.txt"), "once\n");
+    let turns: Vec<_> = stage
+        .model
+        .requests()
+        .iter()
+        .map(|r| r.answered.turn)
+        .collect();
+    assert_eq!(turns, [0, 0, 1]);
+}
