@@ -1,0 +1,216 @@
+//! Accepts connections and plays what was decided for each call. Decides nothing itself.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::net::TcpListener;
+
+use super::fault::{FaultKind, Place};
+use super::http::Connection;
+use super::play::Reply;
+use super::record::Record;
+use super::scenario::Hold;
+use super::wire::{ALL, Answer, ApiError, Call, CallKind, Headers, Wire};
+
+/// Whether a connection is good for another call.
+enum After {
+    Keep,
+    Close,
+}
+
+type Io<T> = std::io::Result<T>;
+
+/// An answer on its way: how it is spoken, to whom, and what waits or goes wrong.
+struct Sending<'a> {
+    wire: &'static dyn Wire,
+    record: &'a Record,
+    answer: &'a Answer,
+    is_streaming: bool,
+    headers: Headers,
+}
+
+/// Serves for ever. Whoever runs this ends it by dropping it, with the runtime.
+pub(super) async fn serve(listener: std::net::TcpListener, record: Arc<Record>) {
+    let listener = TcpListener::from_std(listener).expect("a listener that does not block");
+    loop {
+        // An accept fails for the client's reasons; the next one is another client.
+        let Ok((stream, _)) = listener.accept().await else {
+            continue;
+        };
+        let record = Arc::clone(&record);
+        tokio::spawn(async move {
+            let mut connection = Connection::new(stream);
+            while let Ok(Some(call)) = connection.read().await {
+                match play(&mut connection, call, &record).await {
+                    Ok(After::Keep) => {}
+                    // A client that is gone has nothing more to ask.
+                    Ok(After::Close) | Err(_) => break,
+                }
+            }
+        });
+    }
+}
+
+async fn play(connection: &mut Connection, call: Call, record: &Record) -> Io<After> {
+    let path = call.path.split('?').next().unwrap_or_default();
+    let taken = ALL.iter().find_map(|wire| {
+        let kind = wire.kind_of(&call.method, path)?;
+        Some((*wire, kind))
+    });
+    let none = Headers::new();
+    match taken {
+        Some((wire, CallKind::Ask)) => return answer(connection, wire, call, record).await,
+        Some((wire, CallKind::CountTokens)) => {
+            let count = wire.token_count(&call.body);
+            record.note_other(format!("{} {}", call.method, call.path));
+            connection.answer(200, &none, &count).await?;
+        }
+        None => {
+            let status = if path == "/" { 200 } else { 404 };
+            record.note_other(format!("{} {}", call.method, call.path));
+            connection.answer(status, &none, &Value::Null).await?;
+        }
+    }
+    Ok(After::Keep)
+}
+
+async fn answer(
+    connection: &mut Connection,
+    wire: &'static dyn Wire,
+    call: Call,
+    record: &Record,
+) -> Io<After> {
+    let asked = match wire.read(&call) {
+        Ok(asked) => asked,
+        Err(mistake) => {
+            record.note_other(format!("{} {}: {mistake}", call.method, call.path));
+            return refuse(connection, wire, &mistaken(mistake)).await;
+        }
+    };
+    let decision = record.decide(wire.name(), call, &asked);
+    let sending = |answer| Sending {
+        wire,
+        record,
+        answer,
+        is_streaming: asked.streaming,
+        headers: Headers::new(),
+    };
+    match decision.reply {
+        Reply::Answer {
+            answer,
+            hold,
+            warning,
+        } => {
+            let mut sending = sending(&answer);
+            sending.headers = warning.map_or_else(Headers::new, |w| wire.warning_headers(&w));
+            sending.send(connection, hold.as_ref()).await
+        }
+        Reply::Fault { kind, answer } => sending(&answer).fail(connection, kind).await,
+        Reply::Mistake(mistake) => refuse(connection, wire, &mistaken(mistake)).await,
+    }
+}
+
+fn mistaken(mistake: String) -> ApiError {
+    ApiError::Status {
+        status: 400,
+        retry_after: None,
+        message: Some(mistake),
+    }
+}
+
+async fn refuse(connection: &mut Connection, wire: &dyn Wire, error: &ApiError) -> Io<After> {
+    let reply = wire.error(error);
+    connection
+        .answer(reply.status, &reply.headers, &reply.body)
+        .await?;
+    Ok(After::Keep)
+}
+
+impl Sending<'_> {
+    /// The answer, held where the turn says.
+    async fn send(&self, connection: &mut Connection, hold: Option<&Hold>) -> Io<After> {
+        let hold = hold.map(Hold::parts);
+        if let Some((name, Place::BeforeHeaders)) = hold {
+            self.record.hold(name).await;
+        }
+        if !self.is_streaming {
+            // An answer in one piece has no place within it.
+            if let Some((name, Place::MidStream | Place::AfterBlock)) = hold {
+                self.record.hold(name).await;
+            }
+            let body = self.wire.whole(self.answer);
+            connection.answer(200, &self.headers, &body).await?;
+            return Ok(After::Keep);
+        }
+        let frames = self.wire.stream(self.answer).frames;
+        let sent = match hold {
+            None | Some((_, Place::BeforeHeaders)) => {
+                connection.begin_events(&self.headers).await?;
+                0
+            }
+            Some((name, place)) => {
+                let sent = self.send_until(connection, place).await?;
+                self.record.hold(name).await;
+                sent
+            }
+        };
+        connection.events(&frames[sent..]).await?;
+        connection.end_events().await?;
+        Ok(After::Keep)
+    }
+
+    async fn fail(&self, connection: &mut Connection, kind: FaultKind) -> Io<After> {
+        match kind {
+            FaultKind::Status {
+                status,
+                retry_after,
+                message,
+            } => {
+                let error = ApiError::Status {
+                    status,
+                    retry_after,
+                    message,
+                };
+                refuse(connection, self.wire, &error).await
+            }
+            FaultKind::UsageLimit(limit) => {
+                refuse(connection, self.wire, &ApiError::UsageLimit(limit)).await
+            }
+            FaultKind::Overflow => refuse(connection, self.wire, &ApiError::Overflow).await,
+            FaultKind::RefuseConnection => Ok(After::Close),
+            FaultKind::Cut(place) => {
+                self.send_until(connection, place).await?;
+                Ok(After::Close)
+            }
+            FaultKind::Stall(place) => {
+                self.send_until(connection, place).await?;
+                std::future::pending().await
+            }
+            // Without a stream there are no events.
+            FaultKind::SseError(_) if !self.is_streaming => Ok(After::Close),
+            FaultKind::SseError(kind) => {
+                self.send_until(connection, Place::MidStream).await?;
+                connection.events(&[self.wire.error_event(&kind)]).await?;
+                connection.end_events().await?;
+                Ok(After::Keep)
+            }
+        }
+    }
+
+    /// What comes before a place, and how many events these were. To a client that wants the answer
+    /// in one piece nothing is sent: there is no place within it.
+    async fn send_until(&self, connection: &mut Connection, place: Place) -> Io<usize> {
+        if !self.is_streaming {
+            return Ok(0);
+        }
+        let stream = self.wire.stream(self.answer);
+        let until = match place {
+            Place::BeforeHeaders => return Ok(0),
+            Place::MidStream => stream.mid_stream,
+            Place::AfterBlock => stream.after_block,
+        };
+        connection.begin_events(&self.headers).await?;
+        connection.events(&stream.frames[..until]).await?;
+        Ok(until)
+    }
+}
