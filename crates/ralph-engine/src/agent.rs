@@ -33,7 +33,7 @@ pub struct RunContext {
 }
 
 /// A kind of agent that the loop can start.
-pub trait Agent {
+pub trait Agent: Send {
     /// As the user names it: `claude`, `script:demo.yaml`.
     fn name(&self) -> String;
 
@@ -159,7 +159,13 @@ fn no_result(ended: Ended, stderr: &str) -> Ending {
 /// Whether a signal that asks for an end came from somewhere. A program that handles one says so by
 /// its exit code; one that crashed got a signal of another kind.
 fn asked_to_end(ended: Ended) -> bool {
-    const ASKING: [i32; 5] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGKILL, libc::SIGTERM];
+    const ASKING: [i32; 5] = [
+        libc::SIGHUP,
+        libc::SIGINT,
+        libc::SIGQUIT,
+        libc::SIGKILL,
+        libc::SIGTERM,
+    ];
     match ended {
         Ended::Signal(signal) => ASKING.contains(&signal),
         Ended::Code(code) => ASKING.contains(&(code - 128)),

@@ -33,9 +33,9 @@ impl AgentEvent {
                 window,
             } => turn(model.as_deref(), *context_tokens, *window),
             Self::Thinking { tokens } => format!("[thinking] {tokens} tokens"),
-            Self::Background { id, state, what } => {
-                format!("[background {id}] {state} {what}").trim().to_owned()
-            }
+            Self::Background { id, state, what } => format!("[background {id}] {state} {what}")
+                .trim()
+                .to_owned(),
             Self::Compacted { before, after } => {
                 format!("[compacted] context from {before} to {after} tokens")
             }
@@ -55,10 +55,8 @@ impl AgentEvent {
                 resets_at,
                 which,
             } => {
-                let mut line = format!(
-                    "[limit] {}",
-                    if *rejected { "reached" } else { "reported" }
-                );
+                let mut line =
+                    format!("[limit] {}", if *rejected { "reached" } else { "reported" });
                 if let Some(which) = which {
                     line.push_str(&format!(", {which}"));
                 }

@@ -4,7 +4,11 @@ use std::ffi::OsString;
 
 use ralph_core::agent::{AgentEvent, Ending, FINAL_MESSAGE_BYTES};
 
-use super::{Agent, Conclusion, Dialect, RunContext, asked_to_end, describe_end, table::{Kind, Making}, with_env};
+use super::{
+    Agent, Conclusion, Dialect, RunContext, asked_to_end, describe_end,
+    table::{Kind, Making},
+    with_env,
+};
 use crate::process::{CommandSpec, Ended, Output, Stdin, Tail};
 
 pub(super) const KIND: Kind = Kind {

@@ -221,10 +221,7 @@ impl Reader {
     }
 
     fn nudge(&mut self, text: String) {
-        let bytes = self
-            .voice
-            .as_ref()
-            .and_then(|_| self.dialect.nudge(&text));
+        let bytes = self.voice.as_ref().and_then(|_| self.dialect.nudge(&text));
         let state = match (&self.voice, bytes) {
             (Some(voice), Some(bytes)) => {
                 voice.say(bytes);

@@ -86,6 +86,9 @@ mod tests {
     #[test]
     fn an_unknown_name_is_refused_with_the_names_there_are() {
         let error = find("clade").map(|_| ()).unwrap_err().to_string();
-        assert!(error.starts_with("unknown agent `clade`; ralph knows claude"), "{error}");
+        assert!(
+            error.starts_with("unknown agent `clade`; ralph knows claude"),
+            "{error}"
+        );
     }
 }

@@ -120,7 +120,9 @@ impl Tally {
         self.usage.context_tokens = context_tokens;
         self.usage.cost_usd = cost;
         let own = self.model.as_deref().and_then(|model| models.get(model));
-        let window = own.or_else(|| models.values().next()).map(|m| m.context_window);
+        let window = own
+            .or_else(|| models.values().next())
+            .map(|m| m.context_window);
         if let Some(window) = window.filter(|window| *window > 0) {
             self.context.window = Some(window);
         }

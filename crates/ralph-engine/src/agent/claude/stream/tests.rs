@@ -1,5 +1,7 @@
 //! Tests of Claude Code's stream: events, endings, and lines that are none of its own.
 
+use ralph_core::agent::Ending;
+
 use super::*;
 
 fn read(lines: &[&str]) -> (Vec<AgentEvent>, Box<Stream>) {
@@ -50,7 +52,7 @@ fn an_exit_code_of_zero_without_a_result_is_an_error() {
     let message = "it ended without a result (exit code 0)";
     assert_eq!(
         end,
-        Ending::Error {
+        Ending::NoResult {
             message: message.into()
         }
     );

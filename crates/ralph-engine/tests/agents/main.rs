@@ -1,0 +1,8 @@
+//! Real agents behind the one runner: the real programs, against the scripted model on loopback.
+//!
+//! Helpers unwrap freely: they are tests, though clippy exempts only the test functions themselves.
+
+#![allow(clippy::unwrap_used)]
+
+mod claude;
+mod support;

@@ -1,0 +1,226 @@
+//! A scratch home and repository, a scripted model, and an agent that runs against it while the test
+//! nudges and stops it.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::mpsc,
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use ralph_core::{
+    agent::{AgentEvent, AgentReport},
+    config::{Config, ConfigFile, Layers, resolve},
+};
+use ralph_engine::{
+    agent::{Agent, Making, RunContext, RunLimits, Watch, Watcher, find, run_agent},
+    process::{CappedLog, Containment, LogCaps},
+};
+use ralph_testkit::model::{Scenario, ScriptedModel};
+use tokio::sync::{mpsc::UnboundedSender, watch};
+
+/// Longer than anything takes, for what must happen at all.
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+
+pub(crate) struct Scene {
+    folder: tempfile::TempDir,
+    pub(crate) model: ScriptedModel,
+}
+
+impl Scene {
+    pub(crate) fn new(scenario: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["home", "repo"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let scenario = Scenario::parse(scenario).unwrap();
+        Self {
+            folder,
+            model: ScriptedModel::start(scenario),
+        }
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    pub(crate) fn repo(&self) -> PathBuf {
+        self.folder.path().join("repo")
+    }
+
+    /// Runs an agent to its end.
+    pub(crate) fn run(&self, agent: Box<dyn Agent>, env: Env, prompt: &str) -> Ran {
+        self.start(agent, env, prompt, limits()).join()
+    }
+
+    /// Starts an agent on a thread of its own.
+    pub(crate) fn start(
+        &self,
+        agent: Box<dyn Agent>,
+        env: Env,
+        prompt: &str,
+        limits: RunLimits,
+    ) -> Live {
+        let context = RunContext {
+            cwd: self.repo(),
+            env: env
+                .into_iter()
+                .map(|(k, v)| (OsString::from(k), OsString::from(v)))
+                .collect(),
+            prompt: prompt.to_owned(),
+            labels: Vec::new(),
+        };
+        let log = self.folder.path().join("stream.log");
+        let (nudge, mut nudges) = tokio::sync::mpsc::unbounded_channel();
+        let (stop, mut stopped) = watch::channel(None);
+        let (tell, events) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(async {
+                let file = std::fs::File::create(log).unwrap();
+                let caps = LogCaps {
+                    total: 8 * 1024 * 1024,
+                    tail: 1024 * 1024,
+                };
+                let mut log = CappedLog::new(file, caps);
+                let watch = Watch {
+                    stop: &mut stopped,
+                    watcher: &mut Teller(tell),
+                    log: &mut log,
+                    nudges: Some(&mut nudges),
+                };
+                let containment = Containment::detect(None).containment;
+                let report = run_agent(&*agent, &context, containment, &limits, watch).await;
+                let _ = log.finish();
+                report.unwrap()
+            })
+        });
+        Live {
+            thread,
+            events,
+            seen: Vec::new(),
+            nudge,
+            stop,
+        }
+    }
+}
+
+pub(crate) type Env = Vec<(String, String)>;
+
+/// Time enough for everything; a test that wants less says so.
+pub(crate) fn limits() -> RunLimits {
+    RunLimits {
+        deadline: None,
+        idle: LIMIT,
+        idle_with_tool: LIMIT,
+        grace: Duration::from_secs(5),
+    }
+}
+
+/// An agent as `ralph.yaml` makes it.
+pub(crate) fn agent(name: &str, yaml: &str) -> Box<dyn Agent> {
+    let config: Config = resolve(&Layers {
+        project: Some(ConfigFile {
+            path: "ralph.yaml".into(),
+            text: yaml.to_owned(),
+        }),
+        ..Layers::default()
+    })
+    .unwrap_or_else(|errors| panic!("{errors}"))
+    .config;
+    let making = Making {
+        config: &config,
+        custom: None,
+        is_root: rustix::process::geteuid().is_root(),
+    };
+    (find(name).unwrap().make)(&making)
+}
+
+struct Teller(mpsc::Sender<AgentEvent>);
+
+impl Watcher for Teller {
+    fn event(&mut self, event: &AgentEvent) {
+        let _ = self.0.send(event.clone());
+    }
+}
+
+/// An agent that runs.
+pub(crate) struct Live {
+    thread: JoinHandle<AgentReport>,
+    events: mpsc::Receiver<AgentEvent>,
+    seen: Vec<AgentEvent>,
+    nudge: UnboundedSender<String>,
+    stop: watch::Sender<Option<i32>>,
+}
+
+impl Live {
+    pub(crate) fn nudge(&self, text: &str) {
+        self.nudge.send(text.to_owned()).unwrap();
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stop.send(Some(2)).unwrap();
+    }
+
+    /// Waits for an event, within the limit.
+    pub(crate) fn wait_for(&mut self, what: &str, fits: impl Fn(&AgentEvent) -> bool) {
+        let until = Instant::now() + LIMIT;
+        if self.seen.iter().any(&fits) {
+            return;
+        }
+        while let Ok(event) = self
+            .events
+            .recv_timeout(until.saturating_duration_since(Instant::now()))
+        {
+            let found = fits(&event);
+            self.seen.push(event);
+            if found {
+                return;
+            }
+        }
+        panic!("no {what} among {:#?}", self.seen);
+    }
+
+    pub(crate) fn join(mut self) -> Ran {
+        let report = self.thread.join().unwrap();
+        self.seen.extend(self.events.try_iter());
+        Ran {
+            report,
+            events: self.seen,
+        }
+    }
+}
+
+/// How it went.
+pub(crate) struct Ran {
+    pub(crate) report: AgentReport,
+    pub(crate) events: Vec<AgentEvent>,
+}
+
+/// Processes in whose environment a marker stands: what a run left alive.
+pub(crate) fn marked(marker: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let read = |name: &str| std::fs::read(entry.path().join(name)).unwrap_or_default();
+        let environment = read("environ");
+        if environment
+            .split(|b| *b == 0)
+            .any(|variable| variable == marker.as_bytes())
+        {
+            found.push(format!(
+                "{} {}",
+                entry.file_name().to_string_lossy(),
+                String::from_utf8_lossy(&read("cmdline")).replace('\0', " ")
+            ));
+        }
+    }
+    found
+}
+
+pub(crate) fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
