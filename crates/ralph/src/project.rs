@@ -1,6 +1,9 @@
 //! Opens the project that a command was started in: its configuration, its tasks, its journal.
 
-use std::path::{Path, PathBuf};
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
 
 use ralph_core::{
     config::{Config, FlagValue},
@@ -184,8 +187,10 @@ impl Project {
         named: Option<&Path>,
     ) -> Result<(Source, Graph, Vec<Problem>), CommandError> {
         let path = self.source_path(named)?;
+        let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let detail = Detail::Brief { threads };
         let (source, tasks) =
-            Source::read_in(Detail::Brief, &path, self.root()).map_err(CommandError::user)?;
+            Source::read_in(detail, &path, self.root()).map_err(CommandError::user)?;
         let (graph, problems) = Graph::build(tasks);
         Ok((source, graph, problems))
     }

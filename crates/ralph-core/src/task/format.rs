@@ -19,6 +19,7 @@
 //! Must not touch files, and must never give back a text that it has not read again and compared.
 
 mod append;
+mod brief;
 mod edit;
 mod error;
 mod fields;
@@ -44,6 +45,7 @@ pub use error::{FormatError, LineColumn, line_column};
 pub use put_back::{PutBack, Tampering, put_back};
 
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 
@@ -95,8 +97,11 @@ pub struct Meta {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     Full,
-    /// Where tasks stand and what they are called; not what they say. For a look at many of them.
-    Brief,
+    /// Where tasks stand and what they are called; not what they say. For a look at many of them,
+    /// for which so many threads may be used.
+    Brief {
+        threads: NonZeroUsize,
+    },
 }
 
 /// Reads a task file. `file_index` is what the places of its tasks will say.
@@ -124,6 +129,11 @@ fn parse_detail(
     file_index: u32,
     bytes: &[u8],
 ) -> Outcome<Document> {
+    if let Detail::Brief { threads } = detail
+        && let Some(document) = parse_long_list(file_name, file_index, bytes, threads)
+    {
+        return Ok(document);
+    }
     let Some(tree) = parse_tree(file_name, bytes)? else {
         return Ok(Document {
             format: Format::Native,
@@ -145,7 +155,7 @@ fn parse_detail(
     match detail {
         Detail::Full => refuse_duplicates(&tasks, &layout, bytes)?,
         // The graph finds them too, and says so as one problem among others.
-        Detail::Brief => {}
+        Detail::Brief { .. } => {}
     }
     Ok(Document {
         format: layout.format,
@@ -155,36 +165,80 @@ fn parse_detail(
     })
 }
 
+/// The fast way for a JSON list of tasks in which everything is as it should be.
+fn parse_long_list(
+    file_name: &str,
+    file_index: u32,
+    bytes: &[u8],
+    threads: NonZeroUsize,
+) -> Option<Document> {
+    let text = checked_text(bytes).ok()?;
+    match spelling(file_name, text) {
+        Spelling::Json | Spelling::JsonElseYaml => {
+            brief::parse(text, text_start(bytes), file_index, threads)
+        }
+        Spelling::Yaml => None,
+    }
+}
+
 /// The tree of a file; `None` for YAML without anything in it.
 fn parse_tree<'a>(file_name: &str, bytes: &'a [u8]) -> Outcome<Option<Tree<'a>>> {
+    let text = checked_text(bytes)?;
+    let start = text_start(bytes);
+    match spelling(file_name, text) {
+        Spelling::Json => json::scan(text, start).map(Some),
+        Spelling::JsonElseYaml => match json::scan(text, start) {
+            Ok(tree) => Ok(Some(tree)),
+            Err(_) => yaml::build(text),
+        },
+        Spelling::Yaml => yaml::build(text),
+    }
+}
+
+fn checked_text(bytes: &[u8]) -> Outcome<&str> {
     if bytes.len() >= u32::MAX as usize {
         return Err(Fault::nowhere(
             "expected a file below 4 GB, found a larger one",
         ));
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| {
+    std::str::from_utf8(bytes).map_err(|error| {
         let utf16 = bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF");
         let what = if utf16 { "UTF-16" } else { "other bytes" };
         let message = format!("expected text in UTF-8, found {what}");
         Fault::at(error.valid_up_to(), message)
-    })?;
-    let start = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
+    })
+}
+
+fn text_start(bytes: &[u8]) -> usize {
+    if bytes.starts_with(BOM) { BOM.len() } else { 0 }
+}
+
+/// What a file is read as.
+enum Spelling {
+    Json,
+    JsonElseYaml,
+    Yaml,
+}
+
+fn spelling(file_name: &str, text: &str) -> Spelling {
     let named = |extension: &str| {
         let tail = file_name.len().checked_sub(extension.len());
         let tail = tail.and_then(|at| file_name.get(at..));
         tail.is_some_and(|tail| tail.eq_ignore_ascii_case(extension))
     };
-    let brackets = text[start..].trim_start().starts_with(['{', '[']);
+    let brackets = || {
+        let text = &text[text_start(text.as_bytes())..];
+        text.trim_start().starts_with(['{', '['])
+    };
     if named(".json") {
-        return json::scan(text, start).map(Some);
+        Spelling::Json
+    } else if !brackets() {
+        Spelling::Yaml
+    } else if named(".yaml") || named(".yml") {
+        Spelling::JsonElseYaml
+    } else {
+        Spelling::Json
     }
-    if brackets {
-        let json = json::scan(text, start);
-        if json.is_ok() || !(named(".yaml") || named(".yml")) {
-            return json.map(Some);
-        }
-    }
-    yaml::build(text)
 }
 
 fn refuse_duplicates(tasks: &[Task], layout: &Layout, bytes: &[u8]) -> Outcome<()> {

@@ -14,31 +14,43 @@ const MAX_DEPTH: usize = 127;
 
 /// Reads the whole of `source` from `from` on.
 pub(super) fn scan(source: &str, from: usize) -> Outcome<Tree<'_>> {
-    let mut scanner = Scanner {
-        bytes: source.as_bytes(),
-        at: from,
-        tree: Tree::new(Syntax::Json, source),
-    };
+    let tree = Tree::new(Syntax::Json, source);
+    let mut scanner = Scanner::new(tree, from);
     scanner.value(0)?;
-    scanner.space();
-    if scanner.at < scanner.bytes.len() {
-        return Err(scanner.expected("the end of the file"));
-    }
+    scanner.end()?;
     Ok(scanner.tree)
 }
 
-struct Scanner<'a> {
+/// Goes through a text from one place on, and adds what it finds to a tree.
+pub(super) struct Scanner<'a> {
     bytes: &'a [u8],
-    at: usize,
-    tree: Tree<'a>,
+    pub(super) at: usize,
+    pub(super) tree: Tree<'a>,
 }
 
-impl Scanner<'_> {
-    fn peek(&self) -> Option<u8> {
+impl<'a> Scanner<'a> {
+    pub(super) fn new(tree: Tree<'a>, at: usize) -> Self {
+        Self {
+            bytes: tree.source.as_bytes(),
+            at,
+            tree,
+        }
+    }
+
+    /// That nothing but space is left.
+    pub(super) fn end(&mut self) -> Outcome<()> {
+        self.space();
+        if self.at < self.bytes.len() {
+            return Err(self.expected("the end of the file"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
-    fn space(&mut self) {
+    pub(super) fn space(&mut self) {
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
             self.at += 1;
         }
@@ -68,7 +80,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Outcome<At> {
+    pub(super) fn value(&mut self, depth: usize) -> Outcome<At> {
         self.space();
         match self.peek() {
             Some(b'{') => self.map(depth),
@@ -91,7 +103,7 @@ impl Scanner<'_> {
         Ok(self.tree.push(kind, Style::Plain, span, Content::Source))
     }
 
-    fn open(&mut self, kind: Kind, depth: usize) -> Outcome<At> {
+    pub(super) fn open(&mut self, kind: Kind, depth: usize) -> Outcome<At> {
         if depth >= MAX_DEPTH {
             return Err(Fault::at(
                 self.at,
@@ -138,16 +150,7 @@ impl Scanner<'_> {
             return Ok(());
         }
         loop {
-            self.space();
-            if self.peek() != Some(b'"') {
-                return Err(self.expected("a name in double quotes"));
-            }
-            let key = self.string()?;
-            self.space();
-            if self.peek() != Some(b':') {
-                return Err(self.expected("`:`"));
-            }
-            self.at += 1;
+            let key = self.key()?;
             let value = self.value(depth + 1)?;
             let scalar = matches!(self.tree.kind(value), Kind::Text | Kind::Number);
             if scalar && self.tree.text(key) == "id" {
@@ -159,8 +162,23 @@ impl Scanner<'_> {
         }
     }
 
+    /// The name of a member, and the colon behind it.
+    pub(super) fn key(&mut self) -> Outcome<At> {
+        self.space();
+        if self.peek() != Some(b'"') {
+            return Err(self.expected("a name in double quotes"));
+        }
+        let key = self.string()?;
+        self.space();
+        if self.peek() != Some(b':') {
+            return Err(self.expected("`:`"));
+        }
+        self.at += 1;
+        Ok(key)
+    }
+
     /// After an element: whether another follows. Stops before the closing bracket.
-    fn goes_on(&mut self, close: u8) -> Outcome<bool> {
+    pub(super) fn goes_on(&mut self, close: u8) -> Outcome<bool> {
         self.space();
         match self.peek() {
             Some(b',') => {

@@ -92,7 +92,7 @@ impl Story<'_, '_> {
             status: status::parse(self.tree, format, &self.fields)?,
             verify: match self.detail {
                 Detail::Full => self.get(Field::Verify, read::commands)?.unwrap_or_default(),
-                Detail::Brief => Vec::new(),
+                Detail::Brief { .. } => Vec::new(),
             },
             area: self.area(&labels)?,
             labels,
@@ -142,13 +142,16 @@ impl Story<'_, '_> {
             Ok(text.filter(|text| !text.trim().is_empty()))
         };
         let title = own(Field::Title, "a text as title")?;
-        if let (Detail::Brief, Some(title)) = (self.detail, &title) {
-            return Ok(TaskText {
-                title: title.clone(),
-                expects_change: true,
-                ..TaskText::default()
-            });
-        }
+        let title = match (self.detail, title) {
+            (Detail::Brief { .. }, Some(title)) => {
+                return Ok(TaskText {
+                    title,
+                    expects_change: true,
+                    ..TaskText::default()
+                });
+            }
+            (_, title) => title,
+        };
         let description = own(Field::Description, "a text as description")?;
         let title = title.unwrap_or_else(|| {
             let first = description

@@ -75,6 +75,22 @@ impl<'a> Tree<'a> {
         }
     }
 
+    /// For a few nodes of a long text.
+    pub(super) fn small(syntax: Syntax, source: &'a str) -> Self {
+        Self {
+            syntax,
+            source,
+            nodes: Vec::new(),
+            decoded: Vec::new(),
+        }
+    }
+
+    /// Takes all nodes away; the room for them stays.
+    pub(super) fn clear(&mut self) {
+        self.nodes.clear();
+        self.decoded.clear();
+    }
+
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
     }
