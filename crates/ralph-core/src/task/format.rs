@@ -49,10 +49,10 @@ use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Place, Task};
+use super::{Outline, Place, Task};
 use error::{Fault, Outcome};
 use layout::Layout;
-use tree::Tree;
+use tree::{At, Tree};
 
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -75,12 +75,12 @@ pub enum Syntax {
 
 /// A task file, read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Document {
+pub struct Document<T = Task> {
     pub format: Format,
     pub syntax: Syntax,
     pub meta: Meta,
     /// In the order of the file.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<T>,
 }
 
 /// What a file says about the project as a whole.
@@ -93,54 +93,52 @@ pub struct Meta {
     pub description: Option<String>,
 }
 
-/// How much of each task is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
-    Full,
-    /// Where tasks stand and what they are called; not what they say. For a look at many of them,
-    /// for which so many threads may be used.
-    Brief {
-        threads: NonZeroUsize,
-    },
-}
-
 /// Reads a task file. `file_index` is what the places of its tasks will say.
 pub fn parse(file_name: &str, file_index: u32, bytes: &[u8]) -> Result<Document, FormatError> {
-    parse_in(Detail::Full, file_name, file_index, bytes)
+    parse_bytes(file_name, file_index, bytes).map_err(|fault| fault.into_error(file_name, bytes))
 }
 
-pub fn parse_in(
-    detail: Detail,
+/// Reads a task file in brief, with as many threads as it may use. That two tasks have one id is
+/// not found here: the graph says it, as one problem among others.
+pub fn outline(
     file_name: &str,
     file_index: u32,
     bytes: &[u8],
-) -> Result<Document, FormatError> {
-    parse_detail(detail, file_name, file_index, bytes)
-        .map_err(|fault| fault.into_error(file_name, bytes))
+    threads: NonZeroUsize,
+) -> Result<Document<Outline>, FormatError> {
+    if let Some(document) = outline_long_list(file_name, file_index, bytes, threads) {
+        return Ok(document);
+    }
+    outline_bytes(file_name, file_index, bytes).map_err(|fault| fault.into_error(file_name, bytes))
 }
 
 fn parse_bytes(file_name: &str, file_index: u32, bytes: &[u8]) -> Outcome<Document> {
-    parse_detail(Detail::Full, file_name, file_index, bytes)
+    let (document, layout) = parse_with(story::parse, file_name, file_index, bytes)?;
+    if let Some(layout) = layout {
+        refuse_duplicates(&document.tasks, &layout, bytes)?;
+    }
+    Ok(document)
 }
 
-fn parse_detail(
-    detail: Detail,
+fn outline_bytes(file_name: &str, file_index: u32, bytes: &[u8]) -> Outcome<Document<Outline>> {
+    Ok(parse_with(story::outline, file_name, file_index, bytes)?.0)
+}
+
+/// The file, and the layout of what is in it, if anything is.
+fn parse_with<T>(
+    parse: impl Fn(&Tree<'_>, Format, At, Place) -> Outcome<T>,
     file_name: &str,
     file_index: u32,
     bytes: &[u8],
-) -> Outcome<Document> {
-    if let Detail::Brief { threads } = detail
-        && let Some(document) = parse_long_list(file_name, file_index, bytes, threads)
-    {
-        return Ok(document);
-    }
+) -> Outcome<(Document<T>, Option<Layout>)> {
     let Some(tree) = parse_tree(file_name, bytes)? else {
-        return Ok(Document {
+        let empty = Document {
             format: Format::Native,
             syntax: Syntax::Yaml,
             meta: Meta::default(),
             tasks: Vec::new(),
-        });
+        };
+        return Ok((empty, None));
     };
     let layout = layout::detect(&tree)?;
     let mut tasks = Vec::with_capacity(layout.tasks.len());
@@ -150,28 +148,24 @@ fn parse_detail(
             position: position as u32,
             offset: tree.start(*at) as u32,
         };
-        tasks.push(story::parse(&tree, layout.format, detail, *at, place)?);
+        tasks.push(parse(&tree, layout.format, *at, place)?);
     }
-    match detail {
-        Detail::Full => refuse_duplicates(&tasks, &layout, bytes)?,
-        // The graph finds them too, and says so as one problem among others.
-        Detail::Brief { .. } => {}
-    }
-    Ok(Document {
+    let document = Document {
         format: layout.format,
         syntax: tree.syntax,
         meta: layout::meta(&tree, &layout),
         tasks,
-    })
+    };
+    Ok((document, Some(layout)))
 }
 
 /// The fast way for a JSON list of tasks in which everything is as it should be.
-fn parse_long_list(
+fn outline_long_list(
     file_name: &str,
     file_index: u32,
     bytes: &[u8],
     threads: NonZeroUsize,
-) -> Option<Document> {
+) -> Option<Document<Outline>> {
     let text = checked_text(bytes).ok()?;
     match spelling(file_name, text) {
         Spelling::Json | Spelling::JsonElseYaml => {

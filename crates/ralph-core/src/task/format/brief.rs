@@ -14,8 +14,8 @@ use super::json::Scanner;
 use super::layout::{self, PRD_LISTS, TASKS};
 use super::story;
 use super::tree::{At, Kind, Tree};
-use super::{Detail, Document, Format, Syntax};
-use crate::task::{Place, Task};
+use super::{Document, Format, Syntax};
+use crate::task::{Outline, Place};
 
 /// Below this size a block is not worth a thread.
 const SMALLEST_BLOCK: usize = 256 * 1024;
@@ -26,7 +26,7 @@ pub(super) fn parse(
     from: usize,
     file_index: u32,
     threads: NonZeroUsize,
-) -> Option<Document> {
+) -> Option<Document<Outline>> {
     let mut file = File {
         scanner: Scanner::new(Tree::small(Syntax::Json, text), from),
         text,
@@ -72,7 +72,7 @@ struct Stories {
 
 /// Tasks that stand beside each other.
 struct Block {
-    tasks: Vec<Task>,
+    tasks: Vec<Outline>,
     /// The format that they speak for.
     format: Format,
     /// Where the next block begins, or the list ends.
@@ -255,13 +255,11 @@ impl Reader<'_> {
         };
         let at = scanner.value(self.depth).ok()?;
         let tree = &scanner.tree;
-        // One thread is as good as another for a single task.
-        let detail = Detail::Brief {
-            threads: NonZeroUsize::MIN,
-        };
-        let task = story::parse(tree, self.format, detail, at, place).ok()?;
+        let task = story::outline(tree, self.format, at, place).ok()?;
         block.tasks.push(task);
-        block.format = layout::stronger(block.format, layout::of_task(tree, at));
+        if block.format != Format::Prd {
+            block.format = layout::stronger(block.format, layout::of_task(tree, at));
+        }
         let goes_on = scanner.goes_on(b']').ok()?;
         block.end = scanner.at;
         match (goes_on, stop) {

@@ -3,8 +3,6 @@
 //! Takes exactly what `serde_json` takes (a test holds the two together), but says where, in which
 //! task, and what was expected. Nesting is limited, so that no file can exhaust the stack.
 
-use memchr::memchr2;
-
 use super::Syntax;
 use super::error::{Fault, Outcome};
 use super::tree::{At, Content, Kind, Style, Tree};
@@ -153,7 +151,7 @@ impl<'a> Scanner<'a> {
             let key = self.key()?;
             let value = self.value(depth + 1)?;
             let scalar = matches!(self.tree.kind(value), Kind::Text | Kind::Number);
-            if scalar && self.tree.text(key) == "id" {
+            if scalar && self.tree.is_text(key, "id") {
                 *id = Some(value);
             }
             if !self.goes_on(b'}')? {
@@ -203,16 +201,14 @@ impl<'a> Scanner<'a> {
         let mut content = Content::Source;
         let mut hex = false;
         loop {
-            let rest = &self.bytes[at..];
-            let run = memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
-            if let Some(bad) = rest[..run].iter().position(|b| *b < 0x20) {
-                let message = "expected the text to end on its line (a line break within it is written \\n), found a control character";
-                return Err(Fault::at(at + bad, message));
-            }
-            at += run;
+            at = plain_end(self.bytes, at);
             match self.bytes.get(at) {
                 None => return Err(Fault::at(start, "expected a closing `\"`, found none")),
                 Some(b'"') => break,
+                Some(..0x20) => {
+                    let message = "expected the text to end on its line (a line break within it is written \\n), found a control character";
+                    return Err(Fault::at(at, message));
+                }
                 Some(_) => {
                     content = Content::Escaped;
                     let escape = self.bytes.get(at + 1).copied();
@@ -273,4 +269,27 @@ impl<'a> Scanner<'a> {
         }
         Ok(())
     }
+}
+
+/// Where a text stops being plain: at its end, an escape or a control character.
+fn plain_end(bytes: &[u8], mut at: usize) -> usize {
+    // Eight bytes at a time. A bit may be set too many behind the first byte that counts, never
+    // before it: what is subtracted is borrowed from the bytes behind.
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    let is_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
+    while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let word = u64::from_le_bytes(*eight);
+        let quote = is_zero(word ^ (ONES * u64::from(b'"')));
+        let escape = is_zero(word ^ (ONES * u64::from(b'\\')));
+        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
+        let found = quote | escape | control;
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let ends = |b: &u8| matches!(*b, b'"' | b'\\' | ..0x20);
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().position(ends).unwrap_or(rest.len())
 }
