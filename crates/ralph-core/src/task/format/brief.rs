@@ -17,8 +17,8 @@ use super::tree::{At, Kind, Tree};
 use super::{Document, Format, Syntax};
 use crate::task::{Outline, Place};
 
-/// Below this size a block is not worth a thread.
-const SMALLEST_BLOCK: usize = 256 * 1024;
+/// Below this size a block is not worth a thread; tests make do with short files.
+const SMALLEST_BLOCK: usize = if cfg!(test) { 40 } else { 256 * 1024 };
 
 /// Reads a whole file. `None`: it has to be read the usual way.
 pub(super) fn parse(
