@@ -6,6 +6,7 @@
 mod find;
 mod load;
 mod snapshot;
+mod threads;
 
 pub use find::{FindError, find_source};
 pub use snapshot::{Restored, Snapshots, has_mark, put_back_since};
@@ -22,6 +23,7 @@ use ralph_core::task::{
 };
 
 use crate::{atomic, plain_file};
+use threads::Threads;
 
 /// Where tasks come from, as last read.
 #[derive(Debug)]
@@ -78,7 +80,7 @@ pub enum SourceError {
 impl Source {
     /// Reads the source at `path`; `root` is what names are relative to.
     pub fn read(path: &Path, root: &Path) -> Result<(Self, Vec<Task>), SourceError> {
-        Self::read_with(path, root, NonZeroUsize::MIN, format::parse)
+        Self::read_with(path, root, Threads(NonZeroUsize::MIN), format::parse)
     }
 
     /// The same in brief, for a look at many tasks, with as many threads as it may use.
@@ -87,15 +89,16 @@ impl Source {
         root: &Path,
         threads: NonZeroUsize,
     ) -> Result<(Self, Vec<Outline>), SourceError> {
-        Self::read_with(path, root, threads, |name, index, bytes| {
-            format::outline(name, index, bytes, threads)
+        let crew = Threads(threads);
+        Self::read_with(path, root, crew, |name, index, bytes| {
+            format::outline(name, index, bytes, &crew)
         })
     }
 
     fn read_with<T>(
         path: &Path,
         root: &Path,
-        threads: NonZeroUsize,
+        crew: Threads,
         parse: impl Fn(&str, u32, &[u8]) -> Result<Document<T>, FormatError>,
     ) -> Result<(Self, Vec<T>), SourceError> {
         let fail = |path: &Path| {
@@ -113,7 +116,7 @@ impl Source {
         for (index, path) in paths.into_iter().enumerate() {
             let index = u32::try_from(index).unwrap_or(u32::MAX);
             let stamp = stamp(&path);
-            let bytes = load::read(&path, threads).map_err(fail(&path))?;
+            let bytes = load::read(&path, crew).map_err(fail(&path))?;
             let link = std::fs::read_link(&path).ok();
             let name = name_of(&path, root);
             let mut document = parse(&name, index, &bytes)?;

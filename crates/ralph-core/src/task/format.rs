@@ -20,6 +20,7 @@
 
 mod append;
 mod brief;
+mod crew;
 mod edit;
 mod error;
 mod fields;
@@ -40,12 +41,12 @@ mod yaml;
 mod tests;
 
 pub use append::{NewTask, append, render_new};
+pub use crew::{Crew, Job};
 pub use edit::{Change, Edit, apply};
 pub use error::{FormatError, LineColumn, line_column};
 pub use put_back::{PutBack, Tampering, put_back};
 
 use std::collections::HashMap;
-use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 
@@ -98,15 +99,15 @@ pub fn parse(file_name: &str, file_index: u32, bytes: &[u8]) -> Result<Document,
     parse_bytes(file_name, file_index, bytes).map_err(|fault| fault.into_error(file_name, bytes))
 }
 
-/// Reads a task file in brief, with as many threads as it may use. That two tasks have one id is
+/// Reads a task file in brief, a long one with the hands of a crew. That two tasks have one id is
 /// not found here: the graph says it, as one problem among others.
 pub fn outline(
     file_name: &str,
     file_index: u32,
     bytes: &[u8],
-    threads: NonZeroUsize,
+    crew: &dyn Crew,
 ) -> Result<Document<Outline>, FormatError> {
-    if let Some(document) = outline_long_list(file_name, file_index, bytes, threads) {
+    if let Some(document) = outline_long_list(file_name, file_index, bytes, crew) {
         return Ok(document);
     }
     outline_bytes(file_name, file_index, bytes).map_err(|fault| fault.into_error(file_name, bytes))
@@ -164,12 +165,12 @@ fn outline_long_list(
     file_name: &str,
     file_index: u32,
     bytes: &[u8],
-    threads: NonZeroUsize,
+    crew: &dyn Crew,
 ) -> Option<Document<Outline>> {
     let text = checked_text(bytes).ok()?;
     match spelling(file_name, text) {
         Spelling::Json | Spelling::JsonElseYaml => {
-            brief::parse(text, text_start(bytes), file_index, threads)
+            brief::parse(text, text_start(bytes), file_index, crew)
         }
         Spelling::Yaml => None,
     }

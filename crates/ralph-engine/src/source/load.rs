@@ -4,19 +4,22 @@
 //! the disk's cache allows. Gives what was there at one moment only as far as any read does: whoever
 //! asks has taken the stamp before.
 
-use std::{fs::File, io, num::NonZeroUsize, os::unix::fs::FileExt as _, path::Path};
+use std::{fs::File, io, os::unix::fs::FileExt as _, path::Path};
 
+use ralph_core::task::format::{Crew as _, Job};
+
+use super::threads::Threads;
 use crate::plain_file;
 
 /// Below this size a part is not worth a thread.
 const SMALLEST_PART: usize = 1024 * 1024;
 
-pub(super) fn read(path: &Path, threads: NonZeroUsize) -> io::Result<Vec<u8>> {
+pub(super) fn read(path: &Path, crew: Threads) -> io::Result<Vec<u8>> {
     let file = plain_file::open(path)?;
     let size = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    let parts = threads.get().min(size / SMALLEST_PART);
+    let parts = crew.size().min(size / SMALLEST_PART);
     if parts > 1
-        && let Ok(bytes) = read_parts(&file, size, parts)
+        && let Ok(bytes) = read_parts(&file, size, parts, crew)
     {
         return Ok(bytes);
     }
@@ -24,24 +27,19 @@ pub(super) fn read(path: &Path, threads: NonZeroUsize) -> io::Result<Vec<u8>> {
 }
 
 /// An error also where the file is no longer as long as it was.
-fn read_parts(file: &File, size: usize, parts: usize) -> io::Result<Vec<u8>> {
+fn read_parts(file: &File, size: usize, parts: usize, crew: Threads) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; size];
     let part = size.div_ceil(parts);
-    std::thread::scope(|scope| {
-        let mut others = Vec::with_capacity(parts);
-        let mut chunks = bytes.chunks_mut(part).zip((0_u64..).step_by(part));
-        let first = chunks.next();
-        for (chunk, at) in chunks {
-            others.push(scope.spawn(move || file.read_exact_at(chunk, at)));
-        }
-        if let Some((chunk, at)) = first {
-            file.read_exact_at(chunk, at)?;
-        }
-        for other in others {
-            other.join().map_err(|_| io::ErrorKind::Other)??;
-        }
-        io::Result::Ok(())
-    })?;
+    // What no hand could be found for stays unread, and is an error.
+    let unread = |_| Err(io::ErrorKind::WouldBlock.into());
+    let mut read: Vec<io::Result<()>> = bytes.chunks(part).map(unread).collect();
+    let mut jobs: Vec<Job<'_>> = Vec::with_capacity(parts);
+    let chunks = bytes.chunks_mut(part).zip((0_u64..).step_by(part));
+    for ((chunk, at), read) in chunks.zip(&mut read) {
+        jobs.push(Box::new(move || *read = file.read_exact_at(chunk, at)));
+    }
+    crew.run(jobs);
+    read.into_iter().collect::<io::Result<()>>()?;
     match file.read_at(&mut [0], size as u64)? {
         0 => Ok(bytes),
         _ => Err(io::ErrorKind::InvalidData.into()),
@@ -50,6 +48,8 @@ fn read_parts(file: &File, size: usize, parts: usize) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroUsize;
+
     use super::*;
 
     #[test]
@@ -62,8 +62,8 @@ mod tests {
         }
         std::fs::write(&path, &text).unwrap();
         for threads in [1, 2, 3] {
-            let threads = NonZeroUsize::new(threads).unwrap();
-            assert!(read(&path, threads).unwrap() == text.as_bytes());
+            let crew = Threads(NonZeroUsize::new(threads).unwrap());
+            assert!(read(&path, crew).unwrap() == text.as_bytes());
         }
     }
 
@@ -73,8 +73,9 @@ mod tests {
         let path = folder.path().join("file");
         std::fs::write(&path, "0123456789").unwrap();
         let file = File::open(&path).unwrap();
-        assert!(read_parts(&file, 9, 2).is_err());
-        assert!(read_parts(&file, 11, 2).is_err());
-        assert_eq!(read_parts(&file, 10, 2).unwrap(), b"0123456789");
+        let crew = Threads(NonZeroUsize::MIN);
+        assert!(read_parts(&file, 9, 2, crew).is_err());
+        assert!(read_parts(&file, 11, 2, crew).is_err());
+        assert_eq!(read_parts(&file, 10, 2, crew).unwrap(), b"0123456789");
     }
 }

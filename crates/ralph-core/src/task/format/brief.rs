@@ -1,15 +1,15 @@
 //! A long JSON list of tasks in brief: task by task, without a tree of the whole file, and in
-//! blocks that are read side by side.
+//! blocks that a crew can read side by side.
 //!
 //! Where blocks begin and which format the tasks have is guessed, and both guesses are checked
 //! against what was read. Gives back only what the usual way would: where a guess was wrong, or
 //! anything is wrong with the file, it gives nothing. Must not report errors.
 
-use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use memchr::memmem;
 
+use super::crew::{Crew, Job};
 use super::json::Scanner;
 use super::layout::{self, PRD_LISTS, TASKS};
 use super::story;
@@ -17,21 +17,21 @@ use super::tree::{At, Kind, Tree};
 use super::{Document, Format, Syntax};
 use crate::task::{Outline, Place};
 
-/// Below this size a block is not worth a thread; tests make do with short files.
+/// Below this size a block is not worth a hand; tests make do with short files.
 const SMALLEST_BLOCK: usize = if cfg!(test) { 40 } else { 256 * 1024 };
 
 /// Reads a whole file. `None`: it has to be read the usual way.
-pub(super) fn parse(
-    text: &str,
+pub(super) fn parse<'a>(
+    text: &'a str,
     from: usize,
     file_index: u32,
-    threads: NonZeroUsize,
+    crew: &'a dyn Crew,
 ) -> Option<Document<Outline>> {
     let mut file = File {
         scanner: Scanner::new(Tree::small(Syntax::Json, text), from),
         text,
         file_index,
-        threads,
+        crew,
         stories: None,
     };
     file.scanner.space();
@@ -59,7 +59,7 @@ struct File<'a> {
     scanner: Scanner<'a>,
     text: &'a str,
     file_index: u32,
-    threads: NonZeroUsize,
+    crew: &'a dyn Crew,
     stories: Option<Stories>,
 }
 
@@ -128,7 +128,7 @@ impl<'a> File<'a> {
         let first = self.scanner.at;
         let reader = self.reader(first, depth + 1, guess)?;
         let starts = self.starts(first, depth + 1);
-        let block = reader.read_all(&starts)?;
+        let block = reader.read_all(&starts, self.crew)?;
         self.scanner.at = block.end + 1;
         self.scanner.tree.close(list, self.scanner.at);
         self.stories = Some(Stories {
@@ -156,7 +156,7 @@ impl<'a> File<'a> {
     /// first two tasks, with the first name of the second.
     fn starts(&self, first: usize, depth: usize) -> Vec<usize> {
         let rest = self.text.len() - first;
-        let blocks = self.threads.get().min(rest / SMALLEST_BLOCK);
+        let blocks = self.crew.size().min(rest / SMALLEST_BLOCK);
         let mut starts = vec![first];
         let Some(between) = self.between(first, depth).filter(|_| blocks > 1) else {
             return starts;
@@ -209,24 +209,24 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// Reads the blocks that begin at `starts`, the last one up to the end of the list.
-    fn read_all(self, starts: &[usize]) -> Option<Block> {
-        let stop = |block: usize| starts.get(block + 1).copied();
-        std::thread::scope(|scope| {
-            let others: Vec<_> = (1..starts.len())
-                .map(|block| scope.spawn(move || self.read(starts[block], stop(block))))
-                .collect();
-            let mut all = self.read(starts[0], stop(0));
-            for (other, start) in others.into_iter().zip(&starts[1..]) {
-                let other = other.join().ok().flatten();
-                // A block counts if the one before ended where it begins: what it made of the
-                // text there is then what anybody would.
-                all = match (all, other) {
-                    (Some(all), Some(other)) if all.end == *start => Some(all.join(other)),
-                    (_, _) => None,
-                };
-            }
-            all
-        })
+    fn read_all(self, starts: &[usize], crew: &dyn Crew) -> Option<Block> {
+        let mut blocks: Vec<Option<Block>> = starts.iter().map(|_| None).collect();
+        let mut jobs: Vec<Job<'_>> = Vec::with_capacity(starts.len());
+        for (at, block) in blocks.iter_mut().enumerate() {
+            let stop = starts.get(at + 1).copied();
+            jobs.push(Box::new(move || *block = self.read(starts[at], stop)));
+        }
+        crew.run(jobs);
+        let mut blocks = blocks.into_iter();
+        let mut all = blocks.next().flatten()?;
+        for (block, start) in blocks.zip(&starts[1..]) {
+            // A block counts if the one before ended where it begins: what it made of the text
+            // there is then what anybody would.
+            all = block
+                .filter(|_| all.end == *start)
+                .map(|block| all.join(block))?;
+        }
+        Some(all)
     }
 
     fn read(self, start: usize, stop: Option<usize>) -> Option<Block> {

@@ -1,25 +1,35 @@
-//! Tasks in outline: the same as in full, whichever way they are read and by how many threads.
-
-use std::num::NonZeroUsize;
+//! Tasks in outline: the same as in full, whichever way they are read and by how large a crew.
 
 use proptest::prelude::*;
 
 use super::properties::{SHELLS, json_text, manner, members};
 use super::{error, read};
-use crate::task::format::{Document, brief, outline, outline_bytes};
+use crate::task::format::{Crew, Document, Job, brief, outline, outline_bytes};
 use crate::task::{Linked as _, Outline, Status};
 
-fn threads(count: usize) -> NonZeroUsize {
-    NonZeroUsize::new(count).unwrap()
+/// Does its jobs one after the other, the last one first: they must not care.
+struct LastFirst(usize);
+
+impl Crew for LastFirst {
+    fn size(&self) -> usize {
+        self.0
+    }
+
+    fn run(&self, jobs: Vec<Job<'_>>) {
+        for job in jobs.into_iter().rev() {
+            job();
+        }
+    }
 }
 
 fn outlined(file: &str, text: &str) -> Document<Outline> {
-    outline(file, 0, text.as_bytes(), threads(3)).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    outline(file, 0, text.as_bytes(), &LastFirst(3))
+        .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Whether the quick way reads the text, in how many threads it may.
+/// Whether the quick way reads the text, with a crew of this size.
 fn is_quick(text: &str, count: usize) -> bool {
-    brief::parse(text, 0, 0, threads(count)).is_some()
+    brief::parse(text, 0, 0, &LastFirst(count)).is_some()
 }
 
 fn assert_same_as_in_full(file: &str, text: &str) {
@@ -80,7 +90,7 @@ fn a_long_list_is_read_in_blocks() {
     let text = format!("{{\"tasks\": [\n{}\n]}}", stories.join(",\n"));
     for count in [1, 2, 7] {
         assert!(is_quick(&text, count));
-        let read = outline("a.json", 0, text.as_bytes(), threads(count)).unwrap();
+        let read = outline("a.json", 0, text.as_bytes(), &LastFirst(count)).unwrap();
         assert_eq!(read.tasks.len(), 200);
         for (n, task) in read.tasks.iter().enumerate() {
             assert_eq!(task.id.as_str(), format!("US-{n}"));
@@ -100,6 +110,23 @@ fn a_block_that_begins_within_a_task_is_not_believed() {
     assert!(!is_quick(&text, 2));
     assert_same_as_in_full("a.json", &text);
     assert_eq!(outlined("a.json", &text).tasks.len(), 3);
+}
+
+#[test]
+fn a_crew_that_leaves_jobs_out_changes_nothing() {
+    struct Lazy;
+    impl Crew for Lazy {
+        fn size(&self) -> usize {
+            2
+        }
+        fn run(&self, jobs: Vec<Job<'_>>) {
+            jobs.into_iter().take(1).for_each(|job| job());
+        }
+    }
+    let text = format!("[{}{}]", r#"{"id": "a"},"#.repeat(20), r#"{"id": "b"}"#);
+    assert!(brief::parse(&text, 0, 0, &Lazy).is_none());
+    let read = outline("a.json", 0, text.as_bytes(), &Lazy).unwrap();
+    assert_eq!(read.tasks.len(), 21);
 }
 
 #[test]
@@ -143,7 +170,7 @@ fn what_is_wrong_is_said_as_it_is_of_the_whole_file() {
         "7]",
     ] {
         let text = format!("[{good}{bad}");
-        let found = outline("a.json", 0, text.as_bytes(), threads(2)).unwrap_err();
+        let found = outline("a.json", 0, text.as_bytes(), &LastFirst(2)).unwrap_err();
         assert_eq!(found.to_string(), error("a.json", &text));
     }
     // Two tasks with one id are for the graph to find; what an outline leaves out is not looked at.
@@ -155,7 +182,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn any_list_is_the_same_in_outline_by_any_number_of_threads(
+    fn any_list_is_the_same_in_outline_by_any_crew(
         manner in manner(),
         shell in prop::sample::select(SHELLS.to_vec()),
         tasks in prop::collection::vec(members(), 1..12),
@@ -163,7 +190,7 @@ proptest! {
     ) {
         let text = json_text(&manner, shell, &tasks);
         let slow = outline_bytes("a.json", 0, text.as_bytes());
-        let quick = outline("a.json", 0, text.as_bytes(), threads(count));
+        let quick = outline("a.json", 0, text.as_bytes(), &LastFirst(count));
         match (slow, quick) {
             (Ok(slow), Ok(quick)) => {
                 prop_assert_eq!(slow, quick);
