@@ -117,6 +117,41 @@ fn lands_three_tasks(project: &Project, model: &ScriptedModel, agent: &str) {
     assert_eq!(record(project, 2)["runs"].as_array().unwrap().len(), 2);
 }
 
+/// A tool that never ends, stopped by a person: nothing is left, and what was used till then is in the
+/// record, once.
+fn is_stopped_by_a_person(project: &Project, agent: &str) {
+    let mut live = project.start(&["--agent", agent]);
+    loop {
+        let event = live.wait_for("agent");
+        if event["kind"] == "tool" {
+            break;
+        }
+    }
+    live.signal(rustix::process::Signal::INT);
+    live.wait().expect(130);
+    assert_all_dead(&project.repo.home());
+    let run = &record(project, 1)["runs"][0];
+    assert_eq!(run["ending"], json!({"how": "stopped"}));
+    assert_eq!(run["usage"]["inputTokens"], 700);
+    assert_eq!(run["usage"]["cacheReadTokens"], 9000);
+    assert_eq!(run["context"]["turns"], json!([9700]));
+}
+
+const NEVER_ENDS: &str = r#"
+conversations:
+- turns:
+  - tools: [{bash: "setsid sleep 1000 & sleep 1000"}]
+    usage: {input: 700, output: 30, cache_read: 9000, cache_write: 0}
+"#;
+
+#[test]
+fn claude_code_is_stopped_by_ctrl_c_and_what_it_used_is_recorded() {
+    let model = ScriptedModel::start(Scenario::parse(NEVER_ENDS).unwrap());
+    let project = project(&format!("claude: {{command: [{:?}]}}\n", agents::claude()));
+    let env = agents::claude_env(&project.repo.home(), &model.url());
+    is_stopped_by_a_person(&with_env(project, env), "claude");
+}
+
 #[test]
 fn claude_code_lands_three_tasks_with_one_failed_verification_on_the_way() {
     let model = ScriptedModel::start(Scenario::parse(THREE).unwrap());
