@@ -1,0 +1,1 @@
+//! Tests of Pi's stream, with what the real program wrote.
