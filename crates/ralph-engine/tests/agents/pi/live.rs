@@ -6,7 +6,7 @@ use ralph_core::agent::{AgentEvent, Ending, NudgeState};
 use ralph_engine::agent::RunLimits;
 
 use super::{MODES, env, pi};
-use crate::support::{LIMIT, Live, Scene, limits, marked};
+use crate::support::{LIMIT, Live, Scene, limits, marked, wait_until};
 
 const WAITS: &str = "conversations:\n- turns:\n  - tools: [{bash: \"while [ ! -e go ]; do sleep 0.05; done\"}]\n  - say: Task T1 complete\n";
 const HELD: &str = "conversations:\n- turns:\n  - say: Task T1 complete\n    hold: {name: here, at: mid_stream}\n  - say: Seen it.\n";
@@ -62,34 +62,33 @@ fn json_mode_can_not_be_told_anything() {
 }
 
 #[test]
-fn a_stop_while_text_streams_is_asked_for_by_the_protocol_and_keeps_the_usage() {
+fn a_stop_while_text_streams_is_asked_for_by_the_protocol() {
     let scene = Scene::new(HELD);
     let mut live = scene.start(pi("rpc", ""), env(&scene), "Do the thing.", limits());
     live.wait_for("start", |e| matches!(e, AgentEvent::Started { .. }));
     scene.model.wait_until_held("here", LIMIT);
-    live.nudge(NUDGE);
-    wait_for_nudge(&mut live, NudgeState::Sent);
     live.stop();
     let ran = live.join();
     assert_eq!(ran.report.ending, Ending::Stopped);
     // Only the answer to an abort says this; a signal leaves no word behind.
     let aborted = |e: &AgentEvent| matches!(e, AgentEvent::Result(r) if r.error.as_deref() == Some("it was aborted"));
     assert!(ran.events.iter().any(aborted), "{:#?}", ran.events);
-    assert_eq!(ran.report.usage.input_tokens, 100);
-    // What waited in the queue is dropped with the rest.
     assert_eq!(scene.model.requests().len(), 1);
 }
 
 #[test]
 fn a_stop_while_a_command_runs_leaves_nothing_alive() {
     for mode in MODES {
-        let scene = Scene::new("conversations: [{turns: [{tools: [{bash: sleep 300}]}]}]");
+        let scene =
+            Scene::new("conversations: [{turns: [{tools: [{bash: touch waiting; sleep 300}]}]}]");
         let marker = format!("RALPH_TEST_MARK=pi-{mode}-{}", std::process::id());
         let (name, value) = marker.split_once('=').unwrap();
         let mut env = env(&scene);
         env.push((name.into(), value.into()));
         let mut live = scene.start(pi(mode, ""), env, "Do the thing.", limits());
         live.wait_for("tool", |e| matches!(e, AgentEvent::Tool { .. }));
+        let waiting = scene.repo().join("waiting");
+        wait_until("the command runs", || waiting.exists());
         assert!(!marked(&marker).is_empty(), "the marker shows what runs");
         live.stop();
         let ran = live.join();
