@@ -5,6 +5,7 @@
 
 mod claude;
 mod command;
+mod pi;
 mod run;
 pub mod script;
 mod table;

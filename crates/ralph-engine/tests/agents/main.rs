@@ -6,5 +6,6 @@
 
 mod claude;
 mod contract;
+mod pi;
 mod support;
 mod who;
