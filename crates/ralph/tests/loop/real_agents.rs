@@ -110,10 +110,7 @@ fn lands_three_tasks(project: &Project, model: &ScriptedModel, agent: &str) {
     assert_eq!(run["usage"]["cacheReadTokens"], 5000);
     assert_eq!(run["usage"]["cacheWriteTokens"], 100);
     assert!(run["usage"]["costUsd"].as_f64().unwrap() > 0.0);
-    assert!(
-        run["model"].is_string() && run["version"].is_string(),
-        "{run:#}"
-    );
+    assert!(run["model"].is_string(), "{run:#}");
     assert_eq!(record(project, 2)["runs"].as_array().unwrap().len(), 2);
 }
 
@@ -157,5 +154,28 @@ fn claude_code_lands_three_tasks_with_one_failed_verification_on_the_way() {
     let model = ScriptedModel::start(Scenario::parse(THREE).unwrap());
     let project = project(&format!("claude: {{command: [{:?}]}}\n", agents::claude()));
     let env = agents::claude_env(&project.repo.home(), &model.url());
-    lands_three_tasks(&with_env(project, env), &model, "claude");
+    let project = with_env(project, env);
+    lands_three_tasks(&project, &model, "claude");
+    assert_eq!(record(&project, 1)["runs"][0]["version"], "2.1.197");
+}
+
+fn pi_config() -> String {
+    let (program, model) = (agents::pi(), agents::PI_MODEL);
+    format!("pi: {{command: [{program:?}], model: {model}}}\n")
+}
+
+#[test]
+fn pi_lands_three_tasks_with_one_failed_verification_on_the_way() {
+    let model = ScriptedModel::start(Scenario::parse(THREE).unwrap());
+    let project = project(&pi_config());
+    let env = agents::pi_env(&project.repo.home(), &model.url());
+    lands_three_tasks(&with_env(project, env), &model, "pi");
+}
+
+#[test]
+fn pi_is_stopped_by_ctrl_c_and_what_it_used_is_recorded() {
+    let model = ScriptedModel::start(Scenario::parse(NEVER_ENDS).unwrap());
+    let project = project(&pi_config());
+    let env = agents::pi_env(&project.repo.home(), &model.url());
+    is_stopped_by_a_person(&with_env(project, env), "pi");
 }
