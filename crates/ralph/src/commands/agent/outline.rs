@@ -35,10 +35,7 @@ pub(super) fn render(conclusion: &Conclusion, columns: Option<usize>) -> String 
     let room = columns.saturating_sub(LABEL_COLUMNS);
     let mut table = Table::new(1, 0);
     let mut row = |label: &str, tone: Tone, text: String| {
-        table.row([
-            cell(Tone::Faint, label),
-            cell(tone, in_a_line(&text, room)),
-        ]);
+        table.row([cell(Tone::Faint, label), cell(tone, in_a_line(&text, room))]);
     };
     let ending = &conclusion.ending;
     let tone = match ending {
