@@ -16,11 +16,11 @@ use crate::{cli::Global, error::CommandError};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: What,
+    command: Command,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Command {
     /// Read the recorded stream of an agent and print what ralph makes of it
     Explain(explain::Args),
     /// List the agents that ralph knows, and which one is configured
@@ -28,9 +28,9 @@ enum What {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    match &args.what {
-        What::Explain(args) => explain::run(args, global),
-        What::List(args) => list::run(args, global),
+    match &args.command {
+        Command::Explain(args) => explain::run(args, global),
+        Command::List(args) => list::run(args, global),
     }
 }
 

@@ -207,7 +207,7 @@ fn without_a_name_it_is_the_configured_agent() {
 
 /// Runs the program with little memory, and feeds it.
 fn explain_in_little_memory(repo: &TestRepo, feed: impl FnOnce(&mut dyn std::io::Write)) -> Ran {
-    // Without a limit of its own a shell could not set one that the test does not share.
+    // The shell becomes the program, so that the limit holds for it and for nothing else.
     let line = "ulimit -v 150000 && exec \"$0\" agent explain --agent claude --json -";
     let mut child = repo
         .command("sh")
