@@ -197,7 +197,7 @@ async fn as_json(
     let rest = rest.map_err(|error| Failed::Write(error.into()))?;
     // The fields of the rest, behind those that are written already.
     let rest = rest.trim_start_matches("{\n");
-    write!(out, "{opening}{rest}\n").map_err(Failed::Write)
+    writeln!(out, "{opening}{rest}").map_err(Failed::Write)
 }
 
 /// What ralph makes of a run, behind its events; a contract (docs/json.md).
