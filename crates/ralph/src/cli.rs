@@ -42,6 +42,8 @@ enum Command {
     Run(commands::run::Args),
     /// Make a small sample repository and run the real loop on it
     Demo(commands::demo::Args),
+    /// End the loop that runs here, cleanly: its agent is stopped, its work kept
+    Stop(commands::stop::Args),
     /// Show where the tasks and the loop stand
     Status(commands::status::Args),
     /// Show what happened in an iteration
@@ -84,6 +86,7 @@ impl Cli {
         match self.command {
             Command::Run(args) => commands::run::run(args, global),
             Command::Demo(args) => commands::demo::run(args),
+            Command::Stop(args) => commands::stop::run(&args, global),
             Command::Status(args) => commands::status::run(&args, global),
             Command::Logs(args) => commands::logs::run(&args, global),
             Command::Report(args) => commands::report::run(&args, global),

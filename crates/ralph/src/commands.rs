@@ -13,4 +13,5 @@ pub(crate) mod play_script;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod status;
+pub(crate) mod stop;
 pub(crate) mod tasks;

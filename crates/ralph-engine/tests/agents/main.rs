@@ -5,4 +5,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod claude;
+mod contract;
 mod support;
+mod who;
