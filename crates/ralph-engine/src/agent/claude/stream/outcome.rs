@@ -132,6 +132,8 @@ pub(super) fn ending(
                 _ => Ending::Interrupted { message },
             };
         }
+        // A hook of the user's asked it to stop, which is nobody's failure and no success.
+        Some("hook_stopped" | "stop_hook_prevented") => return Ending::Interrupted { message },
         Some("max_turns") => return Ending::MaxTurns { message },
         _ => {}
     }
@@ -197,7 +199,9 @@ fn is_network(message: &str) -> bool {
 }
 
 fn why_not(text: &str, errors: &[String], terminal: Option<&str>) -> String {
-    let said = errors.first().map_or(text, String::as_str).trim();
+    // What it says about itself to its makers is no reason that a user could read.
+    let mut errors = errors.iter().filter(|e| !e.starts_with("[ede_diagnostic]"));
+    let said = errors.next().map_or(text, String::as_str).trim();
     let said: String = said
         .lines()
         .next()
