@@ -70,6 +70,22 @@ tool_unknown                 0     completed    20    40     0       0        0.
 two_turns                    0     completed    20    40     0       0        0.0011    2      10     10      -                -
 ";
 
+/// What each capture of Pi came to: as above, without what Pi does not say by itself. Those of `rpc`
+/// are notes of both directions; what Pi wrote is read.
+const PI: &str = "
+capture                    outcome      in    out  read  written  cost
+pi-err-400-json.jsonl      api_error    0     0    0     0        0
+pi-err-401-json.jsonl      auth         0     0    0     0        0
+pi-err-429-json.jsonl      overloaded   0     0    0     0        0
+pi-err-429then-ok-json.jsonl  completed 100   20   0     0        0.0006
+pi-err-drop-json.jsonl     completed    200   21   0     0        0.000915
+pi-json-conn-error.stdout  overloaded   0     0    0     0        0
+pi-json.stdout             completed    1500  160  4800  500      0.010215
+pi-rpc-abort-stream.jsonl  interrupted  500   1    0     0        0.001515
+pi-rpc-abort.jsonl         completed    400   80   0     0        0.0024
+pi-rpc-steer.jsonl         completed    400   80   0     0        0.0024
+";
+
 fn captures(agent: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/captures")
@@ -157,4 +173,48 @@ fn check(agent: &str, ending: &str, table: &str) {
 #[test]
 fn every_capture_of_claude_code_is_what_it_was() {
     check("claude", ".jsonl", CLAUDE);
+}
+
+/// What the agent wrote, where a capture notes both directions.
+fn written_by_agent(capture: &str) -> String {
+    let lines = capture.lines().map(|line| {
+        let noted: Value = serde_json::from_str(line).unwrap();
+        match noted["dir"].as_str() {
+            Some("out") => format!("{}\n", noted["o"]),
+            Some(_) => String::new(),
+            None => format!("{line}\n"),
+        }
+    });
+    lines.collect()
+}
+
+#[test]
+fn every_capture_of_pi_is_what_it_was() {
+    let repo = TestRepo::bare_folder();
+    let mut wrong = Vec::new();
+    let mut names = Vec::new();
+    for line in PI.trim().lines().skip(1) {
+        let row: Vec<&str> = line.split_whitespace().collect();
+        let capture = std::fs::read_to_string(captures("pi").join(row[0])).unwrap();
+        repo.file("run.jsonl", written_by_agent(&capture));
+        let args = ["agent", "explain", "--agent", "pi", "--json", "run.jsonl"];
+        let is = found(&ralph(&repo, &args).json(0));
+        let numbers: Vec<f64> = row[2..7].iter().map(|text| text.parse().unwrap()).collect();
+        let used = is["used"].as_array().unwrap().iter();
+        let mut figures: Vec<f64> = used.map(|figure| figure.as_f64().unwrap()).collect();
+        figures.push(is["cost"].as_f64().unwrap_or(0.0));
+        if is["outcome"] != row[1] || figures != numbers {
+            wrong.push(format!("{line}\n  is {is}"));
+        }
+        names.push(row[0].to_owned());
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let there = std::fs::read_dir(captures("pi")).unwrap();
+    let mut there: Vec<String> = there
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("pi-"))
+        .collect();
+    there.sort();
+    names.sort();
+    assert_eq!(there, names, "captures and rows of the table");
 }
