@@ -5,12 +5,14 @@
 
 mod claude;
 mod command;
+mod interactive;
 mod run;
 pub mod script;
 mod table;
 mod voice;
 
 pub use command::CommandAgent;
+pub use interactive::{FirstPrompt, Session, TalkContext, TalkEnd, TalkError, talk, talk_with_pi};
 pub use run::{Nudges, RunLimits, StopRequest, Watch, Watcher, run_agent};
 pub use script::ScriptAgent;
 pub use table::{Kind, Making, UnknownAgent, find, kinds};
@@ -40,6 +42,11 @@ pub trait Agent: Send {
     fn command(&self, context: &RunContext) -> CommandSpec;
 
     fn dialect(&self) -> Box<dyn Dialect>;
+
+    /// How it is started for a person to talk to, on a terminal; nothing where it can't be.
+    fn interactive(&self, _context: &TalkContext<'_>) -> Option<CommandSpec> {
+        None
+    }
 
     /// The signal that this agent ends politely on.
     fn polite_signal(&self) -> Signal {

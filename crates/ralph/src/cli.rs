@@ -56,6 +56,8 @@ enum Command {
     Lint(commands::lint::Args),
     /// Check the machine, the repository and the agent
     Doctor(commands::doctor::Args),
+    /// Talk to an agent
+    Agent(commands::agent::Args),
     /// Print the configuration in force, and where each value comes from
     Config(commands::config::Args),
     /// Print a completion script for a shell
@@ -89,6 +91,7 @@ impl Cli {
             Command::Init(args) => commands::init::run(&args, global),
             Command::Lint(args) => commands::lint::run(&args, global),
             Command::Doctor(args) => commands::doctor::run(&args, global),
+            Command::Agent(args) => commands::agent::run(&args, global),
             Command::Config(args) => commands::config::run(&args, global),
             Command::Completions(args) => commands::completions::run(&args),
             Command::Man(args) => commands::man::run(&args),

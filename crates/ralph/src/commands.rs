@@ -1,5 +1,6 @@
 //! The commands, one file each: an `Args` struct and a `run` that stays thin.
 
+pub(crate) mod agent;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;

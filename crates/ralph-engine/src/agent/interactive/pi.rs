@@ -1,0 +1,88 @@
+//! How Pi is started for a conversation: `pi [options] -- [@FILE] PROMPT`.
+//!
+//! Only what a person set for it; what makes a headless run fresh has no place here.
+
+use std::ffi::OsString;
+
+use ralph_core::config::PiConfig;
+
+use super::{FirstPrompt, TalkContext, first_prompt::LONG_PROMPT_GO};
+use crate::process::CommandSpec;
+
+/// The command that starts Pi on a terminal.
+pub fn talk_with_pi(options: &PiConfig, context: &TalkContext<'_>) -> CommandSpec {
+    let mut args: Vec<OsString> = options.command.args().iter().map(Into::into).collect();
+    let mut option = |name: &str, value: Option<&str>| {
+        args.extend(value.into_iter().flat_map(|v| [name.into(), v.into()]));
+    };
+    option("--model", options.model.as_deref());
+    option("--thinking", options.thinking.as_deref());
+    let tools = options.tools.join(",");
+    option("--tools", Some(tools.as_str()).filter(|t| !t.is_empty()));
+    option(
+        "--append-system-prompt",
+        options.append_system_prompt.as_deref(),
+    );
+    // Said either way: else it would ask before the first prompt.
+    args.push(match options.trust_project {
+        true => "--approve".into(),
+        false => "--no-approve".into(),
+    });
+    args.extend(options.args.iter().map(OsString::from));
+    match context.prompt {
+        FirstPrompt::None => {}
+        FirstPrompt::Text(text) => args.extend(["--".into(), text.into()]),
+        FirstPrompt::File(path) => {
+            let mut file = OsString::from("@");
+            file.push(path);
+            args.extend(["--".into(), file, LONG_PROMPT_GO.into()]);
+        }
+    }
+    let mut env = context.env.to_vec();
+    for (key, value) in &options.env.0 {
+        env.retain(|(k, _)| k != key.as_str());
+        env.push((key.into(), value.into()));
+    }
+    let mut spec = CommandSpec::new(options.command.program(), context.cwd).args(args);
+    spec.env = env;
+    spec
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+
+    fn args(options: &PiConfig, prompt: FirstPrompt<'_>) -> Vec<String> {
+        let context = TalkContext {
+            cwd: &PathBuf::from("/"),
+            env: &[],
+            prompt,
+        };
+        let spec = talk_with_pi(options, &context);
+        let text = |arg: OsString| arg.into_string().unwrap();
+        spec.args.into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn a_prompt_that_looks_like_an_option_is_a_prompt() {
+        let options = PiConfig {
+            model: Some("loop/one".into()),
+            ..PiConfig::default()
+        };
+        assert_eq!(
+            args(&options, FirstPrompt::Text("--help me")),
+            ["--model", "loop/one", "--no-approve", "--", "--help me"]
+        );
+    }
+
+    #[test]
+    fn a_long_prompt_is_named_as_a_file() {
+        let prompt = FirstPrompt::File(Path::new("/tmp/p.md"));
+        assert_eq!(
+            args(&PiConfig::default(), prompt),
+            ["--no-approve", "--", "@/tmp/p.md", "Begin."]
+        );
+    }
+}
