@@ -5,5 +5,6 @@
 mod claude;
 mod hand_over;
 mod panic;
+mod pi;
 mod refusing;
 mod support;

@@ -4,18 +4,13 @@
 use std::time::Duration;
 
 use ralph_core::config::{Config, CustomAgent};
-use ralph_engine::{
-    agent::{Making, Session, find, talk},
-    process::Containment,
-};
+use ralph_engine::agent::{Making, find, talk};
 
-use crate::support::Scene;
-
-const INSIDE: &str = "TALK_PANICS_INSIDE";
+use crate::support::{Scene, is_inside, session_inside};
 
 #[test]
 fn a_panic_puts_the_terminal_back_and_leaves_nothing_alive() {
-    if std::env::var_os(INSIDE).is_some() {
+    if is_inside() {
         return panic_in_a_conversation();
     }
     let scene = Scene::with_script(
@@ -23,12 +18,7 @@ fn a_panic_puts_the_terminal_back_and_leaves_nothing_alive() {
     );
     let pane = scene.shell();
     let before = pane.keep_modes(&scene, "before");
-    let itself = std::env::current_exe().unwrap();
-    pane.line(&format!(
-        "{} {INSIDE}=1 {} --exact panic::a_panic_puts_the_terminal_back_and_leaves_nothing_alive; echo code=$?",
-        scene.mark(),
-        itself.display()
-    ));
+    pane.line(&scene.itself("panic::a_panic_puts_the_terminal_back_and_leaves_nothing_alive"));
     pane.wait_for("in the middle of it");
     pane.wait_for("code=101");
     assert!(scene.repo().join("up").exists());
@@ -48,14 +38,7 @@ fn panic_in_a_conversation() {
         custom: Some(&custom),
         is_root: false,
     });
-    let session = Session {
-        cwd: std::env::current_dir().unwrap(),
-        env: std::env::vars_os().collect(),
-        prompt: String::new(),
-        done_file: None,
-        grace: Duration::from_secs(5),
-        containment: Containment::detect(None).containment,
-    };
+    let session = session_inside("");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -1,8 +1,10 @@
 //! A scratch home and folder, and a shell in a tmux of its own where the test types.
 
+mod inside;
 mod pane;
 mod processes;
 
+pub(crate) use inside::{is_inside, session_inside};
 pub(crate) use pane::Pane;
 pub(crate) use processes::{Process, marked};
 
@@ -77,6 +79,13 @@ impl Scene {
             &format!("agent: {{name: script, command: [bash, {path:?}], dialect: claude}}\n"),
         );
         scene
+    }
+
+    pub(crate) fn with_pi(scenario: &str) -> (Self, ScriptedModel) {
+        let model = ScriptedModel::start(Scenario::parse(scenario).unwrap());
+        let mut scene = Self::at(&model.url());
+        scene.env = agents::pi_env(&scene.folder.path().join("home"), &model.url());
+        (scene, model)
     }
 
     fn at(url: &str) -> Self {
