@@ -31,6 +31,10 @@ pub fn talk_with_pi(options: &PiConfig, context: &TalkContext<'_>) -> CommandSpe
     args.extend(options.args.iter().map(OsString::from));
     match context.prompt {
         FirstPrompt::None => {}
+        // Pi would read the file of that name instead.
+        FirstPrompt::Text(text) if text.starts_with('@') => {
+            args.extend(["--".into(), format!(" {text}").into()]);
+        }
         FirstPrompt::Text(text) => args.extend(["--".into(), text.into()]),
         FirstPrompt::File(path) => {
             let mut file = OsString::from("@");
@@ -75,6 +79,12 @@ mod tests {
             args(&options, FirstPrompt::Text("--help me")),
             ["--model", "loop/one", "--no-approve", "--", "--help me"]
         );
+    }
+
+    #[test]
+    fn a_prompt_that_begins_with_an_at_sign_is_no_file() {
+        let found = args(&PiConfig::default(), FirstPrompt::Text("@me first"));
+        assert_eq!(found, ["--no-approve", "--", " @me first"]);
     }
 
     #[test]
