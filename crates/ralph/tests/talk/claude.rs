@@ -73,6 +73,32 @@ fn the_user_leaves_and_the_terminal_is_the_shells_again() {
 }
 
 #[test]
+fn the_user_puts_the_conversation_aside_and_goes_on_with_it() {
+    let (scene, model) = Scene::with_claude(INTERVIEW);
+    let pane = scene.shell();
+    let before = pane.keep_modes(&scene, "before");
+    interview(&scene, &pane);
+    pane.key("C-z");
+    pane.wait_for("Stopped");
+    assert_eq!(pane.keep_modes(&scene, "between"), before);
+    pane.line("fg");
+    wait(
+        || {
+            pane.foreground()
+                .command
+                .contains("Interview me")
+                .then_some(())
+        },
+        || pane.screen(),
+    );
+    pane.line("postgres please");
+    pane.wait_for("claude is done: done.md is there");
+    assert_usable(&scene, &pane, &before);
+    let asked = model.requests();
+    assert!(asked.iter().any(|r| r.text().contains("postgres please")));
+}
+
+#[test]
 fn an_agent_that_is_killed_leaves_a_terminal_that_works() {
     let (scene, _model) = Scene::with_claude(INTERVIEW);
     let pane = scene.shell();

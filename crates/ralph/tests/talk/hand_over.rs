@@ -68,8 +68,10 @@ fn ctrl_c_is_the_agents() {
 const READS: &str = r#"
 trap 'echo AWAKE' CONT
 echo IT-IS-UP
-until read -t 0.1 -r word; do :; done
-echo "heard-$word"
+word=
+# A trap waits for the end of a read, which can end in the middle of a line.
+until read -t 0.1 -r part; do word=$word$part; done
+echo "heard-$word$part"
 "#;
 
 #[test]
