@@ -5,6 +5,7 @@
 
 mod claude;
 mod command;
+mod interactive;
 mod pi;
 mod replay;
 mod run;
@@ -13,6 +14,7 @@ mod table;
 mod voice;
 
 pub use command::CommandAgent;
+pub use interactive::{FirstPrompt, Session, TalkContext, TalkEnd, TalkError, talk};
 pub use replay::{RecordedEnd, read_stream};
 pub use run::{Nudges, RunLimits, StopRequest, Watch, Watcher, run_agent};
 pub use script::ScriptAgent;
@@ -43,6 +45,11 @@ pub trait Agent: Send {
     fn command(&self, context: &RunContext) -> CommandSpec;
 
     fn dialect(&self) -> Box<dyn Dialect>;
+
+    /// How it is started for a person to talk to, on a terminal; nothing where it can't be.
+    fn interactive(&self, _context: &TalkContext<'_>) -> Option<CommandSpec> {
+        None
+    }
 
     /// The signal that this agent ends politely on.
     fn polite_signal(&self) -> Signal {

@@ -22,14 +22,17 @@ mod keeper;
 mod lines;
 mod running;
 mod spec;
+mod streams;
 mod tail;
+mod terminal;
 
 pub use capped_log::{CappedLog, LogCaps};
 pub use containment::{Containment, Detection, UnknownContainment};
 pub use lines::{Ending, Line, LineReader};
-pub use running::{Ended, Running, StopPlan, spawn};
+pub use running::{Ended, Running, StopPlan, Turn, spawn, spawn_on};
 pub use rustix::process::Signal;
 pub use spec::{CommandSpec, Output, SpawnError, Stdin};
 pub use tail::Tail;
+pub use terminal::{Terminal, TerminalError};
 pub use tokio::net::unix::pipe::Receiver as OutputPipe;
 pub use tokio::process::ChildStdin;

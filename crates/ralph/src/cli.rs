@@ -58,7 +58,7 @@ enum Command {
     Lint(commands::lint::Args),
     /// Check the machine, the repository and the agent
     Doctor(commands::doctor::Args),
-    /// List the agents, and explain what one of them said
+    /// List the agents, explain what one of them said, talk to one
     Agent(commands::agent::Args),
     /// Print the configuration in force, and where each value comes from
     Config(commands::config::Args),

@@ -1,9 +1,10 @@
-//! Claude Code, headless: the prompt by stdin, events as JSON lines.
+//! Claude Code, headless: the prompt by stdin, events as JSON lines. With a person: see `talk`.
 //!
 //! The outcome is what its last `result` event says, never the exit code alone, and never a line
 //! that some other program printed.
 
 mod stream;
+mod talk;
 mod wire;
 
 use std::ffi::OsString;
@@ -11,7 +12,7 @@ use std::ffi::OsString;
 use ralph_core::config::{ClaudeConfig, SettingSource};
 
 use super::{
-    Agent, Dialect, RunContext,
+    Agent, Dialect, RunContext, TalkContext,
     table::{Kind, Making, model_for},
 };
 use crate::process::{CommandSpec, Output, Signal, Stdin};
@@ -63,7 +64,7 @@ impl Agent for Claude {
             program: self.options.command.program().into(),
             args,
             cwd: context.cwd.clone(),
-            env: self.environment(context),
+            env: self.environment(&context.env),
             stdin: Stdin::Open,
             output: Output::Separate,
         }
@@ -71,6 +72,10 @@ impl Agent for Claude {
 
     fn dialect(&self) -> Box<dyn Dialect> {
         Box::new(stream::Stream::default())
+    }
+
+    fn interactive(&self, context: &TalkContext<'_>) -> Option<CommandSpec> {
+        Some(self.talk(context))
     }
 
     /// SIGTERM would orphan the command that a tool of its is running.
@@ -95,11 +100,6 @@ impl Claude {
 
     fn arguments(&self, context: &RunContext) -> Vec<String> {
         let options = &self.options;
-        let sources: Vec<&str> = options
-            .setting_sources
-            .iter()
-            .map(|source: &SettingSource| source.claude_name())
-            .collect();
         let mut args: Vec<String> = [
             "-p",
             "--input-format",
@@ -108,6 +108,31 @@ impl Claude {
             "stream-json",
             "--verbose",
             "--replay-user-messages",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        if let Some(turns) = options.max_turns {
+            args.extend(["--max-turns".to_owned(), turns.to_string()]);
+        }
+        args.extend(
+            options
+                .append_system_prompt
+                .iter()
+                .flat_map(|text| ["--append-system-prompt".to_owned(), text.clone()]),
+        );
+        args.extend(self.common_arguments(&context.labels));
+        args
+    }
+
+    /// What is the same with and without a person.
+    fn common_arguments(&self, labels: &[String]) -> Vec<String> {
+        let options = &self.options;
+        let sources: Vec<&str> = options
+            .setting_sources
+            .iter()
+            .map(|source: &SettingSource| source.claude_name())
+            .collect();
+        let mut args: Vec<String> = [
             // Servers and settings of the repository are the agent's to write.
             "--strict-mcp-config",
             "--setting-sources",
@@ -121,14 +146,9 @@ impl Claude {
         let mut option = |name: &str, value: Option<String>| {
             args.extend(value.into_iter().flat_map(|v| [name.to_owned(), v]));
         };
-        let model = model_for(&models, options.model.as_deref(), &context.labels);
+        let model = model_for(&models, options.model.as_deref(), labels);
         option("--model", model);
-        option(
-            "--append-system-prompt",
-            options.append_system_prompt.clone(),
-        );
         option("--settings", options.settings.clone());
-        option("--max-turns", options.max_turns.map(|n| n.to_string()));
         for (name, values) in [
             ("--allowedTools", &options.allowed_tools),
             ("--disallowedTools", &options.disallowed_tools),
@@ -143,8 +163,8 @@ impl Claude {
         args
     }
 
-    fn environment(&self, context: &RunContext) -> Vec<(OsString, OsString)> {
-        let mut env = context.env.clone();
+    fn environment(&self, given: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+        let mut env = given.to_vec();
         let mut set = |key: &str, value: &str| {
             env.retain(|(k, _)| k != key);
             env.push((key.into(), value.into()));

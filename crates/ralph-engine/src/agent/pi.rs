@@ -4,6 +4,7 @@
 //! after most failures.
 
 mod stream;
+mod talk;
 mod wire;
 
 use std::ffi::OsString;
@@ -11,7 +12,7 @@ use std::ffi::OsString;
 use ralph_core::config::{PiConfig, PiMode};
 
 use super::{
-    Agent, Dialect, RunContext,
+    Agent, Dialect, RunContext, TalkContext,
     table::{Kind, Making, model_for},
 };
 use crate::process::{CommandSpec, Output, Stdin};
@@ -56,28 +57,10 @@ impl Pi {
             PiMode::Json => "json",
             PiMode::Rpc => "rpc",
         };
-        // Extensions and settings of the repository are the agent's to write.
-        let trust = match options.trust_project {
-            true => "--approve",
-            false => "--no-approve",
-        };
-        let mut args = ["--mode", mode, "--no-session", trust]
-            .map(str::to_owned)
-            .to_vec();
-        let mut option = |name: &str, value: Option<String>| {
-            args.extend(value.into_iter().flat_map(|v| [name.to_owned(), v]));
-        };
+        let mut args = ["--mode", mode, "--no-session"].map(str::to_owned).to_vec();
         let models: Vec<(String, String)> = options.models.clone().into_iter().collect();
         let model = model_for(&models, options.model.as_deref(), &context.labels);
-        option("--model", model);
-        option("--thinking", options.thinking.clone());
-        let tools = (!options.tools.is_empty()).then(|| options.tools.join(","));
-        option("--tools", tools);
-        option(
-            "--append-system-prompt",
-            options.append_system_prompt.clone(),
-        );
-        args.extend(options.args.iter().cloned());
+        args.extend(self::options(options, model));
         args
     }
 
@@ -98,7 +81,36 @@ impl Pi {
     }
 }
 
+/// What a person set, for a run and for a conversation alike.
+fn options(options: &PiConfig, model: Option<String>) -> Vec<String> {
+    // Said either way, else it would ask. Extensions and settings of the repository are the agent's
+    // to write.
+    let trust = match options.trust_project {
+        true => "--approve",
+        false => "--no-approve",
+    };
+    let mut args = vec![trust.to_owned()];
+    let tools = (!options.tools.is_empty()).then(|| options.tools.join(","));
+    for (name, value) in [
+        ("--model", model),
+        ("--thinking", options.thinking.clone()),
+        ("--tools", tools),
+        (
+            "--append-system-prompt",
+            options.append_system_prompt.clone(),
+        ),
+    ] {
+        args.extend(value.into_iter().flat_map(|v| [name.to_owned(), v]));
+    }
+    args.extend(options.args.iter().cloned());
+    args
+}
+
 impl Agent for Pi {
+    fn interactive(&self, context: &TalkContext<'_>) -> Option<CommandSpec> {
+        Some(talk::command(&self.options, context))
+    }
+
     fn name(&self) -> String {
         self.name.clone()
     }

@@ -40,14 +40,17 @@ pub(super) enum Message {
     Ended(c_int),
     /// A step of the containment failed; the errno comes from `spawn`.
     Failed(&'static str),
+    /// The program was stopped, by itself or from its terminal, and waits to be continued.
+    Suspended,
 }
 
 impl Message {
-    const STEPS: [&'static str; 4] = [
+    const STEPS: [&'static str; 5] = [
         "making the namespace",
         "mapping the user",
         "forking",
         "becoming a subreaper",
+        "taking the terminal",
     ];
 
     pub(super) fn parse(bytes: [u8; 8]) -> Option<Self> {
@@ -58,6 +61,7 @@ impl Message {
             1 => Self::STEPS
                 .get(usize::try_from(value).ok()?)
                 .map(|step| Self::Failed(step)),
+            2 => Some(Self::Suspended),
             _ => None,
         }
     }
@@ -69,6 +73,17 @@ enum Step {
     Map,
     Fork,
     Subreaper,
+    Terminal,
+}
+
+/// Where the program stands towards ralph's terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seat {
+    /// In a session of its own, without a terminal.
+    Apart,
+    /// In ralph's session, with the terminal on its descriptor 0: in the foreground there, so that
+    /// what is typed, Ctrl-C too, goes to it and not to ralph.
+    Foreground,
 }
 
 /// What the program's process does once it stands in its place.
@@ -86,17 +101,19 @@ struct Keeper {
     uid: u32,
     gid: u32,
     status: RawFd,
+    seat: Seat,
     then: Then,
 }
 
 impl Keeper {
-    fn new(containment: Containment, status: RawFd, then: Then) -> Self {
+    fn new(containment: Containment, status: RawFd, seat: Seat, then: Then) -> Self {
         Self {
             containment,
             ralph: std::process::id().cast_signed(),
             uid: rustix::process::geteuid().as_raw(),
             gid: rustix::process::getegid().as_raw(),
             status,
+            seat,
             then,
         }
     }
@@ -109,8 +126,9 @@ pub(super) fn install(
     command: &mut tokio::process::Command,
     containment: Containment,
     status: BorrowedFd<'_>,
+    seat: Seat,
 ) {
-    let keeper = Keeper::new(containment, status.as_raw_fd(), Then::Exec);
+    let keeper = Keeper::new(containment, status.as_raw_fd(), seat, Then::Exec);
     // SAFETY: `enter` makes only async-signal-safe system calls, see the module's head.
     unsafe {
         command.pre_exec(move || keeper.enter());
@@ -122,7 +140,7 @@ pub(super) fn probe(containment: Containment) -> io::Result<()> {
     use std::os::unix::process::CommandExt;
 
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    let keeper = Keeper::new(containment, write.as_raw_fd(), Then::Exit);
+    let keeper = Keeper::new(containment, write.as_raw_fd(), Seat::Apart, Then::Exit);
     let mut command = std::process::Command::new("true");
     command
         .stdin(Stdio::null())
@@ -145,7 +163,11 @@ pub(super) fn probe(containment: Containment) -> io::Result<()> {
 impl Keeper {
     /// Runs in A. Returns only in the process that is to become the program.
     fn enter(&self) -> io::Result<()> {
-        sys::new_session();
+        match self.seat {
+            Seat::Apart => sys::new_session(),
+            // A signal to ralph's group must reach the program once, through ralph.
+            Seat::Foreground => sys::new_group(),
+        }
         match self.containment {
             Containment::PidNamespace | Containment::UserNamespace => {
                 sys::parent_death_signal(libc::SIGKILL);
@@ -223,6 +245,7 @@ impl Keeper {
                     sys::exit(0);
                 }
             }
+            self.report_a_stop(program);
         }
     }
 
@@ -268,12 +291,29 @@ impl Keeper {
                     sys::exit(0);
                 }
             }
+            self.report_a_stop(program);
+        }
+    }
+
+    /// A program that stopped in the foreground would hold the terminal for ever: ralph has to know.
+    fn report_a_stop(&self, program: pid_t) {
+        if self.seat == Seat::Foreground && sys::has_stopped(program) {
+            sys::report(self.status, 2, 0);
         }
     }
 
     /// Runs in C.
     fn be_program(&self) -> io::Result<()> {
-        sys::new_session();
+        match self.seat {
+            Seat::Apart => sys::new_session(),
+            Seat::Foreground => {
+                sys::new_group();
+                // All signals are blocked still, so a process in the background may do this.
+                if sys::take_foreground(libc::STDIN_FILENO).is_err() {
+                    return self.failed(Step::Terminal);
+                }
+            }
+        }
         sys::default_signals();
         match self.then {
             Then::Exec => Ok(()),

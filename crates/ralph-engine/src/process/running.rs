@@ -3,23 +3,21 @@
 //! Must not interpret what the program prints, nor decide when it has run long enough.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use rustix::pipe::PipeFlags;
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::task::JoinHandle;
 
 use super::keeper::{self, Message};
-use super::{CommandSpec, Containment, Output, SpawnError, Stdin};
-
-/// Large enough that a flooding program costs few wake-ups; the most an unprivileged user gets.
-const PIPE_SIZE: usize = 1024 * 1024;
+use super::streams::{PIPE_SIZE, Streams};
+use super::{CommandSpec, Containment, SpawnError, Stdin, Terminal};
 
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,16 +51,46 @@ impl StopPlan {
 pub struct Running {
     keeper: Child,
     pid: Pid,
-    status: OwnedFd,
+    status: Receiver,
     stdin: Option<ChildStdin>,
     stdout: Option<Receiver>,
     stderr: Option<Receiver>,
     feeder: Option<JoinHandle<()>>,
+    /// The program's raw wait status, once the keeper has told it.
+    reported: Option<i32>,
     ended: Option<Ended>,
+}
+
+/// What a program that has the terminal can do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// It was stopped, as by Ctrl-Z, and waits to be continued.
+    Suspended,
+    Ended(Ended),
 }
 
 /// Starts a program. It must be called on the thread that the runtime lives on.
 pub fn spawn(spec: &CommandSpec, containment: Containment) -> Result<Running, SpawnError> {
+    spawn_with(spec, containment, Streams::piped)
+}
+
+/// Starts a program that gets ralph's terminal, in its foreground. Input and output of the
+/// specification do not count: all three streams are ralph's own.
+pub fn spawn_on(
+    terminal: &Terminal,
+    spec: &CommandSpec,
+    containment: Containment,
+) -> Result<Running, SpawnError> {
+    let running = spawn_with(spec, containment, |_| Ok(Streams::inherited()))?;
+    terminal.is_used();
+    Ok(running)
+}
+
+fn spawn_with(
+    spec: &CommandSpec,
+    containment: Containment,
+    streams: fn(&CommandSpec) -> io::Result<Streams>,
+) -> Result<Running, SpawnError> {
     check_thread();
     if !spec.cwd.is_dir() {
         // Else the missing folder would be reported as a missing program: both are ENOENT.
@@ -70,7 +98,10 @@ pub fn spawn(spec: &CommandSpec, containment: Containment) -> Result<Running, Sp
             cwd: spec.cwd.clone(),
         });
     }
-    start(spec, containment).map_err(|failed| describe(spec, failed))
+    streams(spec)
+        .map_err(Failed::from)
+        .and_then(|streams| start(spec, containment, streams))
+        .map_err(|failed| describe(spec, failed))
 }
 
 struct Failed {
@@ -93,30 +124,29 @@ impl From<rustix::io::Errno> for Failed {
     }
 }
 
-fn start(spec: &CommandSpec, containment: Containment) -> Result<Running, Failed> {
+fn start(
+    spec: &CommandSpec,
+    containment: Containment,
+    streams: Streams,
+) -> Result<Running, Failed> {
     let (status, status_write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-    rustix::io::ioctl_fionbio(&status, true)?;
-    let (stdout, stdout_write) = output_pipe()?;
-    let (stderr, stderr_write) = match spec.output {
-        Output::Merged => (None, stdout_write.try_clone()?),
-        Output::Separate => {
-            let (read, write) = output_pipe()?;
-            (Some(read), write)
-        }
-    };
+    let status = Receiver::from_owned_fd(status)?;
+    let [stdin, stdout, stderr] = streams.given;
     let mut command = Command::new(&spec.program);
     command
         .args(&spec.args)
         .current_dir(&spec.cwd)
         .env_clear()
         .envs(spec.env.iter().map(|(key, value)| (key, value)))
-        .stdin(match spec.stdin {
-            Stdin::Null => Stdio::null(),
-            Stdin::Bytes(_) | Stdin::Open => Stdio::piped(),
-        })
-        .stdout(stdout_write)
-        .stderr(stderr_write);
-    keeper::install(&mut command, containment, status_write.as_fd());
+        .stdin(stdin)
+        .stdout(stdout)
+        .stderr(stderr);
+    keeper::install(
+        &mut command,
+        containment,
+        status_write.as_fd(),
+        streams.seat,
+    );
     let spawned = command.spawn();
     drop(status_write);
     let mut keeper = spawned.map_err(|source| Failed {
@@ -137,18 +167,12 @@ fn start(spec: &CommandSpec, containment: Containment) -> Result<Running, Failed
         pid,
         status,
         stdin,
-        stdout: Some(stdout),
-        stderr,
+        stdout: streams.stdout,
+        stderr: streams.stderr,
         feeder,
+        reported: None,
         ended: None,
     })
-}
-
-fn output_pipe() -> Result<(Receiver, OwnedFd), Failed> {
-    let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-    // Over the user's quota it stays small, which is slower and still right.
-    let _ = rustix::pipe::fcntl_setpipe_size(&write, PIPE_SIZE);
-    Ok((Receiver::from_owned_fd(read)?, write))
 }
 
 /// Writes the input beside everything else: a program that prints before it has read would otherwise
@@ -169,16 +193,16 @@ fn describe(spec: &CommandSpec, failed: Failed) -> SpawnError {
             step,
             source,
         },
-        Some(Message::Ended(_)) | None => match source.kind() {
+        Some(Message::Ended(_) | Message::Suspended) | None => match source.kind() {
             io::ErrorKind::NotFound => SpawnError::ProgramNotFound { program },
             _ => SpawnError::NotRunnable { program, source },
         },
     }
 }
 
-fn read_message(status: &OwnedFd) -> Option<Message> {
+fn read_message(status: &Receiver) -> Option<Message> {
     let mut bytes = [0; 8];
-    match rustix::io::read(status, &mut bytes) {
+    match rustix::io::read(status.as_fd(), &mut bytes) {
         Ok(8) => Message::parse(bytes),
         Ok(_) | Err(_) => None,
     }
@@ -225,16 +249,61 @@ impl Running {
             return Ok(ended);
         }
         let keeper = self.keeper.wait().await?;
-        let ended = match read_message(&self.status) {
-            Some(Message::Ended(raw)) => ended(ExitStatus::from_raw(raw)),
+        while let Some(message) = read_message(&self.status) {
+            self.take_note(message);
+        }
+        let ended = match (self.reported, keeper.signal()) {
+            (Some(raw), _) => ended(ExitStatus::from_raw(raw)),
             // The tree was killed from outside before its program could end.
-            Some(Message::Failed(_)) | None => match keeper.signal() {
-                Some(signal) => Ended::Signal(signal),
-                None => Ended::Signal(Signal::KILL.as_raw()),
-            },
+            (None, Some(signal)) => Ended::Signal(signal),
+            (None, None) => Ended::Signal(Signal::KILL.as_raw()),
         };
         self.ended = Some(ended);
         Ok(ended)
+    }
+
+    fn take_note(&mut self, message: Message) {
+        match message {
+            Message::Ended(raw) => self.reported = Some(raw),
+            Message::Failed(_) | Message::Suspended => {}
+        }
+    }
+
+    /// Waits until the program has ended, as [`Self::wait`] does, or was stopped.
+    pub async fn next(&mut self) -> io::Result<Turn> {
+        while self.ended.is_none() && self.reported.is_none() {
+            match self.next_message().await? {
+                Some(Message::Suspended) => return Ok(Turn::Suspended),
+                Some(message) => self.take_note(message),
+                // The keeper has closed the pipe: it is about to end.
+                None => break,
+            }
+        }
+        self.wait().await.map(Turn::Ended)
+    }
+
+    async fn next_message(&self) -> io::Result<Option<Message>> {
+        let mut bytes = [0; 8];
+        loop {
+            self.status.readable().await?;
+            match self.status.try_read(&mut bytes) {
+                Ok(8) => return Ok(Message::parse(bytes)),
+                Ok(_) => return Ok(None),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Kills the tree and blocks until it is dead: for the moment when nothing can be awaited.
+    pub fn kill_now(&self) {
+        if self.ended.is_some() {
+            return;
+        }
+        self.signal(Signal::KILL);
+        // It is left to be reaped by the one who awaits it.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let _ = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(self.pid), options));
     }
 
     /// Ends the program, step by step, and waits until its tree is dead.

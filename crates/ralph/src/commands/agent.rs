@@ -1,10 +1,10 @@
-//! `ralph agent`: which agents there are, and what ralph makes of what one said.
-//!
-//! Starts no agent.
+//! `ralph agent`: the agents themselves, apart from any task: which there are, what ralph makes of what
+//! one said, and a conversation with one.
 
 mod explain;
 mod list;
 mod outline;
+mod talk;
 
 use std::process::ExitCode;
 
@@ -25,12 +25,15 @@ enum Command {
     Explain(explain::Args),
     /// List the agents that ralph knows, and which one is configured
     List(list::Args),
+    /// Talk to an agent in this terminal
+    Talk(talk::Args),
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     match &args.command {
         Command::Explain(args) => explain::run(args, global),
         Command::List(args) => list::run(args, global),
+        Command::Talk(args) => talk::run(args, global),
     }
 }
 

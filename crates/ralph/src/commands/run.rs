@@ -5,6 +5,7 @@ mod dry_run;
 mod reporter;
 mod signals;
 
+pub(crate) use agent::choose as choose_agent;
 pub(crate) use reporter::Look;
 
 use std::{path::PathBuf, process::ExitCode};

@@ -27,6 +27,18 @@ pub(super) fn new_session() {
     unsafe { libc::setsid() };
 }
 
+/// Makes the caller the leader of a process group within its session.
+pub(super) fn new_group() {
+    // SAFETY: no pointers. It fails only for a session leader, which a fresh fork is not.
+    unsafe { libc::setpgid(0, 0) };
+}
+
+/// Makes the caller's group the one that the terminal's keys and signals go to.
+pub(super) fn take_foreground(terminal: c_int) -> Result<(), Failed> {
+    // SAFETY: no pointers.
+    check(unsafe { libc::tcsetpgrp(terminal, libc::getpgrp()) })
+}
+
 pub(super) fn own_pid() -> pid_t {
     // SAFETY: no pointers.
     unsafe { libc::getpid() }
@@ -167,6 +179,17 @@ pub(super) fn reap(pid: pid_t) -> Reaped {
         0 => Reaped::Nothing,
         child @ 1.. => Reaped::Child(child, status),
         _ => Reaped::NoChildren,
+    }
+}
+
+/// Whether a child was stopped since this was last asked. Leaves alone how it ended.
+pub(super) fn has_stopped(pid: pid_t) -> bool {
+    // SAFETY: all zeros is a valid value, and is what it stays if there is nothing to tell.
+    unsafe {
+        let mut found: libc::siginfo_t = std::mem::zeroed();
+        let how = libc::WSTOPPED | libc::WNOHANG;
+        let asked = libc::waitid(libc::P_PID, pid.cast_unsigned(), &raw mut found, how);
+        asked == 0 && found.si_pid() == pid
     }
 }
 

@@ -1,0 +1,168 @@
+//! An agent that a person talks to: it gets ralph's terminal, ralph waits, and takes it back.
+//!
+//! Notices the end in one of four ways ([`TalkEnd`]) and leaves nothing alive. Never reads what is
+//! said: the agent writes to the terminal itself, and what it did is in its files.
+
+mod done_file;
+mod first_prompt;
+
+pub use first_prompt::FirstPrompt;
+pub(super) use first_prompt::LONG_PROMPT_GO;
+
+use std::{ffi::OsString, io, path::PathBuf, time::Duration};
+
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+
+use super::Agent;
+use crate::process::{
+    Containment, Ended, Running, Signal, SpawnError, StopPlan, Terminal, TerminalError, Turn,
+    spawn_on,
+};
+use done_file::DoneFile;
+use first_prompt::Given;
+
+/// One conversation.
+#[derive(Debug, Clone)]
+pub struct Session {
+    pub cwd: PathBuf,
+    /// The whole environment, already scrubbed.
+    pub env: Vec<(OsString, OsString)>,
+    /// What the agent is told first; empty leaves the first word to the person.
+    pub prompt: String,
+    /// The file by which the agent says that it is done, if it was told of one.
+    pub done_file: Option<PathBuf>,
+    /// How long it may take to end when it is asked to.
+    pub grace: Duration,
+    pub containment: Containment,
+}
+
+/// What an agent needs to know to say how it is started for a conversation.
+#[derive(Debug, Clone, Copy)]
+pub struct TalkContext<'a> {
+    pub cwd: &'a PathBuf,
+    pub env: &'a [(OsString, OsString)],
+    pub prompt: FirstPrompt<'a>,
+}
+
+/// How a conversation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TalkEnd {
+    /// The signal file appeared. The agent was ended, unless it had gone by itself.
+    Done,
+    /// The agent exited, as when its user leaves it.
+    Exited(i32),
+    /// The agent died of a signal.
+    Killed(i32),
+    /// ralph was asked to end by this signal, and ended the agent.
+    Stopped(i32),
+}
+
+/// There was no conversation, or its end can't be told.
+#[derive(Debug, thiserror::Error)]
+pub enum TalkError {
+    #[error("{agent} has no interactive mode")]
+    NotInteractive { agent: String },
+    #[error("there is no terminal to hand to {agent}")]
+    Terminal {
+        agent: String,
+        source: TerminalError,
+    },
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    #[error("can't keep the prompt in a file")]
+    PromptFile(#[source] io::Error),
+    #[error("can't wait for {agent}")]
+    Wait { agent: String, source: io::Error },
+}
+
+/// Hands the terminal to an agent, and returns when it has it no more and nothing of the agent is
+/// alive. From the first call on, SIGINT, SIGTERM and SIGHUP do not end ralph by themselves.
+pub async fn talk(agent: &dyn Agent, session: &Session) -> Result<TalkEnd, TalkError> {
+    let waiting = |source| TalkError::Wait {
+        agent: agent.name(),
+        source,
+    };
+    let given = Given::new(&session.prompt).map_err(TalkError::PromptFile)?;
+    let context = TalkContext {
+        cwd: &session.cwd,
+        env: &session.env,
+        prompt: given.as_prompt(),
+    };
+    let spec = agent
+        .interactive(&context)
+        .ok_or_else(|| TalkError::NotInteractive {
+            agent: agent.name(),
+        })?;
+    let done = DoneFile::new(session.done_file.clone());
+    // Before the terminal is touched: a signal must never find ralph without a way to put it back.
+    let mut asked = Asked::listen().map_err(waiting)?;
+    let terminal = Terminal::hold().map_err(|source| TalkError::Terminal {
+        agent: agent.name(),
+        source,
+    })?;
+    let running = spawn_on(&terminal, &spec, session.containment)?;
+    let mut seated = Seated { running, terminal };
+    let plan = StopPlan {
+        first: Signal::TERM,
+        grace: session.grace,
+        term_grace: Duration::ZERO,
+    };
+    loop {
+        tokio::select! {
+            turn = seated.running.next() => match turn.map_err(waiting)? {
+                Turn::Suspended => seated.terminal.suspend(),
+                Turn::Ended(_) if done.is_there() => return Ok(TalkEnd::Done),
+                Turn::Ended(Ended::Code(code)) => return Ok(TalkEnd::Exited(code)),
+                Turn::Ended(Ended::Signal(signal)) => return Ok(TalkEnd::Killed(signal)),
+            },
+            signal = asked.next() => {
+                seated.running.stop(plan).await.map_err(waiting)?;
+                return Ok(TalkEnd::Stopped(signal));
+            }
+            () = done.appeared() => {
+                seated.running.stop(plan).await.map_err(waiting)?;
+                return Ok(TalkEnd::Done);
+            }
+        }
+    }
+}
+
+/// A program and the terminal that it has.
+struct Seated {
+    running: Running,
+    terminal: Terminal,
+}
+
+impl Drop for Seated {
+    /// In whatever way this is left, the program must be dead before the terminal is put back, or it
+    /// could change it once more.
+    fn drop(&mut self) {
+        self.running.kill_now();
+    }
+}
+
+/// Requests to ralph to end.
+struct Asked {
+    terminate: Signals,
+    hangup: Signals,
+    /// Heard and passed over: what is typed goes to the agent, and what is meant for it may come to
+    /// ralph in the moments before and after.
+    _interrupt: Signals,
+}
+
+impl Asked {
+    fn listen() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+            _interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) -> i32 {
+        tokio::select! {
+            _ = self.terminate.recv() => SignalKind::terminate().as_raw_value(),
+            _ = self.hangup.recv() => SignalKind::hangup().as_raw_value(),
+        }
+    }
+}

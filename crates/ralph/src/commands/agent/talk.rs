@@ -1,0 +1,136 @@
+//! `ralph agent talk`: hands the terminal to an agent, and says how that ended.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
+
+use ralph_core::config::{FlagValue, Given};
+use ralph_engine::{
+    agent::{Session, TalkEnd, TalkError, talk},
+    environment::Environment,
+};
+
+use crate::{
+    cli::Global,
+    commands::run,
+    error::{CommandError, Kind},
+    output,
+    project::{self, Project},
+};
+
+/// What an agent has to save when it is asked to end takes a moment.
+const GRACE: Duration = Duration::from_secs(10);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Whom to talk to: claude, pi or another that `agent` in ralph.yaml can name
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+
+    /// What it is told first; without it you speak first
+    #[arg(long, value_name = "TEXT", conflicts_with = "prompt_file", allow_hyphen_values = true)]
+    prompt: Option<String>,
+
+    /// A file with what it is told first
+    #[arg(long, value_name = "FILE")]
+    prompt_file: Option<PathBuf>,
+
+    /// End the conversation when this file appears or is written to
+    #[arg(long, value_name = "FILE")]
+    until: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let project = Project::open(global, args.flags())?;
+    let start = &project.surroundings.start;
+    let environment = Environment::scrub(
+        project.surroundings.env.iter().cloned(),
+        &project.config().safety.pass_env,
+        project.root(),
+    );
+    let session = Session {
+        cwd: start.clone(),
+        env: environment.vars,
+        prompt: args.first_prompt(start)?,
+        done_file: args.until.as_deref().map(|file| start.join(file)),
+        grace: GRACE,
+        containment: run::detection(&project)?.containment,
+    };
+    let agent = run::choose_agent(&project)?;
+    let end = project::block_on(async { talk(&*agent, &session).await.map_err(explain) })?;
+    output::print(&format!(
+        "{}\n",
+        sentence(&agent.name(), end, args.until.as_deref())
+    ));
+    Ok(ExitCode::from(exit_code(end)))
+}
+
+impl Args {
+    fn flags(&self) -> Vec<FlagValue> {
+        let agent = self.agent.iter().map(|agent| FlagValue {
+            key: "agent".into(),
+            value: Given::Json(agent.clone().into()),
+            flag: "--agent".into(),
+        });
+        agent.collect()
+    }
+
+    fn first_prompt(&self, start: &Path) -> Result<String, CommandError> {
+        let Some(file) = &self.prompt_file else {
+            return Ok(self.prompt.clone().unwrap_or_default());
+        };
+        std::fs::read_to_string(start.join(file)).map_err(|error| {
+            CommandError::user(format!(
+                "can't read the prompt in {}: {error}",
+                file.display()
+            ))
+        })
+    }
+}
+
+fn sentence(agent: &str, end: TalkEnd, until: Option<&Path>) -> String {
+    match end {
+        TalkEnd::Done => {
+            let file =
+                until.map_or_else(String::new, |file| format!(": {} is there", file.display()));
+            format!("{agent} is done{file}")
+        }
+        TalkEnd::Exited(0) => format!("{agent} has exited"),
+        TalkEnd::Exited(code) => format!("{agent} has exited with code {code}"),
+        TalkEnd::Killed(signal) => format!("{agent} was killed by signal {signal}"),
+        TalkEnd::Stopped(signal) => format!("{agent} was ended, as ralph got signal {signal}"),
+    }
+}
+
+/// The agent's own where it has one, and what a shell makes of a signal.
+fn exit_code(end: TalkEnd) -> u8 {
+    let code = match end {
+        TalkEnd::Done => 0,
+        TalkEnd::Exited(code) => code,
+        TalkEnd::Killed(signal) | TalkEnd::Stopped(signal) => 128 + signal,
+    };
+    u8::try_from(code).unwrap_or(u8::MAX)
+}
+
+fn explain(error: TalkError) -> CommandError {
+    let (kind, hint) = match &error {
+        TalkError::NotInteractive { .. } => (
+            Kind::User,
+            Some("choose another with `--agent`, such as claude or pi"),
+        ),
+        TalkError::Terminal { .. } => (
+            Kind::User,
+            Some("start it in a terminal, in the foreground and without redirection"),
+        ),
+        TalkError::Spawn(_) => (
+            Kind::User,
+            Some(
+                "`ralph doctor` checks the agent; `claude.command` in ralph.yaml says how it is started",
+            ),
+        ),
+        TalkError::PromptFile(_) | TalkError::Wait { .. } => (Kind::Internal, None),
+    };
+    CommandError::new(kind, error).hint_opt(hint.map(str::to_owned))
+}

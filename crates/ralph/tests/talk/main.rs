@@ -1,0 +1,10 @@
+//! `ralph agent talk` in a real terminal: tmux, a shell in it, and a person's keys.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic, its helpers too")]
+
+mod claude;
+mod hand_over;
+mod panic;
+mod pi;
+mod refusing;
+mod support;

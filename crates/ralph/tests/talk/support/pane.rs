@@ -1,0 +1,124 @@
+//! A terminal: a tmux server of its own with one pane, which the test types into and reads.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::{Process, Scene, wait};
+
+pub(crate) struct Pane {
+    socket: PathBuf,
+}
+
+impl Pane {
+    /// Starts a program in a new terminal, with nothing of the environment of this process.
+    pub(crate) fn start(scene: &Scene, program: &[String]) -> Self {
+        let pane = Self {
+            socket: scene.folder().join("tmux"),
+        };
+        let env = scene.env().iter().map(|(k, v)| format!("{k}={v}"));
+        let repo = scene.repo();
+        let mut args: Vec<String> = ["new-session", "-d", "-x", "160", "-y", "45", "-c"]
+            .map(str::to_owned)
+            .to_vec();
+        args.extend([repo.to_str().unwrap(), "--", "env", "-i"].map(str::to_owned));
+        args.extend(env);
+        args.extend(["TERM=screen-256color", "PS1=ready> "].map(str::to_owned));
+        args.extend_from_slice(program);
+        pane.tmux(&args);
+        pane
+    }
+
+    fn tmux<S: AsRef<std::ffi::OsStr>>(&self, args: &[S]) -> String {
+        let output = Command::new("tmux")
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("LANG", "C.UTF-8")
+            .args(["-u", "-f", "/dev/null", "-S"])
+            .arg(&self.socket)
+            .args(args)
+            .output()
+            .expect("tmux is needed for this test");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "tmux: {said}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What the terminal shows, and showed before.
+    pub(crate) fn screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-J", "-S", "-"])
+    }
+
+    #[track_caller]
+    pub(crate) fn wait_for(&self, text: &str) {
+        wait(
+            || self.screen().contains(text).then_some(()),
+            || format!("no {text:?} in:\n{}", self.screen()),
+        );
+    }
+
+    /// A key by its name: `C-c`, `Enter`.
+    pub(crate) fn key(&self, name: &str) {
+        self.tmux(&["send-keys", name]);
+    }
+
+    /// Types a line, and sends it once it is seen: a key that follows fast is taken for pasted text
+    /// by some programs.
+    #[track_caller]
+    pub(crate) fn line(&self, text: &str) {
+        self.tmux(&["send-keys", "-l", text]);
+        self.wait_for(text);
+        self.key("Enter");
+    }
+
+    /// What tmux knows of its pane.
+    pub(crate) fn ask(&self, format: &str) -> String {
+        let said = self.tmux(&["display-message", "-p", format]);
+        said.trim_end().to_owned()
+    }
+
+    /// The other screen, whether the cursor shows, mouse, cursor keys, keypad: as in a fresh terminal.
+    #[track_caller]
+    pub(crate) fn assert_plain(&self) {
+        let flags =
+            "#{alternate_on} #{cursor_flag} #{mouse_any_flag} #{keypad_cursor_flag} #{keypad_flag}";
+        assert_eq!(self.ask(flags), "0 1 0 0 0");
+    }
+
+    /// Has the shell write the terminal's modes to a file.
+    pub(crate) fn keep_modes(&self, scene: &Scene, name: &str) -> String {
+        self.line(&format!("stty -a > ../{name}; echo kept-$((1+1))-{name}"));
+        self.wait_for(&format!("kept-2-{name}"));
+        std::fs::read_to_string(scene.folder().join(name)).unwrap()
+    }
+
+    /// The process that has the terminal.
+    pub(crate) fn foreground(&self) -> Process {
+        let shell = self.ask("#{pane_pid}");
+        let stat = std::fs::read_to_string(format!("/proc/{shell}/stat")).unwrap();
+        // Behind the name, which ends with the last bracket: state, parent, group, session, terminal,
+        // foreground group.
+        let (_, rest) = stat.rsplit_once(") ").unwrap();
+        let pid: i32 = rest.split(' ').nth(5).unwrap().parse().unwrap();
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        Process {
+            pid,
+            command: String::from_utf8_lossy(&command).replace('\0', " "),
+        }
+    }
+
+    /// Closes the terminal.
+    pub(crate) fn close(&self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+impl Drop for Pane {
+    fn drop(&mut self) {
+        // It may be closed already.
+        let _ = Command::new("tmux")
+            .arg("-S")
+            .arg(&self.socket)
+            .arg("kill-server")
+            .output();
+    }
+}
