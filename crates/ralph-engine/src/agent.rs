@@ -4,7 +4,11 @@
 //! it is the same for all (`run`). None of them decides what a run is worth.
 
 mod claude;
+mod codex;
 mod command;
+mod gemini;
+mod jsonl;
+mod opencode;
 mod run;
 pub mod script;
 mod table;

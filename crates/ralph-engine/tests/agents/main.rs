@@ -5,4 +5,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod claude;
+mod others;
 mod support;

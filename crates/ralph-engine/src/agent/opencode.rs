@@ -1,0 +1,52 @@
+//! opencode, headless: the prompt by stdin, events as JSON lines.
+//!
+//! The outcome is its last step's reason, or the error behind it. Can't be told anything while it runs.
+
+mod stream;
+
+use super::{
+    Agent, Dialect, RunContext,
+    jsonl::{Program, Start},
+    table::Kind,
+};
+use crate::process::CommandSpec;
+
+pub(super) const KIND: Kind = Kind {
+    name: "opencode",
+    title: "opencode",
+    make: |making| Box::new(OpenCode(Program::new(making, "opencode"))),
+    dialect: || Box::new(stream::Stream::default()),
+};
+
+struct OpenCode(Program);
+
+impl Agent for OpenCode {
+    fn name(&self) -> String {
+        self.0.name.clone()
+    }
+
+    fn command(&self, context: &RunContext) -> CommandSpec {
+        let start = Start {
+            // Without a title it asks the model for one, in a request that no figure counts.
+            args: &["run", "--format", "json", "--auto", "--title", "ralph run"],
+            model_option: "--model",
+            last: &[],
+            env: &[
+                // Settings, plug-ins and commands of the repository are the agent's to write.
+                ("OPENCODE_DISABLE_PROJECT_CONFIG", "1"),
+                ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+                ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+            ],
+            prompt: context.prompt.clone(),
+        };
+        self.0.command(context, start)
+    }
+
+    fn dialect(&self) -> Box<dyn Dialect> {
+        Box::new(stream::Stream::asking(self.0.model.clone()))
+    }
+
+    fn warning(&self) -> Option<String> {
+        Some(self.0.warning())
+    }
+}
