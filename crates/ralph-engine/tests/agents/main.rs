@@ -5,5 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod claude;
+mod contract;
 mod others;
 mod support;
+mod who;
