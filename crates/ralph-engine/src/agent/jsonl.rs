@@ -144,6 +144,15 @@ pub(super) fn by_status(status: u16, message: String) -> Ending {
     }
 }
 
+/// What a real program wrote, as it was captured.
+#[cfg(test)]
+pub(super) fn captured(name: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/captures/pi");
+    let file = std::path::Path::new(folder).join(name);
+    std::fs::read_to_string(&file)
+        .unwrap_or_else(|error| panic!("{} can't be read: {error}", file.display()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

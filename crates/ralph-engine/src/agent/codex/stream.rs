@@ -2,9 +2,11 @@
 //!
 //! Its errors are sentences: the status of a response is read out of them, and few words besides.
 
+use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::agent::{AgentEvent, AgentResult, Ending, Usage};
 use serde_json::Value;
 
+use super::reset::read_reset;
 use crate::{
     agent::{
         Conclusion, Dialect,
@@ -89,8 +91,10 @@ impl Dialect for Stream {
         let is_hopeless = self.is_hopeless();
         let ending = match (&self.end, &self.failure) {
             (Some(TurnEnd::Completed), _) => Ending::Finished,
-            (Some(TurnEnd::Failed(message)), _) => by_message(message),
-            (None, Some(failure)) if is_hopeless || ended == Ended::Code(1) => by_message(failure),
+            (Some(TurnEnd::Failed(message)), _) => self.by_message(message),
+            (None, Some(failure)) if is_hopeless || ended == Ended::Code(1) => {
+                self.by_message(failure)
+            }
             (None, _) => no_result(ended, stderr),
         };
         let final_message = match self.end {
@@ -106,6 +110,22 @@ impl Dialect for Stream {
 }
 
 impl Stream {
+    /// When the thread began, which its id tells: nearly now, for a time of day.
+    fn began(&self) -> Option<Timestamp> {
+        let id = uuid::Uuid::parse_str(self.session.as_deref()?).ok()?;
+        let (seconds, _) = id.get_timestamp()?.to_unix();
+        Timestamp::from_second(seconds.try_into().ok()?).ok()
+    }
+
+    fn by_message(&self, message: &str) -> Ending {
+        match by_message(message) {
+            Ending::Limit { .. } => Ending::Limit {
+                resets_at: read_reset(message, self.began(), &TimeZone::system()),
+            },
+            other => other,
+        }
+    }
+
     fn item_started(&mut self, item: &Value, events: &mut Vec<AgentEvent>) {
         if let Some((name, target)) = tool(item) {
             let id = text_of(&item["id"]);
@@ -195,6 +215,13 @@ impl Stream {
             TurnEnd::Completed => None,
             TurnEnd::Failed(message) => Some(message.clone()),
         };
+        if let Some(Ending::Limit { resets_at }) = error.as_deref().map(|e| self.by_message(e)) {
+            events.push(AgentEvent::Limit {
+                rejected: true,
+                resets_at,
+                which: None,
+            });
+        }
         events.push(AgentEvent::Result(AgentResult {
             ok: error.is_none(),
             text: self.said.clone(),
@@ -231,7 +258,6 @@ fn retry(message: &str) -> Option<(u32, &str)> {
 fn by_message(message: &str) -> Ending {
     let is_said = |words: &[&str]| words.iter().any(|word| message.contains(word));
     if is_said(&["hit your usage limit", "usage limit has been reached"]) {
-        // Its time of day has no zone, so that it is not believed.
         return Ending::Limit { resets_at: None };
     }
     let message = message.to_owned();
