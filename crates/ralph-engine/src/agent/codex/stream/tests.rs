@@ -141,10 +141,7 @@ fn without_the_end_of_a_turn_there_is_no_result() {
     let conclusion = stream.conclude(Ended::Code(0), "");
     assert_eq!(conclusion.ending.outcome(), "no_result");
     assert_eq!(conclusion.final_message, "");
-    assert_eq!(
-        end(BEGIN, Ended::Signal(9)).outcome(),
-        "interrupted"
-    );
+    assert_eq!(end(BEGIN, Ended::Signal(9)).outcome(), "interrupted");
 }
 
 #[test]
