@@ -156,6 +156,9 @@ pub fn opencode_env(home: &Path, url: &str) -> Vec<(String, String)> {
     });
     let file = home.join(".config/opencode/opencode.json");
     write(&file, &config.to_string());
+    // It fetches a package for plug-ins in the background, and does without.
+    let nowhere = "registry=http://127.0.0.1:9/\noffline=true\n";
+    write(&home.join(".npmrc"), nowhere);
     let mut env = basic_env(home);
     env.extend(pairs(&[
         ("OPENCODE_DISABLE_MODELS_FETCH", "1"),

@@ -62,3 +62,30 @@ impl Agent for Codex {
         Some(self.0.warning())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::jsonl::command_line;
+
+    #[test]
+    fn by_its_name_it_is_the_program_of_that_name() {
+        let (line, env) = command_line(KIND, None);
+        assert_eq!(
+            line,
+            "codex exec --json --skip-git-repo-check --ephemeral -c approval_policy=\"never\" \
+             -c sandbox_mode=\"danger-full-access\" -"
+        );
+        assert_eq!(env, ["TEAM=a"]);
+    }
+
+    #[test]
+    fn the_users_words_stand_around_ralphs_own_and_its_variables_win() {
+        let custom = r#"{"name": "mine", "command": ["box", "codex"], "dialect": "codex",
+            "model": "m", "args": ["-c", "x=1"], "env": {"TEAM": "b"}}"#;
+        let (line, env) = command_line(KIND, Some(custom));
+        assert!(line.starts_with("box codex exec --json "), "{line}");
+        assert!(line.ends_with(" --model m -c x=1 -"), "{line}");
+        assert_eq!(env, ["TEAM=b"]);
+    }
+}

@@ -89,6 +89,17 @@ fn begins_a_path(next: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::jsonl::command_line;
+
+    #[test]
+    fn by_its_name_it_is_the_program_of_that_name_and_starts_itself_once() {
+        let (line, env) = command_line(KIND, None);
+        assert_eq!(
+            line,
+            "gemini --output-format stream-json --yolo --skip-trust"
+        );
+        assert_eq!(env, ["TEAM=a", "GEMINI_CLI_NO_RELAUNCH=true"]);
+    }
 
     #[test]
     fn a_prompt_without_signs_is_sent_as_it_is() {

@@ -144,6 +144,32 @@ pub(super) fn by_status(status: u16, message: String) -> Ending {
     }
 }
 
+/// The command of a kind of agent, as the shell would have it: what it is started with by its name
+/// alone, or by a program of the user's.
+#[cfg(test)]
+pub(super) fn command_line(kind: super::Kind, custom: Option<&str>) -> (String, Vec<String>) {
+    let custom = custom.map(|json| serde_json::from_str(json).expect("a custom agent"));
+    let making = Making {
+        config: &ralph_core::config::Config::default(),
+        custom: custom.as_ref(),
+        is_root: false,
+    };
+    let context = RunContext {
+        cwd: "/repo".into(),
+        env: vec![("TEAM".into(), "a".into())],
+        prompt: "the prompt".into(),
+        labels: Vec::new(),
+    };
+    let spec = (kind.make)(&making).command(&context);
+    let word = |word: &std::ffi::OsStr| word.to_string_lossy().into_owned();
+    let line = std::iter::once(word(&spec.program)).chain(spec.args.iter().map(|a| word(a)));
+    let env = spec
+        .env
+        .iter()
+        .map(|(k, v)| format!("{}={}", word(k), word(v)));
+    (line.collect::<Vec<_>>().join(" "), env.collect())
+}
+
 /// What a real program wrote, as it was captured.
 #[cfg(test)]
 pub(super) fn captured(name: &str) -> String {

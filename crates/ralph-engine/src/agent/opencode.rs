@@ -50,3 +50,28 @@ impl Agent for OpenCode {
         Some(self.0.warning())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::jsonl::command_line;
+
+    #[test]
+    fn the_repositorys_settings_are_left_out_unless_the_user_lets_them_in() {
+        let (line, env) = command_line(KIND, None);
+        assert_eq!(line, "opencode run --format json --auto --title ralph run");
+        assert!(env.contains(&"OPENCODE_DISABLE_PROJECT_CONFIG=1".to_owned()));
+        let custom = r#"{"name": "mine", "command": ["oc"], "dialect": "opencode", "model": "p/m",
+            "env": {"OPENCODE_DISABLE_PROJECT_CONFIG": "0"}}"#;
+        let (line, env) = command_line(KIND, Some(custom));
+        assert!(
+            line.starts_with("oc run ") && line.ends_with(" --model p/m"),
+            "{line}"
+        );
+        let set = env.iter().filter(|v| v.contains("PROJECT_CONFIG"));
+        assert_eq!(
+            set.collect::<Vec<_>>(),
+            ["OPENCODE_DISABLE_PROJECT_CONFIG=0"]
+        );
+    }
+}
