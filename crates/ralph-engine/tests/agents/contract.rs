@@ -200,4 +200,5 @@ macro_rules! contract {
 contract! {
     fake: Who::Fake,
     claude: Who::Claude,
+    pi: Who::Pi,
 }

@@ -7,5 +7,6 @@
 mod claude;
 mod contract;
 mod others;
+mod pi;
 mod support;
 mod who;

@@ -12,6 +12,7 @@ mod landing;
 mod options;
 mod outcomes;
 mod places;
+mod real_agents;
 mod refusing;
 mod stopping;
 mod storm;
