@@ -4,8 +4,12 @@
 //! it is the same for all (`run`). None of them decides what a run is worth.
 
 mod claude;
+mod codex;
 mod command;
+mod gemini;
 mod interactive;
+mod jsonl;
+mod opencode;
 mod pi;
 mod replay;
 mod run;

@@ -9,6 +9,10 @@ use serde_json::json;
 
 /// What Pi calls the scripted model: `--model loop-anthropic/scripted-1`.
 pub const PI_MODEL: &str = "loop-anthropic/scripted-1";
+/// What opencode calls the scripted model: `--model loop/scripted-1`.
+pub const OPENCODE_MODEL: &str = "loop/scripted-1";
+/// Gemini CLI knows its models by name; the scripted one answers to any.
+pub const GEMINI_MODEL: &str = "gemini-2.5-pro";
 
 /// Claude Code.
 ///
@@ -105,6 +109,94 @@ pub fn pi_env(home: &Path, url: &str) -> Vec<(String, String)> {
         ("PI_TELEMETRY", "0"),
     ]));
     env
+}
+
+/// What Codex is started with, and nothing else, to speak to a model at `url`. Writes the file that
+/// names the model, into the home. Its retries are its own default.
+///
+/// # Panics
+///
+/// If the file can't be written.
+#[must_use]
+pub fn codex_env(home: &Path, url: &str) -> Vec<(String, String)> {
+    let folder = home.join("codex");
+    let config = format!(
+        "model = \"scripted-1\"\nmodel_provider = \"loop\"\n\
+         [model_providers.loop]\nname = \"loop\"\nbase_url = \"{url}/v1\"\n\
+         env_key = \"LOOP_KEY\"\nwire_api = \"responses\"\n"
+    );
+    write(&folder.join("config.toml"), &config);
+    let mut env = basic_env(home);
+    env.extend(pairs(&[
+        ("CODEX_HOME", &folder.display().to_string()),
+        ("LOOP_KEY", "dummy-key"),
+    ]));
+    env
+}
+
+/// What opencode is started with, and nothing else, to speak to a model at `url`: [`OPENCODE_MODEL`].
+/// Writes the file that names the model, into the home. It costs a dollar a million tokens of input,
+/// two of output, a tenth of what is read from a cache.
+///
+/// # Panics
+///
+/// If the file can't be written.
+#[must_use]
+pub fn opencode_env(home: &Path, url: &str) -> Vec<(String, String)> {
+    let config = json!({
+        "provider": {"loop": {
+            "npm": "@ai-sdk/openai-compatible", "name": "Loop",
+            "options": {"baseURL": format!("{url}/v1"), "apiKey": "dummy-key"},
+            "models": {"scripted-1": {
+                "name": "Scripted One", "limit": {"context": 200_000, "output": 8192},
+                "cost": {"input": 1, "output": 2, "cache_read": 0.1},
+            }},
+        }},
+        "share": "disabled", "lsp": false, "formatter": false,
+    });
+    let file = home.join(".config/opencode/opencode.json");
+    write(&file, &config.to_string());
+    // It fetches a package for plug-ins in the background, and does without.
+    let nowhere = "registry=http://127.0.0.1:9/\noffline=true\n";
+    write(&home.join(".npmrc"), nowhere);
+    let mut env = basic_env(home);
+    env.extend(pairs(&[
+        ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+        ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+        ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
+    ]));
+    env
+}
+
+/// What Gemini CLI is started with, and nothing else, to speak to a model at `url`. Writes the file
+/// that chooses the key over a login, into the home.
+///
+/// # Panics
+///
+/// If the file can't be written.
+#[must_use]
+pub fn gemini_env(home: &Path, url: &str) -> Vec<(String, String)> {
+    let settings = json!({
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false},
+        "general": {"enableAutoUpdate": false},
+    });
+    write(&home.join(".gemini/settings.json"), &settings.to_string());
+    let mut env = basic_env(home);
+    env.extend(pairs(&[
+        ("GOOGLE_GEMINI_BASE_URL", url),
+        ("GEMINI_API_KEY", "dummy-key"),
+        // Reports of errors go beside all else.
+        ("TMPDIR", &home.display().to_string()),
+    ]));
+    env
+}
+
+/// Writes a file and makes its folder.
+fn write(file: &Path, text: &str) {
+    let folder = file.parent().expect("a file in a folder");
+    std::fs::create_dir_all(folder).expect("a home that can be written to");
+    std::fs::write(file, text).expect("a file in the home");
 }
 
 fn basic_env(home: &Path) -> Vec<(String, String)> {

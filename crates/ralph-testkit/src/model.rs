@@ -8,7 +8,9 @@
 mod anthropic;
 mod fault;
 mod gate;
+mod gemini;
 mod http;
+mod openai;
 mod play;
 mod record;
 mod request;

@@ -6,6 +6,7 @@
 
 mod claude;
 mod contract;
+mod others;
 mod pi;
 mod support;
 mod who;

@@ -125,7 +125,12 @@ impl<'a> Call<'a> {
             );
         }
         self.set("old text", &OLD, json!(old))?;
-        self.set("new text", &NEW, json!(new))
+        self.set("new text", &NEW, json!(new))?;
+        // Gemini CLI wants to be told why.
+        if self.parameter(&["instruction"]).is_some() {
+            self.set("instruction", &["instruction"], json!("Change it"))?;
+        }
+        Ok(())
     }
 
     fn set_command(&mut self, command: &str, timeout: Option<u64>) -> Result<(), String> {

@@ -11,10 +11,12 @@ use serde_json::Value;
 
 use super::anthropic::Anthropic;
 use super::fault::{LimitKind, UsageLimit};
+use super::gemini::Gemini;
+use super::openai::{Chat, Responses};
 use super::scenario::{Stop, Usage, Warning};
 
 /// The APIs that are spoken, on one port. The first that takes a call answers it.
-pub(super) const ALL: [&dyn Wire; 1] = [&Anthropic];
+pub(super) const ALL: [&dyn Wire; 4] = [&Anthropic, &Responses, &Chat, &Gemini];
 
 pub(super) trait Wire: Send + Sync {
     fn name(&self) -> &'static str;
@@ -126,6 +128,23 @@ impl Asked {
         let first = self.messages.iter().find(is_user);
         first.map_or_else(String::new, |message| message.texts.join("\n"))
     }
+}
+
+/// Messages with those of one speaker in a row made one. Some APIs have an item for each text, call
+/// and result; to a script, an answer is one answer however it was cut up.
+pub(super) fn merged(messages: impl Iterator<Item = Message>) -> Vec<Message> {
+    let mut all: Vec<Message> = Vec::new();
+    for message in messages {
+        match all.last_mut() {
+            Some(last) if last.role == message.role => {
+                last.texts.extend(message.texts);
+                last.tool_results.extend(message.tool_results);
+                last.tool_calls.extend(message.tool_calls);
+            }
+            _ => all.push(message),
+        }
+    }
+    all
 }
 
 /// What the model answers.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic, its helpers too")]
 
 mod agent;
+mod apis;
 mod claude;
 mod client;
 mod conversations;

@@ -46,6 +46,27 @@ fn pi_gets_a_list_of_edits_and_relative_paths() {
 }
 
 #[test]
+fn gemini_cli_gets_its_reason_and_codex_its_command() {
+    let properties =
+        json!({"file_path": {}, "instruction": {}, "old_string": {}, "new_string": {}});
+    let asked = client("replace", properties, "");
+    let input = json!({
+        "file_path": "src/a.rs", "instruction": "Change it", "old_string": "x", "new_string": "y",
+    });
+    assert_eq!(
+        tool_call(&edit(), &asked),
+        Ok(("replace".to_owned(), input))
+    );
+    let asked = client("exec_command", json!({"cmd": {"type": "string"}}), "");
+    let bash = ToolUse::Bash(Bash::Plain("make".to_owned()));
+    let input = json!({"cmd": "make"});
+    assert_eq!(
+        tool_call(&bash, &asked),
+        Ok(("exec_command".to_owned(), input))
+    );
+}
+
+#[test]
 fn a_timeout_is_counted_as_the_client_counts() {
     let bash = ToolUse::Bash(Bash::Limited {
         command: "make".to_owned(),

@@ -30,7 +30,12 @@ pub(crate) struct Args {
     agent: Option<String>,
 
     /// What it is told first; without it you speak first
-    #[arg(long, value_name = "TEXT", conflicts_with = "prompt_file", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        conflicts_with = "prompt_file",
+        allow_hyphen_values = true
+    )]
     prompt: Option<String>,
 
     /// A file with what it is told first

@@ -1,0 +1,118 @@
+//! Gemini CLI, headless: the prompt by stdin, events as JSON lines.
+//!
+//! The outcome is its `result` event. Can't be told anything while it runs. The prompt is kept from
+//! being read as a command or as a list of files: what ralph sends is what the model gets.
+
+mod stream;
+
+use super::{
+    Agent, Dialect, RunContext,
+    jsonl::{Program, Start},
+    table::Kind,
+};
+use crate::process::CommandSpec;
+
+pub(super) const KIND: Kind = Kind {
+    name: "gemini",
+    title: "Gemini CLI",
+    make: |making| Box::new(Gemini(Program::new(making, "gemini"))),
+    dialect: || Box::new(stream::Stream::default()),
+};
+
+struct Gemini(Program);
+
+impl Agent for Gemini {
+    fn name(&self) -> String {
+        self.0.name.clone()
+    }
+
+    fn command(&self, context: &RunContext) -> CommandSpec {
+        let start = Start {
+            args: &[
+                "--output-format",
+                "stream-json",
+                "--yolo",
+                // In a folder that it does not know it would ask before each tool, and nobody is there.
+                "--skip-trust",
+            ],
+            model_option: "--model",
+            last: &[],
+            // Otherwise it starts itself once more, and the first of the two hears the signals.
+            env: &[("GEMINI_CLI_NO_RELAUNCH", "true")],
+            prompt: plain(&context.prompt),
+        };
+        self.0.command(context, start)
+    }
+
+    fn dialect(&self) -> Box<dyn Dialect> {
+        Box::new(stream::Stream::default())
+    }
+
+    fn warning(&self) -> Option<String> {
+        Some(self.0.warning())
+    }
+}
+
+/// Told to the model where its prompt had to be changed.
+const ESCAPED: &str = "(In this message, read `\\@` as a plain at sign.)\n\n";
+
+/// A prompt that Gemini CLI takes as text alone. It runs a `/command` that the prompt begins with, also
+/// one of the repository's, and puts in the files that an `@word` fits, however loosely. A space in
+/// front ends the first, a backslash the second; it leaves the backslash there, so the model is told.
+fn plain(prompt: &str) -> String {
+    let mut text = String::with_capacity(prompt.len() + ESCAPED.len());
+    let mut before = None;
+    let mut is_escaped = false;
+    for (at, char) in prompt.char_indices() {
+        let next = prompt[at + char.len_utf8()..].chars().next();
+        if char == '@' && before != Some('\\') && next.is_some_and(begins_a_path) {
+            text.push('\\');
+            is_escaped = true;
+        }
+        text.push(char);
+        before = Some(char);
+    }
+    if is_escaped {
+        text.insert_str(0, ESCAPED);
+    }
+    if text.starts_with('/') {
+        text.insert(0, ' ');
+    }
+    text
+}
+
+/// What may follow an at sign for it to be taken as a path.
+fn begins_a_path(next: char) -> bool {
+    !" \t\n\r,;!?()[]{}".contains(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::jsonl::command_line;
+
+    #[test]
+    fn by_its_name_it_is_the_program_of_that_name_and_starts_itself_once() {
+        let (line, env) = command_line(KIND, None);
+        assert_eq!(
+            line,
+            "gemini --output-format stream-json --yolo --skip-trust"
+        );
+        assert_eq!(env, ["TEAM=a", "GEMINI_CLI_NO_RELAUNCH=true"]);
+    }
+
+    #[test]
+    fn a_prompt_without_signs_is_sent_as_it_is() {
+        let prompt = "Fix it, a @ b, (@) and \\@c.\n";
+        assert_eq!(plain(prompt), prompt);
+    }
+
+    #[test]
+    fn commands_and_paths_are_made_plain_text() {
+        assert_eq!(plain("/deploy now"), " /deploy now");
+        let told = "(In this message, read `\\@` as a plain at sign.)\n\n";
+        assert_eq!(plain("see @src/a.rs"), format!("{told}see \\@src/a.rs"));
+        assert_eq!(plain("/x @Component"), format!("{told}/x \\@Component"));
+        assert_eq!(plain("@@a"), format!("{told}\\@\\@a"));
+    }
+}

@@ -1,0 +1,195 @@
+//! Reads Gemini CLI's stream into events, and its result into an ending.
+//!
+//! What goes wrong while it asks again is on stderr alone: what takes long is ended by the limits of a
+//! run, never from here.
+
+use ralph_core::agent::{AgentEvent, AgentResult, Ending, Usage};
+use serde_json::Value;
+
+use crate::{
+    agent::{
+        Conclusion, Dialect,
+        jsonl::{by_status, capped, one_line, parse_event, target, text_of},
+        no_result,
+    },
+    process::Ended,
+};
+
+#[derive(Default)]
+pub(super) struct Stream {
+    session: Option<String>,
+    model: Option<String>,
+    /// Its words since the last tool. They come in pieces.
+    said: String,
+    /// How much of that was told as an event.
+    told: usize,
+    usage: Usage,
+    result: Option<AgentResult>,
+}
+
+// What it exits with, where it says no more.
+const NOT_LOGGED_IN: i32 = 41;
+const TURNS_USED_UP: i32 = 53;
+
+impl Dialect for Stream {
+    fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
+        let Some(event) = parse_event(line) else {
+            return;
+        };
+        let kind = event["type"].as_str().unwrap_or_default();
+        let is_piece = kind == "message" && event["role"] == "assistant";
+        if !is_piece {
+            self.tell(events);
+        }
+        match kind {
+            "init" => self.begin(&event, events),
+            "message" if is_piece => {
+                if event["delta"] != true {
+                    self.said.clear();
+                    self.told = 0;
+                }
+                self.said
+                    .push_str(event["content"].as_str().unwrap_or_default());
+            }
+            // The prompt comes back.
+            "message" => {}
+            "tool_use" => {
+                self.said.clear();
+                self.told = 0;
+                events.push(AgentEvent::Tool {
+                    id: text_of(&event["tool_id"]),
+                    name: text_of(&event["tool_name"]),
+                    target: target(&event["parameters"]),
+                });
+            }
+            "tool_result" => events.push(AgentEvent::ToolDone {
+                id: text_of(&event["tool_id"]),
+                ok: event["status"] == "success",
+            }),
+            "error" => events.push(AgentEvent::Notice {
+                text: text_of(&event["message"]),
+            }),
+            // Nothing is believed before the session that it is in.
+            "result" if self.session.is_some() => self.end(&event, events),
+            other => events.push(AgentEvent::Other { name: other.into() }),
+        }
+    }
+
+    fn has_concluded(&self) -> bool {
+        self.result.is_some()
+    }
+
+    fn conclude(self: Box<Self>, ended: Ended, stderr: &str) -> Conclusion {
+        let ending = match &self.result {
+            Some(result) if result.ok => Ending::Finished,
+            Some(result) => by_error(result.error.as_deref().unwrap_or_default(), ended),
+            None => without_result(ended, stderr),
+        };
+        let final_message = match ending {
+            Ending::Finished => capped(&self.said),
+            _ => String::new(),
+        };
+        Conclusion {
+            model: self.model,
+            usage: self.usage,
+            ..Conclusion::new(ending, final_message)
+        }
+    }
+}
+
+impl Stream {
+    fn begin(&mut self, event: &Value, events: &mut Vec<AgentEvent>) {
+        self.session = event["session_id"].as_str().map(str::to_owned);
+        self.model = event["model"].as_str().map(str::to_owned);
+        events.push(AgentEvent::Started {
+            model: self.model.clone(),
+            version: None,
+            session: self.session.clone(),
+        });
+    }
+
+    /// Tells its words once they are whole.
+    fn tell(&mut self, events: &mut Vec<AgentEvent>) {
+        let text = &self.said[self.told..];
+        if !text.trim().is_empty() {
+            events.push(AgentEvent::Text {
+                text: text.to_owned(),
+            });
+        }
+        self.told = self.said.len();
+    }
+
+    fn end(&mut self, event: &Value, events: &mut Vec<AgentEvent>) {
+        let stats = &event["stats"];
+        let count = |name: &str| stats[name].as_u64().unwrap_or(0);
+        let (prompt, cached) = (count("input_tokens"), count("cached"));
+        self.usage = Usage {
+            input_tokens: prompt.saturating_sub(cached),
+            // What it thought is in the total alone.
+            output_tokens: count("output_tokens").max(count("total_tokens").saturating_sub(prompt)),
+            cache_read_tokens: cached,
+            ..Usage::default()
+        };
+        events.push(AgentEvent::Usage(self.usage));
+        let ok = event["status"] == "success";
+        let result = AgentResult {
+            ok,
+            text: self.said.clone(),
+            error: (!ok).then(|| text_of(&event["error"]["message"])),
+            ..AgentResult::default()
+        };
+        events.push(AgentEvent::Result(result.clone()));
+        self.result = Some(result);
+    }
+}
+
+/// What an error of its result means: by the status that the API refused with, which is its exit code
+/// less 256, or stands in its message.
+fn by_error(message: &str, ended: Ended) -> Ending {
+    if is_quota(message) {
+        return Ending::Limit { resets_at: None };
+    }
+    let status = status_in(message).or_else(|| status_of(ended));
+    let message = one_line(message);
+    match (status, ended) {
+        (Some(status), _) => by_status(status, message),
+        (None, Ended::Code(NOT_LOGGED_IN)) => Ending::Auth { message },
+        (None, Ended::Code(TURNS_USED_UP)) => Ending::MaxTurns { message },
+        (None, Ended::Code(_) | Ended::Signal(_)) => Ending::Error { message },
+    }
+}
+
+fn without_result(ended: Ended, stderr: &str) -> Ending {
+    let ending = no_result(ended, stderr);
+    let message = ending.message().unwrap_or_default().to_owned();
+    match ended {
+        Ended::Code(NOT_LOGGED_IN) => Ending::Auth { message },
+        Ended::Code(TURNS_USED_UP) => Ending::MaxTurns { message },
+        Ended::Code(_) | Ended::Signal(_) => ending,
+    }
+}
+
+/// Its own words for the quota of a day, which waiting a little does not bring back.
+fn is_quota(message: &str) -> bool {
+    message.contains("exhausted your daily quota") || message.contains("exhausted your capacity")
+}
+
+/// The code of an API's error in a message that holds it as JSON.
+fn status_in(message: &str) -> Option<u16> {
+    let (start, end) = (message.find('{')?, message.rfind('}')?);
+    let body: Value = serde_json::from_str(message.get(start..=end)?).ok()?;
+    body["error"]["code"].as_u64()?.try_into().ok()
+}
+
+/// An exit code holds eight bits of a status.
+fn status_of(ended: Ended) -> Option<u16> {
+    match ended {
+        Ended::Code(code) => u16::try_from(code + 256)
+            .ok()
+            .filter(|status| (400..512).contains(status)),
+        Ended::Signal(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
