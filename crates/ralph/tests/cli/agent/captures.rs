@@ -218,3 +218,38 @@ fn every_capture_of_pi_is_what_it_was() {
     names.sort();
     assert_eq!(there, names, "captures and rows of the table");
 }
+
+/// File, agent, exit code, outcome, then tokens: in without what was cached, out, read from cache.
+const OTHERS: [(&str, &str, &str, &str, [u64; 3]); 5] = [
+    ("codex-json", "codex", "0", "completed", [1400, 100, 2300]),
+    ("codex-err-401", "codex", "1", "auth", [0, 0, 0]),
+    ("codex-err-429", "codex", "1", "overloaded", [0, 0, 0]),
+    (
+        "opencode-json",
+        "opencode",
+        "0",
+        "completed",
+        [1400, 100, 2300],
+    ),
+    ("gemini-json", "gemini", "0", "completed", [1400, 100, 2300]),
+];
+
+#[test]
+fn every_capture_of_the_other_agents_is_what_it_was() {
+    let repo = TestRepo::bare_folder();
+    for (name, agent, code, outcome, tokens) in OTHERS {
+        let file = captures("pi").join(format!("{name}.out"));
+        let file = file.to_str().unwrap();
+        let args = ["agent", "explain", "--agent", agent, "--json"];
+        let args = [&args[..], &["--exit-code", code, file]].concat();
+        let told = ralph(&repo, &args).json(0);
+        assert_eq!(told["outcome"], outcome, "{name}");
+        let usage = &told["usage"];
+        let used = ["inputTokens", "outputTokens", "cacheReadTokens"].map(|key| usage[key].clone());
+        assert_eq!(used, tokens.map(Value::from), "{name}");
+        if outcome == "completed" {
+            let said = "All done. <promise>DONE</promise>";
+            assert_eq!(told["finalMessage"], said, "{name}");
+        }
+    }
+}
