@@ -45,7 +45,12 @@ impl KeyPath {
     /// Whether this path is `parent` or lies below it.
     /// Whether its value may be a secret: a variable of an agent's environment.
     pub(super) fn is_secret(&self) -> bool {
-        ["claude.env", "pi.env", "agent.env"]
+        [
+            "claude.env",
+            "pi.env",
+            "agent.env",
+            "limits.fallback_agent.env",
+        ]
             .iter()
             .any(|parent| self.is_within(&Self::dotted(parent)))
     }
