@@ -102,11 +102,15 @@ impl Config {
     pub fn with_model(&self, choice: &AgentChoice, model: &str) -> Option<Self> {
         let mut other = self.clone();
         other.agent = choice.clone();
-        match &mut other.agent {
-            AgentChoice::Custom(custom) => custom.model = Some(model.to_owned()),
+        match choice {
+            AgentChoice::Custom(custom) => {
+                let mut custom = custom.clone();
+                custom.model = Some(model.to_owned());
+                other.agent = AgentChoice::Custom(custom);
+            }
             AgentChoice::Named(name) => {
                 let mut values = serde_json::to_value(&other).ok()?;
-                let section = values.get_mut(name.as_str())?.as_object_mut()?;
+                let section = values.get_mut(name)?.as_object_mut()?;
                 *section.get_mut("model")? = model.into();
                 // A model for a label would go before it.
                 if let Some(models) = section.get_mut("models") {

@@ -18,6 +18,8 @@ use crate::{
 pub struct IterationPolicy {
     /// Fresh runs after a failed verification, within the iteration.
     pub max_verify_retries: u32,
+    /// Fresh runs in a row after the agent's API was overloaded, each behind a wait.
+    pub max_overload_retries: u32,
     /// False for a task that is right to end without a change.
     pub expects_change: bool,
 }
@@ -32,6 +34,11 @@ pub enum Action {
     },
     StartAgent {
         run: u32,
+    },
+    /// Wait for an overloaded API, with the tree as it is; `attempt` counts these in a row, from 1.
+    Wait {
+        attempt: u32,
+        message: String,
     },
     /// Look at the change, and write the tree that would be committed.
     Inspect,
@@ -55,6 +62,10 @@ pub enum StepDone {
         prompt_bytes: u64,
     },
     AgentEnded(Box<AgentEnded>),
+    /// The wait for an overloaded API is over.
+    Waited {
+        seconds: f64,
+    },
     Inspected {
         change: Change,
     },
@@ -79,8 +90,18 @@ pub enum StepDone {
 /// How a run of an agent ended, and what it said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentEnded {
+    /// Who ran, and how it was started.
+    #[serde(default)]
+    pub by: RanBy,
     pub report: AgentReport,
     pub signals: Signals,
+}
+
+/// Who ran: never its prompt or its environment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RanBy {
+    pub agent: String,
+    pub command: Vec<String>,
 }
 
 /// What an agent's run changed, as far as judging it goes.
@@ -132,14 +153,28 @@ pub struct Failure {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Phase {
-    Bundling { fix: Option<Failure> },
-    Starting,
+    Bundling {
+        fix: Option<Failure>,
+    },
+    Starting {
+        fix: Option<Failure>,
+    },
+    Waiting {
+        fix: Option<Failure>,
+        message: String,
+    },
     Inspecting,
     Verifying,
     Landing,
-    Keeping { verdict: Verdict },
-    Recording { verdict: Verdict },
-    Over { verdict: Verdict },
+    Keeping {
+        verdict: Verdict,
+    },
+    Recording {
+        verdict: Verdict,
+    },
+    Over {
+        verdict: Verdict,
+    },
 }
 
 /// One iteration on its way.
@@ -147,6 +182,10 @@ enum Phase {
 pub struct Iteration {
     policy: IterationPolicy,
     run: u32,
+    /// Runs that were to repair a failed verification.
+    repairs: u32,
+    /// Runs in a row that an overloaded API ended.
+    overloads: u32,
     claimed: bool,
     escalated: bool,
     unverified: bool,
@@ -165,6 +204,8 @@ impl Iteration {
         Self {
             policy,
             run: 1,
+            repairs: 0,
+            overloads: 0,
             claimed: false,
             escalated: false,
             unverified: false,
@@ -188,7 +229,11 @@ impl Iteration {
                 run: self.run,
                 fix: fix.clone(),
             },
-            Phase::Starting => Action::StartAgent { run: self.run },
+            Phase::Starting { .. } => Action::StartAgent { run: self.run },
+            Phase::Waiting { message, .. } => Action::Wait {
+                attempt: self.overloads,
+                message: message.clone(),
+            },
             Phase::Inspecting => Action::Inspect,
             Phase::Verifying => Action::Verify,
             Phase::Landing => Action::Land,
@@ -204,11 +249,19 @@ impl Iteration {
 
     pub fn apply(&mut self, done: &StepDone) -> Result<(), IllegalStep> {
         let next = match (&self.phase, done) {
-            (Phase::Bundling { .. }, StepDone::Bundled { .. }) => Phase::Starting,
-            (Phase::Starting, StepDone::AgentEnded(ended)) => {
+            (Phase::Bundling { fix }, StepDone::Bundled { .. }) => {
+                Phase::Starting { fix: fix.clone() }
+            }
+            (Phase::Starting { fix }, StepDone::AgentEnded(ended)) => {
+                let fix = fix.clone();
                 self.claimed = ended.signals.claims_done();
                 self.escalated = ended.signals.escalation.is_some();
-                after_agent(&ended.report)
+                self.after_run(&ended.report, fix)
+            }
+            (Phase::Waiting { fix, .. }, StepDone::Waited { .. }) => {
+                let fix = fix.clone();
+                self.run += 1;
+                Phase::Bundling { fix }
             }
             (Phase::Inspecting, StepDone::Inspected { change }) => self.after_inspection(change),
             (Phase::Verifying, StepDone::Verified { check }) => self.after_verification(check),
@@ -229,7 +282,8 @@ impl Iteration {
             },
             (
                 Phase::Bundling { .. }
-                | Phase::Starting
+                | Phase::Starting { .. }
+                | Phase::Waiting { .. }
                 | Phase::Inspecting
                 | Phase::Verifying
                 | Phase::Landing,
@@ -246,6 +300,21 @@ impl Iteration {
         };
         self.phase = next;
         Ok(())
+    }
+
+    /// An API that is overloaded for a while costs the task nothing, and the loop little.
+    fn after_run(&mut self, report: &AgentReport, fix: Option<Failure>) -> Phase {
+        match &report.ending {
+            Ending::Overloaded { message } if self.overloads < self.policy.max_overload_retries => {
+                self.overloads += 1;
+                let message = message.clone();
+                Phase::Waiting { fix, message }
+            }
+            _ => {
+                self.overloads = 0;
+                after_agent(report)
+            }
+        }
     }
 
     fn after_inspection(&self, change: &Change) -> Phase {
@@ -280,8 +349,9 @@ impl Iteration {
             None => Phase::Keeping {
                 verdict: Verdict::Unclaimed,
             },
-            Some(failure) if self.run <= self.policy.max_verify_retries => {
+            Some(failure) if self.repairs < self.policy.max_verify_retries => {
                 self.run += 1;
+                self.repairs += 1;
                 Phase::Bundling {
                     fix: Some(failure.clone()),
                 }

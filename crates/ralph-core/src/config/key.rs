@@ -51,8 +51,8 @@ impl KeyPath {
             "agent.env",
             "limits.fallback_agent.env",
         ]
-            .iter()
-            .any(|parent| self.is_within(&Self::dotted(parent)))
+        .iter()
+        .any(|parent| self.is_within(&Self::dotted(parent)))
     }
 
     pub fn is_within(&self, parent: &Self) -> bool {

@@ -167,7 +167,10 @@ impl Merge {
             }
         };
         if let Some(message) = config.limits.mistake() {
-            return Err(ConfigErrors(vec![self.nobody_to_go_on_with(message)]));
+            return Err(ConfigErrors(vec![nobody_to_go_on_with(
+                &self.origins,
+                message,
+            )]));
         }
         self.notes.extend(drop_code_argument(&mut config));
         self.notes.extend(short_iteration(&config));
@@ -179,26 +182,6 @@ impl Merge {
         })
     }
 
-    /// What is missing has no place: the key that asks for it has.
-    fn nobody_to_go_on_with(&self, message: &str) -> ConfigError {
-        let key = KeyPath::dotted("limits.on_usage_limit");
-        let (place, at) = match self.origins.get(&key) {
-            Some(Origin::File { path, line }) => {
-                let (line, column) = (*line, 1);
-                (Source::File(path.clone()), Some(Position { line, column }))
-            }
-            Some(Origin::Env { name }) => (Source::Env(name.clone()), None),
-            Some(Origin::Flag { name }) => (Source::Flag(name.clone()), None),
-            Some(Origin::Default) | None => (Source::File("ralph.yaml".into()), None),
-        };
-        let message = message.to_owned();
-        ConfigError {
-            place,
-            at,
-            problem: Problem::BadValue { key, message },
-        }
-    }
-
     fn not_in_force(&self) -> Vec<NotInForce> {
         self.origins
             .keys()
@@ -207,6 +190,26 @@ impl Merge {
                 not_in_force(key, value)
             })
             .collect()
+    }
+}
+
+/// What is missing has no place: the key that asks for it has.
+fn nobody_to_go_on_with(origins: &BTreeMap<KeyPath, Origin>, message: &str) -> ConfigError {
+    let key = KeyPath::dotted("limits.on_usage_limit");
+    let (place, at) = match origins.get(&key) {
+        Some(Origin::File { path, line }) => {
+            let (line, column) = (*line, 1);
+            (Source::File(path.clone()), Some(Position { line, column }))
+        }
+        Some(Origin::Env { name }) => (Source::Env(name.clone()), None),
+        Some(Origin::Flag { name }) => (Source::Flag(name.clone()), None),
+        Some(Origin::Default) | None => (Source::File("ralph.yaml".into()), None),
+    };
+    let message = message.to_owned();
+    ConfigError {
+        place,
+        at,
+        problem: Problem::BadValue { key, message },
     }
 }
 
