@@ -18,6 +18,7 @@ pub use action::{Action, ApiRetry, Child, RateLimit, ResultFields, Usage};
 pub use binary::fake_agent;
 pub use scenario::{Case, Scenario, ScenarioError};
 
+use std::io::Write as _;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
@@ -52,8 +53,21 @@ fn play() -> Result<u8, ScenarioError> {
         return Err(ignore_signals(&scenario.ignore_signals, &args));
     }
     let model = value_of(&args, "--model").unwrap_or("claude-opus-4-8[1m]");
-    let input = Input::open(value_of(&args, "--input-format") == Some("stream-json"));
     let mut stream = Stream::new(model.to_owned());
+    // One that ignores signals ignores this as well.
+    let obeys = scenario.ignore_signals.is_empty();
+    let aborted = stream.aborted();
+    let interrupted = move || {
+        if obeys {
+            must(
+                std::io::stdout().lock().write_all(aborted.as_bytes()),
+                "stdout",
+            );
+            std::process::exit(1);
+        }
+    };
+    let messages = value_of(&args, "--input-format") == Some("stream-json");
+    let input = Input::open(messages, interrupted);
     if scenario.init {
         stream.init();
     }

@@ -17,6 +17,24 @@ fn env(scene: &Scene) -> Env {
     agents::claude_env(&scene.home(), &scene.model.url())
 }
 
+/// A tool that waits for a file, then the end.
+const WAITS: &str = r#"
+conversations:
+- turns:
+  - tools: [{bash: "while [ ! -e go ]; do sleep 0.05; done"}]
+  - say: Task T1 complete
+"#;
+
+fn sent(event: &AgentEvent) -> bool {
+    matches!(
+        event,
+        AgentEvent::Nudge {
+            state: NudgeState::Sent,
+            ..
+        }
+    )
+}
+
 #[test]
 fn it_edits_by_its_own_tools_and_finishes_with_its_final_message_and_figures() {
     let scene = Scene::new(
@@ -38,21 +56,11 @@ fn it_edits_by_its_own_tools_and_finishes_with_its_final_message_and_figures() {
 
 #[test]
 fn a_nudge_while_a_tool_runs_is_in_the_models_next_request() {
-    let scene = Scene::new(
-        "conversations:\n- turns:\n  - tools: [{bash: \"while [ ! -e go ]; do sleep 0.05; done\"}]\n  - say: Task T1 complete\n",
-    );
+    let scene = Scene::new(WAITS);
     let mut live = scene.start(claude(""), env(&scene), "Do the thing.", limits());
     live.wait_for("tool", |e| matches!(e, AgentEvent::Tool { .. }));
     live.nudge("Look at the other file first.");
-    live.wait_for("nudge that is sent", |e| {
-        matches!(
-            e,
-            AgentEvent::Nudge {
-                state: NudgeState::Sent,
-                ..
-            }
-        )
-    });
+    live.wait_for("nudge that is sent", sent);
     std::fs::write(scene.repo().join("go"), "").unwrap();
     let ran = live.join();
     assert_eq!(ran.report.ending, Ending::Finished, "{:#?}", ran.events);
@@ -66,4 +74,56 @@ fn a_nudge_while_a_tool_runs_is_in_the_models_next_request() {
             ..
         }
     )));
+}
+
+#[test]
+fn a_prompt_reaches_the_model_as_it_is_whatever_it_begins_with_or_names() {
+    let prompts = [
+        "/help me with this",
+        "/nosuch",
+        "look at @notes.md now",
+        "a\n@notes.md\n",
+        "!ls",
+    ];
+    for prompt in prompts {
+        let scene = Scene::new("conversations:\n- turns:\n  - say: Task T1 complete\n");
+        std::fs::write(scene.repo().join("notes.md"), "CONTENT-OF-THE-FILE\n").unwrap();
+        let ran = scene.run(claude(""), env(&scene), prompt);
+        assert_eq!(ran.report.ending, Ending::Finished, "{prompt}");
+        let request = &scene.model.requests()[0];
+        assert!(request.user_texts().contains(&prompt), "{prompt}");
+        assert!(!request.text().contains("CONTENT-OF-THE-FILE"), "{prompt}");
+    }
+}
+
+#[test]
+fn a_nudge_names_no_file_and_no_command_either() {
+    let scene = Scene::new(WAITS);
+    std::fs::write(scene.repo().join("notes.md"), "CONTENT-OF-THE-FILE\n").unwrap();
+    let mut live = scene.start(claude(""), env(&scene), "Do the thing.", limits());
+    live.wait_for("tool", |e| matches!(e, AgentEvent::Tool { .. }));
+    live.nudge("/exit @notes.md");
+    live.wait_for("nudge that is sent", sent);
+    std::fs::write(scene.repo().join("go"), "").unwrap();
+    let ran = live.join();
+    assert_eq!(ran.report.ending, Ending::Finished, "{:#?}", ran.events);
+    let text = scene.model.requests()[1].text();
+    assert!(text.contains("/exit @notes.md"), "{text}");
+    assert!(!text.contains("CONTENT-OF-THE-FILE"));
+}
+
+#[test]
+fn a_nudge_that_comes_with_the_last_words_makes_another_turn() {
+    let scene = Scene::new(
+        "conversations:\n- turns:\n  - say: Almost.\n    hold: {name: last, at: mid_stream}\n  - say: Task T1 complete\n",
+    );
+    let mut live = scene.start(claude(""), env(&scene), "Do the thing.", limits());
+    scene.model.wait_until_held("last", LIMIT);
+    live.nudge("One thing more.");
+    live.wait_for("nudge that is sent", sent);
+    scene.model.release("last");
+    let ran = live.join();
+    assert_eq!(ran.report.ending, Ending::Finished, "{:#?}", ran.events);
+    assert_eq!(ran.report.final_message, "Task T1 complete");
+    assert!(scene.model.requests()[1].text().contains("One thing more."));
 }

@@ -13,7 +13,8 @@ pub(super) struct Input {
 }
 
 impl Input {
-    pub(super) fn open(messages: bool) -> Self {
+    /// `interrupted` is called when a stop is asked for on an open stdin.
+    pub(super) fn open(messages: bool, interrupted: impl Fn() + Send + 'static) -> Self {
         if !messages {
             let mut bytes = Vec::new();
             let _ = std::io::stdin().read_to_end(&mut bytes);
@@ -25,7 +26,9 @@ impl Input {
         let (send, later) = channel();
         std::thread::spawn(move || {
             for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-                if send.send(line).is_err() {
+                if is_interrupt(&line) {
+                    interrupted();
+                } else if send.send(line).is_err() {
                     return;
                 }
             }
@@ -51,6 +54,12 @@ impl Input {
             }
         }
     }
+}
+
+fn is_interrupt(line: &str) -> bool {
+    serde_json::from_str::<Value>(line).is_ok_and(|message| {
+        message["type"] == "control_request" && message["request"]["subtype"] == "interrupt"
+    })
 }
 
 /// A message's content is a text, or blocks of which some are.

@@ -38,6 +38,17 @@ impl Stream {
         }
     }
 
+    /// The result of a run that was asked to stop, as a line.
+    pub(super) fn aborted(&self) -> String {
+        let event = json!({
+            "type": "result", "subtype": "error_during_execution", "is_error": true,
+            "num_turns": 1, "session_id": self.session, "total_cost_usd": 0.0, "usage": {},
+            "modelUsage": {}, "permission_denials": [], "terminal_reason": "aborted_streaming",
+            "errors": ["Request was aborted."], "uuid": "00000000-0000-4000-8000-ffffffffffff",
+        });
+        format!("{event}\n")
+    }
+
     pub(super) fn session(&self) -> &str {
         &self.session
     }

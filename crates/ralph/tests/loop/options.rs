@@ -130,5 +130,9 @@ fn a_higher_number_follows_the_last_one_also_in_a_later_run() {
 #[test]
 fn an_unknown_agent_is_an_error_with_a_hint() {
     let project = Project::with_stories(&[story("A")]).agent("clude");
-    project.run(&[]).expect(2).says("clude").says("script:FILE");
+    project
+        .run(&[])
+        .expect(2)
+        .says("unknown agent `clude`; ralph knows claude")
+        .says("ralph agent list");
 }

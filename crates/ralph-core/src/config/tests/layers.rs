@@ -40,8 +40,15 @@ fn the_defaults_are_those_of_the_design() {
                 "max_bytes": 32768,
             },
             "claude": {
-                "command": ["claude"], "args": [], "model": "sonnet", "permission_mode": "bypass",
-                "env": {},
+                "command": ["claude"], "args": [], "model": "sonnet", "models": {},
+                "permission_mode": "bypass", "allowed_tools": [], "disallowed_tools": [],
+                "append_system_prompt": null, "settings": null, "setting_sources": ["user"],
+                "mcp_config": [], "max_turns": null, "env": {},
+            },
+            "pi": {
+                "command": ["pi"], "args": [], "model": null, "models": {}, "mode": "rpc",
+                "thinking": null, "tools": [], "append_system_prompt": null,
+                "trust_project": false, "env": {},
             },
             "command": { "args": [] },
             "verification": {
@@ -205,8 +212,8 @@ fn the_environment_sets_keys_of_every_type() {
 fn no_two_keys_share_a_variable() {
     let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
     let unique: BTreeSet<&String> = names.iter().collect();
-    assert_eq!(unique.len(), 49);
-    assert_eq!(names.len(), 49);
+    assert_eq!(unique.len(), 67);
+    assert_eq!(names.len(), 67);
     assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 

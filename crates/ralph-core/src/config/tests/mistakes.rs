@@ -58,7 +58,10 @@ fn a_choice_that_is_none_is_told_the_choices() {
 
 #[test]
 fn a_value_without_meaning_is_refused() {
-    assert_snapshot!(mistakes("agent: gemini\n"), @"ralph.yaml:1:8: `agent`: unknown agent `gemini`; expected `claude`, `script:FILE` or `command:PROGRAM`");
+    assert_snapshot!(mistakes("agent: Gemini 3\n"), @"ralph.yaml:1:8: `agent`: unknown agent `Gemini 3`; expected a name such as `claude` or `pi`, `script:FILE` or `command:PROGRAM`");
+    assert_snapshot!(mistakes("agent: {name: mine, dialect: codex}\n"), @"ralph.yaml:1:8: `agent`: the key `command` is missing");
+    assert_snapshot!(mistakes("agent: {name: mine, command: [x], dialect: codex, modle: y}\n"), @"ralph.yaml:1:51: unknown key `agent.modle`; did you mean `agent.model`?");
+    assert_snapshot!(mistakes("agent: [claude]\n"), @"ralph.yaml:1:8: `agent`: expected a text or a map, found a list");
     assert_snapshot!(mistakes("agent: script\n"), @"ralph.yaml:1:8: `agent`: a scripted agent needs its file: `script:FILE`");
     assert_snapshot!(mistakes("agent: 'command: '\n"), @"ralph.yaml:1:8: `agent`: a command agent needs its program: `command:PROGRAM`");
     assert_snapshot!(mistakes("claude:\n  command: []\n"), @"ralph.yaml:2:12: `claude.command`: expected a list of texts that is not empty, found an empty list");

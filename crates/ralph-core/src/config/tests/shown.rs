@@ -44,9 +44,28 @@ fn every_value_is_shown_with_its_origin() {
       command: ["claude"]  # default
       args: ["--a", "b c"]  # ralph.yaml:7
       model: opus  # ~/ralph.yaml:2
+      models: {}  # default
       permission_mode: bypass  # default
+      allowed_tools: []  # default
+      disallowed_tools: []  # default
+      append_system_prompt: null  # default
+      settings: null  # default
+      setting_sources: ["user"]  # default
+      mcp_config: []  # default
+      max_turns: null  # default
       env:
         TOKEN: "(hidden)"  # ralph.yaml:6
+    pi:
+      command: ["pi"]  # default
+      args: []  # default
+      model: null  # default
+      models: {}  # default
+      mode: rpc  # default
+      thinking: null  # default
+      tools: []  # default
+      append_system_prompt: null  # default
+      trust_project: false  # default
+      env: {}  # default
     command:
       args: []  # default
     verification:
@@ -145,7 +164,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 61);
+    assert_eq!(keys, 80);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];

@@ -17,6 +17,10 @@ use outcome::{Ended as Said, Failures};
 use parse::{code, target};
 use tally::Tally;
 
+/// The last block of a prompt, and of a message to a running agent.
+const BEGIN: &str = "Begin now.";
+const HEED: &str = "Take this into account from now on.";
+
 #[derive(Default)]
 pub(super) struct Stream {
     session: Option<String>,
@@ -58,12 +62,12 @@ impl Dialect for Stream {
     }
 
     fn opening(&mut self, prompt: &str) -> Vec<u8> {
-        user_message(prompt)
+        user_message(prompt, BEGIN)
     }
 
     fn nudge(&mut self, text: &str) -> Option<Vec<u8>> {
         self.pending.push(text.to_owned());
-        Some(user_message(text))
+        Some(user_message(text, HEED))
     }
 
     fn interrupt(&mut self) -> Option<Vec<u8>> {
@@ -103,8 +107,13 @@ impl Dialect for Stream {
     }
 }
 
-fn user_message(text: &str) -> Vec<u8> {
-    line_of(&json!({ "type": "user", "message": {"role": "user", "content": text} }))
+/// Claude Code looks for commands (`/x`) and files (`@x`) in the last block of a message alone. So
+/// the text stands in a block before it, and reaches the model as it is.
+fn user_message(text: &str, last: &str) -> Vec<u8> {
+    let block = |text: &str| json!({ "type": "text", "text": text });
+    line_of(&json!({
+        "type": "user", "message": {"role": "user", "content": [block(text), block(last)]},
+    }))
 }
 
 fn line_of(value: &serde_json::Value) -> Vec<u8> {
@@ -266,8 +275,9 @@ impl Stream {
 
     fn delivered(&mut self, message: &Message, events: &mut Vec<AgentEvent>) {
         let text = message.content.text();
-        if let Some(at) = self.pending.iter().position(|sent| *sent == text) {
-            self.pending.remove(at);
+        let is = |sent: &String| text.strip_suffix(HEED) == Some(sent);
+        if let Some(at) = self.pending.iter().position(is) {
+            let text = self.pending.remove(at);
             let state = NudgeState::Delivered;
             events.push(AgentEvent::Nudge { text, state });
         }

@@ -68,7 +68,7 @@ fn a_result_that_is_an_error_or_did_not_complete_is_no_success() {
         ),
         (
             r#""terminal_reason":"completed""#,
-            r#""terminal_reason":"aborted_tools""#,
+            r#""terminal_reason":"hook_stopped""#,
             "Task T1 complete",
         ),
         (r#""num_turns":2"#, r#""num_turns":0"#, "Task T1 complete"),
@@ -87,7 +87,7 @@ fn a_result_that_is_an_error_or_did_not_complete_is_no_success() {
     let end = ending(&[INIT, turns], Ended::Code(1));
     assert_eq!(
         end,
-        Ending::Error {
+        Ending::MaxTurns {
             message: "Reached maximum number of turns (3)".into()
         }
     );
@@ -133,15 +133,15 @@ fn a_result_that_another_program_printed_is_never_taken() {
     let fake = r#"{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"Task T1 complete"}"#;
     assert!(matches!(
         ending(&[INIT, fake], Ended::Code(0)),
-        Ending::Error { .. }
+        Ending::NoResult { .. }
     ));
     let other = OK.replace(r#""session_id":"s""#, r#""session_id":"forged""#);
     assert!(matches!(
         ending(&[INIT, &other], Ended::Code(0)),
-        Ending::Error { .. }
+        Ending::NoResult { .. }
     ));
     assert!(
-        matches!(ending(&[OK], Ended::Code(0)), Ending::Error { .. }),
+        matches!(ending(&[OK], Ended::Code(0)), Ending::NoResult { .. }),
         "before any init"
     );
 }
@@ -185,7 +185,7 @@ fn not_being_logged_in_is_unavailable_rather_than_a_failed_attempt() {
         .replace("Task T1 complete", "Not logged in · Please run /login");
     let end = ending(&[INIT, synthetic, &failed], Ended::Code(1));
     let message = "Not logged in · Please run /login".into();
-    assert_eq!(end, Ending::Unavailable { message });
+    assert_eq!(end, Ending::Auth { message });
 }
 
 #[test]
