@@ -2,14 +2,17 @@
 
 use std::path::Path;
 
+use jiff::Timestamp;
 use ralph_core::{
+    config::Config,
     record::IterationRecord,
     select::{Blocker, Counts, Plan, Why},
     task::{
         Status, Task, TaskId,
         graph::{Graph, Problem},
     },
-    termination::Stop,
+    termination::{LimitRow, Stop, Worker, try_again_at},
+    verdict::Verdict,
 };
 use ralph_engine::{
     lock::Lock,
@@ -42,6 +45,8 @@ pub(crate) struct Facts {
     #[serde(rename = "loop")]
     pub(crate) last_loop: Option<LoopFacts>,
     pub(crate) last_iteration: Option<IterationFacts>,
+    /// Until when a loop that is not over waits for a usage limit.
+    pub(crate) waiting_until: Option<Timestamp>,
     pub(crate) questions: Vec<Held>,
     pub(crate) blocked: Vec<Blocked>,
     pub(crate) suggestions: usize,
@@ -169,6 +174,7 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
         running,
         questions: questions(&told.past),
         blocked: blocked(&graph, &plan, &scope, &told.past),
+        waiting_until: told.waiting_until(project.config()),
         last_loop: told.last_loop.map(|row| loop_facts(row, running)),
         last_iteration: told.last_iteration,
         suggestions: told.suggestions,
@@ -186,10 +192,31 @@ struct Told {
     past: Past,
     last_loop: Option<LoopRow>,
     last_iteration: Option<IterationFacts>,
+    last_record: Option<IterationRecord>,
     suggestions: usize,
 }
 
 impl Told {
+    /// The next iteration begins then: nothing else follows a usage limit in a loop that has no end.
+    fn waiting_until(&self, config: &Config) -> Option<Timestamp> {
+        let row = self.last_loop.as_ref()?;
+        let last = self.last_record.as_ref()?;
+        let Verdict::LimitHit { resets_at } = last.verdict else {
+            return None;
+        };
+        if row.ended_at.is_some() || row.id != last.loop_id {
+            return None;
+        }
+        let unknown = config.limits.unknown_wait_minutes.duration();
+        let hit = LimitRow {
+            count: 1,
+            since: last.ended_at,
+            last_at: last.ended_at,
+            of: Worker::Main,
+        };
+        Some(try_again_at(resets_at, &hit, unknown))
+    }
+
     async fn read(
         project: &Project,
         journal: &mut Journal,
@@ -207,18 +234,20 @@ impl Told {
         )
         .await?;
         let row = journal.last_iterations(repository, 1).await?.pop();
-        let last_iteration = match row {
+        let (last_iteration, last_record) = match row {
             Some(row) => {
                 let n = u64::try_from(row.n).unwrap_or_default();
                 let record = journal.record(repository, Some(n)).await?;
-                Some(iteration_facts(project, graph, row, record.as_ref()))
+                let facts = iteration_facts(project, graph, row, record.as_ref());
+                (Some(facts), record)
             }
-            None => None,
+            None => (None, None),
         };
         Ok(Self {
             past,
             last_loop,
             last_iteration,
+            last_record,
             suggestions: journal.suggestions(repository).await?.len(),
         })
     }
