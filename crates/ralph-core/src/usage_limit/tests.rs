@@ -24,132 +24,47 @@ fn resets(text: &str, at: &str) {
     assert_eq!(found.resets_at, Some(at), "{text}");
 }
 
+/// The local zone is Berlin's, an hour ahead of UTC in November.
+#[rustfmt::skip]
+const WORDINGS: [(&str, &str); 32] = [
+    ("You've hit your session limit · resets 9:07am (UTC)", "2026-11-15T09:07:00Z"),
+    ("You’ve hit your session limit · resets 9:07am (UTC)", "2026-11-15T09:07:00Z"),
+    ("You've hit your weekly limit · resets Nov 20, 9am (Europe/Berlin)", "2026-11-20T08:00:00Z"),
+    ("You've hit your limit · resets 3pm", "2026-11-15T14:00:00Z"),
+    ("You've hit your limit · resets 3PM", "2026-11-15T14:00:00Z"),
+    ("You've hit your limit · resets 3 p.m.", "2026-11-15T14:00:00Z"),
+    ("You've hit your limit · resets 12am (UTC)", "2026-11-16T00:00:00Z"),
+    ("You've hit your limit · resets 12pm (UTC)", "2026-11-15T12:00:00Z"),
+    ("You've hit your limit · resets 15:45", "2026-11-15T14:45:00Z"),
+    ("You've hit your limit · resets at 23:05 (UTC)", "2026-11-15T23:05:00Z"),
+    ("You've hit your Opus limit · resets Oct 6, 1pm", "2027-10-06T11:00:00Z"),
+    ("You've hit your limit · resets in 3h 20m", "2026-11-15T09:50:00Z"),
+    ("You've hit your limit · resets in 3h20m", "2026-11-15T09:50:00Z"),
+    ("You have reached your usage limit. Please try again in 5 minutes.", "2026-11-15T06:35:00Z"),
+    ("Claude AI usage limit reached|1794733640", "2026-11-15T09:07:20Z"),
+    ("Claude AI usage limit reached|1794733640000", "2026-11-15T09:07:20Z"),
+    ("5-hour limit reached ∙ resets 8pm", "2026-11-15T19:00:00Z"),
+    ("5-hour limit reached ∙ resets 8pm\n/upgrade to increase your usage limit.", "2026-11-15T19:00:00Z"),
+    ("Weekly limit reached ∙ resets Monday 9am (UTC)", "2026-11-16T09:00:00Z"),
+    ("Weekly limit reached ∙ resets Sunday 6am (UTC)", "2026-11-22T06:00:00Z"),
+    ("Your limit will reset at 7pm (America/Los_Angeles).", "2026-11-16T03:00:00Z"),
+    ("Claude usage limit reached. Your limit will reset at 7pm (America/Los_Angeles).", "2026-11-16T03:00:00Z"),
+    ("You've reached your usage limit … resets at 2026-11-15T20:00:00Z", "2026-11-15T20:00:00Z"),
+    ("You've reached your usage limit. It resets at 2026-11-15T20:00:00+02:00", "2026-11-15T18:00:00Z"),
+    ("You've reached your usage limit, resets at 2026-11-15 20:00", "2026-11-15T19:00:00Z"),
+    ("You've hit your usage limit. Upgrade to Pro (https://example.com/pricing) or try again in 2 days 3 hours 4 minutes.", "2026-11-17T09:34:00Z"),
+    ("You've hit your usage limit. Try again in 2 days 3 hours", "2026-11-17T09:30:00Z"),
+    ("You've hit your usage limit. Try again in less than a minute.", "2026-11-15T06:31:00Z"),
+    ("You've hit your usage limit. To get more access now, send a request to your admin or try again at Nov 20th, 2026 1:02 PM.", "2026-11-20T12:02:00Z"),
+    ("You've hit your usage limit for gpt-5. Switch to another model now, or try again at 1:02 PM.", "2026-11-15T12:02:00Z"),
+    ("You've hit your limit · resets tomorrow at 9am (UTC)", "2026-11-16T09:00:00Z"),
+    // Nobody knows this zone: the local one.
+    ("You've hit your limit · resets 3pm (Mars/Olympus)", "2026-11-15T14:00:00Z"),
+];
+
 #[test]
 fn the_wordings_of_programs_say_when_they_reset() {
-    // The local zone is Berlin's, an hour ahead of UTC in November.
-    let table = [
-        (
-            "You've hit your session limit · resets 9:07am (UTC)",
-            "2026-11-15T09:07:00Z",
-        ),
-        (
-            "You’ve hit your session limit · resets 9:07am (UTC)",
-            "2026-11-15T09:07:00Z",
-        ),
-        (
-            "You've hit your weekly limit · resets Nov 20, 9am (Europe/Berlin)",
-            "2026-11-20T08:00:00Z",
-        ),
-        ("You've hit your limit · resets 3pm", "2026-11-15T14:00:00Z"),
-        ("You've hit your limit · resets 3PM", "2026-11-15T14:00:00Z"),
-        (
-            "You've hit your limit · resets 3 p.m.",
-            "2026-11-15T14:00:00Z",
-        ),
-        (
-            "You've hit your limit · resets 12am (UTC)",
-            "2026-11-16T00:00:00Z",
-        ),
-        (
-            "You've hit your limit · resets 12pm (UTC)",
-            "2026-11-15T12:00:00Z",
-        ),
-        (
-            "You've hit your limit · resets 15:45",
-            "2026-11-15T14:45:00Z",
-        ),
-        (
-            "You've hit your limit · resets at 23:05 (UTC)",
-            "2026-11-15T23:05:00Z",
-        ),
-        (
-            "You've hit your Opus limit · resets Oct 6, 1pm",
-            "2027-10-06T11:00:00Z",
-        ),
-        (
-            "You've hit your limit · resets in 3h 20m",
-            "2026-11-15T09:50:00Z",
-        ),
-        (
-            "You've hit your limit · resets in 3h20m",
-            "2026-11-15T09:50:00Z",
-        ),
-        (
-            "You have reached your usage limit. Please try again in 5 minutes.",
-            "2026-11-15T06:35:00Z",
-        ),
-        (
-            "Claude AI usage limit reached|1794733640",
-            "2026-11-15T09:07:20Z",
-        ),
-        (
-            "Claude AI usage limit reached|1794733640000",
-            "2026-11-15T09:07:20Z",
-        ),
-        ("5-hour limit reached ∙ resets 8pm", "2026-11-15T19:00:00Z"),
-        (
-            "5-hour limit reached ∙ resets 8pm\n/upgrade to increase your usage limit.",
-            "2026-11-15T19:00:00Z",
-        ),
-        (
-            "Weekly limit reached ∙ resets Monday 9am (UTC)",
-            "2026-11-16T09:00:00Z",
-        ),
-        (
-            "Weekly limit reached ∙ resets Sunday 6am (UTC)",
-            "2026-11-22T06:00:00Z",
-        ),
-        (
-            "Your limit will reset at 7pm (America/Los_Angeles).",
-            "2026-11-16T03:00:00Z",
-        ),
-        (
-            "Claude usage limit reached. Your limit will reset at 7pm (America/Los_Angeles).",
-            "2026-11-16T03:00:00Z",
-        ),
-        (
-            "You've reached your usage limit … resets at 2026-11-15T20:00:00Z",
-            "2026-11-15T20:00:00Z",
-        ),
-        (
-            "You've reached your usage limit. It resets at 2026-11-15T20:00:00+02:00",
-            "2026-11-15T18:00:00Z",
-        ),
-        (
-            "You've reached your usage limit, resets at 2026-11-15 20:00",
-            "2026-11-15T19:00:00Z",
-        ),
-        (
-            "You've hit your usage limit. Upgrade to Pro (https://example.com/pricing) or try again in 2 days 3 hours 4 minutes.",
-            "2026-11-17T09:34:00Z",
-        ),
-        (
-            "You've hit your usage limit. Try again in 2 days 3 hours",
-            "2026-11-17T09:30:00Z",
-        ),
-        (
-            "You've hit your usage limit. Try again in less than a minute.",
-            "2026-11-15T06:31:00Z",
-        ),
-        (
-            "You've hit your usage limit. To get more access now, send a request to your admin or try again at Nov 20th, 2026 1:02 PM.",
-            "2026-11-20T12:02:00Z",
-        ),
-        (
-            "You've hit your usage limit for gpt-5. Switch to another model now, or try again at 1:02 PM.",
-            "2026-11-15T12:02:00Z",
-        ),
-        (
-            "You've hit your limit · resets tomorrow at 9am (UTC)",
-            "2026-11-16T09:00:00Z",
-        ),
-        // Nobody knows this zone: the local one.
-        (
-            "You've hit your limit · resets 3pm (Mars/Olympus)",
-            "2026-11-15T14:00:00Z",
-        ),
-    ];
-    for (text, at) in table {
+    for (text, at) in WORDINGS {
         resets(text, at);
     }
 }

@@ -7,7 +7,7 @@ use ralph_testkit::fake_agent::fake_agent;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Live, Project, Ran, good_script, story, write_program};
+use crate::support::{Project, Ran, good_script, story, write_program};
 
 /// Claude Code whose runs play these one after the other, the last one for ever. It writes down when
 /// each began; `"RESET"` is a moment that lies `ahead` seconds behind that.
@@ -214,7 +214,7 @@ fn the_same_words_in_a_file_that_the_agent_reads_or_in_its_answer_are_no_limit()
     let reads = json!([
         {"do": "write", "path": "A.txt", "text": notice},
         {"do": "run", "command": "cat A.txt"},
-        {"do": "say", "text": format!("{notice}\n\nis what A.txt says now. Task A complete")},
+        {"do": "say", "text": format!("{notice}\n\nis what A.txt says now.\n\nTask A complete")},
     ]);
     let project = claude(one_story(), 0, &[reads]);
     let ran = project.run(&[]).expect(0);
@@ -237,14 +237,12 @@ fn an_unknown_reset_is_tried_again_until_it_has_been_waited_for_long_enough() {
 fn another_agent_goes_on_at_once_and_the_first_one_after_its_reset() {
     let project = Project::with_stories(&[story("A"), story("B")]);
     let other = project.outside("other.sh");
-    let reset = project.outside("claude/playing-over");
     // It works until the limit of the first one is over.
     let shell = format!(
         "until=$(( $(head -n 1 '{calls}') + 4 ))
          while [ \"$(date +%s)\" -le \"$until\" ]; do sleep 0.1; done
-         touch '{over}' $RALPH_TASK_ID.txt; echo Task $RALPH_TASK_ID complete",
+         touch $RALPH_TASK_ID.txt; echo Task $RALPH_TASK_ID complete",
         calls = project.outside("claude/calls").display(),
-        over = reset.display(),
     );
     write_program(&other, &shell);
     let config = format!(
@@ -314,9 +312,4 @@ fn a_model_for_an_agent_that_takes_none_is_refused() {
     let config = "limits:\n  on_usage_limit: fallback\n  fallback_model: haiku\n";
     let project = one_story().config(config).script(&good_script());
     project.run(&[]).expect(2).says("takes no model");
-}
-
-/// For the tests of overloads: a run that is watched.
-fn start(project: &Project) -> Live {
-    project.start(&[])
 }

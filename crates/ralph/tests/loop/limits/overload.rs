@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::{attempts, calls, claude, good, one_story, record, start};
+use super::{attempts, calls, claude, good, one_story, record};
 use crate::support::good_script;
 
 fn overloaded() -> Value {
@@ -84,7 +84,7 @@ fn a_broken_network_is_asked_again_too() {
 fn ctrl_c_ends_the_wait_at_once() {
     let project =
         claude(one_story(), 0, &[overloaded()]).config("limits:\n  overload_wait_seconds: 100\n");
-    let mut live = start(&project);
+    let mut live = project.start(&[]);
     live.wait_for("waiting");
     live.signal(Signal::INT);
     let ran = live.wait().expect(130);
@@ -97,7 +97,7 @@ fn ctrl_c_ends_the_wait_at_once() {
 fn a_wait_that_was_killed_goes_on_with_the_same_iteration() {
     let project = claude(one_story(), 0, &[overloaded(), good()])
         .env("RALPH_LIMITS_OVERLOAD_WAIT_SECONDS", "100");
-    let mut live = start(&project);
+    let mut live = project.start(&[]);
     live.wait_for("waiting");
     live.signal(Signal::KILL);
     live.wait();
@@ -114,14 +114,14 @@ fn a_wait_that_was_killed_goes_on_with_the_same_iteration() {
 #[test]
 fn what_the_agent_wrote_into_the_task_file_is_not_believed_after_the_wait() {
     let tampers = json!([
-        {"do": "patch", "path": "prd.json", "find": "\"passes\":false", "replace": "\"passes\":true"},
+        {"do": "run", "command": "sed -i 's/\"passes\": *false/\"passes\": true/' prd.json"},
         {"do": "apiError", "status": 529, "error": "overloaded", "text": "API Error: 529 Overloaded"},
     ]);
     let says = json!([{"do": "say", "text": "Task A complete"}]);
     let project = claude(one_story(), 0, &[tampers, says]).config(&at_once(1));
-    let text = project.repo.read("prd.json");
-    assert!(text.contains("passes"), "{text}");
     let ran = project.run(&["--once"]).expect(3);
     assert_eq!(ran.verdicts(), ["A no_change"]);
     assert!(!project.passes("A"));
+    let flags = record(&project, 1)["flags"].to_string();
+    assert!(flags.contains("task file"), "{flags}");
 }
