@@ -1,7 +1,10 @@
 //! Tests of the state machine: every way through an iteration, and the ways that do not fit.
 
 use super::*;
-use crate::{agent::Usage, signal::Claim};
+use crate::{
+    agent::Usage,
+    signal::{Claim, Signals},
+};
 
 fn machine() -> Iteration {
     Iteration::new(IterationPolicy {

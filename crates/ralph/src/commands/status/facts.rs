@@ -4,15 +4,13 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use ralph_core::{
-    config::Config,
     record::IterationRecord,
     select::{Blocker, Counts, Plan, Why},
     task::{
         Status, Task, TaskId,
         graph::{Graph, Problem},
     },
-    termination::{LimitRow, Stop, Worker, try_again_at},
-    verdict::Verdict,
+    termination::Stop,
 };
 use ralph_engine::{
     lock::Lock,
@@ -21,6 +19,7 @@ use ralph_engine::{
 };
 use serde::Serialize;
 
+use super::waiting::waiting_until;
 use crate::{
     commands::logs::{self, LogKind},
     error::CommandError,
@@ -174,7 +173,11 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
         running,
         questions: questions(&told.past),
         blocked: blocked(&graph, &plan, &scope, &told.past),
-        waiting_until: told.waiting_until(project.config()),
+        waiting_until: waiting_until(
+            told.last_loop.as_ref(),
+            told.last_record.as_ref(),
+            &project.config().limits,
+        ),
         last_loop: told.last_loop.map(|row| loop_facts(row, running)),
         last_iteration: told.last_iteration,
         suggestions: told.suggestions,
@@ -197,26 +200,6 @@ struct Told {
 }
 
 impl Told {
-    /// The next iteration begins then: nothing else follows a usage limit in a loop that has no end.
-    fn waiting_until(&self, config: &Config) -> Option<Timestamp> {
-        let row = self.last_loop.as_ref()?;
-        let last = self.last_record.as_ref()?;
-        let Verdict::LimitHit { resets_at } = last.verdict else {
-            return None;
-        };
-        if row.ended_at.is_some() || row.id != last.loop_id {
-            return None;
-        }
-        let unknown = config.limits.unknown_wait_minutes.duration();
-        let hit = LimitRow {
-            count: 1,
-            since: last.ended_at,
-            last_at: last.ended_at,
-            of: Worker::Main,
-        };
-        Some(try_again_at(resets_at, &hit, unknown))
-    }
-
     async fn read(
         project: &Project,
         journal: &mut Journal,
