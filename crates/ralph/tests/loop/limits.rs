@@ -58,9 +58,7 @@ fn one_story() -> Project {
 }
 
 fn record(project: &Project, n: u32) -> Value {
-    let text = project
-        .repo
-        .read(&format!(".ralph/logs/iteration-{n}.json"));
+    let text = project.repo.read(format!(".ralph/logs/iteration-{n}.json"));
     serde_json::from_str(&text).unwrap()
 }
 
