@@ -27,6 +27,7 @@ pub(crate) fn measure(parts: &Parts, repeats: usize, table: &mut Table) -> Outco
         .enable_all()
         .build()?;
     runtime.block_on(lengthen(&repo.data_dir().join("ralph.db")))?;
+    // Nothing is remembered from one look to the next, so each of them is a first one.
     let time = median_time(repeats.max(11), || ask(&repo, parts, &["status"]))?;
     table.add(&Row {
         what: "ralph status, 100,000 tasks and iterations",

@@ -160,7 +160,7 @@ pub enum NudgeState {
 
 /// How full the context was, turn by turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, into = "WrittenContext")]
 pub struct ContextUse {
     /// Tokens that fit, where it is known.
     pub window: Option<u64>,
@@ -170,6 +170,25 @@ pub struct ContextUse {
 
 /// Turns whose use is kept.
 const MAX_TURNS: usize = 2_000;
+
+/// As it is written down: with the shares beside the figures that they come from.
+#[derive(Serialize)]
+struct WrittenContext {
+    window: Option<u64>,
+    turns: Vec<u64>,
+    utilisation: Vec<f64>,
+}
+
+impl From<ContextUse> for WrittenContext {
+    fn from(context: ContextUse) -> Self {
+        let round = |share: &f64| (share * 10_000.0).round() / 10_000.0;
+        Self {
+            utilisation: context.utilisation().iter().map(round).collect(),
+            window: context.window,
+            turns: context.turns,
+        }
+    }
+}
 
 impl ContextUse {
     pub fn push(&mut self, tokens: u64) {

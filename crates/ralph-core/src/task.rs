@@ -6,8 +6,10 @@
 pub mod format;
 pub mod graph;
 mod id;
+mod outline;
 
 pub use id::{BadTaskId, TaskId};
+pub use outline::{Linked, Outline, Title};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

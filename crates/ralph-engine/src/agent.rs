@@ -5,12 +5,15 @@
 
 mod claude;
 mod command;
+mod pi;
+mod replay;
 mod run;
 pub mod script;
 mod table;
 mod voice;
 
 pub use command::CommandAgent;
+pub use replay::{RecordedEnd, read_stream};
 pub use run::{Nudges, RunLimits, StopRequest, Watch, Watcher, run_agent};
 pub use script::ScriptAgent;
 pub use table::{Kind, Making, UnknownAgent, find, kinds};

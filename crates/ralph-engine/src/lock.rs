@@ -63,6 +63,15 @@ impl Lock {
         Ok(Self { _file: file })
     }
 
+    /// The process that holds the lock of `worktree`, if a live one does.
+    pub fn owner(data_dir: &Path, worktree: &Path) -> Option<u32> {
+        if !Self::is_held(data_dir, worktree) {
+            return None;
+        }
+        let text = std::fs::read_to_string(lock_file(data_dir, worktree)).ok()?;
+        text.trim().strip_prefix("process ")?.parse().ok()
+    }
+
     /// Whether a live process holds the lock of `worktree`.
     pub fn is_held(data_dir: &Path, worktree: &Path) -> bool {
         File::open(lock_file(data_dir, worktree)).is_ok_and(|file| {
@@ -89,6 +98,7 @@ mod tests {
         let here = Path::new("/repo");
         let lock = Lock::acquire(data.path(), here).unwrap();
         assert!(Lock::is_held(data.path(), here));
+        assert_eq!(Lock::owner(data.path(), here), Some(std::process::id()));
         let error = Lock::acquire(data.path(), here).unwrap_err().to_string();
         let expected = format!(
             "another ralph works in /repo (process {})",
@@ -98,6 +108,7 @@ mod tests {
         Lock::acquire(data.path(), Path::new("/other")).unwrap();
         drop(lock);
         assert!(!Lock::is_held(data.path(), here));
+        assert_eq!(Lock::owner(data.path(), here), None);
         Lock::acquire(data.path(), here).unwrap();
     }
 }

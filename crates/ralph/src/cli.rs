@@ -42,6 +42,8 @@ enum Command {
     Run(commands::run::Args),
     /// Make a small sample repository and run the real loop on it
     Demo(commands::demo::Args),
+    /// End the loop that runs here, cleanly: its agent is stopped, its work kept
+    Stop(commands::stop::Args),
     /// Show where the tasks and the loop stand
     Status(commands::status::Args),
     /// Show what happened in an iteration
@@ -56,6 +58,8 @@ enum Command {
     Lint(commands::lint::Args),
     /// Check the machine, the repository and the agent
     Doctor(commands::doctor::Args),
+    /// List the agents, and explain what one of them said
+    Agent(commands::agent::Args),
     /// Print the configuration in force, and where each value comes from
     Config(commands::config::Args),
     /// Print a completion script for a shell
@@ -82,6 +86,7 @@ impl Cli {
         match self.command {
             Command::Run(args) => commands::run::run(args, global),
             Command::Demo(args) => commands::demo::run(args),
+            Command::Stop(args) => commands::stop::run(&args, global),
             Command::Status(args) => commands::status::run(&args, global),
             Command::Logs(args) => commands::logs::run(&args, global),
             Command::Report(args) => commands::report::run(&args, global),
@@ -89,6 +94,7 @@ impl Cli {
             Command::Init(args) => commands::init::run(&args, global),
             Command::Lint(args) => commands::lint::run(&args, global),
             Command::Doctor(args) => commands::doctor::run(&args, global),
+            Command::Agent(args) => commands::agent::run(&args, global),
             Command::Config(args) => commands::config::run(&args, global),
             Command::Completions(args) => commands::completions::run(&args),
             Command::Man(args) => commands::man::run(&args),

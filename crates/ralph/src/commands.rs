@@ -1,5 +1,6 @@
 //! The commands, one file each: an `Args` struct and a `run` that stays thin.
 
+pub(crate) mod agent;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
@@ -12,4 +13,5 @@ pub(crate) mod play_script;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod status;
+pub(crate) mod stop;
 pub(crate) mod tasks;

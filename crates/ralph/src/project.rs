@@ -1,12 +1,14 @@
 //! Opens the project that a command was started in: its configuration, its tasks, its journal.
 
-use std::path::{Path, PathBuf};
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
 
 use ralph_core::{
     config::{Config, FlagValue},
     task::{
-        TaskId,
-        format::Detail,
+        Linked, Outline, TaskId,
         graph::{Graph, Problem},
     },
 };
@@ -182,10 +184,11 @@ impl Project {
     pub(crate) fn source_in_brief(
         &self,
         named: Option<&Path>,
-    ) -> Result<(Source, Graph, Vec<Problem>), CommandError> {
+    ) -> Result<(Source, Graph<Outline>, Vec<Problem>), CommandError> {
         let path = self.source_path(named)?;
+        let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let (source, tasks) =
-            Source::read_in(Detail::Brief, &path, self.root()).map_err(CommandError::user)?;
+            Source::outline(&path, self.root(), threads).map_err(CommandError::user)?;
         let (graph, problems) = Graph::build(tasks);
         Ok((source, graph, problems))
     }
@@ -205,7 +208,7 @@ impl Project {
     }
 
     /// Which tasks a loop would work on, by the file of the parent.
-    pub(crate) fn scope(&self, graph: &Graph) -> Result<Scope, CommandError> {
+    pub(crate) fn scope<T: Linked>(&self, graph: &Graph<T>) -> Result<Scope, CommandError> {
         let file = self.parent_file();
         let text = match std::fs::read_to_string(&file) {
             Ok(text) => text,

@@ -19,6 +19,8 @@
 //! Must not touch files, and must never give back a text that it has not read again and compared.
 
 mod append;
+mod brief;
+mod crew;
 mod edit;
 mod error;
 mod fields;
@@ -39,6 +41,7 @@ mod yaml;
 mod tests;
 
 pub use append::{NewTask, append, render_new};
+pub use crew::{Crew, Job};
 pub use edit::{Change, Edit, apply};
 pub use error::{FormatError, LineColumn, line_column};
 pub use put_back::{PutBack, Tampering, put_back};
@@ -47,10 +50,10 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Place, Task};
+use super::{Outline, Place, Task};
 use error::{Fault, Outcome};
 use layout::Layout;
-use tree::Tree;
+use tree::{At, Tree};
 
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -73,12 +76,12 @@ pub enum Syntax {
 
 /// A task file, read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Document {
+pub struct Document<T = Task> {
     pub format: Format,
     pub syntax: Syntax,
     pub meta: Meta,
     /// In the order of the file.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<T>,
 }
 
 /// What a file says about the project as a whole.
@@ -91,46 +94,52 @@ pub struct Meta {
     pub description: Option<String>,
 }
 
-/// How much of each task is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
-    Full,
-    /// Where tasks stand and what they are called; not what they say. For a look at many of them.
-    Brief,
-}
-
 /// Reads a task file. `file_index` is what the places of its tasks will say.
 pub fn parse(file_name: &str, file_index: u32, bytes: &[u8]) -> Result<Document, FormatError> {
-    parse_in(Detail::Full, file_name, file_index, bytes)
+    parse_bytes(file_name, file_index, bytes).map_err(|fault| fault.into_error(file_name, bytes))
 }
 
-pub fn parse_in(
-    detail: Detail,
+/// Reads a task file in brief, a long one with the hands of a crew. That two tasks have one id is
+/// not found here: the graph says it, as one problem among others.
+pub fn outline(
     file_name: &str,
     file_index: u32,
     bytes: &[u8],
-) -> Result<Document, FormatError> {
-    parse_detail(detail, file_name, file_index, bytes)
-        .map_err(|fault| fault.into_error(file_name, bytes))
+    crew: &dyn Crew,
+) -> Result<Document<Outline>, FormatError> {
+    if let Some(document) = outline_long_list(file_name, file_index, bytes, crew) {
+        return Ok(document);
+    }
+    outline_bytes(file_name, file_index, bytes).map_err(|fault| fault.into_error(file_name, bytes))
 }
 
 fn parse_bytes(file_name: &str, file_index: u32, bytes: &[u8]) -> Outcome<Document> {
-    parse_detail(Detail::Full, file_name, file_index, bytes)
+    let (document, layout) = parse_with(story::parse, file_name, file_index, bytes)?;
+    if let Some(layout) = layout {
+        refuse_duplicates(&document.tasks, &layout, bytes)?;
+    }
+    Ok(document)
 }
 
-fn parse_detail(
-    detail: Detail,
+fn outline_bytes(file_name: &str, file_index: u32, bytes: &[u8]) -> Outcome<Document<Outline>> {
+    Ok(parse_with(story::outline, file_name, file_index, bytes)?.0)
+}
+
+/// The file, and the layout of what is in it, if anything is.
+fn parse_with<T>(
+    parse: impl Fn(&Tree<'_>, Format, At, Place) -> Outcome<T>,
     file_name: &str,
     file_index: u32,
     bytes: &[u8],
-) -> Outcome<Document> {
+) -> Outcome<(Document<T>, Option<Layout>)> {
     let Some(tree) = parse_tree(file_name, bytes)? else {
-        return Ok(Document {
+        let empty = Document {
             format: Format::Native,
             syntax: Syntax::Yaml,
             meta: Meta::default(),
             tasks: Vec::new(),
-        });
+        };
+        return Ok((empty, None));
     };
     let layout = layout::detect(&tree)?;
     let mut tasks = Vec::with_capacity(layout.tasks.len());
@@ -140,51 +149,91 @@ fn parse_detail(
             position: position as u32,
             offset: tree.start(*at) as u32,
         };
-        tasks.push(story::parse(&tree, layout.format, detail, *at, place)?);
+        tasks.push(parse(&tree, layout.format, *at, place)?);
     }
-    match detail {
-        Detail::Full => refuse_duplicates(&tasks, &layout, bytes)?,
-        // The graph finds them too, and says so as one problem among others.
-        Detail::Brief => {}
-    }
-    Ok(Document {
+    let document = Document {
         format: layout.format,
         syntax: tree.syntax,
         meta: layout::meta(&tree, &layout),
         tasks,
-    })
+    };
+    Ok((document, Some(layout)))
+}
+
+/// The fast way for a JSON list of tasks in which everything is as it should be.
+fn outline_long_list(
+    file_name: &str,
+    file_index: u32,
+    bytes: &[u8],
+    crew: &dyn Crew,
+) -> Option<Document<Outline>> {
+    let text = checked_text(bytes).ok()?;
+    match spelling(file_name, text) {
+        Spelling::Json | Spelling::JsonElseYaml => {
+            brief::parse(text, text_start(bytes), file_index, crew)
+        }
+        Spelling::Yaml => None,
+    }
 }
 
 /// The tree of a file; `None` for YAML without anything in it.
 fn parse_tree<'a>(file_name: &str, bytes: &'a [u8]) -> Outcome<Option<Tree<'a>>> {
+    let text = checked_text(bytes)?;
+    let start = text_start(bytes);
+    match spelling(file_name, text) {
+        Spelling::Json => json::scan(text, start).map(Some),
+        Spelling::JsonElseYaml => match json::scan(text, start) {
+            Ok(tree) => Ok(Some(tree)),
+            Err(_) => yaml::build(text),
+        },
+        Spelling::Yaml => yaml::build(text),
+    }
+}
+
+fn checked_text(bytes: &[u8]) -> Outcome<&str> {
     if bytes.len() >= u32::MAX as usize {
         return Err(Fault::nowhere(
             "expected a file below 4 GB, found a larger one",
         ));
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| {
+    std::str::from_utf8(bytes).map_err(|error| {
         let utf16 = bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF");
         let what = if utf16 { "UTF-16" } else { "other bytes" };
         let message = format!("expected text in UTF-8, found {what}");
         Fault::at(error.valid_up_to(), message)
-    })?;
-    let start = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
+    })
+}
+
+fn text_start(bytes: &[u8]) -> usize {
+    if bytes.starts_with(BOM) { BOM.len() } else { 0 }
+}
+
+/// What a file is read as.
+enum Spelling {
+    Json,
+    JsonElseYaml,
+    Yaml,
+}
+
+fn spelling(file_name: &str, text: &str) -> Spelling {
     let named = |extension: &str| {
         let tail = file_name.len().checked_sub(extension.len());
         let tail = tail.and_then(|at| file_name.get(at..));
         tail.is_some_and(|tail| tail.eq_ignore_ascii_case(extension))
     };
-    let brackets = text[start..].trim_start().starts_with(['{', '[']);
+    let brackets = || {
+        let text = &text[text_start(text.as_bytes())..];
+        text.trim_start().starts_with(['{', '['])
+    };
     if named(".json") {
-        return json::scan(text, start).map(Some);
+        Spelling::Json
+    } else if !brackets() {
+        Spelling::Yaml
+    } else if named(".yaml") || named(".yml") {
+        Spelling::JsonElseYaml
+    } else {
+        Spelling::Json
     }
-    if brackets {
-        let json = json::scan(text, start);
-        if json.is_ok() || !(named(".yaml") || named(".yml")) {
-            return json.map(Some);
-        }
-    }
-    yaml::build(text)
 }
 
 fn refuse_duplicates(tasks: &[Task], layout: &Layout, bytes: &[u8]) -> Outcome<()> {

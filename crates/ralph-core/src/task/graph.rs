@@ -5,6 +5,7 @@
 //! that is `select`. Nothing here recurses: a chain of 100,000 tasks must not end the stack.
 
 mod cycle;
+mod index;
 mod link;
 mod lists;
 mod problem;
@@ -21,32 +22,32 @@ pub(crate) use shape::{Flaw, Shape};
 
 use std::sync::Arc;
 
-use super::{Task, TaskId};
+use super::{Linked, Task, TaskId};
 
 /// Tasks with their links resolved. A task that has children is a *container*, any other a *leaf*;
 /// only leaves are ever given to an agent.
 #[derive(Debug, Clone)]
-pub struct Graph {
-    tasks: Vec<Task>,
+pub struct Graph<T = Task> {
+    tasks: Vec<T>,
     shape: Arc<Shape>,
 }
 
-impl Graph {
+impl<T: Linked> Graph<T> {
     /// Links the tasks. Of several tasks with one id the first is meant by every link; the others
     /// stay in `tasks()` and are never selected. A circle of parents is cut, and nothing in or
     /// below it is ever ready.
-    pub fn build(tasks: Vec<Task>) -> (Self, Vec<Problem>) {
+    pub fn build(tasks: Vec<T>) -> (Self, Vec<Problem>) {
         let (shape, problems) = link::link(&tasks);
         let shape = Arc::new(shape);
         (Self { tasks, shape }, problems)
     }
 
     /// All tasks, in the order they came in.
-    pub fn tasks(&self) -> &[Task] {
+    pub fn tasks(&self) -> &[T] {
         &self.tasks
     }
 
-    pub fn get(&self, id: &TaskId) -> Option<&Task> {
+    pub fn get(&self, id: &TaskId) -> Option<&T> {
         self.shape.node(id).map(|node| self.task(node))
     }
 
@@ -58,40 +59,40 @@ impl Graph {
     }
 
     /// Tasks without a parent, in the order they came in.
-    pub fn roots(&self) -> impl Iterator<Item = &Task> {
+    pub fn roots(&self) -> impl Iterator<Item = &T> {
         self.shape
             .nodes()
             .filter(|node| self.shape.parent(*node).is_none())
             .map(|node| self.task(node))
     }
 
-    pub fn parent(&self, id: &TaskId) -> Option<&Task> {
+    pub fn parent(&self, id: &TaskId) -> Option<&T> {
         let node = self.shape.node(id)?;
         self.shape.parent(node).map(|parent| self.task(parent))
     }
 
     /// The containers around a task, nearest first.
-    pub fn ancestors(&self, id: &TaskId) -> impl Iterator<Item = &Task> {
+    pub fn ancestors(&self, id: &TaskId) -> impl Iterator<Item = &T> {
         let first = self.shape.node(id).and_then(|node| self.shape.parent(node));
         std::iter::successors(first, |node| self.shape.parent(*node)).map(|node| self.task(node))
     }
 
-    pub fn children(&self, id: &TaskId) -> impl Iterator<Item = &Task> {
+    pub fn children(&self, id: &TaskId) -> impl Iterator<Item = &T> {
         self.listed(id, |shape, node| shape.children(node))
     }
 
     /// Everything below a task, at any depth, parents before their children.
-    pub fn descendants(&self, id: &TaskId) -> impl Iterator<Item = &Task> {
+    pub fn descendants(&self, id: &TaskId) -> impl Iterator<Item = &T> {
         self.listed(id, |shape, node| shape.descendants(node))
     }
 
     /// What a task itself waits for, as far as it exists; what its containers wait for is not in it.
-    pub fn dependencies(&self, id: &TaskId) -> impl Iterator<Item = &Task> {
+    pub fn dependencies(&self, id: &TaskId) -> impl Iterator<Item = &T> {
         self.listed(id, |shape, node| shape.depends(node))
     }
 
     /// The tasks that name this one as a dependency.
-    pub fn dependants(&self, id: &TaskId) -> impl Iterator<Item = &Task> {
+    pub fn dependants(&self, id: &TaskId) -> impl Iterator<Item = &T> {
         self.listed(id, |shape, node| shape.dependants(node))
     }
 
@@ -104,7 +105,7 @@ impl Graph {
         &self.shape
     }
 
-    fn task(&self, node: Node) -> &Task {
+    fn task(&self, node: Node) -> &T {
         &self.tasks[node.at()]
     }
 
@@ -112,7 +113,7 @@ impl Graph {
         &'g self,
         id: &TaskId,
         list: impl Fn(&'g Shape, Node) -> &'g [Node],
-    ) -> impl Iterator<Item = &'g Task> {
+    ) -> impl Iterator<Item = &'g T> {
         self.shape
             .node(id)
             .map_or(&[][..], |node| list(&self.shape, node))

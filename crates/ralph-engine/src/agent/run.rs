@@ -38,6 +38,12 @@ const ASKED: Duration = Duration::from_secs(3);
 /// Of what an agent writes to stderr, the end is kept for an error message.
 const STDERR_LINES: usize = 40;
 const STDERR_BYTES: usize = 8 * 1024;
+/// What stands before each line of stderr in the log of a run.
+pub(super) const STDERR_MARK: &[u8] = b"[stderr] ";
+
+pub(super) fn stderr_tail() -> Tail {
+    Tail::new(STDERR_LINES, STDERR_BYTES)
+}
 
 /// Runs one agent to its end. `Err` only where it could not be started at all.
 pub async fn run_agent(
@@ -126,7 +132,7 @@ impl Reader {
             voice,
             stdout: running.take_stdout().map(LineReader::new),
             stderr_pipe: running.take_stderr().map(LineReader::new),
-            stderr: Tail::new(STDERR_LINES, STDERR_BYTES),
+            stderr: stderr_tail(),
             dialect,
             events: Vec::new(),
             tools_running: 0,
@@ -174,8 +180,7 @@ impl Reader {
                 }
                 batch = next_batch(&mut self.stderr_pipe), if self.stderr_pipe.is_some() => match batch {
                     Some(batch) => {
-                        log.push(b"[stderr] ");
-                        log.push(batch);
+                        log_stderr(batch, log);
                         self.stderr.push(batch);
                     }
                     None => self.stderr_pipe = None,
@@ -353,5 +358,16 @@ fn take_batch(
     if start < batch.len() {
         log.push(b"\n");
         dialect.read_line(&batch[start..], events);
+    }
+}
+
+/// Marks each line, so that a log can be read again as what it was.
+fn log_stderr(batch: &[u8], log: &mut CappedLog) {
+    for line in batch.split_inclusive(|byte| *byte == b'\n') {
+        log.push(STDERR_MARK);
+        log.push(line);
+    }
+    if !batch.ends_with(b"\n") {
+        log.push(b"\n");
     }
 }

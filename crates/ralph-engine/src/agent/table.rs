@@ -4,7 +4,7 @@
 
 use ralph_core::config::{Config, CustomAgent};
 
-use super::{Agent, Dialect, claude, command};
+use super::{Agent, Dialect, claude, command, pi};
 
 /// A kind of agent: how it is made, and how its stream reads.
 #[derive(Clone, Copy)]
@@ -17,7 +17,7 @@ pub struct Kind {
 }
 
 /// All of them. To add one, write its file and put its line here.
-const KINDS: &[Kind] = &[claude::KIND, command::KIND];
+const KINDS: &[Kind] = &[claude::KIND, pi::KIND, command::KIND];
 
 /// What an agent is made from.
 pub struct Making<'a> {

@@ -1,5 +1,8 @@
 //! The real Claude Code.
 
+mod ends;
+mod fresh;
+
 use ralph_core::agent::{AgentEvent, Ending, NudgeState};
 use ralph_testkit::agents;
 

@@ -5,4 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod claude;
+mod contract;
+mod pi;
 mod support;
+mod who;

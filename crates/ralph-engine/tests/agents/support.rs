@@ -45,6 +45,12 @@ impl Scene {
         self.folder.path().join("home")
     }
 
+    /// A word that no other scene has.
+    pub(crate) fn unique(&self) -> String {
+        let name = self.folder.path().file_name().unwrap();
+        name.to_string_lossy().into_owned()
+    }
+
     pub(crate) fn repo(&self) -> PathBuf {
         self.folder.path().join("repo")
     }
@@ -203,22 +209,59 @@ pub(crate) struct Ran {
 
 /// Processes in whose environment a marker stands: what a run left alive.
 pub(crate) fn marked(marker: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let read = |name: &str| std::fs::read(entry.path().join(name)).unwrap_or_default();
-        let environment = read("environ");
-        if environment
+    let describe = |pid: i32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        format!(
+            "{pid} {}",
+            String::from_utf8_lossy(&line).replace('\0', " ")
+        )
+    };
+    marked_pids(marker).into_iter().map(describe).collect()
+}
+
+fn marked_pids(marker: &str) -> Vec<i32> {
+    let is_marked = |pid: &i32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment
             .split(|b| *b == 0)
             .any(|variable| variable == marker.as_bytes())
-        {
-            found.push(format!(
-                "{} {}",
-                entry.file_name().to_string_lossy(),
-                String::from_utf8_lossy(&read("cmdline")).replace('\0', " ")
-            ));
-        }
+    };
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(is_marked)
+        .collect()
+}
+
+/// Kills the agent itself: of the marked processes the one whose parent is not.
+pub(crate) fn kill_root(marker: &str) {
+    let pids = marked_pids(marker);
+    let parent = |pid: i32| -> Option<i32> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // After the name, which can hold anything: the state, then the parent.
+        let rest = stat.rsplit_once(')')?.1;
+        rest.split_whitespace().nth(1)?.parse().ok()
+    };
+    let roots: Vec<i32> = pids
+        .iter()
+        .copied()
+        .filter(|pid| parent(*pid).is_some_and(|p| !pids.contains(&p)))
+        .collect();
+    assert!(!roots.is_empty(), "no process of the run: {pids:?}");
+    for pid in roots {
+        let pid = rustix::process::Pid::from_raw(pid).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     }
-    found
+}
+
+/// Waits for what another process does, within the limit.
+pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let until = Instant::now() + LIMIT;
+    while !is_so() {
+        assert!(Instant::now() < until, "not in time: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 pub(crate) fn read(path: &Path) -> String {

@@ -8,6 +8,7 @@ mod git;
 mod machine;
 mod programs;
 mod tasks;
+mod version;
 
 use std::process::ExitCode;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ralph_engine::lock::Lock;
-use ralph_testkit::TestRepo;
+use ralph_testkit::{TestRepo, agents};
 use serde_json::{Value, json};
 
 use crate::support::{Ran, ralph, ralph_with, shop};
@@ -146,6 +146,132 @@ fn claude_is_asked_for_its_version_with_the_configured_command() {
         only(&ran, "agent")["message"],
         "`my-claude -x --version` fails: exit status: 3 broken"
     );
+}
+
+#[test]
+fn an_older_claude_is_told_and_its_way_out() {
+    let (repo, path) = with_tools(
+        "agent: claude\n",
+        &[("claude", "#!/bin/sh\necho '2.0.14 (Claude Code)'\n")],
+    );
+    let ran = ralph_with(&repo, &["doctor", "--json"], &[("PATH", &path)]);
+    assert_eq!(
+        only(&ran, "agent"),
+        json!({
+            "name": "agent", "state": "warning",
+            "message": "claude: 2.0.14 (Claude Code) is older than 2.1, the oldest that ralph was tried with",
+            "hint": "`claude update`, or `npm install -g @anthropic-ai/claude-code`"
+        })
+    );
+}
+
+/// A Pi as npm installs it: a script that the first Node on the PATH runs.
+const PI_SCRIPT: &str = "#!/usr/bin/env node\n1.5.0\n";
+
+/// A Node of a version, which prints what a script has on its second line.
+fn node(version: &str) -> String {
+    format!("#!/bin/sh\ncase $1 in --version) echo {version} ;; *) sed -n 2p \"$1\" ;; esac\n")
+}
+
+#[test]
+fn pi_under_its_old_name_is_a_trap_that_is_named() {
+    let pi = PI_SCRIPT.replace("1.5.0", "0.73.1");
+    let (repo, path) = with_tools("agent: pi\n", &[("pi", &pi), ("node", &node("v22.20.0"))]);
+    let ran = ralph_with(&repo, &["doctor", "--json"], &[("PATH", &path)]);
+    assert_eq!(ran.code, 2);
+    let agent = only(&ran, "agent");
+    assert_eq!(agent["state"], "problem");
+    let message = agent["message"].as_str().unwrap();
+    assert!(message.starts_with("pi: 0.73.1 is too old: "), "{message}");
+    assert!(
+        message.contains("@mariozechner/pi-coding-agent stops at 0.73.1"),
+        "{message}"
+    );
+    assert_eq!(
+        agent["hint"],
+        "`npm uninstall -g @mariozechner/pi-coding-agent`, then `npm install -g @earendil-works/pi-coding-agent`"
+    );
+    assert_eq!(only(&ran, "node")["state"], "ok");
+}
+
+#[test]
+fn the_node_that_pi_would_get_is_looked_at() {
+    let with_node = |script: &str| {
+        let (repo, path) = with_tools("agent: pi\n", &[("pi", PI_SCRIPT), ("node", script)]);
+        ralph_with(&repo, &["doctor", "--json"], &[("PATH", &path)])
+    };
+    let ran = with_node(&node("v22.19.0"));
+    assert_eq!(only(&ran, "agent")["message"], "pi: 1.5.0");
+    assert_eq!(only(&ran, "node")["message"], "node: v22.19.0");
+    let ran = with_node(&node("v20.11.1"));
+    assert_eq!(ran.code, 2);
+    assert_eq!(
+        only(&ran, "node"),
+        json!({
+            "name": "node", "state": "problem",
+            "message": "node: v20.11.1 is too old: Pi needs 22.19 or later",
+            "hint": "install a newer Node.js, and put it first on the PATH"
+        })
+    );
+}
+
+#[test]
+fn the_real_agents_are_in_order() {
+    let repo = healthy();
+    for (agent, program) in [("claude", agents::claude()), ("pi", agents::pi())] {
+        let program = program.display();
+        repo.file(
+            "ralph.yaml",
+            format!("agent: {agent}\n{agent}:\n  command: [\"{program}\"]\n"),
+        );
+        let found = only(&ralph(&repo, &["doctor", "--json"]), "agent");
+        assert_eq!(found["state"], "ok", "{found}");
+        let message = found["message"].as_str().unwrap();
+        assert!(message.starts_with(&format!("{agent}: ")), "{message}");
+    }
+}
+
+#[test]
+fn a_program_of_the_users_is_looked_for_and_never_started() {
+    let mine = "#!/bin/sh\ntouch started\n";
+    let config = "agent: {name: mine, command: [my-agent], dialect: DIALECT}\n";
+    let (repo, path) = with_tools(&config.replace("DIALECT", "claude"), &[("my-agent", mine)]);
+    let doctor = || ralph_with(&repo, &["doctor", "--json"], &[("PATH", &path)]);
+    let ran = doctor();
+    let found = only(&ran, "agent");
+    assert_eq!(found["state"], "ok", "{found}");
+    let message = found["message"].as_str().unwrap();
+    assert!(message.starts_with("mine reads as claude: /"), "{message}");
+    assert_eq!(
+        only(&ran, "permissions")["message"],
+        "mine runs without permission checks: it can do what you can"
+    );
+    assert!(!repo.exists("started"));
+    repo.file("ralph.yaml", config.replace("DIALECT", "clade"));
+    let found = only(&doctor(), "agent");
+    assert_eq!(found["state"], "problem");
+    let message = found["message"].as_str().unwrap();
+    assert!(
+        message.starts_with(
+            "mine: its dialect is no agent's: unknown agent `clade`; ralph knows claude"
+        ),
+        "{message}"
+    );
+    repo.file("ralph.yaml", "agent: clade\n");
+    assert_eq!(only(&doctor(), "agent")["state"], "problem");
+}
+
+/// A repository with this configuration, and a PATH on which these programs come first.
+fn with_tools(config: &str, tools: &[(&str, &str)]) -> (TestRepo, String) {
+    let repo = healthy();
+    repo.file("ralph.yaml", config);
+    let folder = repo.outside().join("tools");
+    std::fs::create_dir(&folder).unwrap();
+    for (name, text) in tools {
+        write_tool(&folder.join(name), text);
+    }
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    (repo, path)
 }
 
 fn write_tool(path: &Path, text: &str) {

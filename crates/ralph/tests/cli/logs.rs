@@ -82,7 +82,8 @@ fn the_json_contract_of_a_record() {
         "runs": [{
             "run": 1, "agent": "script:demo.yaml", "command": ["ralph", "__play-script"],
             "model": "script", "version": null, "ending": { "how": "finished" },
-            "promptBytes": 900, "turns": 3, "denied": [], "seconds": 120.0, "usage": usage
+            "promptBytes": 900, "turns": 3,
+            "context": { "window": 200_000, "turns": [50_000], "utilisation": [0.25] }, "denied": [], "seconds": 120.0, "usage": usage
         }],
         "branch": "ralph/shop",
         "baseCommit": "b45e",

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod agent;
 mod config;
 mod doctor;
 mod init;

@@ -231,7 +231,10 @@ fn record(
             prompt_bytes: 900,
             turns: Some(3),
             denied: Vec::new(),
-            context: ralph_core::agent::ContextUse::default(),
+            context: ralph_core::agent::ContextUse {
+                window: Some(200_000),
+                turns: vec![50_000],
+            },
             seconds: 120.0,
             usage,
         }],

@@ -13,6 +13,7 @@ mod limits;
 mod options;
 mod outcomes;
 mod places;
+mod real_agents;
 mod refusing;
 mod stopping;
 mod storm;

@@ -64,6 +64,23 @@ fn a_lost_terminal_while_an_agent_runs_is_a_clean_stop_too() {
 }
 
 #[test]
+fn ralph_stop_from_another_terminal_ends_the_loop_as_ctrl_c_does() {
+    let project = hangs_once(Project::with_stories(&[story("A")]).config(QUICK));
+    let mut live = project.start(&[]);
+    half_way(&mut live);
+    let stop = || String::from_utf8(project.ralph(&["stop"]).output().unwrap().stdout).unwrap();
+    assert_eq!(
+        stop(),
+        format!("stopped: process {}\n", live.pid().as_raw_nonzero())
+    );
+    let ran = live.wait().expect(143);
+    assert_eq!(ran.verdicts(), ["A interrupted"]);
+    project.assert_nothing_alive();
+    assert_eq!(project.attempts().len(), 1);
+    assert_eq!(stop(), "no loop runs here\n");
+}
+
+#[test]
 fn ctrl_c_ends_an_agent_that_ignores_it() {
     let project = Project::with_stories(&[story("A")]).config(QUICK).claude(&json!({
         "ignoreSignals": ["TERM", "INT", "HUP"],

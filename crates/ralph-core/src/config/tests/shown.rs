@@ -24,6 +24,7 @@ fn layered() -> Layers {
 }
 
 #[test]
+#[allow(clippy::too_many_lines)] // One expectation, a line for each key.
 fn every_value_is_shown_with_its_origin() {
     let resolved = resolve(&layered()).unwrap();
     assert_snapshot!(render_effective_yaml(&resolved), @r#"

@@ -14,7 +14,7 @@ use super::splice::{self, Splice, spliced};
 use super::status::{self, Put, put};
 use super::tree::{At, Kind, Tree};
 use super::words::Vocabulary;
-use super::{Detail, Format, FormatError, Syntax, json, parse_tree, story, yaml};
+use super::{Format, FormatError, Syntax, json, parse_tree, story, yaml};
 use crate::task::{Place, Status, Task, TaskId};
 
 /// One change to one task.
@@ -247,7 +247,7 @@ fn check_task(
     if !same_members(tree, &old, new, &now) {
         return Err(cannot("other members would change"));
     }
-    let task = story::parse(new, format, Detail::Full, at, Place::default())?;
+    let task = story::parse(new, format, at, Place::default())?;
     let wrong = job.changes.iter().enumerate().find(|(index, change)| {
         let kind = std::mem::discriminant(**change);
         let last = job

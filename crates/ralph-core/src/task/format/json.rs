@@ -3,8 +3,6 @@
 //! Takes exactly what `serde_json` takes (a test holds the two together), but says where, in which
 //! task, and what was expected. Nesting is limited, so that no file can exhaust the stack.
 
-use memchr::memchr2;
-
 use super::Syntax;
 use super::error::{Fault, Outcome};
 use super::tree::{At, Content, Kind, Style, Tree};
@@ -14,31 +12,43 @@ const MAX_DEPTH: usize = 127;
 
 /// Reads the whole of `source` from `from` on.
 pub(super) fn scan(source: &str, from: usize) -> Outcome<Tree<'_>> {
-    let mut scanner = Scanner {
-        bytes: source.as_bytes(),
-        at: from,
-        tree: Tree::new(Syntax::Json, source),
-    };
+    let tree = Tree::new(Syntax::Json, source);
+    let mut scanner = Scanner::new(tree, from);
     scanner.value(0)?;
-    scanner.space();
-    if scanner.at < scanner.bytes.len() {
-        return Err(scanner.expected("the end of the file"));
-    }
+    scanner.end()?;
     Ok(scanner.tree)
 }
 
-struct Scanner<'a> {
+/// Goes through a text from one place on, and adds what it finds to a tree.
+pub(super) struct Scanner<'a> {
     bytes: &'a [u8],
-    at: usize,
-    tree: Tree<'a>,
+    pub(super) at: usize,
+    pub(super) tree: Tree<'a>,
 }
 
-impl Scanner<'_> {
-    fn peek(&self) -> Option<u8> {
+impl<'a> Scanner<'a> {
+    pub(super) fn new(tree: Tree<'a>, at: usize) -> Self {
+        Self {
+            bytes: tree.source.as_bytes(),
+            at,
+            tree,
+        }
+    }
+
+    /// That nothing but space is left.
+    pub(super) fn end(&mut self) -> Outcome<()> {
+        self.space();
+        if self.at < self.bytes.len() {
+            return Err(self.expected("the end of the file"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
-    fn space(&mut self) {
+    pub(super) fn space(&mut self) {
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
             self.at += 1;
         }
@@ -68,7 +78,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Outcome<At> {
+    pub(super) fn value(&mut self, depth: usize) -> Outcome<At> {
         self.space();
         match self.peek() {
             Some(b'{') => self.map(depth),
@@ -91,7 +101,7 @@ impl Scanner<'_> {
         Ok(self.tree.push(kind, Style::Plain, span, Content::Source))
     }
 
-    fn open(&mut self, kind: Kind, depth: usize) -> Outcome<At> {
+    pub(super) fn open(&mut self, kind: Kind, depth: usize) -> Outcome<At> {
         if depth >= MAX_DEPTH {
             return Err(Fault::at(
                 self.at,
@@ -138,19 +148,10 @@ impl Scanner<'_> {
             return Ok(());
         }
         loop {
-            self.space();
-            if self.peek() != Some(b'"') {
-                return Err(self.expected("a name in double quotes"));
-            }
-            let key = self.string()?;
-            self.space();
-            if self.peek() != Some(b':') {
-                return Err(self.expected("`:`"));
-            }
-            self.at += 1;
+            let key = self.key()?;
             let value = self.value(depth + 1)?;
             let scalar = matches!(self.tree.kind(value), Kind::Text | Kind::Number);
-            if scalar && self.tree.text(key) == "id" {
+            if scalar && self.tree.is_text(key, "id") {
                 *id = Some(value);
             }
             if !self.goes_on(b'}')? {
@@ -159,8 +160,23 @@ impl Scanner<'_> {
         }
     }
 
+    /// The name of a member, and the colon behind it.
+    pub(super) fn key(&mut self) -> Outcome<At> {
+        self.space();
+        if self.peek() != Some(b'"') {
+            return Err(self.expected("a name in double quotes"));
+        }
+        let key = self.string()?;
+        self.space();
+        if self.peek() != Some(b':') {
+            return Err(self.expected("`:`"));
+        }
+        self.at += 1;
+        Ok(key)
+    }
+
     /// After an element: whether another follows. Stops before the closing bracket.
-    fn goes_on(&mut self, close: u8) -> Outcome<bool> {
+    pub(super) fn goes_on(&mut self, close: u8) -> Outcome<bool> {
         self.space();
         match self.peek() {
             Some(b',') => {
@@ -185,16 +201,14 @@ impl Scanner<'_> {
         let mut content = Content::Source;
         let mut hex = false;
         loop {
-            let rest = &self.bytes[at..];
-            let run = memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
-            if let Some(bad) = rest[..run].iter().position(|b| *b < 0x20) {
-                let message = "expected the text to end on its line (a line break within it is written \\n), found a control character";
-                return Err(Fault::at(at + bad, message));
-            }
-            at += run;
+            at = plain_end(self.bytes, at);
             match self.bytes.get(at) {
                 None => return Err(Fault::at(start, "expected a closing `\"`, found none")),
                 Some(b'"') => break,
+                Some(..0x20) => {
+                    let message = "expected the text to end on its line (a line break within it is written \\n), found a control character";
+                    return Err(Fault::at(at, message));
+                }
                 Some(_) => {
                     content = Content::Escaped;
                     let escape = self.bytes.get(at + 1).copied();
@@ -255,4 +269,27 @@ impl Scanner<'_> {
         }
         Ok(())
     }
+}
+
+/// Where a text stops being plain: at its end, an escape or a control character.
+fn plain_end(bytes: &[u8], mut at: usize) -> usize {
+    // Eight bytes at a time. A bit may be set too many behind the first byte that counts, never
+    // before it: what is subtracted is borrowed from the bytes behind.
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    let is_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
+    while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let word = u64::from_le_bytes(*eight);
+        let quote = is_zero(word ^ (ONES * u64::from(b'"')));
+        let escape = is_zero(word ^ (ONES * u64::from(b'\\')));
+        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
+        let found = quote | escape | control;
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let ends = |b: &u8| matches!(*b, b'"' | b'\\' | ..0x20);
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().position(ends).unwrap_or(rest.len())
 }

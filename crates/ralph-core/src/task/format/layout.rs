@@ -18,7 +18,10 @@ pub(super) struct Layout {
 }
 
 /// Names of the list, the ones that only PRD files use first.
-const PRD_LISTS: [&str; 4] = ["userStories", "user_stories", "stories", "features"];
+pub(super) const PRD_LISTS: [&str; 4] = ["userStories", "user_stories", "stories", "features"];
+
+/// The name that all formats use.
+pub(super) const TASKS: &str = "tasks";
 
 pub(super) fn detect(tree: &Tree<'_>) -> Outcome<Layout> {
     let root = 0;
@@ -38,7 +41,7 @@ fn of_map(tree: &Tree<'_>, root: At) -> Outcome<Layout> {
         layout.format = Format::Prd;
         return Ok(layout);
     }
-    if let Some(list) = tree.member(root, "tasks") {
+    if let Some(list) = tree.member(root, TASKS) {
         if !is_list(tree, list) {
             return read::mismatch(tree, list, "a list of tasks");
         }
@@ -77,21 +80,43 @@ fn of_list(tree: &Tree<'_>, list: At, header: Option<At>) -> Layout {
 
 fn of_tasks(tree: &Tree<'_>, tasks: &[At]) -> Format {
     let mut format = Format::Native;
-    for task in tasks.iter().filter(|at| tree.kind(**at) == Kind::Map) {
-        for (key, value) in tree.members(*task) {
-            match &*tree.text(key) {
-                "passes" => return Format::Prd,
-                "dependencies" => format = Format::Artefacts,
-                "status" if tree.text(value) == "pending" => format = Format::Artefacts,
-                // No task may be pending any more; the flag still tells.
-                "blocked" if matches!(tree.kind(value), Kind::True | Kind::False) => {
-                    format = Format::Artefacts;
-                }
-                _ => {}
-            }
+    for task in tasks {
+        format = stronger(format, of_task(tree, *task));
+        if format == Format::Prd {
+            break;
         }
     }
     format
+}
+
+/// The format that the members of one task speak for.
+pub(super) fn of_task(tree: &Tree<'_>, task: At) -> Format {
+    let mut format = Format::Native;
+    if tree.kind(task) != Kind::Map {
+        return format;
+    }
+    for (key, value) in tree.members(task) {
+        match &*tree.text(key) {
+            "passes" => return Format::Prd,
+            "dependencies" => format = Format::Artefacts,
+            "status" if tree.text(value) == "pending" => format = Format::Artefacts,
+            // No task may be pending any more; the flag still tells.
+            "blocked" if matches!(tree.kind(value), Kind::True | Kind::False) => {
+                format = Format::Artefacts;
+            }
+            _ => {}
+        }
+    }
+    format
+}
+
+/// Which of two formats a file has of which parts speak for each.
+pub(super) fn stronger(a: Format, b: Format) -> Format {
+    match (a, b) {
+        (Format::Prd, _) | (_, Format::Prd) => Format::Prd,
+        (Format::Artefacts, _) | (_, Format::Artefacts) => Format::Artefacts,
+        (Format::Native, Format::Native) => Format::Native,
+    }
 }
 
 /// What the object around the list says about the project. What is no text is passed over: it is

@@ -3,12 +3,13 @@
 //! Names are sorted out by `fields`, types by `read`, the status by `status`; this puts them
 //! together and fills in what people leave out.
 
+use super::Format;
 use super::error::{Fault, Outcome, shorten};
 use super::fields::{Field, Fields};
 use super::tree::{At, Kind, Tree};
-use super::{Detail, Format};
 use super::{read, status};
-use crate::task::{Attempts, Place, Task, TaskId, TaskLinks, TaskText};
+use crate::task::outline::More;
+use crate::task::{Attempts, Outline, Place, Task, TaskId, TaskLinks, TaskText, Title};
 
 /// Members that belong to what a task says, and the heading each gets behind the description.
 const SECTIONS: [(Field, &str); 5] = [
@@ -19,26 +20,28 @@ const SECTIONS: [(Field, &str); 5] = [
     (Field::StopCondition, "Stop condition"),
 ];
 
-pub(super) fn parse(
-    tree: &Tree<'_>,
-    format: Format,
-    detail: Detail,
-    at: At,
-    place: Place,
-) -> Outcome<Task> {
+pub(super) fn parse(tree: &Tree<'_>, format: Format, at: At, place: Place) -> Outcome<Task> {
+    let (id, story) = open(tree, at)?;
+    story
+        .task(format, &id, place)
+        .map_err(|fault| fault.of(&id))
+}
+
+/// The same in brief. What is left out is not looked at, so that it can't be wrong either.
+pub(super) fn outline(tree: &Tree<'_>, format: Format, at: At, place: Place) -> Outcome<Outline> {
+    let (id, story) = open(tree, at)?;
+    story
+        .outline(format, &id, place)
+        .map_err(|fault| fault.of(&id))
+}
+
+fn open<'t, 'a>(tree: &'t Tree<'a>, at: At) -> Outcome<(TaskId, Story<'t, 'a>)> {
     if tree.kind(at) != Kind::Map {
         return read::mismatch(tree, at, "a task (an object with an `id`)");
     }
     let fields = Fields::of(tree, at);
     let id = parse_id(tree, &fields, at)?;
-    let story = Story {
-        tree,
-        fields,
-        detail,
-    };
-    story
-        .task(format, &id, place)
-        .map_err(|fault| fault.of(&id))
+    Ok((id, Story { tree, fields }))
 }
 
 /// The id of the task in an object, which need not be valid otherwise.
@@ -59,7 +62,6 @@ pub(super) fn parse_id(tree: &Tree<'_>, fields: &Fields, at: At) -> Outcome<Task
 struct Story<'t, 'a> {
     tree: &'t Tree<'a>,
     fields: Fields,
-    detail: Detail,
 }
 
 impl Story<'_, '_> {
@@ -74,14 +76,8 @@ impl Story<'_, '_> {
     }
 
     fn task(&self, format: Format, id: &TaskId, place: Place) -> Outcome<Task> {
-        let mut labels = Vec::new();
-        for field in [Field::Labels, Field::Tags] {
-            self.get(field, |tree, at| read::labels(tree, at, &mut labels))?;
-        }
-        let mut depends_on = Vec::new();
-        for field in [Field::DependsOn, Field::Dependencies] {
-            self.get(field, |tree, at| read::ids(tree, at, &mut depends_on))?;
-        }
+        let labels = self.labels()?;
+        let depends_on = self.depends_on()?;
         Ok(Task {
             id: id.clone(),
             text: self.text(id)?,
@@ -90,20 +86,65 @@ impl Story<'_, '_> {
                 depends_on,
             },
             status: status::parse(self.tree, format, &self.fields)?,
-            verify: match self.detail {
-                Detail::Full => self.get(Field::Verify, read::commands)?.unwrap_or_default(),
-                Detail::Brief => Vec::new(),
-            },
+            verify: self.get(Field::Verify, read::commands)?.unwrap_or_default(),
             area: self.area(&labels)?,
             labels,
             priority: self.get(Field::Priority, read::priority)?,
-            attempts: Attempts {
-                made: self.get(Field::Attempts, read::count)?,
-                max: self.get(Field::MaxAttempts, read::count)?,
-            },
+            attempts: self.attempts()?,
             created_at: self.get(Field::CreatedAt, read::time)?,
             updated_at: self.get(Field::UpdatedAt, read::time)?,
             place,
+        })
+    }
+
+    fn outline(&self, format: Format, id: &TaskId, place: Place) -> Outcome<Outline> {
+        let labels = self.labels()?;
+        let depends_on = self.depends_on()?;
+        let title = self.title(id)?;
+        let parent_id = self.parent()?;
+        let status = status::parse(self.tree, format, &self.fields)?;
+        let area = self.area(&labels)?;
+        let priority = self.get(Field::Priority, read::priority)?;
+        let more = More {
+            links: TaskLinks {
+                parent_id,
+                depends_on,
+            },
+            area,
+            attempts: self.attempts()?,
+            created_at: self.get(Field::CreatedAt, read::time)?,
+        };
+        self.get(Field::UpdatedAt, read::time)?;
+        Ok(Outline {
+            id: id.clone(),
+            title,
+            status,
+            priority,
+            place,
+            more: more.boxed(),
+        })
+    }
+
+    fn labels(&self) -> Outcome<Vec<String>> {
+        let mut labels = Vec::new();
+        for field in [Field::Labels, Field::Tags] {
+            self.get(field, |tree, at| read::labels(tree, at, &mut labels))?;
+        }
+        Ok(labels)
+    }
+
+    fn depends_on(&self) -> Outcome<Vec<TaskId>> {
+        let mut depends_on = Vec::new();
+        for field in [Field::DependsOn, Field::Dependencies] {
+            self.get(field, |tree, at| read::ids(tree, at, &mut depends_on))?;
+        }
+        Ok(depends_on)
+    }
+
+    fn attempts(&self) -> Outcome<Attempts> {
+        Ok(Attempts {
+            made: self.get(Field::Attempts, read::count)?,
+            max: self.get(Field::MaxAttempts, read::count)?,
         })
     }
 
@@ -136,20 +177,31 @@ impl Story<'_, '_> {
         Ok(labelled())
     }
 
-    fn text(&self, id: &TaskId) -> Outcome<TaskText> {
-        let own = |field, what: &'static str| -> Outcome<Option<String>> {
-            let text = self.get(field, |tree, at| read::text(tree, at, what))?;
-            Ok(text.filter(|text| !text.trim().is_empty()))
-        };
-        let title = own(Field::Title, "a text as title")?;
-        if let (Detail::Brief, Some(title)) = (self.detail, &title) {
-            return Ok(TaskText {
-                title: title.clone(),
-                expects_change: true,
-                ..TaskText::default()
-            });
+    /// The title as `text` has it, without a copy where it stands in the file as it is.
+    fn title(&self, id: &TaskId) -> Outcome<Title> {
+        let at = self.fields.get(self.tree, Field::Title);
+        let span = at.and_then(|at| self.tree.span_of_text(at));
+        if let Some((start, end)) = span
+            && !is_blank(&self.tree.source[start as usize..end as usize])
+        {
+            return Ok(Title::At { start, end });
         }
-        let description = own(Field::Description, "a text as description")?;
+        let title = match self.own(Field::Title, "a text as title")? {
+            Some(title) => title,
+            None => self.text(id)?.title,
+        };
+        Ok(Title::Said(title.into()))
+    }
+
+    /// A text, `None` also where there is nothing in it.
+    fn own(&self, field: Field, what: &str) -> Outcome<Option<String>> {
+        let text = self.get(field, |tree, at| read::text(tree, at, what))?;
+        Ok(text.filter(|text| !is_blank(text)))
+    }
+
+    fn text(&self, id: &TaskId) -> Outcome<TaskText> {
+        let title = self.own(Field::Title, "a text as title")?;
+        let description = self.own(Field::Description, "a text as description")?;
         let title = title.unwrap_or_else(|| {
             let first = description
                 .as_deref()
@@ -191,6 +243,10 @@ impl Story<'_, '_> {
                 .unwrap_or(true),
         })
     }
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
 }
 
 fn add_section(description: &mut String, heading: &str, items: &[String]) {

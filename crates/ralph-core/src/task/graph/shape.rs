@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use super::index::Index;
 use super::lists::{Lists, Node};
 use super::suggest;
 use crate::task::TaskId;
@@ -11,7 +12,7 @@ use crate::task::TaskId;
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub(super) ids: Vec<TaskId>,
-    pub(super) index: HashMap<TaskId, Node>,
+    pub(super) index: Index,
     pub(super) parent: Vec<Option<Node>>,
     pub(super) children: Lists,
     pub(super) depends: Lists,
@@ -37,7 +38,7 @@ impl Shape {
     }
 
     pub(crate) fn node(&self, id: &TaskId) -> Option<Node> {
-        self.index.get(id).copied()
+        self.index.get(&self.ids, id)
     }
 
     pub(crate) fn len(&self) -> usize {

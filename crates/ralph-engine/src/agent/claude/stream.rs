@@ -31,6 +31,8 @@ pub(super) struct Stream {
     tally: Tally,
     failures: Failures,
     result: Option<Said>,
+    /// Of all results: each says how many it took itself.
+    turns: Option<u32>,
     /// What was said to it and has not come back as delivered.
     pending: Vec<String>,
     /// It was asked to stop: the next result is the last.
@@ -101,7 +103,7 @@ impl Dialect for Stream {
             version: self.version,
             usage: self.tally.usage(),
             context: self.tally.into_context(),
-            turns: result.turns,
+            turns: self.turns,
             denied: result.denied,
         }
     }
@@ -330,6 +332,9 @@ impl Stream {
             .sum_up(fields.usage, &fields.model_usage, fields.total_cost_usd);
         events.push(AgentEvent::Usage(self.tally.usage()));
         events.push(AgentEvent::Result(AgentResult::clone(&said.result)));
+        if let Some(turns) = said.result.turns {
+            self.turns = Some(self.turns.unwrap_or(0).saturating_add(turns));
+        }
         self.result = Some(said);
     }
 }

@@ -30,19 +30,7 @@ impl Human {
         let verbose = self.shows(Verbosity::Verbose);
         let very = self.shows(Verbosity::VeryVerbose);
         match event {
-            AgentEvent::Started {
-                model,
-                version,
-                session,
-            } if verbose => {
-                let mut words = vec!["agent started".to_owned()];
-                words.extend(model.iter().map(|m| format!("model {}", safe(m))));
-                words.extend(version.iter().map(|v| format!("version {}", safe(v))));
-                if very {
-                    words.extend(session.iter().map(|s| format!("session {}", safe(s))));
-                }
-                page.line(&format!("    {}", words.join(" · ")));
-            }
+            AgentEvent::Started { .. } if verbose => started(page, event, very),
             AgentEvent::Text { text } if verbose && !text.trim().is_empty() => {
                 let extent = if very {
                     Extent::All
@@ -71,22 +59,7 @@ impl Human {
                 "    the agent waits to ask its model again (retry {attempt}): {}",
                 safe(reason)
             )),
-            AgentEvent::Limit {
-                rejected,
-                resets_at,
-                which,
-            } if *rejected || verbose => {
-                let mark = page.paint().mark(Mark::Look);
-                let state = if *rejected { "reached" } else { "reported" };
-                let mut text = format!("  {mark} usage limit {state}");
-                if let Some(which) = which {
-                    text.push_str(&format!(" ({})", safe(which)));
-                }
-                if let Some(at) = resets_at {
-                    text.push_str(&format!(", resets {}", self.local(*at)));
-                }
-                page.line(&text);
-            }
+            AgentEvent::Limit { rejected, .. } if *rejected || verbose => self.limit(page, event),
             AgentEvent::Compacted { .. }
             | AgentEvent::ModelChanged { .. }
             | AgentEvent::Nudge { .. } => {
@@ -115,6 +88,27 @@ impl Human {
             | AgentEvent::Notice { .. }
             | AgentEvent::Other { .. } => {}
         }
+    }
+
+    fn limit(&self, page: &mut Page, event: &AgentEvent) {
+        let AgentEvent::Limit {
+            rejected,
+            resets_at,
+            which,
+        } = event
+        else {
+            return;
+        };
+        let mark = page.paint().mark(Mark::Look);
+        let state = if *rejected { "reached" } else { "reported" };
+        let mut text = format!("  {mark} usage limit {state}");
+        if let Some(which) = which {
+            text.push_str(&format!(" ({})", safe(which)));
+        }
+        if let Some(at) = resets_at {
+            text.push_str(&format!(", resets {}", self.local(*at)));
+        }
+        page.line(&text);
     }
 
     fn tool_done(&mut self, page: &mut Page, id: &str, ok: bool) {
@@ -154,6 +148,25 @@ impl Human {
         }
         page.line(&format!("    {text}"));
     }
+}
+
+/// Who started; `in_full` with its session.
+fn started(page: &mut Page, event: &AgentEvent, in_full: bool) {
+    let AgentEvent::Started {
+        model,
+        version,
+        session,
+    } = event
+    else {
+        return;
+    };
+    let mut words = vec!["agent started".to_owned()];
+    words.extend(model.iter().map(|m| format!("model {}", safe(m))));
+    words.extend(version.iter().map(|v| format!("version {}", safe(v))));
+    if in_full {
+        words.extend(session.iter().map(|s| format!("session {}", safe(s))));
+    }
+    page.line(&format!("    {}", words.join(" · ")));
 }
 
 /// What a person should hear of at once, in words.

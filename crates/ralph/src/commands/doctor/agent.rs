@@ -1,56 +1,200 @@
 //! Checks of the agent that is configured.
+//!
+//! Of an agent that ralph knows, its version is asked; a program that it does not know is not started.
 
-use std::{path::Path, process::Stdio, time::Duration};
+use std::{io::Read as _, path::Path, process::Stdio, time::Duration};
 
 use ralph_core::{
-    config::{AgentChoice, PermissionMode},
+    config::{AgentChoice, Argv, CustomAgent, PermissionMode},
     sanitize::one_line,
 };
-use ralph_engine::agent::script::Script;
+use ralph_engine::agent::{Making, RunContext, UnknownAgent, find, script::Script};
 
-use super::{Check, programs};
+use super::{
+    Check, programs,
+    version::{Fitness, judge, judge_node, parse_version},
+};
 use crate::project::{self, Project};
 
-/// How long an agent may take to say its version.
+/// How long a program may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 pub(super) fn checks(project: &Project) -> Vec<Check> {
-    let mut checks = vec![match &project.config().agent {
-        AgentChoice::Named(_) | AgentChoice::Custom(_) => claude(project),
-        AgentChoice::Script(file) => script(&project.root().join(file)),
-        AgentChoice::Command(program) => command(program, project.root()),
-    }];
-    let bypass = project.config().claude.permission_mode == PermissionMode::Bypass;
-    if project.config().agent == AgentChoice::default() && bypass {
-        checks.push(Check::note(
-            "permissions",
-            "claude runs without permission checks: it can do what you can",
-        ));
-    }
+    let choice = &project.config().agent;
+    let mut checks = of_choice(project, choice);
+    checks.extend(permissions(project, choice));
     checks.push(root());
     checks
 }
 
-fn claude(project: &Project) -> Check {
-    let command = project.config().claude.command.as_slice();
-    let program = project.config().claude.command.program();
-    if programs::find(program, project.root()).is_none() {
-        return Check::problem("agent", format!("{program} is not on the PATH"))
-            .hint("install Claude Code, or set `claude.command` or `agent` in ralph.yaml");
-    }
-    match project::block_on(async { Ok(version(command, project.root()).await) }) {
-        Ok(Ok(version)) => Check::ok("agent", format!("claude: {version}")),
-        Ok(Err(why)) => {
-            let line = command.join(" ");
-            Check::problem("agent", format!("`{line} --version` fails: {why}"))
-                .hint("start it by hand once; `claude.command` in ralph.yaml says how")
-        }
-        Err(error) => Check::problem("agent", error.sentences().join(": ")),
+/// What there is to say of one agent.
+fn of_choice(project: &Project, choice: &AgentChoice) -> Vec<Check> {
+    match choice {
+        AgentChoice::Named(name) => match Program::of(project, name) {
+            Ok(program) => named(&program, project.root()),
+            Err(error) => vec![unknown(&error.to_string())],
+        },
+        AgentChoice::Custom(agent) => vec![custom(agent, project.root())],
+        AgentChoice::Script(file) => vec![script(&project.root().join(file))],
+        AgentChoice::Command(program) => vec![command(program, project.root())],
     }
 }
 
-async fn version(command: &[String], root: &Path) -> Result<String, String> {
-    let (program, args) = command.split_first().ok_or("it is empty")?;
+fn unknown(message: &str) -> Check {
+    Check::problem("agent", message).hint("`ralph agent list` shows them; correct `agent`")
+}
+
+fn permissions(project: &Project, choice: &AgentChoice) -> Option<Check> {
+    let name = match choice {
+        AgentChoice::Named(name) if name == "claude" => name,
+        AgentChoice::Custom(agent) if agent.dialect == "claude" => &agent.name,
+        _ => return None,
+    };
+    let bypass = project.config().claude.permission_mode == PermissionMode::Bypass;
+    bypass.then(|| {
+        let said = format!("{name} runs without permission checks: it can do what you can");
+        Check::note("permissions", said)
+    })
+}
+
+/// An agent that ralph knows, as it is started here.
+struct Program {
+    name: &'static str,
+    title: &'static str,
+    /// The program, and what the user put before ralph's own arguments.
+    command: Vec<String>,
+}
+
+impl Program {
+    fn of(project: &Project, name: &str) -> Result<Self, UnknownAgent> {
+        let config = project.config();
+        let of = |name, title, command: &Argv| {
+            let command = command.as_slice().to_vec();
+            Ok(Self {
+                name,
+                title,
+                command,
+            })
+        };
+        match name {
+            "claude" => of("claude", "Claude Code", &config.claude.command),
+            "pi" => of("pi", "Pi", &config.pi.command),
+            _ => {
+                let kind = find(name)?;
+                let agent = (kind.make)(&Making {
+                    config,
+                    custom: None,
+                    is_root: rustix::process::geteuid().is_root(),
+                });
+                let spec = agent.command(&RunContext {
+                    cwd: project.root().to_owned(),
+                    env: Vec::new(),
+                    prompt: String::new(),
+                    labels: Vec::new(),
+                });
+                Ok(Self {
+                    name: kind.name,
+                    title: kind.title,
+                    command: vec![spec.program.to_string_lossy().into_owned()],
+                })
+            }
+        }
+    }
+}
+
+/// Whether its program is there, which version it is, and what it runs on.
+fn named(agent: &Program, root: &Path) -> Vec<Check> {
+    let Program { name, title, .. } = agent;
+    let Some(program) = agent.command.first().filter(|program| !program.is_empty()) else {
+        return vec![
+            Check::problem("agent", format!("`{name}` has no program of its own"))
+                .hint("set `agent` to `command:PROGRAM`"),
+        ];
+    };
+    let Some(path) = programs::find(program, root) else {
+        let hint = format!("install {title}, or set `{name}.command` or `agent` in ralph.yaml");
+        return vec![Check::problem("agent", format!("{program} is not on the PATH")).hint(hint)];
+    };
+    let mut checks = vec![versioned(agent, &path, root)];
+    if *name == "pi" {
+        checks.extend(node(&path, root));
+    }
+    checks
+}
+
+fn versioned(agent: &Program, path: &Path, root: &Path) -> Check {
+    let name = agent.name;
+    let said = match ask_version(path, &agent.command[1..], root) {
+        Ok(said) => said,
+        Err(why) => {
+            let line = agent.command.join(" ");
+            return Check::problem("agent", format!("`{line} --version` fails: {why}")).hint(
+                format!("start it by hand once; `{name}.command` in ralph.yaml says how"),
+            );
+        }
+    };
+    match parse_version(&said).map(|version| judge(name, version)) {
+        None | Some(Fitness::Good) => Check::ok("agent", format!("{name}: {said}")),
+        Some(Fitness::Doubtful(why, hint)) => {
+            Check::warning("agent", format!("{name}: {said} is {why}")).hint(hint)
+        }
+        Some(Fitness::Unfit(why, hint)) => {
+            Check::problem("agent", format!("{name}: {said} is {why}")).hint(hint)
+        }
+    }
+}
+
+/// The Node that Pi gets: a script of Node's is run by the first one on the PATH. A program of another
+/// kind may bring its own.
+fn node(pi: &Path, root: &Path) -> Option<Check> {
+    if !is_node_script(pi) {
+        return None;
+    }
+    let Some(path) = programs::find("node", root) else {
+        return Some(
+            Check::problem("node", "node is not on the PATH, and pi runs on it")
+                .hint("install Node.js 22.19 or later"),
+        );
+    };
+    let said = match ask_version(&path, &[], root) {
+        Ok(said) => said,
+        Err(why) => {
+            let message = format!("`node --version` fails: {why}");
+            return Some(Check::problem("node", message).hint("start it by hand once"));
+        }
+    };
+    Some(match parse_version(&said).map(judge_node) {
+        None | Some(Fitness::Good) => Check::ok("node", format!("node: {said}")),
+        Some(Fitness::Doubtful(why, hint) | Fitness::Unfit(why, hint)) => {
+            Check::problem("node", format!("node: {said} is {why}")).hint(hint)
+        }
+    })
+}
+
+fn is_node_script(path: &Path) -> bool {
+    let mut first = Vec::new();
+    let read = std::fs::File::open(path).and_then(|f| f.take(200).read_to_end(&mut first));
+    let text = String::from_utf8_lossy(&first);
+    let line = text.lines().next().unwrap_or_default();
+    let by_env = line.strip_prefix("#!").is_some_and(|words| {
+        let mut words = words.split_whitespace();
+        words
+            .next()
+            .is_some_and(|program| program.ends_with("/env"))
+            && words.any(|word| word == "node")
+    });
+    read.is_ok() && by_env
+}
+
+/// The first line that a program prints for `--version`, or why it prints none.
+fn ask_version(program: &Path, args: &[String], root: &Path) -> Result<String, String> {
+    match project::block_on(async { Ok(version(program, args, root).await) }) {
+        Ok(answer) => answer,
+        Err(error) => Err(error.sentences().join(": ")),
+    }
+}
+
+async fn version(program: &Path, args: &[String], root: &Path) -> Result<String, String> {
     let child = tokio::process::Command::new(program)
         .args(args)
         .arg("--version")
@@ -68,7 +212,9 @@ async fn version(command: &[String], root: &Path) -> Result<String, String> {
         one_line(text.lines().next().unwrap_or_default(), 200)
     };
     if output.status.success() {
-        Ok(first(&output.stdout))
+        // Some programs say it on stderr.
+        let said = Some(first(&output.stdout)).filter(|said| !said.is_empty());
+        Ok(said.unwrap_or_else(|| first(&output.stderr)))
     } else {
         Err(format!("{} {}", output.status, first(&output.stderr))
             .trim()
@@ -93,6 +239,28 @@ fn script(file: &Path) -> Check {
             Check::problem("agent", format!("{error}{cause}"))
                 .hint("correct the file, or `agent` in ralph.yaml")
         }
+    }
+}
+
+/// A program of the user's: whether it knows `--version` is not known, so it is only looked for.
+fn custom(agent: &CustomAgent, root: &Path) -> Check {
+    if let Err(error) = find(&agent.dialect) {
+        let name = &agent.name;
+        return unknown(&format!("{name}: its dialect is no agent's: {error}"));
+    }
+    let program = agent.command.program();
+    match programs::find(program, root) {
+        Some(path) => {
+            let said = format!(
+                "{} reads as {}: {}",
+                agent.name,
+                agent.dialect,
+                path.display()
+            );
+            Check::ok("agent", said)
+        }
+        None => Check::problem("agent", format!("{program} is not on the PATH"))
+            .hint("install it, or correct `agent.command` in ralph.yaml"),
     }
 }
 

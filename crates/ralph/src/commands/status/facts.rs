@@ -7,7 +7,7 @@ use ralph_core::{
     record::IterationRecord,
     select::{Blocker, Counts, Plan, Why},
     task::{
-        Status, Task, TaskId,
+        Outline, Status, TaskId,
         graph::{Graph, Problem},
     },
     termination::Stop,
@@ -158,9 +158,9 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
             .map_err(CommandError::internal)?,
         (_, _) => None,
     };
-    let named = |task: &Task| Named {
+    let named = |task: &Outline| Named {
         id: task.id.clone(),
-        title: task.text.title.clone(),
+        title: source.title(task).to_owned(),
     };
     let facts = Facts {
         source: source.name().to_owned(),
@@ -205,7 +205,7 @@ impl Told {
         journal: &mut Journal,
         repository: &RepositoryId,
         source: &Source,
-        graph: &Graph,
+        graph: &Graph<Outline>,
     ) -> Result<Self, JournalError> {
         let last_loop = journal.last_loop(repository, &project.worktree()).await?;
         let past = Past::read(
@@ -221,7 +221,7 @@ impl Told {
             Some(row) => {
                 let n = u64::try_from(row.n).unwrap_or_default();
                 let record = journal.record(repository, Some(n)).await?;
-                let facts = iteration_facts(project, graph, row, record.as_ref());
+                let facts = iteration_facts(project, (source, graph), row, record.as_ref());
                 (Some(facts), record)
             }
             None => (None, None),
@@ -262,7 +262,7 @@ fn questions(past: &Past) -> Vec<Held> {
 }
 
 /// What blocks what: all of it where nothing can be taken, else what a person has to see to.
-fn blocked(graph: &Graph, plan: &Plan, scope: &Scope, past: &Past) -> Vec<Blocked> {
+fn blocked(graph: &Graph<Outline>, plan: &Plan, scope: &Scope, past: &Past) -> Vec<Blocked> {
     let history = past.history();
     let stuck = plan.stuck(&history);
     if !stuck.is_empty() {
@@ -276,7 +276,7 @@ fn blocked(graph: &Graph, plan: &Plan, scope: &Scope, past: &Past) -> Vec<Blocke
     if counts.blocked + counts.failed == 0 {
         return Vec::new();
     }
-    let in_scope: Vec<&Task> = match scope.parent() {
+    let in_scope: Vec<&Outline> = match scope.parent() {
         Some(id) => graph.descendants(id).chain(graph.get(id)).collect(),
         None => graph.tasks().iter().collect(),
     };
@@ -335,7 +335,7 @@ pub(crate) fn loop_facts(row: LoopRow, running: bool) -> LoopFacts {
 
 fn iteration_facts(
     project: &Project,
-    graph: &Graph,
+    (source, graph): (&Source, &Graph<Outline>),
     row: IterationRow,
     record: Option<&IterationRecord>,
 ) -> IterationFacts {
@@ -346,7 +346,7 @@ fn iteration_facts(
     };
     let in_graph = || {
         let id = TaskId::parse(&row.task_id).ok()?;
-        Some(graph.get(&id)?.text.title.clone())
+        Some(source.title(graph.get(&id)?).to_owned())
     };
     IterationFacts {
         iteration,

@@ -13,7 +13,7 @@ fn status() -> impl Strategy<Value = Status> {
 
 /// How a generated file is written.
 #[derive(Debug, Clone)]
-struct Manner {
+pub(super) struct Manner {
     indent: &'static str,
     newline: &'static str,
     mark: &'static str,
@@ -21,7 +21,7 @@ struct Manner {
     colon: &'static str,
 }
 
-fn manner() -> impl Strategy<Value = Manner> {
+pub(super) fn manner() -> impl Strategy<Value = Manner> {
     (
         prop::sample::select(vec!["  ", "    ", "\t", ""]),
         prop::sample::select(vec!["\n", "\r\n"]),
@@ -38,7 +38,7 @@ fn manner() -> impl Strategy<Value = Manner> {
         })
 }
 
-const SHELLS: [(&str, &str); 5] = [
+pub(super) const SHELLS: [(&str, &str); 5] = [
     ("userStories", r#""project": "p""#),
     ("tasks", r#""project_name": "p""#),
     ("tasks", r#""version": 1"#),
@@ -64,13 +64,13 @@ const MEMBERS: [(&str, &str); 14] = [
     ("attempts", "0"),
 ];
 
-type Members = Vec<(&'static str, &'static str)>;
+pub(super) type Members = Vec<(&'static str, &'static str)>;
 
-fn members() -> impl Strategy<Value = Members> {
+pub(super) fn members() -> impl Strategy<Value = Members> {
     prop::sample::subsequence(MEMBERS.to_vec(), 0..MEMBERS.len()).prop_shuffle()
 }
 
-fn json_text(manner: &Manner, shell: (&str, &str), tasks: &[Members]) -> String {
+pub(super) fn json_text(manner: &Manner, shell: (&str, &str), tasks: &[Members]) -> String {
     let Manner {
         indent,
         newline,

@@ -127,6 +127,8 @@ pub(super) fn ending(
                 _ => Ending::Interrupted { message },
             };
         }
+        // A hook of the user's asked it to stop, which is nobody's failure and no success.
+        Some("hook_stopped" | "stop_hook_prevented") => return Ending::Interrupted { message },
         Some("max_turns") => return Ending::MaxTurns { message },
         _ => {}
     }
@@ -192,7 +194,9 @@ fn is_network(message: &str) -> bool {
 }
 
 fn why_not(text: &str, errors: &[String], terminal: Option<&str>) -> String {
-    let said = errors.first().map_or(text, String::as_str).trim();
+    // What it says about itself to its makers is no reason that a user could read.
+    let mut errors = errors.iter().filter(|e| !e.starts_with("[ede_diagnostic]"));
+    let said = errors.next().map_or(text, String::as_str).trim();
     let said: String = said
         .lines()
         .next()
@@ -211,13 +215,47 @@ fn why_not(text: &str, errors: &[String], terminal: Option<&str>) -> String {
 fn denied(denial: &Denial) -> String {
     let tool = &denial.tool_name;
     let on = target(&denial.tool_input);
-    let rule = match (tool.as_str(), on.split_whitespace().next()) {
-        ("Bash", Some(program)) => format!("Bash({program}:*)"),
-        _ => tool.clone(),
+    let rules = match tool.as_str() {
+        "Bash" => bash_rules(denial.tool_input.get("command").and_then(|c| c.as_str())),
+        _ => format!("`{tool}`"),
     };
     let what = format!("{tool} {on}");
     format!(
-        "{} (to allow it: `{rule}` in claude.allowed_tools)",
+        "{} (to allow it: {rules} in claude.allowed_tools)",
         what.trim()
     )
+}
+
+/// Claude Code looks at each part of a command line by itself, so each needs its rule.
+fn bash_rules(command: Option<&str>) -> String {
+    let command = command.unwrap_or_default();
+    if command.is_empty() || command.contains(['`', '$', '(']) {
+        return "`Bash`".to_owned();
+    }
+    let mut rules: Vec<String> = Vec::new();
+    for part in command.split([';', '&', '|', '\n']) {
+        let rule = part
+            .split_whitespace()
+            .next()
+            .map(|program| format!("`Bash({program}:*)`"));
+        rules.extend(rule.filter(|rule| !rules.contains(rule)));
+    }
+    rules.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bash_rules;
+
+    #[test]
+    fn each_part_of_a_command_line_has_its_rule() {
+        let rules = |command| bash_rules(Some(command));
+        assert_eq!(rules("touch x"), "`Bash(touch:*)`");
+        assert_eq!(
+            rules("cd a && cargo test | tail; cd b"),
+            "`Bash(cd:*)`, `Bash(cargo:*)`, `Bash(tail:*)`"
+        );
+        assert_eq!(rules("echo $(touch z)"), "`Bash`");
+        assert_eq!(bash_rules(None), "`Bash`");
+    }
 }

@@ -68,7 +68,7 @@ fn a_result_that_is_an_error_or_did_not_complete_is_no_success() {
         ),
         (
             r#""terminal_reason":"completed""#,
-            r#""terminal_reason":"hook_stopped""#,
+            r#""terminal_reason":"model_error""#,
             "Task T1 complete",
         ),
         (r#""num_turns":2"#, r#""num_turns":0"#, "Task T1 complete"),
@@ -199,4 +199,32 @@ fn a_subagents_words_are_not_the_agents_own() {
     );
     let (events, _) = read(&[INIT, &sub]);
     assert!(!events.iter().any(|e| matches!(e, AgentEvent::Text { .. })));
+}
+
+#[test]
+fn a_hook_or_a_person_that_stops_it_interrupts_it_and_diagnostics_are_no_reason() {
+    let hook = OK
+        .replace(
+            r#""terminal_reason":"completed""#,
+            r#""terminal_reason":"hook_stopped""#,
+        )
+        .replace("Task T1 complete", "");
+    let message = "it ended by hook_stopped".into();
+    let end = ending(&[INIT, &hook], Ended::Code(0));
+    assert_eq!(end, Ending::Interrupted { message });
+    let person = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"num_turns":3,"session_id":"s","terminal_reason":"aborted_tools","errors":["[ede_diagnostic] result_type=user"]}"#;
+    let message = "it ended by aborted_tools".into();
+    let end = ending(&[INIT, person], Ended::Code(1));
+    assert_eq!(end, Ending::Interrupted { message });
+}
+
+#[test]
+fn the_turns_of_all_results_are_summed_and_their_usage_is_not() {
+    let (_, stream) = read(&[INIT, TEXT, OK, INIT, OK]);
+    let end = stream.conclude(Ended::Code(0), "");
+    assert_eq!(end.turns, Some(4));
+    assert_eq!(
+        (end.usage.input_tokens, end.usage.cost_usd),
+        (10, Some(0.5))
+    );
 }

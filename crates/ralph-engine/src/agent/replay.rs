@@ -1,0 +1,73 @@
+//! Reads a recorded stream as the runner reads a live one: the same lines, the same dialect, the same
+//! limits.
+//!
+//! Starts nothing and keeps no event. What a person or a signal did to the run is not in its stream:
+//! only the exit says it.
+
+use std::io::{self, Read};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use ralph_core::agent::AgentEvent;
+use tokio::io::{AsyncRead, ReadBuf};
+
+use super::{Conclusion, Dialect, run};
+use crate::process::{Ended, LineReader};
+
+/// How a recorded run ended, as far as its stream can't say.
+#[derive(Debug, Clone, Copy)]
+pub struct RecordedEnd<'a> {
+    pub ended: Ended,
+    /// What it wrote to stderr, where that was kept apart.
+    pub stderr: &'a [u8],
+}
+
+/// Reads a stream to its end; each event goes to `sink` as it is read. Lines that ralph's own log
+/// marks as stderr are taken for that. `Err` is of the reader or of the sink.
+pub async fn read_stream(
+    mut dialect: Box<dyn Dialect>,
+    stream: impl Read + Unpin,
+    end: RecordedEnd<'_>,
+    mut sink: impl FnMut(&AgentEvent) -> io::Result<()>,
+) -> io::Result<Conclusion> {
+    let mut reader = LineReader::new(Recorded(stream));
+    let mut stderr = run::stderr_tail();
+    let mut events = Vec::new();
+    while let Some(line) = reader.next_line().await? {
+        if let Some(said) = line.bytes.strip_prefix(run::STDERR_MARK) {
+            stderr.push(said);
+            stderr.push(b"\n");
+            continue;
+        }
+        dialect.read_line(line.bytes, &mut events);
+        // Nobody is there to get them, and they would pile up.
+        let _ = dialect.replies();
+        for event in events.drain(..) {
+            sink(&event)?;
+        }
+    }
+    stderr.push(end.stderr);
+    Ok(dialect.conclude(end.ended, &stderr.text()))
+}
+
+/// A file, or a pipe that nothing else waits for: a read may block.
+struct Recorded<R>(R);
+
+impl<R: Read + Unpin> AsyncRead for Recorded<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let read = loop {
+            match self.0.read(buffer.initialize_unfilled()) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other,
+            }
+        };
+        Poll::Ready(read.map(|n| buffer.advance(n)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! Tests of reading a recorded stream.
+
+use ralph_core::agent::Ending;
+
+use super::*;
+use crate::agent::find;
+
+const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s","model":"claude-x"}"#;
+const RESULT: &str = r#"{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"done","session_id":"s","terminal_reason":"completed"}"#;
+
+async fn read(text: &str, ended: Ended, stderr: &[u8]) -> (Vec<String>, Conclusion) {
+    let mut lines = Vec::new();
+    let dialect = (find("claude").unwrap().dialect)();
+    let end = RecordedEnd { ended, stderr };
+    let conclusion = read_stream(dialect, text.as_bytes(), end, |event| {
+        lines.push(event.line());
+        Ok(())
+    });
+    let conclusion = conclusion.await.unwrap();
+    (lines, conclusion)
+}
+
+#[tokio::test]
+async fn what_ralphs_log_marks_as_stderr_is_the_agents_last_words_and_not_its_stream() {
+    let log = format!("{INIT}\n[stderr] first\n[stderr] {RESULT}\n[stderr] no such flag\n");
+    let (lines, conclusion) = read(&log, Ended::Code(1), b"").await;
+    assert_eq!(lines, ["[started] model claude-x session s"]);
+    let message = "it ended without a result (exit code 1: no such flag)".into();
+    assert_eq!(conclusion.ending, Ending::NoResult { message });
+}
+
+#[tokio::test]
+async fn stderr_that_was_kept_apart_counts_too_and_a_cut_stream_is_read() {
+    let (_, conclusion) = read(INIT, Ended::Signal(11), b"a\ncrashed\n").await;
+    let message = "it ended without a result (killed by signal 11: crashed)".into();
+    assert_eq!(conclusion.ending, Ending::NoResult { message });
+    let (_, conclusion) = read(&format!("{INIT}\n{RESULT}"), Ended::Code(0), b"").await;
+    assert_eq!(conclusion.ending, Ending::Finished);
+    assert_eq!(conclusion.final_message, "done");
+}
+
+#[tokio::test]
+async fn whoever_takes_the_events_can_end_the_reading() {
+    let dialect = (find("claude").unwrap().dialect)();
+    let end = RecordedEnd {
+        ended: Ended::Code(0),
+        stderr: b"",
+    };
+    let endless = std::io::repeat(b'\n');
+    let stream = Read::chain(INIT.as_bytes(), endless);
+    let read = read_stream(dialect, stream, end, |_| {
+        Err(io::ErrorKind::BrokenPipe.into())
+    });
+    assert_eq!(read.await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+}

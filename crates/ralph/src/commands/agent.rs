@@ -1,0 +1,45 @@
+//! `ralph agent`: which agents there are, and what ralph makes of what one said.
+//!
+//! Starts no agent.
+
+mod explain;
+mod list;
+mod outline;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use ralph_core::config::AgentChoice;
+
+use crate::{cli::Global, error::CommandError};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Read the recorded stream of an agent and print what ralph makes of it
+    Explain(explain::Args),
+    /// List the agents that ralph knows, and which one is configured
+    List(list::Args),
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    match &args.command {
+        Command::Explain(args) => explain::run(args, global),
+        Command::List(args) => list::run(args, global),
+    }
+}
+
+/// The kind whose stream an agent speaks; the scripted one speaks ralph's own, which is no kind.
+fn kind_of(choice: &AgentChoice) -> Option<&str> {
+    match choice {
+        AgentChoice::Named(name) => Some(name),
+        AgentChoice::Custom(custom) => Some(&custom.dialect),
+        AgentChoice::Command(_) => Some("text"),
+        AgentChoice::Script(_) => None,
+    }
+}

@@ -1,0 +1,255 @@
+//! `ralph agent explain`: a recorded stream, read as the loop reads a live one.
+//!
+//! Changes nothing and holds no file in memory: events are printed as they come.
+
+use std::{
+    fs::File,
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use jiff::Timestamp;
+use ralph_core::agent::{AgentEvent, ContextUse, Ending, Usage};
+use ralph_engine::{
+    agent::{Conclusion, Kind, RecordedEnd, find, read_stream},
+    process::Ended,
+};
+use serde::Serialize;
+
+use super::{kind_of, outline};
+use crate::{
+    cli::Global,
+    error::CommandError,
+    output,
+    project::{self, Project},
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The recorded stream; `-` for standard input
+    #[arg(value_name = "FILE")]
+    stream: PathBuf,
+
+    /// The agent that it is of; without it, the configured one
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+
+    /// The exit code of the agent; 128 and the signal if one killed it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    exit_code: u8,
+
+    /// What the agent wrote to standard error
+    #[arg(long, value_name = "FILE")]
+    stderr: Option<PathBuf>,
+
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Of a file with what an agent wrote to stderr, the end is read: its last words count.
+const STDERR_BYTES: u64 = 64 * 1024;
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let kind = kind(args, global)?;
+    let at = |path: &Path| match &global.directory {
+        Some(folder) => folder.join(path),
+        None => path.to_owned(),
+    };
+    let stderr = match &args.stderr {
+        Some(path) => read_end(&at(path)).map_err(|error| unreadable(path, &error))?,
+        None => Vec::new(),
+    };
+    let end = RecordedEnd {
+        ended: ended(args.exit_code),
+        stderr: &stderr,
+    };
+    let stream: Box<dyn Read + Unpin> = if args.stream.as_os_str() == "-" {
+        Box::new(io::stdin().lock())
+    } else {
+        let file = File::open(at(&args.stream));
+        Box::new(file.map_err(|error| unreadable(&args.stream, &error))?)
+    };
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let explained = project::block_on(async {
+        Ok(match args.json {
+            true => as_json(kind, stream, end, &mut out).await,
+            false => as_text(kind, stream, end, &mut out).await,
+        })
+    })?;
+    match explained.and_then(|()| out.flush().map_err(Failed::Write)) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        // A reader that went away has seen enough.
+        Err(Failed::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(Failed::Write(error)) => Err(CommandError::internal(error)),
+        Err(Failed::Read(error)) => Err(unreadable(&args.stream, &error)),
+    }
+}
+
+fn kind(args: &Args, global: &Global) -> Result<&'static Kind, CommandError> {
+    let hint = "`ralph agent list` shows them";
+    if let Some(name) = &args.agent {
+        return find(name).map_err(|error| CommandError::user(error).hint(hint));
+    }
+    let project = Project::open(global, Vec::new())?;
+    let choice = &project.config().agent;
+    let Some(name) = kind_of(choice) else {
+        let message = format!("the configured agent is {choice}, which is no kind of its own");
+        return Err(CommandError::user(message).hint("say which one it is of: --agent NAME"));
+    };
+    find(name).map_err(|error| CommandError::user(error).hint(hint))
+}
+
+/// As a shell tells the end of a program.
+fn ended(code: u8) -> Ended {
+    const SIGNALS: std::ops::RangeInclusive<i32> = 1..=64;
+    let code = i32::from(code);
+    if SIGNALS.contains(&(code - 128)) {
+        Ended::Signal(code - 128)
+    } else {
+        Ended::Code(code)
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> CommandError {
+    let name = match path.to_str() {
+        Some("-") => "standard input".to_owned(),
+        _ => path.display().to_string(),
+    };
+    CommandError::user(format!("can't read {name}: {error}"))
+}
+
+fn read_end(path: &Path) -> io::Result<Vec<u8>> {
+    use io::Seek as _;
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(io::SeekFrom::Start(length.saturating_sub(STDERR_BYTES)))?;
+    let mut bytes = Vec::new();
+    file.take(STDERR_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+enum Failed {
+    Read(io::Error),
+    Write(io::Error),
+}
+
+/// Reads the stream; tells what could not be written from what could not be read.
+async fn read(
+    kind: &Kind,
+    stream: Box<dyn Read + Unpin>,
+    end: RecordedEnd<'_>,
+    mut write: impl FnMut(&AgentEvent) -> io::Result<()>,
+) -> Result<Conclusion, Failed> {
+    let mut is_write = false;
+    let read = read_stream((kind.dialect)(), stream, end, |event| {
+        write(event).inspect_err(|_| is_write = true)
+    });
+    read.await.map_err(|error| match is_write {
+        true => Failed::Write(error),
+        false => Failed::Read(error),
+    })
+}
+
+async fn as_text(
+    kind: &Kind,
+    stream: Box<dyn Read + Unpin>,
+    end: RecordedEnd<'_>,
+    out: &mut impl Write,
+) -> Result<(), Failed> {
+    let columns = output::width();
+    let mut any = false;
+    let conclusion = read(kind, stream, end, |event| {
+        any = true;
+        writeln!(out, "{}", outline::event_line(event, columns))
+    })
+    .await?;
+    let gap = if any { "\n" } else { "" };
+    let text = outline::render(&conclusion, columns);
+    write!(out, "{gap}{text}").map_err(Failed::Write)
+}
+
+/// Writes the events as they come, and the rest of the document behind them: a long stream is never
+/// held.
+async fn as_json(
+    kind: &Kind,
+    stream: Box<dyn Read + Unpin>,
+    end: RecordedEnd<'_>,
+    out: &mut impl Write,
+) -> Result<(), Failed> {
+    // Nothing is written before something could be read.
+    let opening = format!("{{\n  \"agent\": \"{}\",\n  \"events\": [", kind.name);
+    let mut before = format!("{opening}\n    ");
+    let conclusion = read(kind, stream, end, |event| {
+        out.write_all(before.as_bytes())?;
+        before = ",\n    ".to_owned();
+        serde_json::to_writer(&mut *out, event).map_err(io::Error::from)
+    })
+    .await?;
+    let opening = match before.starts_with(',') {
+        true => "\n  ],\n".to_owned(),
+        false => format!("{opening}],\n"),
+    };
+    let rest = serde_json::to_string_pretty(&Explained::from(conclusion));
+    let rest = rest.map_err(|error| Failed::Write(error.into()))?;
+    // The fields of the rest, behind those that are written already.
+    let rest = rest.trim_start_matches("{\n");
+    writeln!(out, "{opening}{rest}").map_err(Failed::Write)
+}
+
+/// What ralph makes of a run, behind its events; a contract (docs/json.md).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Explained {
+    outcome: &'static str,
+    message: Option<String>,
+    resets_at: Option<Timestamp>,
+    usage: Usage,
+    context: Context,
+    model: Option<String>,
+    version: Option<String>,
+    turns: Option<u32>,
+    denied: Vec<String>,
+    final_message: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Context {
+    window: Option<u64>,
+    turns: Vec<u64>,
+    utilisation: Vec<f64>,
+}
+
+impl From<ContextUse> for Context {
+    fn from(context: ContextUse) -> Self {
+        Self {
+            utilisation: context.utilisation(),
+            window: context.window,
+            turns: context.turns,
+        }
+    }
+}
+
+impl From<Conclusion> for Explained {
+    fn from(conclusion: Conclusion) -> Self {
+        let ending = conclusion.ending;
+        Self {
+            outcome: ending.outcome(),
+            message: ending.message().map(str::to_owned),
+            resets_at: match ending {
+                Ending::Limit { resets_at } => resets_at,
+                _ => None,
+            },
+            usage: conclusion.usage,
+            context: conclusion.context.into(),
+            model: conclusion.model,
+            version: conclusion.version,
+            turns: conclusion.turns,
+            denied: conclusion.denied,
+            final_message: conclusion.final_message,
+        }
+    }
+}

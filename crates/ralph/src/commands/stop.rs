@@ -1,0 +1,88 @@
+//! `ralph stop`: asks the loop that runs in this worktree to end, as Ctrl-C would.
+//!
+//! Only asks. The loop itself stops its agent, keeps the work aside and writes the record.
+
+use std::{
+    path::Path,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use ralph_engine::lock::Lock;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use crate::{cli::Global, error::CommandError, output, project::Project};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Do not wait until it has ended
+    #[arg(long)]
+    no_wait: bool,
+
+    /// Print what was done as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Longer than an agent is given to end, in all its steps.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let project = Project::open(global, Vec::new())?;
+    let (data, root) = (project.data_dir()?, project.root().to_owned());
+    let Some(process) = ask(&data, &root)? else {
+        say(args, None, "no loop runs here")?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    if args.no_wait {
+        say(args, Some(process), "asked to stop")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    wait(&data, &root, process)?;
+    say(args, Some(process), "stopped")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Sends the signal to whoever holds the lock; nothing if nobody does.
+fn ask(data: &Path, root: &Path) -> Result<Option<u32>, CommandError> {
+    let Some(process) = Lock::owner(data, root) else {
+        return Ok(None);
+    };
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let open = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    // Asked again once the process is held fast: another one can't have got its number since.
+    match open {
+        Some(fd) if Lock::owner(data, root) == Some(process) => {
+            pidfd_send_signal(fd, Signal::TERM).map_err(|error| {
+                CommandError::user(format!("can't signal process {process}: {error}"))
+                    .hint("it may belong to another user")
+            })?;
+            Ok(Some(process))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn wait(data: &Path, root: &Path, process: u32) -> Result<(), CommandError> {
+    let until = Instant::now() + PATIENCE;
+    while Lock::owner(data, root) == Some(process) {
+        if Instant::now() > until {
+            let text = format!("process {process} was asked to stop and still runs");
+            return Err(CommandError::user(text)
+                .hint("it may be ending a verify command; `ralph stop` again ends it at once"));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+fn say(args: &Args, process: Option<u32>, what: &str) -> Result<(), CommandError> {
+    if args.json {
+        return output::print_json(&serde_json::json!({ "process": process, "done": what }));
+    }
+    match process {
+        Some(process) => output::print(&format!("{what}: process {process}\n")),
+        None => output::print(&format!("{what}\n")),
+    }
+    Ok(())
+}

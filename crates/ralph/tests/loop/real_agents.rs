@@ -1,0 +1,181 @@
+//! The whole loop with real agents: they edit by their own tools, against the scripted model; ralph
+//! verifies and commits.
+
+use std::ffi::OsString;
+
+use ralph_testkit::{
+    agents,
+    model::{Scenario, ScriptedModel},
+};
+use serde_json::{Value, json};
+
+use crate::support::{Project, assert_all_dead, story_after};
+
+/// Three tasks, each waiting for the one before it. The second is wrong at first; what the check says
+/// of it is in the prompt of the run that puts it right.
+const THREE: &str = r#"
+conversations:
+- when: "Id: A"
+  turns:
+  - tools: [{write: {path: a.txt, content: "right\n"}}]
+    usage: {input: 1000, output: 50, cache_read: 2000, cache_write: 100}
+  - say: "Wrote a.txt.\n\nTask A complete"
+    usage: {input: 10, output: 5, cache_read: 3000, cache_write: 0}
+- when: "CHECK-SAYS b.txt is wrong"
+  turns:
+  - tools: [{bash: "printf 'right\\n' > b.txt"}]
+  - say: "Put right.\n\nTask B complete"
+- when: "Id: B"
+  turns:
+  - tools: [{write: {path: b.txt, content: "wrong\n"}}]
+  - say: "Wrote b.txt.\n\nTask B complete"
+- when: "Id: C"
+  turns:
+  - tools: [{read: a.txt}, {write: {path: c.txt, content: "wrong\n"}}]
+  - tools: [{edit: {path: c.txt, old: wrong, new: right}}]
+  - say: "Wrote c.txt.\n\nTask C complete"
+"#;
+
+const CHECK: &str = r#"for f in a b c; do
+  if [ -e $f.txt ] && [ "$(cat $f.txt)" != right ]; then echo "CHECK-SAYS $f.txt is wrong"; exit 1; fi
+done
+"#;
+
+/// A story whose file is named in small letters.
+fn story_in(name: &str, after: &[&str]) -> Value {
+    let mut story = story_after(&name.to_uppercase(), after);
+    story["acceptanceCriteria"] = json!([format!("{name}.txt is right")]);
+    story["verify"] = json!([format!("test -f {name}.txt")]);
+    story
+}
+
+fn project(config: &str) -> Project {
+    let stories = [
+        story_in("a", &[]),
+        story_in("b", &["A"]),
+        story_in("c", &["B"]),
+    ];
+    let project = Project::with_stories(&stories);
+    project.repo.file("check.sh", CHECK).commit("check");
+    project.config(&format!(
+        "verification: {{commands: [[sh, check.sh]]}}\n{config}"
+    ))
+}
+
+fn with_env(mut project: Project, env: Vec<(String, String)>) -> Project {
+    for (name, value) in env {
+        if name != "PATH" {
+            project = project.env(&name, OsString::from(value));
+        }
+    }
+    project
+}
+
+fn record(project: &Project, iteration: u32) -> Value {
+    let path = format!(".ralph/logs/iteration-{iteration}.json");
+    let text = std::fs::read_to_string(project.repo.root().join(path)).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Runs the three tasks, and looks at what came of them and at what reached the model.
+fn lands_three_tasks(project: &Project, model: &ScriptedModel, agent: &str) {
+    let ran = project.run(&["--agent", agent]).expect(0);
+    assert_eq!(ran.verdicts(), ["A verified", "B verified", "C verified"]);
+    assert_eq!(project.landed(), ["A", "B", "C"]);
+    for name in ["a", "b", "c"] {
+        let text = std::fs::read_to_string(project.repo.root().join(format!("{name}.txt")));
+        assert_eq!(text.unwrap(), "right\n", "{name}.txt");
+    }
+    let requests = model.requests();
+    assert!(model.unscripted().is_empty(), "{:#?}", model.unscripted());
+    // Each run of an agent begins with a fresh context; the second task took two.
+    let fresh: Vec<_> = requests.iter().filter(|r| r.is_fresh()).collect();
+    assert_eq!(fresh.len(), 4);
+    let fix: Vec<_> = fresh
+        .iter()
+        .filter(|r| r.text().contains("CHECK-SAYS b.txt is wrong"))
+        .collect();
+    assert_eq!(fix.len(), 1, "the failure is in the next prompt alone");
+    assert_all_dead(&project.repo.home());
+
+    let first = record(project, 1);
+    let run = &first["runs"][0];
+    assert_eq!(run["agent"], agent);
+    assert_eq!(run["ending"], json!({"how": "finished"}));
+    assert_eq!(run["context"]["turns"], json!([3100, 3010]));
+    assert_eq!(run["context"]["window"], 200_000);
+    assert_eq!(run["context"]["utilisation"], json!([0.0155, 0.0151]));
+    assert_eq!(run["usage"]["inputTokens"], 1010);
+    assert_eq!(run["usage"]["outputTokens"], 55);
+    assert_eq!(run["usage"]["cacheReadTokens"], 5000);
+    assert_eq!(run["usage"]["cacheWriteTokens"], 100);
+    assert!(run["usage"]["costUsd"].as_f64().unwrap() > 0.0);
+    assert!(run["model"].is_string(), "{run:#}");
+    assert_eq!(record(project, 2)["runs"].as_array().unwrap().len(), 2);
+}
+
+/// A tool that never ends, stopped by a person: nothing is left, and what was used till then is in the
+/// record, once.
+fn is_stopped_by_a_person(project: &Project, agent: &str) {
+    let mut live = project.start(&["--agent", agent]);
+    loop {
+        let event = live.wait_for("agent");
+        if event["kind"] == "tool" {
+            break;
+        }
+    }
+    live.signal(rustix::process::Signal::INT);
+    live.wait().expect(130);
+    assert_all_dead(&project.repo.home());
+    let run = &record(project, 1)["runs"][0];
+    assert_eq!(run["ending"], json!({"how": "stopped"}));
+    assert_eq!(run["usage"]["inputTokens"], 700);
+    assert_eq!(run["usage"]["cacheReadTokens"], 9000);
+    assert_eq!(run["context"]["turns"], json!([9700]));
+}
+
+const NEVER_ENDS: &str = r#"
+conversations:
+- turns:
+  - tools: [{bash: "setsid sleep 1000 & sleep 1000"}]
+    usage: {input: 700, output: 30, cache_read: 9000, cache_write: 0}
+"#;
+
+#[test]
+fn claude_code_is_stopped_by_ctrl_c_and_what_it_used_is_recorded() {
+    let model = ScriptedModel::start(Scenario::parse(NEVER_ENDS).unwrap());
+    let project = project(&format!("claude: {{command: [{:?}]}}\n", agents::claude()));
+    let env = agents::claude_env(&project.repo.home(), &model.url());
+    is_stopped_by_a_person(&with_env(project, env), "claude");
+}
+
+#[test]
+fn claude_code_lands_three_tasks_with_one_failed_verification_on_the_way() {
+    let model = ScriptedModel::start(Scenario::parse(THREE).unwrap());
+    let project = project(&format!("claude: {{command: [{:?}]}}\n", agents::claude()));
+    let env = agents::claude_env(&project.repo.home(), &model.url());
+    let project = with_env(project, env);
+    lands_three_tasks(&project, &model, "claude");
+    assert_eq!(record(&project, 1)["runs"][0]["version"], "2.1.197");
+}
+
+fn pi_config() -> String {
+    let (program, model) = (agents::pi(), agents::PI_MODEL);
+    format!("pi: {{command: [{program:?}], model: {model}}}\n")
+}
+
+#[test]
+fn pi_lands_three_tasks_with_one_failed_verification_on_the_way() {
+    let model = ScriptedModel::start(Scenario::parse(THREE).unwrap());
+    let project = project(&pi_config());
+    let env = agents::pi_env(&project.repo.home(), &model.url());
+    lands_three_tasks(&with_env(project, env), &model, "pi");
+}
+
+#[test]
+fn pi_is_stopped_by_ctrl_c_and_what_it_used_is_recorded() {
+    let model = ScriptedModel::start(Scenario::parse(NEVER_ENDS).unwrap());
+    let project = project(&pi_config());
+    let env = agents::pi_env(&project.repo.home(), &model.url());
+    is_stopped_by_a_person(&with_env(project, env), "pi");
+}
