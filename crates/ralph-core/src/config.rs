@@ -27,6 +27,7 @@ mod safety;
 mod schema;
 mod show;
 mod suggest;
+mod usage_limits;
 mod value;
 mod verification;
 
@@ -50,6 +51,7 @@ pub use resolve::{Note, Resolved, resolve};
 pub use safety::SafetyConfig;
 pub use schema::schema;
 pub use show::{Row, effective, render_effective_yaml};
+pub use usage_limits::{OnUsageLimit, UsageLimitsConfig};
 pub use value::{Argv, BranchPrefix, GlobPattern, Minutes};
 pub use verification::{KnownFailures, VerificationConfig};
 
@@ -83,6 +85,8 @@ pub struct Config {
     /// When ralph stops: limits of a run, an iteration and a task.
     #[serde(rename = "loop")]
     pub loop_: LoopConfig,
+    /// What happens when an agent's usage limit is reached, or its API is overloaded.
+    pub limits: UsageLimitsConfig,
     /// How much of each thing goes into a prompt.
     pub prompt: PromptConfig,
     /// What ralph's commits look like.
@@ -91,4 +95,31 @@ pub struct Config {
     pub safety: SafetyConfig,
     /// What is kept of an agent's output.
     pub logs: LogsConfig,
+}
+
+impl Config {
+    /// The same, with another model for the agent that `choice` names; nothing where it takes none.
+    pub fn with_model(&self, choice: &AgentChoice, model: &str) -> Option<Self> {
+        let mut other = self.clone();
+        other.agent = choice.clone();
+        match choice {
+            AgentChoice::Custom(custom) => {
+                let mut custom = custom.clone();
+                custom.model = Some(model.to_owned());
+                other.agent = AgentChoice::Custom(custom);
+            }
+            AgentChoice::Named(name) => {
+                let mut values = serde_json::to_value(&other).ok()?;
+                let section = values.get_mut(name)?.as_object_mut()?;
+                *section.get_mut("model")? = model.into();
+                // A model for a label would go before it.
+                if let Some(models) = section.get_mut("models") {
+                    *models = serde_json::json!({});
+                }
+                other = serde_json::from_value(values).ok()?;
+            }
+            AgentChoice::Script(_) | AgentChoice::Command(_) => return None,
+        }
+        Some(other)
+    }
 }

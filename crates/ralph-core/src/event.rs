@@ -3,6 +3,7 @@
 //! One enum feeds all reporters. The JSON form is a contract (docs/run-events.md): fields are added,
 //! never renamed.
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::{
@@ -96,6 +97,17 @@ pub enum Event {
         tail: String,
         log: String,
     },
+    /// Nothing is done before `until`. Said when a wait begins, and again from time to time.
+    Waiting {
+        reason: WaitReason,
+        until: Timestamp,
+        /// What is left of it.
+        seconds: f64,
+        /// How often this wait has been told of, from 1.
+        nth: u32,
+        /// More about it; may be empty.
+        detail: String,
+    },
     TaskBlocked {
         task: String,
         reason: String,
@@ -118,6 +130,16 @@ pub enum Event {
         /// What blocks what, where work is left that is not ready.
         blocked: Vec<Blocked>,
     },
+}
+
+/// What a loop waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitReason {
+    /// The agent's usage limit resets.
+    UsageLimit,
+    /// The agent's API was overloaded or out of reach: a fresh run follows.
+    Overload,
 }
 
 /// Leaf tasks in scope, by where they stand.

@@ -4,12 +4,14 @@
 //! journal holds every `StepDone`, so folding them through `apply` gives back the state after a
 //! crash. An answer that does not fit the state is an `IllegalStep`, never a guess.
 
+mod step;
+
+pub use step::{Action, AgentEnded, Change, ChangedFile, Check, Failure, RanBy, Refusal, StepDone};
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
     agent::{AgentReport, Ending},
-    record::VerificationRecord,
-    signal::Signals,
     verdict::{Halt, Verdict},
 };
 
@@ -18,128 +20,36 @@ use crate::{
 pub struct IterationPolicy {
     /// Fresh runs after a failed verification, within the iteration.
     pub max_verify_retries: u32,
+    /// Fresh runs in a row after the agent's API was overloaded, each behind a wait.
+    pub max_overload_retries: u32,
     /// False for a task that is right to end without a change.
     pub expects_change: bool,
 }
 
-/// What the engine is to do next.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Action {
-    /// Make the prompt of run `run` (from 1); `fix` is what the run before left failing.
-    Bundle {
-        run: u32,
-        fix: Option<Failure>,
-    },
-    StartAgent {
-        run: u32,
-    },
-    /// Look at the change, and write the tree that would be committed.
-    Inspect,
-    Verify,
-    Land,
-    /// Keep the work aside under a ref and put the base back.
-    Keep {
-        verdict: Verdict,
-    },
-    Record {
-        verdict: Verdict,
-    },
-    Done,
-}
-
-/// What the engine did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "step", rename_all = "snake_case")]
-pub enum StepDone {
-    Bundled {
-        prompt_bytes: u64,
-    },
-    AgentEnded(Box<AgentEnded>),
-    Inspected {
-        change: Change,
-    },
-    Verified {
-        check: Check,
-    },
-    Landed {
-        commit: Option<String>,
-    },
-    /// The branch was not where it had to be: nothing was landed.
-    LandRefused {
-        reason: String,
-    },
-    Kept {
-        reference: Option<String>,
-    },
-    Recorded,
-    /// A person or a signal ended the iteration before its time.
-    Interrupted,
-}
-
-/// How a run of an agent ended, and what it said.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AgentEnded {
-    pub report: AgentReport,
-    pub signals: Signals,
-}
-
-/// What an agent's run changed, as far as judging it goes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Change {
-    /// The tree that verification runs on and that would be committed.
-    pub tree: String,
-    pub files: Vec<ChangedFile>,
-    pub refusal: Option<Refusal>,
-    /// Worth a person's look, without being refused.
-    pub flags: Vec<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChangedFile {
-    pub path: String,
-    /// `added`, `modified`, `deleted`, `type_changed`
-    pub kind: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
-    pub reason: String,
-    pub halt: Halt,
-}
-
-/// What verification found.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Check {
-    /// `None`: nothing failed that counts.
-    pub failure: Option<Failure>,
-    /// No command at all was run: completed, but said to be unverified wherever it is shown.
-    pub unverified: bool,
-    /// Each command and how it ended, for the record.
-    #[serde(default)]
-    pub commands: Vec<VerificationRecord>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    pub command: String,
-    pub signature: String,
-    /// The end of its output, trimmed for a prompt.
-    pub tail: String,
-    /// `regressed`, `already_broken` …: what the baseline knows of it.
-    pub against_baseline: String,
-}
-
 #[derive(Debug, Clone, PartialEq)]
 enum Phase {
-    Bundling { fix: Option<Failure> },
-    Starting,
+    Bundling {
+        fix: Option<Failure>,
+    },
+    Starting {
+        fix: Option<Failure>,
+    },
+    Waiting {
+        fix: Option<Failure>,
+        message: String,
+    },
     Inspecting,
     Verifying,
     Landing,
-    Keeping { verdict: Verdict },
-    Recording { verdict: Verdict },
-    Over { verdict: Verdict },
+    Keeping {
+        verdict: Verdict,
+    },
+    Recording {
+        verdict: Verdict,
+    },
+    Over {
+        verdict: Verdict,
+    },
 }
 
 /// One iteration on its way.
@@ -147,6 +57,10 @@ enum Phase {
 pub struct Iteration {
     policy: IterationPolicy,
     run: u32,
+    /// Runs that were to repair a failed verification.
+    repairs: u32,
+    /// Runs in a row that an overloaded API ended.
+    overloads: u32,
     claimed: bool,
     escalated: bool,
     unverified: bool,
@@ -165,6 +79,8 @@ impl Iteration {
         Self {
             policy,
             run: 1,
+            repairs: 0,
+            overloads: 0,
             claimed: false,
             escalated: false,
             unverified: false,
@@ -188,7 +104,11 @@ impl Iteration {
                 run: self.run,
                 fix: fix.clone(),
             },
-            Phase::Starting => Action::StartAgent { run: self.run },
+            Phase::Starting { .. } => Action::StartAgent { run: self.run },
+            Phase::Waiting { message, .. } => Action::Wait {
+                attempt: self.overloads,
+                message: message.clone(),
+            },
             Phase::Inspecting => Action::Inspect,
             Phase::Verifying => Action::Verify,
             Phase::Landing => Action::Land,
@@ -204,11 +124,19 @@ impl Iteration {
 
     pub fn apply(&mut self, done: &StepDone) -> Result<(), IllegalStep> {
         let next = match (&self.phase, done) {
-            (Phase::Bundling { .. }, StepDone::Bundled { .. }) => Phase::Starting,
-            (Phase::Starting, StepDone::AgentEnded(ended)) => {
+            (Phase::Bundling { fix }, StepDone::Bundled { .. }) => {
+                Phase::Starting { fix: fix.clone() }
+            }
+            (Phase::Starting { fix }, StepDone::AgentEnded(ended)) => {
+                let fix = fix.clone();
                 self.claimed = ended.signals.claims_done();
                 self.escalated = ended.signals.escalation.is_some();
-                after_agent(&ended.report)
+                self.after_run(&ended.report, fix)
+            }
+            (Phase::Waiting { fix, .. }, StepDone::Waited { .. }) => {
+                let fix = fix.clone();
+                self.run += 1;
+                Phase::Bundling { fix }
             }
             (Phase::Inspecting, StepDone::Inspected { change }) => self.after_inspection(change),
             (Phase::Verifying, StepDone::Verified { check }) => self.after_verification(check),
@@ -229,7 +157,8 @@ impl Iteration {
             },
             (
                 Phase::Bundling { .. }
-                | Phase::Starting
+                | Phase::Starting { .. }
+                | Phase::Waiting { .. }
                 | Phase::Inspecting
                 | Phase::Verifying
                 | Phase::Landing,
@@ -246,6 +175,21 @@ impl Iteration {
         };
         self.phase = next;
         Ok(())
+    }
+
+    /// An API that is overloaded for a while costs the task nothing, and the loop little.
+    fn after_run(&mut self, report: &AgentReport, fix: Option<Failure>) -> Phase {
+        match &report.ending {
+            Ending::Overloaded { message } if self.overloads < self.policy.max_overload_retries => {
+                self.overloads += 1;
+                let message = message.clone();
+                Phase::Waiting { fix, message }
+            }
+            _ => {
+                self.overloads = 0;
+                after_agent(report)
+            }
+        }
     }
 
     fn after_inspection(&self, change: &Change) -> Phase {
@@ -280,8 +224,9 @@ impl Iteration {
             None => Phase::Keeping {
                 verdict: Verdict::Unclaimed,
             },
-            Some(failure) if self.run <= self.policy.max_verify_retries => {
+            Some(failure) if self.repairs < self.policy.max_verify_retries => {
                 self.run += 1;
+                self.repairs += 1;
                 Phase::Bundling {
                     fix: Some(failure.clone()),
                 }

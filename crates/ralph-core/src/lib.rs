@@ -18,5 +18,6 @@ pub mod select;
 pub mod signal;
 pub mod task;
 pub mod termination;
+pub mod usage_limit;
 pub mod verdict;
 pub mod verify;

@@ -4,11 +4,17 @@
 //! driver acts on the answer. The order in which the rules speak: a question to a person, then the
 //! task's own limit, then the loop's criteria.
 
+mod limit;
 mod stop;
 
+pub use limit::{AfterLimit, LimitPolicy, LimitRow, Worker, try_again_at};
 pub use stop::Stop;
 
 use std::time::Duration;
+
+use jiff::Timestamp;
+
+use limit::after_limit;
 
 use crate::verdict::{Halt, Verdict};
 
@@ -24,6 +30,7 @@ pub struct Limits {
     pub max_errors: u32,
     /// Iterations in a row without a verified commit.
     pub max_no_progress: u32,
+    pub usage: LimitPolicy,
     pub span: Span,
 }
 
@@ -41,14 +48,19 @@ pub enum Span {
 pub struct Standing<'a> {
     /// The iteration that has just ended.
     pub last: Option<Last<'a>>,
-    /// Iterations of this run of the command.
+    /// Iterations of this run of the command, but for those that only met a usage limit.
     pub iterations: u32,
+    pub now: Timestamp,
     pub elapsed: Duration,
     pub errors_in_a_row: u32,
     /// Iterations since the last verified commit, and on how many tasks.
     pub fruitless: u32,
     pub fruitless_tasks: u32,
     pub work: Work,
+    /// The usage limits that the last iterations met.
+    pub limit: Option<LimitRow>,
+    /// When the agent's own limit resets, while another one works in its place.
+    pub main_back_at: Option<Timestamp>,
     /// The signal that asked for a stop.
     pub signal: Option<i32>,
 }
@@ -89,6 +101,8 @@ pub enum Fate {
 pub struct Decision {
     pub fate: Fate,
     pub stop: Option<Stop>,
+    /// What a usage limit makes of the next iteration.
+    pub limit: Option<AfterLimit>,
 }
 
 /// What follows from where the loop stands.
@@ -99,22 +113,31 @@ pub fn decide(standing: &Standing<'_>, limits: &Limits) -> Decision {
         return Decision {
             fate: Fate::Keep,
             stop: Some(stop),
+            limit: None,
         };
     }
     let fate = standing
         .last
         .as_ref()
         .map_or(Fate::Keep, |last| fate(last, limits));
-    let stop = loop_stop(standing, &fate, limits);
-    Decision { fate, stop }
+    let mut stop = loop_stop(standing, &fate, limits);
+    let mut limit = None;
+    if let (None, Some(Verdict::LimitHit { resets_at })) = (&stop, last_verdict(standing)) {
+        match after_limit(*resets_at, standing, limits) {
+            Ok(after) => limit = after,
+            Err(because) => stop = Some(because),
+        }
+    }
+    Decision { fate, stop, limit }
+}
+
+fn last_verdict<'a>(standing: &Standing<'a>) -> Option<&'a Verdict> {
+    standing.last.as_ref().map(|last| last.verdict)
 }
 
 /// What ends the loop whatever becomes of the task: nothing is held against it.
 fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Option<Stop> {
     match last.verdict {
-        Verdict::LimitHit { resets_at } => Some(Stop::UsageLimit {
-            resets_at: *resets_at,
-        }),
         Verdict::AgentUnavailable { message } => Some(Stop::AgentUnavailable {
             message: message.clone(),
         }),
@@ -137,6 +160,7 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
         | Verdict::NoChange { .. }
         | Verdict::Refused { .. }
         | Verdict::Escalated
+        | Verdict::LimitHit { .. }
         | Verdict::Interrupted
         | Verdict::TimedOut { .. }
         | Verdict::Overloaded { .. }
@@ -185,10 +209,14 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
     if standing.work.all_complete {
         return Some(Stop::AllComplete);
     }
-    if let (Span::Once, Some(last)) = (limits.span, &standing.last) {
-        return Some(Stop::OnceDone {
-            verdict: last.verdict.clone(),
-        });
+    // One that only met a usage limit is not the iteration that was asked for.
+    match (limits.span, last_verdict(standing)) {
+        (Span::All, _) | (Span::Once, None | Some(Verdict::LimitHit { .. })) => {}
+        (Span::Once, Some(verdict)) => {
+            return Some(Stop::OnceDone {
+                verdict: verdict.clone(),
+            });
+        }
     }
     let ready = standing.work.other_ready || (standing.work.same_ready && *fate == Fate::Keep);
     if !ready {

@@ -26,9 +26,16 @@ pub use table::{Kind, Making, UnknownAgent, find, kinds};
 
 use std::{ffi::OsString, path::PathBuf};
 
-use ralph_core::agent::{AgentEvent, ContextUse, Ending, Usage};
+use jiff::{Timestamp, tz::TimeZone};
+use ralph_core::{
+    agent::{AgentEvent, ContextUse, Ending, Usage},
+    usage_limit,
+};
 
-use crate::process::{CommandSpec, Ended, Signal};
+use crate::{
+    clock::{Clock as _, SystemClock},
+    process::{CommandSpec, Ended, Signal},
+};
 
 /// What every run of an agent is given.
 #[derive(Debug, Clone)]
@@ -142,6 +149,15 @@ fn with_env(context: &RunContext, own: &[(String, String)]) -> Vec<(OsString, Os
         env.push((key.into(), value.into()));
     }
     env
+}
+
+/// The usage limit that a whole final message tells of, if it is such a notice. `seen_at` is the time
+/// that the stream itself gives: a time of day in the notice is the next one behind it.
+fn limit_in_words(message: &str, seen_at: Option<Timestamp>) -> Option<Ending> {
+    let now = seen_at.unwrap_or_else(|| SystemClock.now());
+    let notice = usage_limit::notice(message, now, &TimeZone::system())?;
+    let resets_at = notice.resets_at;
+    Some(Ending::Limit { resets_at })
 }
 
 /// How a process ended, for an error message: its code or signal, and its last words.

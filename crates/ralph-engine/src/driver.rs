@@ -9,6 +9,7 @@ mod board;
 mod bundle;
 mod config_files;
 mod files;
+mod hands;
 mod inspect;
 mod iterate;
 mod keep;
@@ -21,9 +22,11 @@ mod record;
 mod restore;
 mod text;
 mod verify;
+mod wait;
 
 pub use begin::{Setup, Wanted};
 pub use board::{Board, Scope};
+pub use hands::Fallback;
 pub use preview::{Preview, preview};
 
 use std::{collections::HashSet, path::PathBuf, time::Instant};
@@ -38,13 +41,16 @@ use ralph_core::{
     prompt::TemplateError,
     select::UnknownTask,
     task::{TaskId, graph::Problem},
-    termination::{Decision, Fate, Last, Limits, Standing, Stop, Work, decide},
+    termination::{
+        AfterLimit, Decision, Fate, Last, LimitRow, Limits, Standing, Stop, Work, Worker, decide,
+    },
     verdict::Verdict,
     verify::VerifyReport,
 };
 
+use self::reconcile::Leftover;
 use crate::{
-    agent::{Agent, StopRequest},
+    agent::StopRequest,
     clock::Clock,
     environment::Environment,
     git::{GitError, Guard, Oid, Repo, RepoProblem, Status},
@@ -136,7 +142,7 @@ pub struct Driver {
     snapshots: Snapshots,
     /// Task files that are not on the board, and ralph's to leave alone all the same.
     other_sources: Vec<PathBuf>,
-    agent: Box<dyn Agent>,
+    hands: hands::Hands,
     containment: Containment,
     environment: Environment,
     baseline: Option<VerifyReport>,
@@ -157,6 +163,8 @@ struct RunTally {
     fruitless_tasks: HashSet<TaskId>,
     usage: Usage,
     last: Option<LastIteration>,
+    /// Usage limits that were met in a row.
+    limit: Option<LimitRow>,
 }
 
 #[derive(Debug)]
@@ -183,7 +191,8 @@ pub async fn run_loop(setup: Setup) -> Result<LoopReport, LoopError> {
 impl Driver {
     /// Iterates until something says stop.
     async fn work(&mut self, began: Instant) -> Result<Stop, LoopError> {
-        self.reconcile().await?;
+        self.reconcile(Leftover::GoOn).await?;
+        self.recall_limits().await?;
         if !self.board.has_work() {
             return Ok(self.decide(began).stop.unwrap_or(Stop::NothingReady));
         }
@@ -194,6 +203,13 @@ impl Driver {
             if let Some(stop) = decision.stop {
                 return Ok(stop);
             }
+            if let Some(limit) = decision.limit {
+                self.follow(limit).await;
+                if matches!(limit, AfterLimit::Wait { .. }) {
+                    continue;
+                }
+            }
+            self.choose_worker();
             self.reload_tasks().await?;
             let Some(task) = self.board.next() else {
                 // Somebody edited the task file in between.
@@ -208,7 +224,8 @@ impl Driver {
                 return Ok(Stop::Halted { reason });
             }
             let verdict = self.iterate(&task, status, began).await?;
-            self.tally.note(&task, &verdict);
+            let (at, worker) = (self.now(), self.hands.worker());
+            self.tally.note(&task, &verdict, at, worker);
         }
     }
 
@@ -230,6 +247,7 @@ impl Driver {
         let standing = Standing {
             last: last.map(|last| self.board.last(&last.task, &last.verdict, &self.config)),
             iterations: self.tally.iterations,
+            now: self.now(),
             elapsed: began.elapsed(),
             errors_in_a_row: self.tally.errors_in_a_row,
             fruitless: self.tally.fruitless,
@@ -239,6 +257,8 @@ impl Driver {
                 other_ready: self.board.ready_besides(last.map(|l| &l.task)),
                 same_ready: last.is_some_and(|l| self.board.is_ready(&l.task)),
             },
+            limit: self.tally.limit,
+            main_back_at: self.hands.back_at(),
             signal: *self.stop.borrow(),
         };
         decide(&standing, &self.limits)
@@ -292,7 +312,16 @@ impl Driver {
 }
 
 impl RunTally {
-    fn note(&mut self, task: &TaskId, verdict: &Verdict) {
+    fn note(&mut self, task: &TaskId, verdict: &Verdict, at: Timestamp, worker: Worker) {
+        self.last = Some(LastIteration {
+            task: task.clone(),
+            verdict: verdict.clone(),
+        });
+        // It says nothing of the task or the agent: nothing is counted.
+        if let Verdict::LimitHit { .. } = verdict {
+            return self.limited(at, worker);
+        }
+        self.limit = None;
         self.iterations += 1;
         self.errors_in_a_row = if verdict.is_agent_error() {
             self.errors_in_a_row + 1
@@ -306,9 +335,15 @@ impl RunTally {
             self.fruitless += 1;
             self.fruitless_tasks.insert(task.clone());
         }
-        self.last = Some(LastIteration {
-            task: task.clone(),
-            verdict: verdict.clone(),
+    }
+
+    fn limited(&mut self, at: Timestamp, of: Worker) {
+        let before = self.limit;
+        self.limit = Some(LimitRow {
+            count: before.map_or(0, |row| row.count).saturating_add(1),
+            since: before.map_or(at, |row| row.since),
+            last_at: at,
+            of,
         });
     }
 }

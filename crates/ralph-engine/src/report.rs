@@ -12,6 +12,7 @@ mod page;
 mod paint;
 mod plain;
 mod sink;
+mod waiting;
 
 pub use format::{cost, count, duration, tokens};
 pub use json::JsonLines;

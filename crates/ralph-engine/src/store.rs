@@ -6,6 +6,7 @@
 mod iterations;
 mod loops;
 mod query;
+mod recent;
 mod repository;
 
 pub use iterations::{IterationStart, Step, TaskState, UnfinishedIteration};

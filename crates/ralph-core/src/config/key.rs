@@ -45,9 +45,14 @@ impl KeyPath {
     /// Whether this path is `parent` or lies below it.
     /// Whether its value may be a secret: a variable of an agent's environment.
     pub(super) fn is_secret(&self) -> bool {
-        ["claude.env", "pi.env", "agent.env"]
-            .iter()
-            .any(|parent| self.is_within(&Self::dotted(parent)))
+        [
+            "claude.env",
+            "pi.env",
+            "agent.env",
+            "limits.fallback_agent.env",
+        ]
+        .iter()
+        .any(|parent| self.is_within(&Self::dotted(parent)))
     }
 
     pub fn is_within(&self, parent: &Self) -> bool {

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::check::{Findings, Setting, read_layer};
 use super::env::{read_env, read_text};
-use super::error::{ConfigError, ConfigErrors, Problem, Source};
+use super::error::{ConfigError, ConfigErrors, Position, Problem, Source};
 use super::key::{self, KeyPath};
 use super::layer::{ConfigFile, FlagValue, Given, Layers, Origin};
 use super::node::{Node, parse_yaml};
@@ -166,6 +166,12 @@ impl Merge {
                 }]));
             }
         };
+        if let Some(message) = config.limits.mistake() {
+            return Err(ConfigErrors(vec![nobody_to_go_on_with(
+                &self.origins,
+                message,
+            )]));
+        }
         self.notes.extend(drop_code_argument(&mut config));
         self.notes.extend(short_iteration(&config));
         Ok(Resolved {
@@ -184,6 +190,26 @@ impl Merge {
                 not_in_force(key, value)
             })
             .collect()
+    }
+}
+
+/// What is missing has no place: the key that asks for it has.
+fn nobody_to_go_on_with(origins: &BTreeMap<KeyPath, Origin>, message: &str) -> ConfigError {
+    let key = KeyPath::dotted("limits.on_usage_limit");
+    let (place, at) = match origins.get(&key) {
+        Some(Origin::File { path, line }) => {
+            let (line, column) = (*line, 1);
+            (Source::File(path.clone()), Some(Position { line, column }))
+        }
+        Some(Origin::Env { name }) => (Source::Env(name.clone()), None),
+        Some(Origin::Flag { name }) => (Source::Flag(name.clone()), None),
+        Some(Origin::Default) | None => (Source::File("ralph.yaml".into()), None),
+    };
+    let message = message.to_owned();
+    ConfigError {
+        place,
+        at,
+        problem: Problem::BadValue { key, message },
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod guesses;
 mod layers;
+mod limits;
 mod mistakes;
 mod shown;
 

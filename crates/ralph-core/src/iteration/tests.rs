@@ -1,17 +1,22 @@
 //! Tests of the state machine: every way through an iteration, and the ways that do not fit.
 
 use super::*;
-use crate::{agent::Usage, signal::Claim};
+use crate::{
+    agent::Usage,
+    signal::{Claim, Signals},
+};
 
 fn machine() -> Iteration {
     Iteration::new(IterationPolicy {
         max_verify_retries: 1,
+        max_overload_retries: 2,
         expects_change: true,
     })
 }
 
 fn ended(ending: Ending, claim: Option<Claim>) -> StepDone {
     StepDone::AgentEnded(Box::new(AgentEnded {
+        by: RanBy::default(),
         report: AgentReport {
             ending,
             final_message: String::new(),
@@ -132,6 +137,7 @@ fn an_empty_diff_is_never_done() {
 fn a_task_that_expects_no_change_may_end_without_one() {
     let mut it = Iteration::new(IterationPolicy {
         max_verify_retries: 0,
+        max_overload_retries: 0,
         expects_change: false,
     });
     let steps = [
@@ -289,4 +295,75 @@ fn steps_survive_the_journal() {
         let text = serde_json::to_string(&step).unwrap();
         assert_eq!(serde_json::from_str::<StepDone>(&text).unwrap(), step);
     }
+}
+
+fn overloaded() -> StepDone {
+    ended(
+        Ending::Overloaded {
+            message: "529".into(),
+        },
+        None,
+    )
+}
+
+const WAITED: StepDone = StepDone::Waited { seconds: 1.0 };
+
+#[test]
+fn an_overloaded_api_is_waited_for_and_asked_again_before_it_is_a_verdict() {
+    let mut it = machine();
+    let wait = |attempt| Action::Wait {
+        attempt,
+        message: "529".into(),
+    };
+    assert_eq!(run(&mut it, &[BUNDLED, overloaded()]), wait(1));
+    assert_eq!(
+        run(&mut it, &[WAITED]),
+        Action::Bundle { run: 2, fix: None }
+    );
+    assert_eq!(run(&mut it, &[BUNDLED, overloaded()]), wait(2));
+    let verdict = Verdict::Overloaded {
+        message: "529".into(),
+    };
+    let last = run(&mut it, &[WAITED, BUNDLED, overloaded()]);
+    assert_eq!(last, Action::Keep { verdict });
+}
+
+#[test]
+fn runs_behind_an_overloaded_api_take_no_repair_away_and_the_repair_goes_on() {
+    let mut it = machine();
+    let finished = || ended(Ending::Finished, Some(Claim::Plain));
+    let steps = [
+        BUNDLED,
+        overloaded(),
+        WAITED,
+        BUNDLED,
+        finished(),
+        changed(&["a"]),
+        checked(Some(failing())),
+    ];
+    let fix = Some(failing());
+    let repair = Action::Bundle {
+        run: 3,
+        fix: fix.clone(),
+    };
+    assert_eq!(run(&mut it, &steps), repair);
+    let again = run(&mut it, &[BUNDLED, overloaded(), WAITED]);
+    assert_eq!(again, Action::Bundle { run: 4, fix });
+}
+
+#[test]
+fn a_wait_can_be_interrupted_and_charges_nobody() {
+    let mut it = machine();
+    let last = run(&mut it, &[BUNDLED, overloaded(), StepDone::Interrupted]);
+    let verdict = Verdict::Interrupted;
+    assert!(!verdict.is_charged());
+    assert_eq!(last, Action::Keep { verdict });
+}
+
+#[test]
+fn a_usage_limit_is_not_tried_again_within_the_iteration() {
+    let mut it = machine();
+    let limit = ended(Ending::Limit { resets_at: None }, None);
+    let verdict = Verdict::LimitHit { resets_at: None };
+    assert_eq!(run(&mut it, &[BUNDLED, limit]), Action::Keep { verdict });
 }

@@ -1,6 +1,9 @@
 //! Tests of the one decision after each iteration, and of the order in which its rules speak.
 
 use super::*;
+use crate::config::OnUsageLimit;
+
+mod limits;
 
 const LIMITS: Limits = Limits {
     max_iterations: 10,
@@ -8,7 +11,14 @@ const LIMITS: Limits = Limits {
     max_same_failure: 3,
     max_errors: 3,
     max_no_progress: 3,
+    usage: WAIT,
     span: Span::All,
+};
+
+const WAIT: LimitPolicy = LimitPolicy {
+    on_limit: OnUsageLimit::Wait,
+    max_wait: Duration::from_secs(6 * 3600),
+    unknown_wait: Duration::from_secs(1800),
 };
 
 fn failed() -> Verdict {
@@ -31,6 +41,7 @@ fn standing<'a>(last: Option<Last<'a>>) -> Standing<'a> {
     Standing {
         last,
         iterations: 1,
+        now: time("12:00"),
         elapsed: Duration::from_secs(60),
         errors_in_a_row: 0,
         fruitless: 0,
@@ -40,8 +51,15 @@ fn standing<'a>(last: Option<Last<'a>>) -> Standing<'a> {
             other_ready: true,
             same_ready: true,
         },
+        limit: None,
+        main_back_at: None,
         signal: None,
     }
+}
+
+/// That time of one day.
+fn time(clock: &str) -> Timestamp {
+    format!("2026-11-15T{clock}:00Z").parse().unwrap()
 }
 
 fn stop_of(standing: &Standing<'_>) -> Option<Stop> {
@@ -56,7 +74,8 @@ fn with_work_ready_and_no_limit_reached_the_loop_goes_on() {
         decision,
         Decision {
             fate: Fate::Keep,
-            stop: None
+            stop: None,
+            limit: None,
         }
     );
     assert_eq!(stop_of(&standing(None)), None);
@@ -171,9 +190,8 @@ fn a_sick_agent_stops_the_loop_and_is_not_held_against_the_task() {
 }
 
 #[test]
-fn a_usage_limit_a_missing_agent_and_a_moved_history_stop_at_once() {
+fn a_missing_agent_and_a_moved_history_stop_at_once() {
     let table = [
-        (Verdict::LimitHit { resets_at: None }, 6),
         (
             Verdict::AgentUnavailable {
                 message: "no".into(),

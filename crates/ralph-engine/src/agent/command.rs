@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use ralph_core::agent::{AgentEvent, Ending, FINAL_MESSAGE_BYTES};
 
 use super::{
-    Agent, Conclusion, Dialect, RunContext, asked_to_end, describe_end,
+    Agent, Conclusion, Dialect, RunContext, asked_to_end, describe_end, limit_in_words,
     table::{Kind, Making},
     with_env,
 };
@@ -97,7 +97,11 @@ impl Dialect for Plain {
     }
 
     fn conclude(self: Box<Self>, ended: Ended, stderr: &str) -> Conclusion {
+        let output = self.output.text();
+        let limit = limit_in_words(&output, None);
         let ending = match ended {
+            // Whatever its exit code: a program that prints this alone has done nothing.
+            Ended::Code(_) if let Some(limit) = limit => limit,
             Ended::Code(0) => Ending::Finished,
             ended if asked_to_end(ended) => Ending::Interrupted {
                 message: describe_end(ended, stderr),
@@ -106,6 +110,6 @@ impl Dialect for Plain {
                 message: describe_end(ended, stderr),
             },
         };
-        Conclusion::new(ending, self.output.text())
+        Conclusion::new(ending, output)
     }
 }

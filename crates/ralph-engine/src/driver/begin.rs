@@ -8,13 +8,14 @@ use ralph_core::{
     change::ChangePolicy,
     config::{AgentChoice, Config},
     event::Event,
-    termination::{Limits, Span},
+    termination::{LimitPolicy, Limits, Span},
 };
 
 use super::{
-    Board, Driver, LoopError, RunTally,
+    Board, Driver, Fallback, LoopError, RunTally,
     board::Scope,
     config_files::ConfigFiles,
+    hands::Hands,
     restore::{self, BranchNow},
 };
 use crate::{
@@ -39,6 +40,8 @@ pub struct Setup {
     pub config_file: Option<(PathBuf, Vec<u8>)>,
     pub wanted: Wanted,
     pub agent: Box<dyn Agent>,
+    /// Who goes on at a usage limit, where somebody does.
+    pub fallback: Option<Fallback>,
     pub detection: Detection,
     pub environment: Environment,
     pub git_environment: git::Environment,
@@ -147,7 +150,7 @@ impl Driver {
             board,
             snapshots: Snapshots::default(),
             other_sources: Vec::new(),
-            agent: setup.agent,
+            hands: Hands::new(setup.agent, setup.fallback),
             containment: setup.detection.containment,
             environment: setup.environment,
             baseline: None,
@@ -206,7 +209,7 @@ impl Driver {
             source: self.board.source.name(),
             branch: &self.branch,
             base_commit: self.base.as_str(),
-            agent: &self.agent.name(),
+            agent: &self.hands.main_name(),
             config: &config,
             at: self.clock.now(),
         };
@@ -270,7 +273,7 @@ impl Driver {
             loop_id: self.loop_id.clone(),
             source: self.board.source.name().to_owned(),
             branch: self.branch.clone(),
-            agent: self.agent.name(),
+            agent: self.hands.main_name(),
             tasks: self.board.tally(),
             max_iterations: self.limits.max_iterations,
             resumed: resumed == Resumed::Yes,
@@ -294,7 +297,7 @@ impl Driver {
                 message: containment.to_owned(),
             });
         }
-        if let Some(message) = self.agent.warning() {
+        if let Some(message) = self.hands.agent().warning() {
             self.tell(&Event::Warning { message });
         }
     }
@@ -305,8 +308,13 @@ impl Driver {
         let mut config = self.config.clone();
         config.claude.env.hide();
         config.pi.env.hide();
-        if let AgentChoice::Custom(custom) = &mut config.agent {
-            custom.env.hide();
+        for choice in [
+            Some(&mut config.agent),
+            config.limits.fallback_agent.as_mut(),
+        ] {
+            if let Some(AgentChoice::Custom(custom)) = choice {
+                custom.env.hide();
+            }
         }
         serde_json::json!({ "effective": config, "files": self.config_files }).to_string()
     }
@@ -358,6 +366,11 @@ fn limits(config: &Config, span: Span) -> Limits {
         max_same_failure: config.loop_.gutter.max_same_failure.get(),
         max_errors: config.loop_.max_errors.get(),
         max_no_progress: config.loop_.max_no_progress.get(),
+        usage: LimitPolicy {
+            on_limit: config.limits.on_usage_limit,
+            max_wait: config.limits.max_wait_minutes.duration(),
+            unknown_wait: config.limits.unknown_wait_minutes.duration(),
+        },
         span,
     }
 }

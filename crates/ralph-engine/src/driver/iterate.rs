@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ralph_core::{
     agent::{AgentEvent, AgentReport, ContextUse, Ending, Usage},
     event::Event,
-    iteration::{Action, AgentEnded, Iteration, IterationPolicy, StepDone},
+    iteration::{Action, AgentEnded, Iteration, IterationPolicy, RanBy, StepDone},
     signal::parse_signals,
     task::{Task, TaskId},
     verdict::Verdict,
@@ -111,6 +111,7 @@ impl Driver {
     ) -> Result<Turn, LoopError> {
         let policy = IterationPolicy {
             max_verify_retries: self.config.loop_.max_verify_retries,
+            max_overload_retries: self.config.limits.overload_retries,
             expects_change: task.text.expects_change,
         };
         Ok(Turn {
@@ -135,7 +136,7 @@ impl Driver {
         &mut self,
         turn: &mut Turn,
         logs: &mut Logs,
-        deadline: Option<Deadline>,
+        mut deadline: Option<Deadline>,
     ) -> Result<(), LoopError> {
         let mut prompt = String::new();
         loop {
@@ -151,6 +152,12 @@ impl Driver {
                 Action::StartAgent { run } => {
                     self.start_agent(turn, logs, run, &prompt, deadline).await?
                 }
+                Action::Wait { attempt, message } => {
+                    let began = Instant::now();
+                    let done = self.wait_for_api(turn, attempt, &message, deadline).await?;
+                    deadline = deadline.map(|d| d.put_off(began.elapsed()));
+                    done
+                }
                 Action::Inspect => self.inspect(turn, logs).await?,
                 Action::Verify => self.verify(turn, logs).await?,
                 Action::Land => self.land(turn).await?,
@@ -164,8 +171,7 @@ impl Driver {
     /// Moves on, and writes steps down where a crash must not lose them: after an agent, and before
     /// what can't be taken back. The others wait for the next of these writes.
     pub(super) async fn note(&mut self, turn: &mut Turn, done: &StepDone) -> Result<(), LoopError> {
-        let command = self.agent_command();
-        turn.notes.observe(done, &self.agent.name(), &command);
+        turn.notes.observe(done);
         turn.machine.apply(done)?;
         turn.pending.push(Step::Done(done.clone()));
         match (done, turn.machine.next()) {
@@ -179,6 +185,8 @@ impl Driver {
                 self.flush(turn).await?;
                 failpoint("agent-recorded");
             }
+            // With the next run's intent.
+            (StepDone::Waited { .. }, _) => {}
             (StepDone::Inspected { .. }, _) => failpoint("inspected"),
             (StepDone::Verified { .. }, Action::Land) => {
                 turn.pending.push(Step::Intent("land".into()));
@@ -218,7 +226,7 @@ impl Driver {
             .take(&self.board.source, &self.state_dir, turn.id())?;
         self.tell(&Event::RunStarted {
             run,
-            fix_only: run > 1,
+            fix_only: turn.notes.failure.is_some(),
             tail: turn
                 .notes
                 .failure
@@ -226,7 +234,7 @@ impl Driver {
                 .map(|f| f.tail.clone())
                 .unwrap_or_default(),
         });
-        logs.heading(&format!("agent {} run {run}", self.agent.name()));
+        logs.heading(&format!("agent {} run {run}", self.hands.name()));
         let context = RunContext {
             cwd: self.root.clone(),
             env: self.environment.with(&[
@@ -256,7 +264,14 @@ impl Driver {
             log: &mut logs.stream,
             nudges: None,
         };
-        let report = run_agent(&*self.agent, &context, self.containment, &limits, watch).await;
+        let report = run_agent(
+            self.hands.agent(),
+            &context,
+            self.containment,
+            &limits,
+            watch,
+        )
+        .await;
         failpoint("agent-ended");
         // An agent that can't be started is an outcome like any other: the record says so.
         let mut report = report.unwrap_or_else(|error| unavailable(&error.to_string()));
@@ -267,13 +282,18 @@ impl Driver {
             report.ending = Ending::Stopped;
         }
         let signals = parse_signals(&report.final_message, turn.task_id());
+        let by = RanBy {
+            agent: self.hands.name(),
+            command: self.agent_command(),
+        };
         Ok(StepDone::AgentEnded(Box::new(AgentEnded {
+            by,
             report,
             signals,
         })))
     }
 
-    fn deadline(&self, loop_began: Instant) -> Option<Deadline> {
+    pub(super) fn deadline(&self, loop_began: Instant) -> Option<Deadline> {
         let until = |from: Instant, time: Duration, whose| Deadline {
             at: from + time,
             minutes: time.as_secs() / 60,
@@ -287,14 +307,14 @@ impl Driver {
     }
 
     /// How the agent's program is started, for the record: never its prompt or its environment.
-    pub(super) fn agent_command(&self) -> Vec<String> {
+    fn agent_command(&self) -> Vec<String> {
         let context = RunContext {
             cwd: self.root.clone(),
             env: Vec::new(),
             prompt: String::new(),
             labels: Vec::new(),
         };
-        let spec = self.agent.command(&context);
+        let spec = self.hands.agent().command(&context);
         std::iter::once(spec.program)
             .chain(spec.args)
             .map(|a| a.to_string_lossy().into_owned())
@@ -324,6 +344,27 @@ pub(super) struct Deadline {
     at: Instant,
     minutes: u64,
     whose: Whose,
+}
+
+impl Deadline {
+    /// What is left of the time of the command, where that is the limit.
+    pub(super) fn left_of_run(self) -> Option<Duration> {
+        match self.whose {
+            Whose::Iteration => None,
+            Whose::Run => Some(self.at.saturating_duration_since(Instant::now())),
+        }
+    }
+
+    /// A wait is not the agent's time; it is the command's.
+    fn put_off(self, waited: Duration) -> Self {
+        match self.whose {
+            Whose::Iteration => Self {
+                at: self.at + waited,
+                ..self
+            },
+            Whose::Run => self,
+        }
+    }
 }
 
 #[derive(Clone, Copy)]

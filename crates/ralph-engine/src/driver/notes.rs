@@ -60,16 +60,16 @@ pub(super) struct Notes {
 const MESSAGE_CHARS: usize = 4_000;
 
 impl Notes {
-    /// Takes in what a step brought. `agent` names who ran, `command` how.
-    pub(super) fn observe(&mut self, step: &StepDone, agent: &str, command: &[String]) {
+    /// Takes in what a step brought.
+    pub(super) fn observe(&mut self, step: &StepDone) {
         match step {
             StepDone::Bundled { prompt_bytes } => self.prompt_bytes = *prompt_bytes,
             StepDone::AgentEnded(ended) => {
-                let (report, signals) = (&ended.report, &ended.signals);
+                let (by, report, signals) = (&ended.by, &ended.report, &ended.signals);
                 self.runs.push(RunRecord {
                     run: u32::try_from(self.runs.len()).unwrap_or(0) + 1,
-                    agent: agent.to_owned(),
-                    command: command.to_vec(),
+                    agent: by.agent.clone(),
+                    command: by.command.clone(),
                     model: report.model.clone(),
                     version: report.version.clone(),
                     ending: report.ending.clone(),
@@ -101,7 +101,10 @@ impl Notes {
             StepDone::Verified { check } => self.take_check(check),
             StepDone::Landed { commit } => self.commit.clone_from(commit),
             StepDone::Kept { reference } => self.kept.clone_from(reference),
-            StepDone::LandRefused { .. } | StepDone::Recorded | StepDone::Interrupted => {}
+            StepDone::Waited { .. }
+            | StepDone::LandRefused { .. }
+            | StepDone::Recorded
+            | StepDone::Interrupted => {}
         }
     }
 

@@ -1,6 +1,8 @@
 //! Finishes or undoes what a crash left. An intent without a result is looked up, never repeated
 //! blindly: is there a commit with this iteration's trailer?
 
+use std::time::Instant;
+
 use ralph_core::{
     event::Event,
     iteration::{Action, StepDone},
@@ -21,9 +23,17 @@ use crate::{
     store::{LoopRow, Step, UnfinishedIteration},
 };
 
+/// What is to become of an iteration that a crash left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leftover {
+    GoOn,
+    /// Its loop is over: no agent is started for it.
+    Abandon,
+}
+
 impl Driver {
     /// Brings an unfinished iteration of this loop to its end.
-    pub(super) async fn reconcile(&mut self) -> Result<(), LoopError> {
+    pub(super) async fn reconcile(&mut self, leftover: Leftover) -> Result<(), LoopError> {
         let Some(unfinished) = self.journal.unfinished_iteration(&self.loop_id).await? else {
             return Ok(());
         };
@@ -51,8 +61,9 @@ impl Driver {
         }
         let mut logs = Logs::open(&self.root, n, self.config.logs.max_mb.get())?;
         logs.heading("taken up again after an interruption");
-        self.look_up(&mut turn).await?;
-        self.drive(&mut turn, &mut logs, None).await?;
+        self.look_up(&mut turn, leftover).await?;
+        let deadline = self.deadline(Instant::now());
+        self.drive(&mut turn, &mut logs, deadline).await?;
         let verdict = self.finish_turn(turn, logs).await?;
         self.tell(&Event::Notice {
             message: format!(
@@ -64,10 +75,9 @@ impl Driver {
     }
 
     fn fold(&self, turn: &mut Turn, steps: &[Step]) -> Result<(), LoopError> {
-        let command = self.agent_command();
         for step in steps {
             if let Step::Done(done) = step {
-                turn.notes.observe(done, &self.agent.name(), &command);
+                turn.notes.observe(done);
                 turn.machine.apply(done)?;
             }
         }
@@ -75,12 +85,17 @@ impl Driver {
     }
 
     /// Finds out what became of the step that was under way.
-    async fn look_up(&mut self, turn: &mut Turn) -> Result<(), LoopError> {
+    async fn look_up(&mut self, turn: &mut Turn, leftover: Leftover) -> Result<(), LoopError> {
         match turn.machine.next() {
             // The agent died with ralph. What it left is kept, and nobody is charged.
             Action::Bundle { .. } | Action::StartAgent { .. } => {
                 self.note(turn, &StepDone::Interrupted).await
             }
+            // Nothing was under way but the wait: it is waited again, and gone on with.
+            Action::Wait { .. } => match leftover {
+                Leftover::GoOn => Ok(()),
+                Leftover::Abandon => self.note(turn, &StepDone::Interrupted).await,
+            },
             Action::Land => self.look_up_landing(turn).await,
             // Verification runs on the working tree: it must still be the one that was inspected.
             Action::Verify if self.tree_is_as_inspected(turn).await? => Ok(()),
@@ -155,7 +170,7 @@ impl Driver {
                 let board = Board::new(source, tasks, Scope::default(), states)?;
                 self.other_sources = self.source_files();
                 let ours = std::mem::replace(&mut self.board, board);
-                let done = self.reconcile().await;
+                let done = self.reconcile(Leftover::Abandon).await;
                 self.board = ours;
                 self.other_sources.clear();
                 done?;

@@ -22,6 +22,7 @@ use super::{
     format::{count, duration},
     page::{Extent, Page},
     paint::{Mark, Paint},
+    waiting,
 };
 
 /// Longest sentence, title or name on a line of its own.
@@ -89,7 +90,7 @@ impl Human {
         if self.look.verbosity == Verbosity::Quiet {
             self.quiet(&mut page, event);
         } else {
-            self.all(&mut page, event);
+            self.all(&mut page, event, at);
         }
         page.into_text()
     }
@@ -115,11 +116,12 @@ impl Human {
             | Event::VerifyStarted { .. }
             | Event::VerifyEnded { .. }
             | Event::Landed { .. }
+            | Event::Waiting { .. }
             | Event::IterationEnded { .. } => {}
         }
     }
 
-    fn all(&mut self, page: &mut Page, event: &Event) {
+    fn all(&mut self, page: &mut Page, event: &Event, at: Timestamp) {
         match event {
             Event::LoopStarted { .. } => self.loop_started(page, event),
             Event::Notice { message } => page.line(&safe(message)),
@@ -165,6 +167,20 @@ impl Human {
             Event::VerifyEnded { .. } => verify_ended(page, event),
             Event::Landed { .. } => self.landed(page, event),
             Event::IterationEnded { .. } => self.iteration_ended(page, event),
+            Event::Waiting {
+                reason,
+                until,
+                nth,
+                detail,
+                ..
+            } => {
+                // The status line counts down where there is one.
+                if *nth == 1 || self.tools == Tools::Listed {
+                    let said = waiting::sentence(*reason, *until, at, &self.look.time_zone);
+                    let more = if detail.is_empty() { "" } else { ": " };
+                    page.marked(Mark::Look, &format!("{said}{more}{}", safe(detail)));
+                }
+            }
             Event::TaskBlocked { task, reason } => blocked(page, task, reason),
             Event::Question { .. } => question::render(page, event),
             Event::LoopEnded { .. } => self.loop_ended(page, event),

@@ -61,8 +61,8 @@ impl Live {
         let columns = screen.columns();
         Self {
             sink: Sink::new(screen),
+            status: Status::new(look.time_zone.clone()),
             human: Human::new(look, Tools::InStatus, columns),
-            status: Status::default(),
             paint,
             drawn: None,
         }

@@ -141,6 +141,7 @@ fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
             stash: args.stash,
         },
         agent: agent::choose(project)?,
+        fallback: agent::fallback(project)?,
         detection: detection(project)?,
         environment,
         git_environment: git::Environment::from_vars(project.surroundings.env.iter().cloned()),

@@ -21,6 +21,7 @@ fn the_json_contract_before_anything_ran() {
         "running": false,
         "loop": null,
         "lastIteration": null,
+        "waitingUntil": null,
         "questions": [],
         "blocked": [],
         "suggestions": 0,
@@ -217,4 +218,19 @@ fn there_is_no_colour_where_there_is_no_terminal() {
         "prd.json\n████████░░░░░░░░░░░░░░░░  1 of 3 completed, 1 ready, 1 waiting\n\n\
          next  US-002 Show the cart\n"
     );
+}
+
+#[test]
+fn a_loop_that_waits_for_a_usage_limit_says_until_when() {
+    let repo = shop();
+    let mut past = Written::begin(&repo, "prd.json", "L1");
+    let resets_at = Some("2126-01-02T09:00:00Z".parse().unwrap());
+    let limit = Verdict::LimitHit { resets_at };
+    past.iteration(("US-002", "Show the cart", 1), limit, |_, _| {});
+    let status = ralph(&repo, &["status", "--json"]).json(0);
+    assert_eq!(status["waitingUntil"], "2126-01-02T09:00:00Z");
+    assert_eq!(status["next"]["attempt"], 1);
+    past.end(&Stop::UsageLimit { resets_at });
+    let status = ralph(&repo, &["status", "--json"]).json(0);
+    assert_eq!(status["waitingUntil"], serde_json::Value::Null);
 }

@@ -9,6 +9,7 @@ mod crash;
 mod formats;
 mod git_tricks;
 mod landing;
+mod limits;
 mod options;
 mod outcomes;
 mod places;

@@ -109,7 +109,8 @@ fn an_event_in_the_middle_of_a_line_loses_neither_the_run_nor_the_event() {
 
 #[test]
 fn a_limit_told_in_words_with_exit_zero_is_a_limit() {
-    let project = claude(json!([{"do": "usageLimitText"}]));
+    let project =
+        claude(json!([{"do": "usageLimitText"}])).env("RALPH_LIMITS_ON_USAGE_LIMIT", "stop");
     let ran = project.run(&[]).expect(6);
     assert_eq!(ran.verdicts(), ["A limit_hit"]);
     let project = project.script(&good_script());

@@ -62,6 +62,11 @@ fn the_defaults_are_those_of_the_design() {
                 "stop_grace_seconds": 10,
                 "gutter": { "max_same_failure": 3, "max_churn_commits": 2 },
             },
+            "limits": {
+                "on_usage_limit": "wait", "max_wait_minutes": 360, "unknown_wait_minutes": 30,
+                "fallback_agent": null, "fallback_model": null, "overload_retries": 6,
+                "overload_wait_seconds": 10,
+            },
             "prompt": {
                 "file_list": 100, "patterns_bytes": 8192, "agents_md_bytes": 8192,
                 "description_bytes": 65536, "greps": [],
@@ -212,8 +217,8 @@ fn the_environment_sets_keys_of_every_type() {
 fn no_two_keys_share_a_variable() {
     let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
     let unique: BTreeSet<&String> = names.iter().collect();
-    assert_eq!(unique.len(), 67);
-    assert_eq!(names.len(), 67);
+    assert_eq!(unique.len(), 74);
+    assert_eq!(names.len(), 74);
     assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 

@@ -93,6 +93,14 @@ fn every_value_is_shown_with_its_origin() {
       gutter:
         max_same_failure: 3  # default
         max_churn_commits: 2  # default
+    limits:
+      on_usage_limit: wait  # default
+      max_wait_minutes: 360  # default
+      unknown_wait_minutes: 30  # default
+      fallback_agent: null  # default
+      fallback_model: null  # default
+      overload_retries: 6  # default
+      overload_wait_seconds: 10  # default
     prompt:
       file_list: 100  # default
       patterns_bytes: 8192  # default
@@ -165,7 +173,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 80);
+    assert_eq!(keys, 88);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];

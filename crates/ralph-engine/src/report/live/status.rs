@@ -2,10 +2,10 @@
 //!
 //! Keeps what the events said last. Draws nothing.
 
-use jiff::Timestamp;
+use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::{
     agent::{AgentEvent, Usage},
-    event::Event,
+    event::{Event, WaitReason},
     sanitize::{columns, one_line},
 };
 
@@ -13,6 +13,7 @@ use crate::report::{
     format::{cost, tokens, whole_seconds},
     human::tool,
     paint::Paint,
+    waiting,
 };
 
 /// One turn in two and a half seconds at four ticks a second.
@@ -30,12 +31,14 @@ const MAX_TOOLS: usize = 32;
 
 const SEPARATOR: &str = " · ";
 
-#[derive(Default)]
 pub(super) struct Status {
+    zone: TimeZone,
     state: State,
     since: Option<Timestamp>,
     task: Option<Task>,
     doing: String,
+    /// What is waited for, and until when.
+    waiting: Option<(WaitReason, Timestamp)>,
     /// Tools that have not ended: the last one is shown.
     tools: Vec<Tool>,
     /// Runs of this iteration that are over, and the one that is on its way.
@@ -64,6 +67,20 @@ struct Task {
 }
 
 impl Status {
+    pub(super) fn new(zone: TimeZone) -> Self {
+        Self {
+            zone,
+            state: State::default(),
+            since: None,
+            task: None,
+            doing: String::new(),
+            waiting: None,
+            tools: Vec::new(),
+            spent: Usage::default(),
+            current: Usage::default(),
+        }
+    }
+
     /// There is something to show from now on.
     pub(super) fn begin(&mut self, at: Timestamp) {
         if self.state == State::Waiting {
@@ -113,6 +130,10 @@ impl Status {
                 self.task = None;
                 self.doing("choosing a task");
             }
+            Event::Waiting { reason, until, .. } => {
+                self.doing("waiting");
+                self.waiting = Some((*reason, *until));
+            }
             Event::TaskBlocked { .. } | Event::Question { .. } => {}
             Event::LoopEnded { .. } => self.end(),
         }
@@ -160,6 +181,7 @@ impl Status {
 
     fn doing(&mut self, what: &str) {
         self.tools.clear();
+        self.waiting = None;
         self.doing = one_line(what, MAX_KEPT);
     }
 
@@ -182,7 +204,7 @@ impl Status {
         }
         // Figures go first, then the count, then the task: what is being done stays.
         let mut room = room_for_doing(width, &head, &tail);
-        let enough = MIN_DOING.min(columns(&self.doing_in(width)));
+        let enough = MIN_DOING.min(columns(&self.doing_in(now, width)));
         while room < enough {
             if tail.pop().is_none() && head.pop().is_none() {
                 break;
@@ -192,11 +214,20 @@ impl Status {
         if width < 3 {
             return Some(one_line(spinner, width));
         }
-        Some(painted(spinner, &head, &self.doing_in(room), &tail, paint))
+        Some(painted(
+            spinner,
+            &head,
+            &self.doing_in(now, room),
+            &tail,
+            paint,
+        ))
     }
 
     /// What is being done right now, in at most `room` columns.
-    fn doing_in(&self, room: usize) -> String {
+    fn doing_in(&self, now: Timestamp, room: usize) -> String {
+        if let Some((reason, until)) = self.waiting {
+            return one_line(&waiting::sentence(reason, until, now, &self.zone), room);
+        }
         match self.tools.last() {
             Some(running) => tool(&running.name, &running.target, 0, room),
             None => one_line(&self.doing, room),

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use ralph_core::{
     agent::{AgentEvent, AgentResult},
-    event::{Blocked, Event},
+    event::{Blocked, Event, WaitReason},
     termination::Stop,
     verdict::{Halt, Verdict},
 };
@@ -65,6 +65,10 @@ fn iteration_lines() -> Vec<(Event, &'static str)> {
         (Event::RunStarted { run: 2, fix_only: true, tail: "FAILED".into() }, r#""event":"run_started","run":2,"fixOnly":true,"tail":"FAILED"}"#),
         (story::inspected(&[("a.rs", "added")], &["odd"], None),
          r#""event":"inspected","files":[{"path":"a.rs","kind":"added"}],"flags":["odd"],"refusal":null}"#),
+        (Event::Waiting { reason: WaitReason::UsageLimit, until: at(64), seconds: 60.0, nth: 1, detail: String::new() },
+         r#""event":"waiting","reason":"usage_limit","until":"2026-03-01T09:01:04Z","seconds":60.0,"nth":1,"detail":""}"#),
+        (Event::Waiting { reason: WaitReason::Overload, until: at(14), seconds: 10.0, nth: 2, detail: "try 1 of 6: 529".into() },
+         r#""event":"waiting","reason":"overload","until":"2026-03-01T09:00:14Z","seconds":10.0,"nth":2,"detail":"try 1 of 6: 529"}"#),
         (story::verify_started("make"), r#""event":"verify_started","command":"make"}"#),
         (story::verify_ended("make", 1.5, "regressed"),
          r#""event":"verify_ended","command":"make","passed":false,"seconds":1.5,"againstBaseline":"regressed"}"#),
@@ -200,6 +204,7 @@ fn heading(event: &Event) -> &'static str {
         Event::VerifyStarted { .. } => "### `verify_started`",
         Event::VerifyEnded { .. } => "### `verify_ended`",
         Event::Landed { .. } => "### `landed`",
+        Event::Waiting { .. } => "### `waiting`",
         Event::IterationEnded { .. } => "### `iteration_ended`",
         Event::TaskBlocked { .. } => "### `task_blocked`",
         Event::Question { .. } => "### `question`",
@@ -227,8 +232,8 @@ fn the_documentation_names_every_field_of_every_event() {
         }
     }
     let documented = DOCS.lines().filter(|l| l.starts_with("### `")).count();
-    assert_eq!(headings.len(), 16);
-    assert_eq!(documented, 16);
+    assert_eq!(headings.len(), 17);
+    assert_eq!(documented, 17);
 }
 
 #[test]

@@ -1,7 +1,11 @@
 //! The status line, on a terminal that is looked at.
 
 use jiff::{Timestamp, ToSpan as _};
-use ralph_core::{agent::AgentEvent, event::Event, sanitize::columns};
+use ralph_core::{
+    agent::AgentEvent,
+    event::{Event, WaitReason},
+    sanitize::columns,
+};
 
 use super::{
     super::{Colours, Live, ReportKind, Reporter, Verbosity, make},
@@ -282,4 +286,36 @@ fn colours_do_not_count_as_columns() {
     live.report(&Event::Agent(usage), at(5));
     live.report(&story::tool("t1", "Edit", "src/model.rs"), at(6));
     assert_eq!(terminal.bottom(), plain.bottom());
+}
+
+fn waiting(reason: WaitReason, nth: u32) -> Event {
+    Event::Waiting {
+        reason,
+        until: at(8000),
+        seconds: 7990.0,
+        nth,
+        detail: String::new(),
+    }
+}
+
+#[test]
+fn a_wait_counts_down_and_ends_with_what_comes_next() {
+    let terminal = FakeTerminal::new(80);
+    let mut live = live(&terminal);
+    live.report(&story::loop_started(false), at(0));
+    live.report(&waiting(WaitReason::UsageLimit, 1), at(10));
+    let line = "usage limit, goes on at 12:13 (in 2h 13m)";
+    assert!(terminal.bottom().contains(line), "{}", terminal.bottom());
+    live.tick(at(7959));
+    let line = "usage limit, goes on at 12:13 (in 41s)";
+    assert!(terminal.bottom().contains(line), "{}", terminal.bottom());
+    live.report(
+        &story::iteration_started(3, "US-002", "Add it", 1),
+        at(8003),
+    );
+    assert!(
+        terminal.bottom().contains("preparing"),
+        "{}",
+        terminal.bottom()
+    );
 }

@@ -1,9 +1,11 @@
 //! Lines for a log, whole.
 
+use ralph_core::event::{Event, WaitReason};
+
 use super::{
     super::{Colours, Plain, Verbosity},
     Closing, Shared, look, story,
-    story::Story,
+    story::{Story, at},
     tell,
 };
 
@@ -305,4 +307,32 @@ fn a_closed_pipe_ends_the_output_and_nothing_else() {
     assert!(out.text().starts_with("━━━ ralph run ━"));
     assert_eq!(out.text().lines().count(), 5);
     assert_eq!(*refused.lock().unwrap(), 1, "it is not tried again");
+}
+
+#[test]
+fn a_log_says_that_it_waits_when_it_begins_and_again_from_time_to_time() {
+    let waiting = |seconds: i64, nth| {
+        let event = Event::Waiting {
+            reason: WaitReason::UsageLimit,
+            until: at(8000),
+            seconds: 0.0,
+            nth,
+            detail: String::new(),
+        };
+        (at(seconds), event)
+    };
+    let overloaded = Event::Waiting {
+        reason: WaitReason::Overload,
+        until: at(8022),
+        seconds: 20.0,
+        nth: 1,
+        detail: "try 1 of 6: 529 Overloaded".into(),
+    };
+    let story = vec![waiting(0, 1), waiting(1800, 2), (at(8002), overloaded)];
+    insta::assert_snapshot!(plain(&story, Verbosity::Normal, Colours::Off), @r"
+    [10:00:00] ! usage limit, goes on at 12:13 (in 2h 13m)
+    [10:30:00] ! usage limit, goes on at 12:13 (in 1h 43m)
+    [12:13:22] ! the API is overloaded, tries again in 20s: try 1 of 6: 529 Overloaded
+    ");
+    assert_eq!(plain(&story, Verbosity::Quiet, Colours::Off), "");
 }

@@ -1,16 +1,47 @@
 //! Makes the agent that the configuration names.
 
-use ralph_core::config::AgentChoice;
-use ralph_engine::agent::{Agent, CommandAgent, Making, ScriptAgent, find, script::Script};
+use ralph_core::config::{AgentChoice, Config, OnUsageLimit};
+use ralph_engine::{
+    agent::{Agent, CommandAgent, Making, ScriptAgent, find, script::Script},
+    driver::Fallback,
+};
 
 use crate::{error::CommandError, project::Project};
 
 pub(crate) fn choose(project: &Project) -> Result<Box<dyn Agent>, CommandError> {
-    make(project, &project.config().agent)
+    let config = project.config();
+    make(project, config, &config.agent)
 }
 
-fn make(project: &Project, choice: &AgentChoice) -> Result<Box<dyn Agent>, CommandError> {
+/// Who goes on at a usage limit, if the configuration asks for somebody.
+pub(crate) fn fallback(project: &Project) -> Result<Option<Fallback>, CommandError> {
     let config = project.config();
+    match config.limits.on_usage_limit {
+        OnUsageLimit::Wait | OnUsageLimit::Stop => return Ok(None),
+        OnUsageLimit::Fallback => {}
+    }
+    let limits = &config.limits;
+    let choice = limits.fallback_agent.as_ref().unwrap_or(&config.agent);
+    let Some(model) = &limits.fallback_model else {
+        let agent = make(project, config, choice)?;
+        let name = agent.name();
+        return Ok(Some(Fallback { agent, name }));
+    };
+    let other = config.with_model(choice, model).ok_or_else(|| {
+        let message = format!("limits.fallback_model: {choice} takes no model");
+        let hint = "name another agent with `limits.fallback_agent`";
+        CommandError::user(message).hint_opt(Some(hint.to_owned()))
+    })?;
+    let agent = make(project, &other, &other.agent)?;
+    let name = format!("{} ({model})", agent.name());
+    Ok(Some(Fallback { agent, name }))
+}
+
+fn make(
+    project: &Project,
+    config: &Config,
+    choice: &AgentChoice,
+) -> Result<Box<dyn Agent>, CommandError> {
     let named = |name: &str, custom| {
         let kind = find(name).map_err(|error| {
             CommandError::user(error).hint_opt(Some("`ralph agent list` shows them".into()))

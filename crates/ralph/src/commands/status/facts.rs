@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use jiff::Timestamp;
 use ralph_core::{
     record::IterationRecord,
     select::{Blocker, Counts, Plan, Why},
@@ -18,6 +19,7 @@ use ralph_engine::{
 };
 use serde::Serialize;
 
+use super::waiting::waiting_until;
 use crate::{
     commands::logs::{self, LogKind},
     error::CommandError,
@@ -42,6 +44,8 @@ pub(crate) struct Facts {
     #[serde(rename = "loop")]
     pub(crate) last_loop: Option<LoopFacts>,
     pub(crate) last_iteration: Option<IterationFacts>,
+    /// Until when a loop that is not over waits for a usage limit.
+    pub(crate) waiting_until: Option<Timestamp>,
     pub(crate) questions: Vec<Held>,
     pub(crate) blocked: Vec<Blocked>,
     pub(crate) suggestions: usize,
@@ -169,6 +173,11 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
         running,
         questions: questions(&told.past),
         blocked: blocked(&graph, &plan, &scope, &told.past),
+        waiting_until: waiting_until(
+            told.last_loop.as_ref(),
+            told.last_record.as_ref(),
+            &project.config().limits,
+        ),
         last_loop: told.last_loop.map(|row| loop_facts(row, running)),
         last_iteration: told.last_iteration,
         suggestions: told.suggestions,
@@ -186,6 +195,7 @@ struct Told {
     past: Past,
     last_loop: Option<LoopRow>,
     last_iteration: Option<IterationFacts>,
+    last_record: Option<IterationRecord>,
     suggestions: usize,
 }
 
@@ -207,23 +217,20 @@ impl Told {
         )
         .await?;
         let row = journal.last_iterations(repository, 1).await?.pop();
-        let last_iteration = match row {
+        let (last_iteration, last_record) = match row {
             Some(row) => {
                 let n = u64::try_from(row.n).unwrap_or_default();
                 let record = journal.record(repository, Some(n)).await?;
-                Some(iteration_facts(
-                    project,
-                    (source, graph),
-                    row,
-                    record.as_ref(),
-                ))
+                let facts = iteration_facts(project, (source, graph), row, record.as_ref());
+                (Some(facts), record)
             }
-            None => None,
+            None => (None, None),
         };
         Ok(Self {
             past,
             last_loop,
             last_iteration,
+            last_record,
             suggestions: journal.suggestions(repository).await?.len(),
         })
     }

@@ -1,6 +1,6 @@
 //! `status` as text: a line for each thing that there is, nothing for what there is not.
 
-use jiff::Timestamp;
+use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::sanitize::{columns, one_line};
 
 use super::facts::{Facts, IterationFacts, LoopFacts, LoopState, TaskCounts};
@@ -37,6 +37,15 @@ pub(crate) fn render(facts: &Facts, now: Timestamp) -> String {
         line("loop", tone, &sentence);
     } else if facts.running {
         line("loop", Tone::Good, "running");
+    }
+    if let Some(until) = facts.waiting_until.filter(|until| *until > now) {
+        let local = until.to_zoned(TimeZone::system());
+        let text = match facts.running {
+            true => "for the agent's usage limit",
+            false => "when it goes on, for the agent's usage limit",
+        };
+        let when = local.strftime("%a %H:%M");
+        line("waits", Tone::Careful, &format!("{text}, until {when}"));
     }
     if facts.suggestions > 0 {
         let many = count(facts.suggestions, "suggestion", "suggestions");

@@ -7,7 +7,7 @@ use ralph_core::agent::{AgentResult, Ending};
 
 use super::super::wire::{Denial, Line};
 use super::parse::target;
-use crate::agent::{asked_to_end, describe_end, no_result};
+use crate::agent::{asked_to_end, describe_end, limit_in_words, no_result};
 use crate::process;
 
 /// A result of the stream: what it says, and what it says about its end.
@@ -36,9 +36,6 @@ pub(super) struct Failures {
 
 /// Retries after which a key that does not fit is not going to.
 const HOPELESS_RETRIES: u32 = 2;
-
-/// The longest text of a message that can be a notice of the program rather than an answer.
-const NOTICE_CHARS: usize = 200;
 
 impl Failures {
     pub(super) fn failed(&mut self, code: String) {
@@ -96,7 +93,7 @@ pub(super) fn ending(
     failures: &Failures,
     ended: process::Ended,
     stderr: &str,
-    _seen_at: Option<Timestamp>,
+    seen_at: Option<Timestamp>,
 ) -> Ending {
     let Some(said) = said else {
         return without_result(failures, ended, stderr);
@@ -107,10 +104,8 @@ pub(super) fn ending(
         return Ending::Limit { resets_at };
     }
     // The notice alone is the whole message: an answer that quotes it is longer, or has more.
-    if is_limit_notice(&said.result.text) {
-        return Ending::Limit {
-            resets_at: epoch_after_bar(&said.result.text),
-        };
+    if let Some(limit) = limit_in_words(&said.result.text, seen_at) {
+        return limit;
     }
     if said.result.ok {
         return Ending::Finished;
@@ -246,20 +241,6 @@ fn bash_rules(command: Option<&str>) -> String {
         rules.extend(rule.filter(|rule| !rules.contains(rule)));
     }
     rules.join(", ")
-}
-
-fn is_limit_notice(text: &str) -> bool {
-    let text = text.trim().replace('’', "'");
-    text.chars().count() <= NOTICE_CHARS
-        && !text.contains('\n')
-        && ((text.starts_with("You've hit your") && text.contains("limit"))
-            || text.starts_with("Claude AI usage limit reached")
-            || text.starts_with("Claude usage limit reached"))
-}
-
-fn epoch_after_bar(text: &str) -> Option<Timestamp> {
-    let seconds: i64 = text.rsplit_once('|')?.1.trim().parse().ok()?;
-    Timestamp::from_second(seconds).ok()
 }
 
 #[cfg(test)]

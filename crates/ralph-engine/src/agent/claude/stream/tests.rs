@@ -115,9 +115,12 @@ fn the_limit_notice_with_exit_zero_is_a_limit_and_a_quotation_of_it_is_not() {
         "Task T1 complete",
         "You've hit your limit · resets 9pm (UTC)",
     );
+    // A time of day is the next one behind what the stream itself says of the time.
+    let tool = r#"{"type":"user","message":{"role":"user","content":[]},"timestamp":"2026-11-13T21:48:24.496Z","session_id":"s"}"#;
+    let resets_at = Some("2026-11-14T21:00:00Z".parse().unwrap());
     assert_eq!(
-        ending(&[INIT, &notice], Ended::Code(0)),
-        Ending::Limit { resets_at: None }
+        ending(&[INIT, tool, &notice], Ended::Code(0)),
+        Ending::Limit { resets_at }
     );
     let quoted = OK.replace("Task T1 complete", "The file says:\\nYou've hit your limit");
     assert_eq!(ending(&[INIT, &quoted], Ended::Code(0)), Ending::Finished);

@@ -1,0 +1,55 @@
+//! The section `limits`: what it takes, and what it refuses.
+
+use insta::assert_snapshot;
+
+use super::{mistakes, project};
+use crate::config::{AgentChoice, Config, OnUsageLimit};
+
+#[test]
+fn a_usage_limit_is_waited_for_six_hours_unless_said_otherwise() {
+    let limits = Config::default().limits;
+    assert_eq!(limits.on_usage_limit, OnUsageLimit::Wait);
+    assert_eq!(limits.max_wait_minutes.duration().as_secs(), 6 * 3600);
+    assert_eq!(limits.unknown_wait_minutes.duration().as_secs(), 30 * 60);
+    assert_eq!(
+        (limits.overload_retries, limits.overload_wait_seconds),
+        (6, 10)
+    );
+}
+
+#[test]
+fn a_fallback_without_anybody_to_go_on_with_is_refused_where_it_is_asked_for() {
+    assert_snapshot!(mistakes("limits:\n  on_usage_limit: fallback\n"), @"ralph.yaml:2:1: `limits.on_usage_limit`: there is nobody to go on with: set `limits.fallback_agent` or `limits.fallback_model`");
+    assert_snapshot!(mistakes("limits:\n  on_usage_limit: wiat\n"), @"ralph.yaml:2:19: `limits.on_usage_limit`: expected one of `wait`, `stop`, `fallback`, found the text `wiat`; did you mean `wait`?");
+    assert_snapshot!(mistakes("limits:\n  fallback_agent: 5\n"), @"ralph.yaml:2:19: `limits.fallback_agent`: expected a text that is not empty or a map or nothing, found 5; put it in quotes");
+    assert_snapshot!(mistakes("limits:\n  fallback_agent: {name: x, dialect: pi}\n"), @"ralph.yaml:2:19: `limits.fallback_agent`: the key `command` is missing");
+}
+
+#[test]
+fn the_fallback_is_a_word_a_map_or_nothing() {
+    let fallback = |value: &str| {
+        let text = format!("limits:\n  fallback_agent: {value}\n");
+        project(&text).unwrap().config.limits.fallback_agent
+    };
+    assert_eq!(fallback("pi"), Some(AgentChoice::Named("pi".into())));
+    assert_eq!(fallback("null"), None);
+    let custom = fallback("{name: mine, command: [mine], dialect: text}");
+    assert_eq!(custom.unwrap().to_string(), "mine");
+}
+
+#[test]
+fn another_model_goes_to_the_agent_that_takes_one() {
+    let config = project("claude:\n  models:\n    ui: opus\n")
+        .unwrap()
+        .config;
+    let named = |name: &str| AgentChoice::Named(name.to_owned());
+    let other = config.with_model(&named("claude"), "haiku").unwrap();
+    assert_eq!(other.claude.model.as_deref(), Some("haiku"));
+    assert!(other.claude.models.is_empty(), "no label goes before it");
+    let other = config.with_model(&named("pi"), "x/y").unwrap();
+    assert_eq!(other.pi.model.as_deref(), Some("x/y"));
+    assert_eq!(other.claude.model.as_deref(), Some("sonnet"));
+    assert!(config.with_model(&named("nobody"), "x").is_none());
+    let script = AgentChoice::Script("a.yaml".into());
+    assert!(config.with_model(&script, "x").is_none());
+}

@@ -1,0 +1,139 @@
+//! What an iteration asks for, and what comes back: the machine's actions and the steps that were done.
+//!
+//! Data alone. The serialised form of a step is the journal's.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    agent::AgentReport,
+    record::VerificationRecord,
+    signal::Signals,
+    verdict::{Halt, Verdict},
+};
+
+/// What the engine is to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Make the prompt of run `run` (from 1); `fix` is what the run before left failing.
+    Bundle {
+        run: u32,
+        fix: Option<Failure>,
+    },
+    StartAgent {
+        run: u32,
+    },
+    /// Wait for an overloaded API, with the tree as it is; `attempt` counts these in a row, from 1.
+    Wait {
+        attempt: u32,
+        message: String,
+    },
+    /// Look at the change, and write the tree that would be committed.
+    Inspect,
+    Verify,
+    Land,
+    /// Keep the work aside under a ref and put the base back.
+    Keep {
+        verdict: Verdict,
+    },
+    Record {
+        verdict: Verdict,
+    },
+    Done,
+}
+
+/// What the engine did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum StepDone {
+    Bundled {
+        prompt_bytes: u64,
+    },
+    AgentEnded(Box<AgentEnded>),
+    /// The wait for an overloaded API is over.
+    Waited {
+        seconds: f64,
+    },
+    Inspected {
+        change: Change,
+    },
+    Verified {
+        check: Check,
+    },
+    Landed {
+        commit: Option<String>,
+    },
+    /// The branch was not where it had to be: nothing was landed.
+    LandRefused {
+        reason: String,
+    },
+    Kept {
+        reference: Option<String>,
+    },
+    Recorded,
+    /// A person or a signal ended the iteration before its time.
+    Interrupted,
+}
+
+/// How a run of an agent ended, and what it said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgentEnded {
+    /// Who ran, and how it was started.
+    #[serde(default)]
+    pub by: RanBy,
+    pub report: AgentReport,
+    pub signals: Signals,
+}
+
+/// Who ran: never its prompt or its environment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RanBy {
+    pub agent: String,
+    pub command: Vec<String>,
+}
+
+/// What an agent's run changed, as far as judging it goes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Change {
+    /// The tree that verification runs on and that would be committed.
+    pub tree: String,
+    pub files: Vec<ChangedFile>,
+    pub refusal: Option<Refusal>,
+    /// Worth a person's look, without being refused.
+    pub flags: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedFile {
+    pub path: String,
+    /// `added`, `modified`, `deleted`, `type_changed`
+    pub kind: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    pub reason: String,
+    pub halt: Halt,
+}
+
+/// What verification found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// `None`: nothing failed that counts.
+    pub failure: Option<Failure>,
+    /// No command at all was run: completed, but said to be unverified wherever it is shown.
+    pub unverified: bool,
+    /// Each command and how it ended, for the record.
+    #[serde(default)]
+    pub commands: Vec<VerificationRecord>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    pub command: String,
+    pub signature: String,
+    /// The end of its output, trimmed for a prompt.
+    pub tail: String,
+    /// `regressed`, `already_broken` …: what the baseline knows of it.
+    pub against_baseline: String,
+}

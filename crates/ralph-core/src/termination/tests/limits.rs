@@ -1,0 +1,185 @@
+//! What follows from a usage limit, by policy, reset time, and how long it has been waited for.
+
+use super::*;
+
+fn hit(resets_at: Option<&str>) -> Verdict {
+    Verdict::LimitHit {
+        resets_at: resets_at.map(time),
+    }
+}
+
+/// Met `count` times in a row since `since`, the last time at noon, which is now.
+fn row(count: u32, since: &str, of: Worker) -> LimitRow {
+    LimitRow {
+        count,
+        since: time(since),
+        last_at: time("12:00"),
+        of,
+    }
+}
+
+fn once_hit() -> LimitRow {
+    row(1, "12:00", Worker::Main)
+}
+
+fn by(policy: OnUsageLimit) -> Limits {
+    Limits {
+        max_time: None,
+        usage: LimitPolicy {
+            on_limit: policy,
+            ..WAIT
+        },
+        ..LIMITS
+    }
+}
+
+fn after(verdict: &Verdict, row: LimitRow, limits: &Limits) -> Decision {
+    let mut standing = standing(Some(last(verdict)));
+    standing.limit = Some(row);
+    decide(&standing, limits)
+}
+
+fn waits(until: &str) -> Decision {
+    Decision {
+        fate: Fate::Keep,
+        stop: None,
+        limit: Some(AfterLimit::Wait { until: time(until) }),
+    }
+}
+
+fn stops(resets_at: Option<&str>) -> Decision {
+    Decision {
+        fate: Fate::Keep,
+        stop: Some(Stop::UsageLimit {
+            resets_at: resets_at.map(time),
+        }),
+        limit: None,
+    }
+}
+
+fn goes_on() -> Decision {
+    Decision {
+        fate: Fate::Keep,
+        stop: None,
+        limit: None,
+    }
+}
+
+#[test]
+fn it_waits_until_the_reset_and_goes_on_behind_it() {
+    let wait = by(OnUsageLimit::Wait);
+    let verdict = hit(Some("14:30"));
+    assert_eq!(after(&verdict, once_hit(), &wait), waits("14:30"));
+    let mut later = standing(Some(last(&verdict)));
+    (later.limit, later.now) = (Some(once_hit()), time("14:30"));
+    assert_eq!(decide(&later, &wait), goes_on());
+}
+
+#[test]
+fn a_reset_further_away_than_is_waited_for_stops_and_says_when() {
+    let wait = by(OnUsageLimit::Wait);
+    assert_eq!(
+        after(&hit(Some("18:00")), once_hit(), &wait),
+        waits("18:00")
+    );
+    let too_far = after(&hit(Some("18:01")), once_hit(), &wait);
+    assert_eq!(too_far, stops(Some("18:01")));
+    let stop = too_far.stop.unwrap();
+    assert_eq!(stop.exit_code(), 6);
+    assert!(stop.sentence().contains("2026-11-15T18:01:00Z"), "{stop:?}");
+}
+
+#[test]
+fn without_a_reset_time_it_tries_again_until_it_has_waited_enough() {
+    let wait = by(OnUsageLimit::Wait);
+    let table = [
+        (row(1, "12:00", Worker::Main), waits("12:30")),
+        (row(12, "06:30", Worker::Main), waits("12:30")),
+        (row(13, "06:29", Worker::Main), stops(None)),
+    ];
+    for (row, expected) in table {
+        assert_eq!(after(&hit(None), row, &wait), expected, "{row:?}");
+    }
+}
+
+#[test]
+fn a_reset_that_is_over_is_believed_once() {
+    let wait = by(OnUsageLimit::Wait);
+    let verdict = hit(Some("11:59"));
+    assert_eq!(after(&verdict, once_hit(), &wait), goes_on());
+    let again = row(2, "11:59", Worker::Main);
+    assert_eq!(after(&verdict, again, &wait), waits("12:30"));
+}
+
+#[test]
+fn stop_means_stop() {
+    let stop = by(OnUsageLimit::Stop);
+    assert_eq!(
+        after(&hit(Some("12:01")), once_hit(), &stop),
+        stops(Some("12:01"))
+    );
+    assert_eq!(after(&hit(None), once_hit(), &stop), stops(None));
+}
+
+#[test]
+fn a_fallback_goes_on_at_once_until_the_reset_however_far_away() {
+    let fallback = by(OnUsageLimit::Fallback);
+    let far = after(&hit(Some("23:00")), once_hit(), &fallback);
+    let until = time("23:00");
+    assert_eq!(far.limit, Some(AfterLimit::Fallback { until }));
+    assert_eq!(far.stop, None);
+    let unknown = after(&hit(None), once_hit(), &fallback);
+    let until = time("12:30");
+    assert_eq!(unknown.limit, Some(AfterLimit::Fallback { until }));
+}
+
+#[test]
+fn when_the_fallback_is_used_up_too_the_first_to_come_back_is_waited_for() {
+    let fallback = by(OnUsageLimit::Fallback);
+    for (main, resets_at, until) in [("13:00", "14:00", "13:00"), ("15:00", "14:00", "14:00")] {
+        let verdict = hit(Some(resets_at));
+        let mut standing = standing(Some(last(&verdict)));
+        standing.limit = Some(row(2, "11:00", Worker::Fallback));
+        standing.main_back_at = Some(time(main));
+        assert_eq!(decide(&standing, &fallback), waits(until));
+    }
+}
+
+#[test]
+fn a_request_to_stop_goes_before_a_wait() {
+    let verdict = hit(Some("14:30"));
+    let mut standing = standing(Some(last(&verdict)));
+    (standing.limit, standing.signal) = (Some(once_hit()), Some(2));
+    let decision = decide(&standing, &by(OnUsageLimit::Wait));
+    assert_eq!(decision.stop, Some(Stop::Interrupted { signal: 2 }));
+}
+
+#[test]
+fn once_waits_too_because_a_limit_is_not_the_iteration_that_was_asked_for() {
+    let once = Limits {
+        span: Span::Once,
+        ..by(OnUsageLimit::Wait)
+    };
+    assert_eq!(
+        after(&hit(Some("12:10")), once_hit(), &once),
+        waits("12:10")
+    );
+    assert_eq!(after(&hit(Some("11:59")), once_hit(), &once), goes_on());
+}
+
+#[test]
+fn nobody_waits_for_a_reset_behind_the_end_of_the_run() {
+    // An hour in all, of which a minute is over.
+    let hour = Limits {
+        max_time: Some(Duration::from_secs(3600)),
+        ..by(OnUsageLimit::Wait)
+    };
+    assert_eq!(
+        after(&hit(Some("12:59")), once_hit(), &hour),
+        waits("12:59")
+    );
+    assert_eq!(
+        after(&hit(Some("13:00")), once_hit(), &hour),
+        stops(Some("13:00"))
+    );
+}

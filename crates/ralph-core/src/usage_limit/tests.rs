@@ -1,0 +1,197 @@
+//! Tests of notices: wordings with the moment that each means, and texts that are none.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A Sunday, half past six in the morning in UTC, half past seven in Berlin.
+const NOW: &str = "2026-11-15T06:30:00Z";
+
+fn berlin() -> TimeZone {
+    jiff::tz::TimeZoneDatabase::bundled()
+        .get("Europe/Berlin")
+        .unwrap()
+}
+
+fn read_at(text: &str, now: &str) -> Option<Notice> {
+    notice(text, now.parse().unwrap(), &berlin())
+}
+
+#[track_caller]
+fn resets(text: &str, at: &str) {
+    let found = read_at(text, NOW).unwrap_or_else(|| panic!("no notice: {text}"));
+    let at: Timestamp = at.parse().unwrap();
+    assert_eq!(found.resets_at, Some(at), "{text}");
+}
+
+/// The local zone is Berlin's, an hour ahead of UTC in November.
+#[rustfmt::skip]
+const WORDINGS: [(&str, &str); 32] = [
+    ("You've hit your session limit · resets 9:07am (UTC)", "2026-11-15T09:07:00Z"),
+    ("You’ve hit your session limit · resets 9:07am (UTC)", "2026-11-15T09:07:00Z"),
+    ("You've hit your weekly limit · resets Nov 20, 9am (Europe/Berlin)", "2026-11-20T08:00:00Z"),
+    ("You've hit your limit · resets 3pm", "2026-11-15T14:00:00Z"),
+    ("You've hit your limit · resets 3PM", "2026-11-15T14:00:00Z"),
+    ("You've hit your limit · resets 3 p.m.", "2026-11-15T14:00:00Z"),
+    ("You've hit your limit · resets 12am (UTC)", "2026-11-16T00:00:00Z"),
+    ("You've hit your limit · resets 12pm (UTC)", "2026-11-15T12:00:00Z"),
+    ("You've hit your limit · resets 15:45", "2026-11-15T14:45:00Z"),
+    ("You've hit your limit · resets at 23:05 (UTC)", "2026-11-15T23:05:00Z"),
+    ("You've hit your Opus limit · resets Oct 6, 1pm", "2027-10-06T11:00:00Z"),
+    ("You've hit your limit · resets in 3h 20m", "2026-11-15T09:50:00Z"),
+    ("You've hit your limit · resets in 3h20m", "2026-11-15T09:50:00Z"),
+    ("You have reached your usage limit. Please try again in 5 minutes.", "2026-11-15T06:35:00Z"),
+    ("Claude AI usage limit reached|1794733640", "2026-11-15T09:07:20Z"),
+    ("Claude AI usage limit reached|1794733640000", "2026-11-15T09:07:20Z"),
+    ("5-hour limit reached ∙ resets 8pm", "2026-11-15T19:00:00Z"),
+    ("5-hour limit reached ∙ resets 8pm\n/upgrade to increase your usage limit.", "2026-11-15T19:00:00Z"),
+    ("Weekly limit reached ∙ resets Monday 9am (UTC)", "2026-11-16T09:00:00Z"),
+    ("Weekly limit reached ∙ resets Sunday 6am (UTC)", "2026-11-22T06:00:00Z"),
+    ("Your limit will reset at 7pm (America/Los_Angeles).", "2026-11-16T03:00:00Z"),
+    ("Claude usage limit reached. Your limit will reset at 7pm (America/Los_Angeles).", "2026-11-16T03:00:00Z"),
+    ("You've reached your usage limit … resets at 2026-11-15T20:00:00Z", "2026-11-15T20:00:00Z"),
+    ("You've reached your usage limit. It resets at 2026-11-15T20:00:00+02:00", "2026-11-15T18:00:00Z"),
+    ("You've reached your usage limit, resets at 2026-11-15 20:00", "2026-11-15T19:00:00Z"),
+    ("You've hit your usage limit. Upgrade to Pro (https://example.com/pricing) or try again in 2 days 3 hours 4 minutes.", "2026-11-17T09:34:00Z"),
+    ("You've hit your usage limit. Try again in 2 days 3 hours", "2026-11-17T09:30:00Z"),
+    ("You've hit your usage limit. Try again in less than a minute.", "2026-11-15T06:31:00Z"),
+    ("You've hit your usage limit. To get more access now, send a request to your admin or try again at Nov 20th, 2026 1:02 PM.", "2026-11-20T12:02:00Z"),
+    ("You've hit your usage limit for gpt-5. Switch to another model now, or try again at 1:02 PM.", "2026-11-15T12:02:00Z"),
+    ("You've hit your limit · resets tomorrow at 9am (UTC)", "2026-11-16T09:00:00Z"),
+    // Nobody knows this zone: the local one.
+    ("You've hit your limit · resets 3pm (Mars/Olympus)", "2026-11-15T14:00:00Z"),
+];
+
+#[test]
+fn the_wordings_of_programs_say_when_they_reset() {
+    for (text, at) in WORDINGS {
+        resets(text, at);
+    }
+}
+
+#[test]
+fn a_time_of_day_that_is_over_means_tomorrow() {
+    resets(
+        "You've hit your limit · resets 6:29am (UTC)",
+        "2026-11-16T06:29:00Z",
+    );
+    resets(
+        "You've hit your limit · resets 6:30am (UTC)",
+        "2026-11-15T06:30:00Z",
+    );
+}
+
+#[test]
+fn a_program_that_writes_no_seconds_means_the_minute_that_is_on() {
+    let text = "You've hit your limit · resets 6:30am (UTC)";
+    let found = read_at(text, "2026-11-15T06:30:40Z").unwrap();
+    assert_eq!(
+        found.resets_at,
+        Some("2026-11-15T06:30:00Z".parse().unwrap())
+    );
+}
+
+#[test]
+fn a_time_that_the_clocks_leave_out_is_the_next_one_there_is() {
+    // In Berlin, on 29 March 2026, two o'clock is followed by three.
+    let found = read_at(
+        "You've hit your limit · resets 2:30am",
+        "2026-03-28T23:00:00Z",
+    )
+    .unwrap();
+    assert_eq!(
+        found.resets_at,
+        Some("2026-03-29T01:30:00Z".parse().unwrap())
+    );
+}
+
+#[test]
+fn a_date_without_a_year_is_the_next_of_its_name() {
+    let new_year = "You've hit your weekly limit · resets Jan 2, 9am (UTC)";
+    resets(new_year, "2027-01-02T09:00:00Z");
+}
+
+#[test]
+fn a_notice_without_a_time_is_one_all_the_same() {
+    for text in [
+        "You've hit your limit",
+        "You've hit your usage limit.",
+        "You're out of extra usage",
+        "Claude AI usage limit reached",
+        "You've hit your limit · resets 25pm",
+        "You've hit your limit · resets 31:99",
+    ] {
+        let found = read_at(text, NOW).unwrap_or_else(|| panic!("no notice: {text}"));
+        assert_eq!(found.resets_at, None, "{text}");
+    }
+}
+
+#[test]
+fn the_window_is_read_where_it_is_named() {
+    let which = |text: &str| read_at(text, NOW).unwrap().which;
+    assert_eq!(
+        which("You've hit your session limit"),
+        Some(Window::Session)
+    );
+    assert_eq!(
+        which("5-hour limit reached ∙ resets 8pm"),
+        Some(Window::Session)
+    );
+    assert_eq!(which("You've hit your weekly limit"), Some(Window::Weekly));
+    assert_eq!(
+        which("You've hit your org's monthly usage limit"),
+        Some(Window::Monthly)
+    );
+    assert_eq!(which("You've hit your limit"), None);
+}
+
+#[test]
+fn the_same_words_in_an_answer_are_no_notice() {
+    for text in [
+        "",
+        "Task A complete",
+        "The screen now says: You've hit your session limit · resets 9:07am (UTC)",
+        "\"You've hit your limit\"",
+        "`You've hit your session limit · resets 9:07am (UTC)`",
+        "You've hit your limit screens: I changed all of them. Task A complete",
+        "You've hit your session limit · resets 9:07am (UTC)\n\nis what notice.txt says. Task A complete",
+        "You've hit your limit. Task A complete",
+        "You've hit your limit. I wrote the handler and its tests",
+        "You've hit your limit is what users will see now",
+        "> You've hit your limit",
+        "Usage limit reached handling is in place, with tests",
+        "Your limit will reset the counter, as asked. Task A complete",
+        "Your limit will reset the counter",
+        "Approaching usage limit · resets at 7pm",
+        "API Error: Server is temporarily limiting requests (not your usage limit)",
+        "Rate limit reached for requests. Try again in 20s",
+        "The weekly limit reached its end",
+    ] {
+        assert_eq!(read_at(text, NOW), None, "{text}");
+    }
+}
+
+#[test]
+fn a_long_text_is_no_notice() {
+    let long = format!("You've hit your limit. {}", "Try again later. ".repeat(40));
+    assert_eq!(read_at(&long, NOW), None);
+}
+
+proptest! {
+    #[test]
+    fn no_text_at_all_makes_it_panic(text in "\\PC{0,80}", seconds in -9_000_000_000i64..99_000_000_000) {
+        let now = Timestamp::from_second(seconds).unwrap();
+        notice(&text, now, &TimeZone::UTC);
+        notice(&format!("You've hit your limit · resets {text}"), now, &berlin());
+    }
+
+    #[test]
+    fn no_time_at_all_makes_it_panic(
+        text in "(jan|feb|Nov|Mon|tomorrow|in)? ?[0-9]{0,7}(st|th|, |:| )?[0-9]{0,7}(am|PM|h|days|:00)? ?(\\(UTC\\)|Z|\\|[0-9]{0,14})?",
+        seconds in -9_000_000_000i64..99_000_000_000,
+    ) {
+        let now = Timestamp::from_second(seconds).unwrap();
+        notice(&format!("You've hit your limit · resets {text}"), now, &berlin());
+        notice(&format!("Claude AI usage limit reached|{text}"), now, &berlin());
+    }
+}

@@ -1,0 +1,239 @@
+//! Waits: for a usage limit to reset, and for an overloaded API. Ends at once when a stop is asked for.
+//!
+//! Decides nothing, asks no model anything, and holds the tree as it is.
+
+use std::time::{Duration, Instant};
+
+use backon::{BackoffBuilder as _, ExponentialBuilder};
+use jiff::{SignedDuration, Timestamp};
+use ralph_core::{
+    event::{Event, WaitReason},
+    iteration::StepDone,
+    termination::{AfterLimit, LimitRow, try_again_at},
+    verdict::Verdict,
+};
+
+use super::{
+    Driver, LastIteration, LoopError, hands::Change, inspect::Findings, iterate::Deadline,
+    notes::Turn,
+};
+use crate::agent::StopRequest;
+
+/// Beyond the moment of a reset: the agent's clock may be a little behind.
+const MARGIN: Duration = Duration::from_secs(3);
+/// A machine that slept must notice that the time has come: the clock is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+/// How often a line that counts down moves.
+const TICK: Duration = Duration::from_millis(250);
+/// How often it is said again that a loop waits.
+const SAY_AGAIN: Duration = Duration::from_secs(30 * 60);
+/// The longest wait for an overloaded API, and what it is without its random part.
+const MOST_OVERLOAD: Duration = Duration::from_secs(300);
+const MOST_BEFORE_JITTER: Duration = Duration::from_secs(150);
+/// Iterations that are looked through for a limit that is not over.
+const RECALLED: u32 = 50;
+
+/// How a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waited {
+    Through,
+    /// A stop was asked for.
+    Stopped,
+}
+
+/// What is waited for.
+struct Wait {
+    reason: WaitReason,
+    until: Timestamp,
+    detail: String,
+}
+
+impl Driver {
+    /// Does what was decided about a usage limit.
+    pub(super) async fn follow(&mut self, limit: AfterLimit) {
+        match limit {
+            AfterLimit::Wait { until } => {
+                let wait = Wait {
+                    reason: WaitReason::UsageLimit,
+                    until: later(until, MARGIN),
+                    detail: String::new(),
+                };
+                // A stop is seen by whoever decides next.
+                let _: Waited = self.wait(wait).await;
+            }
+            AfterLimit::Fallback { until } => self.hands.rest_until(until),
+        }
+    }
+
+    /// Chooses who works next, and says so if it is somebody else.
+    pub(super) fn choose_worker(&mut self) {
+        let now = self.now();
+        if self.hands.choose(now) == Change::Other {
+            let name = self.hands.name();
+            let message = match self.hands.back_at() {
+                Some(until) => format!(
+                    "{name} goes on until the usage limit of {} resets at {until}",
+                    self.hands.main_name()
+                ),
+                None => format!("{name} goes on again: its usage limit is over"),
+            };
+            self.tell(&Event::Notice { message });
+        }
+    }
+
+    /// A usage limit that a killed run was waiting for is still one: the journal has when it resets.
+    pub(super) async fn recall_limits(&mut self) -> Result<(), LoopError> {
+        let records = self.journal.last_records(&self.loop_id, RECALLED).await?;
+        let unknown = self.limits.usage.unknown_wait;
+        for record in records.iter().rev() {
+            let by = record.runs.last().and_then(|r| self.hands.whose(&r.agent));
+            let (Verdict::LimitHit { resets_at }, Some(of)) = (&record.verdict, by) else {
+                self.tally.limit = None;
+                self.tally.last = None;
+                continue;
+            };
+            self.tally.limited(record.ended_at, of);
+            if let Ok(task) = ralph_core::task::TaskId::parse(&record.task_id) {
+                let verdict = record.verdict.clone();
+                self.tally.last = Some(LastIteration { task, verdict });
+            }
+            if of == ralph_core::termination::Worker::Main {
+                let row = LimitRow {
+                    count: 1,
+                    since: record.ended_at,
+                    last_at: record.ended_at,
+                    of,
+                };
+                self.hands
+                    .rest_until(try_again_at(*resets_at, &row, unknown));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for an overloaded API, longer each time; the tree stays as the agent left it.
+    pub(super) async fn wait_for_api(
+        &mut self,
+        turn: &mut Turn,
+        attempt: u32,
+        message: &str,
+        deadline: Option<Deadline>,
+    ) -> Result<StepDone, LoopError> {
+        // What the next run finds of ralph's own files must be ralph's.
+        let mut found = Findings::default();
+        self.put_own_files_back(turn, &mut found)?;
+        turn.notes.flags.extend(found.into_flags());
+        let limits = &self.config.limits;
+        let delay = overload_delay(limits.overload_wait_seconds, attempt);
+        let run_ends_in = deadline.and_then(Deadline::left_of_run);
+        let wait = Wait {
+            reason: WaitReason::Overload,
+            until: later(
+                self.now(),
+                run_ends_in.map_or(delay, |left| left.min(delay)),
+            ),
+            detail: format!("try {attempt} of {}: {message}", limits.overload_retries),
+        };
+        let began = Instant::now();
+        let waited = self.wait(wait).await;
+        let out_of_time = run_ends_in.is_some_and(|left| left <= delay);
+        Ok(match waited {
+            Waited::Through if !out_of_time => StepDone::Waited {
+                seconds: began.elapsed().as_secs_f64(),
+            },
+            Waited::Through | Waited::Stopped => StepDone::Interrupted,
+        })
+    }
+
+    async fn wait(&mut self, wait: Wait) -> Waited {
+        let mut nth = 0;
+        let mut say_at = self.now();
+        loop {
+            let now = self.now();
+            if self.stop.borrow().is_some() {
+                return Waited::Stopped;
+            }
+            if now >= wait.until {
+                return Waited::Through;
+            }
+            let left = Duration::try_from(wait.until.duration_since(now)).unwrap_or_default();
+            if now >= say_at {
+                nth += 1;
+                say_at = later(now, SAY_AGAIN);
+                self.tell(&Event::Waiting {
+                    reason: wait.reason,
+                    until: wait.until,
+                    seconds: left.as_secs_f64(),
+                    nth,
+                    detail: wait.detail.clone(),
+                });
+            }
+            let ticks = self.reporter.wants_ticks();
+            let nap = left.min(if ticks { TICK } else { LOOK_AGAIN });
+            tokio::select! {
+                () = stop_asked(&mut self.stop) => {}
+                () = self.clock.sleep(nap) => {}
+            }
+            if ticks {
+                self.reporter.tick(self.clock.now());
+            }
+        }
+    }
+}
+
+/// Comes when a stop is asked for; never if nobody is left who could ask.
+async fn stop_asked(stop: &mut StopRequest) {
+    if stop.changed().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Twice as long each time, and a random part more, so that not all who wait come back at once.
+fn overload_delay(first_seconds: u32, attempt: u32) -> Duration {
+    let nth = usize::try_from(attempt).unwrap_or(1).max(1) - 1;
+    let first = Duration::from_secs(u64::from(first_seconds)).min(MOST_BEFORE_JITTER);
+    let waits = ExponentialBuilder::default()
+        .with_min_delay(first)
+        .with_max_delay(MOST_BEFORE_JITTER)
+        .with_factor(2.0)
+        .without_max_times()
+        .with_jitter();
+    let delay = waits.build().nth(nth).unwrap_or(MOST_OVERLOAD);
+    delay.min(MOST_OVERLOAD)
+}
+
+fn later(from: Timestamp, by: Duration) -> Timestamp {
+    let by = SignedDuration::try_from(by).unwrap_or(SignedDuration::MAX);
+    from.checked_add(by).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_overloaded_api_is_waited_for_twice_as_long_each_time_up_to_five_minutes() {
+        let table = [
+            (1, 10, 20),
+            (2, 20, 40),
+            (3, 40, 80),
+            (4, 80, 160),
+            (5, 150, 300),
+            (60, 150, 300),
+        ];
+        for (attempt, least, most) in table {
+            for _ in 0..50 {
+                let delay = overload_delay(10, attempt).as_secs_f64();
+                let range = f64::from(least)..=f64::from(most);
+                assert!(range.contains(&delay), "wait {attempt}: {delay}");
+            }
+        }
+        assert_eq!(overload_delay(0, 3), Duration::ZERO);
+    }
+
+    #[test]
+    fn two_waits_are_not_the_same_length() {
+        let waits: Vec<Duration> = (0..8).map(|_| overload_delay(10, 1)).collect();
+        assert!(waits.iter().any(|wait| *wait != waits[0]), "{waits:?}");
+    }
+}
