@@ -54,6 +54,11 @@ pub fn notice(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Notice> {
     })
 }
 
+/// When a limit resets, by words that are known to be about one: an error of an API, say.
+pub fn reset_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    moment::read(text, now, zone)
+}
+
 /// What a notice begins with.
 static HEAD: LazyLock<Regex> = LazyLock::new(|| {
     compiled(

@@ -26,16 +26,17 @@ static ISO: LazyLock<Regex> = LazyLock::new(|| {
 
 /// What is said after it is about the reset.
 static KEYWORD: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"(?i)\b(?:resets?|try again|until)\b"));
+    LazyLock::new(|| compiled(r"(?i)\b(?:resets?|try again|retry|until)\b"));
 
 static WHILE: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
         r"(?ix)\bin\s+(?:about\s+|approximately\s+|less\ than\s+|~\s*)?
-          ((?:(?:\d{1,6}|an?)\s*[a-z]+(?:\s+and\s+|[\s,]+|\b|$))+ | (?:\d{1,6}[a-z])+)",
+          ((?:(?:\d{1,6}(?:\.\d{1,9})?|an?)\s*[a-z]+(?:\s+and\s+|[\s,]+|\b|$))+ | (?:\d{1,6}[a-z])+)",
     )
 });
 
-static PART: LazyLock<Regex> = LazyLock::new(|| compiled(r"(?i)(\d{1,6}|\ban?\b)\s*([a-z]+)"));
+static PART: LazyLock<Regex> =
+    LazyLock::new(|| compiled(r"(?i)(\d{1,6}(?:\.\d{1,9})?|\ban?\b)\s*([a-z]+)"));
 
 static DAY: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
@@ -122,26 +123,27 @@ fn named_zone(text: &str) -> Option<TimeZone> {
 
 /// `3h 20m`, `2 days 3 hours`, `a minute`: all of it, or nothing.
 fn length(text: &str) -> Option<SignedDuration> {
-    let mut seconds: i64 = 0;
+    let mut whole = SignedDuration::ZERO;
     let mut parts = 0;
     for part in PART.captures_iter(text) {
         let Some(unit) = unit_seconds(&part[2].to_ascii_lowercase()) else {
             break;
         };
-        let number: i64 = part[1].parse().unwrap_or(1);
-        seconds = seconds.checked_add(number.checked_mul(unit)?)?;
+        let number: f64 = part[1].parse().unwrap_or(1.0);
+        let time = SignedDuration::try_from_secs_f64(number * unit).ok()?;
+        whole = whole.checked_add(time)?;
         parts += 1;
     }
-    (parts > 0).then(|| SignedDuration::from_secs(seconds))
+    (parts > 0).then_some(whole)
 }
 
-fn unit_seconds(word: &str) -> Option<i64> {
+fn unit_seconds(word: &str) -> Option<f64> {
     match word {
-        "s" | "sec" | "secs" | "second" | "seconds" => Some(1),
-        "m" | "min" | "mins" | "minute" | "minutes" => Some(60),
-        "h" | "hr" | "hrs" | "hour" | "hours" => Some(3_600),
-        "d" | "day" | "days" => Some(86_400),
-        "w" | "week" | "weeks" => Some(604_800),
+        "s" | "sec" | "secs" | "second" | "seconds" => Some(1.0),
+        "m" | "min" | "mins" | "minute" | "minutes" => Some(60.0),
+        "h" | "hr" | "hrs" | "hour" | "hours" => Some(3_600.0),
+        "d" | "day" | "days" => Some(86_400.0),
+        "w" | "week" | "weeks" => Some(604_800.0),
         _ => None,
     }
 }

@@ -195,3 +195,28 @@ proptest! {
         notice(&format!("Claude AI usage limit reached|{text}"), now, &berlin());
     }
 }
+
+#[test]
+fn words_that_are_known_to_be_about_a_limit_need_not_be_a_notice() {
+    let now = "2026-11-15T12:00:00Z".parse().unwrap();
+    let zone = TimeZone::fixed(jiff::tz::offset(1));
+    let read = |text: &str| reset_time(text, now, &zone).map(|at| at.to_string());
+    for (text, moment) in [
+        (
+            "You’ve hit your usage limit. Upgrade to Pro or try again at Jan 15th, 2030 6:54 PM.",
+            Some("2030-01-15T17:54:00Z"),
+        ),
+        (
+            "Try again later, or try again at 6:54 PM.",
+            Some("2026-11-15T17:54:00Z"),
+        ),
+        ("try again at 12:05 AM.", Some("2026-11-15T23:05:00Z")),
+        ("try again at 1:00 AM.", Some("2026-11-16T00:00:00Z")),
+        ("Please retry in 34.5s.", Some("2026-11-15T12:00:34.5Z")),
+        ("You've hit your usage limit. Try again later.", None),
+        ("try again at noon.", None),
+        ("try again at 25:00 PM.", None),
+    ] {
+        assert_eq!(read(text).as_deref(), moment, "{text}");
+    }
+}

@@ -2,7 +2,6 @@
 //!
 //! The outcome is what its turn ended with. Can't be told anything while it runs.
 
-mod reset;
 mod stream;
 
 use super::{

@@ -3,10 +3,12 @@
 //! Its errors are sentences: the status of a response is read out of them, and few words besides.
 
 use jiff::{Timestamp, tz::TimeZone};
-use ralph_core::agent::{AgentEvent, AgentResult, Ending, Usage};
+use ralph_core::{
+    agent::{AgentEvent, AgentResult, Ending, Usage},
+    usage_limit::reset_time,
+};
 use serde_json::Value;
 
-use super::reset::read_reset;
 use crate::{
     agent::{
         Conclusion, Dialect,
@@ -120,7 +122,9 @@ impl Stream {
     fn by_message(&self, message: &str) -> Ending {
         match by_message(message) {
             Ending::Limit { .. } => Ending::Limit {
-                resets_at: read_reset(message, self.began(), &TimeZone::system()),
+                resets_at: self
+                    .began()
+                    .and_then(|began| reset_time(message, began, &TimeZone::system())),
             },
             other => other,
         }

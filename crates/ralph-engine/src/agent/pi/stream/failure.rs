@@ -2,8 +2,8 @@
 //!
 //! By the status and the API's code first; words decide only between kinds of the same status.
 
-use jiff::{SignedDuration, Timestamp};
-use ralph_core::agent::Ending;
+use jiff::{Timestamp, tz::TimeZone};
+use ralph_core::{agent::Ending, usage_limit::reset_time};
 use serde_json::Value;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Failure {
         let message = self.message.clone();
         let is_limit = matches!(self.status, None | Some(402 | 403 | 429));
         if is_limit && (self.says(&USED_UP) || self.says(&NO_CREDIT)) {
-            let resets_at = at.and_then(|at| reset_time(&self.words, at));
+            let resets_at = at.and_then(|at| reset_time(&self.words, at, &TimeZone::system()));
             // What ends by itself is a limit, also where the API speaks of plans and bills.
             return match resets_at.is_none() && self.says(&NO_CREDIT) {
                 true => Ending::Rejected { message },
@@ -125,35 +125,6 @@ fn leading_status(text: &str) -> (Option<u16>, &str) {
         Ok(status @ 400..=599) => (Some(status), rest.trim_start_matches(':').trim()),
         _ => (None, text),
     }
-}
-
-/// When a limit ends, where the words say it: `try again in ~12 min`, `retry in 34.07s`,
-/// `resets at 2026-11-15T12:00:00Z`. `at` is when they were said.
-fn reset_time(words: &str, at: Timestamp) -> Option<Timestamp> {
-    if let Some((_, after)) = words
-        .split_once("again in ")
-        .or(words.split_once("retry in "))
-    {
-        let after = after.trim_start_matches('~');
-        let digits = after
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(after.len());
-        let (number, unit) = after.split_at(digits);
-        let amount: f64 = number.trim_end_matches('.').parse().ok()?;
-        let seconds = match unit.trim_start().chars().next() {
-            Some('s') => 1.0,
-            Some('m') => 60.0,
-            Some('h') => 3600.0,
-            Some('d') => 86_400.0,
-            _ => return None,
-        };
-        let wait = SignedDuration::try_from_secs_f64(amount * seconds).ok()?;
-        return at.checked_add(wait).ok();
-    }
-    let (_, after) = words.split_once("reset")?;
-    after
-        .split(|c: char| c.is_whitespace() || c == '"' || c == ',')
-        .find_map(|word| word.trim_end_matches('.').to_uppercase().parse().ok())
 }
 
 #[cfg(test)]
