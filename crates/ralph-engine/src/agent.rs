@@ -19,6 +19,7 @@ mod voice;
 
 pub use command::CommandAgent;
 pub use interactive::{FirstPrompt, Session, TalkContext, TalkEnd, TalkError, talk};
+pub(crate) use replay::run_line;
 pub use replay::{RecordedEnd, read_stream};
 pub use run::{Nudges, RunLimits, StopRequest, Watch, Watcher, run_agent};
 pub use script::ScriptAgent;

@@ -22,14 +22,24 @@ pub struct RecordedEnd<'a> {
     pub stderr: &'a [u8],
 }
 
-/// Reads a stream to its end; each event goes to `sink` as it is read. Lines that ralph's own log
-/// marks as stderr are taken for that. `Err` is of the reader or of the sink.
+/// What stands in ralph's own log before a run of an agent: an iteration can have several.
+const RUN_MARK: &[u8] = b"[run ";
+
+/// The line that begins a run in ralph's own log.
+pub(crate) fn run_line(run: u32, agent: &str) -> String {
+    format!("[run {run}] {agent}\n")
+}
+
+/// Reads a stream to its end; each event goes to `sink` as it is read. In a log of ralph's own, lines
+/// marked as stderr are taken for that, and each run is read by itself: the last one is concluded.
+/// `Err` is of the reader or of the sink.
 pub async fn read_stream(
-    mut dialect: Box<dyn Dialect>,
+    make: fn() -> Box<dyn Dialect>,
     stream: impl Read + Unpin,
     end: RecordedEnd<'_>,
     mut sink: impl FnMut(&AgentEvent) -> io::Result<()>,
 ) -> io::Result<Conclusion> {
+    let mut dialect = make();
     let mut reader = LineReader::new(Recorded(stream));
     let mut stderr = run::stderr_tail();
     let mut events = Vec::new();
@@ -39,7 +49,14 @@ pub async fn read_stream(
             stderr.push(b"\n");
             continue;
         }
-        dialect.read_line(line.bytes, &mut events);
+        if line.bytes.starts_with(RUN_MARK) {
+            dialect = make();
+            stderr = run::stderr_tail();
+            let text = String::from_utf8_lossy(line.bytes).into_owned();
+            events.push(AgentEvent::Notice { text });
+        } else {
+            dialect.read_line(line.bytes, &mut events);
+        }
         // Nobody is there to get them, and they would pile up.
         let _ = dialect.replies();
         for event in events.drain(..) {

@@ -18,7 +18,7 @@ use super::{
     text::path_to_text,
 };
 use crate::{
-    agent::{RunContext, RunLimits, Watch, Watcher, run_agent},
+    agent::{RunContext, RunLimits, Watch, Watcher, run_agent, run_line},
     failpoint::failpoint,
     git::Oid,
     git::Status,
@@ -235,6 +235,8 @@ impl Driver {
                 .unwrap_or_default(),
         });
         logs.heading(&format!("agent {} run {run}", self.hands.name()));
+        logs.stream
+            .push(run_line(run, &self.hands.name()).as_bytes());
         let context = RunContext {
             cwd: self.root.clone(),
             env: self.environment.with(&[

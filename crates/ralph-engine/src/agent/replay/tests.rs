@@ -10,7 +10,7 @@ const RESULT: &str = r#"{"type":"result","subtype":"success","is_error":false,"n
 
 async fn read(text: &str, ended: Ended, stderr: &[u8]) -> (Vec<String>, Conclusion) {
     let mut lines = Vec::new();
-    let dialect = (find("claude").unwrap().dialect)();
+    let dialect = find("claude").unwrap().dialect;
     let end = RecordedEnd { ended, stderr };
     let conclusion = read_stream(dialect, text.as_bytes(), end, |event| {
         lines.push(event.line());
@@ -41,7 +41,7 @@ async fn stderr_that_was_kept_apart_counts_too_and_a_cut_stream_is_read() {
 
 #[tokio::test]
 async fn whoever_takes_the_events_can_end_the_reading() {
-    let dialect = (find("claude").unwrap().dialect)();
+    let dialect = find("claude").unwrap().dialect;
     let end = RecordedEnd {
         ended: Ended::Code(0),
         stderr: b"",
@@ -52,4 +52,21 @@ async fn whoever_takes_the_events_can_end_the_reading() {
         Err(io::ErrorKind::BrokenPipe.into())
     });
     assert_eq!(read.await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+}
+
+#[tokio::test]
+async fn each_run_of_an_iteration_is_read_by_itself_and_the_last_one_concluded() {
+    let (first, second) = (run_line(1, "claude"), run_line(2, "claude"));
+    let again = |line: &str| line.replace(r#""session_id":"s""#, r#""session_id":"t""#);
+    let failed = again(RESULT)
+        .replace("false", "true")
+        .replace("done", "broke");
+    let log = format!(
+        "{first}{INIT}\n{RESULT}\n[stderr] of the first\n{second}{}\n{failed}\n",
+        again(INIT)
+    );
+    let (lines, conclusion) = read(&log, Ended::Code(1), b"").await;
+    assert_eq!(lines[0], "[notice] [run 1] claude");
+    assert!(lines.contains(&"[started] model claude-x session t".to_owned()));
+    assert_eq!(conclusion.final_message, "broke");
 }

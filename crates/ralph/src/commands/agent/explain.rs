@@ -145,7 +145,7 @@ async fn read(
     mut write: impl FnMut(&AgentEvent) -> io::Result<()>,
 ) -> Result<Conclusion, Failed> {
     let mut is_write = false;
-    let read = read_stream((kind.dialect)(), stream, end, |event| {
+    let read = read_stream(kind.dialect, stream, end, |event| {
         write(event).inspect_err(|_| is_write = true)
     });
     read.await.map_err(|error| match is_write {
@@ -208,29 +208,12 @@ struct Explained {
     message: Option<String>,
     resets_at: Option<Timestamp>,
     usage: Usage,
-    context: Context,
+    context: ContextUse,
     model: Option<String>,
     version: Option<String>,
     turns: Option<u32>,
     denied: Vec<String>,
     final_message: String,
-}
-
-#[derive(Debug, Serialize)]
-struct Context {
-    window: Option<u64>,
-    turns: Vec<u64>,
-    utilisation: Vec<f64>,
-}
-
-impl From<ContextUse> for Context {
-    fn from(context: ContextUse) -> Self {
-        Self {
-            utilisation: context.utilisation(),
-            window: context.window,
-            turns: context.turns,
-        }
-    }
 }
 
 impl From<Conclusion> for Explained {
@@ -244,7 +227,7 @@ impl From<Conclusion> for Explained {
                 _ => None,
             },
             usage: conclusion.usage,
-            context: conclusion.context.into(),
+            context: conclusion.context,
             model: conclusion.model,
             version: conclusion.version,
             turns: conclusion.turns,
