@@ -230,6 +230,7 @@ impl Driver {
             .take(&self.board.source, &self.state_dir, turn.id())?;
         self.tell(&Event::RunStarted {
             run,
+            agent: self.hands.name(),
             fix_only: turn.notes.failure.is_some(),
             tail: turn
                 .notes
