@@ -6,6 +6,7 @@
 mod claude;
 mod codex;
 mod command;
+mod cost;
 mod gemini;
 mod interactive;
 mod jsonl;
@@ -18,6 +19,7 @@ mod table;
 mod voice;
 
 pub use command::CommandAgent;
+pub use cost::{CostLimit, Costs};
 pub use interactive::{FirstPrompt, Session, TalkContext, TalkEnd, TalkError, talk};
 pub(crate) use replay::run_line;
 pub use replay::{RecordedEnd, read_stream};
@@ -30,6 +32,7 @@ use std::{ffi::OsString, path::PathBuf};
 use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::{
     agent::{AgentEvent, ContextUse, Ending, Usage},
+    dollars::Dollars,
     usage_limit,
 };
 
@@ -47,6 +50,8 @@ pub struct RunContext {
     pub prompt: String,
     /// Of the task that is worked on: they can choose the model.
     pub labels: Vec<String>,
+    /// What the run may cost, for an agent that can be told.
+    pub budget: Option<Dollars>,
 }
 
 /// A kind of agent that the loop can start.
@@ -66,6 +71,11 @@ pub trait Agent: Send {
     /// The signal that this agent ends politely on.
     fn polite_signal(&self) -> Signal {
         Signal::TERM
+    }
+
+    /// When it says what its run costs, if ever.
+    fn costs(&self) -> Costs {
+        Costs::Untold
     }
 
     /// Something the user should hear before it runs unattended.

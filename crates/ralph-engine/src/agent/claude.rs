@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use ralph_core::config::{ClaudeConfig, SettingSource};
 
 use super::{
-    Agent, Dialect, RunContext, TalkContext,
+    Agent, Costs, Dialect, RunContext, TalkContext,
     table::{Kind, Making, model_for},
 };
 use crate::process::{CommandSpec, Output, Signal, Stdin};
@@ -31,6 +31,7 @@ pub(super) struct Claude {
 }
 
 const BYPASS: &str = "bypassPermissions";
+const BUDGET: &str = "--max-budget-usd";
 
 impl Claude {
     fn new(making: &Making<'_>) -> Self {
@@ -68,6 +69,10 @@ impl Agent for Claude {
             stdin: Stdin::Open,
             output: Output::Separate,
         }
+    }
+
+    fn costs(&self) -> Costs {
+        Costs::AtTheEnd
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {
@@ -113,6 +118,12 @@ impl Claude {
         .to_vec();
         if let Some(turns) = options.max_turns {
             args.extend(["--max-turns".to_owned(), turns.to_string()]);
+        }
+        // What a person set themselves goes before it.
+        if let Some(budget) = context.budget
+            && !options.args.iter().any(|arg| arg.starts_with(BUDGET))
+        {
+            args.extend([BUDGET.to_owned(), budget.usd().to_string()]);
         }
         args.extend(
             options

@@ -5,7 +5,7 @@
 mod stream;
 
 use super::{
-    Agent, Dialect, RunContext,
+    Agent, Costs, Dialect, RunContext,
     jsonl::{Program, Start},
     table::Kind,
 };
@@ -40,6 +40,10 @@ impl Agent for OpenCode {
             prompt: context.prompt.clone(),
         };
         self.0.command(context, start)
+    }
+
+    fn costs(&self) -> Costs {
+        Costs::AsItGoes
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {

@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use ralph_core::config::{PiConfig, PiMode};
 
 use super::{
-    Agent, Dialect, RunContext, TalkContext,
+    Agent, Costs, Dialect, RunContext, TalkContext,
     table::{Kind, Making, model_for},
 };
 use crate::process::{CommandSpec, Output, Stdin};
@@ -130,6 +130,10 @@ impl Agent for Pi {
             },
             output: Output::Separate,
         }
+    }
+
+    fn costs(&self) -> Costs {
+        Costs::AsItGoes
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {

@@ -4,10 +4,13 @@
 
 use std::time::{Duration, Instant};
 
-use ralph_core::agent::{AgentEvent, AgentReport, Ending, NudgeState};
+use ralph_core::{
+    agent::{AgentEvent, AgentReport, Ending, NudgeState},
+    dollars::Dollars,
+};
 use tokio::sync::{mpsc, watch};
 
-use super::{Agent, Conclusion, Dialect, RunContext, voice::Voice};
+use super::{Agent, Conclusion, CostLimit, Dialect, RunContext, voice::Voice};
 use crate::process::{
     self, CappedLog, Containment, LineReader, OutputPipe, Running, SpawnError, StopPlan, Tail,
 };
@@ -21,6 +24,7 @@ pub struct RunLimits {
     pub idle_with_tool: Duration,
     /// Between the polite signal and the next one.
     pub grace: Duration,
+    pub cost: Option<CostLimit>,
 }
 
 /// Becomes `Some(signal)` when a person or a signal asks for an end.
@@ -120,6 +124,8 @@ struct Reader {
     voice: Option<Voice>,
     events: Vec<AgentEvent>,
     tools_running: usize,
+    /// What the run costs so far, as far as it tells.
+    cost: Dollars,
 }
 
 impl Reader {
@@ -136,6 +142,7 @@ impl Reader {
             dialect,
             events: Vec::new(),
             tools_running: 0,
+            cost: Dollars::NOTHING,
         }
     }
 
@@ -204,6 +211,14 @@ impl Reader {
                     exited = true;
                 }
             }
+            if cut.is_none()
+                && !exited
+                && let Some(over) = self.over_budget(limits)
+            {
+                cut = Some(over);
+                self.drain_while_stopping(running, plan, log).await;
+                exited = true;
+            }
             if cut.is_none() && !exited && self.dialect.is_hopeless() {
                 self.drain_while_stopping(running, plan, log).await;
                 exited = true;
@@ -213,6 +228,12 @@ impl Reader {
                 return cut;
             }
         }
+    }
+
+    /// An agent that has said its last word costs no more: what it made is judged like any other.
+    fn over_budget(&self, limits: &RunLimits) -> Option<Ending> {
+        let reached = limits.cost.and_then(|cost| cost.reached(self.cost));
+        reached.filter(|_| !self.dialect.has_concluded())
     }
 
     /// Gives the stream what it asked for, and closes the input of an agent that is done.
@@ -243,6 +264,9 @@ impl Reader {
                 AgentEvent::Tool { .. } => self.tools_running += 1,
                 AgentEvent::ToolDone { .. } => {
                     self.tools_running = self.tools_running.saturating_sub(1);
+                }
+                AgentEvent::Usage(usage) => {
+                    self.cost = usage.cost_usd.map_or(self.cost, Dollars::told);
                 }
                 _ => {}
             }

@@ -140,7 +140,12 @@ impl Driver {
     ) -> Result<(), LoopError> {
         let mut prompt = String::new();
         loop {
-            let done = match turn.machine.next() {
+            let action = turn.machine.next();
+            if let Some(done) = self.out_of_budget(turn, &action) {
+                self.note(turn, &done).await?;
+                continue;
+            }
+            let done = match action {
                 Action::Bundle { run, fix } => {
                     prompt = self.bundle(turn, run, fix.as_ref()).await?;
                     logs.heading(&format!("prompt of run {run}"));
@@ -199,6 +204,7 @@ impl Driver {
             }
             (StepDone::Landed { .. } | StepDone::LandRefused { .. }, _) => failpoint("landed"),
             (StepDone::Kept { .. } | StepDone::Interrupted, _) => failpoint("kept"),
+            (StepDone::OutOfBudget { .. }, _) => {}
             (StepDone::Recorded, _) => {}
         }
         Ok(())
@@ -248,12 +254,14 @@ impl Driver {
             ]),
             prompt: prompt.to_owned(),
             labels: turn.task.labels.clone(),
+            budget: self.budget_left(turn),
         };
         let limits = RunLimits {
             deadline: deadline.map(|d| (d.at, d.minutes)),
             idle: self.config.loop_.idle_minutes.duration(),
             idle_with_tool: self.config.loop_.idle_minutes_tool.duration(),
             grace: Duration::from_secs(u64::from(self.config.loop_.stop_grace_seconds.get())),
+            cost: self.cost_limit(turn),
         };
         let mut watcher = Onlooker {
             text: &mut logs.text,
@@ -283,6 +291,7 @@ impl Driver {
             // The end of the run's own time is a stop, not a failure of this task.
             report.ending = Ending::Stopped;
         }
+        self.stopped_by_its_cost(turn, &mut report);
         let signals = parse_signals(&report.final_message, turn.task_id());
         let by = RanBy {
             agent: self.hands.name(),
@@ -315,6 +324,7 @@ impl Driver {
             env: Vec::new(),
             prompt: String::new(),
             labels: Vec::new(),
+            budget: None,
         };
         let spec = self.hands.agent().command(&context);
         std::iter::once(spec.program)

@@ -230,7 +230,7 @@ impl Human {
         self.memory.tool.clear();
         page.blank();
         page.banner(
-            &format!("Iteration {iteration} · {task}"),
+            &format!("Iteration {iteration}: {task}"),
             &format!("{nth} of {max_iterations}"),
         );
         let title = page.paint().bold(&safe(title));

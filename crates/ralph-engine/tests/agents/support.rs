@@ -76,6 +76,7 @@ impl Scene {
                 .collect(),
             prompt: prompt.to_owned(),
             labels: Vec::new(),
+            budget: None,
         };
         let log = self.folder.path().join("stream.log");
         let (nudge, mut nudges) = tokio::sync::mpsc::unbounded_channel();
@@ -124,6 +125,7 @@ pub(crate) fn limits() -> RunLimits {
         idle: LIMIT,
         idle_with_tool: LIMIT,
         grace: Duration::from_secs(5),
+        cost: None,
     }
 }
 

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use ralph_core::{
     agent::{AgentEvent, AgentResult},
+    dollars::Dollars,
     event::{Blocked, Event, WaitReason},
     termination::Stop,
     verdict::{Halt, Verdict},
@@ -163,6 +164,13 @@ fn verdicts_stand_in_the_event_and_stops_in_an_object_of_their_own() {
             r#""verdict":"agent_unavailable","message":"m","outcome":"failed""#,
         ),
         (
+            Verdict::Budget {
+                spent_usd: Dollars::told(0.6),
+                max_usd: Dollars::told(0.5),
+            },
+            r#""verdict":"budget","spentUsd":0.6,"maxUsd":0.5,"outcome":"budget_exceeded""#,
+        ),
+        (
             Verdict::Interrupted,
             r#""verdict":"interrupted","outcome":"failed""#,
         ),
@@ -176,6 +184,23 @@ fn verdicts_stand_in_the_event_and_stops_in_an_object_of_their_own() {
     assert!(
         halted.contains(r#""stop":{"why":"halted","reason":"r"}"#),
         "{halted}"
+    );
+    let budget = stop(Stop::Budget {
+        spent_usd: Dollars::told(0.6),
+        max_usd: Dollars::told(0.5),
+    });
+    assert!(
+        budget.contains(r#""stop":{"why":"budget","spentUsd":0.6,"maxUsd":0.5}"#),
+        "{budget}"
+    );
+    let attempts = stop(Stop::Attempts {
+        task: "T".into(),
+        attempts: 3,
+        max: 3,
+    });
+    assert!(
+        attempts.contains(r#""stop":{"why":"attempts","task":"T","attempts":3,"max":3}"#),
+        "{attempts}"
     );
     let once = stop(Stop::OnceDone {
         verdict: Verdict::NoChange { claimed: true },

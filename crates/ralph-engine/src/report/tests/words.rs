@@ -2,6 +2,7 @@
 
 use ralph_core::{
     agent::{AgentEvent, AgentResult},
+    dollars::Dollars,
     event::Event,
     termination::Stop,
     verdict::{Halt, Verdict},
@@ -55,6 +56,13 @@ fn every_verdict_is_one_line_with_its_figures() {
         ),
         (Verdict::Interrupted, "! T: interrupted"),
         (
+            Verdict::Budget {
+                spent_usd: Dollars::told(0.6),
+                max_usd: Dollars::told(0.5),
+            },
+            "! T: stopped by its cost: $0.60 of $0.50 are spent",
+        ),
+        (
             Verdict::TimedOut {
                 reason: "90 min".into(),
             },
@@ -90,6 +98,13 @@ fn every_end_says_what_its_exit_code_means() {
         (
             Stop::Halted { reason: "r".into() },
             "exit code 4: a person is needed",
+        ),
+        (
+            Stop::Budget {
+                spent_usd: Dollars::told(0.6),
+                max_usd: Dollars::told(0.5),
+            },
+            "exit code 5: budget exhausted",
         ),
         (
             Stop::AgentUnavailable {
