@@ -47,12 +47,11 @@ impl Driver {
     pub(super) fn stopped_by_its_cost(&self, turn: &Turn, report: &mut AgentReport) {
         let own = told(report.usage.cost_usd);
         let reached = self.cost_limit(turn).and_then(|limit| limit.reached(own));
-        match (&report.ending, reached) {
-            // The sum of an agent that was cut off comes last, and is the better one.
-            (Ending::Budget { .. } | Ending::OverBudget { .. }, Some(over)) => {
-                report.ending = over;
-            }
-            _ => {}
+        // The sum of an agent that was cut off comes last, and is the better one.
+        if let (Ending::Budget { .. } | Ending::OverBudget { .. }, Some(over)) =
+            (&report.ending, reached)
+        {
+            report.ending = over;
         }
     }
 

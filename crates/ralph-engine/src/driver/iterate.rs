@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ralph_core::{
-    agent::{AgentEvent, AgentReport, ContextUse, Ending, Usage},
+    agent::{AgentEvent, Ending},
     event::Event,
     iteration::{Action, AgentEnded, Iteration, IterationPolicy, RanBy, StepDone},
     signal::parse_signals,
@@ -13,6 +13,7 @@ use ralph_core::{
 
 use super::{
     Driver, LoopError,
+    hands::unavailable,
     logs::Logs,
     notes::{AgentSeen, Notes, Turn},
     text::path_to_text,
@@ -331,22 +332,6 @@ impl Driver {
             .chain(spec.args)
             .map(|a| a.to_string_lossy().into_owned())
             .collect()
-    }
-}
-
-fn unavailable(message: &str) -> AgentReport {
-    AgentReport {
-        ending: Ending::Unavailable {
-            message: message.to_owned(),
-        },
-        final_message: String::new(),
-        model: None,
-        version: None,
-        usage: Usage::default(),
-        context: ContextUse::default(),
-        turns: None,
-        denied: Vec::new(),
-        seconds: 0.0,
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a run of the command may cost: enforced while an agent runs and between iterations. And what
 //! becomes of a loop whose task is out of attempts.
 
+mod real_claude;
+
 use serde_json::{Value, json};
 
 use crate::support::{Project, good_script, story};
@@ -132,7 +134,7 @@ fn no_agent_is_started_to_repair_what_there_is_no_money_for() {
 fn claude_code_is_told_what_is_left_and_its_own_stop_is_no_error() {
     let seen = |project: &Project| -> Vec<Vec<String>> {
         let text = std::fs::read_to_string(project.outside("seen")).unwrap();
-        let lines = text.lines().map(|l| serde_json::from_str::<Value>(l));
+        let lines = text.lines().map(serde_json::from_str::<Value>);
         let args = lines.map(|line| serde_json::from_value(line.unwrap()["args"].take()));
         args.map(Result::unwrap).collect()
     };

@@ -118,7 +118,7 @@ fn every_event_is_one_line_of_a_known_form() {
 }
 
 #[test]
-fn verdicts_stand_in_the_event_and_stops_in_an_object_of_their_own() {
+fn verdicts_stand_in_the_event_with_fields_of_their_own() {
     let verdicts = [
         (
             Verdict::Verified,
@@ -179,6 +179,10 @@ fn verdicts_stand_in_the_event_and_stops_in_an_object_of_their_own() {
         let line = line(&story::iteration_ended(1, "T", verdict, ""));
         assert!(line.contains(expected), "{line}");
     }
+}
+
+#[test]
+fn each_stop_brings_its_own_figures() {
     let stop = |stop| line(&story::loop_ended(stop, story::tally(1, 0, 0, 0), vec![]));
     let halted = stop(Stop::Halted { reason: "r".into() });
     assert!(
