@@ -76,6 +76,7 @@ impl Driver {
             max_attempts: self.board.max_attempts(id, &self.config),
             nth: self.tally.iterations + 1,
             max_iterations: self.limits.max_iterations,
+            guidance: 0,
         });
         Ok(turn)
     }

@@ -62,7 +62,7 @@ fn loop_lines() -> Vec<(Event, &'static str)> {
 fn iteration_lines() -> Vec<(Event, &'static str)> {
     vec![
         (story::iteration_started(1, "US-002", "Add", 2),
-         r#""event":"iteration_started","iteration":17,"iterationId":"0198c0de-0000-7000-8000-0000000000a1","task":"US-002","title":"Add","attempt":2,"maxAttempts":3,"nth":1,"maxIterations":50}"#),
+         r#""event":"iteration_started","iteration":17,"iterationId":"0198c0de-0000-7000-8000-0000000000a1","task":"US-002","title":"Add","attempt":2,"maxAttempts":3,"nth":1,"maxIterations":50,"guidance":0}"#),
         (Event::RunStarted { run: 2, fix_only: true, tail: "FAILED".into() }, r#""event":"run_started","run":2,"fixOnly":true,"tail":"FAILED"}"#),
         (story::inspected(&[("a.rs", "added")], &["odd"], None),
          r#""event":"inspected","files":[{"path":"a.rs","kind":"added"}],"flags":["odd"],"refusal":null}"#),

@@ -172,3 +172,27 @@ fn what_the_agent_was_not_allowed_is_said() {
         "[10:00:00]   ! the agent was not allowed: Bash rm -rf\n"
     );
 }
+
+#[test]
+fn an_iteration_that_a_person_guides_says_so() {
+    let mut event = story::iteration_started(1, "US-002", "Show the users", 1);
+    let banner = |event: &Event| {
+        shown(std::slice::from_ref(event))
+            .lines()
+            .nth(1)
+            .map(str::to_owned)
+    };
+    assert!(
+        banner(&event)
+            .unwrap()
+            .starts_with("━━━ Iteration 17: US-002 ━")
+    );
+    if let Event::IterationStarted { guidance, .. } = &mut event {
+        *guidance = 2;
+    }
+    let said = banner(&event).unwrap();
+    assert!(
+        said.starts_with("━━━ Iteration 17: US-002 (with guidance) ━"),
+        "{said}"
+    );
+}
