@@ -57,6 +57,8 @@ pub enum Event {
         /// Which iteration of this run of the command.
         nth: u32,
         max_iterations: u32,
+        /// How many things that a person said go into its prompt.
+        guidance: u32,
     },
     RunStarted {
         run: u32,

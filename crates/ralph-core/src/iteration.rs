@@ -166,6 +166,16 @@ impl Iteration {
             ) => Phase::Keeping {
                 verdict: Verdict::Interrupted,
             },
+            // Before an agent is started again: what is there already is kept.
+            (
+                Phase::Bundling { .. } | Phase::Waiting { .. },
+                StepDone::OutOfBudget { spent_usd, max_usd },
+            ) => Phase::Keeping {
+                verdict: Verdict::Budget {
+                    spent_usd: *spent_usd,
+                    max_usd: *max_usd,
+                },
+            },
             (state, step) => {
                 return Err(IllegalStep {
                     step: first_word(step),
@@ -270,6 +280,10 @@ fn after_agent(report: &AgentReport) -> Phase {
         },
         Ending::Silent { minutes } => Verdict::TimedOut {
             reason: format!("the agent said nothing for {minutes} min"),
+        },
+        Ending::OverBudget { spent_usd, max_usd } => Verdict::Budget {
+            spent_usd: *spent_usd,
+            max_usd: *max_usd,
         },
         Ending::Stopped => Verdict::Interrupted,
     };

@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod change;
 pub mod config;
+pub mod dollars;
 pub mod event;
 pub mod iteration;
 pub mod lint;

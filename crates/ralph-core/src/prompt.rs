@@ -5,6 +5,9 @@
 //! the parts, and the user's own template where there is one.
 
 mod cap;
+mod prd;
+
+pub use prd::{PRD_PROMPT, sample_prd};
 
 use cap::head_within;
 
@@ -25,6 +28,7 @@ pub struct PromptCaps {
     pub failure_bytes: usize,
     pub grep_bytes: usize,
     pub guidance_bytes: usize,
+    pub instructions_bytes: usize,
 }
 
 impl Default for PromptCaps {
@@ -39,6 +43,7 @@ impl Default for PromptCaps {
             failure_bytes: 16 * 1024,
             grep_bytes: 4 * 1024,
             guidance_bytes: 8 * 1024,
+            instructions_bytes: 16 * 1024,
         }
     }
 }
@@ -48,6 +53,8 @@ impl Default for PromptCaps {
 pub struct Bundle<'a> {
     pub task: &'a Task,
     pub count: Count,
+    /// What a person wrote down for every task: the `PROMPT.md` beside a PRD.
+    pub instructions: Option<Instructions>,
     /// Commands that ralph will run, as a person reads them.
     pub verify: Vec<String>,
     pub patterns: String,
@@ -57,6 +64,13 @@ pub struct Bundle<'a> {
     pub guidance: Vec<String>,
     pub facts: Facts,
     pub progress_file: String,
+}
+
+/// A person's own instructions, and the file that they stand in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instructions {
+    pub path: String,
+    pub text: String,
 }
 
 /// Which iteration of how many, which attempt of how many, which run.
@@ -204,6 +218,10 @@ fn context(bundle: &Bundle<'_>, caps: &PromptCaps) -> minijinja::Value {
             max_attempts => bundle.count.max_attempts,
             run => bundle.count.run,
         },
+        instructions => bundle.instructions.as_ref().map(|own| minijinja::context! {
+            path => data(&own.path),
+            text => as_instructions(&head_within(own.text.trim(), caps.instructions_bytes)),
+        }),
         verify => bundle.verify.clone(),
         patterns => data(&head_within(&bundle.patterns, caps.patterns_bytes)),
         agents_md,
@@ -218,6 +236,13 @@ fn context(bundle: &Bundle<'_>, caps: &PromptCaps) -> minijinja::Value {
         },
         progress_file => bundle.progress_file.clone(),
     }
+}
+
+/// Text that stands between `<instructions>` marks, and can neither close them nor be data.
+fn as_instructions(text: &str) -> String {
+    as_data(text)
+        .replace("</instructions", "<\\/instructions")
+        .replace("<instructions", "<\\instructions")
 }
 
 /// Text that stands between `<data>` marks: it can't close them, and hides nothing.

@@ -16,7 +16,12 @@ use jiff::Timestamp;
 
 use limit::after_limit;
 
-use crate::verdict::{Halt, Verdict};
+use crate::{
+    config::OnMaxAttempts,
+    dollars::Dollars,
+    task::TaskId,
+    verdict::{Halt, Verdict},
+};
 
 /// What is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +29,9 @@ pub struct Limits {
     pub max_iterations: u32,
     /// How long a run of the command may take; `None` is no limit.
     pub max_time: Option<Duration>,
+    /// What a run of the command may cost; `None` is no limit.
+    pub max_cost: Option<Dollars>,
+    pub on_max_attempts: OnMaxAttempts,
     /// The same verify failure in a row before a person is asked.
     pub max_same_failure: u32,
     /// Agent errors in a row.
@@ -52,6 +60,8 @@ pub struct Standing<'a> {
     pub iterations: u32,
     pub now: Timestamp,
     pub elapsed: Duration,
+    /// What this run of the command has cost, as far as agents tell.
+    pub spent: Dollars,
     pub errors_in_a_row: u32,
     /// Iterations since the last verified commit, and on how many tasks.
     pub fruitless: u32,
@@ -67,6 +77,7 @@ pub struct Standing<'a> {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Last<'a> {
+    pub task: &'a TaskId,
     pub verdict: &'a Verdict,
     /// Charged attempts of the task, this one included.
     pub attempts: u32,
@@ -147,6 +158,10 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
         } => Some(Stop::Halted {
             reason: reason.clone(),
         }),
+        Verdict::Budget { spent_usd, max_usd } => Some(Stop::Budget {
+            spent_usd: *spent_usd,
+            max_usd: *max_usd,
+        }),
         Verdict::AgentError { .. } | Verdict::TimedOut { .. } | Verdict::Overloaded { .. }
             if standing.errors_in_a_row >= limits.max_errors =>
         {
@@ -206,6 +221,15 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
     {
         return Some(Stop::Question);
     }
+    if let (Some(last), Fate::Block { .. }, OnMaxAttempts::Halt) =
+        (&standing.last, fate, limits.on_max_attempts)
+    {
+        return Some(Stop::Attempts {
+            task: last.task.to_string(),
+            attempts: last.attempts,
+            max: last.max_attempts,
+        });
+    }
     if standing.work.all_complete {
         return Some(Stop::AllComplete);
     }
@@ -221,6 +245,14 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
     let ready = standing.work.other_ready || (standing.work.same_ready && *fate == Fate::Keep);
     if !ready {
         return Some(Stop::NothingReady);
+    }
+    if let Some(max_usd) = limits.max_cost
+        && standing.spent >= max_usd
+    {
+        return Some(Stop::Budget {
+            spent_usd: standing.spent,
+            max_usd,
+        });
     }
     if standing.iterations >= limits.max_iterations {
         return Some(Stop::Iterations {

@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::dollars::Dollars;
+
 /// The one judgement of an iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
@@ -32,6 +34,11 @@ pub enum Verdict {
         resets_at: Option<Timestamp>,
     },
     Interrupted,
+    /// What this run of the command may cost is used up: the agent was stopped, or not started again.
+    Budget {
+        spent_usd: Dollars,
+        max_usd: Dollars,
+    },
     TimedOut {
         reason: String,
     },
@@ -88,6 +95,7 @@ impl Verdict {
             Self::Escalated => "escalated",
             Self::LimitHit { .. } => "limit_hit",
             Self::Interrupted => "interrupted",
+            Self::Budget { .. } => "budget",
             Self::TimedOut { .. } => "timed_out",
             Self::AgentError { .. } => "agent_error",
             Self::Overloaded { .. } => "overloaded",
@@ -98,7 +106,7 @@ impl Verdict {
     pub fn outcome(&self) -> Outcome {
         match self {
             Self::Verified => Outcome::Success,
-            Self::LimitHit { .. } => Outcome::BudgetExceeded,
+            Self::LimitHit { .. } | Self::Budget { .. } => Outcome::BudgetExceeded,
             Self::Escalated => Outcome::Blocked,
             Self::Unclaimed
             | Self::Failed { .. }
@@ -125,6 +133,7 @@ impl Verdict {
             | Self::Escalated
             | Self::LimitHit { .. }
             | Self::Interrupted
+            | Self::Budget { .. }
             | Self::Overloaded { .. }
             | Self::AgentUnavailable { .. } => false,
         }
@@ -146,6 +155,7 @@ impl Verdict {
             | Self::Escalated
             | Self::LimitHit { .. }
             | Self::Interrupted
+            | Self::Budget { .. }
             | Self::TimedOut { .. }
             | Self::AgentError { .. }
             | Self::Overloaded { .. }
@@ -173,6 +183,9 @@ impl Verdict {
             } => format!("usage limit reached, resets at {at}"),
             Self::LimitHit { resets_at: None } => "usage limit reached".into(),
             Self::Interrupted => "interrupted".into(),
+            Self::Budget { spent_usd, max_usd } => {
+                format!("stopped by its cost: {spent_usd} of {max_usd} are spent")
+            }
             Self::TimedOut { reason } => format!("timed out: {reason}"),
             Self::AgentError { message } => format!("the agent failed: {message}"),
             Self::Overloaded { message } => {

@@ -6,6 +6,7 @@
 mod claude;
 mod codex;
 mod command;
+mod cost;
 mod credentials;
 mod gemini;
 mod interactive;
@@ -19,6 +20,7 @@ mod table;
 mod voice;
 
 pub use command::CommandAgent;
+pub use cost::{CostLimit, Costs};
 pub use credentials::Credential;
 pub use interactive::{FirstPrompt, Session, TalkContext, TalkEnd, TalkError, talk};
 pub(crate) use replay::run_line;
@@ -32,6 +34,7 @@ use std::{ffi::OsString, path::PathBuf};
 use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::{
     agent::{AgentEvent, ContextUse, Ending, Usage},
+    dollars::Dollars,
     usage_limit,
 };
 
@@ -49,6 +52,8 @@ pub struct RunContext {
     pub prompt: String,
     /// Of the task that is worked on: they can choose the model.
     pub labels: Vec<String>,
+    /// What the run may cost, for an agent that can be told.
+    pub budget: Option<Dollars>,
 }
 
 /// A kind of agent that the loop can start.
@@ -78,6 +83,11 @@ pub trait Agent: Send {
     /// Variables that it may have although they look like credentials: those of its own model.
     fn credentials(&self) -> &'static [Credential] {
         &[]
+    }
+
+    /// When it says what its run costs, if ever.
+    fn costs(&self) -> Costs {
+        Costs::Untold
     }
 
     /// Something the user should hear before it runs unattended.

@@ -8,6 +8,7 @@ mod begin;
 mod board;
 mod bundle;
 mod config_files;
+mod cost;
 mod files;
 mod hands;
 mod inspect;
@@ -16,6 +17,7 @@ mod keep;
 mod land;
 mod logs;
 mod notes;
+mod patch;
 mod preview;
 mod reconcile;
 mod record;
@@ -249,6 +251,7 @@ impl Driver {
             iterations: self.tally.iterations,
             now: self.now(),
             elapsed: began.elapsed(),
+            spent: self.tally.spent(),
             errors_in_a_row: self.tally.errors_in_a_row,
             fruitless: self.tally.fruitless,
             fruitless_tasks: u32::try_from(self.tally.fruitless_tasks.len()).unwrap_or(u32::MAX),
@@ -361,9 +364,10 @@ fn blocked_lines(blocked: Vec<(TaskId, Vec<ralph_core::select::Blocker>)>) -> Ve
 
 /// The settled history of the last iteration, for deciding what follows from it.
 impl Board {
-    fn last<'a>(&self, task: &TaskId, verdict: &'a Verdict, config: &Config) -> Last<'a> {
+    fn last<'a>(&self, task: &'a TaskId, verdict: &'a Verdict, config: &Config) -> Last<'a> {
         let state = self.state(task);
         Last {
+            task,
             verdict,
             attempts: self.attempts(task),
             max_attempts: self.max_attempts(task, config),

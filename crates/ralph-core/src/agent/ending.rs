@@ -5,6 +5,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::dollars::Dollars;
+
 /// Why a run of an agent is over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
@@ -70,6 +72,11 @@ pub enum Ending {
     Silent {
         minutes: u64,
     },
+    /// ralph stopped it: what the run of the command may cost is used up.
+    OverBudget {
+        spent_usd: Dollars,
+        max_usd: Dollars,
+    },
     /// A person or a signal stopped it.
     Stopped,
 }
@@ -86,7 +93,7 @@ impl Ending {
             Self::Auth { .. } => "auth",
             Self::Limit { .. } => "usage_limit",
             Self::MaxTurns { .. } => "max_turns",
-            Self::Budget { .. } => "budget",
+            Self::Budget { .. } | Self::OverBudget { .. } => "budget",
             Self::Refused { .. } => "refused",
             Self::Interrupted { .. }
             | Self::TimedOut { .. }
@@ -113,6 +120,7 @@ impl Ending {
             | Self::Limit { .. }
             | Self::TimedOut { .. }
             | Self::Silent { .. }
+            | Self::OverBudget { .. }
             | Self::Stopped => None,
         }
     }

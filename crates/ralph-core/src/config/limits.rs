@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::value::Minutes;
+use crate::dollars::Dollars;
 
 /// When ralph stops: limits of a run, an iteration and a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -15,11 +16,15 @@ pub struct LoopConfig {
     pub max_iterations: NonZeroU32,
     /// Minutes of one run of the command; none for no limit.
     pub max_minutes: Option<Minutes>,
+    /// Dollars that one run of the command may cost, as far as the agent tells; none for no limit.
+    pub max_cost_usd: Option<Dollars>,
     /// Minutes after the start of an iteration at which its agent is stopped; verify commands have
     /// their own limit.
     pub max_minutes_per_iteration: Minutes,
     /// Attempts at a task before it is set aside as blocked.
     pub max_attempts: NonZeroU32,
+    /// What to do when a task is out of attempts: `block` it and go on with others, or `halt` the loop.
+    pub on_max_attempts: OnMaxAttempts,
     /// How often within an iteration an agent is started again to repair a failed verification;
     /// 0 for never.
     pub max_verify_retries: u32,
@@ -43,8 +48,10 @@ impl Default for LoopConfig {
         Self {
             max_iterations: const { NonZeroU32::new(50).expect("not zero") },
             max_minutes: None,
+            max_cost_usd: None,
             max_minutes_per_iteration: Minutes::whole(90),
             max_attempts: THREE,
+            on_max_attempts: OnMaxAttempts::Block,
             max_verify_retries: 1,
             max_errors: THREE,
             max_no_progress: THREE,
@@ -54,6 +61,14 @@ impl Default for LoopConfig {
             gutter: GutterConfig::default(),
         }
     }
+}
+
+/// What to do when a task is out of attempts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OnMaxAttempts {
+    Block,
+    Halt,
 }
 
 /// When ralph finds that work goes round in circles.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     agent::AgentReport,
+    dollars::Dollars,
     record::VerificationRecord,
     signal::Signals,
     verdict::{Halt, Verdict},
@@ -70,6 +71,11 @@ pub enum StepDone {
         reference: Option<String>,
     },
     Recorded,
+    /// What the run of the command may cost is used up: no agent is started again.
+    OutOfBudget {
+        spent_usd: Dollars,
+        max_usd: Dollars,
+    },
     /// A person or a signal ended the iteration before its time.
     Interrupted,
 }

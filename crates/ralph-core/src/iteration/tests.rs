@@ -1,6 +1,7 @@
 //! Tests of the state machine: every way through an iteration, and the ways that do not fit.
 
 use super::*;
+use crate::dollars::Dollars;
 use crate::{
     agent::Usage,
     signal::{Claim, Signals},
@@ -220,6 +221,13 @@ fn how_an_agent_ended_decides_the_verdict() {
                 reason: "the agent said nothing for 15 min".into(),
             },
         ),
+        (
+            Ending::OverBudget {
+                spent_usd: SPENT,
+                max_usd: SPENT,
+            },
+            OVER,
+        ),
         (Ending::Stopped, Verdict::Interrupted),
     ];
     for (ending, verdict) in table {
@@ -290,11 +298,48 @@ fn steps_survive_the_journal() {
         ended(Ending::Stopped, Some(Claim::ById)),
         changed(&["a"]),
         checked(Some(failing())),
+        OUT_OF_BUDGET,
     ];
     for step in steps {
         let text = serde_json::to_string(&step).unwrap();
         assert_eq!(serde_json::from_str::<StepDone>(&text).unwrap(), step);
     }
+}
+
+const SPENT: Dollars = Dollars::NOTHING;
+const OVER: Verdict = Verdict::Budget {
+    spent_usd: SPENT,
+    max_usd: SPENT,
+};
+const OUT_OF_BUDGET: StepDone = StepDone::OutOfBudget {
+    spent_usd: SPENT,
+    max_usd: SPENT,
+};
+
+#[test]
+fn no_money_is_left_for_a_repair_and_what_is_there_is_kept() {
+    let mut it = machine();
+    let steps = [
+        BUNDLED,
+        ended(Ending::Finished, Some(Claim::ById)),
+        changed(&["a"]),
+        checked(Some(failing())),
+        OUT_OF_BUDGET,
+    ];
+    assert_eq!(run(&mut it, &steps), Action::Keep { verdict: OVER });
+}
+
+#[test]
+fn money_is_no_reason_to_throw_away_what_was_verified() {
+    let mut it = machine();
+    let steps = [
+        BUNDLED,
+        ended(Ending::Finished, Some(Claim::ById)),
+        changed(&["a"]),
+        checked(None),
+    ];
+    assert_eq!(run(&mut it, &steps), Action::Land);
+    assert!(it.apply(&OUT_OF_BUDGET).is_err());
 }
 
 fn overloaded() -> StepDone {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::verdict::Verdict;
+use crate::{dollars::Dollars, verdict::Verdict};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
@@ -22,6 +22,17 @@ pub enum Stop {
     },
     Minutes {
         max: u64,
+    },
+    /// What this run of the command may cost is used up.
+    Budget {
+        spent_usd: Dollars,
+        max_usd: Dollars,
+    },
+    /// A task is out of attempts, and that is to halt the loop.
+    Attempts {
+        task: String,
+        attempts: u32,
+        max: u32,
     },
     /// Work is left, and none of it can be taken.
     NothingReady,
@@ -56,6 +67,7 @@ impl Stop {
             Self::OnceDone { verdict } => match verdict {
                 Verdict::Verified => 0,
                 Verdict::Escalated | Verdict::Refused { .. } => 4,
+                Verdict::Budget { .. } => 5,
                 Verdict::LimitHit { .. } | Verdict::AgentUnavailable { .. } => 6,
                 Verdict::Unclaimed
                 | Verdict::Failed { .. }
@@ -66,7 +78,8 @@ impl Stop {
                 | Verdict::AgentError { .. } => 3,
             },
             Self::Iterations { .. } | Self::Minutes { .. } => 3,
-            Self::NothingReady | Self::Question | Self::Halted { .. } => 4,
+            Self::NothingReady | Self::Question | Self::Halted { .. } | Self::Attempts { .. } => 4,
+            Self::Budget { .. } => 5,
             Self::UsageLimit { .. } | Self::AgentUnavailable { .. } => 6,
             Self::Errors { .. } | Self::NoProgress { .. } => 7,
             Self::Interrupted { signal } => u8::try_from(128 + signal).unwrap_or(130),
@@ -84,6 +97,14 @@ impl Stop {
             Self::Iterations { max } => format!("the limit of {max} iterations is reached"),
             Self::Minutes { max: 1 } => "the limit of one minute is reached".into(),
             Self::Minutes { max } => format!("the limit of {max} minutes is reached"),
+            Self::Budget { spent_usd, max_usd } => {
+                format!("the limit of {max_usd} is reached: {spent_usd} are spent")
+            }
+            Self::Attempts {
+                task,
+                attempts,
+                max,
+            } => format!("task {task} is out of attempts: {attempts} of {max} failed"),
             Self::NothingReady => "work is left, but no task is ready".into(),
             Self::Question => "an agent asks a question that only a person can answer".into(),
             Self::Halted { reason } => format!("halted: {reason}"),
@@ -119,6 +140,12 @@ impl Stop {
                 Some("`ralph run` goes on; `--max-iterations N` allows more")
             }
             Self::Minutes { .. } => Some("`ralph run` goes on; `loop.max_minutes` allows more"),
+            Self::Budget { .. } => {
+                Some("`ralph run` goes on with the work that was kept; `--max-cost N` allows more")
+            }
+            Self::Attempts { .. } => Some(
+                "`ralph logs` shows what failed; open the task again in its file, or set `loop.on_max_attempts: block`",
+            ),
             Self::NothingReady => Some(
                 "`ralph status` shows what blocks what; open a task again in its file to retry it",
             ),

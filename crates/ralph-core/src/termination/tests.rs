@@ -1,13 +1,20 @@
 //! Tests of the one decision after each iteration, and of the order in which its rules speak.
 
+use std::sync::LazyLock;
+
 use super::*;
 use crate::config::OnUsageLimit;
 
+mod bounds;
 mod limits;
+
+static TASK: LazyLock<TaskId> = LazyLock::new(|| TaskId::parse("US-001").unwrap());
 
 const LIMITS: Limits = Limits {
     max_iterations: 10,
     max_time: Some(Duration::from_secs(3600)),
+    max_cost: None,
+    on_max_attempts: OnMaxAttempts::Block,
     max_same_failure: 3,
     max_errors: 3,
     max_no_progress: 3,
@@ -30,6 +37,7 @@ fn failed() -> Verdict {
 
 fn last(verdict: &Verdict) -> Last<'_> {
     Last {
+        task: &TASK,
         verdict,
         attempts: 1,
         max_attempts: 3,
@@ -43,6 +51,7 @@ fn standing<'a>(last: Option<Last<'a>>) -> Standing<'a> {
         iterations: 1,
         now: time("12:00"),
         elapsed: Duration::from_secs(60),
+        spent: Dollars::NOTHING,
         errors_in_a_row: 0,
         fruitless: 0,
         fruitless_tasks: 0,

@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use ralph_core::config::{ClaudeConfig, SettingSource};
 
 use super::{
-    Agent, Credential, Dialect, RunContext, TalkContext, credentials,
+    Agent, Costs, Credential, Dialect, RunContext, TalkContext, credentials,
     table::{Kind, Making, model_for},
 };
 use crate::process::{CommandSpec, Output, Signal, Stdin};
@@ -31,6 +31,7 @@ pub(super) struct Claude {
 }
 
 const BYPASS: &str = "bypassPermissions";
+const BUDGET: &str = "--max-budget-usd";
 
 impl Claude {
     fn new(making: &Making<'_>) -> Self {
@@ -78,6 +79,10 @@ impl Agent for Claude {
         credentials::CLAUDE
     }
 
+    fn costs(&self) -> Costs {
+        Costs::AtTheEnd
+    }
+
     fn dialect(&self) -> Box<dyn Dialect> {
         Box::new(stream::Stream::default())
     }
@@ -121,6 +126,12 @@ impl Claude {
         .to_vec();
         if let Some(turns) = options.max_turns {
             args.extend(["--max-turns".to_owned(), turns.to_string()]);
+        }
+        // What a person set themselves goes before it.
+        if let Some(budget) = context.budget
+            && !options.args.iter().any(|arg| arg.starts_with(BUDGET))
+        {
+            args.extend([BUDGET.to_owned(), budget.usd().to_string()]);
         }
         args.extend(
             options

@@ -159,6 +159,7 @@ pub(super) fn command_line(kind: super::Kind, custom: Option<&str>) -> (String, 
         env: vec![("TEAM".into(), "a".into())],
         prompt: "the prompt".into(),
         labels: Vec::new(),
+        budget: None,
     };
     let spec = (kind.make)(&making).command(&context);
     let word = |word: &std::ffi::OsStr| word.to_string_lossy().into_owned();

@@ -5,7 +5,7 @@
 mod stream;
 
 use super::{
-    Agent, Credential, Dialect, RunContext, credentials,
+    Agent, Costs, Credential, Dialect, RunContext, credentials,
     jsonl::{Program, Start},
     table::Kind,
 };
@@ -48,6 +48,10 @@ impl Agent for OpenCode {
 
     fn credentials(&self) -> &'static [Credential] {
         credentials::ANY_PROVIDER
+    }
+
+    fn costs(&self) -> Costs {
+        Costs::AsItGoes
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {

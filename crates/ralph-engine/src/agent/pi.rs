@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use ralph_core::config::{PiConfig, PiMode};
 
 use super::{
-    Agent, Credential, Dialect, RunContext, TalkContext, credentials,
+    Agent, Costs, Credential, Dialect, RunContext, TalkContext, credentials,
     table::{Kind, Making, model_for},
 };
 use crate::process::{CommandSpec, Output, Stdin};
@@ -138,6 +138,10 @@ impl Agent for Pi {
 
     fn credentials(&self) -> &'static [Credential] {
         credentials::ANY_PROVIDER
+    }
+
+    fn costs(&self) -> Costs {
+        Costs::AsItGoes
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {

@@ -4,10 +4,13 @@
 
 use std::time::{Duration, Instant};
 
-use ralph_core::agent::{AgentEvent, AgentReport, Ending, NudgeState};
+use ralph_core::{
+    agent::{AgentEvent, AgentReport, Ending, NudgeState},
+    dollars::Dollars,
+};
 use tokio::sync::{mpsc, watch};
 
-use super::{Agent, Conclusion, Dialect, RunContext, describe_end, voice::Voice};
+use super::{Agent, Conclusion, CostLimit, Dialect, RunContext, describe_end, voice::Voice};
 use crate::process::{
     self, CappedLog, Containment, Ended, LineReader, OutputPipe, Running, SpawnError, StopPlan,
     Tail,
@@ -22,6 +25,7 @@ pub struct RunLimits {
     pub idle_with_tool: Duration,
     /// Between the polite signal and the next one.
     pub grace: Duration,
+    pub cost: Option<CostLimit>,
 }
 
 /// Becomes `Some(signal)` when a person or a signal asks for an end.
@@ -135,6 +139,8 @@ struct Reader {
     events: Vec<AgentEvent>,
     heard_events: bool,
     tools_running: usize,
+    /// What the run costs so far, as far as it tells.
+    cost: Dollars,
 }
 
 impl Reader {
@@ -152,6 +158,7 @@ impl Reader {
             events: Vec::new(),
             heard_events: false,
             tools_running: 0,
+            cost: Dollars::NOTHING,
         }
     }
 
@@ -220,6 +227,14 @@ impl Reader {
                     exited = true;
                 }
             }
+            if cut.is_none()
+                && !exited
+                && let Some(over) = self.over_budget(limits)
+            {
+                cut = Some(over);
+                self.drain_while_stopping(running, plan, log).await;
+                exited = true;
+            }
             if cut.is_none() && !exited && self.dialect.is_hopeless() {
                 self.drain_while_stopping(running, plan, log).await;
                 exited = true;
@@ -229,6 +244,12 @@ impl Reader {
                 return cut;
             }
         }
+    }
+
+    /// An agent that has said its last word costs no more: what it made is judged like any other.
+    fn over_budget(&self, limits: &RunLimits) -> Option<Ending> {
+        let reached = limits.cost.and_then(|cost| cost.reached(self.cost));
+        reached.filter(|_| !self.dialect.has_concluded())
     }
 
     /// Gives the stream what it asked for, and closes the input of an agent that is done.
@@ -260,6 +281,9 @@ impl Reader {
                 AgentEvent::Tool { .. } => self.tools_running += 1,
                 AgentEvent::ToolDone { .. } => {
                     self.tools_running = self.tools_running.saturating_sub(1);
+                }
+                AgentEvent::Usage(usage) => {
+                    self.cost = usage.cost_usd.map_or(self.cost, Dollars::told);
                 }
                 _ => {}
             }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use ralph_core::agent::{AgentEvent, AgentResult, Ending, Usage};
 
-use super::{Agent, Conclusion, Dialect, RunContext, no_result};
+use super::{Agent, Conclusion, Costs, Dialect, RunContext, no_result};
 use crate::process::{CommandSpec, Ended, Output, Stdin};
 
 /// The hidden command that plays a script.
@@ -39,6 +39,10 @@ impl Agent for ScriptAgent {
             stdin: Stdin::Bytes(context.prompt.clone().into_bytes()),
             output: Output::Separate,
         }
+    }
+
+    fn costs(&self) -> Costs {
+        Costs::AsItGoes
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {

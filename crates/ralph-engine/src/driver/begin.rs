@@ -14,6 +14,7 @@ use ralph_core::{
 use super::{
     Board, Driver, Fallback, LoopError, RunTally,
     board::Scope,
+    bundle::instructions_path,
     config_files::ConfigFiles,
     hands::Hands,
     restore::{self, BranchNow},
@@ -134,7 +135,11 @@ impl Driver {
         } = place;
         let board = open_board(&setup, &mut journal, &repository).await?;
         Ok(Self {
-            config_files: ConfigFiles::of(&setup.root, setup.config_file.as_ref()),
+            config_files: ConfigFiles::of(
+                &setup.root,
+                setup.config_file.as_ref(),
+                instructions_path(&board.source),
+            ),
             limits: limits(&setup.config, setup.wanted.span),
             policy: policy(&setup.config).compile()?,
             root: setup.root,
@@ -297,7 +302,12 @@ impl Driver {
                 message: containment.to_owned(),
             });
         }
-        if let Some(message) = self.hands.agent().warning() {
+        let warnings = [
+            self.hands.agent().warning(),
+            self.untold_cost(),
+            self.unused_instructions(),
+        ];
+        for message in warnings.into_iter().flatten() {
             self.tell(&Event::Warning { message });
         }
     }
@@ -363,6 +373,8 @@ fn limits(config: &Config, span: Span) -> Limits {
     Limits {
         max_iterations: config.loop_.max_iterations.get(),
         max_time: config.loop_.max_minutes.as_ref().map(|m| m.duration()),
+        max_cost: config.loop_.max_cost_usd,
+        on_max_attempts: config.loop_.on_max_attempts,
         max_same_failure: config.loop_.gutter.max_same_failure.get(),
         max_errors: config.loop_.max_errors.get(),
         max_no_progress: config.loop_.max_no_progress.get(),

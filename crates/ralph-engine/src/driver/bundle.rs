@@ -7,15 +7,19 @@ use std::path::{Path, PathBuf};
 use ralph_core::{
     iteration::Failure,
     memory,
-    prompt::{Bundle, Count, Facts, LastAttempt, PromptCaps, Template, render_prompt},
-    task::Task,
+    prompt::{
+        Bundle, Count, Facts, Instructions, LastAttempt, PromptCaps, Template, render_prompt,
+    },
+    task::{Task, format::Format},
 };
 
 use super::{Driver, LoopError, files::file_error, notes::Turn};
-use crate::git::Oid;
+use crate::{git::Oid, source::Source};
 
 /// The project's own template, where it has one.
 pub(super) const TEMPLATE: &str = ".ralph/prompts/iteration.md";
+/// What a person tells every agent, beside a PRD.
+const INSTRUCTIONS: &str = "PROMPT.md";
 /// Folders whose `AGENTS.md` is looked for, at most.
 const AGENTS_FOLDERS: usize = 20;
 
@@ -66,6 +70,7 @@ impl Driver {
                 max_attempts: self.board.max_attempts(turn.task_id(), &self.config),
                 run,
             },
+            instructions: self.instructions(),
             verify: self
                 .verify_commands(&turn.task)
                 .iter()
@@ -79,6 +84,25 @@ impl Driver {
             progress_file: self.config.memory.progress_file.display().to_string(),
         };
         Ok(render_prompt(&self.template()?, &bundle, &caps)?)
+    }
+
+    /// As they stood when the loop began: nobody can slip another text in.
+    fn instructions(&self) -> Option<Instructions> {
+        let path = instructions_path(&self.board.source)?;
+        let text = self.config_files.text(&path)?.to_owned();
+        let shown = path.strip_prefix(&self.root).unwrap_or(&path);
+        let path = shown.display().to_string();
+        (!text.trim().is_empty()).then_some(Instructions { path, text })
+    }
+
+    /// What to say of instructions that an own template leaves out.
+    pub(super) fn unused_instructions(&self) -> Option<String> {
+        let instructions = self.instructions()?;
+        let template = self.config_files.text(&self.root.join(TEMPLATE))?;
+        (!template.contains("instructions")).then(|| {
+            let path = instructions.path;
+            format!("{path} is not used: {TEMPLATE} has no place for `instructions`")
+        })
     }
 
     fn template(&self) -> Result<Template, LoopError> {
@@ -145,6 +169,17 @@ impl Driver {
             }
         }
         found
+    }
+}
+
+/// Where the instructions of a PRD are, if there are any. Other sources have none.
+pub(super) fn instructions_path(source: &Source) -> Option<PathBuf> {
+    let [file] = source.files() else {
+        return None;
+    };
+    match file.format {
+        Format::Prd => Some(file.path.with_file_name(INSTRUCTIONS)),
+        Format::Native | Format::Artefacts => None,
     }
 }
 

@@ -1,5 +1,5 @@
-//! The project's configuration, its own prompt included, as it stood when the loop began, and what is done about edits of it
-//! while an agent ran: they are the agent's, and are undone, so that no restart can adopt them.
+//! The project's configuration, its own prompts included, as it stood when the loop began, and what
+//! is done about edits of it while an agent ran: they are the agent's, and are undone, so that no restart can adopt them.
 //!
 //! A file that was not there is guarded too. What is taken away is kept in ralph's own folder.
 
@@ -23,15 +23,21 @@ use crate::{plain_file, settings::config_paths, source::write_atomically};
 pub(super) struct ConfigFiles(Vec<(String, Option<String>)>);
 
 impl ConfigFiles {
-    /// As they stand: `used` is the file that was read, which may be any.
-    pub(super) fn of(root: &Path, used: Option<&(PathBuf, Vec<u8>)>) -> Self {
+    /// As they stand: `used` is the file that was read, which may be any, and `prompt` the one beside
+    /// the tasks.
+    pub(super) fn of(
+        root: &Path,
+        used: Option<&(PathBuf, Vec<u8>)>,
+        prompt: Option<PathBuf>,
+    ) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let mut files = Vec::new();
         if let Some((path, bytes)) = used {
             files.push((path_to_text(path), Some(text(bytes))));
         }
-        // The prompt is configuration too: an agent must not write what the next one is told.
-        for path in config_paths(root).into_iter().chain([root.join(TEMPLATE)]) {
+        // Prompts are configuration too: an agent must not write what the next one is told.
+        let prompts = prompt.into_iter().chain([root.join(TEMPLATE)]);
+        for path in config_paths(root).into_iter().chain(prompts) {
             if used.is_none_or(|(used, _)| *used != path) {
                 let there = plain_file::read(&path).ok();
                 files.push((path_to_text(&path), there.as_deref().map(text)));
@@ -44,6 +50,13 @@ impl ConfigFiles {
     pub(super) fn paths(&self) -> impl Iterator<Item = PathBuf> {
         let there = self.0.iter().filter(|(_, text)| text.is_some());
         there.map(|(path, _)| path_from_text(path))
+    }
+
+    /// The text of one of them, as it was.
+    pub(super) fn text(&self, path: &Path) -> Option<&str> {
+        let wanted = path_to_text(path);
+        let found = self.0.iter().find(|(path, _)| *path == wanted)?;
+        found.1.as_deref()
     }
 
     /// Puts back what is not as it was; gives the paths of those. What is taken away goes to `aside`.

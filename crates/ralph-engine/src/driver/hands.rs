@@ -3,7 +3,10 @@
 //! Chooses by the time alone; that a limit was reached, and what follows, is decided elsewhere.
 
 use jiff::Timestamp;
-use ralph_core::termination::Worker;
+use ralph_core::{
+    agent::{AgentReport, ContextUse, Ending, Usage},
+    termination::Worker,
+};
 
 use crate::agent::Agent;
 
@@ -96,4 +99,21 @@ impl Hands {
 pub(super) enum Change {
     Same,
     Other,
+}
+
+/// How a run went of an agent that could not be started.
+pub(super) fn unavailable(message: &str) -> AgentReport {
+    AgentReport {
+        ending: Ending::Unavailable {
+            message: message.to_owned(),
+        },
+        final_message: String::new(),
+        model: None,
+        version: None,
+        usage: Usage::default(),
+        context: ContextUse::default(),
+        turns: None,
+        denied: Vec::new(),
+        seconds: 0.0,
+    }
 }

@@ -20,6 +20,9 @@ use crate::git::{History, Oid, StageSpec};
 /// Of a changed file this much is looked at for secrets.
 const SCAN_BYTES: u64 = 4 * 1024 * 1024;
 
+/// The promise that a backlog is done.
+const ALL_DONE: &str = "DONE";
+
 /// What staging needs, owned: the spec itself only borrows.
 pub(super) struct StageParts {
     base: Oid,
@@ -76,6 +79,7 @@ impl Driver {
                 ));
             }
         }
+        found.flags.extend(self.empty_promise(turn));
         self.check_git_folder(&mut found)?;
         self.run_formatters(logs, &mut found).await;
         let parts = self.stage_spec(turn);
@@ -144,6 +148,23 @@ impl Driver {
         }
         turn.progress_edited = self.check_progress(&turn.progress)?;
         Ok(())
+    }
+
+    /// What to say of an agent that claims the end of all work while there is some left.
+    fn empty_promise(&self, turn: &Turn) -> Option<String> {
+        let promise = turn.notes.said.promise.as_deref();
+        promise.filter(|text| *text == ALL_DONE)?;
+        let tasks = self.board.tally();
+        let others = tasks
+            .total
+            .checked_sub(tasks.completed + tasks.skipped + 1)?;
+        match others {
+            0 => None,
+            1 => Some("the agent claims that all is done, 1 task is open besides this one".into()),
+            n => Some(format!(
+                "the agent claims that all is done, {n} tasks are open besides this one"
+            )),
+        }
     }
 
     fn check_git_folder(&self, found: &mut Findings) -> Result<(), LoopError> {

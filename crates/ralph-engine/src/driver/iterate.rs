@@ -6,7 +6,7 @@ use std::{
 };
 
 use ralph_core::{
-    agent::{AgentEvent, AgentReport, ContextUse, Ending, Usage},
+    agent::{AgentEvent, Ending},
     event::Event,
     iteration::{Action, AgentEnded, Iteration, IterationPolicy, RanBy, StepDone},
     signal::parse_signals,
@@ -16,6 +16,7 @@ use ralph_core::{
 
 use super::{
     Driver, LoopError,
+    hands::unavailable,
     logs::Logs,
     notes::{AgentSeen, Notes, Turn},
     text::path_to_text,
@@ -79,6 +80,7 @@ impl Driver {
             max_attempts: self.board.max_attempts(id, &self.config),
             nth: self.tally.iterations + 1,
             max_iterations: self.limits.max_iterations,
+            guidance: 0,
         });
         Ok(turn)
     }
@@ -144,7 +146,12 @@ impl Driver {
     ) -> Result<(), LoopError> {
         let mut prompt = String::new();
         loop {
-            let done = match turn.machine.next() {
+            let action = turn.machine.next();
+            if let Some(done) = self.out_of_budget(turn, &action) {
+                self.note(turn, &done).await?;
+                continue;
+            }
+            let done = match action {
                 Action::Bundle { run, fix } => {
                     prompt = self.bundle(turn, run, fix.as_ref()).await?;
                     logs.heading(&format!("prompt of run {run}"));
@@ -203,6 +210,7 @@ impl Driver {
             }
             (StepDone::Landed { .. } | StepDone::LandRefused { .. }, _) => failpoint("landed"),
             (StepDone::Kept { .. } | StepDone::Interrupted, _) => failpoint("kept"),
+            (StepDone::OutOfBudget { .. }, _) => {}
             (StepDone::Recorded, _) => {}
         }
         Ok(())
@@ -256,12 +264,14 @@ impl Driver {
             ),
             prompt: prompt.to_owned(),
             labels: turn.task.labels.clone(),
+            budget: self.budget_left(turn),
         };
         let limits = RunLimits {
             deadline: deadline.map(|d| (d.at, d.minutes)),
             idle: self.config.loop_.idle_minutes.duration(),
             idle_with_tool: self.config.loop_.idle_minutes_tool.duration(),
             grace: Duration::from_secs(u64::from(self.config.loop_.stop_grace_seconds.get())),
+            cost: self.cost_limit(turn),
         };
         let mut watcher = Onlooker {
             text: &mut logs.text,
@@ -292,6 +302,7 @@ impl Driver {
             report.ending = Ending::Stopped;
         }
         self.name_withheld_keys(&mut report.ending);
+        self.stopped_by_its_cost(turn, &mut report);
         let signals = parse_signals(&report.final_message, turn.task_id());
         let by = RanBy {
             agent: self.hands.name(),
@@ -344,22 +355,6 @@ fn shown_command(spec: &CommandSpec) -> Vec<String> {
         .chain(&spec.args)
         .map(text)
         .collect()
-}
-
-fn unavailable(message: &str) -> AgentReport {
-    AgentReport {
-        ending: Ending::Unavailable {
-            message: message.to_owned(),
-        },
-        final_message: String::new(),
-        model: None,
-        version: None,
-        usage: Usage::default(),
-        context: ContextUse::default(),
-        turns: None,
-        denied: Vec::new(),
-        seconds: 0.0,
-    }
 }
 
 /// When a run of an agent must be over, and by whose limit.

@@ -51,6 +51,7 @@ impl Driver {
             .repo
             .save_attempt(turn.id(), &turn.base, &staged.tree)
             .await?;
+        self.write_patch(turn, &staged.tree).await?;
         self.reset(turn).await?;
         Ok(StepDone::Kept {
             reference: Some(reference),

@@ -104,6 +104,7 @@ impl Notes {
             StepDone::Waited { .. }
             | StepDone::LandRefused { .. }
             | StepDone::Recorded
+            | StepDone::OutOfBudget { .. }
             | StepDone::Interrupted => {}
         }
     }

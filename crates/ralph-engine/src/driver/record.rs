@@ -171,6 +171,7 @@ fn told_next(
         (Verdict::Failed { .. }, failure) => (failure.clone(), verdict.sentence()),
         (
             Verdict::Interrupted
+            | Verdict::Budget { .. }
             | Verdict::LimitHit { .. }
             | Verdict::Overloaded { .. }
             | Verdict::AgentUnavailable { .. },
@@ -181,6 +182,7 @@ fn told_next(
         ),
         (
             Verdict::Interrupted
+            | Verdict::Budget { .. }
             | Verdict::LimitHit { .. }
             | Verdict::Overloaded { .. }
             | Verdict::AgentUnavailable { .. },

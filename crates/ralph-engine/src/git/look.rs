@@ -49,6 +49,26 @@ impl Repo {
         Ok((stats, records().count()))
     }
 
+    /// Writes what leads from one commit or tree to another to a file that `git apply` takes.
+    pub async fn write_patch(&self, from: &Oid, to: &Oid, file: &Path) -> Result<(), GitError> {
+        let mut output = std::ffi::OsString::from("--output=");
+        output.push(file);
+        let args = [
+            "diff-tree",
+            "-r",
+            "-p",
+            "--binary",
+            "--full-index",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--ignore-submodules=dirty",
+        ];
+        let call = self.git(args).arg(output);
+        call.arg(from.as_str()).arg(to.as_str()).run().await?;
+        Ok(())
+    }
+
     /// By the index of the last look at the tree: what an agent did to the person's does not count.
     pub async fn is_tracked(&self, path: &Path) -> Result<bool, GitError> {
         let mut state = self.in_order().await;

@@ -222,6 +222,7 @@ impl Human {
             max_attempts,
             nth,
             max_iterations,
+            guidance,
         } = event
         else {
             return;
@@ -230,8 +231,13 @@ impl Human {
         self.memory.unverified = false;
         self.memory.tool.clear();
         page.blank();
+        let guided = if *guidance > 0 {
+            " (with guidance)"
+        } else {
+            ""
+        };
         page.banner(
-            &format!("Iteration {iteration} · {task}"),
+            &format!("Iteration {iteration}: {task}{guided}"),
             &format!("{nth} of {max_iterations}"),
         );
         let title = page.paint().bold(&safe(title));

@@ -83,6 +83,7 @@ impl Scene {
                 .collect(),
             prompt: prompt.to_owned(),
             labels: Vec::new(),
+            budget: None,
         };
         let log = self.folder.path().join("stream.log");
         let (nudge, mut nudges) = tokio::sync::mpsc::unbounded_channel();
@@ -131,6 +132,7 @@ pub(crate) fn limits() -> RunLimits {
         idle: LIMIT,
         idle_with_tool: LIMIT,
         grace: Duration::from_secs(5),
+        cost: None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! second time it changes nothing.
 
 mod parent;
+mod prd;
 mod write;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -50,6 +51,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SOURCE")]
     tasks: Option<PathBuf>,
 
+    /// Write a PROMPT.md with instructions for every story, and a sample PRD.json if there are no tasks
+    #[arg(long)]
+    prd: bool,
+
     /// Write ralph.yaml anew, even if there is one
     #[arg(long)]
     force: bool,
@@ -73,9 +78,19 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         let message = format!("{} is in no git repository", project.root().display());
         return Err(CommandError::user(message).hint("`git init` makes one"));
     }
-    let checked = check(&project, args)?;
+    let mut checked = check(&project, args)?;
+    if args.prd {
+        prd::refuse_others(checked.as_ref())?;
+    }
     write::config(&project, args)?;
     write::folder(&project)?;
+    if args.prd {
+        if checked.is_none() {
+            prd::backlog(&project)?;
+            checked = check(&project, args)?;
+        }
+        prd::instructions(&project, checked.as_ref())?;
+    }
     if let Some(checked) = &checked {
         if let Some(parent) = &checked.parent {
             let title = checked

@@ -50,8 +50,12 @@ pub(crate) struct Args {
     max_iterations: Option<u32>,
 
     /// Stop after this many minutes
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = finite)]
     max_minutes: Option<f64>,
+
+    /// Stop once this many dollars are spent, as far as the agent says
+    #[arg(long, value_name = "N", value_parser = finite)]
+    max_cost: Option<f64>,
 
     /// Work on this task only, or on what is below it
     #[arg(long, value_name = "ID")]
@@ -168,6 +172,7 @@ fn check_program(agent: &dyn Agent, root: &Path) -> Result<(), CommandError> {
         env: Vec::new(),
         prompt: String::new(),
         labels: Vec::new(),
+        budget: None,
     };
     let program = agent.command(&context).program;
     let program = program.to_string_lossy();
@@ -198,6 +203,14 @@ pub(crate) fn detection(project: &Project) -> Result<Detection, CommandError> {
     Ok(Containment::detect(forced))
 }
 
+/// A number that is one: no JSON could carry the others on, and a limit would be lost.
+fn finite(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(number),
+        Ok(_) | Err(_) => Err("expected a number".into()),
+    }
+}
+
 fn parse_id(text: &str) -> Result<TaskId, CommandError> {
     TaskId::parse(text).map_err(|e| CommandError::user(format!("--task {text:?}: {e}")))
 }
@@ -210,6 +223,7 @@ impl Args {
             once: false,
             max_iterations: None,
             max_minutes: None,
+            max_cost: None,
             task: None,
             agent: None,
             stash: false,
@@ -239,6 +253,11 @@ impl Args {
             "loop.max_minutes",
             "--max-minutes",
             self.max_minutes.map(Into::into),
+        );
+        set(
+            "loop.max_cost_usd",
+            "--max-cost",
+            self.max_cost.map(Into::into),
         );
         set("agent", "--agent", self.agent.clone().map(Into::into));
         flags

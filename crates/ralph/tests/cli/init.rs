@@ -216,3 +216,77 @@ fn a_name_and_a_folder_without_git_are_refused() {
         "{ran:?}"
     );
 }
+
+#[test]
+fn a_new_prd_project_gets_instructions_and_a_sample() {
+    let repo = TestRepo::new();
+    let text = ralph(&repo, &["init", "--prd"]).text(0).to_owned();
+    assert!(
+        text.contains(
+            "wrote   PRD.json  a sample: replace its stories with yours\n\
+             wrote   PROMPT.md  goes into every prompt\n"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.ends_with(
+            "2 tasks in PRD.json, 1 ready; `ralph run` begins with US-001: Say how the project is built and tested\n"
+        ),
+        "{text}"
+    );
+    let prompt = repo.read("PROMPT.md");
+    for part in [
+        "## Execution",
+        "STUCK",
+        "DEVIATION",
+        "<escalate type=",
+        "complete",
+    ] {
+        assert!(prompt.contains(part), "{part}");
+    }
+    let prd: serde_json::Value = serde_json::from_str(&repo.read("PRD.json")).unwrap();
+    for story in prd["userStories"].as_array().unwrap() {
+        for field in ["id", "title", "description", "criteria"] {
+            assert!(!story[field].is_null(), "{field}: {story}");
+        }
+        assert_eq!(story["passes"], false);
+    }
+    assert_eq!(ralph(&repo, &["lint"]).code, 0);
+}
+
+#[test]
+fn what_a_person_wrote_is_never_written_over() {
+    let repo = shop();
+    repo.file("PROMPT.md", "mine\n");
+    let prd = repo.read("prd.json");
+    for args in [&["init", "--prd"][..], &["init", "--prd", "--force"][..]] {
+        let text = ralph(&repo, args).text(0).to_owned();
+        assert!(text.contains("kept    PROMPT.md\n"), "{text}");
+        assert_eq!(repo.read("PROMPT.md"), "mine\n");
+        assert_eq!(repo.read("prd.json"), prd);
+        assert!(!repo.exists("PRD.json"));
+    }
+}
+
+#[test]
+fn instructions_go_beside_the_prd_that_is_there() {
+    let repo = TestRepo::new();
+    repo.file(
+        "plans/prd.json",
+        r#"{"userStories": [{"id": "A", "title": "a", "passes": false}]}"#,
+    );
+    let text = ralph(&repo, &["init", "--prd"]).text(0).to_owned();
+    assert!(text.contains("wrote   plans/PROMPT.md"), "{text}");
+    assert!(!repo.exists("PROMPT.md") && !repo.exists("PRD.json"));
+}
+
+#[test]
+fn tasks_that_are_no_prd_get_no_instructions_and_nothing_is_written() {
+    let repo = tree();
+    assert_eq!(
+        ralph(&repo, &["init", "--prd"]).error(2),
+        "error: tasks.json is no PRD\n\
+         hint: nothing was written; name a PRD with `--tasks`, or write .ralph/prompts/iteration.md instead\n"
+    );
+    assert!(!repo.exists("PROMPT.md") && !repo.exists("ralph.yaml"));
+}

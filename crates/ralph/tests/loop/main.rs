@@ -5,6 +5,7 @@
 
 mod claims;
 mod contents;
+mod cost;
 mod crash;
 mod formats;
 mod git_tricks;
@@ -13,6 +14,7 @@ mod limits;
 mod options;
 mod outcomes;
 mod places;
+mod prd_mode;
 mod real_agents;
 mod refusing;
 mod stopping;

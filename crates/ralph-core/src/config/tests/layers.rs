@@ -56,8 +56,9 @@ fn the_defaults_are_those_of_the_design() {
                 "baseline": true, "tail_lines": 200, "tail_bytes": 16384,
             },
             "loop": {
-                "max_iterations": 50, "max_minutes": null, "max_minutes_per_iteration": 90,
-                "max_attempts": 3, "max_verify_retries": 1, "max_errors": 3,
+                "max_iterations": 50, "max_minutes": null, "max_cost_usd": null,
+                "max_minutes_per_iteration": 90, "max_attempts": 3, "on_max_attempts": "block",
+                "max_verify_retries": 1, "max_errors": 3,
                 "max_no_progress": 3, "idle_minutes": 15, "idle_minutes_tool": 60,
                 "stop_grace_seconds": 10,
                 "gutter": { "max_same_failure": 3, "max_churn_commits": 2 },
@@ -217,8 +218,8 @@ fn the_environment_sets_keys_of_every_type() {
 fn no_two_keys_share_a_variable() {
     let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
     let unique: BTreeSet<&String> = names.iter().collect();
-    assert_eq!(unique.len(), 74);
-    assert_eq!(names.len(), 74);
+    assert_eq!(unique.len(), 76);
+    assert_eq!(names.len(), 76);
     assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 

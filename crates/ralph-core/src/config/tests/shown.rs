@@ -82,8 +82,10 @@ fn every_value_is_shown_with_its_origin() {
     loop:
       max_iterations: 7  # env MAX_ITERATIONS
       max_minutes: null  # default
+      max_cost_usd: null  # default
       max_minutes_per_iteration: 90  # default
       max_attempts: 3  # default
+      on_max_attempts: block  # default
       max_verify_retries: 1  # default
       max_errors: 3  # default
       max_no_progress: 3  # default
@@ -173,7 +175,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 88);
+    assert_eq!(keys, 90);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];

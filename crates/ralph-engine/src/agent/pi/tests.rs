@@ -21,6 +21,7 @@ fn context(labels: &[&str]) -> RunContext {
         ],
         prompt: "/do it".into(),
         labels: labels.iter().map(|l| (*l).to_owned()).collect(),
+        budget: None,
     }
 }
 

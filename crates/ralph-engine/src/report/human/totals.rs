@@ -136,18 +136,26 @@ impl Human {
     }
 }
 
-/// `2 of 5 tasks done, 2 ready, 1 waiting`
+/// `2/6 complete (3 remaining: 2 ready, 1 waiting), 1 skipped`
 fn tally(tasks: &Tally) -> String {
-    let mut text = format!("{} of {} done", tasks.completed, count(tasks.total, "task"));
+    let left = tasks.total.saturating_sub(tasks.completed + tasks.skipped);
     let others = [
         (tasks.ready, "ready"),
         (tasks.waiting, "waiting"),
         (tasks.blocked, "blocked"),
         (tasks.failed, "failed"),
-        (tasks.skipped, "skipped"),
     ];
-    for (n, word) in others.into_iter().filter(|(n, _)| *n > 0) {
-        text.push_str(&format!(", {n} {word}"));
+    let others = others.into_iter().filter(|(n, _)| *n > 0);
+    let others: Vec<String> = others.map(|(n, word)| format!("{n} {word}")).collect();
+    let colon = if others.is_empty() { "" } else { ": " };
+    let mut text = format!(
+        "{}/{} complete ({left} remaining{colon}{})",
+        tasks.completed,
+        tasks.total,
+        others.join(", ")
+    );
+    if tasks.skipped > 0 {
+        text.push_str(&format!(", {} skipped", tasks.skipped));
     }
     text
 }

@@ -106,6 +106,7 @@ impl Human {
             Verdict::Unclaimed
             | Verdict::Escalated
             | Verdict::LimitHit { resets_at: None }
+            | Verdict::Budget { .. }
             | Verdict::Interrupted => (Mark::Look, verdict.sentence()),
             Verdict::Failed { .. }
             | Verdict::NoChange { .. }

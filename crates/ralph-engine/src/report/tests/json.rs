@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use ralph_core::{
     agent::{AgentEvent, AgentResult},
+    dollars::Dollars,
     event::{Blocked, Event, WaitReason},
     termination::Stop,
     verdict::{Halt, Verdict},
@@ -61,7 +62,7 @@ fn loop_lines() -> Vec<(Event, &'static str)> {
 fn iteration_lines() -> Vec<(Event, &'static str)> {
     vec![
         (story::iteration_started(1, "US-002", "Add", 2),
-         r#""event":"iteration_started","iteration":17,"iterationId":"0198c0de-0000-7000-8000-0000000000a1","task":"US-002","title":"Add","attempt":2,"maxAttempts":3,"nth":1,"maxIterations":50}"#),
+         r#""event":"iteration_started","iteration":17,"iterationId":"0198c0de-0000-7000-8000-0000000000a1","task":"US-002","title":"Add","attempt":2,"maxAttempts":3,"nth":1,"maxIterations":50,"guidance":0}"#),
         (Event::RunStarted { run: 2, agent: "pi".into(), fix_only: true, tail: "FAILED".into() }, r#""event":"run_started","run":2,"agent":"pi","fixOnly":true,"tail":"FAILED"}"#),
         (story::inspected(&[("a.rs", "added")], &["odd"], None),
          r#""event":"inspected","files":[{"path":"a.rs","kind":"added"}],"flags":["odd"],"refusal":null}"#),
@@ -117,7 +118,7 @@ fn every_event_is_one_line_of_a_known_form() {
 }
 
 #[test]
-fn verdicts_stand_in_the_event_and_stops_in_an_object_of_their_own() {
+fn verdicts_stand_in_the_event_with_fields_of_their_own() {
     let verdicts = [
         (
             Verdict::Verified,
@@ -163,6 +164,13 @@ fn verdicts_stand_in_the_event_and_stops_in_an_object_of_their_own() {
             r#""verdict":"agent_unavailable","message":"m","outcome":"failed""#,
         ),
         (
+            Verdict::Budget {
+                spent_usd: Dollars::told(0.6),
+                max_usd: Dollars::told(0.5),
+            },
+            r#""verdict":"budget","spentUsd":0.6,"maxUsd":0.5,"outcome":"budget_exceeded""#,
+        ),
+        (
             Verdict::Interrupted,
             r#""verdict":"interrupted","outcome":"failed""#,
         ),
@@ -171,11 +179,32 @@ fn verdicts_stand_in_the_event_and_stops_in_an_object_of_their_own() {
         let line = line(&story::iteration_ended(1, "T", verdict, ""));
         assert!(line.contains(expected), "{line}");
     }
+}
+
+#[test]
+fn each_stop_brings_its_own_figures() {
     let stop = |stop| line(&story::loop_ended(stop, story::tally(1, 0, 0, 0), vec![]));
     let halted = stop(Stop::Halted { reason: "r".into() });
     assert!(
         halted.contains(r#""stop":{"why":"halted","reason":"r"}"#),
         "{halted}"
+    );
+    let budget = stop(Stop::Budget {
+        spent_usd: Dollars::told(0.6),
+        max_usd: Dollars::told(0.5),
+    });
+    assert!(
+        budget.contains(r#""stop":{"why":"budget","spentUsd":0.6,"maxUsd":0.5}"#),
+        "{budget}"
+    );
+    let attempts = stop(Stop::Attempts {
+        task: "T".into(),
+        attempts: 3,
+        max: 3,
+    });
+    assert!(
+        attempts.contains(r#""stop":{"why":"attempts","task":"T","attempts":3,"max":3}"#),
+        "{attempts}"
     );
     let once = stop(Stop::OnceDone {
         verdict: Verdict::NoChange { claimed: true },

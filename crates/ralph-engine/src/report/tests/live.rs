@@ -133,12 +133,12 @@ fn is_cleared_before_lines_and_drawn_again_below_them() {
     assert_eq!(terminal.writes(), writes + 1, "seen in one piece");
     insta::assert_snapshot!(terminal.above(), @r"
     ━━━ ralph run ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 2026-03-01 ━━━
-    [10:00:00] tasks   PRD.json · 1 of 4 tasks done, 2 ready, 1 waiting
+    [10:00:00] tasks   PRD.json · 1/4 complete (3 remaining: 2 ready, 1 waiting)
                branch  ralph/users
                agent   claude
                limits  at most 50 iterations
 
-    ━━━ Iteration 19 · US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 3 of 50 ━━━
+    ━━━ Iteration 19: US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 3 of 50 ━━━
     [10:00:04] ▸ Add it · attempt 1 of 3
     [10:00:06] ! mind this
     ");
@@ -272,7 +272,7 @@ fn quiet_moves_nothing() {
     tell(quiet.as_mut(), &story::success());
     assert_eq!(
         terminal.above().lines().next(),
-        Some("[10:15:33] ✓ all tasks are complete · 4 of 4 tasks done · 4 iterations · 15m 33s")
+        Some("[10:15:33] ✓ all tasks are complete · 4/4 complete (0 remaining) · 4 iterations ")
     );
 }
 

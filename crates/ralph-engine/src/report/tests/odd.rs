@@ -135,7 +135,7 @@ fn wide_characters_count_double() {
     assert_eq!(terminal.bottom(), "⠼ 課題-1 · 1/50 · edit src/…義.rs · 1s");
     assert!(columns(&terminal.bottom()) <= 40);
     let banner = terminal.above().lines().nth(1).unwrap().to_owned();
-    assert_eq!(banner, "━━━ Iteration 17 · 課題-1 ━━━ 1 of 50 ━━━");
+    assert_eq!(banner, "━━━ Iteration 17: 課題-1 ━━━━ 1 of 50 ━━━");
     assert_eq!(columns(&banner), 41);
 }
 

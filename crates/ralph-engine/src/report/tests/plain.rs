@@ -22,14 +22,14 @@ fn plain(story: &Story, verbosity: Verbosity, colours: Colours) -> String {
 fn a_loop_in_which_all_goes_well() {
     insta::assert_snapshot!(plain(&story::success(), Verbosity::Normal, Colours::Off), @r"
     ━━━ ralph run ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 2026-03-01 ━━━
-    [10:00:00] tasks   PRD.json · 1 of 4 tasks done, 2 ready, 1 waiting
+    [10:00:00] tasks   PRD.json · 1/4 complete (3 remaining: 2 ready, 1 waiting)
                branch  ralph/users
                agent   claude
                limits  at most 50 iterations
     [10:00:00] ▸ baseline: 2 commands before any work
     [10:00:03] ✓ baseline: everything passes before any work
 
-    ━━━ Iteration 17 · US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 1 of 50 ━━━
+    ━━━ Iteration 17: US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 1 of 50 ━━━
     [10:00:04] ▸ Add the user model · attempt 1 of 3
     [10:00:05]     read  src/lib.rs
     [10:00:09]     edit  src/model.rs
@@ -40,7 +40,7 @@ fn a_loop_in_which_all_goes_well() {
 
     ━━━ Done ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 2026-03-01 ━━━
     [10:15:33] ✓ all tasks are complete
-                 4 of 4 tasks done
+                 4/4 complete (0 remaining)
                  4 iterations · 15m 33s · 1.2M tokens · $4.20
     ");
 }
@@ -49,7 +49,7 @@ fn a_loop_in_which_all_goes_well() {
 fn an_eventful_loop_at_normal_verbosity() {
     insta::assert_snapshot!(plain(&story::eventful(), Verbosity::Normal, Colours::Off), @r"
     ━━━ ralph run, resumed ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 2026-03-01 ━━━
-    [10:00:00] tasks   PRD.json · 1 of 4 tasks done, 2 ready, 1 waiting
+    [10:00:00] tasks   PRD.json · 1/4 complete (3 remaining: 2 ready, 1 waiting)
                branch  ralph/users
                agent   claude
                limits  at most 50 iterations
@@ -59,7 +59,7 @@ fn an_eventful_loop_at_normal_verbosity() {
     [10:00:00] ▸ baseline: 2 commands before any work
     [10:00:02] ! fails before any work is done: npm run lint
 
-    ━━━ Iteration 17 · US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 1 of 50 ━━━
+    ━━━ Iteration 17: US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 1 of 50 ━━━
     [10:00:04] ▸ Add the user model · attempt 1 of 3
     [10:00:07]     read  src/lib.rs
     [10:00:09]     bash  cargo test --workspace --no-fail-fast
@@ -78,7 +78,7 @@ fn an_eventful_loop_at_normal_verbosity() {
                  │ assertion failed
                  log .ralph/logs/17.jsonl
 
-    ━━━ Iteration 18 · US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 2 of 50 ━━━
+    ━━━ Iteration 18: US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 2 of 50 ━━━
     [10:01:43] ▸ Add the user model · attempt 2 of 3
     [10:01:43]   ▸ run 1: a fresh agent, to fix only what failed
     [10:02:30]   changed 1 file: src/model.rs (new)
@@ -86,26 +86,26 @@ fn an_eventful_loop_at_normal_verbosity() {
     [10:02:32] ✓ landed 3f2a91c feat: US-002 as asked
     [10:02:32] ✓ US-002 verified · 1m 38s · 12.3k tokens · $0.42
 
-    ━━━ Iteration 19 · US-003 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 3 of 50 ━━━
+    ━━━ Iteration 19: US-003 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 3 of 50 ━━━
     [10:03:20] ▸ Show the users · attempt 1 of 3
     [10:03:40]   changed nothing
     [10:03:41] ✗ US-003: the agent claims to be done, but changed nothing · 1m 38s · 12.3k tokens · $0.42
                  log .ralph/logs/19.jsonl
 
-    ━━━ Iteration 20 · US-003 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 4 of 50 ━━━
+    ━━━ Iteration 20: US-003 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 4 of 50 ━━━
     [10:03:42] ▸ Show the users · attempt 2 of 3
     [10:04:00]   changed 1 file: .github/workflows/ci.yml
     [10:04:00] ✗ US-003: refused: the change touches the protected path .github/workflows/ci.yml · 1m 38s · 12.3k tokens · $0.42
                  log .ralph/logs/20.jsonl
 
-    ━━━ Iteration 21 · US-005 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 5 of 50 ━━━
+    ━━━ Iteration 21: US-005 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 5 of 50 ━━━
     [10:04:01] ▸ Write the guide · attempt 1 of 3
     [10:04:10]   changed 1 file: docs/guide.md (new)
     [10:04:11] ! landed aaaa91c feat: US-005 as asked
                  unverified: no verify command stands behind it
     [10:04:11] ! US-005: complete, but unverified · 1m 38s · 12.3k tokens · $0.42
 
-    ━━━ Iteration 22 · US-003 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 6 of 50 ━━━
+    ━━━ Iteration 22: US-003 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 6 of 50 ━━━
     [10:05:00] ▸ Show the users · attempt 3 of 3
     [10:05:10]   changed 1 file: x
     [10:05:20]   ! would be refused: secret in x
@@ -123,7 +123,7 @@ fn an_eventful_loop_at_normal_verbosity() {
 
     ━━━ Stopped ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 2026-03-01 ━━━
     [10:15:33] ! work is left, but no task is ready
-                 3 of 6 tasks done, 1 waiting, 2 blocked, 1 unverified
+                 3/6 complete (3 remaining: 1 waiting, 2 blocked), 1 unverified
                  4 iterations · 15m 33s · 1.2M tokens · $4.20
                  US-003 can't be taken: it is set aside
                  US-004 can't be taken: US-003 is open; US-009 does not exist
@@ -147,10 +147,10 @@ fn quiet_says_what_needs_a_person_and_how_it_ended() {
                  2. Use v1 anyway (technical debt)
                  Which API version should I target?
     [10:05:30] ! US-006 is blocked: 3 of 3 attempts failed, the last one: verification failed: cargo test
-    [10:15:33] ! work is left, but no task is ready · 3 of 6 tasks done, 1 waiting, 2 blocked, 1 unverified · 4 iterations · 15m 33s · 1.2M tokens · $4.20 · exit code 4
+    [10:15:33] ! work is left, but no task is ready · 3/6 complete (3 remaining: 1 waiting, 2 blocked), 1 unverified · 4 iterations · 15m 33s · 1.2M tokens · $4.20 · exit code 4
     ");
     insta::assert_snapshot!(plain(&story::success(), Verbosity::Quiet, Colours::Off), @r"
-    [10:15:33] ✓ all tasks are complete · 4 of 4 tasks done · 4 iterations · 15m 33s · 1.2M tokens · $4.20
+    [10:15:33] ✓ all tasks are complete · 4/4 complete (0 remaining) · 4 iterations · 15m 33s · 1.2M tokens · $4.20
     ");
 }
 
@@ -159,7 +159,7 @@ fn verbose_shows_what_the_agent_says_and_does() {
     let story = story::eventful()[..24].to_vec();
     insta::assert_snapshot!(plain(&story, Verbosity::Verbose, Colours::Off), @r"
     ━━━ ralph run, resumed ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 2026-03-01 ━━━
-    [10:00:00] tasks   PRD.json · 1 of 4 tasks done, 2 ready, 1 waiting
+    [10:00:00] tasks   PRD.json · 1/4 complete (3 remaining: 2 ready, 1 waiting)
                branch  ralph/users
                agent   claude
                limits  at most 50 iterations
@@ -170,7 +170,7 @@ fn verbose_shows_what_the_agent_says_and_does() {
     [10:00:00] ▸ baseline: 2 commands before any work
     [10:00:02] ! fails before any work is done: npm run lint
 
-    ━━━ Iteration 17 · US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 1 of 50 ━━━
+    ━━━ Iteration 17: US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 1 of 50 ━━━
     [10:00:04] ▸ Add the user model · attempt 1 of 3
     [10:00:04]   ▸ run 1: a fresh agent
     [10:00:05]     agent started · model large-1 · version 2.1.0
@@ -210,7 +210,7 @@ fn very_verbose_shows_all_of_the_stream() {
     let story = story::eventful()[5..18].to_vec();
     insta::assert_snapshot!(plain(&story, Verbosity::VeryVerbose, Colours::Off), @r"
 
-    ━━━ Iteration 17 · US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 1 of 50 ━━━
+    ━━━ Iteration 17: US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 1 of 50 ━━━
     [10:00:04] ▸ Add the user model · attempt 1 of 3
                iteration id 0198c0de-0000-7000-8000-0000000000a1
     [10:00:04]   ▸ run 1: a fresh agent
@@ -236,7 +236,7 @@ fn very_verbose_shows_all_of_the_stream() {
 fn a_usage_limit_is_said_in_the_readers_own_time() {
     insta::assert_snapshot!(plain(&story::limit(), Verbosity::Normal, Colours::Off), @r"
 
-    ━━━ Iteration 17 · US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 1 of 50 ━━━
+    ━━━ Iteration 17: US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 1 of 50 ━━━
     [10:00:04] ▸ Add the user model · attempt 1 of 3
     [10:00:30]   ! usage limit reached (five_hour), resets Sun 15:30
     [10:00:31] ! US-002: usage limit reached, resets Sun 15:30 · 1m 38s · 12.3k tokens · $0.42
@@ -245,7 +245,7 @@ fn a_usage_limit_is_said_in_the_readers_own_time() {
     ━━━ Stopped ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 2026-03-01 ━━━
     [10:00:31] ! the agent's usage limit is reached, it resets at 2026-03-01T14:30:00Z
                  that is Sun 15:30 here
-                 1 of 4 tasks done, 2 ready, 1 waiting
+                 1/4 complete (3 remaining: 2 ready, 1 waiting)
                  4 iterations · 15m 33s · 1.2M tokens · $4.20
                  hint: `ralph run` goes on after the reset; no attempt was charged
                  exit code 6: agent unavailable
@@ -257,14 +257,14 @@ fn colours_are_there_if_asked_for() {
     let text = plain(&story::success(), Verbosity::Normal, Colours::On);
     insta::assert_snapshot!(text.replace('\x1b', "ESC"), @r"
     ESC[2m━━━ESC[0m ESC[1mralph runESC[0m ESC[2m━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ESC[0m ESC[2m2026-03-01ESC[0m ESC[2m━━━ESC[0m
-    ESC[2m[10:00:00]ESC[0m tasks   PRD.json · 1 of 4 tasks done, 2 ready, 1 waiting
+    ESC[2m[10:00:00]ESC[0m tasks   PRD.json · 1/4 complete (3 remaining: 2 ready, 1 waiting)
                branch  ralph/users
                agent   claude
                limits  at most 50 iterations
     ESC[2m[10:00:00]ESC[0m ESC[36mESC[1m▸ESC[0m baseline: 2 commands before any work
     ESC[2m[10:00:03]ESC[0m ESC[32mESC[1m✓ESC[0m baseline: everything passes before any work
 
-    ESC[2m━━━ESC[0m ESC[1mIteration 17 · US-002ESC[0m ESC[2m━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ESC[0m ESC[2m1 of 50ESC[0m ESC[2m━━━ESC[0m
+    ESC[2m━━━ESC[0m ESC[1mIteration 17: US-002ESC[0m ESC[2m━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ESC[0m ESC[2m1 of 50ESC[0m ESC[2m━━━ESC[0m
     ESC[2m[10:00:04]ESC[0m ESC[36mESC[1m▸ESC[0m ESC[1mAdd the user modelESC[0m · attempt 1 of 3
     ESC[2m[10:00:05]ESC[0m     ESC[2mread  src/lib.rsESC[0m
     ESC[2m[10:00:09]ESC[0m     ESC[2medit  src/model.rsESC[0m
@@ -275,7 +275,7 @@ fn colours_are_there_if_asked_for() {
 
     ESC[2m━━━ESC[0m ESC[1mDoneESC[0m ESC[2m━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ESC[0m ESC[2m2026-03-01ESC[0m ESC[2m━━━ESC[0m
     ESC[2m[10:15:33]ESC[0m ESC[32mESC[1m✓ESC[0m ESC[1mall tasks are completeESC[0m
-                 4 of 4 tasks done
+                 4/4 complete (0 remaining)
                  4 iterations · 15m 33s · 1.2M tokens · $4.20
     ");
 }

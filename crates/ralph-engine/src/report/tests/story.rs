@@ -65,6 +65,7 @@ pub(super) fn iteration_started(n: u64, task: &str, title: &str, attempt: u32) -
         max_attempts: 3,
         nth: u32::try_from(n).unwrap(),
         max_iterations: 50,
+        guidance: 0,
     }
 }
 
@@ -126,7 +127,7 @@ pub(super) fn iteration_ended(n: u64, task: &str, verdict: Verdict, tail: &str) 
     let outcome = match verdict {
         Verdict::Verified => Outcome::Success,
         Verdict::Escalated => Outcome::Blocked,
-        Verdict::LimitHit { .. } => Outcome::BudgetExceeded,
+        Verdict::LimitHit { .. } | Verdict::Budget { .. } => Outcome::BudgetExceeded,
         _ => Outcome::Failed,
     };
     Event::IterationEnded {

@@ -2,6 +2,7 @@
 
 use ralph_core::{
     agent::{AgentEvent, AgentResult},
+    dollars::Dollars,
     event::Event,
     termination::Stop,
     verdict::{Halt, Verdict},
@@ -55,6 +56,13 @@ fn every_verdict_is_one_line_with_its_figures() {
         ),
         (Verdict::Interrupted, "! T: interrupted"),
         (
+            Verdict::Budget {
+                spent_usd: Dollars::told(0.6),
+                max_usd: Dollars::told(0.5),
+            },
+            "! T: stopped by its cost: $0.60 of $0.50 are spent",
+        ),
+        (
             Verdict::TimedOut {
                 reason: "90 min".into(),
             },
@@ -90,6 +98,13 @@ fn every_end_says_what_its_exit_code_means() {
         (
             Stop::Halted { reason: "r".into() },
             "exit code 4: a person is needed",
+        ),
+        (
+            Stop::Budget {
+                spent_usd: Dollars::told(0.6),
+                max_usd: Dollars::told(0.5),
+            },
+            "exit code 5: budget exhausted",
         ),
         (
             Stop::AgentUnavailable {
@@ -155,5 +170,29 @@ fn what_the_agent_was_not_allowed_is_said() {
     assert_eq!(
         text,
         "[10:00:00]   ! the agent was not allowed: Bash rm -rf\n"
+    );
+}
+
+#[test]
+fn an_iteration_that_a_person_guides_says_so() {
+    let mut event = story::iteration_started(1, "US-002", "Show the users", 1);
+    let banner = |event: &Event| {
+        shown(std::slice::from_ref(event))
+            .lines()
+            .nth(1)
+            .map(str::to_owned)
+    };
+    assert!(
+        banner(&event)
+            .unwrap()
+            .starts_with("━━━ Iteration 17: US-002 ━")
+    );
+    if let Event::IterationStarted { guidance, .. } = &mut event {
+        *guidance = 2;
+    }
+    let said = banner(&event).unwrap();
+    assert!(
+        said.starts_with("━━━ Iteration 17: US-002 (with guidance) ━"),
+        "{said}"
     );
 }

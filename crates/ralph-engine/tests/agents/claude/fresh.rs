@@ -103,6 +103,7 @@ fn a_model_is_always_named_and_a_label_can_choose_it() {
             env: Vec::new(),
             prompt: "the prompt".into(),
             labels: labels.iter().map(|l| (*l).to_owned()).collect(),
+            budget: None,
         });
         let args: Vec<String> = spec
             .args

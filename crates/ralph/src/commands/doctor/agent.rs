@@ -91,6 +91,7 @@ impl Program {
                     env: Vec::new(),
                     prompt: String::new(),
                     labels: Vec::new(),
+                    budget: None,
                 });
                 Ok(Self {
                     name: kind.name,

@@ -109,11 +109,11 @@ fn relative(project: &Project, path: &Path) -> PathBuf {
         .unwrap_or(whole)
 }
 
-fn write(file: &Path, text: &str) -> Result<(), CommandError> {
+pub(super) fn write(file: &Path, text: &str) -> Result<(), CommandError> {
     write_atomically(file, text.as_bytes()).map_err(CommandError::user)
 }
 
-fn say(done: &str, file: &str, note: &str) {
+pub(super) fn say(done: &str, file: &str, note: &str) {
     let tone = match done {
         "wrote" => Tone::Good,
         _ => Tone::Faint,

@@ -1,0 +1,83 @@
+//! What a run of the command has cost, and what is left of what it may.
+//!
+//! Counts what agents tell and estimates nothing. Whether the loop stops is decided in the core.
+
+use ralph_core::{
+    agent::{AgentReport, Ending},
+    dollars::Dollars,
+    iteration::{Action, StepDone},
+};
+
+use super::{Driver, RunTally, notes::Turn};
+use crate::agent::{CostLimit, Costs};
+
+impl Driver {
+    /// The limit as it is for a run of an agent in this iteration.
+    pub(super) fn cost_limit(&self, turn: &Turn) -> Option<CostLimit> {
+        let earlier = told(turn.notes.usage().cost_usd);
+        let spent = self.tally.spent().plus(earlier);
+        self.limits.max_cost.map(|max| CostLimit { spent, max })
+    }
+
+    pub(super) fn budget_left(&self, turn: &Turn) -> Option<Dollars> {
+        let limit = self.cost_limit(turn)?;
+        Some(limit.max.without(limit.spent))
+    }
+
+    /// Instead of an action that would lead to another run: there is no money for it.
+    pub(super) fn out_of_budget(&self, turn: &Turn, action: &Action) -> Option<StepDone> {
+        match action {
+            Action::Bundle { .. } | Action::Wait { .. } => {}
+            Action::StartAgent { .. }
+            | Action::Inspect
+            | Action::Verify
+            | Action::Land
+            | Action::Keep { .. }
+            | Action::Record { .. }
+            | Action::Done => return None,
+        }
+        let CostLimit { spent, max } = self.cost_limit(turn)?;
+        (spent >= max).then_some(StepDone::OutOfBudget {
+            spent_usd: spent,
+            max_usd: max,
+        })
+    }
+
+    /// An agent that was told the amount stops by itself: that is ralph's limit, and no error of its.
+    pub(super) fn stopped_by_its_cost(&self, turn: &Turn, report: &mut AgentReport) {
+        let own = told(report.usage.cost_usd);
+        let reached = self.cost_limit(turn).and_then(|limit| limit.reached(own));
+        // The sum of an agent that was cut off comes last, and is the better one.
+        if let (Ending::Budget { .. } | Ending::OverBudget { .. }, Some(over)) =
+            (&report.ending, reached)
+        {
+            report.ending = over;
+        }
+    }
+
+    /// What to say of a limit that this agent makes hard to keep.
+    pub(super) fn untold_cost(&self) -> Option<String> {
+        let max = self.limits.max_cost?;
+        let name = self.hands.main_name();
+        match self.hands.agent().costs() {
+            Costs::AsItGoes => None,
+            Costs::AtTheEnd => Some(format!(
+                "{name} says what it costs only when it ends: it is told to stop by itself at {max}, and may go over it by an answer"
+            )),
+            Costs::Untold => Some(format!(
+                "{name} does not say what it costs: the limit of {max} can't be kept"
+            )),
+        }
+    }
+}
+
+impl RunTally {
+    /// Of the iterations that have ended.
+    pub(super) fn spent(&self) -> Dollars {
+        told(self.usage.cost_usd)
+    }
+}
+
+fn told(cost_usd: Option<f64>) -> Dollars {
+    cost_usd.map_or(Dollars::NOTHING, Dollars::told)
+}
