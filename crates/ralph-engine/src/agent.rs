@@ -9,6 +9,7 @@ mod command;
 mod gemini;
 mod interactive;
 mod jsonl;
+mod lenient;
 mod opencode;
 mod pi;
 mod replay;
