@@ -74,6 +74,9 @@ impl Ended {
             && terminal.as_deref().is_none_or(|r| r == "completed")
             && fields.num_turns.is_some_and(|n| n >= 1);
         let text = fields.result.clone().unwrap_or_default();
+        // What names no tool was not refused one.
+        let denials = fields.permission_denials.iter();
+        let denials = denials.filter(|denial| !denial.tool_name.is_empty());
         let error = (!ok).then(|| why_not(&text, &fields.errors, terminal.as_deref()));
         Self {
             result: AgentResult {
@@ -81,7 +84,7 @@ impl Ended {
                 text,
                 error,
                 turns: fields.num_turns,
-                denied: fields.permission_denials.iter().map(denied).collect(),
+                denied: denials.map(denied).collect(),
             },
             subtype,
             terminal,

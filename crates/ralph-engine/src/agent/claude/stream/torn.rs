@@ -7,7 +7,7 @@
 use std::{borrow::Cow, ops::Range};
 
 use memchr::memmem;
-use serde::Deserialize as _;
+use serde::{Deserialize as _, de::IgnoredAny};
 use serde_json::Value;
 
 use super::super::wire::Line;
@@ -42,7 +42,7 @@ impl Torn {
     /// The events of a line; none for one that is not an event of any kind.
     pub(super) fn read(&mut self, line: &[u8], session: Option<&str>) -> Vec<Piece> {
         let line = line.trim_ascii_end();
-        let text = line.trim_ascii_start();
+        let mut text = line.trim_ascii_start();
         if text.starts_with(b"{")
             && let Some(event) = parse(text)
         {
@@ -52,8 +52,14 @@ impl Torn {
             return pieces;
         }
         // Something that is no event, and has none: a flood of it must be cheap.
-        if !text.starts_with(b"{") && !may_hold_own(text, session) {
-            return Vec::new();
+        if !text.starts_with(b"{") {
+            match memmem::find(text, START) {
+                Some(at) if mentions(text, session) => text = &text[at..],
+                _ => return Vec::new(),
+            }
+            if let Some(event) = parse_own(text, session) {
+                return vec![Piece::Event(event)];
+            }
         }
         self.split(Cow::Borrowed(text), session)
     }
@@ -74,8 +80,9 @@ impl Torn {
             self.head.clear();
             return Some(vec![Piece::Event(event)]);
         }
-        if may_hold_own(rest, session) {
+        if find_inner(&whole, session, Ends::No).is_some() {
             // The rest was torn too.
+            self.head.clear();
             return Some(self.split(Cow::Owned(whole), session));
         }
         self.tries = self.tries.saturating_sub(1);
@@ -88,30 +95,31 @@ impl Torn {
     /// Takes the events out of the middle of a line, and reads what they were printed into.
     fn split(&mut self, mut text: Cow<'_, [u8]>, session: Option<&str>) -> Vec<Piece> {
         let mut inner = Vec::new();
+        let mut ends = Ends::No;
         while inner.len() < MAX_INNER
-            && let Some(found) = find_inner(&text, session)
+            && let Some(found) = find_inner(&text, session, ends)
         {
             let Range { start, end } = found.at;
-            inner.push(Piece::Event(found.event));
-            let rest = text[end..].trim_ascii();
-            if rest.is_empty() {
-                self.hold(&text[..start]);
-                return inner;
+            let event = Piece::Event(found.event);
+            if text[end..].trim_ascii().is_empty() {
+                ends = Ends::Yes;
+                inner.insert(0, event);
+                text = Cow::Owned(text[..start].to_vec());
+            } else {
+                inner.push(event);
+                text = Cow::Owned([&text[..start], &text[end..]].concat());
             }
-            text = match start {
-                0 => Cow::Owned(rest.to_vec()),
-                _ => Cow::Owned(without(&text, start..end)),
-            };
             if let Some(outer) = parse_own(&text, session) {
                 // It was begun before what was printed into it.
                 inner.insert(0, Piece::Event(outer));
                 return inner;
             }
         }
-        if is_result(&text, session) {
-            inner.push(Piece::BrokenResult);
-        } else if inner.is_empty() {
-            inner.push(Piece::Broken);
+        match ends {
+            Ends::Yes => self.hold(&text),
+            Ends::No if is_result(&text, session) => inner.push(Piece::BrokenResult),
+            Ends::No if inner.is_empty() => inner.push(Piece::Broken),
+            Ends::No => {}
         }
         inner
     }
@@ -126,37 +134,52 @@ impl Torn {
     }
 }
 
+/// Whether a line was ended by an event in its middle, so that its rest is to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    Yes,
+    No,
+}
+
 struct Inner {
     at: Range<usize>,
     event: Box<Line>,
 }
 
-/// The event to take out of a line: at its beginning, or one without which the line is whole, or one
-/// that ends it, or the first there is.
-fn find_inner(text: &[u8], session: Option<&str>) -> Option<Inner> {
-    if !may_hold_own(text, session) {
+/// The event that was printed into a line: where the line stops to be readable. An object that belongs
+/// to the line can look like an event too, but does not break it.
+fn find_inner(text: &[u8], session: Option<&str>, ends: Ends) -> Option<Inner> {
+    if !mentions(text, session) {
         return None;
     }
-    let all = memmem::find_iter(text, START).filter_map(|start| {
-        let mut values = serde_json::Deserializer::from_slice(&text[start..]).into_iter::<Value>();
-        let event = Line::deserialize(values.next()?.ok()?).ok()?;
-        let at = start..start + values.byte_offset();
-        let event = Box::new(event);
-        is_own(&event, session).then_some(Inner { at, event })
-    });
-    let mut all: Vec<Inner> = all.take(MAX_INNER).collect();
-    let fits = |inner: &Inner| {
-        inner.at.start == 0
-            || text[inner.at.end..].trim_ascii().is_empty()
-            || parse_own(&without(text, inner.at.clone()), session).is_some()
-    };
-    // An object that belongs to the line can look like an event of its own.
-    let best = all.iter().position(fits).unwrap_or(0);
-    (!all.is_empty()).then(|| all.swap_remove(best))
+    let error = serde_json::from_slice::<IgnoredAny>(text).err()?;
+    if !error.is_eof() {
+        let reached = (error.column() + START.len()).min(text.len());
+        let starts = memmem::rfind_iter(&text[..reached], START);
+        let mut found = starts.filter_map(|start| own_at(text, start, session));
+        let broken_by = |inner: &Inner| inner.at.end + 2 >= error.column();
+        if let Some(inner) = found.find(broken_by) {
+            return Some(inner);
+        }
+    }
+    // Where a value can stand, it breaks nothing.
+    let mut found = memmem::rfind_iter(text, START).filter_map(|at| own_at(text, at, session));
+    let is_last = |inner: &Inner| text[inner.at.end..].trim_ascii().is_empty();
+    match ends {
+        Ends::No => found.find(is_last),
+        Ends::Yes => None,
+    }
 }
 
-fn without(text: &[u8], cut: Range<usize>) -> Vec<u8> {
-    [&text[..cut.start], &text[cut.end..]].concat()
+/// The whole event that begins there, if one of the run's own does.
+fn own_at(text: &[u8], start: usize, session: Option<&str>) -> Option<Inner> {
+    let mut values = serde_json::Deserializer::from_slice(&text[start..]).into_iter::<Value>();
+    let event = Line::deserialize(values.next()?.ok()?).ok()?;
+    let at = start..start + values.byte_offset();
+    is_own(&event, session).then(|| Inner {
+        at,
+        event: Box::new(event),
+    })
 }
 
 fn parse(text: &[u8]) -> Option<Box<Line>> {
@@ -176,9 +199,9 @@ fn is_own(event: &Line, session: Option<&str>) -> bool {
     }
 }
 
-fn may_hold_own(text: &[u8], session: Option<&str>) -> bool {
-    memmem::find(text, START).is_some()
-        && session.is_none_or(|own| memmem::find(text, own.as_bytes()).is_some())
+/// Whether an event of the run's own can be in a text at all.
+fn mentions(text: &[u8], session: Option<&str>) -> bool {
+    session.is_none_or(|own| memmem::find(text, own.as_bytes()).is_some())
 }
 
 /// Whether a line that can't be read is a result of the run's own.

@@ -27,7 +27,7 @@ fn torn(outer: &str, inner: &str, at: usize) -> [Vec<AgentEvent>; 2] {
     [all(&same), all(&next)]
 }
 
-/// At every byte, except where the line is still whole.
+/// At every byte.
 fn each_tear(outer: &str, is_outer: fn(&AgentEvent) -> bool) {
     for at in 1..outer.len() {
         for (form, events) in ["same line", "next line"]
@@ -35,7 +35,11 @@ fn each_tear(outer: &str, is_outer: fn(&AgentEvent) -> bool) {
             .zip(torn(outer, LIMIT, at))
         {
             let count = |is: fn(&AgentEvent) -> bool| events.iter().filter(|e| is(e)).count();
-            assert_eq!(count(is_limit), 1, "{form}, torn at {at}: {events:?}");
+            // Between the brackets of an empty list, it makes a line that is whole.
+            let (head, rest) = outer.as_bytes().split_at(at);
+            let in_list = head.ends_with(b"[") && rest.starts_with(b"]") && *form == "same line";
+            let inner = if in_list { 0 } else { 1 };
+            assert_eq!(count(is_limit), inner, "{form}, torn at {at}: {events:?}");
             assert_eq!(count(is_outer), 1, "{form}, torn at {at}: {events:?}");
         }
     }
