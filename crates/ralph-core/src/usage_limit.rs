@@ -63,7 +63,7 @@ pub fn reset_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timesta
 static HEAD: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
         r"(?ix)^(?:
-        you(?:'ve|\ have)\ (?:hit|reached|exceeded)\ your\ (?:[\w'-]+\ ){0,4}?limit
+        you(?:'ve|\ have)\ (?:hit|reached|exceeded)\ your\ (?:(?:[a-z][\w'-]*|\d{1,2}[-\ ](?:hour|day))\ ){0,4}?limits?
       | you(?:'re|\ are)\ out\ of\ (?:extra\ )?usage
       | (?:you(?:'ve|\ have)\ reached\ your\ )?
         (?:(?:claude|ai|code|opus|sonnet|haiku|session|weekly|daily|monthly|usage|\d{1,2}[-\ ]hour|five[-\ ]hour)\ )+
@@ -84,14 +84,33 @@ static CONTINUES: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// What can follow in a notice. Each says more than its first word: "wait", "see" and "you can" are
+/// anybody's, also of somebody who has built a usage limit.
 static CLAUSE: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(
-        r"(?ix)^(?: resets?\b | (?:your|the|it|limits?)\b.{0,20}\bresets?\b
-        | (?:please\ )?(?:try\ again|wait|upgrade|visit|contact|see|learn|purchase|buy|switch|add|enable
-            |manage|turn\ on|send|ask)\b
-        | to\ (?:get|increase|continue|keep|use|upgrade|raise)\b | you\ can\b | (?:or|and|until|for)\b
-        | / | https?: | \d{9,13}$ | \d{1,2}\s?[ap]\.?m\b )",
-    )
+    // When something happens, as far as it is told in such words at all.
+    let when = r"(?: $ | [:(~\d] | (?:at|in|on|by|after|within|until)\ (?:.{0,24}\d|noon|midnight
+            |(?:less\ than\ |about\ )?an?\ (?:few\ )?(?:minutes?|hours?|days?|weeks?|month)|a\ while)
+        | (?:on\ |next\ )?(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b
+        | (?:tomorrow|today|tonight|soon|later|next\ (?:week|month)|every\ \w+)\b )";
+    let again = format!(r"(?:try\ again|retry)\ *(?:$|[,(]|or\b|later|{when}|when\b|once\b)");
+    let reset = r"(?:it|(?:the|your)\ (?:[\w-]+\ ){0,3}limits?|limits?)";
+    let more = r"(?:usage|credits?|access|limits?|plans?|billing|quota)";
+    let act = format!(
+        r"(?: {again} | wait\ (?:{when}|for\ (?:it|(?:the|your)\ (?:\w+\ ){{0,2}}(?:limit|reset))\b)
+        | upgrade\ *(?:$|[,(]|to\b|your\b|at\b|now\b) | (?:visit|see)\ (?:https?:|/|[\w-]+\.[a-z]{{2,6}}/)
+        | contact\ (?:your|an?|the|sales|support|us)\b | learn\ more\b
+        | (?:purchase|buy|add|enable|manage|turn\ on|get|request)\ (?:[\w-]+\ ){{0,3}}{more}\b
+        | switch\ to\ .{{0,30}}\b(?:model|plan|opus|sonnet|haiku|api)\b | (?:send|ask)\b.{{0,40}}\badmin )"
+    );
+    compiled(&format!(
+        r"(?ix)^(?: resets?\ *{when} | {reset}\ (?:will\ )?resets?\ *{when}
+        | (?:please\ )?{act} | you\ can\ (?:also\ )?{act} | you\ can\ (?:continue|resume|go\ on)\ *{when}
+        | you\ (?:will|can)\ (?:re)?gain\ access\ {when}
+        | to\ (?:get|increase|continue|keep|use|upgrade|raise)\b.{{0,60}}\b(?:{more}|admin|upgrade|wait|switch|try\ again)\b
+        | (?:or|and)\ (?:please\ )?{act} | and\ (?:it\ )?(?:will\ )?resets?\ *{when}
+        | until\ {when} | until\ .{{0,40}}\bresets?\b | for\ (?:[\w.-]+\ ?){{1,3}}$
+        | /[a-z] | https?: | \d{{9,13}}$ | \d{{1,2}}\s?[ap]\.?m\b )"
+    ))
 });
 
 static ENDS: LazyLock<Regex> = LazyLock::new(|| compiled(r"[.!](?:\s|$)|[·∙•|…;—–\n]"));

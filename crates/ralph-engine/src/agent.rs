@@ -11,6 +11,7 @@ mod credentials;
 mod gemini;
 mod interactive;
 mod jsonl;
+mod lenient;
 mod opencode;
 mod pi;
 mod replay;

@@ -20,13 +20,13 @@ static EPOCH: LazyLock<Regex> = LazyLock::new(|| compiled(r"\|\s*(\d{9,13})\b"))
 
 static ISO: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
-        r"(?i)\b(\d{4}-\d\d-\d\d)[t ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)\s?(z|utc|[+-]\d\d:?\d\d)?",
+        r"(?i)\b(\d{4}-\d\d-\d\d)(?:t| (?:at )?)(\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)\s?(z|utc|[+-]\d\d:?\d\d)?",
     )
 });
 
 /// What is said after it is about the reset.
 static KEYWORD: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"(?i)\b(?:resets?|try again|retry|until)\b"));
+    LazyLock::new(|| compiled(r"(?i)\b(?:resets?|try again|retry|until|regain access)\b"));
 
 static WHILE: LazyLock<Regex> = LazyLock::new(|| {
     compiled(

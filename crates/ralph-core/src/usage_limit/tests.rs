@@ -26,7 +26,7 @@ fn resets(text: &str, at: &str) {
 
 /// The local zone is Berlin's, an hour ahead of UTC in November.
 #[rustfmt::skip]
-const WORDINGS: [(&str, &str); 32] = [
+const WORDINGS: [(&str, &str); 39] = [
     ("You've hit your session limit · resets 9:07am (UTC)", "2026-11-15T09:07:00Z"),
     ("You’ve hit your session limit · resets 9:07am (UTC)", "2026-11-15T09:07:00Z"),
     ("You've hit your weekly limit · resets Nov 20, 9am (Europe/Berlin)", "2026-11-20T08:00:00Z"),
@@ -58,6 +58,13 @@ const WORDINGS: [(&str, &str); 32] = [
     ("You've hit your usage limit. To get more access now, send a request to your admin or try again at Nov 20th, 2026 1:02 PM.", "2026-11-20T12:02:00Z"),
     ("You've hit your usage limit for gpt-5. Switch to another model now, or try again at 1:02 PM.", "2026-11-15T12:02:00Z"),
     ("You've hit your limit · resets tomorrow at 9am (UTC)", "2026-11-16T09:00:00Z"),
+    ("You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.", "2026-12-01T00:00:00Z"),
+    ("You're out of extra usage · resets Nov 20, 3pm (UTC)", "2026-11-20T15:00:00Z"),
+    ("Opus weekly limit reached ∙ resets Nov 20, 1pm (UTC)", "2026-11-20T13:00:00Z"),
+    ("You've hit your usage limit for Opus 4.8 · resets 3pm (UTC)", "2026-11-15T15:00:00Z"),
+    ("You've hit your limit. Wait until 3pm (UTC) or upgrade to Max.", "2026-11-15T15:00:00Z"),
+    ("You've hit your usage limit. You can try again at 3:00 PM (UTC).", "2026-11-15T15:00:00Z"),
+    ("You've reached your 5-hour limit. See https://example.com/usage. It resets at 15:00 (UTC)", "2026-11-15T15:00:00Z"),
     // Nobody knows this zone: the local one.
     ("You've hit your limit · resets 3pm (Mars/Olympus)", "2026-11-15T14:00:00Z"),
 ];
@@ -166,6 +173,17 @@ fn the_same_words_in_an_answer_are_no_notice() {
         "API Error: Server is temporarily limiting requests (not your usage limit)",
         "Rate limit reached for requests. Try again in 20s",
         "The weekly limit reached its end",
+        "Usage limit reached: you can now see the banner in settings.",
+        "You've hit your daily limit. See docs/limits.md and wait for review.",
+        "You've hit your daily limit: see the new page in settings",
+        "Usage limit reached. Wait for the review of the banner",
+        "Daily usage limit reached. Try again with the new flag; it resets the counter",
+        "Your limit will reset the page at 5pm",
+        "You've reached your 5 item limit. Upgrade banner is shown.",
+        "You've reached your 5 item limit.",
+        "Usage limit reached: you can upgrade the banner later",
+        "Usage limit reached. And the tests pass",
+        "Usage limit reached. To use it, call check()",
     ] {
         assert_eq!(read_at(text, NOW), None, "{text}");
     }

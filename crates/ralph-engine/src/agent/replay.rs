@@ -22,17 +22,63 @@ pub struct RecordedEnd<'a> {
     pub stderr: &'a [u8],
 }
 
+/// Which lines of a recording ralph put there itself. Its first line tells: an agent that prints lines
+/// that look like ralph's is read as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Marks {
+    /// A log of ralph's own. The number is of the run that is read.
+    Runs(u32),
+    /// A stream of events; in logs of before runs were marked, stderr stands between them. No event
+    /// begins as a mark does.
+    Stderr,
+    /// Any text.
+    Unmarked,
+}
+
+impl Marks {
+    fn of(first: &[u8]) -> Self {
+        if first.starts_with(run_mark(1).as_bytes()) {
+            Self::Runs(0)
+        } else if first.trim_ascii_start().starts_with(b"{") {
+            Self::Stderr
+        } else {
+            Self::Unmarked
+        }
+    }
+
+    /// What a line of stderr says; `None` for any other line.
+    fn stderr(self, line: &[u8]) -> Option<&[u8]> {
+        match self {
+            Self::Runs(_) | Self::Stderr => line.strip_prefix(run::STDERR_MARK),
+            Self::Unmarked => None,
+        }
+    }
+
+    /// Whether the line begins the next run; from there on it is the one that is read.
+    fn begins_run(&mut self, line: &[u8]) -> bool {
+        match self {
+            Self::Runs(run) if line.starts_with(run_mark(*run + 1).as_bytes()) => {
+                *run += 1;
+                true
+            }
+            Self::Runs(_) | Self::Stderr | Self::Unmarked => false,
+        }
+    }
+}
+
 /// What stands in ralph's own log before a run of an agent: an iteration can have several.
-const RUN_MARK: &[u8] = b"[run ";
+fn run_mark(run: u32) -> String {
+    format!("[run {run}] ")
+}
 
 /// The line that begins a run in ralph's own log.
 pub(crate) fn run_line(run: u32, agent: &str) -> String {
-    format!("[run {run}] {agent}\n")
+    format!("{}{agent}\n", run_mark(run))
 }
 
-/// Reads a stream to its end; each event goes to `sink` as it is read. In a log of ralph's own, lines
-/// marked as stderr are taken for that, and each run is read by itself: the last one is concluded.
-/// `Err` is of the reader or of the sink.
+/// Reads a stream to its end; each event goes to `sink` as it is read. In a log of ralph's own, which
+/// begins with the mark of its first run, lines marked as stderr are taken for that, and each run is read
+/// by itself: the last one is concluded. `Err` is of the reader or of the sink.
 pub async fn read_stream(
     make: fn() -> Box<dyn Dialect>,
     stream: impl Read + Unpin,
@@ -43,13 +89,15 @@ pub async fn read_stream(
     let mut reader = LineReader::new(Recorded(stream));
     let mut stderr = run::stderr_tail();
     let mut events = Vec::new();
+    let mut marks = None;
     while let Some(line) = reader.next_line().await? {
-        if let Some(said) = line.bytes.strip_prefix(run::STDERR_MARK) {
+        let marks = marks.get_or_insert_with(|| Marks::of(line.bytes));
+        if let Some(said) = marks.stderr(line.bytes) {
             stderr.push(said);
             stderr.push(b"\n");
             continue;
         }
-        if line.bytes.starts_with(RUN_MARK) {
+        if marks.begins_run(line.bytes) {
             dialect = make();
             stderr = run::stderr_tail();
             let text = String::from_utf8_lossy(line.bytes).into_owned();

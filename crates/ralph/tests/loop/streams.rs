@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Project, good_script, story};
+use crate::support::{Project, good_script, story, write_program};
 
 fn claude(actions: serde_json::Value) -> Project {
     Project::with_stories(&[story("A")]).claude(&json!({"default": actions}))
@@ -98,13 +98,55 @@ fn a_stream_cut_in_the_middle_is_an_error_of_the_agent() {
 }
 
 #[test]
-fn an_event_in_the_middle_of_a_line_loses_neither_the_run_nor_the_event() {
+fn an_event_in_the_middle_of_a_line_loses_neither_of_the_two() {
+    let limit = json!({"type": "rate_limit_event", "rate_limit_info": {
+        "status": "allowed_warning", "resetsAt": 1_794_733_640, "rateLimitType": "five_hour",
+    }});
     let project = claude(json!([
         {"do": "write", "path": "A.txt", "text": "x"},
-        {"do": "inject", "text": "some words", "event": {"type": "system", "subtype": "status"}},
-        {"do": "say", "text": "Task A complete"},
+        {"do": "inject", "text": "Task A complete", "event": limit},
     ]));
-    project.run(&[]).expect(0);
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.verdicts(), ["A verified"]);
+    let agent = ran.named("agent");
+    let of_kind = |kind: &str| {
+        agent
+            .iter()
+            .filter(|e| e["kind"] == kind)
+            .collect::<Vec<_>>()
+    };
+    let said: Vec<_> = of_kind("text").iter().map(|e| e["text"].clone()).collect();
+    assert_eq!(said, ["Task A complete"]);
+    assert_eq!(of_kind("limit").len(), 1, "{agent:?}");
+    assert_eq!(of_kind("limit")[0]["rejected"], false);
+}
+
+/// Claude Code waits for the end of its input: a result that is not read would keep it for ever.
+#[test]
+fn a_result_that_is_torn_by_another_event_ends_the_run_with_its_words() {
+    let init = r#"{"type":"system","subtype":"init","session_id":"s","model":"m"}"#;
+    let head =
+        r#"{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"Task A"#;
+    let inner =
+        r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed"},"session_id":"s"}"#;
+    let rest = r#" complete","session_id":"s","terminal_reason":"completed"}"#;
+    for lines in [
+        format!("{head}{inner}{rest}"),
+        format!("{head}{inner}' '{rest}"),
+    ] {
+        let project = Project::with_stories(&[story("A")]);
+        let program = project.outside("torn.sh");
+        let shell = format!(
+            "echo x > A.txt; printf '%s\\n' '{init}'; printf '%s\\n' '{lines}'; cat > /dev/null"
+        );
+        write_program(&program, &shell);
+        let project = project
+            .agent("claude")
+            .env("RALPH_CLAUDE_COMMAND", json!([program]).to_string());
+        let ran = project.run(&[]).expect(0);
+        assert_eq!(ran.verdicts(), ["A verified"]);
+        project.assert_nothing_alive();
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod outcome;
 mod parse;
 mod tally;
+mod torn;
 
 use jiff::Timestamp;
 use ralph_core::agent::{AgentEvent, AgentResult, FINAL_MESSAGE_BYTES, NudgeState};
@@ -16,6 +17,7 @@ use crate::{
 use outcome::{Ended as Said, Failures};
 use parse::{code, target};
 use tally::Tally;
+use torn::{Piece, Torn};
 
 /// The last block of a prompt, and of a message to a running agent.
 const BEGIN: &str = "Begin now.";
@@ -28,6 +30,7 @@ pub(super) struct Stream {
     version: Option<String>,
     /// When the last event that says so was made: what a time of day in a notice refers to.
     seen_at: Option<Timestamp>,
+    torn: Torn,
     tally: Tally,
     failures: Failures,
     result: Option<Said>,
@@ -42,14 +45,13 @@ pub(super) struct Stream {
 
 impl Dialect for Stream {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
-        // Not an event of any kind: in the log, and not worth a word more. A flood of it is cheap.
-        if !line.trim_ascii_start().starts_with(b"{") {
-            return;
-        }
-        for part in parse::parse(line) {
-            match part {
-                Ok(line) => self.take(line, events),
-                Err(garbage) => events.push(AgentEvent::Other { name: garbage }),
+        for piece in self.torn.read(line, self.session.as_deref()) {
+            match piece {
+                Piece::Event(line) => self.take(*line, events),
+                Piece::BrokenResult => self.conclude_unread(events),
+                Piece::Broken => events.push(AgentEvent::Other {
+                    name: "broken line".into(),
+                }),
             }
         }
     }
@@ -228,14 +230,16 @@ impl Stream {
 
     fn assistant(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
         let own = line.parent_tool_use_id.is_none();
-        if let Some(error) = code(line.error.as_ref()) {
-            self.failures.failed(error);
-        }
         let Some(message) = line.message else { return };
         let synthetic = message.model.as_deref() == Some("<synthetic>");
-        if !synthetic {
-            self.failures.answered();
-            self.tally.count(&message, own, events);
+        match (synthetic, code(line.error.as_ref())) {
+            // What became of a subagent is the agent's own to deal with.
+            (true, Some(error)) if own => self.failures.failed(error),
+            (true, _) => {}
+            (false, _) => {
+                self.failures.answered(own);
+                self.tally.count(&message, own, events);
+            }
         }
         let Content::Blocks(blocks) = message.content else {
             return;
@@ -265,8 +269,8 @@ impl Stream {
         };
         for block in blocks {
             match (block.kind.as_str(), block.tool_use_id, block.text) {
-                ("tool_result", Some(id), _) => events.push(AgentEvent::ToolDone {
-                    id,
+                ("tool_result", id, _) => events.push(AgentEvent::ToolDone {
+                    id: id.unwrap_or_default(),
                     ok: block.is_error != Some(true),
                 }),
                 ("text", _, Some(text)) => events.push(AgentEvent::Notice { text }),
@@ -289,10 +293,13 @@ impl Stream {
         let Some(info) = line.rate_limit_info else {
             return;
         };
-        let resets_at = info.resets_at.and_then(|s| Timestamp::from_second(s).ok());
-        let rejected = info.status == "rejected";
-        if rejected {
-            self.failures.limit = Some(resets_at);
+        let resets_at = info.resets_at;
+        // Beyond the limit, but paid for: work goes on.
+        let rejected = info.status == "rejected" && !info.is_using_overage;
+        match (rejected, info.status.as_str()) {
+            (true, _) => self.failures.limit = Some(resets_at),
+            (false, "allowed" | "allowed_warning" | "rejected") => self.failures.limit = None,
+            (false, _) => {}
         }
         events.push(AgentEvent::Limit {
             rejected,
@@ -323,6 +330,13 @@ impl Stream {
             "response": {"subtype": "success", "request_id": id,
                          "response": {"behavior": "deny", "message": message}},
         })));
+    }
+
+    /// It says that it has ended, and not readably how: nothing more comes, and nothing is assumed.
+    fn conclude_unread(&mut self, events: &mut Vec<AgentEvent>) {
+        let said = Said::unread();
+        events.push(AgentEvent::Result(AgentResult::clone(&said.result)));
+        self.result = Some(said);
     }
 
     fn end(&mut self, line: Line, events: &mut Vec<AgentEvent>) {

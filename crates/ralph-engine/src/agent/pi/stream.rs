@@ -8,12 +8,13 @@ mod outcome;
 mod tally;
 
 use ralph_core::agent::{AgentEvent, AgentResult, Ending, FINAL_MESSAGE_BYTES};
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::guarded;
 use super::wire::{Compaction, Line, Message, Said};
 use crate::{
-    agent::{Conclusion, Dialect},
+    agent::{Conclusion, Dialect, lenient},
     process::Ended,
 };
 use failure::Failure;
@@ -54,9 +55,9 @@ impl Dialect for Stream {
         if !line.starts_with(b"{") {
             return;
         }
-        match serde_json::from_slice::<Line>(line) {
-            Ok(line) => self.take(line, events),
-            Err(_) => events.push(AgentEvent::Other {
+        match lenient::parse(line).and_then(|value| Line::deserialize(value).ok()) {
+            Some(line) => self.take(line, events),
+            None => events.push(AgentEvent::Other {
                 name: "broken line".into(),
             }),
         }

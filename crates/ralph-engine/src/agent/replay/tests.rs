@@ -9,8 +9,17 @@ const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s","model"
 const RESULT: &str = r#"{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"done","session_id":"s","terminal_reason":"completed"}"#;
 
 async fn read(text: &str, ended: Ended, stderr: &[u8]) -> (Vec<String>, Conclusion) {
+    read_as("claude", text, ended, stderr).await
+}
+
+async fn read_as(
+    agent: &str,
+    text: &str,
+    ended: Ended,
+    stderr: &[u8],
+) -> (Vec<String>, Conclusion) {
     let mut lines = Vec::new();
-    let dialect = find("claude").unwrap().dialect;
+    let dialect = find(agent).unwrap().dialect;
     let end = RecordedEnd { ended, stderr };
     let conclusion = read_stream(dialect, text.as_bytes(), end, |event| {
         lines.push(event.line());
@@ -69,4 +78,30 @@ async fn each_run_of_an_iteration_is_read_by_itself_and_the_last_one_concluded()
     assert_eq!(lines[0], "[notice] [run 1] claude");
     assert!(lines.contains(&"[started] model claude-x session t".to_owned()));
     assert_eq!(conclusion.final_message, "broke");
+}
+
+#[tokio::test]
+async fn an_agent_that_prints_lines_like_ralphs_own_is_read_as_it_is() {
+    let text = "[stderr] a heading\n[run 1] first\n[run 2] second\nTask T1 complete";
+    for begin in ["some words\n", "[run 2] of mine\n", ""] {
+        let text = format!("{begin}{text}");
+        let (lines, conclusion) = read_as("text", &text, Ended::Code(0), b"").await;
+        assert_eq!(conclusion.final_message.trim_end(), text);
+        assert_eq!(lines.len(), text.lines().count(), "{lines:?}");
+    }
+    // What it prints in ralph's own log is its own too, unless it is the very mark of the next run.
+    let log = format!("{}[run 7] mine\n[run 1] mine\nend\n", run_line(1, "text"));
+    let (_, conclusion) = read_as("text", &log, Ended::Code(0), b"").await;
+    assert_eq!(
+        conclusion.final_message.trim_end(),
+        "[run 7] mine\n[run 1] mine\nend"
+    );
+}
+
+#[tokio::test]
+async fn a_run_is_not_begun_by_a_line_of_a_stream_that_has_no_marks() {
+    let log = format!("{INIT}\n[run 1] claude\n{RESULT}\n");
+    let (_, conclusion) = read(&log, Ended::Code(0), b"").await;
+    assert_eq!(conclusion.ending, Ending::Finished);
+    assert_eq!(conclusion.model.as_deref(), Some("claude-x"));
 }

@@ -137,10 +137,10 @@ fn check(agent: &str, ending: &str, table: &str) {
     let repo = TestRepo::bare_folder();
     let folder = captures(agent);
     let mut wrong = Vec::new();
-    let mut names = Vec::new();
     for line in table.trim().lines().skip(1) {
         let row: Vec<&str> = line.split_whitespace().collect();
         let file = folder.join(format!("{}{ending}", row[0]));
+        assert!(file.is_file(), "{} is not there", file.display());
         let args = [
             "agent",
             "explain",
@@ -155,19 +155,8 @@ fn check(agent: &str, ending: &str, table: &str) {
         if is != should {
             wrong.push(format!("{}:\n  is     {is}\n  should {should}", row[0]));
         }
-        names.push(row[0].to_owned());
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let mut there: Vec<String> = std::fs::read_dir(&folder)
-        .unwrap()
-        .filter_map(|entry| {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            Some(name.strip_suffix(ending)?.to_owned())
-        })
-        .collect();
-    there.sort();
-    names.sort();
-    assert_eq!(there, names, "captures and rows of the table");
 }
 
 #[test]
@@ -192,7 +181,6 @@ fn written_by_agent(capture: &str) -> String {
 fn every_capture_of_pi_is_what_it_was() {
     let repo = TestRepo::bare_folder();
     let mut wrong = Vec::new();
-    let mut names = Vec::new();
     for line in PI.trim().lines().skip(1) {
         let row: Vec<&str> = line.split_whitespace().collect();
         let capture = std::fs::read_to_string(captures("pi").join(row[0])).unwrap();
@@ -206,17 +194,8 @@ fn every_capture_of_pi_is_what_it_was() {
         if is["outcome"] != row[1] || figures != numbers {
             wrong.push(format!("{line}\n  is {is}"));
         }
-        names.push(row[0].to_owned());
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let there = std::fs::read_dir(captures("pi")).unwrap();
-    let mut there: Vec<String> = there
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.starts_with("pi-"))
-        .collect();
-    there.sort();
-    names.sort();
-    assert_eq!(there, names, "captures and rows of the table");
 }
 
 /// File, agent, exit code, outcome, then tokens: in without what was cached, out, read from cache.

@@ -27,7 +27,7 @@ pub(super) struct Ended {
 pub(super) struct Failures {
     /// A usage limit that was reported as reached, with its reset time.
     pub(super) limit: Option<Option<Timestamp>>,
-    /// The code of the last synthetic message.
+    /// The code of the agent's last synthetic message.
     code: Option<String>,
     /// The code of the retry that the client is at.
     retry: Option<String>,
@@ -47,10 +47,15 @@ impl Failures {
         self.retry = Some(code.to_owned());
     }
 
-    /// The model answered: what was retried came through.
-    pub(super) fn answered(&mut self) {
+    /// The model answered: what was retried came through. Answered to the agent itself, and not to
+    /// a subagent, whatever failed before is behind it.
+    pub(super) fn answered(&mut self, own: bool) {
         self.retry = None;
         self.auth_retries = 0;
+        if own {
+            self.code = None;
+            self.limit = None;
+        }
     }
 
     /// Claude Code asks for minutes with a key that was refused.
@@ -69,6 +74,9 @@ impl Ended {
             && terminal.as_deref().is_none_or(|r| r == "completed")
             && fields.num_turns.is_some_and(|n| n >= 1);
         let text = fields.result.clone().unwrap_or_default();
+        // What names no tool was not refused one.
+        let denials = fields.permission_denials.iter();
+        let denials = denials.filter(|denial| !denial.tool_name.is_empty());
         let error = (!ok).then(|| why_not(&text, &fields.errors, terminal.as_deref()));
         Self {
             result: AgentResult {
@@ -76,13 +84,53 @@ impl Ended {
                 text,
                 error,
                 turns: fields.num_turns,
-                denied: fields.permission_denials.iter().map(denied).collect(),
+                denied: denials.map(denied).collect(),
             },
             subtype,
             terminal,
             stop_reason: fields.stop_reason.clone(),
             api_status: fields.api_error_status,
             is_error: fields.is_error != Some(false),
+        }
+    }
+
+    /// A result that could not be read.
+    pub(super) fn unread() -> Self {
+        Self {
+            result: AgentResult {
+                error: Some("its result could not be read".into()),
+                ..AgentResult::default()
+            },
+            is_error: true,
+            ..Self::default()
+        }
+    }
+
+    /// What it says, without the status of an API's error that Claude Code puts before it.
+    fn words(&self) -> &str {
+        let text = self.result.text.trim();
+        let error = text.strip_prefix("API Error: ").filter(|_| self.is_error);
+        let after_status = |error: &'_ str| {
+            let (status, words) = error.split_once(' ')?;
+            let is_status = status.len() == 3 && status.bytes().all(|b| b.is_ascii_digit());
+            is_status.then_some(words.len())
+        };
+        match error.and_then(after_status) {
+            Some(length) => &text[text.len() - length..],
+            None => text,
+        }
+    }
+
+    /// A bound of the user's or a refusal: by its own field, whatever else happened on the way.
+    fn bound(&self) -> Option<Ending> {
+        let message = self.result.error.clone()?;
+        match (self.subtype.as_str(), self.terminal.as_deref()) {
+            ("error_max_turns", _) | (_, Some("max_turns")) => Some(Ending::MaxTurns { message }),
+            ("error_max_budget_usd", _) => Some(Ending::Budget { message }),
+            _ if self.stop_reason.as_deref() == Some("refusal") => {
+                Some(Ending::Refused { message })
+            }
+            _ => None,
         }
     }
 }
@@ -98,27 +146,22 @@ pub(super) fn ending(
     let Some(said) = said else {
         return without_result(failures, ended, stderr);
     };
+    if let Some(bound) = said.bound() {
+        return bound;
+    }
     if let Some(resets_at) = failures.limit
         && !said.result.ok
     {
         return Ending::Limit { resets_at };
     }
     // The notice alone is the whole message: an answer that quotes it is longer, or has more.
-    if let Some(limit) = limit_in_words(&said.result.text, seen_at) {
+    if let Some(limit) = limit_in_words(said.words(), seen_at) {
         return limit;
     }
     if said.result.ok {
         return Ending::Finished;
     }
     let message = said.result.error.clone().unwrap_or_default();
-    match said.subtype.as_str() {
-        "error_max_turns" => return Ending::MaxTurns { message },
-        "error_max_budget_usd" => return Ending::Budget { message },
-        _ => {}
-    }
-    if said.stop_reason.as_deref() == Some("refusal") {
-        return Ending::Refused { message };
-    }
     let code = failures.code.as_deref().or(failures.retry.as_deref());
     match said.terminal.as_deref() {
         Some("aborted_streaming" | "aborted_tools") => {
@@ -129,7 +172,6 @@ pub(super) fn ending(
         }
         // A hook of the user's asked it to stop, which is nobody's failure and no success.
         Some("hook_stopped" | "stop_hook_prevented") => return Ending::Interrupted { message },
-        Some("max_turns") => return Ending::MaxTurns { message },
         _ => {}
     }
     if said.is_error && (said.subtype == "success" || failures.code.is_some()) {

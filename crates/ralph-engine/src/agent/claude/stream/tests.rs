@@ -1,5 +1,9 @@
 //! Tests of Claude Code's stream: events, endings, and lines that are none of its own.
 
+mod failures;
+mod odd;
+mod torn;
+
 use ralph_core::agent::Ending;
 
 use super::*;
@@ -147,21 +151,6 @@ fn a_result_that_another_program_printed_is_never_taken() {
         matches!(ending(&[OK], Ended::Code(0)), Ending::NoResult { .. }),
         "before any init"
     );
-}
-
-#[test]
-fn an_event_injected_in_the_middle_of_a_line_breaks_nothing() {
-    let limit = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1794733640},"session_id":"s"}"#;
-    let (head, tail) = TEXT.split_at(40);
-    let torn = format!("{head}{limit}{tail}");
-    let (events, stream) = read(&[INIT, &torn, OK]);
-    assert!(
-        events
-            .iter()
-            .any(|e| matches!(e, AgentEvent::Limit { rejected: true, .. })),
-        "{events:?}"
-    );
-    assert_eq!(stream.conclude(Ended::Code(0), "").ending, Ending::Finished);
 }
 
 #[test]

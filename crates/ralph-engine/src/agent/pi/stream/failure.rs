@@ -1,20 +1,22 @@
 //! Reads what Pi says of a request that failed: a status, the API's own words, or Pi's.
 //!
-//! By the status and the API's code first; words decide only between kinds of the same status.
+//! By the API's codes and the status first; words decide only between kinds of the same status.
 
 use jiff::{Timestamp, tz::TimeZone};
-use ralph_core::{agent::Ending, usage_limit::reset_time};
+use ralph_core::{agent::Ending, usage_limit};
 use serde_json::Value;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Failure {
     status: Option<u16>,
-    /// The API's code for it: `overloaded_error`.
-    code: Option<String>,
+    /// The API's codes for it, the most telling one first: `overloaded_error`.
+    codes: Vec<String>,
     /// In a line, for a person.
     pub(super) message: String,
-    /// All of it, in small letters.
-    words: String,
+    /// What the API says in words.
+    said: String,
+    /// All of it, as it came.
+    text: String,
 }
 
 /// Longest account of a failure that is passed on.
@@ -30,9 +32,12 @@ impl Failure {
         let word = |name: &str| field(name).and_then(Value::as_str).map(str::to_owned);
         let inner = field("code").and_then(Value::as_u64);
         let status = status.or_else(|| inner.and_then(|n| u16::try_from(n).ok()));
-        let code = word("type").or_else(|| word("code")).or(word("status"));
+        let codes: Vec<String> = ["type", "code", "status"]
+            .into_iter()
+            .filter_map(word)
+            .collect();
         let said = word("message").unwrap_or_else(|| rest.trim().to_owned());
-        let shown = [status.map(|s| s.to_string()), code.clone()]
+        let shown = [status.map(|s| s.to_string()), codes.first().cloned()]
             .into_iter()
             .flatten()
             .collect::<Vec<_>>()
@@ -44,25 +49,29 @@ impl Failure {
         };
         Self {
             status,
-            code,
+            codes,
             message: message.chars().take(MESSAGE_CHARS).collect(),
-            words: text.to_lowercase(),
+            said,
+            text: text.to_owned(),
         }
     }
 
     /// What kind of ending it makes. `retried`: Pi itself took it for something that passes.
     pub(super) fn ending(self, at: Option<Timestamp>, retried: bool) -> Ending {
         let message = self.message.clone();
-        let is_limit = matches!(self.status, None | Some(402 | 403 | 429));
-        if is_limit && (self.says(&USED_UP) || self.says(&NO_CREDIT)) {
-            let resets_at = at.and_then(|at| reset_time(&self.words, at, &TimeZone::system()));
+        if self.is_busy() {
+            return Ending::Overloaded { message };
+        }
+        if self.is_used_up(at) {
+            let zone = TimeZone::system();
+            let resets_at = at.and_then(|at| usage_limit::reset_time(&self.text, at, &zone));
             // What ends by itself is a limit, also where the API speaks of plans and bills.
             return match resets_at.is_none() && self.says(&NO_CREDIT) {
                 true => Ending::Rejected { message },
                 false => Ending::Limit { resets_at },
             };
         }
-        match (self.status, self.code.as_deref().unwrap_or("")) {
+        match (self.status, self.codes.first().map_or("", String::as_str)) {
             (Some(401 | 403), _) | (None, "authentication_error" | "permission_error") => {
                 Ending::Auth { message }
             }
@@ -79,18 +88,45 @@ impl Failure {
         }
     }
 
+    /// Too many requests at once, which passes in a moment; how to pay for more is often said with it.
+    fn is_busy(&self) -> bool {
+        let is_code = |code: &String| RATE_LIMITED.contains(&code.as_str());
+        self.codes.iter().any(is_code) && !self.says(&USED_UP)
+    }
+
+    /// Whether there is nothing left to use, of a plan or of money.
+    fn is_used_up(&self, at: Option<Timestamp>) -> bool {
+        match self.status {
+            // Whoever may not ask at all is not helped by waiting.
+            Some(401 | 403) => false,
+            None | Some(402 | 429) => self.says(&USED_UP) || self.says(&NO_CREDIT),
+            // The words can stand in what was sent: only a whole notice counts.
+            Some(_) => {
+                let at = at.unwrap_or_default();
+                usage_limit::notice(&self.said, at, &TimeZone::system()).is_some()
+            }
+        }
+    }
+
     fn says(&self, any: &[&str]) -> bool {
-        any.iter().any(|words| self.words.contains(words))
+        let text = self.text.to_lowercase();
+        any.iter().any(|words| text.contains(words))
     }
 }
 
+/// Codes for too many requests in a while.
+const RATE_LIMITED: [&str; 2] = ["rate_limit_exceeded", "rate_limit_error"];
+
 /// Nobody is served before somebody pays.
-const NO_CREDIT: [&str; 5] = [
+const NO_CREDIT: [&str; 8] = [
     "insufficient_quota",
     "credit balance",
     "available balance",
     "out of budget",
-    "billing",
+    "billing_error",
+    "billing details",
+    "billing_hard_limit",
+    "billing hard limit",
 ];
 
 /// It passes, at a time that the API knows.

@@ -43,13 +43,12 @@ pub(super) struct Answer {
 
 impl Answer {
     pub(super) fn read(message: &Message) -> Self {
-        let at = i64::try_from(message.timestamp).ok().filter(|ms| *ms > 0);
         Self {
             text: message.content.texts().join("\n"),
             stop: message.stop_reason.clone().unwrap_or_default(),
             raw_stop: message.raw_stop_reason.clone().unwrap_or_default(),
             error: message.error_message.clone(),
-            at: at.and_then(|ms| Timestamp::from_millisecond(ms).ok()),
+            at: message.timestamp,
         }
     }
 }

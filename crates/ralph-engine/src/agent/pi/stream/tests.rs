@@ -1,5 +1,7 @@
 //! Tests of Pi's stream, with what the real program wrote, and with what it does not write.
 
+mod odd;
+
 use super::*;
 use ralph_core::agent::{NudgeState, Usage};
 

@@ -100,6 +100,29 @@ fn an_empty_account_is_not_waited_for_and_a_busy_server_is_no_limit() {
 }
 
 #[test]
+fn too_many_requests_at_once_are_no_limit_though_a_bill_is_linked_to() {
+    let busy = r#"429: {"error":{"message":"Rate limit reached for gpt-4 in organization org-x on requests per min (RPM): Limit 3. Visit https://platform.openai.com/account/billing to add a payment method.","type":"requests","code":"rate_limit_exceeded"}}"#;
+    assert!(matches!(ending(busy), Ending::Overloaded { .. }));
+    let link = r#"429 {"error":{"message":"Slow down. See https://example.com/account/billing"}}"#;
+    assert!(matches!(ending(link), Ending::Overloaded { .. }));
+    let used_up = r#"429 {"error":{"type":"rate_limit_error","message":"Your usage limit is reached. Try again in 5 minutes."}}"#;
+    assert_eq!(ending(used_up), limit_after(300));
+}
+
+#[test]
+fn whoever_may_not_ask_is_not_helped_by_waiting() {
+    let denied = r#"403 {"error":{"message":"API usage limits for this key: project not allowed to use model, see usage limit docs"}}"#;
+    assert!(matches!(ending(denied), Ending::Auth { .. }));
+}
+
+#[test]
+fn a_key_that_is_used_up_is_a_limit_though_the_status_is_400() {
+    let used_up = r#"400 {"error":{"message":"You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.","type":"invalid_request_error"}}"#;
+    let resets_at = Some("2026-12-01T00:00:00Z".parse().unwrap());
+    assert_eq!(ending(used_up), Ending::Limit { resets_at });
+}
+
+#[test]
 fn a_long_account_is_cut_and_any_characters_are_fine() {
     let text = format!("500 {}", "ü".repeat(10_000));
     assert_eq!(Failure::read(&text).message.chars().count(), 300);
