@@ -4,6 +4,7 @@ use super::*;
 use crate::config::OnUsageLimit;
 
 mod limits;
+mod recall;
 
 const LIMITS: Limits = Limits {
     max_iterations: 10,

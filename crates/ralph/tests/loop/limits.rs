@@ -1,7 +1,9 @@
 //! Usage limits and overloaded APIs: what is waited for, who goes on, and that nobody is charged.
 
+mod lost_fallback;
 mod overload;
 mod real_claude;
+mod restart;
 
 use ralph_testkit::fake_agent::fake_agent;
 use rustix::process::Signal;
