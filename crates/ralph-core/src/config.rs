@@ -51,6 +51,7 @@ pub use resolve::{Note, Resolved, resolve};
 pub use safety::SafetyConfig;
 pub use schema::schema;
 pub use show::{Row, effective, render_effective_yaml};
+pub use suggest::word as did_you_mean;
 pub use usage_limits::{OnUsageLimit, UsageLimitsConfig};
 pub use value::{Argv, BranchPrefix, GlobPattern, Minutes};
 pub use verification::{KnownFailures, VerificationConfig};

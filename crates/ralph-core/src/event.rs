@@ -60,6 +60,8 @@ pub enum Event {
     },
     RunStarted {
         run: u32,
+        /// Who works: the loop's agent, or its fallback.
+        agent: String,
         fix_only: bool,
         /// The end of the output that is to be fixed.
         tail: String,

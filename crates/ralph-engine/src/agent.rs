@@ -6,6 +6,7 @@
 mod claude;
 mod codex;
 mod command;
+mod credentials;
 mod gemini;
 mod interactive;
 mod jsonl;
@@ -18,6 +19,7 @@ mod table;
 mod voice;
 
 pub use command::CommandAgent;
+pub use credentials::Credential;
 pub use interactive::{FirstPrompt, Session, TalkContext, TalkEnd, TalkError, talk};
 pub(crate) use replay::run_line;
 pub use replay::{RecordedEnd, read_stream};
@@ -66,6 +68,16 @@ pub trait Agent: Send {
     /// The signal that this agent ends politely on.
     fn polite_signal(&self) -> Signal {
         Signal::TERM
+    }
+
+    /// Whether its stream begins with a word of its own, so that one that never began can be told.
+    fn announces_itself(&self) -> bool {
+        false
+    }
+
+    /// Variables that it may have although they look like credentials: those of its own model.
+    fn credentials(&self) -> &'static [Credential] {
+        &[]
     }
 
     /// Something the user should hear before it runs unattended.

@@ -7,12 +7,22 @@ use std::{
     path::Path,
 };
 
+use crate::agent::Credential;
+
 /// The environment to start programs with: scrubbed once, when the loop begins.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Environment {
     pub vars: Vec<(OsString, OsString)>,
-    /// Names that were taken out, for the log. Values are never kept.
-    pub withheld: Vec<String>,
+    /// What was taken out. An agent gets back what it needs for its own model; a value is never shown.
+    withheld: Vec<(String, OsString)>,
+}
+
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Environment")
+            .field("withheld", &self.withheld())
+            .finish_non_exhaustive()
+    }
 }
 
 /// Names that give access to other things than the agent's own model.
@@ -57,7 +67,7 @@ impl Environment {
             } else if pass.iter().any(|p| *p == name) || !is_withheld(&name) {
                 kept.push((key, value));
             } else {
-                withheld.push(name.into_owned());
+                withheld.push((name.into_owned(), value));
             }
         }
         withheld.sort();
@@ -67,9 +77,38 @@ impl Environment {
         }
     }
 
-    /// The environment with further variables set.
-    pub fn with(&self, more: &[(&str, String)]) -> Vec<(OsString, OsString)> {
+    /// Names of what was taken out.
+    pub fn withheld(&self) -> Vec<&str> {
+        self.withheld.iter().map(|(name, _)| &**name).collect()
+    }
+
+    /// Names of keys that were taken out and that this agent does not get back.
+    pub fn keys_withheld_from(&self, credentials: &[Credential]) -> Vec<&str> {
+        let mut names = self.withheld();
+        names.retain(|name| {
+            ["_API_KEY", "_TOKEN"].iter().any(|end| name.ends_with(end))
+                && !credentials.iter().any(|own| self.is_given(own, name))
+        });
+        names
+    }
+
+    fn is_given(&self, credential: &Credential, name: &str) -> bool {
+        let told = |switch: &str| self.vars.iter().any(|(key, _)| key == switch);
+        credential.name == name && credential.only_with.is_none_or(told)
+    }
+
+    /// The environment of an agent: with the credentials of its own, and further variables set.
+    pub fn for_agent(
+        &self,
+        credentials: &[Credential],
+        more: &[(&str, String)],
+    ) -> Vec<(OsString, OsString)> {
         let mut vars = self.vars.clone();
+        for (name, value) in &self.withheld {
+            if credentials.iter().any(|own| self.is_given(own, name)) {
+                vars.push((name.into(), value.clone()));
+            }
+        }
         vars.retain(|(key, _)| !more.iter().any(|(k, _)| *k == key));
         vars.extend(
             more.iter()
@@ -147,7 +186,57 @@ mod tests {
             "RALPH_DATA_DIR",
             "SSH_AUTH_SOCK",
         ];
-        assert_eq!(env.withheld, gone);
+        assert_eq!(env.withheld(), gone);
+    }
+
+    #[test]
+    fn an_agent_gets_back_the_keys_of_its_own_model_and_a_clouds_only_if_it_uses_it() {
+        const OWN: &[Credential] = &[
+            Credential {
+                name: "OPENAI_API_KEY",
+                only_with: None,
+            },
+            Credential {
+                name: "AWS_SESSION_TOKEN",
+                only_with: Some("USE_BEDROCK"),
+            },
+        ];
+        let all = [
+            ("OPENAI_API_KEY", "k"),
+            ("AWS_SESSION_TOKEN", "a"),
+            ("GITHUB_TOKEN", "x"),
+        ];
+        let names = |env: &Environment| {
+            let mut names: Vec<String> = env
+                .for_agent(OWN, &[("RALPH_RUN", "1".into())])
+                .iter()
+                .map(|(k, _)| k.to_str().unwrap().to_owned())
+                .collect();
+            names.sort();
+            names
+        };
+        let env = scrub(&all, &[]);
+        assert_eq!(names(&env), ["OPENAI_API_KEY", "RALPH_RUN"]);
+        assert_eq!(
+            env.keys_withheld_from(OWN),
+            ["AWS_SESSION_TOKEN", "GITHUB_TOKEN"]
+        );
+        assert!(env.vars.is_empty(), "verify commands have none of them");
+        let with_bedrock = scrub(&[&all[..], &[("USE_BEDROCK", "1")]].concat(), &[]);
+        assert_eq!(
+            names(&with_bedrock),
+            [
+                "AWS_SESSION_TOKEN",
+                "OPENAI_API_KEY",
+                "RALPH_RUN",
+                "USE_BEDROCK"
+            ]
+        );
+        let shown = format!("{:?}", scrub(&[("A_TOKEN", "hush")], &[]));
+        assert!(
+            shown.contains("A_TOKEN") && !shown.contains("hush"),
+            "{shown}"
+        );
     }
 
     #[test]

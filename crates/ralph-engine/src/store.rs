@@ -53,7 +53,8 @@ impl Journal {
             path: path.clone(),
             source,
         };
-        std::fs::create_dir_all(data_dir).map_err(|e| fail(Box::new(e)))?;
+        // What agents said and how they were configured is the user's own to read.
+        make_private(data_dir).map_err(|e| fail(Box::new(e)))?;
         // One at a time: two that find a new journal would both set it up.
         let _opening = opening(data_dir).map_err(|e| fail(Box::new(e)))?;
         let mut db = SqliteConnectOptions::new()
@@ -85,6 +86,21 @@ impl Journal {
 }
 
 /// Held while the journal is opened; goes away with the process, however it ends.
+/// Makes the folder for its user alone, and the journal in it; one that is there keeps its rights.
+fn make_private(data_dir: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(data_dir)?;
+    std::fs::File::options()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(data_dir.join("ralph.db"))
+        .map(drop)
+}
+
 fn opening(data_dir: &Path) -> std::io::Result<std::fs::File> {
     let file = std::fs::File::options()
         .create(true)

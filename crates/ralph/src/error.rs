@@ -17,6 +17,8 @@ pub(crate) enum Kind {
     Internal,
     /// Usage, configuration or task file.
     User,
+    /// The agent's program is not there.
+    Unavailable,
 }
 
 impl CommandError {
@@ -52,6 +54,7 @@ impl CommandError {
         match self.kind {
             Kind::Internal => 1,
             Kind::User => 2,
+            Kind::Unavailable => 6,
         }
     }
 

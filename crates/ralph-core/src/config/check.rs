@@ -152,6 +152,12 @@ fn record(schema: &Value, node: &Node, key: &KeyPath, problems: &mut Problems) {
     let Kind::Map(entries) = &node.kind else {
         return;
     };
+    if let Some(each) = schema::map_entries(schema) {
+        for entry in entries {
+            value(each, &entry.value, &key.child(&entry.key), problems);
+        }
+        return;
+    }
     let names: Vec<&str> = schema::properties(schema).map(|(name, _)| name).collect();
     for entry in entries {
         let below = key.child(&entry.key);

@@ -76,7 +76,7 @@ fn defaults(text: &mut String) {
                 ("max_iterations", "of one run"),
                 (
                     "max_minutes_per_iteration",
-                    "agent and verification together",
+                    "of an agent; verify commands have their own limit",
                 ),
                 ("max_attempts", "at one task"),
             ],

@@ -33,7 +33,7 @@ pub(super) fn key(unknown: &KeyPath, children: &[&str]) -> Option<String> {
 }
 
 /// The word among `words` that `unknown` most likely stands for.
-pub(super) fn word<'a>(unknown: &str, words: &[&'a str]) -> Option<&'a str> {
+pub fn word<'a>(unknown: &str, words: &[&'a str]) -> Option<&'a str> {
     words
         .iter()
         .map(|word| (*word, alike(unknown, word)))

@@ -80,7 +80,9 @@ impl Stop {
             Self::OnceDone { verdict } => {
                 format!("one iteration, as asked: {}", verdict.sentence())
             }
+            Self::Iterations { max: 1 } => "the limit of one iteration is reached".into(),
             Self::Iterations { max } => format!("the limit of {max} iterations is reached"),
+            Self::Minutes { max: 1 } => "the limit of one minute is reached".into(),
             Self::Minutes { max } => format!("the limit of {max} minutes is reached"),
             Self::NothingReady => "work is left, but no task is ready".into(),
             Self::Question => "an agent asks a question that only a person can answer".into(),
@@ -96,6 +98,9 @@ impl Stop {
             }
             Self::UsageLimit { resets_at: None } => "the agent's usage limit is reached".into(),
             Self::AgentUnavailable { message } => format!("the agent is not available: {message}"),
+            Self::Interrupted { signal: 1 } => "stopped: the terminal is gone (SIGHUP)".into(),
+            Self::Interrupted { signal: 2 } => "stopped by Ctrl-C (SIGINT)".into(),
+            Self::Interrupted { signal: 15 } => "asked to stop (SIGTERM)".into(),
             Self::Interrupted { signal } => format!("stopped by signal {signal}"),
         }
     }
@@ -123,18 +128,21 @@ impl Stop {
             Self::Halted { .. } => {
                 Some("look at `ralph logs` and `git log`, then `ralph run` goes on")
             }
-            Self::Errors { .. } => {
-                Some("`ralph doctor` checks the agent; `ralph logs` shows what it said")
-            }
-            Self::NoProgress { .. } => {
-                Some("`ralph logs` shows the last failure; a clearer task often helps")
-            }
+            Self::Errors { .. } => Some(
+                "`ralph logs` shows what it said; if its API is down, `ralph run` later; `ralph \
+                     doctor` checks the agent",
+            ),
+            Self::NoProgress { .. } => Some(
+                "`ralph logs` shows the last one; a clearer task often helps, and an agent must say \
+                     that the task is complete",
+            ),
             Self::UsageLimit { .. } => {
                 Some("`ralph run` goes on after the reset; no attempt was charged")
             }
-            Self::AgentUnavailable { .. } => {
-                Some("`ralph doctor` says what is missing; `--agent` chooses another one")
-            }
+            Self::AgentUnavailable { .. } => Some(
+                "`ralph doctor` checks its program; login, key and model are set in the agent or in \
+                     ralph.yaml; `--agent` chooses another one",
+            ),
             Self::Interrupted { .. } => Some("`ralph run` goes on where it stopped"),
         }
     }

@@ -94,7 +94,7 @@ fn each_criterion_stops_the_loop_with_its_own_reason_and_exit_code() {
     };
     type Row = (fn(&mut Standing<'_>), u8, &'static str);
     let table: [Row; 6] = [
-        (|s| s.signal = Some(2), 130, "stopped by signal 2"),
+        (|s| s.signal = Some(2), 130, "stopped by Ctrl-C (SIGINT)"),
         (|s| s.work.all_complete = true, 0, "all tasks are complete"),
         (
             |s| (s.work.other_ready, s.work.same_ready) = (false, false),

@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use ralph_core::config::{ClaudeConfig, SettingSource};
 
 use super::{
-    Agent, Dialect, RunContext, TalkContext,
+    Agent, Credential, Dialect, RunContext, TalkContext, credentials,
     table::{Kind, Making, model_for},
 };
 use crate::process::{CommandSpec, Output, Signal, Stdin};
@@ -68,6 +68,14 @@ impl Agent for Claude {
             stdin: Stdin::Open,
             output: Output::Separate,
         }
+    }
+
+    fn announces_itself(&self) -> bool {
+        true
+    }
+
+    fn credentials(&self) -> &'static [Credential] {
+        credentials::CLAUDE
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {

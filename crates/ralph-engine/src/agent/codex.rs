@@ -5,7 +5,7 @@
 mod stream;
 
 use super::{
-    Agent, Dialect, RunContext,
+    Agent, Credential, Dialect, RunContext, credentials,
     jsonl::{Program, Start},
     table::Kind,
 };
@@ -46,6 +46,14 @@ impl Agent for Codex {
             prompt: context.prompt.clone(),
         };
         self.0.command(context, start)
+    }
+
+    fn announces_itself(&self) -> bool {
+        true
+    }
+
+    fn credentials(&self) -> &'static [Credential] {
+        credentials::CODEX
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {

@@ -6,7 +6,7 @@
 mod stream;
 
 use super::{
-    Agent, Dialect, RunContext,
+    Agent, Credential, Dialect, RunContext, credentials,
     jsonl::{Program, Start},
     table::Kind,
 };
@@ -42,6 +42,14 @@ impl Agent for Gemini {
             prompt: plain(&context.prompt),
         };
         self.0.command(context, start)
+    }
+
+    fn announces_itself(&self) -> bool {
+        true
+    }
+
+    fn credentials(&self) -> &'static [Credential] {
+        credentials::GEMINI
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {

@@ -5,7 +5,7 @@
 mod stream;
 
 use super::{
-    Agent, Dialect, RunContext,
+    Agent, Credential, Dialect, RunContext, credentials,
     jsonl::{Program, Start},
     table::Kind,
 };
@@ -40,6 +40,14 @@ impl Agent for OpenCode {
             prompt: context.prompt.clone(),
         };
         self.0.command(context, start)
+    }
+
+    fn announces_itself(&self) -> bool {
+        true
+    }
+
+    fn credentials(&self) -> &'static [Credential] {
+        credentials::ANY_PROVIDER
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {

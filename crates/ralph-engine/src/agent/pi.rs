@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use ralph_core::config::{PiConfig, PiMode};
 
 use super::{
-    Agent, Dialect, RunContext, TalkContext,
+    Agent, Credential, Dialect, RunContext, TalkContext, credentials,
     table::{Kind, Making, model_for},
 };
 use crate::process::{CommandSpec, Output, Stdin};
@@ -130,6 +130,14 @@ impl Agent for Pi {
             },
             output: Output::Separate,
         }
+    }
+
+    fn announces_itself(&self) -> bool {
+        true
+    }
+
+    fn credentials(&self) -> &'static [Credential] {
+        credentials::ANY_PROVIDER
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use ralph_core::agent::{AgentEvent, AgentReport, Ending, NudgeState};
 use tokio::sync::{mpsc, watch};
 
-use super::{Agent, Conclusion, Dialect, RunContext, voice::Voice};
+use super::{Agent, Conclusion, Dialect, RunContext, describe_end, voice::Voice};
 use crate::process::{
-    self, CappedLog, Containment, LineReader, OutputPipe, Running, SpawnError, StopPlan, Tail,
+    self, CappedLog, Containment, Ended, LineReader, OutputPipe, Running, SpawnError, StopPlan,
+    Tail,
 };
 
 /// How long a run may take, and how long it may say nothing.
@@ -69,11 +70,24 @@ pub async fn run_agent(
         source,
     })?;
     let stderr = reader.stderr.text();
+    let began_to_speak = reader.heard_events;
     let mut conclusion = reader.dialect.conclude(ended, &stderr);
+    if agent.announces_itself() && !began_to_speak && never_began(&conclusion.ending, ended) {
+        conclusion.ending = Ending::Unavailable {
+            message: format!("it did not start ({})", describe_end(ended, &stderr)),
+        };
+    }
     if let Some(cut) = cut {
         conclusion.ending = cut;
     }
     Ok(report(conclusion, began.elapsed()))
+}
+
+/// Not a word of its own, and an exit code: its program refused to start as it was asked to. That says
+/// nothing of the task.
+fn never_began(ending: &Ending, ended: Ended) -> bool {
+    matches!(ended, Ended::Code(1..=127))
+        && matches!(ending, Ending::NoResult { .. } | Ending::Error { .. })
 }
 
 fn report(conclusion: Conclusion, took: Duration) -> AgentReport {
@@ -119,6 +133,7 @@ struct Reader {
     /// The agent's open input, until it has concluded.
     voice: Option<Voice>,
     events: Vec<AgentEvent>,
+    heard_events: bool,
     tools_running: usize,
 }
 
@@ -135,6 +150,7 @@ impl Reader {
             stderr: stderr_tail(),
             dialect,
             events: Vec::new(),
+            heard_events: false,
             tools_running: 0,
         }
     }
@@ -238,6 +254,7 @@ impl Reader {
     }
 
     fn report_events(&mut self, watcher: &mut dyn Watcher) {
+        self.heard_events |= !self.events.is_empty();
         for event in self.events.drain(..) {
             match event {
                 AgentEvent::Tool { .. } => self.tools_running += 1,
@@ -284,15 +301,24 @@ impl Reader {
                     }
                     self.answer();
                 }
+                batch = next_batch(&mut self.stderr_pipe), if self.stderr_pipe.is_some() => match batch {
+                    Some(batch) => {
+                        log_stderr(batch, log);
+                        self.stderr.push(batch);
+                    }
+                    None => self.stderr_pipe = None,
+                },
             }
         }
     }
 
     /// The next moment at which patience ends, and what it means.
     fn next_alarm(&self, limits: &RunLimits, heard: Instant) -> Option<(Instant, Alarm)> {
-        let idle = if self.dialect.has_concluded() {
-            (heard + LINGER.min(limits.idle), Alarm::Linger)
-        } else if self.tools_running > 0 {
+        if self.dialect.has_concluded() {
+            // How it went is known: no other limit may make something else of it.
+            return Some((heard + LINGER.min(limits.idle), Alarm::Linger));
+        }
+        let idle = if self.tools_running > 0 {
             (
                 heard + limits.idle_with_tool,
                 Alarm::Idle(limits.idle_with_tool.as_secs() / 60),

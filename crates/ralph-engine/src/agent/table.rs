@@ -2,7 +2,7 @@
 //!
 //! Only names and makes them. Nothing else in ralph lists them.
 
-use ralph_core::config::{Config, CustomAgent};
+use ralph_core::config::{Config, CustomAgent, did_you_mean};
 
 use super::{Agent, Dialect, claude, codex, command, gemini, opencode, pi};
 
@@ -37,9 +37,16 @@ pub struct Making<'a> {
 
 /// A name that no agent has.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("unknown agent `{name}`; ralph knows {}", names().join(", "))]
+#[error("unknown agent `{name}`; {}ralph knows {}, script:FILE and command:PROGRAM", meant(name), names().join(", "))]
 pub struct UnknownAgent {
     pub name: String,
+}
+
+fn meant(name: &str) -> String {
+    match did_you_mean(name, &names()) {
+        Some(other) => format!("did you mean `{other}`? "),
+        None => String::new(),
+    }
 }
 
 pub fn kinds() -> &'static [Kind] {
@@ -93,9 +100,10 @@ mod tests {
     #[test]
     fn an_unknown_name_is_refused_with_the_names_there_are() {
         let error = find("clade").map(|_| ()).unwrap_err().to_string();
-        assert!(
-            error.starts_with("unknown agent `clade`; ralph knows claude"),
-            "{error}"
+        assert_eq!(
+            error,
+            "unknown agent `clade`; did you mean `claude`? ralph knows claude, pi, codex, opencode, \
+             gemini, text, script:FILE and command:PROGRAM"
         );
     }
 }

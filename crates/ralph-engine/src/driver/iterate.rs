@@ -1,6 +1,9 @@
 //! One iteration: performs what the state machine asks for, and gives back what was done.
 
-use std::time::{Duration, Instant};
+use std::{
+    ffi::OsString,
+    time::{Duration, Instant},
+};
 
 use ralph_core::{
     agent::{AgentEvent, AgentReport, ContextUse, Ending, Usage},
@@ -22,6 +25,7 @@ use crate::{
     failpoint::failpoint,
     git::Oid,
     git::Status,
+    process::CommandSpec,
     report::Reporter,
     store::{IterationStart, Step},
 };
@@ -226,6 +230,7 @@ impl Driver {
             .take(&self.board.source, &self.state_dir, turn.id())?;
         self.tell(&Event::RunStarted {
             run,
+            agent: self.hands.name(),
             fix_only: turn.notes.failure.is_some(),
             tail: turn
                 .notes
@@ -239,13 +244,16 @@ impl Driver {
             .push(run_line(run, &self.hands.name()).as_bytes());
         let context = RunContext {
             cwd: self.root.clone(),
-            env: self.environment.with(&[
-                ("RALPH_TASK_ID", turn.task_id().to_string()),
-                ("RALPH_ITERATION", turn.n.to_string()),
-                ("RALPH_ATTEMPT", turn.start.attempt.to_string()),
-                ("RALPH_RUN", run.to_string()),
-                ("RALPH_RUN_ID", format!("{}-{run}", turn.id())),
-            ]),
+            env: self.environment.for_agent(
+                self.hands.agent().credentials(),
+                &[
+                    ("RALPH_TASK_ID", turn.task_id().to_string()),
+                    ("RALPH_ITERATION", turn.n.to_string()),
+                    ("RALPH_ATTEMPT", turn.start.attempt.to_string()),
+                    ("RALPH_RUN", run.to_string()),
+                    ("RALPH_RUN_ID", format!("{}-{run}", turn.id())),
+                ],
+            ),
             prompt: prompt.to_owned(),
             labels: turn.task.labels.clone(),
         };
@@ -283,10 +291,11 @@ impl Driver {
             // The end of the run's own time is a stop, not a failure of this task.
             report.ending = Ending::Stopped;
         }
+        self.name_withheld_keys(&mut report.ending);
         let signals = parse_signals(&report.final_message, turn.task_id());
         let by = RanBy {
             agent: self.hands.name(),
-            command: self.agent_command(),
+            command: shown_command(&self.hands.agent().command(&context)),
         };
         Ok(StepDone::AgentEnded(Box::new(AgentEnded {
             by,
@@ -308,20 +317,33 @@ impl Driver {
         Some(whole.filter(|w| w.at < iteration.at).unwrap_or(iteration))
     }
 
-    /// How the agent's program is started, for the record: never its prompt or its environment.
-    fn agent_command(&self) -> Vec<String> {
-        let context = RunContext {
-            cwd: self.root.clone(),
-            env: Vec::new(),
-            prompt: String::new(),
-            labels: Vec::new(),
+    /// A key that ralph withholds is the likeliest reason why an agent is not let in.
+    fn name_withheld_keys(&self, ending: &mut Ending) {
+        let Ending::Auth { message } = ending else {
+            return;
         };
-        let spec = self.hands.agent().command(&context);
-        std::iter::once(spec.program)
-            .chain(spec.args)
-            .map(|a| a.to_string_lossy().into_owned())
-            .collect()
+        let credentials = self.hands.agent().credentials();
+        let keys = self.environment.keys_withheld_from(credentials);
+        if !keys.is_empty() {
+            let some = keys[..keys.len().min(5)].join(", ");
+            message.push_str(&format!(
+                " (withheld from agents: {some}; `safety.pass_env` lets a variable through)"
+            ));
+        }
     }
+}
+
+/// How an agent's program was started, for the record: never its prompt or its environment, and not
+/// what is written inline, where a secret may stand.
+fn shown_command(spec: &CommandSpec) -> Vec<String> {
+    let text = |word: &OsString| match word.to_string_lossy() {
+        word if word.trim_start().starts_with('{') => "(inline JSON)".to_owned(),
+        word => word.into_owned(),
+    };
+    std::iter::once(&spec.program)
+        .chain(&spec.args)
+        .map(text)
+        .collect()
 }
 
 fn unavailable(message: &str) -> AgentReport {

@@ -84,8 +84,9 @@ impl Driver {
             let name = self.hands.name();
             let message = match self.hands.back_at() {
                 Some(until) => format!(
-                    "{name} goes on until the usage limit of {} resets at {until}",
-                    self.hands.main_name()
+                    "{name} works until {} is tried again at {}",
+                    self.hands.main_name(),
+                    Timestamp::from_second(until.as_second()).unwrap_or(until)
                 ),
                 None => format!("{name} goes on again: its usage limit is over"),
             };

@@ -136,6 +136,7 @@ impl Human {
                 run,
                 fix_only,
                 tail,
+                agent: _,
             } => {
                 page.quote(tail, Extent::Last(RETRY_TAIL_LINES));
                 self.run_started(page, *run, *fix_only);

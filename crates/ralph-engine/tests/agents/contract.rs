@@ -77,17 +77,29 @@ fn fails(who: Who) {
 
 fn hangs(who: Who) {
     let patience = RunLimits {
-        idle: Duration::from_secs(3),
+        idle: Duration::from_secs(6),
         ..limits()
     };
-    let (_, ran) = Marked::start(who, Case::Hangs, patience).end();
+    let (scene, ran) = Marked::start(who, Case::Hangs, patience).end();
     assert_eq!(ran.report.ending, Ending::Silent { minutes: 0 });
+    if who != Who::Fake {
+        assert_eq!(scene.model.requests().len(), 1, "its model was asked");
+    }
 }
 
 fn floods(who: Who) {
-    let (_, ran) = Marked::start(who, Case::Floods, limits()).end();
+    let (scene, ran) = Marked::start(who, Case::Floods, limits()).end();
     assert_eq!(ran.report.ending, Ending::Finished);
-    assert!(ran.report.final_message.len() <= FINAL_MESSAGE_BYTES);
+    // The log has its own cap, and all of it was needed.
+    assert!(scene.logged() > 2_900_000, "{}", scene.logged());
+    let kept = ran.report.final_message.len();
+    match who {
+        Who::Fake => assert_eq!(ran.report.final_message, "Task T1 complete"),
+        Who::Claude | Who::Pi => assert!(
+            kept > FINAL_MESSAGE_BYTES - 8 && kept <= FINAL_MESSAGE_BYTES,
+            "{kept}"
+        ),
+    }
 }
 
 fn is_nudged(who: Who) {
@@ -100,6 +112,16 @@ fn is_nudged(who: Who) {
     run.let_go();
     let (scene, ran) = run.end();
     assert_eq!(ran.report.ending, Ending::Finished, "{:#?}", ran.events);
+    let delivered = ran.events.iter().any(|e| {
+        matches!(
+            e,
+            AgentEvent::Nudge {
+                state: NudgeState::Delivered,
+                ..
+            }
+        )
+    });
+    assert!(delivered, "{:#?}", ran.events);
     if who != Who::Fake {
         let requests = scene.model.requests();
         assert!(!requests[0].text().contains("Mind the gap."));
@@ -128,12 +150,13 @@ fn hits_a_limit(who: Who) {
 }
 
 fn loses_its_network(who: Who) {
-    let (_, ran) = Marked::start(who, Case::LosesItsNetwork, limits()).end();
+    let (scene, ran) = Marked::start(who, Case::LosesItsNetwork, limits()).end();
     assert!(
         matches!(ran.report.ending, Ending::Overloaded { .. }),
         "{:#?}",
         ran.report
     );
+    assert!(scene.repo().join("done.txt").exists(), "it had begun");
 }
 
 fn dies_by_a_signal(who: Who) {
@@ -155,7 +178,7 @@ fn leaves_a_grandchild(who: Who) {
 }
 
 fn is_out_of_time(who: Who) {
-    let soon = std::time::Instant::now() + Duration::from_secs(4);
+    let soon = std::time::Instant::now() + Duration::from_secs(8);
     let limits = RunLimits {
         deadline: Some((soon, 7)),
         ..limits()

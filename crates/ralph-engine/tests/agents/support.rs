@@ -51,6 +51,13 @@ impl Scene {
         name.to_string_lossy().into_owned()
     }
 
+    /// Bytes of the log of the last run.
+    pub(crate) fn logged(&self) -> u64 {
+        std::fs::metadata(self.folder.path().join("stream.log"))
+            .unwrap()
+            .len()
+    }
+
     pub(crate) fn repo(&self) -> PathBuf {
         self.folder.path().join("repo")
     }

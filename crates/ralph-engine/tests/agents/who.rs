@@ -76,7 +76,8 @@ impl Who {
                     .into()
             }
             Case::LosesItsNetwork => {
-                "- faults: [{refuse_connection: true, repeat: forever}]".into()
+                "- tools: [{bash: touch done.txt}]\n- faults: [{refuse_connection: true, repeat: forever}]"
+                    .into()
             }
             Case::LeavesAGrandchild => {
                 format!("- tools: [{{bash: \"{LEAVE}\"}}]\n- say: Task T1 complete")
@@ -123,13 +124,13 @@ fn fake(scene: &Scene, case: Case) -> (Box<dyn Agent>, Env) {
             r#"{"do": "flood", "bytes": 300000000}, {"do": "say", "text": "Task T1 complete"}"#.into()
         }
         Case::WaitsInATool => format!(
-            r#"{{"do": "run", "command": "{WAIT}"}}, {{"do": "say", "text": "Task T1 complete"}}"#
+            r#"{{"do": "run", "command": "{WAIT}"}}, {{"do": "awaitMessage"}}, {{"do": "say", "text": "Task T1 complete"}}"#
         ),
         Case::HitsALimit => {
             format!(r#"{{"do": "rateLimited", "status": "rejected", "resetsAt": {RESETS_AT}}}"#)
         }
         Case::LosesItsNetwork => {
-            r#"{"do": "apiError", "status": null, "error": "unknown", "text": "API Error: Unable to connect to API (ConnectionRefused)"}"#
+            r#"{"do": "write", "path": "done.txt", "text": "x"}, {"do": "apiError", "status": null, "error": "unknown", "text": "API Error: Unable to connect to API (ConnectionRefused)"}"#
                 .into()
         }
         Case::LeavesAGrandchild => format!(

@@ -6,7 +6,7 @@
 mod agent;
 mod git;
 mod machine;
-mod programs;
+pub(crate) mod programs;
 mod tasks;
 mod version;
 

@@ -8,7 +8,10 @@ mod signals;
 pub(crate) use agent::choose as choose_agent;
 pub(crate) use reporter::Look;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use ralph_core::{
     config::{FlagValue, Given},
@@ -16,6 +19,7 @@ use ralph_core::{
     termination::Span,
 };
 use ralph_engine::{
+    agent::{Agent, RunContext},
     clock::SystemClock,
     driver::{LoopError, Scope, Setup, Wanted, run_loop},
     environment::Environment,
@@ -26,6 +30,7 @@ use ralph_engine::{
 
 use crate::{
     cli::Global,
+    commands::doctor::programs,
     error::{CommandError, Kind},
     output,
     project::Project,
@@ -52,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     task: Option<String>,
 
-    /// Who does the work: claude, script:FILE or command:PROGRAM
+    /// Who does the work: claude, pi or another of `ralph agent list`, script:FILE, command:PROGRAM
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
 
@@ -131,6 +136,8 @@ fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
         &config.safety.pass_env,
         &root,
     );
+    let agent = agent::choose(project)?;
+    check_program(&*agent, &root)?;
     Ok(Setup {
         data_dir: project.data_dir()?,
         config_file: project.config_bytes()?,
@@ -140,7 +147,7 @@ fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
             span: if args.once { Span::Once } else { Span::All },
             stash: args.stash,
         },
-        agent: agent::choose(project)?,
+        agent,
         fallback: agent::fallback(project)?,
         detection: detection(project)?,
         environment,
@@ -151,6 +158,33 @@ fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
         notices: project.notices(),
         config,
         root,
+    })
+}
+
+/// An agent that is not there is said before a branch is made or a baseline run.
+fn check_program(agent: &dyn Agent, root: &Path) -> Result<(), CommandError> {
+    let context = RunContext {
+        cwd: root.to_owned(),
+        env: Vec::new(),
+        prompt: String::new(),
+        labels: Vec::new(),
+    };
+    let program = agent.command(&context).program;
+    let program = program.to_string_lossy();
+    if programs::find(&program, root).is_some() {
+        return Ok(());
+    }
+    let (name, hint) = (
+        agent.name(),
+        "`ralph doctor` says how to get it; `--agent` chooses another one",
+    );
+    Err(match program.is_empty() {
+        true => CommandError::new(Kind::Unavailable, format!("agent {name} has no program to start"))
+            .hint("say which: `agent: {name: …, command: […], dialect: text}` or `--agent command:PROGRAM`"),
+        false => {
+            let text = format!("the agent is not available: program not found: {program}");
+            CommandError::new(Kind::Unavailable, text).hint(hint)
+        }
     })
 }
 

@@ -133,6 +133,6 @@ fn an_unknown_agent_is_an_error_with_a_hint() {
     project
         .run(&[])
         .expect(2)
-        .says("unknown agent `clude`; ralph knows claude")
+        .says("unknown agent `clude`; did you mean `claude`?")
         .says("ralph agent list");
 }

@@ -155,15 +155,12 @@ fn claude_at_its_limit_ends_the_run_and_charges_nobody() {
 #[test]
 fn an_agent_that_is_not_installed_is_said_by_name_with_a_hint() {
     let project = Project::with_stories(&[story("A")]).agent("command:no-such-agent-anywhere");
-    let ran = project.run(&[]).expect(6);
-    let ended = ran.one("loop_ended");
-    assert!(
-        ended["sentence"]
-            .as_str()
-            .unwrap()
-            .contains("no-such-agent-anywhere")
-    );
-    assert!(ended["hint"].as_str().unwrap().contains("ralph doctor"));
+    project
+        .run(&[])
+        .expect(6)
+        .says("program not found: no-such-agent-anywhere")
+        .says("ralph doctor");
+    assert_eq!(project.repo.branch(), "main", "nothing was begun");
     let project = project.script(&good_script());
     let ran = project.run(&[]).expect(0);
     assert_eq!(
@@ -178,13 +175,7 @@ fn claude_that_is_not_installed_is_said_by_name() {
     let project = Project::with_stories(&[story("A")])
         .agent("claude")
         .env("RALPH_CLAUDE_COMMAND", "[\"no-such-claude\"]");
-    let ran = project.run(&[]).expect(6);
-    assert!(
-        ran.one("loop_ended")["sentence"]
-            .as_str()
-            .unwrap()
-            .contains("no-such-claude")
-    );
+    project.run(&[]).expect(6).says("no-such-claude");
 }
 
 #[test]

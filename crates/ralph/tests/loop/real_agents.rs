@@ -179,3 +179,77 @@ fn pi_is_stopped_by_ctrl_c_and_what_it_used_is_recorded() {
     let env = agents::pi_env(&project.repo.home(), &model.url());
     is_stopped_by_a_person(&with_env(project, env), "pi");
 }
+
+/// One task with an agent that is a map in `ralph.yaml`; its key is in the environment of ralph.
+fn lands_one_task(dialect: &str, program: &std::path::Path, model_name: &str) {
+    let scenario = r#"
+conversations:
+- turns:
+  - tools: [{bash: "printf 'right\\n' > a.txt"}]
+  - say: "Wrote a.txt.\n\nTask A complete"
+"#;
+    let model = ScriptedModel::start(Scenario::parse(scenario).unwrap());
+    let project = Project::with_stories(&[story_in("a", &[])]).config(&format!(
+        "agent: {{name: mine, command: [{program:?}], dialect: {dialect}, model: {model_name}}}\n"
+    ));
+    let (home, url) = (project.repo.home(), model.url());
+    let env = match dialect {
+        "codex" => agents::codex_env(&home, &url),
+        "opencode" => agents::opencode_env(&home, &url),
+        _ => agents::gemini_env(&home, &url),
+    };
+    let project = with_env(project, env);
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.verdicts(), ["A verified"]);
+    assert_eq!(record(&project, 1)["runs"][0]["agent"], "mine");
+    assert!(model.requests()[0].is_fresh());
+    assert_all_dead(&home);
+}
+
+#[test]
+fn codex_lands_a_task() {
+    lands_one_task("codex", &agents::codex(), "scripted-1");
+}
+
+#[test]
+fn opencode_lands_a_task() {
+    lands_one_task("opencode", &agents::opencode(), agents::OPENCODE_MODEL);
+}
+
+#[test]
+fn gemini_cli_lands_a_task_with_its_key_from_the_environment() {
+    lands_one_task("gemini", &agents::gemini(), agents::GEMINI_MODEL);
+}
+
+#[test]
+fn an_agent_that_refuses_its_options_is_not_available_and_no_attempt_is_charged() {
+    let project = Project::with_stories(&[story_in("a", &[])]);
+    let old = project.outside("old-claude");
+    let refuses =
+        "#!/bin/sh\necho \"error: unknown option '--replay-user-messages'\" >&2\nexit 1\n";
+    std::fs::write(&old, refuses).unwrap();
+    std::fs::set_permissions(&old, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let project = project.config(&format!("claude: {{command: [{old:?}]}}\n"));
+    let ran = project.run(&["--agent", "claude"]).expect(6);
+    assert_eq!(ran.verdicts(), ["A agent_unavailable"]);
+    let said = "it did not start (exit code 1: error: unknown option '--replay-user-messages')";
+    assert_eq!(ran.stop()["message"], said);
+}
+
+#[test]
+fn what_is_recorded_of_the_command_is_what_ran_without_what_is_written_inline() {
+    let mut labelled = story_in("a", &[]);
+    labelled["labels"] = json!(["hard"]);
+    let settings = r#"{"env": {"SOME_TOKEN": "hush-hush"}}"#;
+    let project = Project::with_stories(&[labelled])
+        .claude(&json!({"default": [
+            {"do": "write", "path": "a.txt", "text": "right"}, {"do": "say", "text": "Task A complete"},
+        ]}))
+        .config(&format!(
+            "claude:\n  models: {{hard: opus}}\n  settings: '{settings}'\n"
+        ));
+    project.run(&[]).expect(0);
+    let record = record(&project, 1).to_string();
+    assert!(record.contains(r#""--model","opus""#), "{record}");
+    assert!(record.contains("(inline JSON)") && !record.contains("hush-hush"));
+}

@@ -409,3 +409,13 @@ fn a_key_path_is_written_with_dots() {
         "loop.gutter.max_same_failure"
     );
 }
+
+#[test]
+fn an_agent_that_is_a_map_can_have_variables_of_its_own() {
+    let yaml = "agent:\n  name: mine\n  command: [x, -y]\n  dialect: claude\n  env: {TEAM: shop}\n";
+    let AgentChoice::Custom(custom) = project(yaml).unwrap().config.agent else {
+        panic!("a map is a program of the user's");
+    };
+    assert_eq!(custom.env.0["TEAM"], "shop");
+    assert_eq!(custom.command.as_slice(), ["x", "-y"]);
+}

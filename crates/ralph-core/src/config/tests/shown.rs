@@ -229,7 +229,7 @@ fn a_new_file_says_where_its_commands_come_from() {
     # Some defaults; take away the `#` to change one.
     #loop:
     #  max_iterations: 50  # of one run
-    #  max_minutes_per_iteration: 90  # agent and verification together
+    #  max_minutes_per_iteration: 90  # of an agent; verify commands have their own limit
     #  max_attempts: 3  # at one task
     #claude:
     #  model: sonnet  # null leaves the choice to Claude Code

@@ -8,7 +8,7 @@ use ralph_core::{
 use super::{Human, Tools, safe};
 use crate::report::{
     Verbosity,
-    format::tokens,
+    format::{count, tokens},
     page::{Extent, Page},
     paint::Mark,
 };
@@ -59,7 +59,7 @@ impl Human {
                 "    the agent waits to ask its model again (retry {attempt}): {}",
                 safe(reason)
             )),
-            AgentEvent::Limit { rejected, .. } if *rejected || verbose => self.limit(page, event),
+            AgentEvent::Limit { rejected, .. } if *rejected || very => self.limit(page, event),
             AgentEvent::Compacted { .. }
             | AgentEvent::ModelChanged { .. }
             | AgentEvent::Nudge { .. } => {
@@ -144,7 +144,7 @@ impl Human {
             (None, false) => "the agent ended with an error".to_owned(),
         };
         if let Some(turns) = result.turns {
-            text.push_str(&format!(" · {turns} turns"));
+            text.push_str(&format!(" · {}", count(turns as usize, "turn")));
         }
         page.line(&format!("    {text}"));
     }

@@ -62,7 +62,7 @@ fn iteration_lines() -> Vec<(Event, &'static str)> {
     vec![
         (story::iteration_started(1, "US-002", "Add", 2),
          r#""event":"iteration_started","iteration":17,"iterationId":"0198c0de-0000-7000-8000-0000000000a1","task":"US-002","title":"Add","attempt":2,"maxAttempts":3,"nth":1,"maxIterations":50}"#),
-        (Event::RunStarted { run: 2, fix_only: true, tail: "FAILED".into() }, r#""event":"run_started","run":2,"fixOnly":true,"tail":"FAILED"}"#),
+        (Event::RunStarted { run: 2, agent: "pi".into(), fix_only: true, tail: "FAILED".into() }, r#""event":"run_started","run":2,"agent":"pi","fixOnly":true,"tail":"FAILED"}"#),
         (story::inspected(&[("a.rs", "added")], &["odd"], None),
          r#""event":"inspected","files":[{"path":"a.rs","kind":"added"}],"flags":["odd"],"refusal":null}"#),
         (Event::Waiting { reason: WaitReason::UsageLimit, until: at(64), seconds: 60.0, nth: 1, detail: String::new() },

@@ -30,6 +30,7 @@ fn editing(width: usize, path: &str) -> (FakeTerminal, Live) {
     live.report(&story::iteration_started(3, "US-002", "Add it", 1), at(4));
     let run = Event::RunStarted {
         run: 1,
+        agent: "claude".into(),
         fix_only: false,
         tail: String::new(),
     };
@@ -227,6 +228,7 @@ fn adds_up_the_runs_of_an_iteration() {
     let (terminal, mut live) = editing(80, "src/model.rs");
     let run = Event::RunStarted {
         run: 2,
+        agent: "claude".into(),
         fix_only: true,
         tail: String::new(),
     };

@@ -11,6 +11,7 @@ use std::{
 
 use jiff::Timestamp;
 use ralph_core::agent::{AgentEvent, ContextUse, Ending, Usage};
+use ralph_core::config::AgentChoice;
 use ralph_engine::{
     agent::{Conclusion, Kind, RecordedEnd, find, read_stream},
     process::Ended,
@@ -92,6 +93,14 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 fn kind(args: &Args, global: &Global) -> Result<&'static Kind, CommandError> {
     let hint = "`ralph agent list` shows them";
     if let Some(name) = &args.agent {
+        // The name of a program of the user's stands for its dialect.
+        if find(name).is_err()
+            && let Ok(project) = Project::open(global, Vec::new())
+            && let AgentChoice::Custom(custom) = &project.config().agent
+            && custom.name == *name
+        {
+            return find(&custom.dialect).map_err(|error| CommandError::user(error).hint(hint));
+        }
         return find(name).map_err(|error| CommandError::user(error).hint(hint));
     }
     let project = Project::open(global, Vec::new())?;

@@ -55,15 +55,15 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         &project.config().safety.pass_env,
         project.root(),
     );
+    let agent = run::choose_agent(&project)?;
     let session = Session {
         cwd: start.clone(),
-        env: environment.vars,
+        env: environment.for_agent(agent.credentials(), &[]),
         prompt: args.first_prompt(start)?,
         done_file: args.until.as_deref().map(|file| start.join(file)),
         grace: GRACE,
         containment: run::detection(&project)?.containment,
     };
-    let agent = run::choose_agent(&project)?;
     let end = project::block_on(async { talk(&*agent, &session).await.map_err(explain) })?;
     output::print(&format!(
         "{}\n",

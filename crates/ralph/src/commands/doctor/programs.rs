@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Where a program is. A name with a slash is a path from `root`.
-pub(super) fn find(name: &str, root: &Path) -> Option<PathBuf> {
+pub(crate) fn find(name: &str, root: &Path) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(root.join(name)).filter(|path| is_executable(path));
     }

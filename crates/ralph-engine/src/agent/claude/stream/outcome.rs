@@ -230,7 +230,7 @@ fn denied(denial: &Denial) -> String {
 fn bash_rules(command: Option<&str>) -> String {
     let command = command.unwrap_or_default();
     if command.is_empty() || command.contains(['`', '$', '(']) {
-        return "`Bash`".to_owned();
+        return "`Bash`, which allows every command,".to_owned();
     }
     let mut rules: Vec<String> = Vec::new();
     for part in command.split([';', '&', '|', '\n']) {
@@ -240,8 +240,21 @@ fn bash_rules(command: Option<&str>) -> String {
             .map(|program| format!("`Bash({program}:*)`"));
         rules.extend(rule.filter(|rule| !rules.contains(rule)));
     }
-    rules.join(", ")
+    let any = |program: &str| rules.contains(&format!("`Bash({program}:*)`"));
+    match ALLOW_ALL.iter().find(|program| any(program)) {
+        Some(program) => format!(
+            "{}, of which `{program}` allows every command,",
+            rules.join(", ")
+        ),
+        None => rules.join(", "),
+    }
 }
+
+/// Programs that start any other: a rule for one of them is no limit.
+const ALLOW_ALL: [&str; 14] = [
+    "sh", "bash", "zsh", "dash", "env", "eval", "xargs", "sudo", "python", "python3", "node",
+    "perl", "ruby", "find",
+];
 
 #[cfg(test)]
 mod tests {
@@ -255,7 +268,12 @@ mod tests {
             rules("cd a && cargo test | tail; cd b"),
             "`Bash(cd:*)`, `Bash(cargo:*)`, `Bash(tail:*)`"
         );
-        assert_eq!(rules("echo $(touch z)"), "`Bash`");
-        assert_eq!(bash_rules(None), "`Bash`");
+        assert_eq!(
+            rules("curl x | sh"),
+            "`Bash(curl:*)`, `Bash(sh:*)`, of which `sh` allows every command,"
+        );
+        let all = "`Bash`, which allows every command,";
+        assert_eq!(rules("echo $(touch z)"), all);
+        assert_eq!(bash_rules(None), all);
     }
 }

@@ -26,6 +26,7 @@ pub(in crate::report::tests) fn success() -> Story {
             at(4),
             Event::RunStarted {
                 run: 1,
+                agent: "claude".into(),
                 fix_only: false,
                 tail: String::new(),
             },
@@ -115,6 +116,7 @@ fn failed() -> Story {
             at(4),
             Event::RunStarted {
                 run: 1,
+                agent: "claude".into(),
                 fix_only: false,
                 tail: String::new(),
             },
@@ -151,6 +153,7 @@ fn failed() -> Story {
             at(73),
             Event::RunStarted {
                 run: 2,
+                agent: "claude".into(),
                 fix_only: true,
                 tail: String::new(),
             },
@@ -185,6 +188,7 @@ fn fixed() -> Story {
             at(103),
             Event::RunStarted {
                 run: 1,
+                agent: "claude".into(),
                 fix_only: true,
                 tail: String::new(),
             },
@@ -300,6 +304,7 @@ pub(in crate::report::tests) fn limit() -> Story {
             at(4),
             Event::RunStarted {
                 run: 1,
+                agent: "claude".into(),
                 fix_only: false,
                 tail: String::new(),
             },
