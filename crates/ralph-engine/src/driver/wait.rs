@@ -72,7 +72,8 @@ impl Driver {
         let (name, main) = (self.hands.name(), self.hands.main_name());
         let message = format!(
             "{name} can't go on in place of {main}: {message}; \
-             waiting for {main}, whose usage limit resets at {until}"
+             waiting until {main} is tried again at {}",
+            to_the_second(until)
         );
         self.tell(&Event::Warning { message });
     }
@@ -86,7 +87,7 @@ impl Driver {
                 Some(until) => format!(
                     "{name} works until {} is tried again at {}",
                     self.hands.main_name(),
-                    Timestamp::from_second(until.as_second()).unwrap_or(until)
+                    to_the_second(until)
                 ),
                 None => format!("{name} goes on again: its usage limit is over"),
             };
@@ -131,11 +132,14 @@ impl Driver {
             .no_iteration(&task, &record.verdict, Some(recalled.row));
         // Who goes on instead, and that it is too far away, is said by others.
         if let Some(AfterLimit::Wait { until }) = self.decide(began).limit {
-            let message = format!(
-                "the usage limit of {} resets at {until}: waiting; `--agent` or \
-                 `limits.on_usage_limit` choose otherwise",
-                self.hands.main_name()
-            );
+            let (name, at) = (self.hands.main_name(), to_the_second(until));
+            let what = match (recalled.row.of, &record.verdict) {
+                (Worker::Main, Verdict::LimitHit { resets_at: Some(_) }) => {
+                    format!("the usage limit of {name} resets at {at}: waiting")
+                }
+                _ => format!("the usage limit of {name} is not over: waiting until {at}"),
+            };
+            let message = format!("{what}; `--agent` or `limits.on_usage_limit` choose otherwise");
             self.tell(&Event::Notice { message });
         }
         Ok(())
@@ -230,6 +234,11 @@ fn overload_delay(first_seconds: u32, attempt: u32) -> Duration {
         .with_jitter();
     let delay = waits.build().nth(nth).unwrap_or(MOST_OVERLOAD);
     delay.min(MOST_OVERLOAD)
+}
+
+/// For people, who need no fractions.
+fn to_the_second(time: Timestamp) -> Timestamp {
+    Timestamp::from_second(time.as_second()).unwrap_or(time)
 }
 
 fn later(from: Timestamp, by: Duration) -> Timestamp {

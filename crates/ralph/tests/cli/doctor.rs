@@ -253,7 +253,7 @@ fn a_program_of_the_users_is_looked_for_and_never_started() {
     let message = found["message"].as_str().unwrap();
     assert!(
         message.starts_with(
-            "mine: its dialect is no agent's: unknown agent `clade`; ralph knows claude"
+            "mine: its dialect is no agent's: unknown agent `clade`; did you mean `claude`?"
         ),
         "{message}"
     );

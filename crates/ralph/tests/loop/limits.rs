@@ -262,7 +262,7 @@ fn another_agent_goes_on_at_once_and_the_first_one_after_its_reset() {
             .any(|n| n["message"].as_str().unwrap().contains(words))
     };
     assert!(
-        said("other goes on until the usage limit of claude resets at"),
+        said("other works until claude is tried again at "),
         "{notices:?}"
     );
     assert!(said("claude goes on again"), "{notices:?}");

@@ -28,7 +28,7 @@ fn it_is_said_and_the_agent_goes_on_after_its_reset() {
         texts.filter(|text| text.contains(words)).count()
     };
     assert_eq!(said("other can't go on in place of claude: "), 1);
-    let waits = format!("waiting for claude, whose usage limit resets at {reset}");
+    let waits = format!("waiting until claude is tried again at {reset}");
     assert_eq!(said(&waits), 1, "{warnings:?}");
     let calls = calls(&project);
     assert!(
