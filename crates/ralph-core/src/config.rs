@@ -101,26 +101,25 @@ pub struct Config {
 impl Config {
     /// The same, with another model for the agent that `choice` names; nothing where it takes none.
     pub fn with_model(&self, choice: &AgentChoice, model: &str) -> Option<Self> {
-        let mut other = self.clone();
-        other.agent = choice.clone();
-        match choice {
+        let (name, agent) = match choice {
+            AgentChoice::Named(name) => (name, choice.clone()),
             AgentChoice::Custom(custom) => {
-                let mut custom = custom.clone();
-                custom.model = Some(model.to_owned());
-                other.agent = AgentChoice::Custom(custom);
-            }
-            AgentChoice::Named(name) => {
-                let mut values = serde_json::to_value(&other).ok()?;
-                let section = values.get_mut(name)?.as_object_mut()?;
-                *section.get_mut("model")? = model.into();
-                // A model for a label would go before it.
-                if let Some(models) = section.get_mut("models") {
-                    *models = serde_json::json!({});
-                }
-                other = serde_json::from_value(values).ok()?;
+                let mut other = custom.clone();
+                other.model = Some(model.to_owned());
+                (&custom.dialect, AgentChoice::Custom(other))
             }
             AgentChoice::Script(_) | AgentChoice::Command(_) => return None,
+        };
+        let mut values = serde_json::to_value(self).ok()?;
+        let mut section = values.get_mut(name).and_then(|s| s.as_object_mut());
+        // A model for a label would go before it.
+        if let Some(models) = section.as_mut().and_then(|s| s.get_mut("models")) {
+            *models = serde_json::json!({});
         }
-        Some(other)
+        if let AgentChoice::Named(_) = choice {
+            *section?.get_mut("model")? = model.into();
+        }
+        let other: Self = serde_json::from_value(values).ok()?;
+        Some(Self { agent, ..other })
     }
 }

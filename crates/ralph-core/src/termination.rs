@@ -5,16 +5,18 @@
 //! task's own limit, then the loop's criteria.
 
 mod limit;
+mod recall;
 mod stop;
 
 pub use limit::{AfterLimit, LimitPolicy, LimitRow, Worker, try_again_at};
+pub use recall::{OfLoop, Past, Recalled, recall};
 pub use stop::Stop;
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use limit::after_limit;
+use limit::{after_limit, after_lost_fallback};
 
 use crate::{
     config::OnMaxAttempts,
@@ -133,13 +135,36 @@ pub fn decide(standing: &Standing<'_>, limits: &Limits) -> Decision {
         .map_or(Fate::Keep, |last| fate(last, limits));
     let mut stop = loop_stop(standing, &fate, limits);
     let mut limit = None;
-    if let (None, Some(Verdict::LimitHit { resets_at })) = (&stop, last_verdict(standing)) {
-        match after_limit(*resets_at, standing, limits) {
+    if stop.is_none() {
+        match after_nobody_worked(standing, limits) {
             Ok(after) => limit = after,
             Err(because) => stop = Some(because),
         }
     }
     Decision { fate, stop, limit }
+}
+
+/// What follows where the last iteration met a usage limit, or nobody who could stand in for it.
+fn after_nobody_worked(
+    standing: &Standing<'_>,
+    limits: &Limits,
+) -> Result<Option<AfterLimit>, Stop> {
+    match (last_verdict(standing), standing.main_back_at) {
+        (Some(Verdict::LimitHit { resets_at }), _) => after_limit(*resets_at, standing, limits),
+        (Some(Verdict::AgentUnavailable { message }), Some(back_at)) => {
+            after_lost_fallback(back_at, message, standing, limits)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Whether the last iteration was none of its own: nobody could work at all.
+fn nobody_worked(standing: &Standing<'_>) -> bool {
+    match last_verdict(standing) {
+        Some(Verdict::LimitHit { .. }) => true,
+        Some(Verdict::AgentUnavailable { .. }) => standing.main_back_at.is_some(),
+        _ => false,
+    }
 }
 
 fn last_verdict<'a>(standing: &Standing<'a>) -> Option<&'a Verdict> {
@@ -149,6 +174,8 @@ fn last_verdict<'a>(standing: &Standing<'a>) -> Option<&'a Verdict> {
 /// What ends the loop whatever becomes of the task: nothing is held against it.
 fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Option<Stop> {
     match last.verdict {
+        // The agent of the loop comes back when its limit resets; the fallback need not.
+        Verdict::AgentUnavailable { .. } if standing.main_back_at.is_some() => None,
         Verdict::AgentUnavailable { message } => Some(Stop::AgentUnavailable {
             message: message.clone(),
         }),
@@ -233,9 +260,10 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
     if standing.work.all_complete {
         return Some(Stop::AllComplete);
     }
-    // One that only met a usage limit is not the iteration that was asked for.
+    // One in which nobody could work is not the iteration that was asked for.
     match (limits.span, last_verdict(standing)) {
-        (Span::All, _) | (Span::Once, None | Some(Verdict::LimitHit { .. })) => {}
+        (Span::All, _) | (Span::Once, None) => {}
+        (Span::Once, Some(_)) if nobody_worked(standing) => {}
         (Span::Once, Some(verdict)) => {
             return Some(Stop::OnceDone {
                 verdict: verdict.clone(),

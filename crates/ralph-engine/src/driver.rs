@@ -194,7 +194,7 @@ impl Driver {
     /// Iterates until something says stop.
     async fn work(&mut self, began: Instant) -> Result<Stop, LoopError> {
         self.reconcile(Leftover::GoOn).await?;
-        self.recall_limits().await?;
+        self.recall_limits(began).await?;
         if !self.board.has_work() {
             return Ok(self.decide(began).stop.unwrap_or(Stop::NothingReady));
         }
@@ -226,8 +226,22 @@ impl Driver {
                 return Ok(Stop::Halted { reason });
             }
             let verdict = self.iterate(&task, status, began).await?;
-            let (at, worker) = (self.now(), self.hands.worker());
-            self.tally.note(&task, &verdict, at, worker);
+            self.note_verdict(&task, &verdict);
+        }
+    }
+
+    fn note_verdict(&mut self, task: &TaskId, verdict: &Verdict) {
+        let (at, worker) = (self.now(), self.hands.worker());
+        match (verdict, worker) {
+            (Verdict::LimitHit { .. }, _) => {
+                let max_wait = self.limits.usage.max_wait;
+                let row = LimitRow::next(self.tally.limit, at, worker, max_wait);
+                self.tally.no_iteration(task, verdict, Some(row));
+            }
+            (Verdict::AgentUnavailable { .. }, Worker::Fallback) => {
+                self.tally.no_iteration(task, verdict, self.tally.limit);
+            }
+            _ => self.tally.note(task, verdict),
         }
     }
 
@@ -315,16 +329,17 @@ impl Driver {
 }
 
 impl RunTally {
-    fn note(&mut self, task: &TaskId, verdict: &Verdict, at: Timestamp, worker: Worker) {
+    /// Nobody could work, which says nothing of the task or the loop: nothing is counted.
+    fn no_iteration(&mut self, task: &TaskId, verdict: &Verdict, limit: Option<LimitRow>) {
         self.last = Some(LastIteration {
             task: task.clone(),
             verdict: verdict.clone(),
         });
-        // It says nothing of the task or the agent: nothing is counted.
-        if let Verdict::LimitHit { .. } = verdict {
-            return self.limited(at, worker);
-        }
-        self.limit = None;
+        self.limit = limit;
+    }
+
+    fn note(&mut self, task: &TaskId, verdict: &Verdict) {
+        self.no_iteration(task, verdict, None);
         self.iterations += 1;
         self.errors_in_a_row = if verdict.is_agent_error() {
             self.errors_in_a_row + 1
@@ -338,16 +353,6 @@ impl RunTally {
             self.fruitless += 1;
             self.fruitless_tasks.insert(task.clone());
         }
-    }
-
-    fn limited(&mut self, at: Timestamp, of: Worker) {
-        let before = self.limit;
-        self.limit = Some(LimitRow {
-            count: before.map_or(0, |row| row.count).saturating_add(1),
-            since: before.map_or(at, |row| row.since),
-            last_at: at,
-            of,
-        });
     }
 }
 

@@ -30,6 +30,27 @@ pub struct LimitRow {
     pub of: Worker,
 }
 
+/// Beyond the longest wait before limits are no longer in a row: one that was waited out and met again
+/// at once still is.
+const APART: Duration = Duration::from_secs(600);
+/// Limits in a row that two agents meet once each.
+const BOTH: u32 = 2;
+
+impl LimitRow {
+    /// The row with one more limit. One that comes longer after the last than anybody waits begins a
+    /// new one: the machine slept, or ralph was not there.
+    pub fn next(before: Option<Self>, at: Timestamp, of: Worker, max_wait: Duration) -> Self {
+        let apart = max_wait.saturating_add(APART);
+        let before = before.filter(|row| at <= later(row.last_at, apart));
+        Self {
+            count: before.map_or(0, |row| row.count).saturating_add(1),
+            since: before.map_or(at, |row| row.since),
+            last_at: at,
+            of,
+        }
+    }
+}
+
 /// Who works: the agent of the loop, or the one that goes on at its usage limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Worker {
@@ -72,25 +93,55 @@ pub(super) fn after_limit(
         return Err(stop);
     };
     let until = try_again_at(resets_at, row, policy.unknown_wait);
+    if until <= standing.now {
+        return Ok(None);
+    }
     let until = match (policy.on_limit, row.of, standing.main_back_at) {
         (OnUsageLimit::Stop, _, _) => return Err(stop),
-        (OnUsageLimit::Fallback, Worker::Main, _) if until > standing.now => {
+        (OnUsageLimit::Fallback, Worker::Main, _) => {
             return Ok(Some(AfterLimit::Fallback { until }));
         }
         // Both are used up: the first of them to come back goes on.
         (_, Worker::Fallback, Some(main)) => until.min(main),
         (OnUsageLimit::Wait | OnUsageLimit::Fallback, _, _) => until,
     };
+    wait_until(until, standing, limits).ok_or(stop)
+}
+
+/// What follows where the fallback can't work at all: its place is taken until `main_back_at`, so the
+/// agent of the loop is waited for. Nothing once that one is back.
+pub(super) fn after_lost_fallback(
+    main_back_at: Timestamp,
+    message: &str,
+    standing: &Standing<'_>,
+    limits: &Limits,
+) -> Result<Option<AfterLimit>, Stop> {
+    wait_until(main_back_at, standing, limits).ok_or_else(|| Stop::AgentUnavailable {
+        message: message.to_owned(),
+    })
+}
+
+/// Waits until then, or goes on if that is over; nothing if it is longer than is waited for.
+fn wait_until(
+    until: Timestamp,
+    standing: &Standing<'_>,
+    limits: &Limits,
+) -> Option<Option<AfterLimit>> {
+    let row = standing.limit.as_ref();
+    let since = row.map_or(standing.now, |row| row.since);
+    let too_long = until > later(since, limits.usage.max_wait);
     if until <= standing.now {
-        return Ok(None);
+        // Two agents that fail in turns must come to an end as well.
+        let in_turns = row.is_some_and(|row| row.count > BOTH);
+        return (!(too_long && in_turns)).then_some(None);
     }
     let run_ends = limits
         .max_time
         .map(|all| later(standing.now, all.saturating_sub(standing.elapsed)));
-    if until > later(row.since, policy.max_wait) || run_ends.is_some_and(|end| until > end) {
-        return Err(stop);
+    if too_long || run_ends.is_some_and(|end| until > end) {
+        return None;
     }
-    Ok(Some(AfterLimit::Wait { until }))
+    Some(Some(AfterLimit::Wait { until }))
 }
 
 fn later(from: Timestamp, by: Duration) -> Timestamp {

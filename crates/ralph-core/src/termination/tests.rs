@@ -7,6 +7,7 @@ use crate::config::OnUsageLimit;
 
 mod bounds;
 mod limits;
+mod recall;
 
 static TASK: LazyLock<TaskId> = LazyLock::new(|| TaskId::parse("US-001").unwrap());
 

@@ -9,14 +9,13 @@ use jiff::{SignedDuration, Timestamp};
 use ralph_core::{
     event::{Event, WaitReason},
     iteration::StepDone,
-    termination::{AfterLimit, LimitRow, try_again_at},
+    record::IterationRecord,
+    task::TaskId,
+    termination::{AfterLimit, OfLoop, Past, Worker, recall},
     verdict::Verdict,
 };
 
-use super::{
-    Driver, LastIteration, LoopError, hands::Change, inspect::Findings, iterate::Deadline,
-    notes::Turn,
-};
+use super::{Driver, LoopError, hands::Change, inspect::Findings, iterate::Deadline, notes::Turn};
 use crate::agent::StopRequest;
 
 /// Beyond the moment of a reset: the agent's clock may be a little behind.
@@ -30,8 +29,6 @@ const SAY_AGAIN: Duration = Duration::from_secs(30 * 60);
 /// The longest wait for an overloaded API, and what it is without its random part.
 const MOST_OVERLOAD: Duration = Duration::from_secs(300);
 const MOST_BEFORE_JITTER: Duration = Duration::from_secs(150);
-/// Iterations that are looked through for a limit that is not over.
-const RECALLED: u32 = 50;
 
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +50,7 @@ impl Driver {
     pub(super) async fn follow(&mut self, limit: AfterLimit) {
         match limit {
             AfterLimit::Wait { until } => {
+                self.say_that_the_fallback_is_lost(until);
                 let wait = Wait {
                     reason: WaitReason::UsageLimit,
                     until: later(until, MARGIN),
@@ -65,6 +63,21 @@ impl Driver {
         }
     }
 
+    /// Says why nobody works in the agent's place.
+    fn say_that_the_fallback_is_lost(&mut self, until: Timestamp) {
+        let last = self.tally.last.as_ref().map(|last| &last.verdict);
+        let Some(Verdict::AgentUnavailable { message }) = last else {
+            return;
+        };
+        let (name, main) = (self.hands.name(), self.hands.main_name());
+        let message = format!(
+            "{name} can't go on in place of {main}: {message}; \
+             waiting until {main} is tried again at {}",
+            to_the_second(until)
+        );
+        self.tell(&Event::Warning { message });
+    }
+
     /// Chooses who works next, and says so if it is somebody else.
     pub(super) fn choose_worker(&mut self) {
         let now = self.now();
@@ -74,7 +87,7 @@ impl Driver {
                 Some(until) => format!(
                     "{name} works until {} is tried again at {}",
                     self.hands.main_name(),
-                    Timestamp::from_second(until.as_second()).unwrap_or(until)
+                    to_the_second(until)
                 ),
                 None => format!("{name} goes on again: its usage limit is over"),
             };
@@ -82,32 +95,52 @@ impl Driver {
         }
     }
 
-    /// A usage limit that a killed run was waiting for is still one: the journal has when it resets.
-    pub(super) async fn recall_limits(&mut self) -> Result<(), LoopError> {
-        let records = self.journal.last_records(&self.loop_id, RECALLED).await?;
-        let unknown = self.limits.usage.unknown_wait;
-        for record in records.iter().rev() {
-            let by = record.runs.last().and_then(|r| self.hands.whose(&r.agent));
-            let (Verdict::LimitHit { resets_at }, Some(of)) = (&record.verdict, by) else {
-                self.tally.limit = None;
-                self.tally.last = None;
-                continue;
+    /// A usage limit that an earlier run met is still one: the journal has when it resets.
+    pub(super) async fn recall_limits(&mut self, began: Instant) -> Result<(), LoopError> {
+        let worktree = self.root.to_string_lossy();
+        let records = self
+            .journal
+            .last_records(&self.repository, &worktree)
+            .await?;
+        let ours: Vec<(&IterationRecord, Worker)> = records
+            .iter()
+            .rev()
+            .filter_map(|r| Some((r, self.hands.whose(&r.runs.last()?.agent)?)))
+            .collect();
+        let past: Vec<Past<'_>> = ours
+            .iter()
+            .map(|(record, by)| Past {
+                by: *by,
+                ended_at: record.ended_at,
+                verdict: &record.verdict,
+                of_loop: if record.loop_id == self.loop_id {
+                    OfLoop::This
+                } else {
+                    OfLoop::Earlier
+                },
+            })
+            .collect();
+        let Some(recalled) = recall(&past, self.now(), &self.limits.usage) else {
+            return Ok(());
+        };
+        let (record, _) = ours[recalled.nth];
+        let Ok(task) = TaskId::parse(&record.task_id) else {
+            return Ok(());
+        };
+        self.hands.rest_until(recalled.main_back_at);
+        self.tally
+            .no_iteration(&task, &record.verdict, Some(recalled.row));
+        // Who goes on instead, and that it is too far away, is said by others.
+        if let Some(AfterLimit::Wait { until }) = self.decide(began).limit {
+            let (name, at) = (self.hands.main_name(), to_the_second(until));
+            let what = match (recalled.row.of, &record.verdict) {
+                (Worker::Main, Verdict::LimitHit { resets_at: Some(_) }) => {
+                    format!("the usage limit of {name} resets at {at}: waiting")
+                }
+                _ => format!("the usage limit of {name} is not over: waiting until {at}"),
             };
-            self.tally.limited(record.ended_at, of);
-            if let Ok(task) = ralph_core::task::TaskId::parse(&record.task_id) {
-                let verdict = record.verdict.clone();
-                self.tally.last = Some(LastIteration { task, verdict });
-            }
-            if of == ralph_core::termination::Worker::Main {
-                let row = LimitRow {
-                    count: 1,
-                    since: record.ended_at,
-                    last_at: record.ended_at,
-                    of,
-                };
-                self.hands
-                    .rest_until(try_again_at(*resets_at, &row, unknown));
-            }
+            let message = format!("{what}; `--agent` or `limits.on_usage_limit` choose otherwise");
+            self.tell(&Event::Notice { message });
         }
         Ok(())
     }
@@ -201,6 +234,11 @@ fn overload_delay(first_seconds: u32, attempt: u32) -> Duration {
         .with_jitter();
     let delay = waits.build().nth(nth).unwrap_or(MOST_OVERLOAD);
     delay.min(MOST_OVERLOAD)
+}
+
+/// For people, who need no fractions.
+fn to_the_second(time: Timestamp) -> Timestamp {
+    Timestamp::from_second(time.as_second()).unwrap_or(time)
 }
 
 fn later(from: Timestamp, by: Duration) -> Timestamp {

@@ -1,25 +1,30 @@
-//! The newest iterations of a loop, for whoever goes on with it.
+//! The newest iterations of a worktree, for whoever goes on there.
 
 use ralph_core::record::IterationRecord;
 
-use super::{Journal, JournalError, failed, unreadable};
+use super::{Journal, JournalError, RepositoryId, failed, unreadable};
+
+/// How many of them there are at most.
+const RECENT: u32 = 50;
 
 impl Journal {
-    /// The records of a loop's newest iterations that have ended, newest first.
+    /// The records of a worktree's newest iterations that have ended, of whichever loop, newest first.
     pub async fn last_records(
         &mut self,
-        loop_id: &str,
-        most: u32,
+        repository: &RepositoryId,
+        worktree: &str,
     ) -> Result<Vec<IterationRecord>, JournalError> {
         let rows: Vec<(String,)> = sqlx::query_as(
-            "SELECT record FROM iteration WHERE loop_id = ? AND record IS NOT NULL
-             ORDER BY n DESC LIMIT ?",
+            "SELECT i.record FROM iteration i JOIN loop l ON l.id = i.loop_id
+             WHERE i.repository_id = ? AND l.worktree = ? AND i.record IS NOT NULL
+             ORDER BY i.n DESC LIMIT ?",
         )
-        .bind(loop_id)
-        .bind(most)
+        .bind(&repository.0)
+        .bind(worktree)
+        .bind(RECENT)
         .fetch_all(&mut self.db)
         .await
-        .map_err(failed("read the loop's last iterations"))?;
+        .map_err(failed("read the last iterations"))?;
         rows.iter()
             .map(|(text,)| serde_json::from_str(text).map_err(unreadable("an iteration's record")))
             .collect()

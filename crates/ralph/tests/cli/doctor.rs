@@ -253,7 +253,7 @@ fn a_program_of_the_users_is_looked_for_and_never_started() {
     let message = found["message"].as_str().unwrap();
     assert!(
         message.starts_with(
-            "mine: its dialect is no agent's: unknown agent `clade`; ralph knows claude"
+            "mine: its dialect is no agent's: unknown agent `clade`; did you mean `claude`?"
         ),
         "{message}"
     );
@@ -370,4 +370,35 @@ fn a_broken_script_is_told_and_a_data_folder_that_is_none() {
     );
     assert_eq!(only(&ran, "agent")["state"], "problem");
     assert_eq!(only(&ran, "data")["state"], "problem");
+}
+
+#[test]
+fn the_fallback_is_checked_as_the_agent_is() {
+    let repo = healthy();
+    let with = |limits: &str| {
+        let agent = "agent: script:agent.yaml\n";
+        repo.file("ralph.yaml", format!("{agent}limits: {{{limits}}}\n"));
+        ralph(&repo, &["doctor", "--json"])
+    };
+    let on = "on_usage_limit: fallback";
+    let missing = with(&format!("{on}, fallback_agent: \"command:no-such-agent\""));
+    assert_eq!(missing.code, 2);
+    assert_eq!(
+        only(&missing, "fallback"),
+        json!({
+            "name": "fallback", "state": "problem", "message": "no-such-agent is not on the PATH",
+            "hint": "install it, or correct `limits.fallback_agent` in ralph.yaml"
+        })
+    );
+    assert_eq!(only(&missing, "agent")["state"], "ok");
+    let found = with(&format!("{on}, fallback_agent: \"command:true\""));
+    assert_eq!(found.code, 0);
+    assert_eq!(only(&found, "fallback")["state"], "ok");
+    let no_model = with(&format!("{on}, fallback_model: haiku"));
+    assert_eq!(no_model.code, 2);
+    assert_eq!(only(&no_model, "fallback")["state"], "problem");
+    let unused = with("fallback_agent: \"command:no-such-agent\"");
+    assert_eq!(unused.code, 0);
+    assert_eq!(only(&unused, "fallback")["state"], "note");
+    assert!(checks(&with(""), "fallback").is_empty());
 }

@@ -1,7 +1,9 @@
 //! Usage limits and overloaded APIs: what is waited for, who goes on, and that nobody is charged.
 
+mod lost_fallback;
 mod overload;
 mod real_claude;
+mod restart;
 
 use ralph_testkit::fake_agent::fake_agent;
 use rustix::process::Signal;
@@ -260,7 +262,7 @@ fn another_agent_goes_on_at_once_and_the_first_one_after_its_reset() {
             .any(|n| n["message"].as_str().unwrap().contains(words))
     };
     assert!(
-        said("other goes on until the usage limit of claude resets at"),
+        said("other works until claude is tried again at "),
         "{notices:?}"
     );
     assert!(said("claude goes on again"), "{notices:?}");

@@ -73,3 +73,53 @@ fn the_script_in_the_document_can_be_played() {
     assert!(script.actions("US-001", 1, 1).is_some());
     assert!(script.default.is_some());
 }
+
+/// The first block of YAML in a document, as a configuration.
+fn configured(document: &str) -> ralph_core::config::Config {
+    use ralph_core::config::{ConfigFile, Layers, resolve};
+    let text = read(document);
+    let block = text
+        .split("```yaml\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next());
+    let file = ConfigFile {
+        path: "ralph.yaml".into(),
+        text: block.expect("the document has a block").to_owned(),
+    };
+    let layers = Layers {
+        project: Some(file),
+        ..Layers::default()
+    };
+    resolve(&layers).unwrap().config
+}
+
+#[test]
+fn the_container_in_the_document_gets_the_folder_the_key_and_what_ralph_adds() {
+    use std::os::unix::fs::PermissionsExt;
+    let ralph_core::config::AgentChoice::Custom(agent) = configured("docs/agents.md").agent else {
+        panic!("the first block has a program of the user's");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path().canonicalize().unwrap();
+    let docker = here.join("docker");
+    std::fs::write(&docker, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n").unwrap();
+    std::fs::set_permissions(&docker, PermissionsExt::from_mode(0o755)).unwrap();
+    let words = agent.command.as_slice();
+    let path = format!("{}:/usr/bin:/bin", here.display());
+    let output = std::process::Command::new(&words[0])
+        .args(&words[1..])
+        .args(["--model", "a b"])
+        .env_clear()
+        .env("PATH", path)
+        .current_dir(&here)
+        .output()
+        .unwrap();
+    let here = here.display();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let expected = format!(
+        "run --rm --init -i -v {here}:{here} -w {here} -e ANTHROPIC_API_KEY my-claude --model"
+    );
+    let mut expected: Vec<&str> = expected.split(' ').collect();
+    expected.push("a b");
+    assert_eq!(said.lines().collect::<Vec<_>>(), expected);
+}

@@ -53,3 +53,23 @@ fn another_model_goes_to_the_agent_that_takes_one() {
     let script = AgentChoice::Script("a.yaml".into());
     assert!(config.with_model(&script, "x").is_none());
 }
+
+#[test]
+fn a_label_does_not_bring_the_used_up_model_back_for_a_program_of_the_users() {
+    let text = "agent: {name: mine, command: [mine], dialect: claude, model: opus}
+claude: {models: {ui: opus}, max_turns: 7}
+pi: {models: {ui: x/y}}
+";
+    let config = project(text).unwrap().config;
+    let other = config.with_model(&config.agent, "haiku").unwrap();
+    let AgentChoice::Custom(custom) = &other.agent else {
+        panic!("{:?}", other.agent);
+    };
+    assert_eq!(
+        (custom.name.as_str(), custom.model.as_deref()),
+        ("mine", Some("haiku"))
+    );
+    assert!(other.claude.models.is_empty(), "no label goes before it");
+    assert_eq!(other.claude.max_turns, config.claude.max_turns);
+    assert_eq!(other.pi.models.len(), 1, "another agent's");
+}

@@ -183,3 +183,71 @@ fn nobody_waits_for_a_reset_behind_the_end_of_the_run() {
         stops(Some("13:00"))
     );
 }
+
+#[test]
+fn stop_does_not_stop_for_a_limit_that_is_over() {
+    let verdict = hit(Some("12:01"));
+    let mut later = standing(Some(last(&verdict)));
+    (later.limit, later.now) = (Some(once_hit()), time("12:01"));
+    assert_eq!(decide(&later, &by(OnUsageLimit::Stop)), goes_on());
+}
+
+#[test]
+fn a_limit_long_after_the_last_one_begins_a_new_row() {
+    let six_hours = Duration::from_secs(6 * 3600);
+    let before = row(3, "11:00", Worker::Main);
+    let next =
+        |at: &str| LimitRow::next(Some(before), at.parse().unwrap(), Worker::Main, six_hours);
+    // Six hours were waited, and the agent is at its limit again.
+    let waited = next("2026-11-15T18:00:05Z");
+    assert_eq!((waited.count, waited.since), (4, time("11:00")));
+    let days_later = next("2026-11-18T09:00:00Z");
+    assert_eq!(days_later.count, 1);
+    assert_eq!(days_later.since, days_later.last_at);
+}
+
+/// The fallback could not work at noon, while the agent of the loop is back at `main`.
+fn lost(main: &str, row: Option<LimitRow>, limits: &Limits) -> Decision {
+    let verdict = Verdict::AgentUnavailable {
+        message: "not logged in".into(),
+    };
+    let mut standing = standing(Some(last(&verdict)));
+    (standing.limit, standing.main_back_at) = (row, Some(time(main)));
+    decide(&standing, limits)
+}
+
+#[test]
+fn a_fallback_that_cannot_work_makes_the_agent_waited_for_within_what_is_waited() {
+    let fallback = by(OnUsageLimit::Fallback);
+    assert_eq!(lost("12:10", Some(once_hit()), &fallback), waits("12:10"));
+    assert_eq!(lost("12:10", None, &fallback), waits("12:10"));
+    assert_eq!(lost("12:00", Some(once_hit()), &fallback), goes_on());
+    let unavailable = Stop::AgentUnavailable {
+        message: "not logged in".into(),
+    };
+    for row in [Some(once_hit()), None] {
+        let too_far = lost("18:01", row, &fallback);
+        assert_eq!(too_far.stop, Some(unavailable.clone()));
+    }
+    let once = Limits {
+        span: Span::Once,
+        ..fallback
+    };
+    assert_eq!(lost("12:10", Some(once_hit()), &once), waits("12:10"));
+}
+
+#[test]
+fn two_agents_that_fail_in_turns_come_to_an_end() {
+    let fallback = by(OnUsageLimit::Fallback);
+    let half_an_hour_of_it = row(60, "11:30", Worker::Main);
+    assert_eq!(
+        lost("11:59", Some(half_an_hour_of_it), &fallback),
+        goes_on()
+    );
+    let six_hours_of_it = row(700, "05:50", Worker::Main);
+    let ended = lost("11:59", Some(six_hours_of_it), &fallback);
+    assert!(
+        matches!(ended.stop, Some(Stop::AgentUnavailable { .. })),
+        "{ended:?}"
+    );
+}

@@ -1,11 +1,11 @@
-//! Checks of the agent that is configured.
+//! Checks of the agent that is configured, and of the one that goes on at its usage limit.
 //!
 //! Of an agent that ralph knows, its version is asked; a program that it does not know is not started.
 
 use std::{io::Read as _, path::Path, process::Stdio, time::Duration};
 
 use ralph_core::{
-    config::{AgentChoice, Argv, CustomAgent, PermissionMode},
+    config::{AgentChoice, Argv, CustomAgent, OnUsageLimit, PermissionMode},
     sanitize::one_line,
 };
 use ralph_engine::agent::{Making, RunContext, UnknownAgent, find, script::Script};
@@ -19,29 +19,83 @@ use crate::project::{self, Project};
 /// How long a program may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(15);
 
+/// Which agent is looked at.
+#[derive(Clone, Copy)]
+struct Role {
+    /// What its check is called.
+    check: &'static str,
+    /// The key that names it.
+    key: &'static str,
+}
+
+const MAIN: Role = Role {
+    check: "agent",
+    key: "agent",
+};
+const FALLBACK: Role = Role {
+    check: "fallback",
+    key: "limits.fallback_agent",
+};
+
 pub(super) fn checks(project: &Project) -> Vec<Check> {
     let choice = &project.config().agent;
-    let mut checks = of_choice(project, choice);
+    let mut checks = of_choice(project, choice, MAIN);
     checks.extend(permissions(project, choice));
+    checks.extend(fallback(project));
     checks.push(root());
     checks
 }
 
+/// Who goes on at a usage limit: found missing now, not in the night in which it is needed.
+fn fallback(project: &Project) -> Vec<Check> {
+    let config = project.config();
+    let limits = &config.limits;
+    match limits.on_usage_limit {
+        OnUsageLimit::Fallback => {}
+        OnUsageLimit::Wait | OnUsageLimit::Stop => {
+            let unused = limits.fallback_agent.as_ref().map(|choice| {
+                let said =
+                    format!("{choice} is never asked: `limits.on_usage_limit` is not `fallback`");
+                Check::note(FALLBACK.check, said)
+            });
+            return unused.into_iter().collect();
+        }
+    }
+    let choice = limits.fallback_agent.as_ref().unwrap_or(&config.agent);
+    let mut checks = Vec::new();
+    if *choice != config.agent {
+        checks.extend(of_choice(project, choice, FALLBACK));
+        checks.extend(permissions(project, choice));
+    }
+    if let Some(model) = &limits.fallback_model
+        && config.with_model(choice, model).is_none()
+    {
+        let said = format!("`limits.fallback_model`: {choice} takes no model");
+        checks.push(
+            Check::problem(FALLBACK.check, said)
+                .hint("name another agent with `limits.fallback_agent`"),
+        );
+    }
+    checks
+}
+
 /// What there is to say of one agent.
-fn of_choice(project: &Project, choice: &AgentChoice) -> Vec<Check> {
+fn of_choice(project: &Project, choice: &AgentChoice, role: Role) -> Vec<Check> {
+    let root = project.root();
     match choice {
         AgentChoice::Named(name) => match Program::of(project, name) {
-            Ok(program) => named(&program, project.root()),
-            Err(error) => vec![unknown(&error.to_string())],
+            Ok(program) => named(&program, root, role),
+            Err(error) => vec![unknown(&error.to_string(), role)],
         },
-        AgentChoice::Custom(agent) => vec![custom(agent, project.root())],
-        AgentChoice::Script(file) => vec![script(&project.root().join(file))],
-        AgentChoice::Command(program) => vec![command(program, project.root())],
+        AgentChoice::Custom(agent) => vec![custom(agent, root, role)],
+        AgentChoice::Script(file) => vec![script(&root.join(file), role)],
+        AgentChoice::Command(program) => vec![command(program, root, role)],
     }
 }
 
-fn unknown(message: &str) -> Check {
-    Check::problem("agent", message).hint("`ralph agent list` shows them; correct `agent`")
+fn unknown(message: &str, role: Role) -> Check {
+    let hint = format!("`ralph agent list` shows them; correct `{}`", role.key);
+    Check::problem(role.check, message).hint(hint)
 }
 
 fn permissions(project: &Project, choice: &AgentChoice) -> Option<Check> {
@@ -104,43 +158,44 @@ impl Program {
 }
 
 /// Whether its program is there, which version it is, and what it runs on.
-fn named(agent: &Program, root: &Path) -> Vec<Check> {
+fn named(agent: &Program, root: &Path, role: Role) -> Vec<Check> {
+    let Role { check, key } = role;
     let Program { name, title, .. } = agent;
     let Some(program) = agent.command.first().filter(|program| !program.is_empty()) else {
         return vec![
-            Check::problem("agent", format!("`{name}` has no program of its own"))
-                .hint("set `agent` to `command:PROGRAM`"),
+            Check::problem(check, format!("`{name}` has no program of its own"))
+                .hint(format!("set `{key}` to `command:PROGRAM`")),
         ];
     };
     let Some(path) = programs::find(program, root) else {
-        let hint = format!("install {title}, or set `{name}.command` or `agent` in ralph.yaml");
-        return vec![Check::problem("agent", format!("{program} is not on the PATH")).hint(hint)];
+        let hint = format!("install {title}, or set `{name}.command` or `{key}` in ralph.yaml");
+        return vec![Check::problem(check, format!("{program} is not on the PATH")).hint(hint)];
     };
-    let mut checks = vec![versioned(agent, &path, root)];
+    let mut checks = vec![versioned(agent, &path, root, check)];
     if *name == "pi" {
         checks.extend(node(&path, root));
     }
     checks
 }
 
-fn versioned(agent: &Program, path: &Path, root: &Path) -> Check {
+fn versioned(agent: &Program, path: &Path, root: &Path, check: &'static str) -> Check {
     let name = agent.name;
     let said = match ask_version(path, &agent.command[1..], root) {
         Ok(said) => said,
         Err(why) => {
             let line = agent.command.join(" ");
-            return Check::problem("agent", format!("`{line} --version` fails: {why}")).hint(
+            return Check::problem(check, format!("`{line} --version` fails: {why}")).hint(
                 format!("start it by hand once; `{name}.command` in ralph.yaml says how"),
             );
         }
     };
     match parse_version(&said).map(|version| judge(name, version)) {
-        None | Some(Fitness::Good) => Check::ok("agent", format!("{name}: {said}")),
+        None | Some(Fitness::Good) => Check::ok(check, format!("{name}: {said}")),
         Some(Fitness::Doubtful(why, hint)) => {
-            Check::warning("agent", format!("{name}: {said} is {why}")).hint(hint)
+            Check::warning(check, format!("{name}: {said} is {why}")).hint(hint)
         }
         Some(Fitness::Unfit(why, hint)) => {
-            Check::problem("agent", format!("{name}: {said} is {why}")).hint(hint)
+            Check::problem(check, format!("{name}: {said} is {why}")).hint(hint)
         }
     }
 }
@@ -223,7 +278,7 @@ async fn version(program: &Path, args: &[String], root: &Path) -> Result<String,
     }
 }
 
-fn script(file: &Path) -> Check {
+fn script(file: &Path, role: Role) -> Check {
     match Script::read(file) {
         Ok(script) => {
             let tasks = script.tasks.len();
@@ -232,22 +287,22 @@ fn script(file: &Path) -> Check {
                 None => "",
             };
             let said = format!("script {}: {tasks} tasks by name{rest}", file.display());
-            Check::ok("agent", said)
+            Check::ok(role.check, said)
         }
         Err(error) => {
             let cause = std::error::Error::source(&error).map(ToString::to_string);
             let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
-            Check::problem("agent", format!("{error}{cause}"))
-                .hint("correct the file, or `agent` in ralph.yaml")
+            Check::problem(role.check, format!("{error}{cause}"))
+                .hint(format!("correct the file, or `{}` in ralph.yaml", role.key))
         }
     }
 }
 
 /// A program of the user's: whether it knows `--version` is not known, so it is only looked for.
-fn custom(agent: &CustomAgent, root: &Path) -> Check {
+fn custom(agent: &CustomAgent, root: &Path, role: Role) -> Check {
     if let Err(error) = find(&agent.dialect) {
         let name = &agent.name;
-        return unknown(&format!("{name}: its dialect is no agent's: {error}"));
+        return unknown(&format!("{name}: its dialect is no agent's: {error}"), role);
     }
     let program = agent.command.program();
     match programs::find(program, root) {
@@ -258,18 +313,22 @@ fn custom(agent: &CustomAgent, root: &Path) -> Check {
                 agent.dialect,
                 path.display()
             );
-            Check::ok("agent", said)
+            Check::ok(role.check, said)
         }
-        None => Check::problem("agent", format!("{program} is not on the PATH"))
-            .hint("install it, or correct `agent.command` in ralph.yaml"),
+        None => Check::problem(role.check, format!("{program} is not on the PATH")).hint(format!(
+            "install it, or correct `{}.command` in ralph.yaml",
+            role.key
+        )),
     }
 }
 
-fn command(program: &str, root: &Path) -> Check {
+fn command(program: &str, root: &Path, role: Role) -> Check {
     match programs::find(program, root) {
-        Some(path) => Check::ok("agent", format!("command {}", path.display())),
-        None => Check::problem("agent", format!("{program} is not on the PATH"))
-            .hint("install it, or correct `agent` in ralph.yaml"),
+        Some(path) => Check::ok(role.check, format!("command {}", path.display())),
+        None => Check::problem(role.check, format!("{program} is not on the PATH")).hint(format!(
+            "install it, or correct `{}` in ralph.yaml",
+            role.key
+        )),
     }
 }
 

@@ -175,7 +175,7 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
         blocked: blocked(&graph, &plan, &scope, &told.past),
         waiting_until: waiting_until(
             told.last_loop.as_ref(),
-            told.last_record.as_ref(),
+            &told.recent,
             &project.config().limits,
         ),
         last_loop: told.last_loop.map(|row| loop_facts(row, running)),
@@ -195,7 +195,8 @@ struct Told {
     past: Past,
     last_loop: Option<LoopRow>,
     last_iteration: Option<IterationFacts>,
-    last_record: Option<IterationRecord>,
+    /// Of a worktree whose loop is not over: its newest iterations.
+    recent: Vec<IterationRecord>,
     suggestions: usize,
 }
 
@@ -217,20 +218,27 @@ impl Told {
         )
         .await?;
         let row = journal.last_iterations(repository, 1).await?.pop();
-        let (last_iteration, last_record) = match row {
+        let last_iteration = match row {
             Some(row) => {
                 let n = u64::try_from(row.n).unwrap_or_default();
                 let record = journal.record(repository, Some(n)).await?;
                 let facts = iteration_facts(project, (source, graph), row, record.as_ref());
-                (Some(facts), record)
+                Some(facts)
             }
-            None => (None, None),
+            None => None,
+        };
+        let recent = match &last_loop {
+            Some(row) if row.ended_at.is_none() => {
+                let worktree = project.worktree();
+                journal.last_records(repository, &worktree).await?
+            }
+            Some(_) | None => Vec::new(),
         };
         Ok(Self {
             past,
             last_loop,
             last_iteration,
-            last_record,
+            recent,
             suggestions: journal.suggestions(repository).await?.len(),
         })
     }

@@ -4,35 +4,79 @@ use jiff::Timestamp;
 use ralph_core::{
     config::{OnUsageLimit, UsageLimitsConfig},
     record::IterationRecord,
-    termination::{LimitRow, Worker, try_again_at},
+    termination::{LimitPolicy, OfLoop, Past, Worker, recall, try_again_at},
     verdict::Verdict,
 };
 use ralph_engine::store::LoopRow;
 
-/// Until when the loop waits that is not over and whose last iteration met a usage limit.
+/// Until when the newest loop of a worktree waits, if it is not over; `records` are that worktree's,
+/// newest first.
 pub(super) fn waiting_until(
     last_loop: Option<&LoopRow>,
-    last: Option<&IterationRecord>,
+    records: &[IterationRecord],
     limits: &UsageLimitsConfig,
 ) -> Option<Timestamp> {
-    let (row, last) = (last_loop?, last?);
-    let Verdict::LimitHit { resets_at } = last.verdict else {
-        return None;
+    let row = last_loop.filter(|row| row.ended_at.is_none())?;
+    let of_loop = |record: &IterationRecord| {
+        if record.loop_id == row.id {
+            OfLoop::This
+        } else {
+            OfLoop::Earlier
+        }
     };
-    if row.ended_at.is_some() || row.id != last.loop_id {
-        return None;
-    }
-    // The other one goes on at once: only its own limit is waited for.
-    let of_main = last.runs.last().is_some_and(|run| run.agent == row.agent);
-    if of_main && limits.on_usage_limit == OnUsageLimit::Fallback {
-        return None;
-    }
-    let hit = LimitRow {
-        count: 1,
-        since: last.ended_at,
-        last_at: last.ended_at,
-        of: Worker::Main,
+    let past: Vec<Past<'_>> = records
+        .iter()
+        .rev()
+        .filter_map(|record| {
+            Some(Past {
+                by: worker(&record.runs.last()?.agent, row, limits)?,
+                ended_at: record.ended_at,
+                verdict: &record.verdict,
+                of_loop: of_loop(record),
+            })
+        })
+        .collect();
+    let newest = past.last()?;
+    // What was in force when the loop last looked.
+    let looked_at = match newest.of_loop {
+        OfLoop::This => newest.ended_at,
+        OfLoop::Earlier => row.started_at.parse().ok()?,
     };
-    let unknown = limits.unknown_wait_minutes.duration();
-    Some(try_again_at(resets_at, &hit, unknown))
+    let policy = LimitPolicy {
+        on_limit: limits.on_usage_limit,
+        max_wait: limits.max_wait_minutes.duration(),
+        unknown_wait: limits.unknown_wait_minutes.duration(),
+    };
+    let recalled = recall(&past, looked_at, &policy)?;
+    let main = recalled.main_back_at;
+    match (limits.on_usage_limit, recalled.row.of, newest.verdict) {
+        (OnUsageLimit::Stop, _, _) => None,
+        (OnUsageLimit::Wait, _, _) => Some(main),
+        // Both are used up: the first of them to come back is waited for.
+        (OnUsageLimit::Fallback, Worker::Fallback, _) => {
+            let Verdict::LimitHit { resets_at } = past[recalled.nth].verdict else {
+                return None;
+            };
+            let other = try_again_at(*resets_at, &recalled.row, policy.unknown_wait);
+            Some(main.min(other))
+        }
+        // Nobody can stand in for it.
+        (OnUsageLimit::Fallback, Worker::Main, Verdict::AgentUnavailable { .. }) => Some(main),
+        // The other one goes on at once.
+        (OnUsageLimit::Fallback, Worker::Main, _) => None,
+    }
+}
+
+/// Whose name it is in a record.
+fn worker(agent: &str, row: &LoopRow, limits: &UsageLimitsConfig) -> Option<Worker> {
+    if agent == row.agent {
+        return Some(Worker::Main);
+    }
+    let other = limits.fallback_agent.as_ref();
+    let other = other.map_or_else(|| row.agent.clone(), ToString::to_string);
+    let fallback = match &limits.fallback_model {
+        Some(model) => format!("{other} ({model})"),
+        None => other,
+    };
+    (agent == fallback).then_some(Worker::Fallback)
 }
