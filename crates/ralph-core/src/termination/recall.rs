@@ -106,7 +106,8 @@ fn said(verdict: &Verdict) -> Said {
         | Verdict::Refused { .. }
         | Verdict::Escalated
         | Verdict::TimedOut { .. }
-        | Verdict::AgentError { .. } => Said::Through,
+        | Verdict::AgentError { .. }
+        | Verdict::Budget { .. } => Said::Through,
         Verdict::Interrupted | Verdict::Overloaded { .. } | Verdict::AgentUnavailable { .. } => {
             Said::Nothing
         }
