@@ -2,7 +2,7 @@
 //!
 //! What each iteration needs and git's formats say plainly is done by hand, as a process costs more
 //! than the work: the tree of an index, a commit, a compare-and-swap of a branch, whether a path is
-//! tracked. What those do not understand, they leave to git.
+//! tracked, a few files that git stores as they are. What those do not understand, they leave to git.
 //!
 //! **Invariant: no git call of ralph's reads settings that an agent can write.** Each [`Repo`] has a
 //! git folder of its own outside the repository (see `shadow`): settings as they stood when it was
@@ -32,6 +32,7 @@ mod look;
 mod message;
 mod object;
 mod oid;
+mod plain;
 mod preflight;
 mod refs;
 mod repo;
@@ -41,6 +42,7 @@ mod stage;
 mod stash;
 mod status;
 mod swap;
+mod take;
 mod tree;
 
 pub use attempt::attempt_ref;

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashSet,
+    io::Write as _,
     path::{Path, PathBuf},
 };
 
@@ -138,10 +139,19 @@ impl Driver {
     /// Not durable, on purpose: it can be rebuilt.
     pub(super) fn write_progress(&self, text: &str) -> Result<(), LoopError> {
         let path = self.progress_path();
-        if plain_file::read(&path).is_ok_and(|now| now == text.as_bytes()) {
+        let now = plain_file::read(&path).ok();
+        let added = now.and_then(|now| text.as_bytes().strip_prefix(now.as_slice()));
+        if added.is_some_and(<[u8]>::is_empty) {
             return Ok(());
         }
         let write = || {
+            // What is only longer is added to, at once, as all iterations but few end like that.
+            if let Some(added) = added
+                && std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_file())
+            {
+                let mut file = std::fs::File::options().append(true).open(&path)?;
+                return file.write_all(added);
+            }
             if let Some(folder) = path.parent() {
                 std::fs::create_dir_all(folder)?;
             }

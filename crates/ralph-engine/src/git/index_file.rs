@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -16,12 +17,16 @@ use super::object::Format;
 const STAT_BYTES: usize = 40;
 const MODE_AT: usize = 24;
 const EXTENDED: u16 = 0x4000;
+const ASSUMED_VALID: u16 = 0x8000;
 const STAGE_BITS: u16 = 0x3000;
 const INTENT_TO_ADD: u16 = 0x2000;
+/// Of a longer name the length is not written.
+const MAX_NAME_LENGTH: u16 = 0x0fff;
 /// Deeper than any path that can be opened.
 const MAX_DEPTH: usize = 2_048;
 
 /// The bytes of an index, and when it was written: git tells by that which entries it has to doubt.
+#[derive(Debug)]
 pub(super) struct IndexFile {
     pub(super) bytes: Vec<u8>,
     pub(super) modified: SystemTime,
@@ -31,7 +36,7 @@ pub(super) struct IndexFile {
 pub(super) struct Parsed<'a> {
     /// In git's order, which is that of trees too.
     pub(super) entries: Vec<IndexEntry<'a>>,
-    /// Header and entries.
+    /// Signature and version.
     pub(super) head: &'a [u8],
     pub(super) trees: Option<KnownTree<'a>>,
     /// Other extensions that stay right when only what is known of trees changes.
@@ -43,6 +48,10 @@ pub(super) struct IndexEntry<'a> {
     pub(super) path: &'a [u8],
     pub(super) mode: u32,
     pub(super) id: &'a [u8],
+    /// As it stands in the file.
+    pub(super) raw: &'a [u8],
+    /// As not to be looked at, say; what such marks mean is git's to know.
+    pub(super) marked: bool,
 }
 
 /// What the index says of a folder.
@@ -74,6 +83,15 @@ impl IndexFile {
         }
     }
 
+    pub(super) fn write(&self, path: &Path) -> Result<(), GitError> {
+        replace_index(path, &self.bytes, self.modified).map_err(GitError::io("write", path))
+    }
+
+    /// The same with other content; its time stays.
+    pub(super) fn with_bytes(&self, bytes: Vec<u8>) -> Self {
+        Self { bytes, ..*self }
+    }
+
     /// `None` if it is not understood.
     pub(super) fn parse(&self) -> Option<Parsed<'_>> {
         let id_bytes = self.format.id_bytes();
@@ -92,7 +110,7 @@ impl IndexFile {
         }
         let mut parsed = Parsed {
             entries,
-            head: &content[..at],
+            head: &content[..8],
             trees: None,
             others: Vec::new(),
         };
@@ -123,6 +141,30 @@ impl Parsed<'_> {
     }
 }
 
+/// An entry for a file, as an index has it.
+pub(super) fn entry_bytes(meta: &fs::Metadata, mode: u32, id: &[u8], path: &[u8]) -> Vec<u8> {
+    // Of large numbers git keeps the lower half.
+    let stat = [
+        meta.ctime() as u32,
+        meta.ctime_nsec() as u32,
+        meta.mtime() as u32,
+        meta.mtime_nsec() as u32,
+        meta.dev() as u32,
+        meta.ino() as u32,
+        mode,
+        meta.uid(),
+        meta.gid(),
+        meta.size() as u32,
+    ];
+    let mut entry: Vec<u8> = stat.iter().flat_map(|field| field.to_be_bytes()).collect();
+    entry.extend(id);
+    let length = u16::try_from(path.len()).unwrap_or(u16::MAX);
+    entry.extend(length.min(MAX_NAME_LENGTH).to_be_bytes());
+    entry.extend(path);
+    entry.resize((entry.len() + 8) / 8 * 8, 0);
+    entry
+}
+
 /// Keeps the time: git doubts an entry that is not older than its index, and must go on doubting it.
 pub(super) fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
     let meta = fs::metadata(from)?;
@@ -131,6 +173,11 @@ pub(super) fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
         return Err(io::Error::other("it is not a file"));
     }
     let modified = meta.modified()?;
+    // A new file: what is there may be linked, and to empty it would wait for the disk.
+    match fs::remove_file(to) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     fs::copy(from, to)?;
     set_modified(to, modified)
 }
@@ -168,7 +215,15 @@ fn parse_entry(content: &[u8], start: usize, id_bytes: usize) -> Option<(IndexEn
     let path = &content[path_at..path_at + length];
     // One to eight NULs, so that the next entry begins at a multiple of eight.
     let next = start + (path_at + length - start + 8) / 8 * 8;
-    (next <= content.len() && length > 0).then_some((IndexEntry { path, mode, id }, next))
+    let raw = content.get(start..next)?;
+    let entry = IndexEntry {
+        path,
+        mode,
+        id,
+        raw,
+        marked: flags & (ASSUMED_VALID | EXTENDED) != 0,
+    };
+    (length > 0).then_some((entry, next))
 }
 
 fn parse_trees(data: &[u8], id_bytes: usize) -> Option<KnownTree<'_>> {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::call::Index;
 use super::refs::{branch_ref, check_ref_name};
+use super::repo::StageIndex;
 use super::tree::IndexTree;
 use super::{GitError, Oid, Repo};
 
@@ -44,21 +45,18 @@ impl Repo {
     pub async fn land(&self, landing: &Landing<'_>) -> Result<Oid, LandError> {
         check_ref_name(landing.branch)?;
         let mut state = self.in_order().await;
-        if state.staged.as_ref() != Some(landing.tree) {
-            self.ensure_index(landing.parent).await?;
-            self.copy_base_to_stage()?;
-            let args = ["read-tree", "--reset", landing.tree.as_str()];
-            self.git(args).index(Index::Stage).run().await?;
-        }
-        state.staged = None;
+        let staged = state.staged.take();
+        let mut index = match staged.filter(|staged| staged.tree == *landing.tree) {
+            Some(staged) => staged.index,
+            None => self.read_staged(landing).await?,
+        };
         let mut tree = IndexTree {
             oid: landing.tree.clone(),
             new: Vec::new(),
         };
         if !landing.also.is_empty() {
             let also: Vec<&Path> = landing.also.iter().map(PathBuf::as_path).collect();
-            self.update_stage(&also).await?;
-            tree = self.make_tree(Index::Stage).await?;
+            (index, tree) = self.add_own(index, &also).await?;
         }
         let commit = self
             .commit_new_tree(tree, landing.parent, landing.message)
@@ -72,11 +70,50 @@ impl Repo {
                 } => LandError::Moved { expected, found },
                 other => LandError::Git(other),
             })?;
-        let (from, to) = (self.shadow.stage_index(), self.shadow.index());
-        std::fs::rename(&from, &to).map_err(GitError::io("rename", &from))?;
+        self.make_base(&index)?;
         self.shadow.set_head(&commit)?;
         self.publish_index(&mut state).await?;
         Ok(commit)
+    }
+
+    /// The index of a tree that this process did not stage, or not last.
+    async fn read_staged(&self, landing: &Landing<'_>) -> Result<StageIndex, GitError> {
+        self.ensure_index(landing.parent).await?;
+        self.copy_base_to_stage()?;
+        let args = ["read-tree", "--reset", landing.tree.as_str()];
+        self.git(args).index(Index::Stage).run().await?;
+        Ok(StageIndex::OnDisk)
+    }
+
+    /// Adds files of ralph's own as they are now; what is new in the tree is not stored yet.
+    async fn add_own(
+        &self,
+        index: StageIndex,
+        paths: &[&Path],
+    ) -> Result<(StageIndex, IndexTree), GitError> {
+        let taken = match &index {
+            StageIndex::Held(held) => self.take_by_hand(held, paths).await?,
+            StageIndex::OnDisk => self.take_from(Index::Stage, paths).await?,
+        };
+        if let Some(taken) = taken {
+            return Ok((StageIndex::Held(taken.index), taken.tree));
+        }
+        if let StageIndex::Held(held) = &index {
+            held.write(&self.shadow.stage_index())?;
+        }
+        self.update_stage(paths).await?;
+        Ok((StageIndex::OnDisk, self.make_tree(Index::Stage).await?))
+    }
+
+    /// What has landed is what later calls compare with.
+    fn make_base(&self, index: &StageIndex) -> Result<(), GitError> {
+        let (from, to) = (self.shadow.stage_index(), self.shadow.index());
+        match index {
+            StageIndex::Held(held) => held.write(&to),
+            StageIndex::OnDisk => {
+                std::fs::rename(&from, &to).map_err(GitError::io("rename", &from))
+            }
+        }
     }
 
     /// After a crash between the commit and the index: makes the index match HEAD again.

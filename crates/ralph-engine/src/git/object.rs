@@ -1,8 +1,9 @@
-//! Writes trees and commits as git's loose objects, durably and without a process.
+//! Writes git's loose objects, durably and without a process.
 //!
 //! An object's name is the hash of its content, so a file of that name is right or it is damaged: one
-//! that is there already is replaced, never trusted. Stores no blobs: filters and line ends are
-//! git's to know. Stored without compression, as these are small and git packs them later.
+//! that is there already is replaced, never trusted. Knows no filters and no line ends: which files
+//! are stored as they are is said elsewhere. Stored without compression, as these are small and git
+//! packs them later.
 
 use std::fs;
 use std::io::{self, Write};
@@ -28,6 +29,7 @@ pub(super) enum Format {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
+    Blob,
     Tree,
     Commit,
 }
@@ -174,6 +176,7 @@ impl Drop for Begun {
 
 fn header(kind: Kind, content: &[u8]) -> Vec<u8> {
     let kind = match kind {
+        Kind::Blob => "blob",
         Kind::Tree => "tree",
         Kind::Commit => "commit",
     };

@@ -14,9 +14,10 @@ use super::call::{Answer, first_look};
 use super::config::{last_value, parse_settings};
 use super::early::EarlyScan;
 use super::identity::Identity;
-use super::index_file::copy_index;
+use super::index_file::{IndexFile, copy_index};
 use super::lock::clear_stale;
 use super::object::{Format, Objects};
+use super::plain::Storing;
 use super::refs::lock_of;
 use super::shadow::Shadow;
 use super::swap::Reflogs;
@@ -34,6 +35,9 @@ pub struct Repo {
     /// `None` where objects are left to git.
     pub(super) objects: Option<Objects>,
     pub(super) reflogs: Reflogs,
+    pub(super) storing: Storing,
+    /// Where attributes would stand that hold everywhere; `None` in it if that is not known.
+    pub(super) attribute_files: OnceCell<Option<Vec<PathBuf>>>,
     pub(super) identity: OnceCell<Identity>,
     /// Also the order of calls: each that reads or writes the shadow holds it.
     pub(super) state: Mutex<State>,
@@ -44,10 +48,24 @@ pub struct Repo {
 pub(super) struct State {
     /// The real index as it was last copied, in either direction.
     real_index: Option<Stamp>,
-    /// The tree that the stage index holds.
-    pub(super) staged: Option<Oid>,
+    pub(super) staged: Option<StagedTree>,
     /// A scan that is under way. It writes the base index, so it ends before anything else begins.
     pub(super) early: Option<EarlyScan>,
+}
+
+/// What was staged last, and the index that holds it.
+#[derive(Debug)]
+pub(super) struct StagedTree {
+    pub(super) tree: Oid,
+    pub(super) index: StageIndex,
+}
+
+#[derive(Debug)]
+pub(super) enum StageIndex {
+    /// In the file of that name, written by git.
+    OnDisk,
+    /// Made by hand; nobody needs it on the disk before it has landed.
+    Held(IndexFile),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +114,8 @@ impl Repo {
             shadow,
             objects,
             reflogs: Reflogs::of(&settings),
+            storing: Storing::of(&settings),
+            attribute_files: OnceCell::new(),
             identity: OnceCell::new(),
             state: Mutex::default(),
         };

@@ -5,7 +5,7 @@
 //! crash left is removed when the next is made. Never holds the only copy of anything.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -84,7 +84,17 @@ impl Shadow {
     /// Makes `oid` what later calls compare with.
     pub(super) fn set_head(&self, oid: &Oid) -> Result<(), GitError> {
         let path = self.path().join("HEAD");
-        fs::write(&path, format!("{oid}\n")).map_err(GitError::io("write", &path))
+        let text = format!("{oid}\n").into_bytes();
+        let write = || {
+            // Most calls say what is there already; and to empty a file would wait for the disk.
+            if fs::read(&path)? == text {
+                return Ok(());
+            }
+            let file = fs::File::options().write(true).open(&path)?;
+            file.write_all_at(&text, 0)?;
+            file.set_len(text.len() as u64)
+        };
+        write().map_err(GitError::io("write", &path))
     }
 
     fn fill(&self, common_dir: &Path, settings: &[Setting]) -> std::io::Result<()> {

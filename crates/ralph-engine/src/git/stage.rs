@@ -13,9 +13,11 @@ use std::path::{Path, PathBuf};
 use ralph_core::change::{ChangeKind, ChangeSet, Changed, EntryKind};
 
 use super::call::Index;
-use super::index_file::copy_index;
+use super::index_file::IndexFile;
 use super::refs::{HeadFile, read_head, read_ref};
+use super::repo::{StageIndex, StagedTree, remove_if_there};
 use super::status::{Seen, path_of};
+use super::take::Taken;
 use super::{GitError, History, Oid, Repo};
 
 pub struct StageSpec<'a> {
@@ -55,13 +57,9 @@ impl Repo {
         let tree = if kept.is_empty() {
             self.write_tree(Index::Base).await?
         } else {
-            self.copy_base_to_stage()?;
-            self.update_stage(&kept).await?;
-            self.write_tree(Index::Stage).await?
+            let staged = self.stage_paths(&kept).await?;
+            state.staged.insert(staged).tree.clone()
         };
-        if !kept.is_empty() {
-            state.staged = Some(tree.clone());
-        }
         let tip = read_ref(&self.common_dir, &super::refs::branch_ref(spec.branch))?;
         Ok(Staged {
             tree,
@@ -72,9 +70,44 @@ impl Repo {
         })
     }
 
+    /// Makes a tree of the base with these paths as they are, and stores it.
+    async fn stage_paths(&self, paths: &[&Path]) -> Result<StagedTree, GitError> {
+        if let Some(taken) = self.take_from(Index::Base, paths).await? {
+            if let Some(objects) = &self.objects {
+                objects.write(&taken.tree.new)?;
+            }
+            return Ok(StagedTree {
+                tree: taken.tree.oid,
+                index: StageIndex::Held(taken.index),
+            });
+        }
+        self.copy_base_to_stage()?;
+        self.update_stage(paths).await?;
+        Ok(StagedTree {
+            tree: self.write_tree(Index::Stage).await?,
+            index: StageIndex::OnDisk,
+        })
+    }
+
+    pub(super) async fn take_from(
+        &self,
+        index: Index,
+        paths: &[&Path],
+    ) -> Result<Option<Taken>, GitError> {
+        let Some(objects) = &self.objects else {
+            return Ok(None);
+        };
+        match IndexFile::read(&self.shadow.index_of(index), objects.format())? {
+            Some(index) => self.take_by_hand(&index, paths).await,
+            None => Ok(None),
+        }
+    }
+
+    /// A link will do: an index is never changed, only replaced.
     pub(super) fn copy_base_to_stage(&self) -> Result<(), GitError> {
         let (from, to) = (self.shadow.index(), self.shadow.stage_index());
-        copy_index(&from, &to).map_err(GitError::io("copy", &from))
+        remove_if_there(&to)?;
+        fs::hard_link(&from, &to).map_err(GitError::io("link", &from))
     }
 
     /// Takes paths over into the stage index as they are in the working tree.
@@ -240,7 +273,7 @@ impl Repo {
         meta.is_ok_and(plain) && !self.is_behind_symlink(path)
     }
 
-    fn is_behind_symlink(&self, path: &Path) -> bool {
+    pub(super) fn is_behind_symlink(&self, path: &Path) -> bool {
         path.ancestors()
             .skip(1)
             .filter(|above| !above.as_os_str().is_empty())

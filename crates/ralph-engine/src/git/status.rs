@@ -117,7 +117,9 @@ impl Repo {
         state.staged = None;
         self.shadow.set_head(base)?;
         self.ensure_index(base).await?;
-        let seen = self.scan().await?;
+        // The index is not written back: it was before the agent ran, and will be once this landed.
+        let look = ["--no-optional-locks"].into_iter().chain(SCAN);
+        let seen = read_seen(&self.git(look).run().await?)?;
         if seen.changed.iter().all(|entry| entry.staged == b'.') {
             return Ok(seen);
         }

@@ -65,6 +65,15 @@ fn make_tree_of(path: &Path, format: Format) -> Result<Option<IndexTree>, GitErr
             new: Vec::new(),
         }));
     }
+    let Some((tree, rewritten)) = tree_of(&parsed, format) else {
+        return Ok(None);
+    };
+    replace_index(path, &rewritten, index.modified).map_err(GitError::io("write", path))?;
+    Ok(Some(tree))
+}
+
+/// The tree of the entries, and an index of them that knows it.
+pub(super) fn tree_of(parsed: &Parsed<'_>, format: Format) -> Option<(IndexTree, Vec<u8>)> {
     let mut new = Vec::new();
     let root = Folder {
         name: b"",
@@ -72,15 +81,10 @@ fn make_tree_of(path: &Path, format: Format) -> Result<Option<IndexTree>, GitErr
         above: 0,
         known: parsed.trees.as_ref(),
     };
-    let Some(root) = make_folder(&parsed.entries, &root, format, &mut new) else {
-        return Ok(None);
-    };
-    let rewritten = with_trees(&parsed, &root.described, format);
-    replace_index(path, &rewritten, index.modified).map_err(GitError::io("write", path))?;
-    Ok(Some(IndexTree {
-        oid: Oid::from_bytes(&root.id),
-        new,
-    }))
+    let root = make_folder(&parsed.entries, &root, format, &mut new)?;
+    let rewritten = with_trees(parsed, &root.described, format)?;
+    let oid = Oid::from_bytes(&root.id);
+    Some((IndexTree { oid, new }, rewritten))
 }
 
 /// A folder whose tree is to be made.
@@ -179,8 +183,12 @@ fn mode_text(mode: u32) -> Option<&'static str> {
 }
 
 /// The index with what is now known of its trees, and all else as it was.
-fn with_trees(parsed: &Parsed<'_>, trees: &[u8], format: Format) -> Vec<u8> {
+fn with_trees(parsed: &Parsed<'_>, trees: &[u8], format: Format) -> Option<Vec<u8>> {
     let mut bytes = parsed.head.to_vec();
+    bytes.extend(u32::try_from(parsed.entries.len()).ok()?.to_be_bytes());
+    for entry in &parsed.entries {
+        bytes.extend(entry.raw);
+    }
     bytes.extend(b"TREE");
     bytes.extend(u32::try_from(trees.len()).unwrap_or(u32::MAX).to_be_bytes());
     bytes.extend(trees);
@@ -189,5 +197,5 @@ fn with_trees(parsed: &Parsed<'_>, trees: &[u8], format: Format) -> Vec<u8> {
     }
     let sum = format.hash(&[&bytes]);
     bytes.extend(sum);
-    bytes
+    Some(bytes)
 }

@@ -181,15 +181,17 @@ fn noting_git(test: &TestRepo) -> Environment {
     Environment::from_vars(vars)
 }
 
-#[tokio::test]
-async fn a_landing_reaches_the_disk_in_few_calls() {
-    let test = TestRepo::new();
-    let environment = noting_git(&test);
+/// What git was called for while one file was staged, and landed with another.
+async fn calls_of_a_landing(test: &TestRepo) -> (Vec<String>, u64) {
+    let environment = noting_git(test);
     let state = test.data_dir().join("state");
     let repo = Repo::open(test.root(), &state, &environment).await.unwrap();
-    // Asks who commits, once.
+    // Asks who commits, and where attributes would stand: once.
     repo.preflight().await.unwrap();
     let base = repo.status().await.unwrap().head;
+    test.file("before", "b\n");
+    let staged = stage(&repo, &base).await;
+    let base = land(&repo, &base, &staged).await.unwrap();
     fs::remove_file(test.outside().join("calls")).unwrap();
     fs::remove_file(test.outside().join("trace")).unwrap();
     test.file("a", "a\n");
@@ -212,22 +214,21 @@ async fn a_landing_reaches_the_disk_in_few_calls() {
     );
 
     let calls = fs::read_to_string(test.outside().join("calls")).unwrap();
-    let commands: Vec<&str> = calls
+    let commands = calls
         .lines()
         .map(|line| {
             line.split(' ')
-                .find(|word| *word != "-c" && !word.contains('='))
+                .find(|word| !word.starts_with('-') && !word.contains('='))
                 .unwrap()
+                .to_owned()
         })
         .collect();
-    assert_eq!(commands, ["status", "update-index", "update-index"]);
     for line in calls.lines() {
         assert!(line.contains("-c core.fsync=committed"), "{line}");
         assert!(line.contains("-c core.hooksPath=/dev/null"), "{line}");
     }
-    // Two blobs. Trees, the commit and the ref are ralph's own to flush.
     let trace = fs::read_to_string(test.outside().join("trace")).unwrap();
-    let flushed: u64 = trace
+    let flushed = trace
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
         .filter(|event| event["name"] == "hardware-flush" || event["key"] == "fsync/hardware-flush")
@@ -237,7 +238,25 @@ async fn a_landing_reaches_the_disk_in_few_calls() {
                 .or_else(|| event["value"].as_str()?.parse().ok())
         })
         .sum();
-    assert_eq!(flushed, 2, "{trace}");
+    (commands, flushed)
+}
+
+#[tokio::test]
+async fn a_landing_of_plain_files_needs_git_for_the_look_alone() {
+    let (commands, flushed) = calls_of_a_landing(&TestRepo::new()).await;
+    assert_eq!(commands, ["status"]);
+    // All that is stored is ralph's own to flush.
+    assert_eq!(flushed, 0);
+}
+
+#[tokio::test]
+async fn a_landing_of_files_with_attributes_reaches_the_disk_in_few_calls() {
+    let test = TestRepo::new();
+    test.file(".gitattributes", "* text\n").commit("attributes");
+    let (commands, flushed) = calls_of_a_landing(&test).await;
+    assert_eq!(commands, ["status", "update-index", "update-index"]);
+    // Two blobs. Trees, the commit and the ref are ralph's own to flush.
+    assert_eq!(flushed, 2);
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ mod opening;
 mod planted;
 mod resetting;
 mod staging;
+mod storing;
 mod support;
 mod swapping;
 mod switching;
