@@ -2,12 +2,20 @@
 //! Changes nothing, and costs no more than what is asked for.
 
 use super::{Counts, Plan};
-use crate::task::TaskId;
+use crate::task::{Status, TaskId};
 
 impl Plan {
     /// The ready leaves in their order, the area of the last completed task aside.
     pub fn ready(&self) -> impl Iterator<Item = &TaskId> {
         self.queue.ready().map(|node| self.shape.id(node))
+    }
+
+    /// The leaves in scope that count as this, in their order.
+    pub fn counted_as(&self, status: Status) -> impl Iterator<Item = &TaskId> {
+        self.queue
+            .in_order()
+            .filter(move |node| self.seen[node.at()].is_some_and(|seen| seen.status == status))
+            .map(|node| self.shape.id(node))
     }
 
     /// How the leaves in scope below a task stand; of a leaf, how it stands itself.
@@ -47,6 +55,8 @@ mod tests {
         );
         let ready: Vec<&str> = plan.ready().map(TaskId::as_str).collect();
         assert_eq!(ready, ["B", "A"]);
+        let done: Vec<&TaskId> = plan.counted_as(Status::Completed).collect();
+        assert_eq!(done, [&TaskId::parse("C").unwrap()]);
         let below = plan.counts_below(&TaskId::parse("F").unwrap());
         assert_eq!((below.total, below.completed, below.ready), (3, 1, 2));
         let itself = plan.counts_below(&TaskId::parse("D").unwrap());

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::{
     commands::{
         logs::nothing_yet,
-        status::facts::{self as status, Blocked, Held, LoopFacts, Next, TaskCounts},
+        status::facts::{self as status, Afterwards, Blocked, Held, LoopFacts, Next, TaskCounts},
     },
     error::CommandError,
     project::Project,
@@ -171,7 +171,9 @@ async fn loops(
 /// How the tasks stand now. A report is of use without it, so nothing that is wrong here is fatal.
 async fn now(project: &Project, source: &str) -> Option<Now> {
     let path = project.root().join(source);
-    let facts = status::gather(project, Some(&path)).await.ok()?;
+    let facts = status::gather(project, Some(&path), Afterwards::Ends)
+        .await
+        .ok()?;
     Some(Now {
         tasks: facts.tasks,
         next: facts.next,
