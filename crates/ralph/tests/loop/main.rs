@@ -6,6 +6,7 @@
 mod claims;
 mod contents;
 mod crash;
+mod following;
 mod formats;
 mod git_tricks;
 mod landing;

@@ -49,14 +49,19 @@ pub(super) async fn follow(project: &Project, form: Form) -> Result<(), CommandE
     if !is_running() {
         return show_last(project, form).await;
     }
+    let mut journal = None;
     let mut at: Option<Followed> = None;
     loop {
         // Asked first: what is written until the lock is released is read below.
         let goes_on = is_running();
-        let found = match project.journal().await? {
-            Some((mut journal, repository)) => {
+        if journal.is_none() {
+            // At the very first loop of a repository it is made only now.
+            journal = project.journal().await?;
+        }
+        let found = match &mut journal {
+            Some((journal, repository)) => {
                 let after = at.as_ref().map(|followed| followed.n);
-                next_rows(project, (&mut journal, &repository), after).await?
+                next_rows(project, (journal, repository), after).await?
             }
             None => Vec::new(),
         };
