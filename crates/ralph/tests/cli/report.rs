@@ -43,6 +43,39 @@ fn eventful() -> TestRepo {
     repo
 }
 
+fn highlights() -> serde_json::Value {
+    json!([
+        {
+            "taskId": "US-001", "iteration": 1, "kind": "learning",
+            "text": "Prices are in cents."
+        },
+        { "taskId": "US-001", "iteration": 1, "kind": "decision", "text": "No floats." }
+    ])
+}
+
+fn timeline() -> serde_json::Value {
+    json!([
+        {
+            "iteration": 1, "taskId": "US-001", "title": "Add a cart", "attempt": 1,
+            "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
+            "verdict": "verified", "unverified": true, "commit": "1c0ffee1234567890",
+            "tokens": 1200, "costUsd": 0.25
+        },
+        {
+            "iteration": 2, "taskId": "US-002", "title": "Show the cart", "attempt": 1,
+            "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
+            "verdict": "failed", "unverified": false, "commit": null,
+            "tokens": 1200, "costUsd": 0.25
+        },
+        {
+            "iteration": 3, "taskId": "US-002", "title": "Show the cart", "attempt": 2,
+            "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
+            "verdict": "refused", "unverified": false, "commit": null,
+            "tokens": 1200, "costUsd": 0.25
+        }
+    ])
+}
+
 #[test]
 fn the_json_contract() {
     let repo = eventful();
@@ -97,13 +130,7 @@ fn the_json_contract() {
         "verification": [
             { "command": "cargo test", "runs": 3, "passed": 1, "failed": 2, "seconds": 13.5 }
         ],
-        "highlights": [
-            {
-                "taskId": "US-001", "iteration": 1, "kind": "learning",
-                "text": "Prices are in cents."
-            },
-            { "taskId": "US-001", "iteration": 1, "kind": "decision", "text": "No floats." }
-        ],
+        "highlights": highlights(),
         "flagged": [
             { "taskId": "US-001", "iteration": 1, "what": "claimed that task US-003 is complete" },
             { "taskId": "US-002", "iteration": 3, "what": "the status of US-002 was put back" }
@@ -111,26 +138,7 @@ fn the_json_contract() {
         "suggestions": [{
             "number": 1, "iteration": 1, "title": "Round prices", "description": "In src/price.rs."
         }],
-        "timeline": [
-            {
-                "iteration": 1, "taskId": "US-001", "title": "Add a cart", "attempt": 1,
-                "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
-                "verdict": "verified", "unverified": true, "commit": "1c0ffee1234567890",
-                "tokens": 1200, "costUsd": 0.25
-            },
-            {
-                "iteration": 2, "taskId": "US-002", "title": "Show the cart", "attempt": 1,
-                "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
-                "verdict": "failed", "unverified": false, "commit": null,
-                "tokens": 1200, "costUsd": 0.25
-            },
-            {
-                "iteration": 3, "taskId": "US-002", "title": "Show the cart", "attempt": 2,
-                "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
-                "verdict": "refused", "unverified": false, "commit": null,
-                "tokens": 1200, "costUsd": 0.25
-            }
-        ],
+        "timeline": timeline(),
         "now": {
             "tasks": {
                 "total": 3, "completed": 1, "ready": 1, "waiting": 1, "blocked": 0, "failed": 0,

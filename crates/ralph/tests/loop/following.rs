@@ -73,7 +73,7 @@ fn a_follower_reads_along_from_one_iteration_to_the_next_and_ends_with_the_loop(
     );
     let shown = String::from_utf8(ran.stdout).unwrap();
     for file in ["iteration-1.txt", "iteration-2.txt"] {
-        let log = project.repo.read(&format!(".ralph/logs/{file}"));
+        let log = project.repo.read(format!(".ralph/logs/{file}"));
         assert!(shown.contains(log.trim_end()), "{file}: {shown}");
     }
 }

@@ -110,14 +110,14 @@ fn plots(page: &mut Markup, facts: &Facts, zone: &TimeZone) {
             .number(facts.timeline.len())
             .raw(" iterations.</p>\n");
     }
-    page.piece(&legend(points));
+    page.piece(&legend(points, &axis));
     page.piece(&timeline::timeline(points, &axis));
     page.raw("</section>\n");
     page.piece(&cost::cost(points, &axis));
     page.piece(&outcomes::outcomes(points));
 }
 
-fn legend(points: &[Point]) -> Markup {
+fn legend(points: &[Point], axis: &Axis) -> Markup {
     let mut looks: Vec<Look> = points.iter().map(|point| point.look).collect();
     looks.sort_unstable();
     looks.dedup();
@@ -133,6 +133,9 @@ fn legend(points: &[Point]) -> Markup {
             .raw("</i>")
             .raw(word)
             .raw("</span> ");
+    }
+    if axis.pauses().next().is_some() {
+        legend.raw("<span><i class=\"gap\"></i>a pause, cut short</span>");
     }
     legend.raw("</p>\n");
     legend
