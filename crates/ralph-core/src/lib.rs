@@ -12,6 +12,7 @@ pub mod event;
 pub mod iteration;
 pub mod lint;
 pub mod memory;
+pub mod metrics;
 pub mod prompt;
 pub mod record;
 pub mod sanitize;

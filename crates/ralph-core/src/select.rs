@@ -18,6 +18,7 @@
 
 mod blockers;
 mod counts;
+mod outlook;
 #[cfg(test)]
 mod properties;
 mod queue;

@@ -57,6 +57,18 @@ pub(crate) fn copy(mut from: impl BufRead, escapes: Escapes) -> io::Result<()> {
     }
 }
 
+/// Writes a part of a log to stdout; a reader that went away is told, so that one who follows can end.
+pub(crate) fn write(bytes: &[u8], escapes: Escapes) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match escapes {
+        Escapes::Safe => {
+            out.write_all(terminal_safe(&String::from_utf8_lossy(bytes)).as_bytes())?
+        }
+        Escapes::AsTheyAre => out.write_all(bytes)?,
+    }
+    out.flush()
+}
+
 /// Prints text to stderr.
 pub(crate) fn print_to_stderr(text: &str) {
     let mut err = io::stderr().lock();

@@ -106,6 +106,12 @@ impl Queue {
         Some(near.unwrap_or(best).node)
     }
 
+    /// The ready leaves in order.
+    pub(super) fn ready(&self) -> impl Iterator<Item = Node> {
+        let entries = self.ready.iter();
+        entries.map(|rank| self.entries[*rank as usize].node)
+    }
+
     /// Leaves in scope in order, ready or not.
     pub(super) fn in_order(&self) -> impl Iterator<Item = Node> {
         self.entries.iter().map(|entry| entry.node)

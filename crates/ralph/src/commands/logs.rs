@@ -2,13 +2,17 @@
 //!
 //! An agent wrote most of it: shown on a terminal, it can do nothing there.
 
+mod follow;
+mod tail;
+
 use std::{
     fs::File,
-    io::{self, BufReader},
+    io::{self, BufReader, Seek as _, SeekFrom},
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
+use follow::Form;
 use jiff::Timestamp;
 use ralph_core::record::IterationRecord;
 use ralph_engine::{
@@ -43,6 +47,14 @@ pub(crate) struct Args {
     /// Print the record of the iteration, or the list, as JSON
     #[arg(long)]
     json: bool,
+
+    /// Follow the iteration that runs, and those after it, until the loop ends
+    #[arg(long, short, conflicts_with_all = ["iteration", "json", "list"])]
+    follow: bool,
+
+    /// Begin with this many of the last lines instead of at the start
+    #[arg(long, value_name = "N", conflicts_with_all = ["json", "list"])]
+    tail: Option<usize>,
 
     /// List the last iterations
     #[arg(long, short)]
@@ -83,7 +95,11 @@ fn logs_folder(root: &Path) -> PathBuf {
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
+    let form = form(args);
     project::block_on(async {
+        if args.follow {
+            return follow::follow(&project, form).await;
+        }
         let mut journal = project.journal().await?;
         if args.list {
             return list(args, journal).await;
@@ -93,7 +109,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         if args.json {
             return print_record(&project, n, &mut journal).await;
         }
-        print_log(&project, n, args.raw)
+        print_log(&project, n, form)
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -164,20 +180,33 @@ pub(crate) fn nothing_yet(project: &Project) -> CommandError {
     }
 }
 
-fn print_log(project: &Project, n: u64, raw: bool) -> Result<(), CommandError> {
-    let kind = if raw {
-        LogKind::Stream
-    } else {
-        LogKind::Readable
+fn form(args: &Args) -> Form {
+    let escapes = match args.raw && !output::stdout_is_terminal() {
+        true => Escapes::AsTheyAre,
+        false => Escapes::Safe,
     };
-    let escapes = if raw && !output::stdout_is_terminal() {
-        Escapes::AsTheyAre
-    } else {
-        Escapes::Safe
+    let kind = match args.raw {
+        true => LogKind::Stream,
+        false => LogKind::Readable,
     };
-    let path = log_file(project.root(), n, kind);
-    let file = File::open(&path).map_err(|error| no_log(project, n, &path, error))?;
-    output::copy(BufReader::new(file), escapes).map_err(|error| no_log(project, n, &path, error))
+    Form {
+        kind,
+        escapes,
+        tail: args.tail,
+    }
+}
+
+fn print_log(project: &Project, n: u64, form: Form) -> Result<(), CommandError> {
+    let path = log_file(project.root(), n, form.kind);
+    let copy = || {
+        let mut file = File::open(&path)?;
+        if let Some(lines) = form.tail {
+            let start = tail::start_of_tail(&mut file, lines)?;
+            file.seek(SeekFrom::Start(start))?;
+        }
+        output::copy(BufReader::new(file), form.escapes)
+    };
+    copy().map_err(|error| no_log(project, n, &path, error))
 }
 
 fn no_log(project: &Project, n: u64, path: &Path, error: io::Error) -> CommandError {

@@ -1,13 +1,25 @@
-//! `ralph report`: what a loop came to: commits, tasks, what went wrong, what is left.
+//! `ralph report`: what a loop came to: commits, tasks, what went wrong, what is left; as text,
+//! Markdown, JSON, or one page of HTML.
 //!
 //! Says plainly what nothing stood behind. Never asks git; the journal has the commits.
 
+mod dress;
 mod facts;
+mod html;
+mod shape;
 mod show;
+mod write;
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
-use crate::{cli::Global, error::CommandError, output, project};
+use dress::Dress;
+
+use crate::{
+    cli::Global,
+    error::CommandError,
+    output,
+    project::{self, Project},
+};
 
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
@@ -19,23 +31,70 @@ pub(crate) struct Args {
     #[arg(long)]
     all: bool,
 
-    /// Print one JSON document instead of text
-    #[arg(long)]
+    /// The form of the report; without it, the one that the name of --output ends in, else text
+    #[arg(long, value_name = "FORM", value_enum)]
+    format: Option<Format>,
+
+    /// Print one JSON document instead of text: the same as --format json
+    #[arg(long, conflicts_with = "format")]
     json: bool,
+
+    /// Write it to this file instead of printing it
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Text,
+    /// For a pull request: what others wrote can't change how it looks
+    Markdown,
+    Json,
+    /// One page that needs nothing else, with plots
+    Html,
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = project::Project::open(global, Vec::new())?;
+    let project = Project::open(global, Vec::new())?;
     let which = match (&args.loop_id, args.all) {
         (Some(id), _) => facts::Which::One(id),
         (None, true) => facts::Which::All,
         (None, false) => facts::Which::Last,
     };
     let facts = project::block_on(facts::gather(&project, which))?;
-    if args.json {
-        output::print_json(&facts)?;
-    } else {
-        output::print(&show::render(&facts));
+    let text = match (args.format(), &args.output) {
+        (Format::Text, None) => show::render(&facts, Dress::Terminal),
+        (Format::Text, Some(_)) => show::render(&facts, Dress::Plain),
+        (Format::Markdown, _) => show::render(&facts, Dress::Markdown),
+        (Format::Json, _) => {
+            let text = serde_json::to_string_pretty(&facts).map_err(CommandError::internal)?;
+            text + "\n"
+        }
+        (Format::Html, _) => html::render(&facts, Project::now()),
+    };
+    match &args.output {
+        None => output::print(&text),
+        Some(file) => {
+            let path = project.surroundings.start.join(file);
+            write::write(&path, &text)?;
+            output::print_to_stderr(&format!("wrote {}\n", file.display()));
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+impl Args {
+    fn format(&self) -> Format {
+        if self.json {
+            return Format::Json;
+        }
+        let ending = self.output.as_deref().and_then(|file| file.extension());
+        let by_name = match ending.and_then(|ending| ending.to_str()) {
+            Some("html" | "htm") => Format::Html,
+            Some("md" | "markdown") => Format::Markdown,
+            Some("json") => Format::Json,
+            Some(_) | None => Format::Text,
+        };
+        self.format.unwrap_or(by_name)
+    }
 }

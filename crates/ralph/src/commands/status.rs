@@ -4,10 +4,17 @@
 //! asks git: it must stay quick whatever there is.
 
 pub(crate) mod facts;
+mod held;
 mod show;
+mod tree;
+mod view;
 mod waiting;
+mod watch;
+mod why;
 
 use std::{path::PathBuf, process::ExitCode};
+
+use facts::Afterwards;
 
 use crate::{cli::Global, error::CommandError, output, project};
 
@@ -19,11 +26,20 @@ pub(crate) struct Args {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
+
+    /// Keep it on the screen, up to date, until q or Ctrl-C
+    #[arg(long, short, conflicts_with = "json")]
+    watch: bool,
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = project::Project::open(global, Vec::new())?;
-    let facts = project::block_on(facts::gather(&project, args.source.as_deref()))?;
+    let source = args.source.as_deref();
+    if args.watch {
+        project::block_on(watch::watch(&project, source))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let facts = project::block_on(facts::gather(&project, source, Afterwards::Ends))?;
     if args.json {
         output::print_json(&facts)?;
     } else {

@@ -162,3 +162,40 @@ fn the_json_contract_of_the_list_and_its_limit() {
         "{text}"
     );
 }
+
+#[test]
+fn following_where_nothing_runs_says_so_and_shows_the_last_one() {
+    let repo = shop();
+    let mut past = Written::begin(&repo, "prd.json", "L1");
+    past.iteration(("US-002", "Show the cart", 1), failed(), |_, _| {});
+    repo.file(".ralph/logs/iteration-1.txt", "first\nsecond \x1b[2J\n");
+    let ran = ralph(&repo, &["logs", "-f"]);
+    assert_eq!(
+        ran.text(0),
+        "── iteration 1: US-002, attempt 1 ──\nfirst\nsecond \\x1b[2J\n"
+    );
+    assert_eq!(ran.err, "no loop runs here; this is the last iteration\n");
+    let ran = ralph(&repo, &["logs", "-f", "--tail", "1"]);
+    assert!(ran.text(0).ends_with("──\nsecond \\x1b[2J\n"), "{ran:?}");
+}
+
+#[test]
+fn following_where_ralph_never_ran_is_an_error() {
+    let ran = ralph(&shop(), &["logs", "--follow"]);
+    assert!(
+        ran.error(2).contains("ralph has not run here yet"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn only_the_last_lines_are_printed_where_they_are_asked_for() {
+    let repo = shop();
+    let mut past = Written::begin(&repo, "prd.json", "L1");
+    past.iteration(("US-001", "Add a cart", 1), Verdict::Verified, |_, _| {});
+    repo.file(".ralph/logs/iteration-1.txt", "one\ntwo\nthree\n");
+    assert_eq!(
+        ralph(&repo, &["logs", "--tail", "2"]).text(0),
+        "two\nthree\n"
+    );
+}

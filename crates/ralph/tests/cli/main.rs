@@ -10,6 +10,7 @@ mod init;
 mod lint;
 mod logs;
 mod report;
+mod report_forms;
 mod status;
 mod support;
 mod tasks;

@@ -21,6 +21,8 @@ fn eventful() -> TestRepo {
             record.unverified = true;
             record.said.block = suggesting(&[("Round prices", "In src/price.rs.")]);
             record.said.block.summary = Some("Added it.".into());
+            record.said.block.learnings = vec!["Prices are in cents.".into()];
+            record.said.block.decisions = vec!["No floats.".into()];
             record.said.foreign_claims = vec!["US-003".into()];
         },
     );
@@ -41,6 +43,39 @@ fn eventful() -> TestRepo {
     repo
 }
 
+fn highlights() -> serde_json::Value {
+    json!([
+        {
+            "taskId": "US-001", "iteration": 1, "kind": "learning",
+            "text": "Prices are in cents."
+        },
+        { "taskId": "US-001", "iteration": 1, "kind": "decision", "text": "No floats." }
+    ])
+}
+
+fn timeline() -> serde_json::Value {
+    json!([
+        {
+            "iteration": 1, "taskId": "US-001", "title": "Add a cart", "attempt": 1,
+            "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
+            "verdict": "verified", "unverified": true, "commit": "1c0ffee1234567890",
+            "tokens": 1200, "costUsd": 0.25
+        },
+        {
+            "iteration": 2, "taskId": "US-002", "title": "Show the cart", "attempt": 1,
+            "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
+            "verdict": "failed", "unverified": false, "commit": null,
+            "tokens": 1200, "costUsd": 0.25
+        },
+        {
+            "iteration": 3, "taskId": "US-002", "title": "Show the cart", "attempt": 2,
+            "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
+            "verdict": "refused", "unverified": false, "commit": null,
+            "tokens": 1200, "costUsd": 0.25
+        }
+    ])
+}
+
 #[test]
 fn the_json_contract() {
     let repo = eventful();
@@ -59,16 +94,28 @@ fn the_json_contract() {
         }],
         "iterations": 3,
         "seconds": 450.0,
+        "agentSeconds": 360.0,
+        "verifySeconds": 13.5,
         "usage": {
             "inputTokens": 3000, "outputTokens": 600, "cacheReadTokens": 0, "cacheWriteTokens": 0,
             "costUsd": 0.75, "contextTokens": 0
+        },
+        "metrics": {
+            "verifiedCommits": 0, "verifiedShare": 0.0, "completedTasks": 1, "verifiedTasks": 0,
+            "iterationsPerTask": 3.0, "recoveries": 0, "meanSecondsToRecovery": null,
+            "notRecovered": 1, "costPerVerifiedTaskUsd": null, "iterationsPerFeature": null
         },
         "commits": [{
             "commit": "1c0ffee1234567890", "taskId": "US-001", "title": "Add a cart", "iteration": 1
         }],
         "completed": [{
             "taskId": "US-001", "title": "Add a cart", "iteration": 1, "attempt": 1,
-            "unverified": true, "commit": "1c0ffee1234567890", "summary": "Added it."
+            "unverified": true, "commit": "1c0ffee1234567890",
+            "verifiedBy": [{
+                "command": "cargo test", "outcome": "exit code 0", "seconds": 4.5,
+                "againstBaseline": "same"
+            }],
+            "summary": "Added it."
         }],
         "failedAttempts": [
             {
@@ -80,6 +127,10 @@ fn the_json_contract() {
                 "verdict": "refused", "sentence": "refused: it edits ralph.yaml"
             }
         ],
+        "verification": [
+            { "command": "cargo test", "runs": 3, "passed": 1, "failed": 2, "seconds": 13.5 }
+        ],
+        "highlights": highlights(),
         "flagged": [
             { "taskId": "US-001", "iteration": 1, "what": "claimed that task US-003 is complete" },
             { "taskId": "US-002", "iteration": 3, "what": "the status of US-002 was put back" }
@@ -87,6 +138,7 @@ fn the_json_contract() {
         "suggestions": [{
             "number": 1, "iteration": 1, "title": "Round prices", "description": "In src/price.rs."
         }],
+        "timeline": timeline(),
         "now": {
             "tasks": {
                 "total": 3, "completed": 1, "ready": 1, "waiting": 1, "blocked": 0, "failed": 0,
@@ -97,7 +149,8 @@ fn the_json_contract() {
             "blocked": [
                 { "taskId": "US-002", "by": ["it is set aside: a question is open"] },
                 { "taskId": "US-003", "by": ["US-002 is open"] }
-            ]
+            ],
+            "skipped": []
         }
     });
     assert_eq!(ralph(&repo, &["report", "--json"]).json(0), expected);
@@ -113,6 +166,13 @@ fn the_text_says_plainly_what_was_not_verified_and_what_is_left() {
 1 task completed (1 unverified), 1 commit, 3 iterations, 7 min, 3.6k tokens, $0.75.
 It ended: work is left, but no task is ready.
 
+## Figures
+
+- 0 of 3 iterations ended in a verified commit (0 %)
+- 3.0 iterations per completed task
+- no failure was recovered from; 1 task has not recovered
+- of the time, agents took 6 min and verification 14 s
+
 ## Commits
 
 - 1c0ffee1 US-001 Add a cart
@@ -126,6 +186,15 @@ It ended: work is left, but no task is ready.
 
 - iteration 2, US-002, attempt 1: verification failed: cargo test
 - iteration 3, US-002, attempt 2: refused: it edits ralph.yaml
+
+## How it was verified
+
+- `cargo test`: 3 runs, 1 passed, 2 failed, 14 s
+
+## Highlights, as agents tell them
+
+- learnt (US-001): Prices are in cents.
+- decided (US-001): No floats.
 
 ## Blocked
 

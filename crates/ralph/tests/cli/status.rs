@@ -17,13 +17,34 @@ fn the_json_contract_before_anything_ran() {
             "total": 3, "completed": 1, "ready": 1, "waiting": 1, "blocked": 0, "failed": 0,
             "skipped": 0, "inProgress": 0
         },
-        "next": { "id": "US-002", "title": "Show the cart", "attempt": 1 },
+        "next": {
+            "id": "US-002", "title": "Show the cart", "attempt": 1,
+            "why": "the only task that is ready"
+        },
         "running": false,
         "loop": null,
         "lastIteration": null,
         "waitingUntil": null,
         "questions": [],
         "blocked": [],
+        "skipped": [],
+        "tree": {
+            "children": [
+                {
+                    "id": "US-001", "title": "Add a cart", "standing": "completed",
+                    "total": 1, "completed": 1, "children": [], "more": 0
+                },
+                {
+                    "id": "US-002", "title": "Show the cart", "standing": "next",
+                    "total": 1, "completed": 0, "children": [], "more": 0
+                },
+                {
+                    "id": "US-003", "title": "Empty the cart", "standing": "waiting",
+                    "total": 1, "completed": 0, "children": [], "more": 0
+                }
+            ],
+            "more": 0
+        },
         "suggestions": 0,
         "warnings": []
     });
@@ -43,7 +64,10 @@ fn the_json_contract_after_a_loop() {
     let status = ralph(&repo, &["status", "--json"]).json(0);
     assert_eq!(
         status["next"],
-        json!({ "id": "US-002", "title": "Show the cart", "attempt": 2 })
+        json!({
+            "id": "US-002", "title": "Show the cart", "attempt": 2,
+            "why": "the only task that is ready"
+        })
     );
     assert_eq!(
         status["loop"],
@@ -122,7 +146,10 @@ fn a_blocked_task_has_its_reason_and_one_that_a_person_reopened_starts_afresh() 
     let status = ralph(&repo, &["status", "--json"]).json(0);
     assert_eq!(
         status["next"],
-        json!({ "id": "US-002", "title": "Show the cart", "attempt": 1 }),
+        json!({
+            "id": "US-002", "title": "Show the cart", "attempt": 1,
+            "why": "the only task that is ready"
+        }),
         "the file says open"
     );
     let text = repo
@@ -216,7 +243,10 @@ fn there_is_no_colour_where_there_is_no_terminal() {
     assert_eq!(
         text,
         "prd.json\n████████░░░░░░░░░░░░░░░░  1 of 3 completed, 1 ready, 1 waiting\n\n\
-         next  US-002 Show the cart\n"
+         next  US-002 Show the cart: the only task that is ready\n\
+         loop  not running; none has run here yet\n\n\
+         tasks\n\x20\x20✓ US-001 Add a cart\n\x20\x20→ US-002 Show the cart  next\n\
+         \x20\x20· US-003 Empty the cart  waiting\n"
     );
 }
 
@@ -233,4 +263,118 @@ fn a_loop_that_waits_for_a_usage_limit_says_until_when() {
     past.end(&Stop::UsageLimit { resets_at });
     let status = ralph(&repo, &["status", "--json"]).json(0);
     assert_eq!(status["waitingUntil"], serde_json::Value::Null);
+}
+
+/// Four ready leaves in two containers, and one that depends on them all.
+fn feature(more: &str) -> TestRepo {
+    let repo = TestRepo::new();
+    repo.file(
+        "tasks.json",
+        format!(
+            r#"[{{"id":"F","title":"Feature"}},{{"id":"G","title":"Other"}},
+                {{"id":"F1","title":"one","parentId":"F","status":"completed"}},
+                {{"id":"F2","title":"two","parentId":"F","labels":["area=ui"]}},
+                {{"id":"G1","title":"three","parentId":"G","status":"skipped"}},
+                {{"id":"G2","title":"four","parentId":"G","dependsOn":["F2"]}}{more}]"#
+        ),
+    );
+    repo
+}
+
+#[test]
+fn the_tree_has_containers_with_how_much_of_them_is_complete() {
+    let repo = feature("");
+    let text = ralph(&repo, &["status"]).text(0).to_owned();
+    let (_, tree) = text.split_once("\ntasks\n").unwrap();
+    assert_eq!(
+        tree,
+        "  F Feature  1 of 2\n    ✓ F1 one\n    → F2 two  next\n\
+         \x20\x20G Other  0 of 2\n    – G1 three  skipped\n    · G2 four  waiting\n"
+    );
+    let status = ralph(&repo, &["status", "--json"]).json(0);
+    assert_eq!(
+        status["skipped"],
+        json!([{ "taskId": "G1", "title": "three", "why": "its own status says so" }])
+    );
+}
+
+#[test]
+fn the_tree_has_a_limit_and_shows_what_matters_first() {
+    let many: String = (0..500)
+        .map(|n| format!(r#",{{"id":"N{n}","title":"n","status":"completed"}}"#))
+        .collect();
+    let late = r#",{"id":"X","title":"last","status":"failed"}"#;
+    let repo = feature(&format!("{many}{late}"));
+    let status = ralph(&repo, &["status", "--json"]).json(0);
+    let top = status["tree"]["children"].as_array().unwrap();
+    let ids: Vec<&str> = top
+        .iter()
+        .map(|node| node["id"].as_str().unwrap())
+        .collect();
+    // F2, G2 and X are not complete; nine of the completed ones fill up to twelve: F1 and N0 to N7.
+    assert_eq!(
+        ids,
+        [
+            "F", "G", "N0", "N1", "N2", "N3", "N4", "N5", "N6", "N7", "X"
+        ]
+    );
+    // 505 leaves: 2 in F, 2 in G, of which the skipped one is not shown, 8 and X on top.
+    assert_eq!(status["tree"]["more"], 492);
+    assert_eq!(top[1]["more"], 1);
+    let text = ralph(&repo, &["status"]).text(0).to_owned();
+    assert!(text.contains("    … and 1 more\n"), "{text}");
+    assert!(
+        text.contains("  ✗ X last  failed\n  … and 492 more\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_next_task_is_told_with_what_put_it_first() {
+    let why = |tasks: &str| {
+        let repo = TestRepo::new();
+        repo.file("tasks.json", tasks);
+        ralph(&repo, &["status", "--json"]).json(0)["next"]["why"].clone()
+    };
+    assert_eq!(
+        why(r#"[{"id":"A","title":"a","priority":2},{"id":"B","title":"b","priority":1}]"#),
+        "of 2 ready tasks, the first by priority (1)"
+    );
+    assert_eq!(
+        why(
+            r#"[{"id":"A","title":"a","createdAt":"2026-01-02T00:00:00Z"},
+                {"id":"B","title":"b","createdAt":"2026-01-01T00:00:00Z"}]"#
+        ),
+        "of 2 ready tasks, the oldest"
+    );
+    assert_eq!(
+        why(r#"[{"id":"A","title":"a"},{"id":"B","title":"b"},{"id":"C","title":"c"}]"#),
+        "of 3 ready tasks, the first in the file"
+    );
+}
+
+#[test]
+fn the_next_task_is_told_to_be_of_the_area_of_the_last() {
+    let repo = TestRepo::new();
+    repo.file(
+        "tasks.json",
+        r#"[{"id":"A","title":"a","status":"completed","labels":["area=ui"]},
+            {"id":"B","title":"b","labels":["area=db"]},
+            {"id":"C","title":"c","labels":["area=ui"]}]"#,
+    );
+    let mut past = Written::begin(&repo, "tasks.json", "L1");
+    past.iteration(("A", "a", 1), Verdict::Verified, |_, _| {});
+    assert_eq!(
+        ralph(&repo, &["status", "--json"]).json(0)["next"]["why"],
+        "of 2 ready tasks, the first in the area ui, like the last completed one"
+    );
+}
+
+#[test]
+fn watching_needs_a_terminal() {
+    assert_eq!(
+        ralph(&shop(), &["status", "--watch"]).error(2),
+        "error: `ralph status --watch` needs a terminal, and the standard output is none\n\
+         hint: `ralph status` prints it once, `--json` for programs\n"
+    );
 }

@@ -26,7 +26,8 @@ fn an_empty_list_of_tasks_is_no_error() {
     repo.file("tasks.json", "[]\n");
     assert_eq!(
         ralph(&repo, &["status"]).text(0),
-        "tasks.json\nno tasks\n\nnext  nothing: there are no tasks\n"
+        "tasks.json\nno tasks\n\nnext  nothing: there are no tasks\n\
+         loop  not running; none has run here yet\n"
     );
     assert_eq!(ralph(&repo, &["tasks", "list"]).text(0), "no tasks\n");
     assert_eq!(

@@ -7,6 +7,7 @@ mod claims;
 mod contents;
 mod cost;
 mod crash;
+mod following;
 mod formats;
 mod git_tricks;
 mod landing;

@@ -1,4 +1,4 @@
-//! `ralph agent talk` in a real terminal: tmux, a shell in it, and a person's keys.
+//! Commands that need a real terminal, `ralph agent talk` above all: tmux, a shell in it, and a person's keys.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic, its helpers too")]
 
@@ -8,3 +8,4 @@ mod panic;
 mod pi;
 mod refusing;
 mod support;
+mod watch;

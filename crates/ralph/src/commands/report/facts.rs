@@ -1,16 +1,26 @@
-//! What a report knows: the JSON form is a contract (docs/json.md).
+//! Gathers what a report says, from the journal and, for how things stand now, the task file.
 
-use ralph_core::{agent::Usage, record::IterationRecord, verdict::Verdict};
+use std::collections::BTreeMap;
+
+use ralph_core::{
+    agent::Usage,
+    metrics::{Metrics, seconds},
+    record::IterationRecord,
+    verdict::Verdict,
+};
 use ralph_engine::{
     lock::Lock,
     store::{Journal, LoopRow, RepositoryId},
 };
-use serde::Serialize;
 
+use super::shape::{
+    self, Command, Commit, Completed, Facts, Failed, Flagged, Highlight, HighlightKind, Look, Now,
+    Point, Suggested, VerifiedBy,
+};
 use crate::{
     commands::{
         logs::nothing_yet,
-        status::facts::{self as status, Blocked, Held, LoopFacts, Next, TaskCounts},
+        status::facts::{self as status, Afterwards},
     },
     error::CommandError,
     project::Project,
@@ -24,82 +34,6 @@ pub(super) enum Which<'a> {
     All,
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Facts {
-    pub(super) source: String,
-    pub(super) loops: Vec<LoopFacts>,
-    pub(super) iterations: usize,
-    /// Spent in iterations.
-    pub(super) seconds: f64,
-    pub(super) usage: Usage,
-    pub(super) commits: Vec<Commit>,
-    pub(super) completed: Vec<Completed>,
-    pub(super) failed_attempts: Vec<Failed>,
-    pub(super) flagged: Vec<Flagged>,
-    pub(super) suggestions: Vec<Suggested>,
-    /// How the tasks stand now; `None` where their file can't be read any more.
-    pub(super) now: Option<Now>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Commit {
-    pub(super) commit: String,
-    pub(super) task_id: String,
-    pub(super) title: String,
-    pub(super) iteration: u64,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Completed {
-    pub(super) task_id: String,
-    pub(super) title: String,
-    pub(super) iteration: u64,
-    pub(super) attempt: u32,
-    /// No command stood behind it.
-    pub(super) unverified: bool,
-    pub(super) commit: Option<String>,
-    /// The agent's own words about its work; no evidence of anything.
-    pub(super) summary: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Failed {
-    pub(super) task_id: String,
-    pub(super) title: String,
-    pub(super) iteration: u64,
-    pub(super) attempt: u32,
-    pub(super) verdict: &'static str,
-    pub(super) sentence: String,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Flagged {
-    pub(super) task_id: String,
-    pub(super) iteration: u64,
-    pub(super) what: String,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct Suggested {
-    pub(super) number: usize,
-    pub(super) iteration: i64,
-    pub(super) title: String,
-    pub(super) description: String,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct Now {
-    pub(super) tasks: TaskCounts,
-    pub(super) next: Option<Next>,
-    pub(super) questions: Vec<Held>,
-    pub(super) blocked: Vec<Blocked>,
-}
-
 pub(super) async fn gather(project: &Project, which: Which<'_>) -> Result<Facts, CommandError> {
     let Some((mut journal, repository)) = project.journal().await? else {
         return Err(nothing_yet(project));
@@ -108,13 +42,20 @@ pub(super) async fn gather(project: &Project, which: Which<'_>) -> Result<Facts,
     let source = rows
         .last()
         .map_or_else(String::new, |row| row.source.clone());
+    let worktree = project.worktree();
+    let all = journal.loops_of(&repository, &worktree, &source);
+    let is_all = all.await.map_err(CommandError::internal)?.len() == rows.len();
+    let mut seen = Seen::default();
     let mut facts = Facts::new(source);
     for row in &rows {
         let records = journal.records_of(&row.id).await;
         for record in records.map_err(CommandError::internal)? {
+            seen.observe(&record);
             facts.take(record);
         }
     }
+    facts.metrics.figures = seen.metrics.figures();
+    facts.verification = seen.commands.into_values().collect();
     let suggestions = journal.all_suggestions(&repository).await;
     let suggestions = suggestions.map_err(CommandError::internal)?;
     facts.suggestions = suggestions
@@ -134,6 +75,11 @@ pub(super) async fn gather(project: &Project, which: Which<'_>) -> Result<Facts,
         .map(|row| status::loop_facts(row, running))
         .collect();
     facts.now = now(project, &facts.source).await;
+    let is_complete = facts.now.as_ref().is_some_and(|now| {
+        let tasks = &now.tasks;
+        tasks.completed > 0 && tasks.completed + tasks.skipped == tasks.total
+    });
+    facts.metrics.iterations_per_feature = (is_all && is_complete).then_some(facts.iterations);
     Ok(facts)
 }
 
@@ -171,13 +117,43 @@ async fn loops(
 /// How the tasks stand now. A report is of use without it, so nothing that is wrong here is fatal.
 async fn now(project: &Project, source: &str) -> Option<Now> {
     let path = project.root().join(source);
-    let facts = status::gather(project, Some(&path)).await.ok()?;
+    let facts = status::gather(project, Some(&path), Afterwards::Ends)
+        .await
+        .ok()?;
     Some(Now {
         tasks: facts.tasks,
         next: facts.next,
         questions: facts.questions,
         blocked: facts.blocked,
+        skipped: facts.skipped,
     })
+}
+
+/// What is added up over all iterations.
+#[derive(Default)]
+struct Seen {
+    metrics: Metrics,
+    commands: BTreeMap<String, Command>,
+}
+
+impl Seen {
+    fn observe(&mut self, record: &IterationRecord) {
+        self.metrics.observe(record);
+        for one in &record.verification {
+            let known = self.commands.entry(one.command.clone());
+            let command = known.or_insert_with(|| Command {
+                command: one.command.clone(),
+                runs: 0,
+                passed: 0,
+                failed: 0,
+                seconds: 0.0,
+            });
+            command.runs += 1;
+            command.passed += usize::from(one.passed);
+            command.failed += usize::from(!one.passed);
+            command.seconds += one.seconds;
+        }
+    }
 }
 
 impl Facts {
@@ -187,10 +163,19 @@ impl Facts {
             loops: Vec::new(),
             iterations: 0,
             seconds: 0.0,
+            agent_seconds: 0.0,
+            verify_seconds: 0.0,
             usage: Usage::default(),
+            metrics: shape::Metrics {
+                figures: Metrics::default().figures(),
+                iterations_per_feature: None,
+            },
             commits: Vec::new(),
             completed: Vec::new(),
             failed_attempts: Vec::new(),
+            verification: Vec::new(),
+            highlights: Vec::new(),
+            timeline: Vec::new(),
             flagged: Vec::new(),
             suggestions: Vec::new(),
             now: None,
@@ -199,12 +184,14 @@ impl Facts {
 
     fn take(&mut self, record: IterationRecord) {
         self.iterations += 1;
-        let span = record.started_at.until(record.ended_at);
-        self.seconds += span
-            .and_then(|span| span.total(jiff::Unit::Second))
-            .unwrap_or(0.0);
+        self.seconds += seconds(record.started_at, record.ended_at);
+        self.agent_seconds += record.runs.iter().map(|run| run.seconds).sum::<f64>();
+        let verify = record.verification.iter();
+        self.verify_seconds += verify.map(|one| one.seconds).sum::<f64>();
         self.usage.add(&record.usage);
         self.flag(&record);
+        self.highlight(&record);
+        self.timeline.push(point(&record));
         if let Some(commit) = &record.git.result_commit {
             self.commits.push(Commit {
                 commit: commit.clone(),
@@ -215,6 +202,7 @@ impl Facts {
         }
         if record.verdict == Verdict::Verified {
             self.completed.push(Completed {
+                verified_by: verified_by(&record),
                 task_id: record.task_id,
                 title: record.title,
                 iteration: record.iteration,
@@ -251,5 +239,54 @@ impl Facts {
                 what,
             });
         }
+    }
+
+    /// What agents learnt and decided, also in attempts that did not land.
+    fn highlight(&mut self, record: &IterationRecord) {
+        let block = &record.said.block;
+        let learnings = block.learnings.iter();
+        let learnings = learnings.map(|text| (HighlightKind::Learning, text));
+        let decisions = block.decisions.iter();
+        let decisions = decisions.map(|text| (HighlightKind::Decision, text));
+        for (kind, text) in learnings.chain(decisions) {
+            self.highlights.push(Highlight {
+                task_id: record.task_id.clone(),
+                iteration: record.iteration,
+                kind,
+                text: text.clone(),
+            });
+        }
+    }
+}
+
+/// The commands that were run after the last run of an agent: those that decided.
+fn verified_by(record: &IterationRecord) -> Vec<VerifiedBy> {
+    let last = record.verification.iter().map(|one| one.run).max();
+    let deciding = record.verification.iter();
+    deciding
+        .filter(|one| Some(one.run) == last)
+        .map(|one| VerifiedBy {
+            command: one.command.clone(),
+            outcome: one.outcome.clone(),
+            seconds: one.seconds,
+            against_baseline: one.against_baseline.clone(),
+        })
+        .collect()
+}
+
+fn point(record: &IterationRecord) -> Point {
+    Point {
+        iteration: record.iteration,
+        task_id: record.task_id.clone(),
+        title: record.title.clone(),
+        attempt: record.attempt,
+        started_at: record.started_at,
+        ended_at: record.ended_at,
+        verdict: record.verdict.name(),
+        unverified: record.unverified,
+        commit: record.git.result_commit.clone(),
+        tokens: record.usage.total_tokens(),
+        cost_usd: record.usage.cost_usd,
+        look: Look::of(record),
     }
 }

@@ -1,13 +1,15 @@
 //! A report as text that is also Markdown: to be read here, or put into a pull request.
 
-use ralph_core::sanitize::one_line;
+mod lines;
 
-use super::facts::{Facts, Now};
+pub(super) use lines::left;
+
+use super::{dress::Dress, shape::Facts};
 use crate::{
     commands::status::facts::LoopState,
     view::{
-        figures::{count, short_commit, usage},
-        paint::{Tone, paint},
+        figures::{count, usage},
+        paint::Tone,
         time::span,
     },
 };
@@ -15,47 +17,51 @@ use crate::{
 /// Lines that a section has at most; `--json` has all.
 const MOST: usize = 50;
 
-pub(super) fn render(facts: &Facts) -> String {
-    let mut text = format!(
-        "{}\n\n",
-        paint(Tone::Heading, &format!("# {}", title(facts)))
-    );
-    text.push_str(&summary(facts));
+pub(super) fn render(facts: &Facts, dress: Dress) -> String {
+    let heading = format!("# {}", title(facts, dress));
+    let mut text = format!("{}\n\n", dress.paint(Tone::Heading, &heading));
+    text.push_str(&summary(facts, dress));
     if facts.loops.len() == 1 {
-        ended(&mut text, facts);
+        ended(&mut text, facts, dress);
     }
-    section(&mut text, "Commits", &commits(facts));
-    section(&mut text, "Completed", &completed(facts));
-    section(&mut text, "Attempts that did not land", &failed(facts));
+    let mut section = |name: &str, lines: &[String]| put_section(&mut text, name, lines, dress);
+    section("Figures", &lines::figures(facts));
+    section("Commits", &lines::commits(facts, dress));
+    section("Completed", &lines::completed(facts, dress));
+    section("Attempts that did not land", &lines::failed(facts, dress));
+    section("How it was verified", &lines::verification(facts, dress));
+    section(
+        "Highlights, as agents tell them",
+        &lines::highlights(facts, dress),
+    );
     if let Some(now) = &facts.now {
-        section(&mut text, "Blocked", &blocked(now));
-        section(&mut text, "Questions for a person", &questions(now));
+        section("Blocked", &lines::blocked(now, dress));
+        section("Skipped", &lines::skipped(now, dress));
+        section("Questions for a person", &lines::questions(now, dress));
     }
-    section(&mut text, "Worth a look", &flagged(facts));
-    section(&mut text, "Suggested by agents", &suggestions(facts));
-    section(&mut text, "What is left", &left(facts));
+    section("Worth a look", &lines::flagged(facts, dress));
+    section("Suggested by agents", &lines::suggestions(facts, dress));
+    section("What is left", &lines::left(facts, dress));
     text
 }
 
-fn title(facts: &Facts) -> String {
+fn title(facts: &Facts, dress: Dress) -> String {
     let branch = facts.loops.last().map_or("", |row| row.branch.as_str());
+    let (source, branch) = (dress.said(&facts.source, 200), dress.said(branch, 200));
     match facts.loops.len() {
-        1 => format!("{} on {branch}", facts.source),
-        n => format!("{} on {branch}, {n} loops", facts.source),
+        1 => format!("{source} on {branch}"),
+        n => format!("{source} on {branch}, {n} loops"),
     }
 }
 
-fn summary(facts: &Facts) -> String {
-    let unverified = facts
-        .completed
-        .iter()
-        .filter(|task| task.unverified)
-        .count();
+fn summary(facts: &Facts, dress: Dress) -> String {
+    let unverified = facts.completed.iter().filter(|task| task.unverified);
+    let unverified = unverified.count();
     let mut completed = count(facts.completed.len(), "task", "tasks");
     completed.push_str(" completed");
     if unverified > 0 {
         let said = format!(" ({unverified} unverified)");
-        completed.push_str(&paint(Tone::Careful, &said));
+        completed.push_str(&dress.paint(Tone::Careful, &said));
     }
     let mut parts = vec![
         completed,
@@ -64,31 +70,34 @@ fn summary(facts: &Facts) -> String {
         span(facts.seconds),
     ];
     parts.extend(usage(&facts.usage));
-    format!("{}.\n", parts.join(", "))
+    let text = parts.join(", ");
+    match dress {
+        // Two dollar signs on a line would be read as a formula.
+        Dress::Markdown => format!("{}.\n", text.replace('$', "\\$")),
+        Dress::Terminal | Dress::Plain => format!("{text}.\n"),
+    }
 }
 
-fn ended(text: &mut String, facts: &Facts) {
+fn ended(text: &mut String, facts: &Facts, dress: Dress) {
     for row in &facts.loops {
         let line = match row.state {
             LoopState::Running => "It is still running.".to_owned(),
             LoopState::Interrupted => "It was interrupted; `ralph run` goes on with it.".to_owned(),
             LoopState::Ended => {
                 let why = row.sentence.as_deref().unwrap_or("for a reason unknown");
-                format!("It ended: {}.", one_line(why, 500))
+                format!("It ended: {}.", dress.said(why, 500))
             }
         };
         text.push_str(&format!("{line}\n"));
     }
 }
 
-fn section(text: &mut String, name: &str, lines: &[String]) {
+fn put_section(text: &mut String, name: &str, lines: &[String], dress: Dress) {
     if lines.is_empty() {
         return;
     }
-    text.push_str(&format!(
-        "\n{}\n\n",
-        paint(Tone::Heading, &format!("## {name}"))
-    ));
+    let heading = dress.paint(Tone::Heading, &format!("## {name}"));
+    text.push_str(&format!("\n{heading}\n\n"));
     for line in lines.iter().take(MOST) {
         text.push_str(&format!("- {line}\n"));
     }
@@ -96,119 +105,4 @@ fn section(text: &mut String, name: &str, lines: &[String]) {
         let more = lines.len() - MOST;
         text.push_str(&format!("- … {more} more; `ralph report --json` has all\n"));
     }
-}
-
-fn commits(facts: &Facts) -> Vec<String> {
-    let line = |one: &super::facts::Commit| {
-        let commit = paint(Tone::Name, short_commit(&one.commit));
-        format!(
-            "{commit} {} {}",
-            one_line(&one.task_id, 120),
-            one_line(&one.title, 100)
-        )
-    };
-    facts.commits.iter().map(line).collect()
-}
-
-fn completed(facts: &Facts) -> Vec<String> {
-    let line = |one: &super::facts::Completed| {
-        let id = one_line(&one.task_id, 120);
-        let mut line = format!("{id} {}", one_line(&one.title, 100));
-        if one.attempt > 1 {
-            line.push_str(&format!(", at attempt {}", one.attempt));
-        }
-        if one.unverified {
-            let said = " — unverified: no command stood behind it";
-            line.push_str(&paint(Tone::Careful, said));
-        }
-        if let Some(said) = &one.summary {
-            line.push_str(&format!("\n  the agent says: {}", one_line(said, 300)));
-        }
-        line
-    };
-    facts.completed.iter().map(line).collect()
-}
-
-fn failed(facts: &Facts) -> Vec<String> {
-    let line = |one: &super::facts::Failed| {
-        format!(
-            "iteration {}, {}, attempt {}: {}",
-            one.iteration,
-            one_line(&one.task_id, 120),
-            one.attempt,
-            one_line(&one.sentence, 300)
-        )
-    };
-    facts.failed_attempts.iter().map(line).collect()
-}
-
-fn blocked(now: &Now) -> Vec<String> {
-    let blocked = now.blocked.iter();
-    blocked
-        .map(|one| format!("{}: {}", one.task_id, one_line(&one.by.join("; "), 300)))
-        .collect()
-}
-
-fn questions(now: &Now) -> Vec<String> {
-    let questions = now.questions.iter();
-    questions
-        .map(|held| format!("{}: {}", held.task_id, one_line(&held.question, 500)))
-        .collect()
-}
-
-fn flagged(facts: &Facts) -> Vec<String> {
-    let line = |one: &super::facts::Flagged| {
-        let task = one_line(&one.task_id, 120);
-        format!(
-            "iteration {}, {task}: {}",
-            one.iteration,
-            one_line(&one.what, 300)
-        )
-    };
-    facts.flagged.iter().map(line).collect()
-}
-
-fn suggestions(facts: &Facts) -> Vec<String> {
-    let line = |one: &super::facts::Suggested| {
-        let title = one_line(&one.title, 100);
-        let from = format!("(iteration {})", one.iteration);
-        format!("{}. {title} {}", one.number, paint(Tone::Faint, &from))
-    };
-    let mut lines: Vec<String> = facts.suggestions.iter().take(MOST - 1).map(line).collect();
-    if !lines.is_empty() {
-        lines.push("`ralph tasks add --from-suggestions N` makes one a task".into());
-    }
-    lines
-}
-
-/// What is left to do, and what to do about it.
-fn left(facts: &Facts) -> Vec<String> {
-    let Some(now) = &facts.now else {
-        return vec![format!(
-            "{} can't be read now; `ralph lint` says why",
-            facts.source
-        )];
-    };
-    let tasks = &now.tasks;
-    let open = tasks.total - tasks.completed - tasks.skipped;
-    let branch = facts.loops.last().map_or("", |row| row.branch.as_str());
-    if open == 0 {
-        return vec![format!(
-            "Nothing: all tasks are complete. The work is on `{branch}`."
-        )];
-    }
-    let mut lines = vec![format!(
-        "{open} of {} tasks: {} ready, {} waiting, {} blocked, {} failed",
-        tasks.total, tasks.ready, tasks.waiting, tasks.blocked, tasks.failed
-    )];
-    if let Some(next) = &now.next {
-        let title = one_line(&next.task.title, 100);
-        lines.push(format!("`ralph run` goes on with {} {title}", next.task.id));
-    }
-    let last = facts.loops.last();
-    let hint = last
-        .and_then(|row| row.stop.as_ref())
-        .and_then(|stop| stop.hint());
-    lines.extend(hint.map(str::to_owned));
-    lines
 }

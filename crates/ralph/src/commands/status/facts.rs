@@ -5,9 +5,9 @@ use std::path::Path;
 use jiff::Timestamp;
 use ralph_core::{
     record::IterationRecord,
-    select::{Blocker, Counts, Plan, Why},
+    select::{Counts, Plan},
     task::{
-        Outline, Status, TaskId,
+        Outline, TaskId,
         graph::{Graph, Problem},
     },
     termination::Stop,
@@ -19,7 +19,14 @@ use ralph_engine::{
 };
 use serde::Serialize;
 
-use super::waiting::waiting_until;
+pub(crate) use super::held::{Blocked, Held, Skipped};
+use super::{
+    held,
+    tree::{self, Tree},
+    view::View,
+    waiting::waiting_until,
+    why,
+};
 use crate::{
     commands::logs::{self, LogKind},
     error::CommandError,
@@ -29,9 +36,6 @@ use crate::{
 
 /// Warnings about the graph that are shown; `ralph lint` has all of them.
 const MOST_WARNINGS: usize = 10;
-/// Tasks that are named as blocked while others can be taken, and reasons for each.
-const MOST_BLOCKED: usize = 20;
-const MOST_BLOCKERS: usize = 10;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -48,8 +52,17 @@ pub(crate) struct Facts {
     pub(crate) waiting_until: Option<Timestamp>,
     pub(crate) questions: Vec<Held>,
     pub(crate) blocked: Vec<Blocked>,
+    pub(crate) skipped: Vec<Skipped>,
+    pub(crate) tree: Tree,
     pub(crate) suggestions: usize,
     pub(crate) warnings: Vec<String>,
+}
+
+/// Whether the process ends once the facts are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Afterwards {
+    Ends,
+    GoesOn,
 }
 
 #[derive(Debug, Serialize)]
@@ -77,6 +90,8 @@ pub(crate) struct Next {
     pub(crate) task: Named,
     /// Which attempt it would be.
     pub(crate) attempt: u32,
+    /// Why this one, in words.
+    pub(crate) why: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -120,21 +135,11 @@ pub(crate) struct IterationFacts {
     pub(crate) stream: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Held {
-    pub(crate) task_id: TaskId,
-    pub(crate) question: String,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Blocked {
-    pub(crate) task_id: TaskId,
-    pub(crate) by: Vec<String>,
-}
-
-pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Facts, CommandError> {
+pub(crate) async fn gather(
+    project: &Project,
+    named: Option<&Path>,
+    afterwards: Afterwards,
+) -> Result<Facts, CommandError> {
     let (source, graph, problems) = project.source_in_brief(named)?;
     let mut warnings = graph_warnings(&problems);
     let scope = project.scope(&graph)?;
@@ -162,6 +167,18 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
         id: task.id.clone(),
         title: source.title(task).to_owned(),
     };
+    let under_way = match (&told.last_iteration, running) {
+        (Some(last), true) if last.ended_at.is_none() => TaskId::parse(&last.task_id).ok(),
+        (_, _) => None,
+    };
+    let view = View {
+        source: &source,
+        graph: &graph,
+        plan: &plan,
+        scope: &scope,
+        past: &told.past,
+    };
+    let blocked = held::blocked(&view);
     let facts = Facts {
         source: source.name().to_owned(),
         parent: scope.parent().and_then(|id| graph.get(id)).map(named),
@@ -169,10 +186,13 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
         next: next.map(|task| Next {
             task: named(task),
             attempt: next_attempt(task, state.as_ref()),
+            why: why::why(&view, task),
         }),
         running,
-        questions: questions(&told.past),
-        blocked: blocked(&graph, &plan, &scope, &told.past),
+        questions: held::questions(&told.past),
+        tree: tree::tree(&view, (next, under_way.as_ref()), &blocked),
+        skipped: held::skipped(&view),
+        blocked,
         waiting_until: waiting_until(
             told.last_loop.as_ref(),
             &told.recent,
@@ -185,7 +205,10 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
     };
     // The process is about to end: taking a hundred thousand tasks apart first would take longer
     // than all else.
-    std::mem::forget((source, graph, plan));
+    match afterwards {
+        Afterwards::Ends => std::mem::forget((source, graph, plan)),
+        Afterwards::GoesOn => drop((source, graph, plan)),
+    }
     Ok(facts)
 }
 
@@ -257,65 +280,6 @@ fn graph_warnings(problems: &[Problem]) -> Vec<String> {
         ));
     }
     warnings
-}
-
-fn questions(past: &Past) -> Vec<Held> {
-    let questions = past.held.iter().filter_map(|(id, state)| {
-        state.question.as_ref().map(|question| Held {
-            task_id: id.clone(),
-            question: question.clone(),
-        })
-    });
-    questions.collect()
-}
-
-/// What blocks what: all of it where nothing can be taken, else what a person has to see to.
-fn blocked(graph: &Graph<Outline>, plan: &Plan, scope: &Scope, past: &Past) -> Vec<Blocked> {
-    let history = past.history();
-    let stuck = plan.stuck(&history);
-    if !stuck.is_empty() {
-        let explained = stuck.into_iter().map(|(id, blockers)| Blocked {
-            by: blockers.iter().map(|b| explain(&id, b, past)).collect(),
-            task_id: id,
-        });
-        return explained.collect();
-    }
-    let counts = plan.counts();
-    if counts.blocked + counts.failed == 0 {
-        return Vec::new();
-    }
-    let in_scope: Vec<&Outline> = match scope.parent() {
-        Some(id) => graph.descendants(id).chain(graph.get(id)).collect(),
-        None => graph.tasks().iter().collect(),
-    };
-    in_scope
-        .into_iter()
-        .filter(|task| graph.is_leaf(&task.id))
-        .filter(|task| {
-            let status = plan.status(&task.id);
-            matches!(status, Some(Status::Blocked | Status::Failed))
-        })
-        .take(MOST_BLOCKED)
-        .map(|task| Blocked {
-            task_id: task.id.clone(),
-            by: plan
-                .blockers(&task.id)
-                .iter()
-                .take(MOST_BLOCKERS)
-                .map(|b| explain(&task.id, b, past))
-                .collect(),
-        })
-        .collect()
-}
-
-/// A blocker in words; where the journal knows why, with its reason.
-fn explain(task: &TaskId, blocker: &Blocker, past: &Past) -> String {
-    let reason = past.held.get(task).and_then(|s| s.blocked.as_deref());
-    match (blocker.why, reason) {
-        (Why::Itself(status), Some(reason)) => format!("it is {status}: {reason}"),
-        (Why::SetAside, _) => "it is set aside: a question is open".to_owned(),
-        (_, _) => blocker.to_string(),
-    }
 }
 
 pub(crate) fn loop_facts(row: LoopRow, running: bool) -> LoopFacts {

@@ -3,6 +3,8 @@
 use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::sanitize::{columns, one_line};
 
+mod branches;
+
 use super::facts::{Facts, IterationFacts, LoopFacts, LoopState, TaskCounts};
 use crate::view::{
     figures::{count, short_commit},
@@ -37,6 +39,8 @@ pub(crate) fn render(facts: &Facts, now: Timestamp) -> String {
         line("loop", tone, &sentence);
     } else if facts.running {
         line("loop", Tone::Good, "running");
+    } else {
+        line("loop", Tone::Plain, "not running; none has run here yet");
     }
     if let Some(until) = facts.waiting_until.filter(|until| *until > now) {
         let local = until.to_zoned(TimeZone::system());
@@ -54,6 +58,7 @@ pub(crate) fn render(facts: &Facts, now: Timestamp) -> String {
     }
     // Not cut at the terminal's edge: the way out stands at the end of a line.
     text.push_str(&table.render(None));
+    text.push_str(&branches::render(&facts.tree));
     text.push_str(&questions(facts));
     text.push_str(&blocked(facts));
     for warning in &facts.warnings {
@@ -105,11 +110,14 @@ fn tally(tasks: &TaskCounts) -> String {
 
 fn next(facts: &Facts) -> String {
     match &facts.next {
-        Some(next) if next.attempt > 1 => {
-            let (task, attempt) = (&next.task, next.attempt);
-            format!("{} {} (attempt {attempt})", task.id, task.title)
+        Some(next) => {
+            let attempt = match next.attempt {
+                1 => String::new(),
+                attempt => format!(" (attempt {attempt})"),
+            };
+            let (id, title) = (&next.task.id, one_line(&next.task.title, 100));
+            format!("{id} {title}{attempt}: {}", next.why)
         }
-        Some(next) => format!("{} {}", next.task.id, next.task.title),
         None if facts.tasks.total == 0 => "nothing: there are no tasks".into(),
         None if facts.tasks.completed + facts.tasks.skipped == facts.tasks.total => {
             "nothing: all tasks are complete".into()
@@ -154,13 +162,16 @@ fn last_loop(last: &LoopFacts, now: Timestamp) -> (Tone, String) {
             (Tone::Good, format!("running {on}, started {since}"))
         }
         LoopState::Interrupted => {
-            let text = format!("interrupted {on}; `ralph run` goes on with it");
+            let since = ago_text(&last.started_at, now);
+            let text = format!(
+                "not running; interrupted {on}, started {since}; `ralph run` goes on with it"
+            );
             (Tone::Careful, text)
         }
         LoopState::Ended => {
             let when = last.ended_at.as_deref().unwrap_or_default();
             let why = last.sentence.as_deref().unwrap_or("for a reason unknown");
-            let text = format!("ended {}: {why} ({on})", ago_text(when, now));
+            let text = format!("not running; ended {}: {why} ({on})", ago_text(when, now));
             (Tone::Plain, text)
         }
     }

@@ -1,0 +1,248 @@
+//! The axis of time that plots share: as wide as the work took, with long pauses cut short.
+//!
+//! A loop that waits for a usage limit all night would otherwise be two dots at the edges.
+
+use jiff::{Timestamp, tz::TimeZone};
+
+/// How wide a pause is drawn that is cut short.
+const PAUSE: f64 = 18.0;
+/// Least distance between two labels.
+const LABEL: f64 = 64.0;
+
+#[derive(Debug)]
+pub(super) struct Axis {
+    pieces: Vec<Piece>,
+    zone: TimeZone,
+}
+
+/// A stretch of time and where it is drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Piece {
+    from: f64,
+    to: f64,
+    x0: f64,
+    x1: f64,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Work,
+    /// Cut short.
+    Pause,
+}
+
+/// Where a label stands, and what it says: the time, and the day where it is another one.
+#[derive(Debug, PartialEq)]
+pub(super) struct Label {
+    pub(super) x: f64,
+    pub(super) time: String,
+    pub(super) day: Option<String>,
+}
+
+impl Axis {
+    /// An axis for these stretches of work, between two edges of the drawing.
+    pub(super) fn new(
+        spans: &[(Timestamp, Timestamp)],
+        (x0, x1): (f64, f64),
+        zone: TimeZone,
+    ) -> Self {
+        let blocks = blocks(spans);
+        let worked: f64 = blocks.iter().map(|(from, to)| to - from).sum();
+        let long = (worked * 0.1).max(60.0);
+        let gaps = blocks.windows(2).map(|two| two[1].0 - two[0].1);
+        let (mut pauses, mut short) = (0_u32, 0.0);
+        for gap in gaps {
+            if gap > long {
+                pauses += 1;
+            } else {
+                short += gap;
+            }
+        }
+        let width = x1 - x0;
+        let pause = PAUSE.min(width * 0.3 / f64::from(pauses.max(1)));
+        let scale = (width - pause * f64::from(pauses)) / (worked + short).max(1.0);
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut x = x0;
+        for (from, to) in blocks {
+            if let Some(last) = pieces.last().copied() {
+                let (kind, wide) = match from - last.to > long {
+                    true => (Kind::Pause, pause),
+                    false => (Kind::Work, (from - last.to) * scale),
+                };
+                pieces.push(Piece {
+                    from: last.to,
+                    to: from,
+                    x0: x,
+                    x1: x + wide,
+                    kind,
+                });
+                x += wide;
+            }
+            let wide = (to - from) * scale;
+            pieces.push(Piece {
+                from,
+                to,
+                x0: x,
+                x1: x + wide,
+                kind: Kind::Work,
+            });
+            x += wide;
+        }
+        Self { pieces, zone }
+    }
+
+    pub(super) fn x(&self, at: Timestamp) -> f64 {
+        let at = second(at);
+        let piece = self.pieces.iter().find(|piece| at <= piece.to);
+        match piece.or(self.pieces.last()) {
+            Some(piece) if piece.to > piece.from => {
+                let share = (at - piece.from) / (piece.to - piece.from);
+                piece.x0 + share.clamp(0.0, 1.0) * (piece.x1 - piece.x0)
+            }
+            Some(piece) => piece.x0,
+            None => 0.0,
+        }
+    }
+
+    /// The middle of each pause that is cut short.
+    pub(super) fn pauses(&self) -> impl Iterator<Item = f64> {
+        let pauses = self.pieces.iter().filter(|piece| piece.kind == Kind::Pause);
+        pauses.map(|piece| f64::midpoint(piece.x0, piece.x1))
+    }
+
+    /// Labels at round times, none over another.
+    pub(super) fn labels(&self) -> Vec<Label> {
+        let mut labels: Vec<Label> = Vec::new();
+        let mut day = None;
+        for at in self.marks() {
+            let x = self.x(at);
+            if labels.last().is_some_and(|last| x - last.x < LABEL) {
+                continue;
+            }
+            let local = at.to_zoned(self.zone.clone());
+            let today = local.date();
+            labels.push(Label {
+                x,
+                time: local.strftime("%H:%M").to_string(),
+                day: (day != Some(today)).then(|| local.strftime("%-d %b %Y").to_string()),
+            });
+            day = Some(today);
+        }
+        labels
+    }
+
+    /// Where work began, at first and after each pause, and round times within it.
+    fn marks(&self) -> Vec<Timestamp> {
+        const STEPS: [f64; 9] = [
+            60.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 21_600.0, 43_200.0, 86_400.0,
+        ];
+        let mut marks = Vec::new();
+        let mut after_pause = true;
+        for piece in &self.pieces {
+            if piece.kind == Kind::Pause {
+                after_pause = true;
+                continue;
+            }
+            if after_pause {
+                marks.extend(moment(piece.from));
+            }
+            after_pause = false;
+            let scale = (piece.x1 - piece.x0) / (piece.to - piece.from).max(1.0);
+            let step = STEPS.into_iter().find(|step| step * scale >= LABEL);
+            let step = step.unwrap_or(86_400.0);
+            let mut at = (piece.from / step).ceil() * step;
+            // A piece of months has a label a day at most, and no more than fit.
+            while at < piece.to && marks.len() < 500 {
+                marks.extend(moment(at));
+                at += step;
+            }
+        }
+        marks
+    }
+}
+
+/// The stretches in order, those that overlap as one.
+fn blocks(spans: &[(Timestamp, Timestamp)]) -> Vec<(f64, f64)> {
+    let seconds = spans.iter().map(|(from, to)| (second(*from), second(*to)));
+    let mut spans: Vec<(f64, f64)> = seconds.map(|(a, b)| (a, b.max(a + 1.0))).collect();
+    spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut blocks: Vec<(f64, f64)> = Vec::new();
+    for (from, to) in spans {
+        match blocks.last_mut() {
+            Some(last) if from <= last.1 => last.1 = last.1.max(to),
+            Some(_) | None => blocks.push((from, to)),
+        }
+    }
+    blocks
+}
+
+fn second(at: Timestamp) -> f64 {
+    at.as_millisecond() as f64 / 1000.0
+}
+
+fn moment(second: f64) -> Option<Timestamp> {
+    Timestamp::from_millisecond((second * 1000.0) as i64).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(time: &str) -> Timestamp {
+        format!("2026-01-{time}Z").parse().unwrap()
+    }
+
+    /// Ten minutes of work, a night, ten minutes of work.
+    fn night() -> Axis {
+        let spans = [
+            (at("02T20:00:00"), at("02T20:10:00")),
+            (at("03T08:00:00"), at("03T08:10:00")),
+        ];
+        Axis::new(&spans, (0.0, 218.0), TimeZone::UTC)
+    }
+
+    #[test]
+    fn a_night_is_as_wide_as_a_pause_and_the_rest_as_the_work_took() {
+        let axis = night();
+        let places = [
+            "02T20:00:00",
+            "02T20:05:00",
+            "02T20:10:00",
+            "03T08:00:00",
+            "03T08:10:00",
+        ];
+        let found: Vec<f64> = places.iter().map(|time| axis.x(at(time)).round()).collect();
+        assert_eq!(found, [0.0, 50.0, 100.0, 118.0, 218.0]);
+        assert_eq!(axis.pauses().collect::<Vec<_>>(), [109.0]);
+    }
+
+    #[test]
+    fn labels_tell_the_day_once_and_stand_apart() {
+        let found: Vec<(String, Option<String>)> = night()
+            .labels()
+            .into_iter()
+            .map(|label| (label.time, label.day))
+            .collect();
+        let day = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            found,
+            [
+                ("20:00".to_owned(), day("2 Jan 2026")),
+                ("08:00".to_owned(), day("3 Jan 2026")),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_took_no_time_still_has_a_place() {
+        let moment = at("02T20:00:00");
+        let axis = Axis::new(&[(moment, moment)], (10.0, 110.0), TimeZone::UTC);
+        assert_eq!(axis.x(moment), 10.0);
+        assert!(
+            Axis::new(&[], (0.0, 1.0), TimeZone::UTC)
+                .labels()
+                .is_empty()
+        );
+    }
+}
