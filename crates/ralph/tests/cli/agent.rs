@@ -182,7 +182,9 @@ fn what_can_not_be_read_is_told_and_nothing_is_printed() {
     );
     let said = unknown.error(2);
     assert!(
-        said.starts_with("error: unknown agent `clade`; ralph knows claude, "),
+        said.starts_with(
+            "error: unknown agent `clade`; did you mean `claude`? ralph knows claude, "
+        ),
         "{said}"
     );
     assert!(
