@@ -8,6 +8,9 @@ use ralph_testkit::TestRepo;
 
 use crate::support::{BRANCH, head, land, open, stage};
 
+/// Puts a rule for line ends somewhere.
+type Prepare<'a> = &'a dyn Fn(&TestRepo);
+
 const WINDOWS: &str = "one\r\ntwo\r\n";
 const AS_IT_IS: &str = "10";
 const LINE_ENDS_CHANGED: &str = "8";
@@ -64,7 +67,7 @@ async fn attributes_hold_wherever_they_stand() {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("attributes"), RULE).unwrap();
     };
-    let cases: &[(&str, &dyn Fn(&TestRepo))] = &[
+    let cases: &[(&str, Prepare<'_>)] = &[
         ("of the top", &|t| {
             t.file(".gitattributes", RULE);
         }),
