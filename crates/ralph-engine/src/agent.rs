@@ -13,6 +13,7 @@ mod interactive;
 mod jsonl;
 mod lenient;
 mod opencode;
+mod output;
 mod pi;
 mod replay;
 mod run;

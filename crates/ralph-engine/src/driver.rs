@@ -17,6 +17,7 @@ mod keep;
 mod land;
 mod logs;
 mod notes;
+mod onlooker;
 mod patch;
 mod preview;
 mod reconcile;

@@ -89,6 +89,11 @@ pub fn recall(past: &[Past<'_>], now: Timestamp, policy: &LimitPolicy) -> Option
     let (nth, row) = fallback
         .filter(in_force)
         .map_or((nth, row), |(nth, row, _)| (nth, row));
+    // Too far away to be waited for: whoever starts again may know that it is not so any more.
+    let wait = std::time::Duration::try_from(main_back_at.duration_since(now)).unwrap_or_default();
+    if policy.on_limit == OnUsageLimit::Wait && wait > policy.max_wait {
+        return None;
+    }
     Some(Recalled {
         nth,
         row,

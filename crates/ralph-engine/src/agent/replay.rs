@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use ralph_core::agent::AgentEvent;
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::{Conclusion, Dialect, run};
+use super::{Conclusion, Dialect, output};
 use crate::process::{Ended, LineReader};
 
 /// How a recorded run ended, as far as its stream can't say.
@@ -49,7 +49,7 @@ impl Marks {
     /// What a line of stderr says; `None` for any other line.
     fn stderr(self, line: &[u8]) -> Option<&[u8]> {
         match self {
-            Self::Runs(_) | Self::Stderr => line.strip_prefix(run::STDERR_MARK),
+            Self::Runs(_) | Self::Stderr => line.strip_prefix(output::STDERR_MARK),
             Self::Unmarked => None,
         }
     }
@@ -87,7 +87,7 @@ pub async fn read_stream(
 ) -> io::Result<Conclusion> {
     let mut dialect = make();
     let mut reader = LineReader::new(Recorded(stream));
-    let mut stderr = run::stderr_tail();
+    let mut stderr = output::stderr_tail();
     let mut events = Vec::new();
     let mut marks = None;
     while let Some(line) = reader.next_line().await? {
@@ -99,7 +99,7 @@ pub async fn read_stream(
         }
         if marks.begins_run(line.bytes) {
             dialect = make();
-            stderr = run::stderr_tail();
+            stderr = output::stderr_tail();
             let text = String::from_utf8_lossy(line.bytes).into_owned();
             events.push(AgentEvent::Notice { text });
         } else {

@@ -11,6 +11,7 @@ use ralph_core::{
 use tokio::sync::{mpsc, watch};
 
 use super::{Agent, Conclusion, CostLimit, Dialect, RunContext, describe_end, voice::Voice};
+use crate::agent::output::{log_stderr, next_batch, stderr_tail, take_batch};
 use crate::process::{
     self, CappedLog, Containment, Ended, LineReader, OutputPipe, Running, SpawnError, StopPlan,
     Tail,
@@ -40,16 +41,6 @@ const TICK: Duration = Duration::from_millis(250);
 const LINGER: Duration = Duration::from_secs(30);
 /// How long an agent that was asked to stop by a message may take, before signals follow.
 const ASKED: Duration = Duration::from_secs(3);
-/// Of what an agent writes to stderr, the end is kept for an error message.
-const STDERR_LINES: usize = 40;
-const STDERR_BYTES: usize = 8 * 1024;
-/// What stands before each line of stderr in the log of a run.
-pub(super) const STDERR_MARK: &[u8] = b"[stderr] ";
-
-pub(super) fn stderr_tail() -> Tail {
-    Tail::new(STDERR_LINES, STDERR_BYTES)
-}
-
 /// Runs one agent to its end. `Err` only where it could not be started at all.
 pub async fn run_agent(
     agent: &dyn Agent,
@@ -372,14 +363,6 @@ async fn alarm(until: Option<&(Instant, Alarm)>) {
     }
 }
 
-/// Whole lines; `None` at the end, and where reading fails.
-async fn next_batch(reader: &mut Option<LineReader<OutputPipe>>) -> Option<&[u8]> {
-    match reader {
-        Some(reader) => reader.next_batch().await.ok().flatten(),
-        None => std::future::pending().await,
-    }
-}
-
 /// The next message for the agent; never, where nobody can send one.
 async fn next_nudge(nudges: &mut Option<&mut Nudges>) -> Option<String> {
     let next = match nudges {
@@ -390,34 +373,4 @@ async fn next_nudge(nudges: &mut Option<&mut Nudges>) -> Option<String> {
         *nudges = None;
     }
     next
-}
-
-/// Logs a batch as it came, and has its lines read.
-fn take_batch(
-    batch: &[u8],
-    dialect: &mut dyn Dialect,
-    events: &mut Vec<AgentEvent>,
-    log: &mut CappedLog,
-) {
-    log.push(batch);
-    let mut start = 0;
-    for end in memchr::memchr_iter(b'\n', batch) {
-        dialect.read_line(&batch[start..end], events);
-        start = end + 1;
-    }
-    if start < batch.len() {
-        log.push(b"\n");
-        dialect.read_line(&batch[start..], events);
-    }
-}
-
-/// Marks each line, so that a log can be read again as what it was.
-fn log_stderr(batch: &[u8], log: &mut CappedLog) {
-    for line in batch.split_inclusive(|byte| *byte == b'\n') {
-        log.push(STDERR_MARK);
-        log.push(line);
-    }
-    if !batch.ends_with(b"\n") {
-        log.push(b"\n");
-    }
 }

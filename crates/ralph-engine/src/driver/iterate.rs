@@ -6,7 +6,7 @@ use std::{
 };
 
 use ralph_core::{
-    agent::{AgentEvent, Ending},
+    agent::Ending,
     event::Event,
     iteration::{Action, AgentEnded, Iteration, IterationPolicy, RanBy, StepDone},
     signal::parse_signals,
@@ -19,15 +19,15 @@ use super::{
     hands::unavailable,
     logs::Logs,
     notes::{AgentSeen, Notes, Turn},
+    onlooker::Onlooker,
     text::path_to_text,
 };
 use crate::{
-    agent::{RunContext, RunLimits, Watch, Watcher, run_agent, run_line},
+    agent::{RunContext, RunLimits, Watch, run_agent, run_line},
     failpoint::failpoint,
     git::Oid,
     git::Status,
     process::CommandSpec,
-    report::Reporter,
     store::{IterationStart, Step},
 };
 
@@ -391,27 +391,4 @@ enum Whose {
     Iteration,
     /// Of the command: `loop.max_minutes`.
     Run,
-}
-
-/// Passes an agent's events on to the log and to whoever watches.
-pub(super) struct Onlooker<'a> {
-    pub(super) text: &'a mut crate::process::CappedLog,
-    pub(super) reporter: &'a mut dyn Reporter,
-    pub(super) clock: &'a dyn crate::clock::Clock,
-}
-
-impl Watcher for Onlooker<'_> {
-    fn event(&mut self, event: &AgentEvent) {
-        super::logs::write_event(self.text, event);
-        self.reporter
-            .report(&Event::Agent(event.clone()), self.clock.now());
-    }
-
-    fn tick(&mut self) {
-        self.reporter.tick(self.clock.now());
-    }
-
-    fn wants_ticks(&self) -> bool {
-        self.reporter.wants_ticks()
-    }
 }

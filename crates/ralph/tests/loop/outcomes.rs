@@ -160,7 +160,11 @@ fn an_agent_that_is_not_installed_is_said_by_name_with_a_hint() {
         .expect(6)
         .says("program not found: no-such-agent-anywhere")
         .says("ralph doctor");
-    assert_eq!(project.repo.branch(), "main", "nothing was begun");
+    assert_eq!(
+        project.repo.branch(),
+        "refs/heads/main",
+        "nothing was begun"
+    );
     let project = project.script(&good_script());
     let ran = project.run(&[]).expect(0);
     assert_eq!(

@@ -1,0 +1,30 @@
+//! Whoever looks on while an agent runs: the log, and the reporter.
+//!
+//! Passes on, and decides nothing.
+
+use ralph_core::{agent::AgentEvent, event::Event};
+
+use crate::{agent::Watcher, report::Reporter};
+
+/// Passes an agent's events on to the log and to whoever watches.
+pub(super) struct Onlooker<'a> {
+    pub(super) text: &'a mut crate::process::CappedLog,
+    pub(super) reporter: &'a mut dyn Reporter,
+    pub(super) clock: &'a dyn crate::clock::Clock,
+}
+
+impl Watcher for Onlooker<'_> {
+    fn event(&mut self, event: &AgentEvent) {
+        super::logs::write_event(self.text, event);
+        self.reporter
+            .report(&Event::Agent(event.clone()), self.clock.now());
+    }
+
+    fn tick(&mut self) {
+        self.reporter.tick(self.clock.now());
+    }
+
+    fn wants_ticks(&self) -> bool {
+        self.reporter.wants_ticks()
+    }
+}
