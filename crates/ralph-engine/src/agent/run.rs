@@ -68,9 +68,12 @@ pub async fn run_agent(
     let began_to_speak = reader.heard_events;
     let mut conclusion = reader.dialect.conclude(ended, &stderr);
     if agent.announces_itself() && !began_to_speak && never_began(&conclusion.ending, ended) {
-        conclusion.ending = Ending::Unavailable {
-            message: format!("it did not start ({})", describe_end(ended, &stderr)),
+        let message = match conclusion.ending {
+            // In its own words, where its dialect knows them.
+            Ending::Error { message } => message,
+            _ => format!("it did not start ({})", describe_end(ended, &stderr)),
         };
+        conclusion.ending = Ending::Unavailable { message };
     }
     if let Some(cut) = cut {
         conclusion.ending = cut;

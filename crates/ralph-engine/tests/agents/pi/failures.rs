@@ -124,7 +124,7 @@ fn what_never_begins_is_told_in_pis_own_words() {
             ),
             (
                 "args: [--no-such-option]",
-                Ending::Error {
+                Ending::Unavailable {
                     message: "Unknown option: --no-such-option".into(),
                 },
             ),
