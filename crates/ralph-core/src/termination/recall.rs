@@ -26,6 +26,16 @@ pub enum OfLoop {
     Earlier,
 }
 
+impl Recalled {
+    /// Whether a loop would wait for it rather than stop. One that is too far away is not held against
+    /// a loop that a person starts: they may know that it is not so any more.
+    pub fn is_waited_for(&self, now: Timestamp, policy: &LimitPolicy) -> bool {
+        let wait = self.main_back_at.duration_since(now);
+        let wait = std::time::Duration::try_from(wait).unwrap_or_default();
+        policy.on_limit != OnUsageLimit::Wait || wait <= policy.max_wait
+    }
+}
+
 /// A limit that is still in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recalled {
@@ -89,11 +99,6 @@ pub fn recall(past: &[Past<'_>], now: Timestamp, policy: &LimitPolicy) -> Option
     let (nth, row) = fallback
         .filter(in_force)
         .map_or((nth, row), |(nth, row, _)| (nth, row));
-    // Too far away to be waited for: whoever starts again may know that it is not so any more.
-    let wait = std::time::Duration::try_from(main_back_at.duration_since(now)).unwrap_or_default();
-    if policy.on_limit == OnUsageLimit::Wait && wait > policy.max_wait {
-        return None;
-    }
     Some(Recalled {
         nth,
         row,

@@ -123,6 +123,9 @@ impl Driver {
         let Some(recalled) = recall(&past, self.now(), &self.limits.usage) else {
             return Ok(());
         };
+        if !recalled.is_waited_for(self.now(), &self.limits.usage) {
+            return Ok(());
+        }
         let (record, _) = ours[recalled.nth];
         let Ok(task) = TaskId::parse(&record.task_id) else {
             return Ok(());
