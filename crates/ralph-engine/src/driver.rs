@@ -23,6 +23,7 @@ mod preview;
 mod reconcile;
 mod record;
 mod restore;
+pub mod rewrite;
 mod text;
 mod verify;
 mod wait;
@@ -31,6 +32,7 @@ pub use begin::{Setup, Wanted};
 pub use board::{Board, Scope};
 pub use hands::Fallback;
 pub use preview::{Preview, preview};
+pub use rewrite::{revert, squash};
 
 use std::{collections::HashSet, path::PathBuf, time::Instant};
 
@@ -97,6 +99,9 @@ pub enum LoopError {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// A revert or squash that a crash cut off could not be brought to an end.
+    #[error(transparent)]
+    Rewrite(#[from] Box<rewrite::RewriteError>),
     /// An agent or a person left the branch while no ralph was there to see it.
     #[error("HEAD is at {found}, but an interrupted loop works on branch {branch}")]
     LeftBranch { branch: String, found: String },

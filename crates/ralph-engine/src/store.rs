@@ -8,11 +8,13 @@ mod loops;
 mod query;
 mod recent;
 mod repository;
+mod rewrites;
 
 pub use iterations::{IterationStart, Step, TaskState, UnfinishedIteration};
 pub use loops::{LoopRow, NewLoop};
 pub use query::{IterationRow, Suggestion};
 pub use repository::{Moved, RepositoryId};
+pub use rewrites::{LandingRow, NewRewrite, ReopenedTask, RewriteBody, RewriteKind, RewriteRow};
 
 use std::path::{Path, PathBuf};
 

@@ -44,6 +44,10 @@ enum Command {
     Demo(commands::demo::Args),
     /// End the loop that runs here, cleanly: its agent is stopped, its work kept
     Stop(commands::stop::Args),
+    /// Take an iteration back, and everything after it: the branch goes back, its tasks are open again
+    Revert(commands::revert::Args),
+    /// Make one commit of all that ralph landed on this branch
+    Squash(commands::squash::Args),
     /// Show where the tasks and the loop stand
     Status(commands::status::Args),
     /// Show what happened in an iteration
@@ -87,6 +91,8 @@ impl Cli {
             Command::Run(args) => commands::run::run(args, global),
             Command::Demo(args) => commands::demo::run(args),
             Command::Stop(args) => commands::stop::run(&args, global),
+            Command::Revert(args) => commands::revert::run(&args, global),
+            Command::Squash(args) => commands::squash::run(&args, global),
             Command::Status(args) => commands::status::run(&args, global),
             Command::Logs(args) => commands::logs::run(&args, global),
             Command::Report(args) => commands::report::run(&args, global),

@@ -2,7 +2,7 @@
 //!
 //! Refuses by name whatever must not be touched, before anything is changed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ralph_core::{
     change::ChangePolicy,
@@ -64,7 +64,7 @@ pub struct Wanted {
 
 impl Driver {
     pub(super) async fn begin(setup: Setup) -> Result<Self, LoopError> {
-        let state_dir = state_dir(&setup)?;
+        let state_dir = make_state_dir(&setup.data_dir, &setup.root)?;
         let lock = Lock::acquire(&setup.data_dir, &setup.root)?;
         // What a killed run left is put back before git is asked anything.
         let found = restore::restore_git(&state_dir)?;
@@ -96,6 +96,7 @@ impl Driver {
             restore::restore_config(&state_dir, row, &mut journal).await?;
             notices.extend(restore::restore_tasks(&state_dir, row, &mut journal).await?);
         }
+        notices.extend(restore::finish_rewrite(&setup, &repo, &mut journal, &repository).await?);
         let head = repo.preflight().await?;
         let detected = setup.detection.why.clone();
         let stash = setup.wanted.stash;
@@ -347,9 +348,9 @@ enum Resumed {
 }
 
 /// Where this worktree's own git folder and other state live: outside of what an agent can write.
-fn state_dir(setup: &Setup) -> Result<PathBuf, LoopError> {
-    let name = identity::worktree_name(&setup.root);
-    let path = setup.data_dir.join("worktrees").join(name);
+pub(super) fn make_state_dir(data_dir: &Path, root: &Path) -> Result<PathBuf, LoopError> {
+    let name = identity::worktree_name(root);
+    let path = data_dir.join("worktrees").join(name);
     std::fs::create_dir_all(&path).map_err(|source| LoopError::File {
         what: "make",
         path: path.clone(),

@@ -270,7 +270,7 @@ async fn insert_steps(
     Ok(())
 }
 
-async fn upsert_state(
+pub(super) async fn upsert_state(
     db: &mut sqlx::SqliteConnection,
     repository: &RepositoryId,
     source: &str,

@@ -269,6 +269,8 @@ pub(crate) fn explain(error: LoopError) -> CommandError {
     let (kind, hint): (Kind, Option<String>) = match &error {
         LoopError::Git(e) => (Kind::User, e.hint()),
         LoopError::Repository(e) => (Kind::User, e.hint()),
+        LoopError::Rewrite(e) if e.is_internal() => (Kind::Internal, e.hint()),
+        LoopError::Rewrite(e) => (Kind::User, e.hint()),
         LoopError::LeftBranch { branch, .. } => (
             Kind::User,
             Some(format!(

@@ -106,8 +106,10 @@ fn the_json_contract() {
             "notRecovered": 1, "costPerVerifiedTaskUsd": null, "iterationsPerFeature": null
         },
         "commits": [{
-            "commit": "1c0ffee1234567890", "taskId": "US-001", "title": "Add a cart", "iteration": 1
+            "commit": "1c0ffee1234567890", "taskId": "US-001", "title": "Add a cart", "iteration": 1,
+            "squashedInto": null
         }],
+        "reverted": [],
         "completed": [{
             "taskId": "US-001", "title": "Add a cart", "iteration": 1, "attempt": 1,
             "unverified": true, "commit": "1c0ffee1234567890",

@@ -24,6 +24,7 @@ fn the_json_contract_before_anything_ran() {
         "running": false,
         "loop": null,
         "lastIteration": null,
+        "revertedCommits": 0,
         "waitingUntil": null,
         "questions": [],
         "blocked": [],
@@ -96,6 +97,7 @@ fn the_json_contract_after_a_loop() {
             "outcome": "failed",
             "sentence": "verification failed: cargo test",
             "resultCommit": null,
+            "reverted": false,
             "log": ".ralph/logs/iteration-2.txt",
             "stream": null
         })

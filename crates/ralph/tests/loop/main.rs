@@ -18,6 +18,8 @@ mod places;
 mod prd_mode;
 mod real_agents;
 mod refusing;
+mod reverting;
+mod squashing;
 mod stopping;
 mod storm;
 mod streams;

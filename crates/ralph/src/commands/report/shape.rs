@@ -21,6 +21,8 @@ pub(super) struct Facts {
     pub(super) usage: Usage,
     pub(super) metrics: Metrics,
     pub(super) commits: Vec<Commit>,
+    /// Commits that a person had taken back; they are in neither list beside it.
+    pub(super) reverted: Vec<Commit>,
     pub(super) completed: Vec<Completed>,
     pub(super) failed_attempts: Vec<Failed>,
     pub(super) verification: Vec<Command>,
@@ -130,6 +132,8 @@ pub(super) struct Commit {
     pub(super) task_id: String,
     pub(super) title: String,
     pub(super) iteration: u64,
+    /// The one commit that holds it by now.
+    pub(super) squashed_into: Option<String>,
 }
 
 #[derive(Debug, Serialize)]

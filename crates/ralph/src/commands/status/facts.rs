@@ -48,6 +48,8 @@ pub(crate) struct Facts {
     #[serde(rename = "loop")]
     pub(crate) last_loop: Option<LoopFacts>,
     pub(crate) last_iteration: Option<IterationFacts>,
+    /// Commits of iterations that a person had taken back.
+    pub(crate) reverted_commits: usize,
     /// Until when a loop that is not over waits for a usage limit.
     pub(crate) waiting_until: Option<Timestamp>,
     pub(crate) questions: Vec<Held>,
@@ -131,6 +133,8 @@ pub(crate) struct IterationFacts {
     /// What was found, in one sentence.
     pub(crate) sentence: Option<String>,
     pub(crate) result_commit: Option<String>,
+    /// Its commit was taken back since.
+    pub(crate) reverted: bool,
     pub(crate) log: Option<String>,
     pub(crate) stream: Option<String>,
 }
@@ -200,6 +204,7 @@ pub(crate) async fn gather(
         ),
         last_loop: told.last_loop.map(|row| loop_facts(row, running)),
         last_iteration: told.last_iteration,
+        reverted_commits: told.reverted_commits,
         suggestions: told.suggestions,
         warnings,
     };
@@ -220,6 +225,7 @@ struct Told {
     last_iteration: Option<IterationFacts>,
     /// Of a worktree whose loop is not over: its newest iterations.
     recent: Vec<IterationRecord>,
+    reverted_commits: usize,
     suggestions: usize,
 }
 
@@ -262,6 +268,7 @@ impl Told {
             last_loop,
             last_iteration,
             recent,
+            reverted_commits: journal.count_reverted(repository).await?,
             suggestions: journal.suggestions(repository).await?.len(),
         })
     }
@@ -331,6 +338,7 @@ fn iteration_facts(
         outcome: row.outcome,
         sentence: record.map(|record| record.verdict.sentence()),
         result_commit: row.result_commit,
+        reverted: row.reverted,
         log: file(LogKind::Readable),
         stream: file(LogKind::Stream),
     }

@@ -51,6 +51,11 @@ pub(crate) fn render(facts: &Facts, now: Timestamp) -> String {
         let when = local.strftime("%a %H:%M");
         line("waits", Tone::Careful, &format!("{text}, until {when}"));
     }
+    if facts.reverted_commits > 0 {
+        let many = count(facts.reverted_commits, "commit", "commits");
+        let how = format!("{many} taken back; `ralph report --all` lists them");
+        line("reverted", Tone::Faint, &how);
+    }
     if facts.suggestions > 0 {
         let many = count(facts.suggestions, "suggestion", "suggestions");
         let how = format!("{many} of agents: `ralph tasks add --from-suggestions`");
@@ -133,9 +138,13 @@ fn last_iteration(last: &IterationFacts, running: bool, now: Timestamp) -> (Tone
             let verdict = last.verdict.as_deref().unwrap_or("ended");
             let found = sentence.as_deref().unwrap_or(verdict);
             let commit = last.result_commit.as_deref();
-            let commit = commit.map_or_else(String::new, |c| format!(" as {}", short_commit(c)));
+            let mut commit =
+                commit.map_or_else(String::new, |c| format!(" as {}", short_commit(c)));
+            if last.reverted {
+                commit.push_str(", reverted since");
+            }
             let tone = match last.outcome.as_deref() {
-                Some("success") => Tone::Good,
+                Some("success") if !last.reverted => Tone::Good,
                 _ => Tone::Careful,
             };
             (
