@@ -6,7 +6,9 @@
 
 pub mod agent;
 pub mod change;
+pub mod command;
 pub mod config;
+pub mod escalation;
 pub mod event;
 pub mod iteration;
 pub mod lint;

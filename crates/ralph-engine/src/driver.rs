@@ -3,23 +3,28 @@
 //!
 //! Decides nothing that the core can decide. Stops in one place; clean-up lives once, after the loop.
 
+mod attend;
 mod baseline;
 mod begin;
 mod board;
 mod bundle;
 mod config_files;
+mod desk;
 mod files;
 mod hands;
+mod idle;
 mod inspect;
 mod iterate;
 mod keep;
 mod land;
 mod logs;
 mod notes;
+mod obey;
 mod preview;
 mod reconcile;
 mod record;
 mod restore;
+mod start;
 mod text;
 mod verify;
 mod wait;
@@ -27,6 +32,7 @@ mod wait;
 pub use begin::{Setup, Wanted};
 pub use board::{Board, Scope};
 pub use hands::Fallback;
+pub use idle::{Idle, Left, obey_waiting, register};
 pub use preview::{Preview, preview};
 
 use std::{collections::HashSet, path::PathBuf, time::Instant};
@@ -42,13 +48,17 @@ use ralph_core::{
     select::UnknownTask,
     task::{TaskId, graph::Problem},
     termination::{
-        AfterLimit, Decision, Fate, Last, LimitRow, Limits, Standing, Stop, Work, Worker, decide,
+        AfterLimit, Decision, Fate, Last, LimitRow, Limits, Settled, Standing, Stop, Work, Worker,
+        decide,
     },
     verdict::Verdict,
     verify::VerifyReport,
 };
 
-use self::reconcile::Leftover;
+use self::{
+    obey::{Heard, Pace},
+    reconcile::Leftover,
+};
 use crate::{
     agent::StopRequest,
     clock::Clock,
@@ -148,6 +158,7 @@ pub struct Driver {
     baseline: Option<VerifyReport>,
     limits: Limits,
     stop: StopRequest,
+    line: obey::Line,
     clock: Box<dyn Clock>,
     reporter: Box<dyn Reporter>,
     tally: RunTally,
@@ -163,6 +174,8 @@ struct RunTally {
     fruitless_tasks: HashSet<TaskId>,
     usage: Usage,
     last: Option<LastIteration>,
+    /// The number of the last iteration.
+    number: u64,
     /// Usage limits that were met in a row.
     limit: Option<LimitRow>,
 }
@@ -171,6 +184,14 @@ struct RunTally {
 struct LastIteration {
     task: TaskId,
     verdict: Verdict,
+    settled: Settled,
+}
+
+/// Whether the baseline is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Measured {
+    Yes,
+    NotYet,
 }
 
 /// How a loop ended.
@@ -193,15 +214,29 @@ impl Driver {
     async fn work(&mut self, began: Instant) -> Result<Stop, LoopError> {
         self.reconcile(Leftover::GoOn).await?;
         self.recall_limits().await?;
-        if !self.board.has_work() {
-            return Ok(self.decide(began).stop.unwrap_or(Stop::NothingReady));
-        }
-        self.measure_baseline().await?;
+        self.obey().await?;
+        self.tell_questions().await?;
+        self.settle_leftover().await?;
+        let mut measured = Measured::NotYet;
         loop {
+            self.obey().await?;
             let decision = self.decide(began);
             self.settle(decision.fate).await?;
-            if let Some(stop) = decision.stop {
+            match self.ask_person().await? {
+                Heard::Something => continue,
+                Heard::Nothing => {}
+            }
+            if let Some(stop) = self.aborted().or(decision.stop) {
                 return Ok(stop);
+            }
+            if self.line.pace == Pace::Paused {
+                self.rest().await?;
+                continue;
+            }
+            if measured == Measured::NotYet {
+                self.measure_baseline().await?;
+                measured = Measured::Yes;
+                continue;
             }
             if let Some(limit) = decision.limit {
                 self.follow(limit).await;
@@ -213,11 +248,13 @@ impl Driver {
             self.reload_tasks().await?;
             let Some(task) = self.board.next() else {
                 // Somebody edited the task file in between.
-                return Ok(if self.board.all_complete() {
-                    Stop::AllComplete
-                } else {
-                    Stop::NothingReady
-                });
+                return Ok(
+                    match (self.board.all_complete(), self.board.open_questions()) {
+                        (true, _) => Stop::AllComplete,
+                        (false, 0) => Stop::NothingReady,
+                        (false, _) => Stop::Question,
+                    },
+                );
             };
             let status = self.repo.status().await?;
             if let Some(reason) = self.not_ours(&status) {
@@ -245,7 +282,10 @@ impl Driver {
     fn decide(&self, began: Instant) -> Decision {
         let last = self.tally.last.as_ref();
         let standing = Standing {
-            last: last.map(|last| self.board.last(&last.task, &last.verdict, &self.config)),
+            last: last.map(|last| Last {
+                settled: last.settled,
+                ..self.board.last(&last.task, &last.verdict, &self.config)
+            }),
             iterations: self.tally.iterations,
             now: self.now(),
             elapsed: began.elapsed(),
@@ -256,6 +296,7 @@ impl Driver {
                 all_complete: self.board.all_complete(),
                 other_ready: self.board.ready_besides(last.map(|l| &l.task)),
                 same_ready: last.is_some_and(|l| self.board.is_ready(&l.task)),
+                questions: self.board.open_questions(),
             },
             limit: self.tally.limit,
             main_back_at: self.hands.back_at(),
@@ -264,16 +305,47 @@ impl Driver {
         decide(&standing, &self.limits)
     }
 
-    /// Does to the last task what was decided.
+    /// Does to the last task what was decided, once.
     async fn settle(&mut self, fate: Fate) -> Result<(), LoopError> {
-        let Some(task) = self.tally.last.as_ref().map(|l| l.task.clone()) else {
+        let Some(last) = self.tally.last.as_mut() else {
             return Ok(());
         };
+        last.settled = Settled::Yes;
+        let (task, verdict, n) = (last.task.clone(), last.verdict.clone(), self.tally.number);
+        self.settle_task(&task, fate, (&verdict, n)).await
+    }
+
+    async fn settle_task(
+        &mut self,
+        task: &TaskId,
+        fate: Fate,
+        after: (&Verdict, u64),
+    ) -> Result<(), LoopError> {
         match fate {
             Fate::Keep => Ok(()),
-            Fate::SetAside { question } => self.set_aside(&task, question).await,
-            Fate::Block { reason } => self.block(&task, reason).await,
+            Fate::SetAside { question } => self.set_aside(task, question, after).await,
+            Fate::Block { reason } => self.block(task, reason).await,
         }
+    }
+
+    /// A crash may have come between the end of an iteration and what follows from it.
+    async fn settle_leftover(&mut self) -> Result<(), LoopError> {
+        let Some(record) = self.journal.last_records(&self.loop_id, 1).await?.pop() else {
+            return Ok(());
+        };
+        let Ok(task) = TaskId::parse(&record.task_id) else {
+            return Ok(());
+        };
+        let source = self.board.source.name().to_owned();
+        let questions = self.journal.questions(&self.repository, &source).await?;
+        let asked = questions.iter().any(|q| q.iteration == record.iteration);
+        if asked || !self.board.is_ready(&task) {
+            return Ok(());
+        }
+        let last = self.board.last(&task, &record.verdict, &self.config);
+        let fate = ralph_core::termination::fate(&last, &self.limits);
+        let after = (&record.verdict, record.iteration);
+        self.settle_task(&task, fate, after).await
     }
 
     async fn end(mut self, stop: Stop, began: Instant) -> Result<LoopReport, LoopError> {
@@ -316,12 +388,17 @@ impl RunTally {
         self.last = Some(LastIteration {
             task: task.clone(),
             verdict: verdict.clone(),
+            settled: Settled::NotYet,
         });
         // It says nothing of the task or the agent: nothing is counted.
         if let Verdict::LimitHit { .. } = verdict {
             return self.limited(at, worker);
         }
         self.limit = None;
+        // Cut short by a person: it is the same iteration when it is begun again.
+        if *verdict == Verdict::Interrupted {
+            return;
+        }
         self.iterations += 1;
         self.errors_in_a_row = if verdict.is_agent_error() {
             self.errors_in_a_row + 1
@@ -331,7 +408,8 @@ impl RunTally {
         if *verdict == Verdict::Verified {
             self.fruitless = 0;
             self.fruitless_tasks.clear();
-        } else {
+        } else if *verdict != Verdict::Escalated {
+            // A question is no failure: others may be ready that have none.
             self.fruitless += 1;
             self.fruitless_tasks.insert(task.clone());
         }
@@ -368,6 +446,7 @@ impl Board {
             attempts: self.attempts(task),
             max_attempts: self.max_attempts(task, config),
             same_failure: state.map_or(0, |s| s.same_failure),
+            settled: Settled::NotYet,
         }
     }
 }

@@ -3,10 +3,8 @@
 use std::time::{Duration, Instant};
 
 use ralph_core::{
-    agent::{AgentEvent, AgentReport, ContextUse, Ending, Usage},
     event::Event,
-    iteration::{Action, AgentEnded, Iteration, IterationPolicy, RanBy, StepDone},
-    signal::parse_signals,
+    iteration::{Action, Iteration, IterationPolicy, StepDone},
     task::{Task, TaskId},
     verdict::Verdict,
 };
@@ -18,11 +16,9 @@ use super::{
     text::path_to_text,
 };
 use crate::{
-    agent::{RunContext, RunLimits, Watch, Watcher, run_agent, run_line},
     failpoint::failpoint,
     git::Oid,
     git::Status,
-    report::Reporter,
     store::{IterationStart, Step},
 };
 
@@ -128,6 +124,7 @@ impl Driver {
             agent: AgentSeen::NotYet,
             taken_up: None,
             tip: None,
+            guidance: Vec::new(),
         })
     }
 
@@ -142,6 +139,7 @@ impl Driver {
         loop {
             let done = match turn.machine.next() {
                 Action::Bundle { run, fix } => {
+                    turn.guidance = self.use_guidance(turn).await?;
                     prompt = self.bundle(turn, run, fix.as_ref()).await?;
                     logs.heading(&format!("prompt of run {run}"));
                     logs.line(&prompt);
@@ -213,88 +211,6 @@ impl Driver {
         Ok(())
     }
 
-    async fn start_agent(
-        &mut self,
-        turn: &mut Turn,
-        logs: &mut Logs,
-        run: u32,
-        prompt: &str,
-        deadline: Option<Deadline>,
-    ) -> Result<StepDone, LoopError> {
-        turn.agent = AgentSeen::Started;
-        self.snapshots
-            .take(&self.board.source, &self.state_dir, turn.id())?;
-        self.tell(&Event::RunStarted {
-            run,
-            fix_only: turn.notes.failure.is_some(),
-            tail: turn
-                .notes
-                .failure
-                .as_ref()
-                .map(|f| f.tail.clone())
-                .unwrap_or_default(),
-        });
-        logs.heading(&format!("agent {} run {run}", self.hands.name()));
-        logs.stream
-            .push(run_line(run, &self.hands.name()).as_bytes());
-        let context = RunContext {
-            cwd: self.root.clone(),
-            env: self.environment.with(&[
-                ("RALPH_TASK_ID", turn.task_id().to_string()),
-                ("RALPH_ITERATION", turn.n.to_string()),
-                ("RALPH_ATTEMPT", turn.start.attempt.to_string()),
-                ("RALPH_RUN", run.to_string()),
-                ("RALPH_RUN_ID", format!("{}-{run}", turn.id())),
-            ]),
-            prompt: prompt.to_owned(),
-            labels: turn.task.labels.clone(),
-        };
-        let limits = RunLimits {
-            deadline: deadline.map(|d| (d.at, d.minutes)),
-            idle: self.config.loop_.idle_minutes.duration(),
-            idle_with_tool: self.config.loop_.idle_minutes_tool.duration(),
-            grace: Duration::from_secs(u64::from(self.config.loop_.stop_grace_seconds.get())),
-        };
-        let mut watcher = Onlooker {
-            text: &mut logs.text,
-            reporter: &mut *self.reporter,
-            clock: &*self.clock,
-        };
-        let watch = Watch {
-            stop: &mut self.stop,
-            watcher: &mut watcher,
-            log: &mut logs.stream,
-            nudges: None,
-        };
-        let report = run_agent(
-            self.hands.agent(),
-            &context,
-            self.containment,
-            &limits,
-            watch,
-        )
-        .await;
-        failpoint("agent-ended");
-        // An agent that can't be started is an outcome like any other: the record says so.
-        let mut report = report.unwrap_or_else(|error| unavailable(&error.to_string()));
-        if let (Ending::TimedOut { .. }, Some(Whose::Run)) =
-            (&report.ending, deadline.map(|d| d.whose))
-        {
-            // The end of the run's own time is a stop, not a failure of this task.
-            report.ending = Ending::Stopped;
-        }
-        let signals = parse_signals(&report.final_message, turn.task_id());
-        let by = RanBy {
-            agent: self.hands.name(),
-            command: self.agent_command(),
-        };
-        Ok(StepDone::AgentEnded(Box::new(AgentEnded {
-            by,
-            report,
-            signals,
-        })))
-    }
-
     pub(super) fn deadline(&self, loop_began: Instant) -> Option<Deadline> {
         let until = |from: Instant, time: Duration, whose| Deadline {
             at: from + time,
@@ -307,45 +223,14 @@ impl Driver {
         let whole = whole.map(|all| until(loop_began, all, Whose::Run));
         Some(whole.filter(|w| w.at < iteration.at).unwrap_or(iteration))
     }
-
-    /// How the agent's program is started, for the record: never its prompt or its environment.
-    fn agent_command(&self) -> Vec<String> {
-        let context = RunContext {
-            cwd: self.root.clone(),
-            env: Vec::new(),
-            prompt: String::new(),
-            labels: Vec::new(),
-        };
-        let spec = self.hands.agent().command(&context);
-        std::iter::once(spec.program)
-            .chain(spec.args)
-            .map(|a| a.to_string_lossy().into_owned())
-            .collect()
-    }
-}
-
-fn unavailable(message: &str) -> AgentReport {
-    AgentReport {
-        ending: Ending::Unavailable {
-            message: message.to_owned(),
-        },
-        final_message: String::new(),
-        model: None,
-        version: None,
-        usage: Usage::default(),
-        context: ContextUse::default(),
-        turns: None,
-        denied: Vec::new(),
-        seconds: 0.0,
-    }
 }
 
 /// When a run of an agent must be over, and by whose limit.
 #[derive(Clone, Copy)]
 pub(super) struct Deadline {
-    at: Instant,
-    minutes: u64,
-    whose: Whose,
+    pub(super) at: Instant,
+    pub(super) minutes: u64,
+    pub(super) whose: Whose,
 }
 
 impl Deadline {
@@ -370,31 +255,8 @@ impl Deadline {
 }
 
 #[derive(Clone, Copy)]
-enum Whose {
+pub(super) enum Whose {
     Iteration,
     /// Of the command: `loop.max_minutes`.
     Run,
-}
-
-/// Passes an agent's events on to the log and to whoever watches.
-pub(super) struct Onlooker<'a> {
-    pub(super) text: &'a mut crate::process::CappedLog,
-    pub(super) reporter: &'a mut dyn Reporter,
-    pub(super) clock: &'a dyn crate::clock::Clock,
-}
-
-impl Watcher for Onlooker<'_> {
-    fn event(&mut self, event: &AgentEvent) {
-        super::logs::write_event(self.text, event);
-        self.reporter
-            .report(&Event::Agent(event.clone()), self.clock.now());
-    }
-
-    fn tick(&mut self) {
-        self.reporter.tick(self.clock.now());
-    }
-
-    fn wants_ticks(&self) -> bool {
-        self.reporter.wants_ticks()
-    }
 }

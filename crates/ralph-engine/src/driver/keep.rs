@@ -1,9 +1,11 @@
 //! Keeps the work of an attempt that did not land: under a ref of its own, with the base put back.
 
 use ralph_core::{
+    escalation::AskedBy,
     event::Event,
     iteration::StepDone,
     task::{Status, TaskId},
+    verdict::Verdict,
 };
 
 use super::{
@@ -13,7 +15,7 @@ use super::{
 };
 use crate::{
     git::{History, ResetSpec},
-    store::TaskState,
+    store::{NewQuestion, TaskState},
 };
 
 impl Driver {
@@ -82,16 +84,36 @@ impl Driver {
         &mut self,
         task: &TaskId,
         question: String,
+        (verdict, iteration): (&Verdict, u64),
     ) -> Result<(), LoopError> {
-        let state = TaskState {
-            question: Some(question.clone()),
-            ..self.board.state(task).cloned().unwrap_or_default()
+        // What the task says now is what the question is about.
+        self.reload_tasks().await?;
+        let mut state = self.board.state(task).cloned().unwrap_or_default();
+        state.asked_of = self.board.task(task).map(super::board::wording);
+        let by_agent = *verdict == Verdict::Escalated;
+        let new = NewQuestion {
+            task: task.clone(),
+            iteration,
+            asked_by: if by_agent {
+                AskedBy::Agent
+            } else {
+                AskedBy::Ralph
+            },
+            escalation: state.escalation.clone().filter(|_| by_agent),
+            question: question.clone(),
+            at: self.now(),
         };
-        self.save_state(task, state.clone()).await?;
+        let source = self.board.source.name().to_owned();
+        let id = self
+            .journal
+            .ask(&self.repository, &source, &new, &mut state)
+            .await?;
+        self.board.set_state(task, state);
         self.tell(&Event::Question {
+            id,
             task: task.to_string(),
             question,
-            escalation: state.escalation,
+            escalation: new.escalation,
         });
         Ok(())
     }

@@ -225,6 +225,7 @@ impl Driver {
             return Ok(());
         }
         let (source, tasks) = Source::read(self.board.source.path(), &self.root)?;
-        self.board.replace_tasks(source, tasks)
+        self.board.replace_tasks(source, tasks)?;
+        self.note_edits().await
     }
 }

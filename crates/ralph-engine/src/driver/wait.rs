@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use ralph_core::{
     event::{Event, WaitReason},
     iteration::StepDone,
-    termination::{AfterLimit, LimitRow, try_again_at},
+    termination::{AfterLimit, LimitRow, Settled, try_again_at},
     verdict::Verdict,
 };
 
@@ -39,6 +39,8 @@ enum Waited {
     Through,
     /// A stop was asked for.
     Stopped,
+    /// A person has a command, which is obeyed before the wait goes on.
+    Called,
 }
 
 /// What is waited for.
@@ -95,7 +97,12 @@ impl Driver {
             self.tally.limited(record.ended_at, of);
             if let Ok(task) = ralph_core::task::TaskId::parse(&record.task_id) {
                 let verdict = record.verdict.clone();
-                self.tally.last = Some(LastIteration { task, verdict });
+                let settled = Settled::Yes;
+                self.tally.last = Some(LastIteration {
+                    task,
+                    verdict,
+                    settled,
+                });
             }
             if of == ralph_core::termination::Worker::Main {
                 let row = LimitRow {
@@ -141,7 +148,7 @@ impl Driver {
             Waited::Through if !out_of_time => StepDone::Waited {
                 seconds: began.elapsed().as_secs_f64(),
             },
-            Waited::Through | Waited::Stopped => StepDone::Interrupted,
+            Waited::Through | Waited::Stopped | Waited::Called => StepDone::Interrupted,
         })
     }
 
@@ -172,6 +179,11 @@ impl Driver {
             let nap = left.min(if ticks { TICK } else { LOOK_AGAIN });
             tokio::select! {
                 () = stop_asked(&mut self.stop) => {}
+                () = self.line.inbox.knock(), if wait.reason == WaitReason::UsageLimit => {
+                    if self.is_called().await {
+                        return Waited::Called;
+                    }
+                }
                 () = self.clock.sleep(nap) => {}
             }
             if ticks {
@@ -182,7 +194,7 @@ impl Driver {
 }
 
 /// Comes when a stop is asked for; never if nobody is left who could ask.
-async fn stop_asked(stop: &mut StopRequest) {
+pub(super) async fn stop_asked(stop: &mut StopRequest) {
     if stop.changed().await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -2,6 +2,7 @@
 
 mod agent;
 mod dry_run;
+mod person;
 mod reporter;
 mod signals;
 
@@ -20,6 +21,7 @@ use ralph_engine::{
     driver::{LoopError, Scope, Setup, Wanted, run_loop},
     environment::Environment,
     git,
+    inbox::Inbox,
     lock::LockError,
     process::{Containment, Detection},
 };
@@ -131,6 +133,8 @@ fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
         &config.safety.pass_env,
         &root,
     );
+    let inbox = Inbox::default();
+    let stop = signals::listen(inbox.clone()).map_err(CommandError::internal)?;
     Ok(Setup {
         data_dir: project.data_dir()?,
         config_file: project.config_bytes()?,
@@ -145,7 +149,10 @@ fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
         detection: detection(project)?,
         environment,
         git_environment: git::Environment::from_vars(project.surroundings.env.iter().cloned()),
-        stop: signals::listen().map_err(CommandError::internal)?,
+        stop,
+        inbox,
+        human: args.look.person(),
+        who: project.who(),
         clock: Box::new(SystemClock),
         reporter: args.look.reporter(),
         notices: project.notices(),
@@ -181,6 +188,15 @@ impl Args {
             stash: false,
             dry_run: false,
             look,
+        }
+    }
+
+    /// `ralph run` on this source, as `ralph resume` starts it.
+    pub(crate) fn again(source: PathBuf, agent: Option<String>, look: Look) -> Self {
+        Self {
+            source: Some(source),
+            agent,
+            ..Self::for_demo(look)
         }
     }
 

@@ -236,6 +236,7 @@ fn record(
                 turns: vec![50_000],
             },
             seconds: 120.0,
+            guidance: Vec::new(),
             usage,
         }],
         git: GitRecord {

@@ -11,7 +11,8 @@ fn every_failpoint_is_passed_somewhere() {
         .map(|name| read(&name))
         .filter(|text| text.contains("failpoint("))
         .collect();
-    for name in ralph_engine::failpoint::ALL {
+    let of_commands = ralph_engine::failpoint::OF_COMMANDS;
+    for name in ralph_engine::failpoint::ALL.into_iter().chain(of_commands) {
         let quoted = format!("\"{name}\"");
         let passed = passes.iter().any(|text| text.contains(&quoted));
         assert!(passed, "nothing passes the failpoint {name}");
