@@ -226,12 +226,14 @@ impl Driver {
                 Heard::Something => continue,
                 Heard::Nothing => {}
             }
-            if let Some(stop) = self.aborted().or(decision.stop) {
-                return Ok(stop);
-            }
-            if self.line.pace == Pace::Paused {
+            let stop = self.aborted().or(decision.stop);
+            // Who paused is there, and may be about to answer.
+            if self.line.pace == Pace::Paused && matches!(stop, None | Some(Stop::Question)) {
                 self.rest().await?;
                 continue;
+            }
+            if let Some(stop) = stop {
+                return Ok(stop);
             }
             if measured == Measured::NotYet {
                 self.measure_baseline().await?;

@@ -15,7 +15,7 @@ use super::{
     desk::{Desk, There},
 };
 use crate::{
-    git::{self, Repo},
+    git::{self, Guard, Repo},
     lock::Lock,
     source::Source,
     store::{Journal, RepositoryId},
@@ -44,6 +44,10 @@ pub async fn obey_waiting(idle: &Idle, now: Timestamp) -> Result<Left, LoopError
     let _lock = Lock::acquire(&idle.data_dir, &idle.root)?;
     let state_dir = state_dir(&idle.root, &idle.data_dir)?;
     let repo = Repo::open(&idle.root, &state_dir, &idle.git_environment).await?;
+    if Guard::is_in_force(&state_dir) {
+        // A loop was killed: what it knew of the person's index is made anew by a look at the tree.
+        repo.status().await?;
+    }
     let mut journal = Journal::open(&idle.data_dir).await?;
     let (repository, _) = register_repository(&repo, &mut journal, now).await?;
     let worktree = idle.root.to_string_lossy().into_owned();

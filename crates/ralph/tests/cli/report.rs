@@ -54,6 +54,7 @@ fn the_json_contract() {
             "agent": "script:demo.yaml",
             "startedAt": "2026-01-02T03:00:00Z",
             "endedAt": "2026-01-02T04:00:00Z",
+            "pausedAt": null,
             "stop": { "why": "nothing_ready" },
             "sentence": "work is left, but no task is ready"
         }],

@@ -55,6 +55,7 @@ fn the_json_contract_after_a_loop() {
             "agent": "script:demo.yaml",
             "startedAt": "2026-01-02T03:00:00Z",
             "endedAt": "2026-01-02T04:00:00Z",
+            "pausedAt": null,
             "stop": { "why": "iterations", "max": 2 },
             "sentence": "the limit of 2 iterations is reached"
         })

@@ -3,11 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic, its helpers too")]
 
+mod answering;
 mod claims;
 mod contents;
 mod crash;
 mod formats;
 mod git_tricks;
+mod intervening;
 mod landing;
 mod limits;
 mod options;

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use ralph_core::{
-    command::CommandReport,
     agent::{AgentEvent, AgentResult},
+    command::CommandReport,
     event::{Blocked, Event, WaitReason},
     termination::Stop,
     verdict::{Halt, Verdict},

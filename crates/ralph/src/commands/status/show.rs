@@ -151,7 +151,14 @@ fn last_loop(last: &LoopFacts, now: Timestamp) -> (Tone, String) {
     match last.state {
         LoopState::Running => {
             let since = ago_text(&last.started_at, now);
-            (Tone::Good, format!("running {on}, started {since}"))
+            match &last.paused_at {
+                Some(at) => {
+                    let paused = ago_text(at, now);
+                    let text = format!("paused {on} since {paused}; `ralph resume` goes on");
+                    (Tone::Careful, text)
+                }
+                None => (Tone::Good, format!("running {on}, started {since}")),
+            }
         }
         LoopState::Interrupted => {
             let text = format!("interrupted {on}; `ralph run` goes on with it");
