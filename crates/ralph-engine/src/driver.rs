@@ -20,11 +20,14 @@ mod land;
 mod logs;
 mod notes;
 mod obey;
+mod place;
 mod preview;
 mod reconcile;
 mod record;
 mod restore;
+mod settle;
 mod start;
+mod tally;
 mod text;
 mod verify;
 mod wait;
@@ -35,11 +38,10 @@ pub use hands::Fallback;
 pub use idle::{Idle, Left, obey_waiting, register};
 pub use preview::{Preview, preview};
 
-use std::{collections::HashSet, path::PathBuf, time::Instant};
+use std::{path::PathBuf, time::Instant};
 
 use jiff::Timestamp;
 use ralph_core::{
-    agent::Usage,
     change::{BadGlob, CompiledPolicy},
     config::Config,
     event::{Blocked, Event},
@@ -47,17 +49,14 @@ use ralph_core::{
     prompt::TemplateError,
     select::UnknownTask,
     task::{TaskId, graph::Problem},
-    termination::{
-        AfterLimit, Decision, Fate, Last, LimitRow, Limits, Settled, Standing, Stop, Work, Worker,
-        decide,
-    },
-    verdict::Verdict,
+    termination::{AfterLimit, Decision, Last, Limits, Standing, Stop, Work, decide},
     verify::VerifyReport,
 };
 
 use self::{
     obey::{Heard, Pace},
     reconcile::Leftover,
+    tally::{LastIteration, RunTally},
 };
 use crate::{
     agent::StopRequest,
@@ -163,28 +162,6 @@ pub struct Driver {
     reporter: Box<dyn Reporter>,
     tally: RunTally,
     _lock: Option<Lock>,
-}
-
-/// What this run of the command comes to.
-#[derive(Debug, Default)]
-struct RunTally {
-    iterations: u32,
-    errors_in_a_row: u32,
-    fruitless: u32,
-    fruitless_tasks: HashSet<TaskId>,
-    usage: Usage,
-    last: Option<LastIteration>,
-    /// The number of the last iteration.
-    number: u64,
-    /// Usage limits that were met in a row.
-    limit: Option<LimitRow>,
-}
-
-#[derive(Debug)]
-struct LastIteration {
-    task: TaskId,
-    verdict: Verdict,
-    settled: Settled,
 }
 
 /// Whether the baseline is known.
@@ -307,49 +284,6 @@ impl Driver {
         decide(&standing, &self.limits)
     }
 
-    /// Does to the last task what was decided, once.
-    async fn settle(&mut self, fate: Fate) -> Result<(), LoopError> {
-        let Some(last) = self.tally.last.as_mut() else {
-            return Ok(());
-        };
-        last.settled = Settled::Yes;
-        let (task, verdict, n) = (last.task.clone(), last.verdict.clone(), self.tally.number);
-        self.settle_task(&task, fate, (&verdict, n)).await
-    }
-
-    async fn settle_task(
-        &mut self,
-        task: &TaskId,
-        fate: Fate,
-        after: (&Verdict, u64),
-    ) -> Result<(), LoopError> {
-        match fate {
-            Fate::Keep => Ok(()),
-            Fate::SetAside { question } => self.set_aside(task, question, after).await,
-            Fate::Block { reason } => self.block(task, reason).await,
-        }
-    }
-
-    /// A crash may have come between the end of an iteration and what follows from it.
-    async fn settle_leftover(&mut self) -> Result<(), LoopError> {
-        let Some(record) = self.journal.last_records(&self.loop_id, 1).await?.pop() else {
-            return Ok(());
-        };
-        let Ok(task) = TaskId::parse(&record.task_id) else {
-            return Ok(());
-        };
-        let source = self.board.source.name().to_owned();
-        let questions = self.journal.questions(&self.repository, &source).await?;
-        let asked = questions.iter().any(|q| q.iteration == record.iteration);
-        if asked || !self.board.is_ready(&task) {
-            return Ok(());
-        }
-        let last = self.board.last(&task, &record.verdict, &self.config);
-        let fate = ralph_core::termination::fate(&last, &self.limits);
-        let after = (&record.verdict, record.iteration);
-        self.settle_task(&task, fate, after).await
-    }
-
     async fn end(mut self, stop: Stop, began: Instant) -> Result<LoopReport, LoopError> {
         let now = self.clock.now();
         self.journal.end_loop(&self.loop_id, &stop, now).await?;
@@ -385,49 +319,6 @@ impl Driver {
     }
 }
 
-impl RunTally {
-    fn note(&mut self, task: &TaskId, verdict: &Verdict, at: Timestamp, worker: Worker) {
-        self.last = Some(LastIteration {
-            task: task.clone(),
-            verdict: verdict.clone(),
-            settled: Settled::NotYet,
-        });
-        // It says nothing of the task or the agent: nothing is counted.
-        if let Verdict::LimitHit { .. } = verdict {
-            return self.limited(at, worker);
-        }
-        self.limit = None;
-        // Cut short by a person: it is the same iteration when it is begun again.
-        if *verdict == Verdict::Interrupted {
-            return;
-        }
-        self.iterations += 1;
-        self.errors_in_a_row = if verdict.is_agent_error() {
-            self.errors_in_a_row + 1
-        } else {
-            0
-        };
-        if *verdict == Verdict::Verified {
-            self.fruitless = 0;
-            self.fruitless_tasks.clear();
-        } else if *verdict != Verdict::Escalated {
-            // A question is no failure: others may be ready that have none.
-            self.fruitless += 1;
-            self.fruitless_tasks.insert(task.clone());
-        }
-    }
-
-    fn limited(&mut self, at: Timestamp, of: Worker) {
-        let before = self.limit;
-        self.limit = Some(LimitRow {
-            count: before.map_or(0, |row| row.count).saturating_add(1),
-            since: before.map_or(at, |row| row.since),
-            last_at: at,
-            of,
-        });
-    }
-}
-
 /// What blocks what, for a person: bounded.
 fn blocked_lines(blocked: Vec<(TaskId, Vec<ralph_core::select::Blocker>)>) -> Vec<Blocked> {
     blocked
@@ -437,18 +328,4 @@ fn blocked_lines(blocked: Vec<(TaskId, Vec<ralph_core::select::Blocker>)>) -> Ve
             by: by.iter().map(ToString::to_string).collect(),
         })
         .collect()
-}
-
-/// The settled history of the last iteration, for deciding what follows from it.
-impl Board {
-    fn last<'a>(&self, task: &TaskId, verdict: &'a Verdict, config: &Config) -> Last<'a> {
-        let state = self.state(task);
-        Last {
-            verdict,
-            attempts: self.attempts(task),
-            max_attempts: self.max_attempts(task, config),
-            same_failure: state.map_or(0, |s| s.same_failure),
-            settled: Settled::NotYet,
-        }
-    }
 }

@@ -12,7 +12,7 @@ mod questions;
 mod recent;
 mod repository;
 
-pub use commands::{CommandRow, Effects};
+pub use commands::{CommandRow, Effects, Ended};
 pub use guidance::NewGuidance;
 pub use iterations::{IterationStart, Step, TaskState, UnfinishedIteration};
 pub use loops::{LoopRow, NewLoop};

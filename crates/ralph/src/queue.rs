@@ -17,7 +17,7 @@ use ralph_engine::{
     driver::{Idle, Left, LoopError, obey_waiting, register},
     git,
     lock::{Lock, LockError},
-    store::{Effects, Journal, RepositoryId},
+    store::{Effects, Ended, Journal, RepositoryId},
 };
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::Serialize;
@@ -211,10 +211,14 @@ impl Waiting<'_> {
 
     async fn withdraw(&self, journal: &mut Journal, error: CommandError) -> CommandError {
         let report = CommandReport::refused(error.sentences().join(": "), None);
-        let (id, now) = (self.id, Project::now());
+        let ended = Ended {
+            id: self.id,
+            report: &report,
+            at: Project::now(),
+        };
         let effects = Effects::default();
-        let ended = journal.finish_command(&self.repository, "", id, &report, &effects, now);
-        match ended.await {
+        let written = journal.finish_command(&self.repository, "", ended, &effects);
+        match written.await {
             Ok(()) => error,
             Err(other) => CommandError::internal(other),
         }

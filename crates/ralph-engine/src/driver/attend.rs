@@ -25,7 +25,7 @@ use super::{
 use crate::{
     agent::{Nudges, StopRequest},
     clock::Clock,
-    store::{CommandRow, Effects, Journal, JournalError, NewGuidance, RepositoryId},
+    store::{CommandRow, Effects, Ended, Journal, NewGuidance, RepositoryId},
 };
 
 /// A pause ends a run as a signal would, and is none.
@@ -212,18 +212,16 @@ impl Attendant<'_> {
 
     async fn done(&mut self, row: &CommandRow, sentence: String, effects: Effects) {
         let report = CommandReport::done(sentence);
-        let ended: Result<(), JournalError> = self
+        let ended = Ended {
+            id: row.id,
+            report: &report,
+            at: self.clock.now(),
+        };
+        let written = self
             .journal
-            .finish_command(
-                self.repository,
-                self.source,
-                row.id,
-                &report,
-                &effects,
-                self.clock.now(),
-            )
+            .finish_command(self.repository, self.source, ended, &effects)
             .await;
-        if ended.is_ok() {
+        if written.is_ok() {
             self.ears.said.borrow_mut().push(commanded(row, report));
         }
     }

@@ -2,9 +2,8 @@
 //!
 //! Refuses by name whatever must not be touched, before anything is changed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use jiff::Timestamp;
 use ralph_core::{
     change::ChangePolicy,
     config::{AgentChoice, Config},
@@ -18,15 +17,15 @@ use super::{
     config_files::ConfigFiles,
     hands::Hands,
     obey::{Line, Pace},
+    place::{Place, register, state_dir},
     restore::{self, BranchNow},
 };
 use crate::{
     agent::{Agent, StopRequest},
     clock::Clock,
     environment::Environment,
-    git::{self, Guard, Oid, Repo, Status},
+    git::{self, Guard, Repo, Status},
     human::Human,
-    identity,
     inbox::Inbox,
     lock::Lock,
     process::Detection,
@@ -329,53 +328,10 @@ impl Driver {
     }
 }
 
-/// What a driver stands on: the repository and the journal, opened.
-pub(super) struct Place {
-    pub(super) state_dir: PathBuf,
-    pub(super) repo: Repo,
-    pub(super) journal: Journal,
-    pub(super) repository: RepositoryId,
-    pub(super) base: Oid,
-    pub(super) lock: Option<Lock>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Resumed {
     Yes,
     No,
-}
-
-/// The repository's row in the journal, and its id in its git folder.
-pub(super) async fn register(
-    repo: &Repo,
-    journal: &mut Journal,
-    now: Timestamp,
-) -> Result<(RepositoryId, Moved), LoopError> {
-    let minted = identity::read_id(repo.common_dir());
-    let (repository, moved) = journal
-        .repository(repo.common_dir(), minted.as_deref(), now)
-        .await?;
-    if minted.as_deref() != Some(&repository.0) {
-        let file = |source| LoopError::File {
-            what: "write",
-            path: repo.common_dir().join("ralph/id"),
-            source,
-        };
-        identity::write_id(repo.common_dir(), &repository.0).map_err(file)?;
-    }
-    Ok((repository, moved))
-}
-
-/// Where this worktree's own git folder and other state live: outside of what an agent can write.
-pub(super) fn state_dir(root: &Path, data_dir: &Path) -> Result<PathBuf, LoopError> {
-    let name = identity::worktree_name(root);
-    let path = data_dir.join("worktrees").join(name);
-    std::fs::create_dir_all(&path).map_err(|source| LoopError::File {
-        what: "make",
-        path: path.clone(),
-        source,
-    })?;
-    Ok(path)
 }
 
 async fn open_board(

@@ -21,7 +21,7 @@ use crate::{
     failpoint::failpoint,
     git::{CommitKind, Repo, commit_message},
     source::{Source, SourceError},
-    store::{CommandRow, Effects, Journal, NewGuidance, RepositoryId, TaskState},
+    store::{CommandRow, Effects, Ended, Journal, NewGuidance, RepositoryId, TaskState},
 };
 
 pub(super) struct Desk<'a> {
@@ -134,8 +134,13 @@ impl Desk<'_> {
         effects: &Effects,
     ) -> Result<(), LoopError> {
         let source = self.board.source.name().to_owned();
+        let ended = Ended {
+            id: row.id,
+            report,
+            at: self.now,
+        };
         self.journal
-            .finish_command(self.repository, &source, row.id, report, effects, self.now)
+            .finish_command(self.repository, &source, ended, effects)
             .await?;
         Ok(())
     }

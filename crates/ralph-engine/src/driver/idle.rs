@@ -10,9 +10,9 @@ use ralph_core::task::Task;
 
 use super::{
     Board, LoopError,
-    begin::{register as register_repository, state_dir},
     board::Scope,
     desk::{Desk, There},
+    place::{register as register_repository, state_dir},
 };
 use crate::{
     git::{self, Guard, Repo},

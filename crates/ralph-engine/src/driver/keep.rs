@@ -4,6 +4,7 @@ use ralph_core::{
     escalation::AskedBy,
     event::Event,
     iteration::StepDone,
+    signal::Escalation,
     task::{Status, TaskId},
     verdict::Verdict,
 };
@@ -17,6 +18,9 @@ use crate::{
     git::{History, ResetSpec},
     store::{NewQuestion, TaskState},
 };
+
+/// A question as lists show it; its whole block is kept beside it.
+const MOST_ASKED: usize = 500;
 
 impl Driver {
     pub(super) async fn keep(&mut self, turn: &mut Turn) -> Result<StepDone, LoopError> {
@@ -91,6 +95,7 @@ impl Driver {
         let mut state = self.board.state(task).cloned().unwrap_or_default();
         state.asked_of = self.board.task(task).map(super::board::wording);
         let by_agent = *verdict == Verdict::Escalated;
+        let escalation = state.escalation.clone().filter(|_| by_agent);
         let new = NewQuestion {
             task: task.clone(),
             iteration,
@@ -99,8 +104,8 @@ impl Driver {
             } else {
                 AskedBy::Ralph
             },
-            escalation: state.escalation.clone().filter(|_| by_agent),
-            question: question.clone(),
+            question: escalation.as_ref().and_then(in_short).unwrap_or(question),
+            escalation,
             at: self.now(),
         };
         let source = self.board.source.name().to_owned();
@@ -112,7 +117,7 @@ impl Driver {
         self.tell(&Event::Question {
             id,
             task: task.to_string(),
-            question,
+            question: new.question,
             escalation: new.escalation,
         });
         Ok(())
@@ -142,4 +147,11 @@ impl Driver {
         self.board.set_state(task, state);
         Ok(())
     }
+}
+
+/// What an agent asks, in its own words, where it found some.
+fn in_short(escalation: &Escalation) -> Option<String> {
+    let words = [&escalation.question, &escalation.summary];
+    let found = words.into_iter().find(|text| !text.trim().is_empty());
+    found.map(|text| ralph_core::sanitize::one_line(text, MOST_ASKED))
 }

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     human::Human,
     inbox::Inbox,
-    store::{CommandRow, Effects},
+    store::{CommandRow, Effects, Ended},
 };
 
 /// The line to whoever is in control.
@@ -116,8 +116,13 @@ impl Driver {
         if let Some(report) = own {
             let source = self.board.source.name().to_owned();
             let effects = Effects::default();
+            let ended = Ended {
+                id: row.id,
+                report: &report,
+                at: now,
+            };
             self.journal
-                .finish_command(&self.repository, &source, row.id, &report, &effects, now)
+                .finish_command(&self.repository, &source, ended, &effects)
                 .await?;
             return Ok(report);
         }

@@ -7,7 +7,7 @@ use ralph_core::{
     task::Task,
 };
 
-use super::{Driver, LoopError, Setup, begin::Place, files::file_error};
+use super::{Driver, LoopError, Setup, files::file_error, place::Place};
 use crate::{
     git::Repo,
     identity,

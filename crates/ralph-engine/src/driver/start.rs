@@ -19,6 +19,7 @@ use super::{
 use crate::{
     agent::{RunContext, RunLimits, Watch, Watcher, run_agent, run_line},
     failpoint::failpoint,
+    process::SpawnError,
     report::Reporter,
 };
 
@@ -65,43 +66,7 @@ impl Driver {
             idle_with_tool: self.config.loop_.idle_minutes_tool.duration(),
             grace: Duration::from_secs(u64::from(self.config.loop_.stop_grace_seconds.get())),
         };
-        let source = self.board.source.name().to_owned();
-        let worktree = self.root.to_string_lossy().into_owned();
-        let (ears, wires, mut inputs) = wires();
-        let mut watcher = Onlooker {
-            text: &mut logs.text,
-            reporter: &mut *self.reporter,
-            clock: &*self.clock,
-            ears: &ears,
-        };
-        let watch = Watch {
-            stop: &mut inputs.stop,
-            watcher: &mut watcher,
-            log: &mut logs.stream,
-            nudges: Some(&mut inputs.nudges),
-        };
-        let running = run_agent(
-            self.hands.agent(),
-            &context,
-            self.containment,
-            &limits,
-            watch,
-        );
-        let attendant = Attendant {
-            journal: &mut self.journal,
-            repository: &self.repository,
-            worktree: &worktree,
-            source: &source,
-            stop: &mut self.stop,
-            line: &mut self.line,
-            clock: &*self.clock,
-            turn,
-            ears: &ears,
-        };
-        let report = attendant.attend(running, wires).await;
-        for event in ears.take() {
-            self.tell(&event);
-        }
+        let report = self.run_attended(turn, logs, (&context, &limits)).await;
         failpoint("agent-ended");
         // An agent that can't be started is an outcome like any other: the record says so.
         let mut report = report.unwrap_or_else(|error| unavailable(&error.to_string()));
@@ -121,6 +86,47 @@ impl Driver {
             report,
             signals,
         })))
+    }
+
+    /// Runs the agent with somebody who looks on, and somebody who listens to the person meanwhile.
+    async fn run_attended(
+        &mut self,
+        turn: &mut Turn,
+        logs: &mut Logs,
+        (context, limits): (&RunContext, &RunLimits),
+    ) -> Result<AgentReport, SpawnError> {
+        let source = self.board.source.name().to_owned();
+        let worktree = self.root.to_string_lossy().into_owned();
+        let (ears, wires, mut inputs) = wires();
+        let mut watcher = Onlooker {
+            text: &mut logs.text,
+            reporter: &mut *self.reporter,
+            clock: &*self.clock,
+            ears: &ears,
+        };
+        let watch = Watch {
+            stop: &mut inputs.stop,
+            watcher: &mut watcher,
+            log: &mut logs.stream,
+            nudges: Some(&mut inputs.nudges),
+        };
+        let running = run_agent(self.hands.agent(), context, self.containment, limits, watch);
+        let attendant = Attendant {
+            journal: &mut self.journal,
+            repository: &self.repository,
+            worktree: &worktree,
+            source: &source,
+            stop: &mut self.stop,
+            line: &mut self.line,
+            clock: &*self.clock,
+            turn,
+            ears: &ears,
+        };
+        let report = attendant.attend(running, wires).await;
+        for event in ears.take() {
+            self.tell(&event);
+        }
+        report
     }
 
     /// How the agent's program is started, for the record: never its prompt or its environment.

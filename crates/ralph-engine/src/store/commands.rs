@@ -26,6 +26,14 @@ pub struct CommandRow {
     pub command: Command,
 }
 
+/// How a command ends.
+#[derive(Debug, Clone, Copy)]
+pub struct Ended<'a> {
+    pub id: u64,
+    pub report: &'a CommandReport,
+    pub at: Timestamp,
+}
+
 /// What a command does to the journal, written together with its end.
 #[derive(Debug, Default)]
 pub struct Effects {
@@ -104,16 +112,15 @@ impl Journal {
         &mut self,
         repository: &RepositoryId,
         source: &str,
-        id: u64,
-        report: &CommandReport,
+        ended: Ended<'_>,
         effects: &Effects,
-        at: Timestamp,
     ) -> Result<(), JournalError> {
         use sqlx::Connection as _;
         let failed = || failed("end a command");
+        let Ended { id, report, at } = ended;
         let result = serde_json::to_string(report).map_err(unreadable("a command's result"))?;
         let mut tx = self.db.begin().await.map_err(failed())?;
-        let ended = sqlx::query(
+        let changed = sqlx::query(
             "UPDATE command SET done_at = ?, result = ? WHERE id = ? AND done_at IS NULL",
         )
         .bind(at.to_string())
@@ -122,7 +129,7 @@ impl Journal {
         .execute(&mut *tx)
         .await
         .map_err(failed())?;
-        if ended.rows_affected() == 0 {
+        if changed.rows_affected() == 0 {
             return Ok(());
         }
         for (task, state) in &effects.states {

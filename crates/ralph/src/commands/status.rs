@@ -5,6 +5,7 @@
 
 pub(crate) mod facts;
 mod show;
+mod skipped;
 mod waiting;
 
 use std::{path::PathBuf, process::ExitCode};

@@ -24,6 +24,7 @@ fn the_json_contract_before_anything_ran() {
         "waitingUntil": null,
         "questions": [],
         "blocked": [],
+        "skipped": [],
         "suggestions": 0,
         "warnings": []
     });
@@ -93,7 +94,7 @@ fn a_task_with_an_open_question_is_not_next_and_its_question_is_shown() {
     assert_eq!(status["next"], json!(null));
     assert_eq!(
         status["questions"],
-        json!([{ "taskId": "US-002", "question": "Which currency?" }])
+        json!([{ "id": null, "taskId": "US-002", "question": "Which currency?" }])
     );
     assert_eq!(
         status["blocked"],

@@ -65,7 +65,7 @@ fn the_questions_are_listed_for_programs_and_for_people() {
             "source": "prd.json",
             "questions": [{
                 "id": 1, "taskId": "A", "iteration": 1, "askedBy": "agent", "askedAt": null,
-                "question": "the agent asks a person",
+                "question": "Which API version?",
                 "escalation": {
                     "type": "deviation", "summary": "Spec is old", "context": "v1 is deprecated.",
                     "options": ["Use v2", "Use v1 anyway"], "question": "Which API version?",

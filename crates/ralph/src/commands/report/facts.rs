@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::{
     commands::{
         logs::nothing_yet,
-        status::facts::{self as status, Blocked, Held, LoopFacts, Next, TaskCounts},
+        status::facts::{self as status, Blocked, Held, LoopFacts, Next, Skipped, TaskCounts},
     },
     error::CommandError,
     project::Project,
@@ -98,6 +98,7 @@ pub(super) struct Now {
     pub(super) next: Option<Next>,
     pub(super) questions: Vec<Held>,
     pub(super) blocked: Vec<Blocked>,
+    pub(super) skipped: Vec<Skipped>,
 }
 
 pub(super) async fn gather(project: &Project, which: Which<'_>) -> Result<Facts, CommandError> {
@@ -177,6 +178,7 @@ async fn now(project: &Project, source: &str) -> Option<Now> {
         next: facts.next,
         questions: facts.questions,
         blocked: facts.blocked,
+        skipped: facts.skipped,
     })
 }
 

@@ -30,6 +30,7 @@ pub(super) fn render(facts: &Facts) -> String {
     if let Some(now) = &facts.now {
         section(&mut text, "Blocked", &blocked(now));
         section(&mut text, "Questions for a person", &questions(now));
+        section(&mut text, "Skipped", &skipped(now));
     }
     section(&mut text, "Worth a look", &flagged(facts));
     section(&mut text, "Suggested by agents", &suggestions(facts));
@@ -153,6 +154,13 @@ fn questions(now: &Now) -> Vec<String> {
     let questions = now.questions.iter();
     questions
         .map(|held| format!("{}: {}", held.task_id, one_line(&held.question, 500)))
+        .collect()
+}
+
+fn skipped(now: &Now) -> Vec<String> {
+    let skipped = now.skipped.iter();
+    skipped
+        .map(|one| format!("{}: {}", one.task_id, one_line(&one.reason, 300)))
         .collect()
 }
 

@@ -19,7 +19,8 @@ use ralph_engine::{
 };
 use serde::Serialize;
 
-use super::waiting::waiting_until;
+pub(crate) use super::skipped::Skipped;
+use super::{skipped::skipped, waiting::waiting_until};
 use crate::{
     commands::logs::{self, LogKind},
     error::CommandError,
@@ -48,6 +49,7 @@ pub(crate) struct Facts {
     pub(crate) waiting_until: Option<Timestamp>,
     pub(crate) questions: Vec<Held>,
     pub(crate) blocked: Vec<Blocked>,
+    pub(crate) skipped: Vec<Skipped>,
     pub(crate) suggestions: usize,
     pub(crate) warnings: Vec<String>,
 }
@@ -125,6 +127,8 @@ pub(crate) struct IterationFacts {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Held {
+    /// What `ralph answer` takes.
+    pub(crate) id: Option<u64>,
     pub(crate) task_id: TaskId,
     pub(crate) question: String,
 }
@@ -175,6 +179,7 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
         running,
         questions: questions(&told.past),
         blocked: blocked(&graph, &plan, &scope, &told.past),
+        skipped: skipped(&told.past),
         waiting_until: waiting_until(
             told.last_loop.as_ref(),
             told.last_record.as_ref(),
@@ -256,6 +261,7 @@ fn graph_warnings(problems: &[Problem]) -> Vec<String> {
 fn questions(past: &Past) -> Vec<Held> {
     let questions = past.held.iter().filter_map(|(id, state)| {
         state.question.as_ref().map(|question| Held {
+            id: state.asked,
             task_id: id.clone(),
             question: question.clone(),
         })

@@ -56,6 +56,7 @@ pub(crate) fn render(facts: &Facts, now: Timestamp) -> String {
     text.push_str(&table.render(None));
     text.push_str(&questions(facts));
     text.push_str(&blocked(facts));
+    text.push_str(&skipped(facts));
     for warning in &facts.warnings {
         let label = paint(Tone::Careful, "warning:");
         text.push_str(&format!("\n{label} {}", one_line(warning, usize::MAX)));
@@ -179,6 +180,24 @@ fn questions(facts: &Facts) -> String {
         let id = paint(Tone::Name, held.task_id.as_str());
         text.push_str(&format!("\n{} {id}\n", paint(Tone::Careful, "question")));
         text.push_str(&indented(&held.question));
+        if let Some(id) = held.id {
+            text.push_str(&format!(
+                "  `ralph escalations` shows all of it, `ralph answer {id}` answers\n"
+            ));
+        }
+    }
+    text
+}
+
+fn skipped(facts: &Facts) -> String {
+    let lines = facts.skipped.iter().map(|one| {
+        let id = paint(Tone::Name, one.task_id.as_str());
+        let label = paint(Tone::Faint, "skipped");
+        format!("\n{label} {id}: {}", one_line(&one.reason, 200))
+    });
+    let mut text: String = lines.collect();
+    if !text.is_empty() {
+        text.push('\n');
     }
     text
 }

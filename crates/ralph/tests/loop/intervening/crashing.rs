@@ -101,3 +101,30 @@ fn a_pause_that_nobody_was_there_to_obey_does_not_pause_the_next_run() {
     project.go();
     project.run(&[]).expect(0);
 }
+
+#[test]
+fn an_amendment_that_died_half_way_is_made_once_and_remembers_what_stood_there() {
+    let ask = "<escalate type=\"stuck\"><question>Which?</question></escalate>";
+    for point in OF_COMMANDS {
+        let script = json!({"default": [{"do": [{"say": ask}]}]});
+        let project = Project::with_stories(&[story("A")]).script(&script);
+        project.run(&[]).expect(4);
+        let mut answer = project.ralph(&["answer", "--retry", "--amend", "better"]);
+        answer.env("RALPH_FAILPOINT", point).env("USER", "ann");
+        let died = answer.stdout(Stdio::null()).status().unwrap();
+        assert!(!died.success(), "{point}");
+        project.told(&["say", "hello"]);
+        let story = project.story_in_file("A");
+        assert_eq!(story["acceptanceCriteria"], json!(["better"]), "{point}");
+        let notes = story["notes"].as_str().unwrap();
+        assert_eq!(notes.matches("amended by").count(), 1, "{notes}");
+        let asked = project.told(&["escalations", "--all", "--json"]);
+        let asked: serde_json::Value = serde_json::from_str(&asked).unwrap();
+        assert_eq!(
+            asked["questions"][0]["answer"]["amended"],
+            json!({"before": "A.txt is there", "after": "better"}),
+            "{point}: {asked}"
+        );
+        project.script(&good_script()).run(&[]).expect(0);
+    }
+}

@@ -27,7 +27,7 @@ fn resume_starts_the_loop_again_on_the_same_tasks() {
     // Another file that could be meant: the last loop's is.
     project
         .repo
-        .file("tasks.json", &std::fs::read_to_string(&file).unwrap());
+        .file("tasks.json", std::fs::read_to_string(&file).unwrap());
     let script = project.outside("script.json");
     let agent = format!("script:{}", script.display());
     let output = project
@@ -56,10 +56,18 @@ fn skip_is_in_the_file_committed_and_counted_also_where_ralph_never_ran() {
         ["A  mine.txt"],
         "what a person staged stays so"
     );
-    assert_eq!(project.status()["tasks"]["skipped"], 1);
+    let status = project.status();
+    assert_eq!(status["tasks"]["skipped"], 1);
+    let skipped = json!([{"taskId": "A", "reason": "no longer wanted"}]);
+    assert_eq!(status["skipped"], skipped);
     project.repo.git(["commit", "-qm", "mine"]);
     let ran = project.run(&[]).expect(0);
     assert_eq!(ran.verdicts(), ["B verified"]);
+    let report: serde_json::Value =
+        serde_json::from_str(&project.told(&["report", "--json"])).unwrap();
+    assert_eq!(report["now"]["skipped"], skipped);
+    assert!(project.told(&["report"]).contains("A: no longer wanted"));
+    assert!(project.told(&["status"]).contains("no longer wanted"));
 }
 
 #[test]
