@@ -192,6 +192,7 @@ impl Driver {
         self.reconcile(Leftover::GoOn).await?;
         self.recall_limits().await?;
         self.obey().await?;
+        self.note_edits().await?;
         self.tell_questions().await?;
         self.settle_leftover().await?;
         let mut measured = Measured::NotYet;

@@ -110,7 +110,6 @@ impl Driver {
         driver.archive_progress()?;
         driver.recall_area().await?;
         let resumed = driver.take_over(interrupted).await?;
-        driver.note_edits().await?;
         if resumed == Resumed::No {
             driver.open_new_loop(stash).await?;
         }

@@ -60,7 +60,6 @@ pub async fn obey_waiting(idle: &Idle, now: Timestamp) -> Result<Left, LoopError
     let mut left = Left::Nothing;
     let (source, tasks) = Source::read(&idle.source, &idle.root)?;
     let mut board = board(source, tasks, &mut journal, &repository).await?;
-    note_edits(&mut board, &mut journal, &repository, now).await?;
     for row in rows {
         if unfinished && !row.command.leaves_tasks_alone() {
             left = Left::ForTheNextRun;
@@ -76,8 +75,9 @@ pub async fn obey_waiting(idle: &Idle, now: Timestamp) -> Result<Left, LoopError
             there: There::Nobody,
         };
         let _ = desk.obey(&row).await?;
-        note_edits(&mut board, &mut journal, &repository, now).await?;
     }
+    // Only now: what a command wrote before a crash is no edit of a person's.
+    note_edits(&mut board, &mut journal, &repository, now).await?;
     journal.close().await?;
     Ok(left)
 }

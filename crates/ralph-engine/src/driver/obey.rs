@@ -75,13 +75,13 @@ impl Driver {
         if rows.is_empty() {
             return Ok(());
         }
-        self.reload_tasks().await?;
+        self.reread_tasks()?;
         for row in rows {
             let report = self.obey_one(&row).await?;
-            self.note_edits().await?;
             self.tell(&commanded(&row, report));
         }
-        Ok(())
+        // Only now: what a command wrote before a crash is no edit of a person's.
+        self.note_edits().await
     }
 
     async fn waiting(&mut self) -> Result<Vec<CommandRow>, LoopError> {
