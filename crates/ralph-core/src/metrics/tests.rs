@@ -31,6 +31,7 @@ fn record(task: &str, ended: &str, verdict: Verdict) -> IterationRecord {
         outcome: verdict.outcome(),
         verdict,
         feedback: None,
+        guidance: Vec::new(),
         flags: Vec::new(),
         said: Said::default(),
         usage: Usage {

@@ -67,7 +67,7 @@ impl Opened {
     pub async fn open(opening: &Opening<'_>) -> Result<Self, RewriteError> {
         let root = opening.root;
         let lock = Lock::acquire(opening.data_dir, root)?;
-        let state_dir = super::begin::make_state_dir(opening.data_dir, root)?;
+        let state_dir = super::place::state_dir(root, opening.data_dir)?;
         let found = restore::restore_git(&state_dir)?;
         let repo = Repo::open(root, &state_dir, opening.git_environment).await?;
         let mut journal = Journal::open(opening.data_dir).await?;

@@ -248,6 +248,25 @@ impl Journal {
             .collect()
     }
 
+    /// The tasks that a person skipped, and why.
+    pub async fn skipped_tasks(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+    ) -> Result<Vec<(String, String)>, JournalError> {
+        sqlx::query_as(
+            "SELECT task_id, json_extract(state, '$.skipped') FROM task_state
+             INDEXED BY task_state_skipped
+             WHERE repository_id = ? AND source = ? AND json_extract(state, '$.skipped') IS NOT NULL
+             ORDER BY task_id",
+        )
+        .bind(&repository.0)
+        .bind(source)
+        .fetch_all(&mut self.db)
+        .await
+        .map_err(failed("look for skipped tasks"))
+    }
+
     /// Suggestions that nobody has taken yet.
     pub async fn suggestions(
         &mut self,

@@ -2,6 +2,7 @@
 
 mod agent;
 mod dry_run;
+mod person;
 mod reporter;
 mod signals;
 
@@ -24,6 +25,7 @@ use ralph_engine::{
     driver::{LoopError, Scope, Setup, Wanted, run_loop},
     environment::Environment,
     git,
+    inbox::Inbox,
     lock::LockError,
     process::{Containment, Detection},
 };
@@ -141,7 +143,12 @@ fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
         &root,
     );
     let agent = agent::choose(project)?;
-    check_program(&*agent, &root)?;
+    // What is only looked at needs no agent.
+    if !args.dry_run {
+        check_program(&*agent, &root)?;
+    }
+    let inbox = Inbox::default();
+    let stop = signals::listen(inbox.clone()).map_err(CommandError::internal)?;
     Ok(Setup {
         data_dir: project.data_dir()?,
         config_file: project.config_bytes()?,
@@ -156,7 +163,10 @@ fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
         detection: detection(project)?,
         environment,
         git_environment: git::Environment::from_vars(project.surroundings.env.iter().cloned()),
-        stop: signals::listen().map_err(CommandError::internal)?,
+        stop,
+        inbox,
+        human: args.look.person(),
+        who: project.who(),
         clock: Box::new(SystemClock),
         reporter: args.look.reporter(),
         notices: project.notices(),
@@ -229,6 +239,15 @@ impl Args {
             stash: false,
             dry_run: false,
             look,
+        }
+    }
+
+    /// `ralph run` on this source, as `ralph resume` starts it.
+    pub(crate) fn again(source: PathBuf, agent: Option<String>, look: Look) -> Self {
+        Self {
+            source: Some(source),
+            agent,
+            ..Self::for_demo(look)
         }
     }
 

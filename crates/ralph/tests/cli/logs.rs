@@ -110,6 +110,7 @@ fn the_json_contract_of_a_record() {
             },
             "finalMessage": "Task complete"
         },
+        "guidance": [],
         "usage": usage
     });
     assert_eq!(ralph(&repo, &["logs", "--json"]).json(0), expected);

@@ -89,6 +89,7 @@ fn the_json_contract() {
             "agent": "script:demo.yaml",
             "startedAt": "2026-01-02T03:00:00Z",
             "endedAt": "2026-01-02T04:00:00Z",
+            "pausedAt": null,
             "stop": { "why": "nothing_ready" },
             "sentence": "work is left, but no task is ready"
         }],
@@ -147,7 +148,7 @@ fn the_json_contract() {
                 "skipped": 0, "inProgress": 0
             },
             "next": null,
-            "questions": [{ "taskId": "US-002", "question": "Which currency?" }],
+            "questions": [{ "id": null, "taskId": "US-002", "question": "Which currency?" }],
             "blocked": [
                 { "taskId": "US-002", "by": ["it is set aside: a question is open"] },
                 { "taskId": "US-003", "by": ["US-002 is open"] }
@@ -220,7 +221,7 @@ It ended: work is left, but no task is ready.
 ## What is left
 
 - 2 of 3 tasks: 1 ready, 1 waiting, 0 blocked, 0 failed
-- `ralph status` shows what blocks what; open a task again in its file to retry it
+- `ralph status` shows what blocks what; `ralph unblock --task ID` or `ralph retry --task ID` opens a task again
 "
     );
 }

@@ -11,8 +11,8 @@ fn every_failpoint_is_passed_somewhere() {
         .map(|name| read(&name))
         .filter(|text| text.contains("failpoint("))
         .collect();
-    let all = ralph_engine::failpoint::ALL;
-    for name in all.iter().chain(&ralph_engine::failpoint::OF_REWRITES) {
+    use ralph_engine::failpoint::{ALL, OF_COMMANDS, OF_REWRITES};
+    for name in ALL.iter().chain(&OF_REWRITES).chain(&OF_COMMANDS) {
         let quoted = format!("\"{name}\"");
         let passed = passes.iter().any(|text| text.contains(&quoted));
         assert!(passed, "nothing passes the failpoint {name}");

@@ -106,6 +106,8 @@ pub(crate) struct LoopFacts {
     pub(crate) agent: String,
     pub(crate) started_at: String,
     pub(crate) ended_at: Option<String>,
+    /// Since when it pauses, in a process that lives.
+    pub(crate) paused_at: Option<String>,
     pub(crate) stop: Option<Stop>,
     pub(crate) sentence: Option<String>,
 }
@@ -307,6 +309,7 @@ pub(crate) fn loop_facts(row: LoopRow, running: bool) -> LoopFacts {
         agent: row.agent,
         started_at: row.started_at,
         ended_at: row.ended_at,
+        paused_at: row.paused_at.filter(|_| state == LoopState::Running),
         sentence: stop.as_ref().map(Stop::sentence),
         stop,
     }

@@ -66,6 +66,7 @@ pub(crate) fn render(facts: &Facts, now: Timestamp) -> String {
     text.push_str(&branches::render(&facts.tree));
     text.push_str(&questions(facts));
     text.push_str(&blocked(facts));
+    text.push_str(&skipped(facts));
     for warning in &facts.warnings {
         let label = paint(Tone::Careful, "warning:");
         text.push_str(&format!("\n{label} {}", one_line(warning, usize::MAX)));
@@ -168,7 +169,14 @@ fn last_loop(last: &LoopFacts, now: Timestamp) -> (Tone, String) {
     match last.state {
         LoopState::Running => {
             let since = ago_text(&last.started_at, now);
-            (Tone::Good, format!("running {on}, started {since}"))
+            match &last.paused_at {
+                Some(at) => {
+                    let paused = ago_text(at, now);
+                    let text = format!("paused {on} since {paused}; `ralph resume` goes on");
+                    (Tone::Careful, text)
+                }
+                None => (Tone::Good, format!("running {on}, started {since}")),
+            }
         }
         LoopState::Interrupted => {
             let since = ago_text(&last.started_at, now);
@@ -192,6 +200,25 @@ fn questions(facts: &Facts) -> String {
         let id = paint(Tone::Name, held.task_id.as_str());
         text.push_str(&format!("\n{} {id}\n", paint(Tone::Careful, "question")));
         text.push_str(&indented(&held.question));
+        if let Some(id) = held.id {
+            text.push_str(&format!(
+                "  `ralph escalations` shows all of it, `ralph answer {id}` answers\n"
+            ));
+        }
+    }
+    text
+}
+
+fn skipped(facts: &Facts) -> String {
+    let lines = facts.skipped.iter().filter_map(|one| {
+        let reason = one_line(one.reason.as_ref()?, 200);
+        let id = paint(Tone::Name, one.task_id.as_str());
+        let label = paint(Tone::Faint, "skipped");
+        Some(format!("\n{label} {id}: {reason}"))
+    });
+    let mut text: String = lines.collect();
+    if !text.is_empty() {
+        text.push('\n');
     }
     text
 }
