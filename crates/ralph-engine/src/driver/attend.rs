@@ -172,6 +172,7 @@ impl Attendant<'_> {
                 Command::Retry { .. }
                 | Command::Skip { .. }
                 | Command::Unblock { .. }
+                | Command::Revert { .. }
                 | Command::Answer { .. } => {}
             }
         }
