@@ -165,6 +165,8 @@ pub struct Tally {
     pub total: usize,
     pub completed: usize,
     pub ready: usize,
+    /// They would be ready but for a question that is open.
+    pub asking: usize,
     pub waiting: usize,
     pub blocked: usize,
     pub failed: usize,
@@ -177,6 +179,7 @@ impl From<Counts> for Tally {
             total: counts.total,
             completed: counts.completed,
             ready: counts.ready,
+            asking: 0,
             waiting: counts.waiting,
             blocked: counts.blocked,
             failed: counts.failed,

@@ -241,7 +241,14 @@ impl Board {
     }
 
     pub fn tally(&self) -> Tally {
-        self.plan.counts().into()
+        let asking = self.set_aside.iter().filter(|id| self.plan.is_ready(id));
+        let asking = asking.count();
+        let tally = Tally::from(self.plan.counts());
+        Tally {
+            ready: tally.ready.saturating_sub(asking),
+            asking,
+            ..tally
+        }
     }
 
     pub(super) fn blocked(&self) -> Vec<Blocked> {

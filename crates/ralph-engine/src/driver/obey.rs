@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 use ralph_core::{
-    command::{Command, CommandReport, When},
+    command::{Answer, Command, CommandReport, When},
     escalation::Question,
     event::Event,
     record::Guidance,
@@ -50,6 +50,14 @@ pub(super) enum Pace {
 pub(super) enum Heard {
     Something,
     Nothing,
+}
+
+/// What came of asking.
+enum Asked {
+    /// `None`: nobody is there any more.
+    Answered(Option<Answer>),
+    /// By a command, or a signal.
+    Interrupted,
 }
 
 impl Line {
@@ -195,30 +203,31 @@ impl Driver {
             return Ok(Heard::Nothing);
         };
         self.reporter.make_room();
-        let answer = {
+        let asked = {
             let mut asking = human.ask(&question);
             loop {
                 tokio::select! {
-                    answer = &mut asking => break answer,
+                    answer = &mut asking => break Asked::Answered(answer),
                     // Who decides next sees the stop.
-                    () = stop_asked(&mut self.stop) => return Ok(Heard::Something),
+                    () = stop_asked(&mut self.stop) => break Asked::Interrupted,
                     () = self.line.inbox.knock() => {
-                        self.obey().await?;
-                        let open = self.open_question().await?;
-                        if self.line.aborted || open.is_none_or(|open| open.id != question.id) {
-                            break None;
+                        if self.is_called().await {
+                            break Asked::Interrupted;
                         }
                     }
                 }
             }
         };
-        let Some(answer) = answer else {
-            // Answered from elsewhere, or nobody is there any more: then the questions wait.
-            let again = self.open_question().await?;
-            if again.is_none_or(|open| open.id != question.id) {
+        let answer = match asked {
+            Asked::Answered(Some(answer)) => answer,
+            // Nobody is there any more: the questions wait.
+            Asked::Answered(None) => return Ok(Heard::Something),
+            // Somebody has something to say from elsewhere; if it is no answer, it is asked again.
+            Asked::Interrupted => {
                 self.line.human = Some(human);
+                self.obey().await?;
+                return Ok(Heard::Something);
             }
-            return Ok(Heard::Something);
         };
         self.line.human = Some(human);
         let command = Command::Answer {

@@ -17,6 +17,7 @@ use crate::{
     output,
     project::{Project, block_on},
     queue,
+    view::time::ago,
 };
 
 #[derive(Debug, clap::Args)]
@@ -88,7 +89,10 @@ fn shown(question: &Question) -> String {
     };
     let mut text = format!(
         "question {} · {} · asked by {by} in iteration {}, {}\n",
-        question.id, question.task_id, question.iteration, question.asked_at
+        question.id,
+        question.task_id,
+        question.iteration,
+        ago(question.asked_at, Project::now())
     );
     match &question.escalation {
         Some(escalation) => {
@@ -121,7 +125,7 @@ fn shown(question: &Question) -> String {
             text.push_str(&format!(
                 "  answered by {}, {}: {}\n",
                 answered.by,
-                answered.at,
+                ago(answered.at, Project::now()),
                 answered.how.word()
             ));
             let told = answered.told.iter().flat_map(|told| told.lines().skip(1));

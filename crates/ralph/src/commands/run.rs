@@ -198,6 +198,12 @@ fn check_program(agent: &dyn Agent, root: &Path) -> Result<(), CommandError> {
             .hint("say which: `agent: {name: …, command: […], dialect: text}` or `--agent command:PROGRAM`"),
         false => {
             let text = format!("the agent is not available: program not found: {program}");
+            let hint = match program.split_once(char::is_whitespace) {
+                Some((first, rest)) if programs::find(first, root).is_some() => {
+                    format!("arguments stand apart: `command: {{args: [{rest}]}}` in ralph.yaml")
+                }
+                _ => hint.to_owned(),
+            };
             CommandError::new(Kind::Unavailable, text).hint(hint)
         }
     })

@@ -141,11 +141,12 @@ fn the_json_contract() {
         "suggestions": [{
             "number": 1, "iteration": 1, "title": "Round prices", "description": "In src/price.rs."
         }],
+        "questions": [],
         "timeline": timeline(),
         "now": {
             "tasks": {
-                "total": 3, "completed": 1, "ready": 1, "waiting": 1, "blocked": 0, "failed": 0,
-                "skipped": 0, "inProgress": 0
+                "total": 3, "completed": 1, "ready": 0, "waiting": 1, "blocked": 0, "failed": 0,
+                "skipped": 0, "inProgress": 0, "asking": 1
             },
             "next": null,
             "questions": [{ "id": null, "taskId": "US-002", "question": "Which currency?" }],
@@ -220,7 +221,7 @@ It ended: work is left, but no task is ready.
 
 ## What is left
 
-- 2 of 3 tasks: 1 ready, 1 waiting, 0 blocked, 0 failed
+- 2 of 3 tasks: 0 ready, 1 with a question, 1 waiting, 0 blocked, 0 failed
 - `ralph status` shows what blocks what; `ralph unblock --task ID` or `ralph retry --task ID` opens a task again
 "
     );

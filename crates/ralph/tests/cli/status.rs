@@ -15,7 +15,7 @@ fn the_json_contract_before_anything_ran() {
         "parent": null,
         "tasks": {
             "total": 3, "completed": 1, "ready": 1, "waiting": 1, "blocked": 0, "failed": 0,
-            "skipped": 0, "inProgress": 0
+            "skipped": 0, "inProgress": 0, "asking": 0
         },
         "next": {
             "id": "US-002", "title": "Show the cart", "attempt": 1,

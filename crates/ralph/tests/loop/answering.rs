@@ -126,6 +126,18 @@ fn an_option_goes_into_the_next_prompt_with_its_text() {
             .unwrap()
             .contains("option 2")
     );
+    let report = project.told(&["report", "--all"]);
+    assert!(
+        report.contains(
+            "## Questions that were answered\n\n\
+             - iteration 1, A: Which API version?\n  option 2, by ann: Proceed with option 2: \
+             Use v1 anyway\n"
+        ),
+        "{report}"
+    );
+    let report: Value =
+        serde_json::from_str(&project.told(&["report", "--all", "--json"])).unwrap();
+    assert_eq!(report["questions"][0]["answer"]["number"], 2);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Gathers what a report says, from the journal and, for how things stand now, the task file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use ralph_core::{
     agent::Usage,
@@ -57,6 +57,10 @@ pub(super) async fn gather(project: &Project, which: Which<'_>) -> Result<Facts,
             facts.take(record, &fates);
         }
     }
+    let asked = journal.questions(&repository, &facts.source).await;
+    facts.questions = asked.map_err(CommandError::internal)?;
+    let worked: HashSet<u64> = facts.timeline.iter().map(|p| p.iteration).collect();
+    facts.questions.retain(|q| worked.contains(&q.iteration));
     facts.metrics.figures = seen.metrics.figures();
     facts.verification = seen.commands.into_values().collect();
     let suggestions = journal.all_suggestions(&repository).await;
@@ -181,6 +185,7 @@ impl Facts {
             highlights: Vec::new(),
             timeline: Vec::new(),
             flagged: Vec::new(),
+            questions: Vec::new(),
             suggestions: Vec::new(),
             now: None,
         }

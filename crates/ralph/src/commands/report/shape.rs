@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use ralph_core::{
     agent::Usage,
+    escalation::Question,
     metrics::{Figures, Since},
     record::IterationRecord,
     verdict::Verdict,
@@ -33,6 +34,8 @@ pub(super) struct Facts {
     pub(super) verification: Vec<Command>,
     pub(super) highlights: Vec<Highlight>,
     pub(super) flagged: Vec<Flagged>,
+    /// What was asked in these iterations, answered or not.
+    pub(super) questions: Vec<Question>,
     pub(super) suggestions: Vec<Suggested>,
     pub(super) timeline: Vec<Point>,
     /// How the tasks stand now; `None` where their file can't be read any more.

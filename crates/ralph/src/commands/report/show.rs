@@ -40,6 +40,10 @@ pub(super) fn render(facts: &Facts, dress: Dress) -> String {
         section("Skipped", &lines::skipped(now, dress));
         section("Questions for a person", &lines::questions(now, dress));
     }
+    section(
+        "Questions that were answered",
+        &lines::answers(facts, dress),
+    );
     section("Worth a look", &lines::flagged(facts, dress));
     section("Suggested by agents", &lines::suggestions(facts, dress));
     section("What is left", &lines::left(facts, dress));

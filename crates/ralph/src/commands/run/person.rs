@@ -72,13 +72,35 @@ impl Keyboard {
 
     async fn line(&mut self, prompt: &str) -> Option<String> {
         output::print(prompt);
+        let mut open = OpenLine::Yes;
         if !self.waits {
             self.ask.send(()).ok()?;
             self.waits = true;
         }
         let line = self.lines.recv().await?;
         self.waits = false;
+        open.close();
         line
+    }
+}
+
+/// Whether the cursor stands behind a prompt. Who stops waiting there leaves a line of their own.
+enum OpenLine {
+    Yes,
+    No,
+}
+
+impl OpenLine {
+    fn close(&mut self) {
+        *self = Self::No;
+    }
+}
+
+impl Drop for OpenLine {
+    fn drop(&mut self) {
+        if let Self::Yes = self {
+            output::print("\n");
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use ralph_core::{
     record::IterationRecord,
-    select::{Counts, Plan},
+    select::Plan,
     task::{
         Outline, TaskId,
         graph::{Graph, Problem},
@@ -79,6 +79,8 @@ pub(crate) struct TaskCounts {
     pub(crate) total: usize,
     pub(crate) completed: usize,
     pub(crate) ready: usize,
+    /// They would be ready but for a question that is open.
+    pub(crate) asking: usize,
     pub(crate) waiting: usize,
     pub(crate) blocked: usize,
     pub(crate) failed: usize,
@@ -188,7 +190,7 @@ pub(crate) async fn gather(
     let facts = Facts {
         source: source.name().to_owned(),
         parent: scope.parent().and_then(|id| graph.get(id)).map(named),
-        tasks: plan.counts().into(),
+        tasks: TaskCounts::new(&plan, &told.past),
         next: next.map(|task| Next {
             task: named(task),
             attempt: next_attempt(task, state.as_ref()),
@@ -347,12 +349,15 @@ fn iteration_facts(
     }
 }
 
-impl From<Counts> for TaskCounts {
-    fn from(counts: Counts) -> Self {
+impl TaskCounts {
+    fn new(plan: &Plan, past: &Past) -> Self {
+        let counts = plan.counts();
+        let asking = past.set_aside.iter().filter(|id| plan.is_ready(id)).count();
         Self {
             total: counts.total,
             completed: counts.completed,
-            ready: counts.ready,
+            ready: counts.ready.saturating_sub(asking),
+            asking,
             waiting: counts.waiting,
             blocked: counts.blocked,
             failed: counts.failed,

@@ -100,6 +100,7 @@ fn tally(tasks: &TaskCounts) -> String {
     );
     let counts = [
         ("ready", tasks.ready, Tone::Plain),
+        ("with a question", tasks.asking, Tone::Careful),
         ("waiting", tasks.waiting, Tone::Plain),
         ("blocked", tasks.blocked, Tone::Careful),
         ("failed", tasks.failed, Tone::Bad),

@@ -40,6 +40,28 @@ pub(super) fn needs_a_person(facts: &Facts) -> Markup {
     page
 }
 
+fn answered(page: &mut Markup, facts: &Facts) {
+    let lines = facts.questions.iter().filter_map(|question| {
+        let answer = question.answer.as_ref()?;
+        let mut line = Markup::default();
+        line.raw("<b>")
+            .text(question.task_id.as_str())
+            .raw("</b> <q>");
+        line.text(&question.question).raw("</q> ");
+        line.text(answer.how.word()).raw(", by ").text(&answer.by);
+        let told = answer.told.iter().flat_map(|told| told.lines().skip(1));
+        for told in told {
+            line.raw(": ").text(told);
+        }
+        if let Some(amended) = &answer.amended {
+            line.raw("; amended: <del>").text(&amended.before);
+            line.raw("</del> <ins>").text(&amended.after).raw("</ins>");
+        }
+        Some(line)
+    });
+    list(page, "Questions that were answered", lines);
+}
+
 pub(super) fn sections(facts: &Facts) -> Markup {
     let mut page = Markup::default();
     completed(&mut page, facts);
@@ -73,6 +95,7 @@ pub(super) fn sections(facts: &Facts) -> Markup {
         line
     });
     list(&mut page, "Skipped", skipped);
+    answered(&mut page, facts);
     let flagged = facts.flagged.iter().map(|one| {
         let mut line = Markup::default();
         line.raw("iteration ")

@@ -164,6 +164,37 @@ pub(super) fn skipped(now: &Now, dress: Dress) -> Vec<String> {
     lines
 }
 
+/// What people answered, each with its question.
+pub(super) fn answers(facts: &Facts, dress: Dress) -> Vec<String> {
+    let answered = facts.questions.iter().filter_map(|question| {
+        let answer = question.answer.as_ref()?;
+        let (task, asked) = (
+            dress.said(question.task_id.as_str(), 120),
+            dress.said(&question.question, 300),
+        );
+        let by = dress.said(&answer.by, 60);
+        let mut line = format!(
+            "iteration {}, {task}: {asked}\n  {}, by {by}",
+            question.iteration,
+            answer.how.word()
+        );
+        let told = answer.told.iter().flat_map(|told| told.lines().skip(1));
+        let told: Vec<&str> = told.collect();
+        if !told.is_empty() {
+            line.push_str(&format!(": {}", dress.said(&told.join(" "), 300)));
+        }
+        if let Some(amended) = &answer.amended {
+            let (before, after) = (
+                dress.said(&amended.before, 200),
+                dress.said(&amended.after, 200),
+            );
+            line.push_str(&format!("\n  amended: {before} → {after}"));
+        }
+        Some(line)
+    });
+    answered.collect()
+}
+
 pub(super) fn questions(now: &Now, dress: Dress) -> Vec<String> {
     let questions = now.questions.iter();
     questions
@@ -215,8 +246,12 @@ pub(in crate::commands::report) fn left(facts: &Facts, dress: Dress) -> Vec<Stri
             "Nothing: all tasks are complete. The work is on {branch}."
         )];
     }
+    let asking = match tasks.asking {
+        0 => String::new(),
+        asking => format!(" {asking} with a question,"),
+    };
     let mut lines = vec![format!(
-        "{open} of {} tasks: {} ready, {} waiting, {} blocked, {} failed",
+        "{open} of {} tasks: {} ready,{asking} {} waiting, {} blocked, {} failed",
         tasks.total, tasks.ready, tasks.waiting, tasks.blocked, tasks.failed
     )];
     if let Some(next) = &now.next {
