@@ -44,7 +44,7 @@ fn loop_lines() -> Vec<(Event, &'static str)> {
     let blocked = vec![Blocked { task: "US-004".into(), by: vec!["US-003 is open".into()] }];
     vec![
         (story::loop_started(false),
-         r#""event":"loop_started","loopId":"0198c0de-0000-7000-8000-000000000001","source":"PRD.json","branch":"ralph/users","agent":"claude","tasks":{"total":4,"completed":1,"ready":2,"waiting":1,"blocked":0,"failed":0,"skipped":0},"maxIterations":50,"resumed":false}"#),
+         r#""event":"loop_started","loopId":"0198c0de-0000-7000-8000-000000000001","source":"PRD.json","branch":"ralph/users","agent":"claude","tasks":{"total":4,"completed":1,"ready":2,"asking":0,"waiting":1,"blocked":0,"failed":0,"skipped":0},"maxIterations":50,"resumed":false}"#),
         (Event::Notice { message: "so".into() }, r#""event":"notice","message":"so"}"#),
         (Event::Warning { message: "mind\n\u{1b}[1m".into() }, r#""event":"warning","message":"mind\n\u001b[1m"}"#),
         (Event::BaselineStarted { commands: 2 }, r#""event":"baseline_started","commands":2}"#),
@@ -57,7 +57,7 @@ fn loop_lines() -> Vec<(Event, &'static str)> {
         (Event::Question { id: 3, task: "T".into(), question: "how?".into(), escalation: Some(story::escalation()) },
          r#""event":"question","id":3,"task":"T","question":"how?","escalation":{"type":"deviation","summary":"Spec requires deprecated API endpoint","context":"US-003 specifies /api/v1/users but the code uses /api/v2/users.\nThe v1 endpoint is deprecated.","options":["Use v2 instead (update acceptance criteria)","Use v1 anyway (technical debt)"],"question":"Which API version should I target?","raw":"<escalate type=\"deviation\">…"}}"#),
         (story::loop_ended(Stop::Iterations { max: 4 }, story::tally(1, 1, 1, 0), blocked),
-         r#""event":"loop_ended","stop":{"why":"iterations","max":4},"sentence":"the limit of 4 iterations is reached","hint":"`ralph run` goes on; `--max-iterations N` allows more","exitCode":3,"iterations":4,"tasks":{"total":3,"completed":1,"ready":1,"waiting":1,"blocked":0,"failed":0,"skipped":0},"seconds":933.0,"usage":{"inputTokens":123456,"outputTokens":246913,"cacheReadTokens":864198,"cacheWriteTokens":0,"costUsd":4.2,"contextTokens":617283},"blocked":[{"task":"US-004","by":["US-003 is open"]}]}"#),
+         r#""event":"loop_ended","stop":{"why":"iterations","max":4},"sentence":"the limit of 4 iterations is reached","hint":"`ralph run` goes on; `--max-iterations N` allows more","exitCode":3,"iterations":4,"tasks":{"total":3,"completed":1,"ready":1,"asking":0,"waiting":1,"blocked":0,"failed":0,"skipped":0},"seconds":933.0,"usage":{"inputTokens":123456,"outputTokens":246913,"cacheReadTokens":864198,"cacheWriteTokens":0,"costUsd":4.2,"contextTokens":617283},"blocked":[{"task":"US-004","by":["US-003 is open"]}]}"#),
     ]
 }
 
