@@ -10,6 +10,9 @@ pub mod template;
 pub use folder::Folder;
 pub use name::{BadProjectName, ProjectName};
 
+/// Rounds of an interview, if nobody says how many.
+pub const DEFAULT_ROUNDS: u32 = 3;
+
 /// The brief as a new project has it. `{{ project }}` in it is the project's name.
 const BLANK_SPEC: &str = include_str!("artefacts/spec.md");
 

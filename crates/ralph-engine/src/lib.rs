@@ -15,6 +15,7 @@ pub mod identity;
 pub mod lock;
 pub mod plain_file;
 pub mod process;
+pub mod prompts;
 pub mod report;
 pub mod settings;
 pub mod source;

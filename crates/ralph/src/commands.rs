@@ -10,6 +10,7 @@ pub(crate) mod lint;
 pub(crate) mod logs;
 pub(crate) mod man;
 pub(crate) mod play_script;
+pub(crate) mod prompt;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod status;
