@@ -3,12 +3,18 @@
 //!
 //! Names, paths, texts and shapes. Reads and writes nothing: that is the engine's.
 
+mod answers;
 mod folder;
 mod name;
+mod question;
+mod tasks_shape;
 pub mod template;
 
+pub use answers::{Answers, BadAnswers};
 pub use folder::Folder;
 pub use name::{BadProjectName, ProjectName};
+pub use question::{BadQuestions, Question, Waiting, parse_questions};
+pub use tasks_shape::shape_problems;
 
 /// Rounds of an interview, if nobody says how many.
 pub const DEFAULT_ROUNDS: u32 = 3;

@@ -12,6 +12,7 @@ pub mod environment;
 pub mod failpoint;
 pub mod git;
 pub mod identity;
+pub mod interview;
 pub mod lock;
 pub mod plain_file;
 pub mod process;
