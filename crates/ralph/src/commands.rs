@@ -6,6 +6,7 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod init;
+pub(crate) mod interview;
 pub(crate) mod lint;
 pub(crate) mod logs;
 pub(crate) mod man;
