@@ -15,7 +15,7 @@ use std::{io::IsTerminal as _, path::PathBuf, process::ExitCode};
 
 use clap::value_parser;
 use ralph_core::{
-    artefacts::Answers,
+    artefacts::{Answers, template::Setting},
     config::{FlagValue, Given},
 };
 use ralph_engine::interview::read_spec;
@@ -74,13 +74,18 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let answers = args.answers(&project)?;
     let agent = run::choose_agent_with(&project, args.model.as_deref())?;
     run::check_program(&*agent, project.root())?;
-    let scene = Scene::new(&project, named, agent)?;
+    let setting = match args.headless {
+        true => Setting::Headless,
+        false => Setting::Conversation,
+    };
+    let scene = Scene::new(&project, named, agent, setting)?;
     let end = project::block_on(async {
-        if args.headless {
-            let stop = run::listen().map_err(CommandError::internal)?;
-            lead(&scene, &mut headless::Asks::new(answers, stop), args.rounds).await
-        } else {
-            lead(&scene, &mut talks::Talks, args.rounds).await
+        match setting {
+            Setting::Headless => {
+                let stop = run::listen().map_err(CommandError::internal)?;
+                lead(&scene, &mut headless::Asks::new(answers, stop), args.rounds).await
+            }
+            Setting::Conversation => lead(&scene, &mut talks::Talks, args.rounds).await,
         }
     })?;
     Ok(ExitCode::from(end.exit_code()))

@@ -160,7 +160,7 @@ fn words_instead_of_questions_are_told_back_once_and_then_end_it() {
     assert_eq!(
         ran.err,
         "error: fake gave no questions that could be asked: the final message has no JSON object in it\n\
-         hint: nothing is lost: `ralph interview shop` goes on\n"
+         hint: nothing is lost: `ralph interview shop --headless` goes on\n"
     );
     assert_eq!(runs(&repo), "2");
     assert!(prompt(&repo, 2).contains("could not be used:\n<data>\nthe final message has no JSON"));

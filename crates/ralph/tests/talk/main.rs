@@ -4,6 +4,7 @@
 
 mod claude;
 mod hand_over;
+mod interview;
 mod panic;
 mod pi;
 mod refusing;

@@ -151,9 +151,9 @@ impl Asks {
             text.push_str(&shown(question));
         }
         let file = scene.shown(&scene.named.folder.questions());
-        let name = &scene.named.name;
+        let command = scene.command();
         text.push_str(&format!(
-            "\nfill in `answer` in {file} and run `ralph interview {name} --headless` again, \
+            "\nfill in `answer` in {file} and run `{command}` again, \
              or write them to a file and add `--answers FILE`\n"
         ));
         output::print(&text);

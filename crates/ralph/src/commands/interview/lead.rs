@@ -86,8 +86,7 @@ pub(super) async fn lead<C: Conductor>(
     let end = rounds_to_the_end(scene, conductor, rounds).await?;
     match end {
         End::Stopped | End::Interrupted(_) => {
-            let name = &scene.named.name;
-            output::print(&format!("stopped; `ralph interview {name}` goes on\n"));
+            output::print(&format!("stopped; `{}` goes on\n", scene.command()));
         }
         End::Complete | End::Unanswered | End::WrongTasks | End::Unavailable | End::Useless => {}
     }
@@ -104,6 +103,7 @@ async fn rounds_to_the_end<C: Conductor>(
     if progress.is_under_way() {
         output::print(&format!("going on with {}\n", progress.round()));
     }
+    progress.keep(folder).map_err(explain)?;
     if !folder.spec_of_round(0).exists() {
         keep_spec(folder, &scene.spec()?).map_err(explain)?;
     }

@@ -3,7 +3,12 @@
 
 use std::{ffi::OsString, time::Duration};
 
-use ralph_core::{agent::AgentReport, agent::Ending, lint::LintContext, sanitize::one_line};
+use ralph_core::{
+    agent::{AgentReport, Ending},
+    artefacts::template::Setting,
+    lint::LintContext,
+    sanitize::one_line,
+};
 use ralph_engine::{
     agent::{Agent, Session, StopRequest, TalkEnd, talk},
     environment::Environment,
@@ -31,6 +36,7 @@ pub(super) struct Scene<'a> {
     agent: Box<dyn Agent>,
     env: Vec<(OsString, OsString)>,
     containment: Containment,
+    setting: Setting,
 }
 
 impl<'a> Scene<'a> {
@@ -38,6 +44,7 @@ impl<'a> Scene<'a> {
         project: &'a Project,
         named: ArtefactsProject,
         agent: Box<dyn Agent>,
+        setting: Setting,
     ) -> Result<Self, CommandError> {
         let environment = Environment::scrub(
             project.surroundings.env.iter().cloned(),
@@ -50,7 +57,17 @@ impl<'a> Scene<'a> {
             project,
             named,
             agent,
+            setting,
         })
+    }
+
+    /// What to type for the interview to go on.
+    pub(super) fn command(&self) -> String {
+        let name = &self.named.name;
+        match self.setting {
+            Setting::Conversation => format!("ralph interview {name}"),
+            Setting::Headless => format!("ralph interview {name} --headless"),
+        }
     }
 
     pub(super) fn agent_name(&self) -> String {
@@ -134,10 +151,7 @@ impl<'a> Scene<'a> {
 
     /// That the interview can't go on, and that it can later.
     pub(super) fn say_failed(&self, message: &str) {
-        let hint = format!(
-            "nothing is lost: `ralph interview {}` goes on",
-            self.named.name
-        );
+        let hint = format!("nothing is lost: `{}` goes on", self.command());
         output::print_error(&CommandError::user(message).hint(hint));
     }
 
