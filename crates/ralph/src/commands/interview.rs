@@ -82,6 +82,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let end = project::block_on(async {
         match setting {
             Setting::Headless => {
+                scene.warn_unattended();
                 let stop = run::listen().map_err(CommandError::internal)?;
                 lead(&scene, &mut headless::Asks::new(answers, stop), args.rounds).await
             }

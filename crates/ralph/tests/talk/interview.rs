@@ -5,7 +5,7 @@ mod real;
 
 use rustix::process::Signal;
 
-use crate::support::{Pane, Scene, marked, ralph};
+use crate::support::{Pane, Scene, marked, ralph, wait};
 
 /// What every agent here begins with: its prompt is kept, and it knows which run it is. `stay` waits
 /// to be ended, as an agent does that goes on talking.
@@ -204,6 +204,40 @@ fn ralph_that_is_asked_to_end_in_a_round_ends_the_agent_too() {
     pane.wait_for("code=143");
     scene.assert_all_dead();
     assert!(!exists(&scene, "history/round-1-spec.md"));
+}
+
+#[test]
+fn an_agent_that_is_killed_has_the_person_say_what_counts() {
+    let scene = scene("amend 1; stay");
+    let pane = scene.shell();
+    start(&scene, &pane, "");
+    pane.wait_for("STAYING-1");
+    pane.foreground().signal(Signal::KILL);
+    pane.wait_for("script was killed by signal 9");
+    pane.wait_for("Did this round count? [y]es, [a]gain, [s]top:");
+    pane.key("C-c");
+    pane.wait_for("code=130");
+    scene.assert_all_dead();
+}
+
+#[test]
+fn ctrl_c_while_a_headless_agent_works_ends_it_and_the_interview() {
+    let scene = scene("touch ../up; stay");
+    let path = scene.folder().join("agent.sh");
+    scene.write(
+        "repo/ralph.yaml",
+        &format!("agent: {{name: script, command: [bash, {path:?}], dialect: text}}\n"),
+    );
+    let pane = scene.shell();
+    start(&scene, &pane, "--headless");
+    wait(
+        || scene.folder().join("up").exists().then_some(()),
+        || pane.screen(),
+    );
+    pane.key("C-c");
+    pane.wait_for("stopped; `ralph interview shop --headless` goes on");
+    pane.wait_for("code=130");
+    scene.assert_all_dead();
 }
 
 #[test]

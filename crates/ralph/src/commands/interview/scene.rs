@@ -74,6 +74,13 @@ impl<'a> Scene<'a> {
         self.agent.name()
     }
 
+    /// What a person should hear before the agent runs with nobody in front of it.
+    pub(super) fn warn_unattended(&self) {
+        if let Some(warning) = self.agent.warning() {
+            output::print_warning(&warning);
+        }
+    }
+
     /// A file of the project's, as a person names it.
     pub(super) fn shown(&self, path: &std::path::Path) -> String {
         self.project.shown(path)
