@@ -14,7 +14,7 @@ pub use answers::{Answers, BadAnswers};
 pub use folder::Folder;
 pub use name::{BadProjectName, ProjectName};
 pub use question::{BadQuestions, Question, Waiting, parse_questions};
-pub use tasks_shape::shape_problems;
+pub use tasks_shape::{shape_problems, status_problems};
 
 /// Rounds of an interview, if nobody says how many.
 pub const DEFAULT_ROUNDS: u32 = 3;

@@ -18,7 +18,7 @@ use ralph_core::{
     artefacts::{Answers, template::Setting},
     config::{FlagValue, Given},
 };
-use ralph_engine::interview::read_spec;
+use ralph_engine::interview::{Claim, read_spec};
 
 use crate::{
     artefacts::ArtefactsProject,
@@ -77,6 +77,10 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let setting = match args.headless {
         true => Setting::Headless,
         false => Setting::Conversation,
+    };
+    let Some(_claim) = Claim::take(&named.folder).map_err(CommandError::user)? else {
+        let message = format!("another ralph leads an interview about {}", named.name);
+        return Err(CommandError::user(message).hint("wait for it to end, or stop it"));
     };
     let scene = Scene::new(&project, named, agent, setting)?;
     let end = project::block_on(async {

@@ -251,6 +251,22 @@ fn tasks_that_stay_wrong_end_it_after_two_repairs_and_the_last_round_comes_again
 }
 
 #[test]
+fn a_task_that_its_maker_calls_done_is_wrong() {
+    let repo = project(
+        "case $n in 1) ask ;; 2) amend x; tasks; sed -i s/pending/completed/ $A/tasks.json ;; 3) tasks ;; esac",
+    );
+    repo.file("answers.yaml", "{storage: a file}\n");
+    let ran = interview(&repo, &["--answers", "answers.yaml"]);
+    let says = "task \"T1\": its status must be \"pending\", not \"completed\": what is done is found out by ralph";
+    assert!(ran.text(0).contains(says), "{ran:?}");
+    assert!(prompt(&repo, 3).contains(says));
+    assert!(
+        repo.read(".artefacts/shop/tasks.json")
+            .contains("\"pending\"")
+    );
+}
+
+#[test]
 fn tasks_from_before_are_said_to_be_from_before() {
     let repo = project("case $n in 1) ask ;; 2) amend x; tasks ;; 3) ask ;; 4) amend y ;; esac");
     repo.file("answers.yaml", "{storage: a file}\n");

@@ -241,6 +241,35 @@ fn ctrl_c_while_a_headless_agent_works_ends_it_and_the_interview() {
 }
 
 #[test]
+fn an_agent_without_a_conversation_is_refused_with_the_way_out() {
+    let scene = scene("");
+    let pane = scene.shell();
+    start(&scene, &pane, "--agent command:cat");
+    pane.wait_for("command:cat has no interactive mode");
+    pane.wait_for("or add `--headless`");
+    pane.wait_for("code=2");
+}
+
+#[test]
+fn a_second_interview_at_the_same_time_is_refused() {
+    let scene = scene("stay");
+    let pane = scene.shell();
+    start(&scene, &pane, "");
+    pane.wait_for("STAYING-1");
+    let second = std::process::Command::new(ralph())
+        .args(["interview", "shop", "--headless"])
+        .env_clear()
+        .envs(scene.env().iter().cloned())
+        .current_dir(scene.repo())
+        .output()
+        .unwrap();
+    assert_eq!(second.status.code(), Some(2));
+    let said = String::from_utf8(second.stderr).unwrap();
+    let says = "error: another ralph leads an interview about shop\n";
+    assert!(said.starts_with(says), "{said}");
+}
+
+#[test]
 fn an_agent_that_is_not_there_is_said_before_anything_is_begun() {
     let scene = scene("");
     scene.write(
@@ -281,12 +310,11 @@ fn questions_of_a_headless_interview_are_asked_on_the_terminal_and_answers_survi
     pane.key("C-c");
     pane.wait_for("stopped; `ralph interview shop --headless` goes on");
     pane.wait_for("code=130");
-    // A fresh screen, on which nothing of the first time can be mistaken.
-    pane.close();
-    let pane = scene.shell();
     start(&scene, &pane, "--headless");
-    pane.wait_for("users: Who uses it?");
-    pane.wait_for("your answer, or Enter to leave it to the agent:");
+    // The first time is still on the screen.
+    let question = "your answer, or Enter to leave it to the agent:";
+    let asked_twice = || pane.screen().matches(question).count() == 2;
+    wait(|| asked_twice().then_some(()), || pane.screen());
     pane.line("only-me");
     pane.wait_for("the interview is over");
     pane.wait_for("code=0");

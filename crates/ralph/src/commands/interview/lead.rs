@@ -2,7 +2,7 @@
 //! an interview that is stopped goes on later where it was.
 
 use ralph_core::artefacts::{DEFAULT_ROUNDS, template::Round};
-use ralph_engine::interview::{FoundTasks, Progress, keep_spec};
+use ralph_engine::interview::{FoundTasks, Progress, keep_spec, tasks_before};
 
 use super::scene::{Scene, explain};
 use crate::{
@@ -109,7 +109,7 @@ async fn rounds_to_the_end<C: Conductor>(
     }
     loop {
         let round = progress.round();
-        let (before, tasks_before) = (scene.spec()?, std::fs::read(folder.tasks()).ok());
+        let (before, tasks) = (scene.spec()?, tasks_before(folder));
         match conductor.round(scene, round, &before).await? {
             RoundEnd::Counts => {}
             RoundEnd::Again => continue,
@@ -119,11 +119,11 @@ async fn rounds_to_the_end<C: Conductor>(
         let kept = scene.shown(&folder.spec_of_round(kept));
         output::print(&paint(Tone::Faint, &format!("kept as {kept}\n")));
         if round.is_last() {
-            if tasks_before.is_some() && tasks_before == std::fs::read(folder.tasks()).ok() {
+            if tasks.is_some() && tasks == tasks_before(folder) {
                 let name = scene.shown(&folder.tasks());
                 output::print_warning(&format!("{name} is the one from before this round"));
             }
-            let end = settle(scene, conductor).await?;
+            let end = settle(scene, conductor, tasks.as_deref()).await?;
             if end == End::Complete {
                 progress.finished(folder).map_err(explain)?;
             }
@@ -138,10 +138,14 @@ async fn rounds_to_the_end<C: Conductor>(
 }
 
 /// Checks the tasks, and has them corrected as long as there is hope.
-async fn settle<C: Conductor>(scene: &Scene<'_>, conductor: &mut C) -> Result<End, CommandError> {
+async fn settle<C: Conductor>(
+    scene: &Scene<'_>,
+    conductor: &mut C,
+    before: Option<&[u8]>,
+) -> Result<End, CommandError> {
     let mut repairs = 0;
     loop {
-        let problems = match scene.tasks()? {
+        let problems = match scene.tasks(before)? {
             FoundTasks::Good { warnings } => {
                 show_tasks(scene, &warnings)?;
                 return Ok(End::Complete);

@@ -10,7 +10,7 @@ use ralph_core::{
     sanitize::one_line,
 };
 use ralph_engine::{
-    agent::{Agent, Session, StopRequest, TalkEnd, talk},
+    agent::{Agent, Session, StopRequest, TalkEnd, TalkError, talk},
     environment::Environment,
     interview::{self, FoundTasks, Headless, InterviewError, look_at_tasks, run_headless},
     process::Containment,
@@ -104,7 +104,12 @@ impl<'a> Scene<'a> {
             grace: GRACE,
             containment: self.containment,
         };
-        let end = talk(&*self.agent, &session).await.map_err(explain_talk)?;
+        let end = talk(&*self.agent, &session).await.map_err(|error| {
+            let hint = matches!(error, TalkError::NotInteractive { .. }).then(|| {
+                "choose another with `--agent`, such as claude or pi, or add `--headless`".into()
+            });
+            explain_talk(error).hint_opt(hint)
+        })?;
         interview::clear_done(folder).map_err(explain)?;
         Ok(end)
     }
@@ -178,12 +183,12 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    pub(super) fn tasks(&self) -> Result<FoundTasks, CommandError> {
+    pub(super) fn tasks(&self, before: Option<&[u8]>) -> Result<FoundTasks, CommandError> {
         let context = LintContext {
             configured_verify: !self.project.config().verification.commands.is_empty(),
         };
-        let (root, name) = (self.project.root(), &self.named.name);
-        look_at_tasks(&self.named.folder, root, name, &context).map_err(explain)
+        let of = (&self.named.folder, &self.named.name);
+        look_at_tasks(of, self.project.root(), before, &context).map_err(explain)
     }
 }
 
