@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::{
     agent::{AgentEvent, Usage},
+    command::CommandReport,
     iteration::ChangedFile,
     select::Counts,
     signal::Escalation,
@@ -116,8 +117,19 @@ pub enum Event {
         task: String,
         reason: String,
     },
+    /// A person's command was obeyed, or refused.
+    Commanded {
+        /// Its number in the queue.
+        id: u64,
+        /// The word that a person typed: `skip`, `answer`.
+        command: String,
+        #[serde(flatten)]
+        report: CommandReport,
+    },
     /// A question that a person has to answer.
     Question {
+        /// What `ralph answer` takes.
+        id: u64,
         task: String,
         question: String,
         escalation: Option<Escalation>,

@@ -7,8 +7,10 @@
 pub mod agent;
 pub mod artefacts;
 pub mod change;
+pub mod command;
 pub mod config;
 pub mod dollars;
+pub mod escalation;
 pub mod event;
 pub mod iteration;
 pub mod lint;

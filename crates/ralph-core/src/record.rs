@@ -36,7 +36,19 @@ pub struct IterationRecord {
     pub feedback: Option<String>,
     pub flags: Vec<String>,
     pub said: Said,
+    /// What a person said that stood in its prompts, or was told to it while it ran.
+    #[serde(default)]
+    pub guidance: Vec<Guidance>,
     pub usage: Usage,
+}
+
+/// What a person added to a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guidance {
+    pub text: String,
+    /// Who said it.
+    pub by: String,
+    pub at: Timestamp,
 }
 
 /// One run of an agent: the seed's invocation metadata.

@@ -86,6 +86,14 @@ pub struct Last<'a> {
     pub max_attempts: u32,
     /// How often in a row its verification failed with the same signature, this one included.
     pub same_failure: u32,
+    pub settled: Settled,
+}
+
+/// Whether what becomes of the last task was decided before: it is not decided twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    Yes,
+    NotYet,
 }
 
 /// What is left to do, not counting the task of the last iteration.
@@ -96,6 +104,8 @@ pub struct Work {
     pub other_ready: bool,
     /// The task just worked on could be taken again.
     pub same_ready: bool,
+    /// Tasks that wait for a person's answer.
+    pub questions: usize,
 }
 
 /// What becomes of the task that was worked on.
@@ -210,7 +220,12 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
     }
 }
 
-fn fate(last: &Last<'_>, limits: &Limits) -> Fate {
+/// What becomes of the task that was worked on, by its own history.
+pub fn fate(last: &Last<'_>, limits: &Limits) -> Fate {
+    match last.settled {
+        Settled::Yes => return Fate::Keep,
+        Settled::NotYet => {}
+    }
     match last.verdict {
         Verdict::Verified => Fate::Keep,
         Verdict::Escalated => Fate::SetAside {
@@ -241,13 +256,6 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
     if let Some(signal) = standing.signal {
         return Some(Stop::Interrupted { signal });
     }
-    if let Some(Last {
-        verdict: Verdict::Escalated,
-        ..
-    }) = &standing.last
-    {
-        return Some(Stop::Question);
-    }
     if let (Some(last), Fate::Block { .. }, OnMaxAttempts::Halt) =
         (&standing.last, fate, limits.on_max_attempts)
     {
@@ -260,9 +268,9 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
     if standing.work.all_complete {
         return Some(Stop::AllComplete);
     }
-    // One in which nobody could work is not the iteration that was asked for.
+    // One in which nobody could work, or that was paused, is not the iteration that was asked for.
     match (limits.span, last_verdict(standing)) {
-        (Span::All, _) | (Span::Once, None) => {}
+        (Span::All, _) | (Span::Once, None | Some(Verdict::Interrupted)) => {}
         (Span::Once, Some(_)) if nobody_worked(standing) => {}
         (Span::Once, Some(verdict)) => {
             return Some(Stop::OnceDone {
@@ -272,7 +280,12 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
     }
     let ready = standing.work.other_ready || (standing.work.same_ready && *fate == Fate::Keep);
     if !ready {
-        return Some(Stop::NothingReady);
+        let asked = matches!(fate, Fate::SetAside { .. }) || standing.work.questions > 0;
+        return Some(if asked {
+            Stop::Question
+        } else {
+            Stop::NothingReady
+        });
     }
     if let Some(max_usd) = limits.max_cost
         && standing.spent >= max_usd

@@ -3,26 +3,35 @@
 //!
 //! Decides nothing that the core can decide. Stops in one place; clean-up lives once, after the loop.
 
+mod attend;
 mod baseline;
 mod begin;
 mod board;
 mod bundle;
 mod config_files;
 mod cost;
+mod desk;
 mod files;
 mod hands;
+mod idle;
 mod inspect;
 mod iterate;
 mod keep;
 mod land;
 mod logs;
 mod notes;
+mod obey;
 mod onlooker;
 mod patch;
+mod place;
 mod preview;
 mod reconcile;
 mod record;
 mod restore;
+pub mod rewrite;
+mod settle;
+mod start;
+mod tally;
 mod text;
 mod verify;
 mod wait;
@@ -30,13 +39,14 @@ mod wait;
 pub use begin::{Setup, Wanted};
 pub use board::{Board, Scope};
 pub use hands::Fallback;
+pub use idle::{Idle, Left, obey_waiting, register};
 pub use preview::{Preview, preview};
+pub use rewrite::{revert, squash};
 
-use std::{collections::HashSet, path::PathBuf, time::Instant};
+use std::{path::PathBuf, time::Instant};
 
 use jiff::Timestamp;
 use ralph_core::{
-    agent::Usage,
     change::{BadGlob, CompiledPolicy},
     config::Config,
     event::{Blocked, Event},
@@ -45,13 +55,17 @@ use ralph_core::{
     select::UnknownTask,
     task::{TaskId, graph::Problem},
     termination::{
-        AfterLimit, Decision, Fate, Last, LimitRow, Limits, Standing, Stop, Work, Worker, decide,
+        AfterLimit, Decision, Last, LimitRow, Limits, Standing, Stop, Work, Worker, decide,
     },
     verdict::Verdict,
     verify::VerifyReport,
 };
 
-use self::reconcile::Leftover;
+use self::{
+    obey::{Heard, Pace},
+    reconcile::Leftover,
+    tally::RunTally,
+};
 use crate::{
     agent::StopRequest,
     clock::Clock,
@@ -97,6 +111,9 @@ pub enum LoopError {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// A revert or squash that a crash cut off could not be brought to an end.
+    #[error(transparent)]
+    Rewrite(#[from] Box<rewrite::RewriteError>),
     /// An agent or a person left the branch while no ralph was there to see it.
     #[error("HEAD is at {found}, but an interrupted loop works on branch {branch}")]
     LeftBranch { branch: String, found: String },
@@ -151,29 +168,18 @@ pub struct Driver {
     baseline: Option<VerifyReport>,
     limits: Limits,
     stop: StopRequest,
+    line: obey::Line,
     clock: Box<dyn Clock>,
     reporter: Box<dyn Reporter>,
     tally: RunTally,
     _lock: Option<Lock>,
 }
 
-/// What this run of the command comes to.
-#[derive(Debug, Default)]
-struct RunTally {
-    iterations: u32,
-    errors_in_a_row: u32,
-    fruitless: u32,
-    fruitless_tasks: HashSet<TaskId>,
-    usage: Usage,
-    last: Option<LastIteration>,
-    /// Usage limits that were met in a row.
-    limit: Option<LimitRow>,
-}
-
-#[derive(Debug)]
-struct LastIteration {
-    task: TaskId,
-    verdict: Verdict,
+/// Whether the baseline is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Measured {
+    Yes,
+    NotYet,
 }
 
 /// How a loop ended.
@@ -196,15 +202,32 @@ impl Driver {
     async fn work(&mut self, began: Instant) -> Result<Stop, LoopError> {
         self.reconcile(Leftover::GoOn).await?;
         self.recall_limits(began).await?;
-        if !self.board.has_work() {
-            return Ok(self.decide(began).stop.unwrap_or(Stop::NothingReady));
-        }
-        self.measure_baseline().await?;
+        self.obey().await?;
+        self.note_edits().await?;
+        self.tell_questions().await?;
+        self.settle_leftover().await?;
+        let mut measured = Measured::NotYet;
         loop {
+            self.obey().await?;
             let decision = self.decide(began);
             self.settle(decision.fate).await?;
-            if let Some(stop) = decision.stop {
+            match self.ask_person().await? {
+                Heard::Something => continue,
+                Heard::Nothing => {}
+            }
+            let stop = self.aborted().or(decision.stop);
+            // Who paused is there, and may be about to answer.
+            if self.line.pace == Pace::Paused && matches!(stop, None | Some(Stop::Question)) {
+                self.rest().await?;
+                continue;
+            }
+            if let Some(stop) = stop {
                 return Ok(stop);
+            }
+            if measured == Measured::NotYet {
+                self.measure_baseline().await?;
+                measured = Measured::Yes;
+                continue;
             }
             if let Some(limit) = decision.limit {
                 self.follow(limit).await;
@@ -216,11 +239,13 @@ impl Driver {
             self.reload_tasks().await?;
             let Some(task) = self.board.next() else {
                 // Somebody edited the task file in between.
-                return Ok(if self.board.all_complete() {
-                    Stop::AllComplete
-                } else {
-                    Stop::NothingReady
-                });
+                return Ok(
+                    match (self.board.all_complete(), self.board.open_questions()) {
+                        (true, _) => Stop::AllComplete,
+                        (false, 0) => Stop::NothingReady,
+                        (false, _) => Stop::Question,
+                    },
+                );
             };
             let status = self.repo.status().await?;
             if let Some(reason) = self.not_ours(&status) {
@@ -262,7 +287,10 @@ impl Driver {
     fn decide(&self, began: Instant) -> Decision {
         let last = self.tally.last.as_ref();
         let standing = Standing {
-            last: last.map(|last| self.board.last(&last.task, &last.verdict, &self.config)),
+            last: last.map(|last| Last {
+                settled: last.settled,
+                ..self.board.last(&last.task, &last.verdict, &self.config)
+            }),
             iterations: self.tally.iterations,
             now: self.now(),
             elapsed: began.elapsed(),
@@ -274,24 +302,13 @@ impl Driver {
                 all_complete: self.board.all_complete(),
                 other_ready: self.board.ready_besides(last.map(|l| &l.task)),
                 same_ready: last.is_some_and(|l| self.board.is_ready(&l.task)),
+                questions: self.board.open_questions(),
             },
             limit: self.tally.limit,
             main_back_at: self.hands.back_at(),
             signal: *self.stop.borrow(),
         };
         decide(&standing, &self.limits)
-    }
-
-    /// Does to the last task what was decided.
-    async fn settle(&mut self, fate: Fate) -> Result<(), LoopError> {
-        let Some(task) = self.tally.last.as_ref().map(|l| l.task.clone()) else {
-            return Ok(());
-        };
-        match fate {
-            Fate::Keep => Ok(()),
-            Fate::SetAside { question } => self.set_aside(&task, question).await,
-            Fate::Block { reason } => self.block(&task, reason).await,
-        }
     }
 
     async fn end(mut self, stop: Stop, began: Instant) -> Result<LoopReport, LoopError> {
@@ -329,34 +346,6 @@ impl Driver {
     }
 }
 
-impl RunTally {
-    /// Nobody could work, which says nothing of the task or the loop: nothing is counted.
-    fn no_iteration(&mut self, task: &TaskId, verdict: &Verdict, limit: Option<LimitRow>) {
-        self.last = Some(LastIteration {
-            task: task.clone(),
-            verdict: verdict.clone(),
-        });
-        self.limit = limit;
-    }
-
-    fn note(&mut self, task: &TaskId, verdict: &Verdict) {
-        self.no_iteration(task, verdict, None);
-        self.iterations += 1;
-        self.errors_in_a_row = if verdict.is_agent_error() {
-            self.errors_in_a_row + 1
-        } else {
-            0
-        };
-        if *verdict == Verdict::Verified {
-            self.fruitless = 0;
-            self.fruitless_tasks.clear();
-        } else {
-            self.fruitless += 1;
-            self.fruitless_tasks.insert(task.clone());
-        }
-    }
-}
-
 /// What blocks what, for a person: bounded.
 fn blocked_lines(blocked: Vec<(TaskId, Vec<ralph_core::select::Blocker>)>) -> Vec<Blocked> {
     blocked
@@ -366,18 +355,4 @@ fn blocked_lines(blocked: Vec<(TaskId, Vec<ralph_core::select::Blocker>)>) -> Ve
             by: by.iter().map(ToString::to_string).collect(),
         })
         .collect()
-}
-
-/// The settled history of the last iteration, for deciding what follows from it.
-impl Board {
-    fn last<'a>(&self, task: &'a TaskId, verdict: &'a Verdict, config: &Config) -> Last<'a> {
-        let state = self.state(task);
-        Last {
-            task,
-            verdict,
-            attempts: self.attempts(task),
-            max_attempts: self.max_attempts(task, config),
-            same_failure: state.map_or(0, |s| s.same_failure),
-        }
-    }
 }

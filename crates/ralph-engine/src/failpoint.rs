@@ -22,10 +22,24 @@ pub const ALL: [&str; 15] = [
     "files-written",
 ];
 
+/// Those of `revert` and `squash`, in the order of their steps.
+pub const OF_REWRITES: [&str; 6] = [
+    "rewrite-intended",
+    "rewrite-kept",
+    "branch-moved",
+    "tree-followed",
+    "tasks-reopened",
+    "rewrite-recorded",
+];
+/// The same in a command of a person's: its file is written, and all but its end is.
+pub const OF_COMMANDS: [&str; 2] = ["command-written", "command-applied"];
+
 /// Dies here if the environment says so.
 pub fn failpoint(name: &'static str) {
     if cfg!(debug_assertions) {
-        debug_assert!(ALL.contains(&name), "unknown failpoint {name}");
+        let known =
+            ALL.contains(&name) || OF_REWRITES.contains(&name) || OF_COMMANDS.contains(&name);
+        debug_assert!(known, "unknown failpoint {name}");
         hit(name);
     }
 }

@@ -36,6 +36,9 @@ pub trait Reporter: Send {
         false
     }
 
+    /// Somebody else writes to the terminal now, until the next event.
+    fn make_room(&mut self) {}
+
     /// Nothing follows. Leaves the terminal as a shell wants it.
     fn finish(&mut self);
 }

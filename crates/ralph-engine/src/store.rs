@@ -3,16 +3,24 @@
 //! Every write is one transaction and durable when it returns (`synchronous=FULL`). Knows rows,
 //! not what they mean: folding them into a state is the driver's.
 
+mod commands;
+mod guidance;
 mod iterations;
 mod loops;
 mod query;
+mod questions;
 mod recent;
 mod repository;
+mod rewrites;
 
+pub use commands::{CommandRow, Effects, Ended};
+pub use guidance::NewGuidance;
 pub use iterations::{IterationStart, Step, TaskState, UnfinishedIteration};
 pub use loops::{LoopRow, NewLoop};
 pub use query::{IterationRow, Suggestion};
+pub use questions::NewQuestion;
 pub use repository::{Moved, RepositoryId};
+pub use rewrites::{LandingRow, NewRewrite, ReopenedTask, RewriteBody, RewriteKind, RewriteRow};
 
 use std::path::{Path, PathBuf};
 

@@ -44,6 +44,26 @@ enum Command {
     Demo(commands::demo::Args),
     /// End the loop that runs here, cleanly: its agent is stopped, its work kept
     Stop(commands::stop::Args),
+    /// Take an iteration back, and everything after it: the branch goes back, its tasks are open again
+    Revert(commands::revert::Args),
+    /// Make one commit of all that ralph landed on this branch
+    Squash(commands::squash::Args),
+    /// Let the loop rest: after its iteration, or with `--now` at once
+    Pause(commands::pause::Args),
+    /// Let a paused loop go on; start it again if its process is gone
+    Resume(commands::resume::Args),
+    /// Open a task again with all its attempts, and say what to do differently
+    Retry(commands::retry::Args),
+    /// Leave a task out, and say why
+    Skip(commands::skip::Args),
+    /// Open a task that is out of attempts again
+    Unblock(commands::unblock::Args),
+    /// Tell the next agent something, or with `--now` the one that runs
+    Say(commands::say::Args),
+    /// Answer a question: by an option, in your own words, or by skipping the task
+    Answer(commands::answer::Args),
+    /// List the questions that wait for an answer
+    Escalations(commands::escalations::Args),
     /// Show where the tasks and the loop stand
     Status(commands::status::Args),
     /// Show what happened in an iteration
@@ -91,6 +111,16 @@ impl Cli {
             Command::Run(args) => commands::run::run(args, global),
             Command::Demo(args) => commands::demo::run(args),
             Command::Stop(args) => commands::stop::run(&args, global),
+            Command::Revert(args) => commands::revert::run(&args, global),
+            Command::Squash(args) => commands::squash::run(&args, global),
+            Command::Pause(args) => commands::pause::run(&args, global),
+            Command::Resume(args) => commands::resume::run(args, global),
+            Command::Retry(args) => commands::retry::run(args, global),
+            Command::Skip(args) => commands::skip::run(args, global),
+            Command::Unblock(args) => commands::unblock::run(args, global),
+            Command::Say(args) => commands::say::run(args, global),
+            Command::Answer(args) => commands::answer::run(args, global),
+            Command::Escalations(args) => commands::escalations::run(&args, global),
             Command::Status(args) => commands::status::run(&args, global),
             Command::Logs(args) => commands::logs::run(&args, global),
             Command::Report(args) => commands::report::run(&args, global),

@@ -7,6 +7,7 @@ mod error;
 mod output;
 mod past;
 mod project;
+mod queue;
 mod view;
 
 fn main() -> std::process::ExitCode {

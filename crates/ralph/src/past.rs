@@ -17,6 +17,8 @@ pub(crate) struct Past {
     /// Those of them that would not be chosen.
     pub(crate) set_aside: HashSet<TaskId>,
     pub(crate) last_area: Option<String>,
+    /// What a person skipped, and why.
+    pub(crate) skipped: Vec<(TaskId, String)>,
 }
 
 impl Past {
@@ -43,6 +45,13 @@ impl Past {
                 (_, _, _) => continue,
             }
             past.held.insert(task.id.clone(), state);
+        }
+        for (id, reason) in journal.skipped_tasks(repository, source).await? {
+            let task = TaskId::parse(&id).ok().and_then(|id| graph.get(&id));
+            // One that is open again in its file is skipped no more.
+            if let Some(task) = task.filter(|task| task.status == Status::Skipped) {
+                past.skipped.push((task.id.clone(), reason));
+            }
         }
         if let Some(row) = last_loop.filter(|row| row.source == source) {
             let last = journal.last_completed(&row.id).await?;

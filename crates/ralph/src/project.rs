@@ -253,6 +253,15 @@ impl Project {
         Ok(known.then_some((journal, RepositoryId(id))))
     }
 
+    /// Who gives commands here, as the journal and the task file name them.
+    pub(crate) fn who(&self) -> String {
+        let named = ["USER", "LOGNAME"]
+            .into_iter()
+            .find_map(|name| self.variable(name).filter(|v| !v.trim().is_empty()));
+        let uid = || format!("user {}", rustix::process::getuid().as_raw());
+        named.map_or_else(uid, |name| ralph_core::sanitize::one_line(name.trim(), 40))
+    }
+
     pub(crate) fn now() -> jiff::Timestamp {
         SystemClock.now()
     }

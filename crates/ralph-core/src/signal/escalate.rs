@@ -44,7 +44,10 @@ pub(super) fn parse(message: &str) -> Option<Escalation> {
         let tag_ends = lower[*i + 9..].starts_with(|c: char| c.is_whitespace() || c == '>');
         opens_line && tag_ends
     })?;
-    let tag_end = lower[start..].find('>').map(|i| start + i + 1)?;
+    // A tag that is never closed ends with its line: the question is in what follows.
+    let line_end = lower[start..].find('\n').map_or(lower.len(), |i| start + i);
+    let tag_end = lower[start..].find('>').map(|i| start + i + 1);
+    let tag_end = tag_end.unwrap_or(line_end);
     let end = lower[tag_end..]
         .find("</escalate")
         .map_or(lower.len(), |i| tag_end + i);
@@ -72,24 +75,46 @@ pub(super) fn parse(message: &str) -> Option<Escalation> {
     Some(escalation)
 }
 
+/// The parts of a block, in the order in which they are asked for.
+const PARTS: [&str; 4] = ["summary", "context", "options", "question"];
+
+/// What stands between the tags of a part. One that is not closed ends where another begins.
 fn part(body: &str, name: &str) -> String {
     let lower = body.to_ascii_lowercase();
-    let (open, close) = (format!("<{name}>"), format!("</{name}>"));
-    let Some(start) = lower.find(&open).map(|i| i + open.len()) else {
+    let Some((_, start)) = tag(&lower, "<", name) else {
         return String::new();
     };
-    let end = lower[start..]
-        .find(&close)
-        .map_or(lower.len(), |i| start + i);
+    let rest = &lower[start..];
+    let closed = tag(rest, "</", name).map(|(at, _)| at);
+    let others = PARTS.iter().filter_map(|other| tag(rest, "<", other));
+    let end = closed.or_else(|| others.map(|(at, _)| at).min());
+    let end = end.map_or(lower.len(), |at| start + at);
     body[start..end].trim().chars().take(MAX_CHARS).collect()
+}
+
+/// Where a tag begins and ends, whatever white space is in it.
+fn tag(lower: &str, open: &str, name: &str) -> Option<(usize, usize)> {
+    lower.match_indices(open).find_map(|(at, _)| {
+        let inside = lower[at + open.len()..].trim_start();
+        let after = inside.strip_prefix(name)?.trim_start();
+        let after = after.strip_prefix('>')?;
+        Some((at, lower.len() - after.len()))
+    })
 }
 
 /// The numbered options, at most nine; a line without a number goes on with the option before it.
 fn options(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for line in text.lines().map(str::trim).filter(|l| !l.is_empty()) {
-        let unnumbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
-        let marked = unnumbered.trim_start_matches(['.', ')', ':', '-', '*']);
+        // Bold numbers and the word itself are how some write them: `**Option 1:** Use v2`.
+        let bare = line.trim_start_matches(['*', '_']);
+        let bare = bare
+            .strip_prefix("Option ")
+            .or_else(|| bare.strip_prefix("option "))
+            .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            .unwrap_or(bare);
+        let unnumbered = bare.trim_start_matches(|c: char| c.is_ascii_digit());
+        let marked = unnumbered.trim_start_matches(['.', ')', ':', '-', '*', '_']);
         if marked.len() < line.len() || found.is_empty() {
             found.push(marked.trim().to_owned());
         } else if let Some(last) = found.last_mut() {

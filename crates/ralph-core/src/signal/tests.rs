@@ -141,3 +141,32 @@ fn a_malformed_escalation_is_kept_and_a_mention_is_none() {
     );
     assert!(read("use <escalate> for that").escalation.is_none());
 }
+
+#[test]
+fn an_escalation_is_read_however_carelessly_it_is_written() {
+    let careless = [
+        "```xml\n<escalate type=\"stuck\">\n<summary>No key</summary>\n<options>\n1. Ask\n2. Wait\n</options>\n</escalate>\n```",
+        "  < not a tag\n  <Escalate  TYPE = 'STUCK' >\n< Summary >No key</ SUMMARY >\n<OPTIONS>\n1) Ask\n2) Wait\n</Escalate>",
+        "<escalate type=\"stuck\">\n<summary>No key\n<options>\n**1.** Ask\n**2.** Wait",
+        "<escalate type=\"stuck\"><summary>No key</summary><options>\nOption 1: Ask\noption 2: Wait\n</options></escalate>",
+        "<escalate type=\"stuck\">\n<summary>\nNo key\n</summary>\n<options>\n- Ask\n- Wait\n</options>\n</escalate>",
+    ];
+    for message in careless {
+        let read = read(message).escalation.unwrap();
+        assert_eq!(read.kind, EscalationKind::Stuck, "{message}");
+        assert_eq!(read.summary, "No key", "{message}");
+        assert_eq!(read.options, ["Ask", "Wait"], "{message}");
+    }
+}
+
+#[test]
+fn a_block_that_nothing_is_understood_of_is_still_shown() {
+    for message in [
+        "<escalate type=\"stuck\"\nwhich key",
+        "<escalate>which key</escalate>",
+        "<escalate\nwhich key",
+    ] {
+        let read = read(message).escalation.unwrap();
+        assert!(read.raw.contains("which key"), "{message}");
+    }
+}

@@ -36,8 +36,10 @@ pub enum Stop {
     },
     /// Work is left, and none of it can be taken.
     NothingReady,
-    /// The agent asks a person.
+    /// All that is left waits for a person's answer, or for a task that does.
     Question,
+    /// A person answered a question by ending the loop.
+    Aborted,
     /// Something happened that a person must look at before anything else is done.
     Halted {
         reason: String,
@@ -78,7 +80,11 @@ impl Stop {
                 | Verdict::AgentError { .. } => 3,
             },
             Self::Iterations { .. } | Self::Minutes { .. } => 3,
-            Self::NothingReady | Self::Question | Self::Halted { .. } | Self::Attempts { .. } => 4,
+            Self::NothingReady
+            | Self::Question
+            | Self::Aborted
+            | Self::Halted { .. }
+            | Self::Attempts { .. } => 4,
             Self::Budget { .. } => 5,
             Self::UsageLimit { .. } | Self::AgentUnavailable { .. } => 6,
             Self::Errors { .. } | Self::NoProgress { .. } => 7,
@@ -106,7 +112,8 @@ impl Stop {
                 max,
             } => format!("task {task} is out of attempts: {attempts} of {max} failed"),
             Self::NothingReady => "work is left, but no task is ready".into(),
-            Self::Question => "an agent asks a question that only a person can answer".into(),
+            Self::Question => "what is left waits for a person's answer".into(),
+            Self::Aborted => "ended by a person instead of an answer".into(),
             Self::Halted { reason } => format!("halted: {reason}"),
             Self::Errors { count } => format!("the agent failed {count} times in a row"),
             Self::NoProgress { iterations } => {
@@ -144,14 +151,17 @@ impl Stop {
                 Some("`ralph run` goes on with the work that was kept; `--max-cost N` allows more")
             }
             Self::Attempts { .. } => Some(
-                "`ralph logs` shows what failed; open the task again in its file, or set `loop.on_max_attempts: block`",
+                "`ralph logs` shows what failed; `ralph retry --task ID` opens the task again, or set `loop.on_max_attempts: block`",
             ),
             Self::NothingReady => Some(
-                "`ralph status` shows what blocks what; open a task again in its file to retry it",
+                "`ralph status` shows what blocks what; `ralph unblock --task ID` or `ralph retry --task ID` opens a task again",
             ),
             Self::Question => Some(
-                "answer it in the task's description or notes; `ralph run` then takes it up again",
+                "`ralph escalations` shows the questions, `ralph answer` answers; then `ralph run` goes on",
             ),
+            Self::Aborted => {
+                Some("the question stays open: `ralph answer` answers it, then `ralph run` goes on")
+            }
             Self::Halted { .. } => {
                 Some("look at `ralph logs` and `git log`, then `ralph run` goes on")
             }

@@ -43,6 +43,7 @@ fn last(verdict: &Verdict) -> Last<'_> {
         attempts: 1,
         max_attempts: 3,
         same_failure: 1,
+        settled: Settled::NotYet,
     }
 }
 
@@ -60,6 +61,7 @@ fn standing<'a>(last: Option<Last<'a>>) -> Standing<'a> {
             all_complete: false,
             other_ready: true,
             same_ready: true,
+            questions: 0,
         },
         limit: None,
         main_back_at: None,
@@ -157,12 +159,48 @@ fn the_same_failure_asks_a_person_before_the_attempts_run_out() {
 }
 
 #[test]
-fn an_agents_question_stops_the_loop_also_when_other_tasks_are_ready() {
+fn an_agents_question_sets_its_task_aside_and_the_loop_goes_on_with_others() {
     let verdict = Verdict::Escalated;
     let decision = decide(&standing(Some(last(&verdict))), &LIMITS);
     assert!(matches!(decision.fate, Fate::SetAside { .. }));
-    let stop = decision.stop.expect("a stop");
+    assert_eq!(decision.stop, None);
+}
+
+#[test]
+fn when_only_questions_are_left_the_loop_ends_and_needs_a_person() {
+    let verdict = Verdict::Escalated;
+    let mut s = standing(Some(last(&verdict)));
+    s.work.other_ready = false;
+    let stop = decide(&s, &LIMITS).stop.expect("a stop");
     assert_eq!((stop.exit_code(), stop), (4, Stop::Question));
+
+    let mut s = standing(None);
+    s.work = Work {
+        all_complete: false,
+        other_ready: false,
+        same_ready: false,
+        questions: 1,
+    };
+    assert_eq!(stop_of(&s), Some(Stop::Question));
+    s.work.questions = 0;
+    assert_eq!(stop_of(&s), Some(Stop::NothingReady));
+}
+
+#[test]
+fn what_becomes_of_a_task_is_decided_once() {
+    let (escalated, failed) = (Verdict::Escalated, failed());
+    for verdict in [&escalated, &failed] {
+        let mut l = last(verdict);
+        (l.same_failure, l.attempts) = (3, 3);
+        assert_ne!(fate(&l, &LIMITS), Fate::Keep);
+        l.settled = Settled::Yes;
+        assert_eq!(fate(&l, &LIMITS), Fate::Keep);
+    }
+}
+
+#[test]
+fn a_loop_that_a_person_aborts_needs_a_person() {
+    assert_eq!(Stop::Aborted.exit_code(), 4);
 }
 
 #[test]

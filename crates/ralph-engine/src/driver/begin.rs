@@ -17,14 +17,17 @@ use super::{
     bundle::instructions_path,
     config_files::ConfigFiles,
     hands::Hands,
+    obey::{Line, Pace},
+    place::{Place, register, state_dir},
     restore::{self, BranchNow},
 };
 use crate::{
     agent::{Agent, StopRequest},
     clock::Clock,
     environment::Environment,
-    git::{self, Guard, Oid, Repo, Status},
-    identity,
+    git::{self, Guard, Repo, Status},
+    human::Human,
+    inbox::Inbox,
     lock::Lock,
     process::Detection,
     report::Reporter,
@@ -47,6 +50,12 @@ pub struct Setup {
     pub environment: Environment,
     pub git_environment: git::Environment,
     pub stop: StopRequest,
+    /// Where a poke from another terminal arrives.
+    pub inbox: Inbox,
+    /// The person at the terminal, if one is there to be asked.
+    pub human: Option<Box<dyn Human>>,
+    /// Who answers there.
+    pub who: String,
     pub clock: Box<dyn Clock>,
     pub reporter: Box<dyn Reporter>,
     /// Said once the loop has begun: keys not in force, and the like.
@@ -64,25 +73,14 @@ pub struct Wanted {
 
 impl Driver {
     pub(super) async fn begin(setup: Setup) -> Result<Self, LoopError> {
-        let state_dir = state_dir(&setup)?;
+        let state_dir = state_dir(&setup.root, &setup.data_dir)?;
         let lock = Lock::acquire(&setup.data_dir, &setup.root)?;
         // What a killed run left is put back before git is asked anything.
         let found = restore::restore_git(&state_dir)?;
         let repo = Repo::open(&setup.root, &state_dir, &setup.git_environment).await?;
         let mut journal = Journal::open(&setup.data_dir).await?;
         let now = setup.clock.now();
-        let minted = identity::read_id(repo.common_dir());
-        let (repository, moved) = journal
-            .repository(repo.common_dir(), minted.as_deref(), now)
-            .await?;
-        if minted.as_deref() != Some(&repository.0) {
-            let file = |source| LoopError::File {
-                what: "write",
-                path: repo.common_dir().join("ralph/id"),
-                source,
-            };
-            identity::write_id(repo.common_dir(), &repository.0).map_err(file)?;
-        }
+        let (repository, moved) = register(&repo, &mut journal, now).await?;
         let mut interrupted = journal
             .interrupted_loop(&repository, &setup.root.to_string_lossy())
             .await?;
@@ -96,6 +94,7 @@ impl Driver {
             restore::restore_config(&state_dir, row, &mut journal).await?;
             notices.extend(restore::restore_tasks(&state_dir, row, &mut journal).await?);
         }
+        notices.extend(restore::finish_rewrite(&setup, &repo, &mut journal, &repository).await?);
         let head = repo.preflight().await?;
         let detected = setup.detection.why.clone();
         let stash = setup.wanted.stash;
@@ -114,7 +113,6 @@ impl Driver {
         driver.recall_area().await?;
         let resumed = driver.take_over(interrupted).await?;
         if resumed == Resumed::No {
-            driver.board.take_up_questions();
             driver.open_new_loop(stash).await?;
         }
         driver.guard = Some(Guard::take(&driver.repo)?);
@@ -160,6 +158,14 @@ impl Driver {
             environment: setup.environment,
             baseline: None,
             stop: setup.stop,
+            line: Line {
+                inbox: setup.inbox,
+                human: setup.human,
+                who: setup.who,
+                pace: Pace::Going,
+                since: setup.clock.now(),
+                aborted: false,
+            },
             clock: setup.clock,
             reporter: setup.reporter,
             tally: RunTally::default(),
@@ -180,6 +186,8 @@ impl Driver {
                 .baseline
                 .as_deref()
                 .and_then(|b| serde_json::from_str(b).ok());
+            // Who starts it again wants it to go on.
+            self.journal.set_paused(&row.id, None).await?;
             return Ok(Resumed::Yes);
         }
         self.abandon(&row).await?;
@@ -330,32 +338,10 @@ impl Driver {
     }
 }
 
-/// What a driver stands on: the repository and the journal, opened.
-pub(super) struct Place {
-    pub(super) state_dir: PathBuf,
-    pub(super) repo: Repo,
-    pub(super) journal: Journal,
-    pub(super) repository: RepositoryId,
-    pub(super) base: Oid,
-    pub(super) lock: Option<Lock>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Resumed {
     Yes,
     No,
-}
-
-/// Where this worktree's own git folder and other state live: outside of what an agent can write.
-fn state_dir(setup: &Setup) -> Result<PathBuf, LoopError> {
-    let name = identity::worktree_name(&setup.root);
-    let path = setup.data_dir.join("worktrees").join(name);
-    std::fs::create_dir_all(&path).map_err(|source| LoopError::File {
-        what: "make",
-        path: path.clone(),
-        source,
-    })?;
-    Ok(path)
 }
 
 async fn open_board(

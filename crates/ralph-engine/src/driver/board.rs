@@ -42,6 +42,8 @@ pub struct Board {
     states: HashMap<TaskId, TaskState>,
     set_aside: HashSet<TaskId>,
     last_area: Option<String>,
+    /// Tasks that a person changed after a question about them, and so answered it.
+    answered: Vec<TaskId>,
 }
 
 impl Board {
@@ -71,6 +73,7 @@ impl Board {
             states,
             set_aside: HashSet::new(),
             last_area: None,
+            answered: Vec::new(),
         };
         board.forget_what_a_person_reopened();
         board.set_aside = board.questions();
@@ -97,33 +100,67 @@ impl Board {
     }
 
     /// A task that the journal says is blocked and the file says is open was opened by a person: it
-    /// starts afresh.
+    /// starts afresh. So does one whose text was changed since a question was asked about it: that is
+    /// the answer.
     fn forget_what_a_person_reopened(&mut self) {
         for (id, state) in &mut self.states {
-            let open = self.graph.get(id).is_some_and(|t| t.status.is_workable());
-            if open && state.blocked.is_some() {
+            let Some(task) = self.graph.get(id).filter(|t| t.status.is_workable()) else {
+                continue;
+            };
+            if state.blocked.is_some() {
                 *state = TaskState {
                     kept_ref: state.kept_ref.take(),
                     goes_on: state.goes_on,
                     ..TaskState::default()
                 };
             }
+            if state.question.is_some() && state.asked_of.as_deref() != Some(&wording(task)) {
+                *state = TaskState {
+                    kept_ref: state.kept_ref.take(),
+                    goes_on: state.goes_on,
+                    feedback: state.feedback.take(),
+                    last_verdict: state.last_verdict.take(),
+                    ..TaskState::default()
+                };
+                self.answered.push(id.clone());
+            }
         }
     }
 
-    /// A new loop takes up what a question was open about: who starts it has read the question, and
-    /// may have answered it in the task.
-    pub(super) fn take_up_questions(&mut self) {
-        for state in self.states.values_mut().filter(|s| s.question.is_some()) {
-            *state = TaskState {
-                kept_ref: state.kept_ref.take(),
-                goes_on: state.goes_on,
-                feedback: state.feedback.take(),
-                last_verdict: state.last_verdict.take(),
-                ..TaskState::default()
-            };
+    /// Tasks whose question was answered by an edit, with what that makes of them; each is named once.
+    pub(super) fn take_answered(&mut self) -> Vec<(TaskId, TaskState)> {
+        let answered = std::mem::take(&mut self.answered);
+        let states = answered.into_iter().map(|id| {
+            let state = self.state(&id).cloned().unwrap_or_default();
+            (id, state)
+        });
+        states.collect()
+    }
+
+    /// Questions that keep tasks from being taken.
+    pub(super) fn open_questions(&self) -> usize {
+        let held = self.set_aside.iter().filter(|id| self.plan.is_ready(id));
+        held.count()
+    }
+
+    /// The numbers of these questions.
+    pub(super) fn asked(&self) -> HashSet<u64> {
+        let held = self.set_aside.iter().filter(|id| self.plan.is_ready(id));
+        held.filter_map(|id| self.state(id)?.asked).collect()
+    }
+
+    /// What a person skipped that this task depends on, and why.
+    pub(super) fn skipped_before(&self, id: &TaskId) -> Vec<(TaskId, String)> {
+        let mut skipped = Vec::new();
+        for dependency in self.graph.dependencies(id) {
+            let below = self.graph.descendants(&dependency.id);
+            let all = std::iter::once(dependency).chain(below);
+            for task in all.filter(|t| t.status == Status::Skipped) {
+                let reason = self.state(&task.id).and_then(|s| s.skipped.clone());
+                skipped.push((task.id.clone(), reason.unwrap_or_default()));
+            }
         }
-        self.set_aside.clear();
+        skipped
     }
 
     fn questions(&self) -> HashSet<TaskId> {
@@ -185,6 +222,8 @@ impl Board {
     pub(super) fn set_state(&mut self, id: &TaskId, state: TaskState) {
         if state.question.is_some() {
             self.set_aside.insert(id.clone());
+        } else {
+            self.set_aside.remove(id);
         }
         self.states.insert(id.clone(), state);
     }
@@ -238,6 +277,19 @@ impl Board {
         self.source.write(&edits, &|_| Some(file))
     }
 
+    /// Makes changes to one task in its file.
+    pub(super) fn edit(&mut self, id: &TaskId, changes: Vec<Change>) -> Result<(), SourceError> {
+        let file = self.graph.get(id).map(|task| task.place.file);
+        let edits: Vec<Edit> = changes
+            .into_iter()
+            .map(|change| Edit {
+                task: id.clone(),
+                change,
+            })
+            .collect();
+        self.source.write(&edits, &|_| file).map(drop)
+    }
+
     pub(super) fn set_last_area(&mut self, id: &str) {
         let task = TaskId::parse(id).ok();
         self.last_area = task.and_then(|id| self.graph.get(&id)?.area.clone());
@@ -256,6 +308,14 @@ impl Board {
         }
         Ok(self.plan.set_status(id, status)?)
     }
+}
+
+/// What a task says to its reader, in short: a person who changes it changes this.
+pub(super) fn wording(task: &Task) -> String {
+    use sha2::Digest as _;
+    let text = serde_json::to_string(&task.text).unwrap_or_default();
+    let hash = sha2::Sha256::digest(text.as_bytes());
+    hash[..8].iter().map(|b| format!("{b:02x}")).collect()
 }
 
 fn place_of(source: &Source, graph: &Graph, problem: &Problem) -> String {

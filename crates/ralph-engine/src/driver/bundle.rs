@@ -79,7 +79,7 @@ impl Driver {
             patterns: memory::patterns(&turn.progress, caps.patterns_bytes),
             agents_md: agents_md(&self.root, &turn.task, caps.agents_md_bytes),
             last,
-            guidance: Vec::new(),
+            guidance: self.told(turn),
             facts,
             progress_file: self.config.memory.progress_file.display().to_string(),
         };
@@ -103,6 +103,23 @@ impl Driver {
             let path = instructions.path;
             format!("{path} is not used: {TEMPLATE} has no place for `instructions`")
         })
+    }
+
+    /// What people said, and what they skipped that this task would have stood on.
+    fn told(&self, turn: &Turn) -> Vec<String> {
+        let skipped = self.board.skipped_before(turn.task_id());
+        let skipped = skipped.into_iter().map(|(id, reason)| {
+            format!(
+                "Task {id}, which this one depends on, was skipped and not done: {}",
+                if reason.is_empty() {
+                    "no reason is known"
+                } else {
+                    &reason
+                }
+            )
+        });
+        let said = turn.guidance.iter().map(|g| g.text.clone());
+        skipped.chain(said).collect()
     }
 
     fn template(&self) -> Result<Template, LoopError> {

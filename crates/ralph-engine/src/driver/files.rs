@@ -6,9 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_core::memory::{self, Entry, Feature};
+use ralph_core::{
+    config::Config,
+    memory::{self, Entry, Feature},
+};
 
-use super::{Driver, LoopError};
+use super::{Driver, LoopError, config_files::ConfigFiles};
 use crate::plain_file;
 
 impl Driver {
@@ -16,13 +19,7 @@ impl Driver {
     pub(super) fn own_paths(&self) -> Vec<PathBuf> {
         let mut own = self.source_files();
         own.extend(self.other_sources.iter().cloned());
-        own.push(self.config.memory.progress_file.clone());
-        own.push(self.config.memory.archive_dir.clone());
-        own.push(PathBuf::from(LOGS));
-        own.push(PathBuf::from(".ralph/.gitignore"));
-        own.push(self.config.tasks.parent_id_file.clone());
-        let configs = self.config_files.paths();
-        own.extend(configs.filter_map(|f| f.strip_prefix(&self.root).ok().map(Path::to_owned)));
+        own.extend(own_files(&self.config, &self.config_files, &self.root));
         own
     }
 
@@ -169,6 +166,20 @@ impl Driver {
 }
 
 pub(super) const LOGS: &str = ".ralph/logs";
+
+/// The same without the task files.
+pub(super) fn own_files(config: &Config, config_files: &ConfigFiles, root: &Path) -> Vec<PathBuf> {
+    let mut own = vec![
+        config.memory.progress_file.clone(),
+        config.memory.archive_dir.clone(),
+        PathBuf::from(LOGS),
+        PathBuf::from(".ralph/.gitignore"),
+        config.tasks.parent_id_file.clone(),
+    ];
+    let configs = config_files.paths();
+    own.extend(configs.filter_map(|f| f.strip_prefix(root).ok().map(Path::to_owned)));
+    own
+}
 
 fn is_no_file(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;

@@ -1,33 +1,24 @@
 //! One iteration: performs what the state machine asks for, and gives back what was done.
 
-use std::{
-    ffi::OsString,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use ralph_core::{
-    agent::Ending,
     event::Event,
-    iteration::{Action, AgentEnded, Iteration, IterationPolicy, RanBy, StepDone},
-    signal::parse_signals,
+    iteration::{Action, Iteration, IterationPolicy, StepDone},
     task::{Task, TaskId},
     verdict::Verdict,
 };
 
 use super::{
     Driver, LoopError,
-    hands::unavailable,
     logs::Logs,
     notes::{AgentSeen, Notes, Turn},
-    onlooker::Onlooker,
     text::path_to_text,
 };
 use crate::{
-    agent::{RunContext, RunLimits, Watch, run_agent, run_line},
     failpoint::failpoint,
     git::Oid,
     git::Status,
-    process::CommandSpec,
     store::{IterationStart, Step},
 };
 
@@ -70,6 +61,7 @@ impl Driver {
         let taken_up = self.take_up_attempt(id).await;
         let mut turn = self.turn(n, start, task)?;
         turn.taken_up = taken_up;
+        turn.guidance = self.use_guidance(&turn).await?;
         self.write_progress(&turn.progress)?;
         self.tell(&Event::IterationStarted {
             iteration: n,
@@ -80,7 +72,7 @@ impl Driver {
             max_attempts: self.board.max_attempts(id, &self.config),
             nth: self.tally.iterations + 1,
             max_iterations: self.limits.max_iterations,
-            guidance: 0,
+            guidance: u32::try_from(turn.guidance.len()).unwrap_or(u32::MAX),
         });
         Ok(turn)
     }
@@ -134,6 +126,7 @@ impl Driver {
             agent: AgentSeen::NotYet,
             taken_up: None,
             tip: None,
+            guidance: Vec::new(),
         })
     }
 
@@ -153,6 +146,7 @@ impl Driver {
             }
             let done = match action {
                 Action::Bundle { run, fix } => {
+                    turn.guidance = self.use_guidance(turn).await?;
                     prompt = self.bundle(turn, run, fix.as_ref()).await?;
                     logs.heading(&format!("prompt of run {run}"));
                     logs.line(&prompt);
@@ -225,96 +219,6 @@ impl Driver {
         Ok(())
     }
 
-    async fn start_agent(
-        &mut self,
-        turn: &mut Turn,
-        logs: &mut Logs,
-        run: u32,
-        prompt: &str,
-        deadline: Option<Deadline>,
-    ) -> Result<StepDone, LoopError> {
-        turn.agent = AgentSeen::Started;
-        self.snapshots
-            .take(&self.board.source, &self.state_dir, turn.id())?;
-        self.tell(&Event::RunStarted {
-            run,
-            agent: self.hands.name(),
-            fix_only: turn.notes.failure.is_some(),
-            tail: turn
-                .notes
-                .failure
-                .as_ref()
-                .map(|f| f.tail.clone())
-                .unwrap_or_default(),
-        });
-        logs.heading(&format!("agent {} run {run}", self.hands.name()));
-        logs.stream
-            .push(run_line(run, &self.hands.name()).as_bytes());
-        let context = RunContext {
-            cwd: self.root.clone(),
-            env: self.environment.for_agent(
-                self.hands.agent().credentials(),
-                &[
-                    ("RALPH_TASK_ID", turn.task_id().to_string()),
-                    ("RALPH_ITERATION", turn.n.to_string()),
-                    ("RALPH_ATTEMPT", turn.start.attempt.to_string()),
-                    ("RALPH_RUN", run.to_string()),
-                    ("RALPH_RUN_ID", format!("{}-{run}", turn.id())),
-                ],
-            ),
-            prompt: prompt.to_owned(),
-            labels: turn.task.labels.clone(),
-            budget: self.budget_left(turn),
-        };
-        let limits = RunLimits {
-            deadline: deadline.map(|d| (d.at, d.minutes)),
-            idle: self.config.loop_.idle_minutes.duration(),
-            idle_with_tool: self.config.loop_.idle_minutes_tool.duration(),
-            grace: Duration::from_secs(u64::from(self.config.loop_.stop_grace_seconds.get())),
-            cost: self.cost_limit(turn),
-        };
-        let mut watcher = Onlooker {
-            text: &mut logs.text,
-            reporter: &mut *self.reporter,
-            clock: &*self.clock,
-        };
-        let watch = Watch {
-            stop: &mut self.stop,
-            watcher: &mut watcher,
-            log: &mut logs.stream,
-            nudges: None,
-        };
-        let report = run_agent(
-            self.hands.agent(),
-            &context,
-            self.containment,
-            &limits,
-            watch,
-        )
-        .await;
-        failpoint("agent-ended");
-        // An agent that can't be started is an outcome like any other: the record says so.
-        let mut report = report.unwrap_or_else(|error| unavailable(&error.to_string()));
-        if let (Ending::TimedOut { .. }, Some(Whose::Run)) =
-            (&report.ending, deadline.map(|d| d.whose))
-        {
-            // The end of the run's own time is a stop, not a failure of this task.
-            report.ending = Ending::Stopped;
-        }
-        self.name_withheld_keys(&mut report.ending);
-        self.stopped_by_its_cost(turn, &mut report);
-        let signals = parse_signals(&report.final_message, turn.task_id());
-        let by = RanBy {
-            agent: self.hands.name(),
-            command: shown_command(&self.hands.agent().command(&context)),
-        };
-        Ok(StepDone::AgentEnded(Box::new(AgentEnded {
-            by,
-            report,
-            signals,
-        })))
-    }
-
     pub(super) fn deadline(&self, loop_began: Instant) -> Option<Deadline> {
         let until = |from: Instant, time: Duration, whose| Deadline {
             at: from + time,
@@ -327,42 +231,14 @@ impl Driver {
         let whole = whole.map(|all| until(loop_began, all, Whose::Run));
         Some(whole.filter(|w| w.at < iteration.at).unwrap_or(iteration))
     }
-
-    /// A key that ralph withholds is the likeliest reason why an agent is not let in.
-    fn name_withheld_keys(&self, ending: &mut Ending) {
-        let Ending::Auth { message } = ending else {
-            return;
-        };
-        let credentials = self.hands.agent().credentials();
-        let keys = self.environment.keys_withheld_from(credentials);
-        if !keys.is_empty() {
-            let some = keys[..keys.len().min(5)].join(", ");
-            message.push_str(&format!(
-                " (withheld from agents: {some}; `safety.pass_env` lets a variable through)"
-            ));
-        }
-    }
-}
-
-/// How an agent's program was started, for the record: never its prompt or its environment, and not
-/// what is written inline, where a secret may stand.
-fn shown_command(spec: &CommandSpec) -> Vec<String> {
-    let text = |word: &OsString| match word.to_string_lossy() {
-        word if word.trim_start().starts_with('{') => "(inline JSON)".to_owned(),
-        word => word.into_owned(),
-    };
-    std::iter::once(&spec.program)
-        .chain(&spec.args)
-        .map(text)
-        .collect()
 }
 
 /// When a run of an agent must be over, and by whose limit.
 #[derive(Clone, Copy)]
 pub(super) struct Deadline {
-    at: Instant,
-    minutes: u64,
-    whose: Whose,
+    pub(super) at: Instant,
+    pub(super) minutes: u64,
+    pub(super) whose: Whose,
 }
 
 impl Deadline {
@@ -387,7 +263,7 @@ impl Deadline {
 }
 
 #[derive(Clone, Copy)]
-enum Whose {
+pub(super) enum Whose {
     Iteration,
     /// Of the command: `loop.max_minutes`.
     Run,

@@ -1,9 +1,12 @@
 //! Keeps the work of an attempt that did not land: under a ref of its own, with the base put back.
 
 use ralph_core::{
+    escalation::AskedBy,
     event::Event,
     iteration::StepDone,
+    signal::Escalation,
     task::{Status, TaskId},
+    verdict::Verdict,
 };
 
 use super::{
@@ -13,8 +16,11 @@ use super::{
 };
 use crate::{
     git::{History, ResetSpec},
-    store::TaskState,
+    store::{NewQuestion, TaskState},
 };
+
+/// A question as lists show it; its whole block is kept beside it.
+const MOST_ASKED: usize = 500;
 
 impl Driver {
     pub(super) async fn keep(&mut self, turn: &mut Turn) -> Result<StepDone, LoopError> {
@@ -83,16 +89,37 @@ impl Driver {
         &mut self,
         task: &TaskId,
         question: String,
+        (verdict, iteration): (&Verdict, u64),
     ) -> Result<(), LoopError> {
-        let state = TaskState {
-            question: Some(question.clone()),
-            ..self.board.state(task).cloned().unwrap_or_default()
+        // What the task says now is what the question is about.
+        self.reload_tasks().await?;
+        let mut state = self.board.state(task).cloned().unwrap_or_default();
+        state.asked_of = self.board.task(task).map(super::board::wording);
+        let by_agent = *verdict == Verdict::Escalated;
+        let escalation = state.escalation.clone().filter(|_| by_agent);
+        let new = NewQuestion {
+            task: task.clone(),
+            iteration,
+            asked_by: if by_agent {
+                AskedBy::Agent
+            } else {
+                AskedBy::Ralph
+            },
+            question: escalation.as_ref().and_then(in_short).unwrap_or(question),
+            escalation,
+            at: self.now(),
         };
-        self.save_state(task, state.clone()).await?;
+        let source = self.board.source.name().to_owned();
+        let id = self
+            .journal
+            .ask(&self.repository, &source, &new, &mut state)
+            .await?;
+        self.board.set_state(task, state);
         self.tell(&Event::Question {
+            id,
             task: task.to_string(),
-            question,
-            escalation: state.escalation,
+            question: new.question,
+            escalation: new.escalation,
         });
         Ok(())
     }
@@ -121,4 +148,11 @@ impl Driver {
         self.board.set_state(task, state);
         Ok(())
     }
+}
+
+/// What an agent asks, in its own words, where it found some.
+fn in_short(escalation: &Escalation) -> Option<String> {
+    let words = [&escalation.question, &escalation.summary];
+    let found = words.into_iter().find(|text| !text.trim().is_empty());
+    found.map(|text| ralph_core::sanitize::one_line(text, MOST_ASKED))
 }

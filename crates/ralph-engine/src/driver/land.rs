@@ -15,9 +15,9 @@ use crate::{
     git::{CommitKind, LandError, Landing, commit_message},
 };
 
-pub(super) const TASK_TRAILER: &str = "Ralph-Task";
-pub(super) const LOOP_TRAILER: &str = "Ralph-Loop";
-pub(super) const ITERATION_TRAILER: &str = "Ralph-Iteration";
+pub(in crate::driver) const TASK_TRAILER: &str = "Ralph-Task";
+pub(in crate::driver) const LOOP_TRAILER: &str = "Ralph-Loop";
+pub(in crate::driver) const ITERATION_TRAILER: &str = "Ralph-Iteration";
 
 impl Driver {
     pub(super) async fn land(&mut self, turn: &mut Turn) -> Result<StepDone, LoopError> {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use ralph_core::{
     agent::Usage,
     iteration::{Change, Check, Failure, Iteration, StepDone},
-    record::{RunRecord, Said, VerificationRecord},
+    record::{Guidance, RunRecord, Said, VerificationRecord},
     task::{Task, TaskId},
 };
 
@@ -34,6 +34,8 @@ pub(super) struct Turn {
     pub(super) taken_up: Option<Oid>,
     /// Where the branch stood when the tree was staged.
     pub(super) tip: Option<Oid>,
+    /// What a person said that it is told.
+    pub(super) guidance: Vec<Guidance>,
 }
 
 /// Whether an agent was started: until then, what is in the tree is only what ralph put there.

@@ -4,23 +4,37 @@
 
 use ralph_core::{agent::AgentEvent, event::Event};
 
+use super::attend::Ears;
 use crate::{agent::Watcher, report::Reporter};
 
 /// Passes an agent's events on to the log and to whoever watches.
 pub(super) struct Onlooker<'a> {
+    /// What the attendant has to tell, and wants to know.
+    pub(super) ears: &'a Ears,
     pub(super) text: &'a mut crate::process::CappedLog,
     pub(super) reporter: &'a mut dyn Reporter,
     pub(super) clock: &'a dyn crate::clock::Clock,
 }
 
+impl Onlooker<'_> {
+    fn pass_on(&mut self) {
+        for event in self.ears.take() {
+            self.reporter.report(&event, self.clock.now());
+        }
+    }
+}
+
 impl Watcher for Onlooker<'_> {
     fn event(&mut self, event: &AgentEvent) {
+        self.ears.hear(event);
+        self.pass_on();
         super::logs::write_event(self.text, event);
         self.reporter
             .report(&Event::Agent(event.clone()), self.clock.now());
     }
 
     fn tick(&mut self) {
+        self.pass_on();
         self.reporter.tick(self.clock.now());
     }
 

@@ -7,7 +7,7 @@ use ralph_core::{
     task::Task,
 };
 
-use super::{Driver, LoopError, Setup, begin::Place, files::file_error};
+use super::{Driver, LoopError, Setup, files::file_error, place::Place};
 use crate::{
     git::Repo,
     identity,
@@ -60,7 +60,12 @@ pub async fn preview(setup: Setup) -> Result<Preview, LoopError> {
                 untracked: Vec::new(),
                 at: driver.now(),
             };
-            let turn = driver.turn(n, start, task.clone())?;
+            let mut turn = driver.turn(n, start, task.clone())?;
+            let source = driver.board.source.name().to_owned();
+            turn.guidance = driver
+                .journal
+                .guidance(&driver.repository, &source, &task.id)
+                .await?;
             Some((task, driver.bundle(&turn, 1, None).await?))
         }
     };

@@ -221,6 +221,12 @@ impl Driver {
 
     /// Between iterations the file wins: a person may have edited it.
     pub(super) async fn reload_tasks(&mut self) -> Result<(), LoopError> {
+        self.reread_tasks()?;
+        self.note_edits().await
+    }
+
+    /// The same, while it is not known yet whose edits these are.
+    pub(super) fn reread_tasks(&mut self) -> Result<(), LoopError> {
         if !self.board.source.has_changed() {
             return Ok(());
         }

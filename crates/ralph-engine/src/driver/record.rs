@@ -29,6 +29,7 @@ impl Driver {
             .end_iteration(&self.repository, &source, &turn.pending, &record, &state)
             .await?;
         failpoint("recorded");
+        self.tally.number = turn.n;
         turn.machine.apply(&StepDone::Recorded)?;
         self.after_record(&turn, &verdict, state)?;
         self.tally.usage.add(&record.usage);
@@ -93,6 +94,7 @@ impl Driver {
             feedback: feedback(turn, verdict),
             flags: notes.flags.clone(),
             said: notes.said.clone(),
+            guidance: turn.guidance.clone(),
             usage: notes.usage(),
         }
     }
@@ -134,9 +136,8 @@ impl Driver {
             kept_ref: kept,
             feedback,
             last_verdict: Some(last_verdict),
-            question: None,
             escalation: turn.notes.said.escalation.clone(),
-            blocked: None,
+            ..TaskState::default()
         }
     }
 

@@ -1,5 +1,5 @@
 //! Puts back what a killed ralph left undone about an agent, before anything is read or asked: the git
-//! folder, the configuration, the task files.
+//! folder, the configuration, the task files, history that was being rewritten.
 //!
 //! After a crash nobody can tell an agent's hand from a person's. What is taken back is kept in
 //! ralph's own folder, and said; where nothing is safe to take back, ralph refuses.
@@ -9,11 +9,11 @@ use std::path::Path;
 use jiff::Timestamp;
 use ralph_core::{change::shown, iteration::StepDone, termination::Stop};
 
-use super::{LoopError, config_files::ConfigFiles};
+use super::{LoopError, Setup, config_files::ConfigFiles, files::own_files, rewrite};
 use crate::{
-    git::{Guard, HeadNow},
+    git::{Guard, HeadNow, Repo},
     source,
-    store::{Journal, LoopRow, Step},
+    store::{Journal, LoopRow, RepositoryId, Step},
 };
 
 /// What was found in the git folder.
@@ -123,4 +123,25 @@ pub(super) async fn restore_tasks(
         )
     });
     Ok(notices.collect())
+}
+
+/// A revert or squash that was cut off goes before everything that looks at tasks or history.
+pub(super) async fn finish_rewrite(
+    setup: &Setup,
+    repo: &Repo,
+    journal: &mut Journal,
+    repository: &RepositoryId,
+) -> Result<Option<String>, LoopError> {
+    let config_files = ConfigFiles::of(&setup.root, setup.config_file.as_ref(), None);
+    let mut ground = rewrite::Ground {
+        root: &setup.root,
+        repo,
+        journal,
+        repository,
+        own: &own_files(&setup.config, &config_files, &setup.root),
+        progress: &setup.config.memory.progress_file,
+        now: setup.clock.now(),
+    };
+    let recovered = rewrite::recover(&mut ground).await.map_err(Box::new)?;
+    Ok(recovered.map(|recovered| recovered.sentence().to_owned()))
 }

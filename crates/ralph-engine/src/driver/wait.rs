@@ -36,6 +36,8 @@ enum Waited {
     Through,
     /// A stop was asked for.
     Stopped,
+    /// A person has a command, which is obeyed before the wait goes on.
+    Called,
 }
 
 /// What is waited for.
@@ -178,7 +180,7 @@ impl Driver {
             Waited::Through if !out_of_time => StepDone::Waited {
                 seconds: began.elapsed().as_secs_f64(),
             },
-            Waited::Through | Waited::Stopped => StepDone::Interrupted,
+            Waited::Through | Waited::Stopped | Waited::Called => StepDone::Interrupted,
         })
     }
 
@@ -209,6 +211,11 @@ impl Driver {
             let nap = left.min(if ticks { TICK } else { LOOK_AGAIN });
             tokio::select! {
                 () = stop_asked(&mut self.stop) => {}
+                () = self.line.inbox.knock(), if wait.reason == WaitReason::UsageLimit => {
+                    if self.is_called().await {
+                        return Waited::Called;
+                    }
+                }
                 () = self.clock.sleep(nap) => {}
             }
             if ticks {
@@ -219,7 +226,7 @@ impl Driver {
 }
 
 /// Comes when a stop is asked for; never if nobody is left who could ask.
-async fn stop_asked(stop: &mut StopRequest) {
+pub(super) async fn stop_asked(stop: &mut StopRequest) {
     if stop.changed().await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -117,7 +117,7 @@ impl Repo {
         Ok(name)
     }
 
-    async fn is_ancestor(&self, ancestor: &Oid, of: &Oid) -> Result<bool, GitError> {
+    pub(super) async fn is_ancestor(&self, ancestor: &Oid, of: &Oid) -> Result<bool, GitError> {
         let args = [
             "merge-base",
             "--is-ancestor",

@@ -34,7 +34,13 @@ pub fn commit_message(
     body: &str,
     trailers: &[(&str, &str)],
 ) -> String {
-    let mut message = format!("{kind}: {}\n", one_line(title, SUBJECT_CHARS));
+    let subject = format!("{kind}: {}", one_line(title, SUBJECT_CHARS));
+    message_with_trailers(&subject, body, trailers)
+}
+
+/// A subject in a person's own words, the body, and the trailers as the last paragraph.
+pub fn message_with_trailers(subject: &str, body: &str, trailers: &[(&str, &str)]) -> String {
+    let mut message = format!("{}\n", one_line(subject, usize::MAX));
     let body: String = body
         .chars()
         .filter(|c| *c != '\0')

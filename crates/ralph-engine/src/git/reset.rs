@@ -51,7 +51,7 @@ impl Repo {
     }
 
     /// Writes paths as the base index has them, whatever stands in their place.
-    async fn check_out(&self, paths: &[&Path]) -> Result<(), GitError> {
+    pub(super) async fn check_out(&self, paths: &[&Path]) -> Result<(), GitError> {
         if paths.is_empty() {
             return Ok(());
         }

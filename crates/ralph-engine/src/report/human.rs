@@ -12,6 +12,7 @@ pub(super) use agent::tool;
 
 use jiff::Timestamp;
 use ralph_core::{
+    command::CommandState,
     event::Event,
     iteration::ChangedFile,
     sanitize::{columns, one_line},
@@ -117,6 +118,7 @@ impl Human {
             | Event::VerifyEnded { .. }
             | Event::Landed { .. }
             | Event::Waiting { .. }
+            | Event::Commanded { .. }
             | Event::IterationEnded { .. } => {}
         }
     }
@@ -183,6 +185,16 @@ impl Human {
                 }
             }
             Event::TaskBlocked { task, reason } => blocked(page, task, reason),
+            Event::Commanded {
+                command, report, ..
+            } => {
+                let mark = match report.state {
+                    CommandState::Done => Mark::Begin,
+                    CommandState::Refused => Mark::Look,
+                };
+                let said = format!("ralph {}: {}", safe(command), safe(&report.sentence));
+                page.marked(mark, &said);
+            }
             Event::Question { .. } => question::render(page, event),
             Event::LoopEnded { .. } => self.loop_ended(page, event),
         }

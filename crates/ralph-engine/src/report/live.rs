@@ -133,6 +133,12 @@ impl Reporter for Live {
         self.redraw(now);
     }
 
+    fn make_room(&mut self) {
+        if self.drawn.take().is_some() {
+            self.sink.write(CLEAR);
+        }
+    }
+
     fn finish(&mut self) {
         self.status.end();
         if self.drawn.take().is_some() {

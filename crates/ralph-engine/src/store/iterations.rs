@@ -54,8 +54,14 @@ pub struct TaskState {
     /// A person has to answer first.
     pub question: Option<String>,
     pub escalation: Option<Escalation>,
+    /// The number of that question.
+    pub asked: Option<u64>,
+    /// What the task said when it was asked: a person who changes it has answered.
+    pub asked_of: Option<String>,
     /// Out of attempts, and why.
     pub blocked: Option<String>,
+    /// A person skipped it, and why.
+    pub skipped: Option<String>,
 }
 
 impl Journal {
@@ -270,7 +276,7 @@ async fn insert_steps(
     Ok(())
 }
 
-async fn upsert_state(
+pub(super) async fn upsert_state(
     db: &mut sqlx::SqliteConnection,
     repository: &RepositoryId,
     source: &str,

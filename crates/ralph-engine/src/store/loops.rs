@@ -31,10 +31,11 @@ pub struct LoopRow {
     pub started_at: String,
     pub ended_at: Option<String>,
     pub stop: Option<String>,
+    /// Since when it pauses.
+    pub paused_at: Option<String>,
 }
 
-pub(super) const COLUMNS: &str =
-    "id, source, branch, base_commit, agent, config, baseline, started_at, ended_at, stop";
+pub(super) const COLUMNS: &str = "id, source, branch, base_commit, agent, config, baseline, started_at, ended_at, stop, paused_at";
 
 impl Journal {
     pub async fn begin_loop(&mut self, new: &NewLoop<'_>) -> Result<(), JournalError> {

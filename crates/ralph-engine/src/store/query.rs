@@ -18,10 +18,13 @@ pub struct IterationRow {
     pub verdict: Option<String>,
     pub outcome: Option<String>,
     pub result_commit: Option<String>,
+    /// Its commit was taken back since.
+    pub reverted: bool,
 }
 
 const ROW: &str = "n, loop_id, task_id, json_extract(record, '$.title') AS title, attempt, \
-                   started_at, ended_at, verdict, outcome, result_commit";
+                   started_at, ended_at, verdict, outcome, result_commit, \
+                   reverted_by IS NOT NULL AS reverted";
 
 /// Only with the very words of the index can it be used; the planner has to be told that it is the
 /// small one.
@@ -138,8 +141,8 @@ impl Journal {
         // reading all of that.
         let row: Option<(String,)> = sqlx::query_as(
             "SELECT task_id FROM
-               (SELECT task_id, verdict, n FROM iteration WHERE loop_id = ? ORDER BY n DESC LIMIT 200)
-             WHERE verdict = 'verified' ORDER BY n DESC LIMIT 1",
+               (SELECT task_id, verdict, reverted_by, n FROM iteration WHERE loop_id = ? ORDER BY n DESC LIMIT 200)
+             WHERE verdict = 'verified' AND reverted_by IS NULL ORDER BY n DESC LIMIT 1",
         )
         .bind(loop_id)
         .fetch_optional(&mut self.db)
@@ -243,6 +246,25 @@ impl Journal {
                 Ok((id, state))
             })
             .collect()
+    }
+
+    /// The tasks that a person skipped, and why.
+    pub async fn skipped_tasks(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+    ) -> Result<Vec<(String, String)>, JournalError> {
+        sqlx::query_as(
+            "SELECT task_id, json_extract(state, '$.skipped') FROM task_state
+             INDEXED BY task_state_skipped
+             WHERE repository_id = ? AND source = ? AND json_extract(state, '$.skipped') IS NOT NULL
+             ORDER BY task_id",
+        )
+        .bind(&repository.0)
+        .bind(source)
+        .fetch_all(&mut self.db)
+        .await
+        .map_err(failed("look for skipped tasks"))
     }
 
     /// Suggestions that nobody has taken yet.

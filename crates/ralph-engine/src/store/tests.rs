@@ -4,6 +4,8 @@ use ralph_core::{iteration::StepDone, task::TaskId};
 
 use super::*;
 
+mod commands;
+
 fn at() -> jiff::Timestamp {
     "2026-01-02T03:04:05Z".parse().unwrap()
 }

@@ -18,7 +18,10 @@ use ralph_core::{
     artefacts::{Answers, template::Setting},
     config::{FlagValue, Given},
 };
-use ralph_engine::interview::{Claim, read_spec};
+use ralph_engine::{
+    inbox::Inbox,
+    interview::{Claim, read_spec},
+};
 
 use crate::{
     artefacts::ArtefactsProject,
@@ -87,10 +90,11 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         match setting {
             Setting::Headless => {
                 scene.warn_unattended();
-                let stop = run::listen().map_err(CommandError::internal)?;
+                // An interview has no queue that anybody could poke it for.
+                let stop = run::listen(Inbox::default()).map_err(CommandError::internal)?;
                 lead(&scene, &mut headless::Asks::new(answers, stop), args.rounds).await
             }
-            Setting::Conversation => lead(&scene, &mut talks::Talks, args.rounds).await,
+            Setting::Conversation => lead(&scene, &mut talks::Talks::new()?, args.rounds).await,
         }
     })?;
     Ok(ExitCode::from(end.exit_code()))

@@ -258,6 +258,7 @@ struct Listed {
     verdict: Option<String>,
     outcome: Option<String>,
     result_commit: Option<String>,
+    reverted: bool,
 }
 
 async fn list(args: &Args, journal: Opened) -> Result<(), CommandError> {
@@ -280,7 +281,7 @@ async fn list(args: &Args, journal: Opened) -> Result<(), CommandError> {
     let mut table = Table::new(2, 0);
     for row in &rows {
         let tone = match row.outcome.as_deref() {
-            Some("success") => Tone::Good,
+            Some("success") if !row.reverted => Tone::Good,
             Some(_) => Tone::Careful,
             None => Tone::Faint,
         };
@@ -288,7 +289,7 @@ async fn list(args: &Args, journal: Opened) -> Result<(), CommandError> {
             cell(Tone::Heading, row.n.to_string()),
             cell(Tone::Name, &row.task_id),
             cell(Tone::Plain, row.title.as_deref().unwrap_or_default()),
-            cell(tone, row.verdict.as_deref().unwrap_or("no end")),
+            cell(tone, verdict(row)),
             cell(
                 Tone::Faint,
                 row.result_commit.as_deref().map_or("", short_commit),
@@ -299,6 +300,15 @@ async fn list(args: &Args, journal: Opened) -> Result<(), CommandError> {
     }
     output::print(&table.render(output::width()));
     Ok(())
+}
+
+fn verdict(row: &IterationRow) -> String {
+    let verdict = row.verdict.as_deref().unwrap_or("no end");
+    if row.reverted {
+        format!("{verdict}, reverted")
+    } else {
+        verdict.to_owned()
+    }
 }
 
 fn took(row: &IterationRow) -> String {
@@ -325,6 +335,7 @@ impl From<IterationRow> for Listed {
             verdict: row.verdict,
             outcome: row.outcome,
             result_commit: row.result_commit,
+            reverted: row.reverted,
         }
     }
 }

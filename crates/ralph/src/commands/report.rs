@@ -5,6 +5,7 @@
 
 mod dress;
 mod facts;
+mod fates;
 mod html;
 mod shape;
 mod show;

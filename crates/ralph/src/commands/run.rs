@@ -2,6 +2,7 @@
 
 mod agent;
 mod dry_run;
+mod person;
 mod reporter;
 mod signals;
 
@@ -25,6 +26,7 @@ use ralph_engine::{
     driver::{LoopError, Scope, Setup, Wanted, run_loop},
     environment::Environment,
     git,
+    inbox::Inbox,
     lock::LockError,
     process::{Containment, Detection},
 };
@@ -142,7 +144,12 @@ fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
         &root,
     );
     let agent = agent::choose(project)?;
-    check_program(&*agent, &root)?;
+    // What is only looked at needs no agent.
+    if !args.dry_run {
+        check_program(&*agent, &root)?;
+    }
+    let inbox = Inbox::default();
+    let stop = signals::listen(inbox.clone()).map_err(CommandError::internal)?;
     Ok(Setup {
         data_dir: project.data_dir()?,
         config_file: project.config_bytes()?,
@@ -157,7 +164,10 @@ fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
         detection: detection(project)?,
         environment,
         git_environment: git::Environment::from_vars(project.surroundings.env.iter().cloned()),
-        stop: signals::listen().map_err(CommandError::internal)?,
+        stop,
+        inbox,
+        human: args.look.person(),
+        who: project.who(),
         clock: Box::new(SystemClock),
         reporter: args.look.reporter(),
         notices: project.notices(),
@@ -233,6 +243,15 @@ impl Args {
         }
     }
 
+    /// `ralph run` on this source, as `ralph resume` starts it.
+    pub(crate) fn again(source: PathBuf, agent: Option<String>, look: Look) -> Self {
+        Self {
+            source: Some(source),
+            agent,
+            ..Self::for_demo(look)
+        }
+    }
+
     /// What the flags say about the configuration.
     fn flags(&self) -> Vec<FlagValue> {
         let mut flags = Vec::new();
@@ -270,6 +289,8 @@ pub(crate) fn explain(error: LoopError) -> CommandError {
     let (kind, hint): (Kind, Option<String>) = match &error {
         LoopError::Git(e) => (Kind::User, e.hint()),
         LoopError::Repository(e) => (Kind::User, e.hint()),
+        LoopError::Rewrite(e) if e.is_internal() => (Kind::Internal, e.hint()),
+        LoopError::Rewrite(e) => (Kind::User, e.hint()),
         LoopError::LeftBranch { branch, .. } => (
             Kind::User,
             Some(format!(

@@ -9,9 +9,9 @@ use std::{
 };
 
 use ralph_engine::lock::Lock;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::Signal;
 
-use crate::{cli::Global, error::CommandError, output, project::Project};
+use crate::{cli::Global, error::CommandError, output, project::Project, queue};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
     let (data, root) = (project.data_dir()?, project.root().to_owned());
-    let Some(process) = ask(&data, &root)? else {
+    let Some(process) = queue::signal_owner(&data, &root, Signal::TERM)? else {
         say(args, None, "no loop runs here")?;
         return Ok(ExitCode::SUCCESS);
     };
@@ -41,26 +41,6 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     wait(&data, &root, process)?;
     say(args, Some(process), "stopped")?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Sends the signal to whoever holds the lock; nothing if nobody does.
-fn ask(data: &Path, root: &Path) -> Result<Option<u32>, CommandError> {
-    let Some(process) = Lock::owner(data, root) else {
-        return Ok(None);
-    };
-    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-    let open = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-    // Asked again once the process is held fast: another one can't have got its number since.
-    match open {
-        Some(fd) if Lock::owner(data, root) == Some(process) => {
-            pidfd_send_signal(fd, Signal::TERM).map_err(|error| {
-                CommandError::user(format!("can't signal process {process}: {error}"))
-                    .hint("it may belong to another user")
-            })?;
-            Ok(Some(process))
-        }
-        _ => Ok(None),
-    }
 }
 
 fn wait(data: &Path, root: &Path, process: u32) -> Result<(), CommandError> {

@@ -110,6 +110,7 @@ fn the_json_contract_of_a_record() {
             },
             "finalMessage": "Task complete"
         },
+        "guidance": [],
         "usage": usage
     });
     assert_eq!(ralph(&repo, &["logs", "--json"]).json(0), expected);
@@ -146,7 +147,7 @@ fn the_json_contract_of_the_list_and_its_limit() {
         "endedAt": "2026-01-02T03:03:30Z",
         "verdict": "failed",
         "outcome": "failed",
-        "resultCommit": null
+        "resultCommit": null, "reverted": false
     }] });
     let listed = ralph(&repo, &["logs", "--list", "-n", "1", "--json"]);
     assert_eq!(listed.json(0), expected);

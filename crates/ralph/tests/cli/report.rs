@@ -58,19 +58,19 @@ fn timeline() -> serde_json::Value {
         {
             "iteration": 1, "taskId": "US-001", "title": "Add a cart", "attempt": 1,
             "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
-            "verdict": "verified", "unverified": true, "commit": "1c0ffee1234567890",
+            "verdict": "verified", "unverified": true, "reverted": false, "commit": "1c0ffee1234567890",
             "tokens": 1200, "costUsd": 0.25
         },
         {
             "iteration": 2, "taskId": "US-002", "title": "Show the cart", "attempt": 1,
             "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
-            "verdict": "failed", "unverified": false, "commit": null,
+            "verdict": "failed", "unverified": false, "reverted": false, "commit": null,
             "tokens": 1200, "costUsd": 0.25
         },
         {
             "iteration": 3, "taskId": "US-002", "title": "Show the cart", "attempt": 2,
             "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
-            "verdict": "refused", "unverified": false, "commit": null,
+            "verdict": "refused", "unverified": false, "reverted": false, "commit": null,
             "tokens": 1200, "costUsd": 0.25
         }
     ])
@@ -89,6 +89,7 @@ fn the_json_contract() {
             "agent": "script:demo.yaml",
             "startedAt": "2026-01-02T03:00:00Z",
             "endedAt": "2026-01-02T04:00:00Z",
+            "pausedAt": null,
             "stop": { "why": "nothing_ready" },
             "sentence": "work is left, but no task is ready"
         }],
@@ -106,8 +107,10 @@ fn the_json_contract() {
             "notRecovered": 1, "costPerVerifiedTaskUsd": null, "iterationsPerFeature": null
         },
         "commits": [{
-            "commit": "1c0ffee1234567890", "taskId": "US-001", "title": "Add a cart", "iteration": 1
+            "commit": "1c0ffee1234567890", "taskId": "US-001", "title": "Add a cart", "iteration": 1,
+            "squashedInto": null
         }],
+        "reverted": [],
         "completed": [{
             "taskId": "US-001", "title": "Add a cart", "iteration": 1, "attempt": 1,
             "unverified": true, "commit": "1c0ffee1234567890",
@@ -145,7 +148,7 @@ fn the_json_contract() {
                 "skipped": 0, "inProgress": 0
             },
             "next": null,
-            "questions": [{ "taskId": "US-002", "question": "Which currency?" }],
+            "questions": [{ "id": null, "taskId": "US-002", "question": "Which currency?" }],
             "blocked": [
                 { "taskId": "US-002", "by": ["it is set aside: a question is open"] },
                 { "taskId": "US-003", "by": ["US-002 is open"] }
@@ -218,7 +221,7 @@ It ended: work is left, but no task is ready.
 ## What is left
 
 - 2 of 3 tasks: 1 ready, 1 waiting, 0 blocked, 0 failed
-- `ralph status` shows what blocks what; open a task again in its file to retry it
+- `ralph status` shows what blocks what; `ralph unblock --task ID` or `ralph retry --task ID` opens a task again
 "
     );
 }

@@ -24,6 +24,7 @@ fn the_json_contract_before_anything_ran() {
         "running": false,
         "loop": null,
         "lastIteration": null,
+        "revertedCommits": 0,
         "waitingUntil": null,
         "questions": [],
         "blocked": [],
@@ -79,6 +80,7 @@ fn the_json_contract_after_a_loop() {
             "agent": "script:demo.yaml",
             "startedAt": "2026-01-02T03:00:00Z",
             "endedAt": "2026-01-02T04:00:00Z",
+            "pausedAt": null,
             "stop": { "why": "iterations", "max": 2 },
             "sentence": "the limit of 2 iterations is reached"
         })
@@ -96,6 +98,7 @@ fn the_json_contract_after_a_loop() {
             "outcome": "failed",
             "sentence": "verification failed: cargo test",
             "resultCommit": null,
+            "reverted": false,
             "log": ".ralph/logs/iteration-2.txt",
             "stream": null
         })
@@ -116,7 +119,7 @@ fn a_task_with_an_open_question_is_not_next_and_its_question_is_shown() {
     assert_eq!(status["next"], json!(null));
     assert_eq!(
         status["questions"],
-        json!([{ "taskId": "US-002", "question": "Which currency?" }])
+        json!([{ "id": null, "taskId": "US-002", "question": "Which currency?" }])
     );
     assert_eq!(
         status["blocked"],

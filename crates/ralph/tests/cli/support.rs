@@ -213,6 +213,7 @@ fn record(
         ..Usage::default()
     };
     IterationRecord {
+        guidance: Vec::new(),
         iteration_id: format!("{loop_id}-{task}-{attempt}"),
         iteration: n,
         loop_id: loop_id.to_owned(),

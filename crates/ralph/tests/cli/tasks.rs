@@ -109,7 +109,7 @@ fn the_json_contract_of_one_task() {
             "endedAt": "2026-01-02T03:03:30Z",
             "verdict": "failed",
             "outcome": "failed",
-            "resultCommit": null
+            "resultCommit": null, "reverted": false
         }]
     });
     let shown = ralph(&repo, &["tasks", "show", "US-002", "--json"]);

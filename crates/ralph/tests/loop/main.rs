@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic, its helpers too")]
 
+mod answering;
 mod claims;
 mod contents;
 mod cost;
@@ -10,6 +11,7 @@ mod crash;
 mod following;
 mod formats;
 mod git_tricks;
+mod intervening;
 mod landing;
 mod limits;
 mod options;
@@ -18,6 +20,8 @@ mod places;
 mod prd_mode;
 mod real_agents;
 mod refusing;
+mod reverting;
+mod squashing;
 mod stopping;
 mod storm;
 mod streams;

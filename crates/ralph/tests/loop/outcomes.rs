@@ -25,19 +25,22 @@ fn escalates() -> serde_json::Value {
 }
 
 #[test]
-fn an_escalation_stops_the_loop_and_shows_the_question() {
+fn an_escalation_waits_while_others_are_done_and_then_a_person_is_needed() {
     let script = json!({"tasks": {"A": [escalates()]}, "default": [good_attempt()]});
     let project = Project::with_stories(&[story("A"), story("B")]).script(&script);
     let ran = project.run(&[]).expect(4);
-    assert_eq!(ran.verdicts(), ["A escalated"]);
+    assert_eq!(ran.verdicts(), ["A escalated", "B verified"]);
     let question = ran.one("question");
-    assert_eq!(question["task"], "A");
+    assert_eq!(
+        (&question["id"], &question["task"]),
+        (&json!(1), &json!("A"))
+    );
     assert_eq!(
         question["escalation"]["question"],
         "Which database is it to be?"
     );
     assert_eq!(ran.stop()["why"], "question");
-    assert!(project.landed().is_empty());
+    assert_eq!(project.landed(), ["B"]);
     assert_eq!(project.attempts().len(), 1, "what it wrote is kept");
     assert_eq!(project.leftovers(), [""; 0]);
 }
@@ -56,11 +59,20 @@ fn a_question_is_shown_to_people_too() {
 }
 
 #[test]
-fn the_next_run_takes_up_the_task_that_a_question_was_about_and_charges_nobody() {
+fn a_question_waits_over_runs_until_the_task_says_something_else_and_charges_nobody() {
     let script = json!({"tasks": {"A": [escalates()]}, "default": [good_attempt()]});
     let project = Project::with_stories(&[story("A"), story_after("B", &["A"])]).script(&script);
     project.run(&[]).expect(4);
     let project = project.script(&good_script());
+    let ran = project.run(&[]).expect(4);
+    assert!(ran.named("iteration_started").is_empty());
+    assert_eq!(ran.one("question")["task"], "A", "it is said again");
+
+    let edited = project
+        .repo
+        .read("prd.json")
+        .replace("Write A", "Write A with SQLite");
+    project.repo.file("prd.json", &edited);
     let ran = project.run(&[]).expect(0);
     assert_eq!(ran.named("iteration_started")[0]["attempt"], 1);
     assert_eq!(project.landed(), ["A", "B"]);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic, its helpers too")]
 
+mod answering;
 mod claude;
 mod hand_over;
 mod interview;

@@ -16,6 +16,7 @@ const MAX_LINES: usize = 60;
 
 pub(super) fn render(page: &mut Page, event: &Event) {
     let Event::Question {
+        id,
         task,
         question,
         escalation,
@@ -24,7 +25,10 @@ pub(super) fn render(page: &mut Page, event: &Event) {
         return;
     };
     page.blank();
-    page.banner(&format!("A person is needed · {task}"), "question");
+    page.banner(
+        &format!("A person is needed · {task}"),
+        &format!("question {id}"),
+    );
     match escalation {
         Some(escalation) if is_readable(escalation) => parts(page, escalation, question),
         Some(escalation) => {

@@ -5,6 +5,7 @@
 use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::{
     agent::{AgentEvent, Usage},
+    command::CommandState,
     event::{Event, WaitReason},
     sanitize::{columns, one_line},
 };
@@ -135,6 +136,17 @@ impl Status {
                 self.waiting = Some((*reason, *until));
             }
             Event::TaskBlocked { .. } | Event::Question { .. } => {}
+            Event::Commanded {
+                command, report, ..
+            } => match (command.as_str(), report.state) {
+                ("pause", CommandState::Done) if self.task.is_none() => {
+                    self.doing("paused; `ralph resume` goes on");
+                }
+                ("resume", CommandState::Done) if self.task.is_none() => {
+                    self.doing("choosing a task");
+                }
+                (_, _) => {}
+            },
             Event::LoopEnded { .. } => self.end(),
         }
     }

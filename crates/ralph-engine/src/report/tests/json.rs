@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use ralph_core::{
     agent::{AgentEvent, AgentResult},
+    command::CommandReport,
     dollars::Dollars,
     event::{Blocked, Event, WaitReason},
     termination::Stop,
@@ -49,10 +50,12 @@ fn loop_lines() -> Vec<(Event, &'static str)> {
         (Event::BaselineStarted { commands: 2 }, r#""event":"baseline_started","commands":2}"#),
         (Event::BaselineEnded { red: vec!["make".into()] }, r#""event":"baseline_ended","red":["make"]}"#),
         (Event::TaskBlocked { task: "T".into(), reason: "why".into() }, r#""event":"task_blocked","task":"T","reason":"why"}"#),
-        (Event::Question { task: "T".into(), question: "how?".into(), escalation: None },
-         r#""event":"question","task":"T","question":"how?","escalation":null}"#),
-        (Event::Question { task: "T".into(), question: "how?".into(), escalation: Some(story::escalation()) },
-         r#""event":"question","task":"T","question":"how?","escalation":{"type":"deviation","summary":"Spec requires deprecated API endpoint","context":"US-003 specifies /api/v1/users but the code uses /api/v2/users.\nThe v1 endpoint is deprecated.","options":["Use v2 instead (update acceptance criteria)","Use v1 anyway (technical debt)"],"question":"Which API version should I target?","raw":"<escalate type=\"deviation\">…"}}"#),
+        (Event::Commanded { id: 7, command: "skip".into(), report: CommandReport::done("T is skipped") },
+         r#""event":"commanded","id":7,"command":"skip","state":"done","sentence":"T is skipped","hint":null}"#),
+        (Event::Question { id: 3, task: "T".into(), question: "how?".into(), escalation: None },
+         r#""event":"question","id":3,"task":"T","question":"how?","escalation":null}"#),
+        (Event::Question { id: 3, task: "T".into(), question: "how?".into(), escalation: Some(story::escalation()) },
+         r#""event":"question","id":3,"task":"T","question":"how?","escalation":{"type":"deviation","summary":"Spec requires deprecated API endpoint","context":"US-003 specifies /api/v1/users but the code uses /api/v2/users.\nThe v1 endpoint is deprecated.","options":["Use v2 instead (update acceptance criteria)","Use v1 anyway (technical debt)"],"question":"Which API version should I target?","raw":"<escalate type=\"deviation\">…"}}"#),
         (story::loop_ended(Stop::Iterations { max: 4 }, story::tally(1, 1, 1, 0), blocked),
          r#""event":"loop_ended","stop":{"why":"iterations","max":4},"sentence":"the limit of 4 iterations is reached","hint":"`ralph run` goes on; `--max-iterations N` allows more","exitCode":3,"iterations":4,"tasks":{"total":3,"completed":1,"ready":1,"waiting":1,"blocked":0,"failed":0,"skipped":0},"seconds":933.0,"usage":{"inputTokens":123456,"outputTokens":246913,"cacheReadTokens":864198,"cacheWriteTokens":0,"costUsd":4.2,"contextTokens":617283},"blocked":[{"task":"US-004","by":["US-003 is open"]}]}"#),
     ]
@@ -236,6 +239,7 @@ fn heading(event: &Event) -> &'static str {
         Event::Waiting { .. } => "### `waiting`",
         Event::IterationEnded { .. } => "### `iteration_ended`",
         Event::TaskBlocked { .. } => "### `task_blocked`",
+        Event::Commanded { .. } => "### `commanded`",
         Event::Question { .. } => "### `question`",
         Event::LoopEnded { .. } => "### `loop_ended`",
     }
@@ -261,8 +265,8 @@ fn the_documentation_names_every_field_of_every_event() {
         }
     }
     let documented = DOCS.lines().filter(|l| l.starts_with("### `")).count();
-    assert_eq!(headings.len(), 17);
-    assert_eq!(documented, 17);
+    assert_eq!(headings.len(), 18);
+    assert_eq!(documented, 18);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Text that others wrote: escape codes, wide characters, lines that imitate ralph's own.
 
 use ralph_core::{
+    command::CommandReport,
     event::Event,
     sanitize::columns,
     signal::{Escalation, EscalationKind},
@@ -39,6 +40,7 @@ fn evil_events() -> Vec<Event> {
         raw: evil(),
     };
     let question = |escalation| Event::Question {
+        id: 1,
         task: "T".into(),
         question: EVIL.into(),
         escalation,
@@ -56,6 +58,11 @@ fn evil_events() -> Vec<Event> {
         story::verify_ended(EVIL, 1.0, EVIL),
         story::landed(EVIL, Some(EVIL), false),
         story::iteration_ended(1, EVIL, Verdict::AgentError { message: evil() }, EVIL),
+        Event::Commanded {
+            id: 1,
+            command: evil(),
+            report: CommandReport::refused(EVIL, None),
+        },
         Event::TaskBlocked {
             task: evil(),
             reason: evil(),
@@ -173,6 +180,7 @@ fn a_block_of_which_nothing_was_understood_is_shown_as_it_was_written() {
         raw: "<escalate>\nhelp me".into(),
     };
     let text = plain(&[Event::Question {
+        id: 1,
         task: "T".into(),
         question: "the agent asks a person".into(),
         escalation: Some(escalation),

@@ -112,7 +112,7 @@ fn an_eventful_loop_at_normal_verbosity() {
     [10:05:20] ! US-003: the agent asks a person · 1m 38s · 12.3k tokens · $0.42
                  log .ralph/logs/22.jsonl
 
-    ━━━ A person is needed · US-003 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ question ━━━
+    ━━━ A person is needed · US-003 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ question 3 ━━━
     [10:05:20] ! deviation: Spec requires deprecated API endpoint
                  │ US-003 specifies /api/v1/users but the code uses /api/v2/users.
                  │ The v1 endpoint is deprecated.
@@ -128,7 +128,7 @@ fn an_eventful_loop_at_normal_verbosity() {
                  US-003 can't be taken: it is set aside
                  US-004 can't be taken: US-003 is open; US-009 does not exist
                  US-006 can't be taken
-                 hint: `ralph status` shows what blocks what; open a task again in its file to retry it
+                 hint: `ralph status` shows what blocks what; `ralph unblock --task ID` or `ralph retry --task ID` opens a task again
                  exit code 4: a person is needed
     ");
 }
@@ -139,7 +139,7 @@ fn quiet_says_what_needs_a_person_and_how_it_ended() {
     [10:00:00] ! claude runs without a sandbox and may do anything you may
     [10:00:02] ! fails before any work is done: npm run lint
 
-    ━━━ A person is needed · US-003 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ question ━━━
+    ━━━ A person is needed · US-003 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ question 3 ━━━
     [10:05:20] ! deviation: Spec requires deprecated API endpoint
                  │ US-003 specifies /api/v1/users but the code uses /api/v2/users.
                  │ The v1 endpoint is deprecated.

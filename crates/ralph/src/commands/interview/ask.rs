@@ -5,7 +5,7 @@
 use std::io;
 
 use tokio::{
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     sync::oneshot,
 };
 
@@ -47,24 +47,29 @@ pub(super) async fn ask(question: &str, stop: impl Future<Output = i32>) -> io::
     Ok(said)
 }
 
-/// The next signal that asks ralph to end.
-pub(super) async fn next_signal() -> i32 {
-    let listen = |kind| signal(kind).ok();
-    let (interrupt, terminate, hangup) = (
-        SignalKind::interrupt(),
-        SignalKind::terminate(),
-        SignalKind::hangup(),
-    );
-    let (mut first, mut second, mut third) = (listen(interrupt), listen(terminate), listen(hangup));
-    let next = async |listener: &mut Option<tokio::signal::unix::Signal>| match listener {
-        Some(listener) => {
-            listener.recv().await;
-        }
-        None => std::future::pending().await,
-    };
-    tokio::select! {
-        () = next(&mut first) => interrupt.as_raw_value(),
-        () = next(&mut second) => terminate.as_raw_value(),
-        () = next(&mut third) => hangup.as_raw_value(),
+/// Signals that ask ralph to end, heard from the moment that this is made: one that comes while
+/// nobody waits is not lost.
+pub(super) struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    pub(super) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    pub(super) async fn next(&mut self) -> i32 {
+        let kind = tokio::select! {
+            _ = self.interrupt.recv() => SignalKind::interrupt(),
+            _ = self.terminate.recv() => SignalKind::terminate(),
+            _ = self.hangup.recv() => SignalKind::hangup(),
+        };
+        kind.as_raw_value()
     }
 }

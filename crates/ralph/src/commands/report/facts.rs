@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ralph_core::{
     agent::Usage,
-    metrics::{Metrics, seconds},
+    metrics::{Metrics, Since, seconds},
     record::IterationRecord,
     verdict::Verdict,
 };
@@ -13,6 +13,7 @@ use ralph_engine::{
     store::{Journal, LoopRow, RepositoryId},
 };
 
+use super::fates::Fates;
 use super::shape::{
     self, Command, Commit, Completed, Facts, Failed, Flagged, Highlight, HighlightKind, Look, Now,
     Point, Suggested, VerifiedBy,
@@ -47,11 +48,13 @@ pub(super) async fn gather(project: &Project, which: Which<'_>) -> Result<Facts,
     let is_all = all.await.map_err(CommandError::internal)?.len() == rows.len();
     let mut seen = Seen::default();
     let mut facts = Facts::new(source);
+    let fates = Fates::read(&mut journal, &repository).await;
+    let fates = fates.map_err(CommandError::internal)?;
     for row in &rows {
         let records = journal.records_of(&row.id).await;
         for record in records.map_err(CommandError::internal)? {
-            seen.observe(&record);
-            facts.take(record);
+            seen.observe(&record, fates.since(&record));
+            facts.take(record, &fates);
         }
     }
     facts.metrics.figures = seen.metrics.figures();
@@ -137,8 +140,8 @@ struct Seen {
 }
 
 impl Seen {
-    fn observe(&mut self, record: &IterationRecord) {
-        self.metrics.observe(record);
+    fn observe(&mut self, record: &IterationRecord, since: Since) {
+        self.metrics.observe(record, since);
         for one in &record.verification {
             let known = self.commands.entry(one.command.clone());
             let command = known.or_insert_with(|| Command {
@@ -171,6 +174,7 @@ impl Facts {
                 iterations_per_feature: None,
             },
             commits: Vec::new(),
+            reverted: Vec::new(),
             completed: Vec::new(),
             failed_attempts: Vec::new(),
             verification: Vec::new(),
@@ -182,7 +186,7 @@ impl Facts {
         }
     }
 
-    fn take(&mut self, record: IterationRecord) {
+    fn take(&mut self, record: IterationRecord, fates: &Fates) {
         self.iterations += 1;
         self.seconds += seconds(record.started_at, record.ended_at);
         self.agent_seconds += record.runs.iter().map(|run| run.seconds).sum::<f64>();
@@ -190,15 +194,26 @@ impl Facts {
         self.verify_seconds += verify.map(|one| one.seconds).sum::<f64>();
         self.usage.add(&record.usage);
         self.flag(&record);
+        let since = fates.since(&record);
+        let is_reverted = since == Since::TakenBack;
         self.highlight(&record);
-        self.timeline.push(point(&record));
+        self.timeline.push(point(&record, since));
         if let Some(commit) = &record.git.result_commit {
-            self.commits.push(Commit {
+            let list = if is_reverted {
+                &mut self.reverted
+            } else {
+                &mut self.commits
+            };
+            list.push(Commit {
                 commit: commit.clone(),
                 task_id: record.task_id.clone(),
                 title: record.title.clone(),
                 iteration: record.iteration,
+                squashed_into: fates.squashed.get(&record.iteration_id).cloned(),
             });
+        }
+        if is_reverted {
+            return;
         }
         if record.verdict == Verdict::Verified {
             self.completed.push(Completed {
@@ -274,7 +289,7 @@ fn verified_by(record: &IterationRecord) -> Vec<VerifiedBy> {
         .collect()
 }
 
-fn point(record: &IterationRecord) -> Point {
+fn point(record: &IterationRecord, since: Since) -> Point {
     Point {
         iteration: record.iteration,
         task_id: record.task_id.clone(),
@@ -287,6 +302,7 @@ fn point(record: &IterationRecord) -> Point {
         commit: record.git.result_commit.clone(),
         tokens: record.usage.total_tokens(),
         cost_usd: record.usage.cost_usd,
-        look: Look::of(record),
+        reverted: since == Since::TakenBack,
+        look: Look::of(record, since),
     }
 }

@@ -2,7 +2,12 @@
 //! none of it but those that are part of the contract.
 
 use jiff::Timestamp;
-use ralph_core::{agent::Usage, metrics::Figures, record::IterationRecord, verdict::Verdict};
+use ralph_core::{
+    agent::Usage,
+    metrics::{Figures, Since},
+    record::IterationRecord,
+    verdict::Verdict,
+};
 use serde::Serialize;
 
 use crate::commands::status::facts::{Blocked, Held, LoopFacts, Next, Skipped, TaskCounts};
@@ -21,6 +26,8 @@ pub(super) struct Facts {
     pub(super) usage: Usage,
     pub(super) metrics: Metrics,
     pub(super) commits: Vec<Commit>,
+    /// Commits that a person had taken back; they are in neither list beside it.
+    pub(super) reverted: Vec<Commit>,
     pub(super) completed: Vec<Completed>,
     pub(super) failed_attempts: Vec<Failed>,
     pub(super) verification: Vec<Command>,
@@ -91,6 +98,7 @@ pub(super) struct Point {
     pub(super) ended_at: Timestamp,
     pub(super) verdict: &'static str,
     pub(super) unverified: bool,
+    pub(super) reverted: bool,
     pub(super) commit: Option<String>,
     pub(super) tokens: u64,
     pub(super) cost_usd: Option<f64>,
@@ -103,6 +111,8 @@ pub(super) struct Point {
 pub(super) enum Look {
     Verified,
     Unverified,
+    /// It had landed, and a person took it back.
+    TakenBack,
     /// Work that failed: the task was charged for it.
     Failed,
     /// A person is asked.
@@ -112,7 +122,10 @@ pub(super) enum Look {
 }
 
 impl Look {
-    pub(super) fn of(record: &IterationRecord) -> Self {
+    pub(super) fn of(record: &IterationRecord, since: Since) -> Self {
+        if since == Since::TakenBack {
+            return Self::TakenBack;
+        }
         match (&record.verdict, record.unverified) {
             (Verdict::Verified, false) => Self::Verified,
             (Verdict::Verified, true) => Self::Unverified,
@@ -130,6 +143,8 @@ pub(super) struct Commit {
     pub(super) task_id: String,
     pub(super) title: String,
     pub(super) iteration: u64,
+    /// The one commit that holds it by now.
+    pub(super) squashed_into: Option<String>,
 }
 
 #[derive(Debug, Serialize)]

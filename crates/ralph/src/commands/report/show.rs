@@ -26,7 +26,8 @@ pub(super) fn render(facts: &Facts, dress: Dress) -> String {
     }
     let mut section = |name: &str, lines: &[String]| put_section(&mut text, name, lines, dress);
     section("Figures", &lines::figures(facts));
-    section("Commits", &lines::commits(facts, dress));
+    section("Commits", &lines::commits(&facts.commits, dress));
+    section("Reverted", &lines::commits(&facts.reverted, dress));
     section("Completed", &lines::completed(facts, dress));
     section("Attempts that did not land", &lines::failed(facts, dress));
     section("How it was verified", &lines::verification(facts, dress));
@@ -63,12 +64,15 @@ fn summary(facts: &Facts, dress: Dress) -> String {
         let said = format!(" ({unverified} unverified)");
         completed.push_str(&dress.paint(Tone::Careful, &said));
     }
-    let mut parts = vec![
-        completed,
-        count(facts.commits.len(), "commit", "commits"),
+    let mut parts = vec![completed, count(facts.commits.len(), "commit", "commits")];
+    if !facts.reverted.is_empty() {
+        let said = format!("{} reverted", facts.reverted.len());
+        parts.push(dress.paint(Tone::Careful, &said));
+    }
+    parts.extend([
         count(facts.iterations, "iteration", "iterations"),
         span(facts.seconds),
-    ];
+    ]);
     parts.extend(usage(&facts.usage));
     let text = parts.join(", ");
     match dress {

@@ -3,7 +3,12 @@
 use std::io::IsTerminal as _;
 
 use jiff::tz::TimeZone;
-use ralph_engine::report::{self, Colours, ReportKind, Reporter, Verbosity};
+use ralph_engine::{
+    human::Human,
+    report::{self, Colours, ReportKind, Reporter, Verbosity},
+};
+
+use super::person::Person;
 
 /// How progress is shown.
 #[derive(Debug, Clone, clap::Args)]
@@ -24,6 +29,12 @@ pub(crate) struct Look {
 impl Look {
     pub(crate) fn is_json(&self) -> bool {
         self.json
+    }
+
+    /// Who sits at the terminal, if somebody does and what is shown is for people.
+    pub(crate) fn person(&self) -> Option<Box<dyn Human>> {
+        let there = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        (there && !self.json).then(|| Box::new(Person::default()) as Box<dyn Human>)
     }
 
     pub(crate) fn reporter(&self) -> Box<dyn Reporter> {

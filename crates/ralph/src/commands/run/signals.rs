@@ -1,7 +1,7 @@
 //! Turns Ctrl-C and SIGTERM into a request to stop; asked a second time, ralph goes at once, and
-//! what it started dies with it.
+//! what it started dies with it. SIGUSR1 is a poke: the queue has something.
 
-use ralph_engine::agent::StopRequest;
+use ralph_engine::{agent::StopRequest, inbox::Inbox};
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::watch,
@@ -9,10 +9,11 @@ use tokio::{
 
 use crate::output;
 
-pub(crate) fn listen() -> std::io::Result<StopRequest> {
+pub(crate) fn listen(inbox: Inbox) -> std::io::Result<StopRequest> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;
+    let mut poke = signal(SignalKind::user_defined1())?;
     let (sender, receiver) = watch::channel(None);
     tokio::spawn(async move {
         let mut asked = false;
@@ -21,6 +22,10 @@ pub(crate) fn listen() -> std::io::Result<StopRequest> {
                 _ = interrupt.recv() => 2,
                 _ = terminate.recv() => 15,
                 _ = hangup.recv() => 1,
+                _ = poke.recv() => {
+                    inbox.poke();
+                    continue;
+                }
             };
             if asked {
                 std::process::exit(128 + number);

@@ -48,6 +48,8 @@ pub(crate) struct Facts {
     #[serde(rename = "loop")]
     pub(crate) last_loop: Option<LoopFacts>,
     pub(crate) last_iteration: Option<IterationFacts>,
+    /// Commits of iterations that a person had taken back.
+    pub(crate) reverted_commits: usize,
     /// Until when a loop that is not over waits for a usage limit.
     pub(crate) waiting_until: Option<Timestamp>,
     pub(crate) questions: Vec<Held>,
@@ -104,6 +106,8 @@ pub(crate) struct LoopFacts {
     pub(crate) agent: String,
     pub(crate) started_at: String,
     pub(crate) ended_at: Option<String>,
+    /// Since when it pauses, in a process that lives.
+    pub(crate) paused_at: Option<String>,
     pub(crate) stop: Option<Stop>,
     pub(crate) sentence: Option<String>,
 }
@@ -131,6 +135,8 @@ pub(crate) struct IterationFacts {
     /// What was found, in one sentence.
     pub(crate) sentence: Option<String>,
     pub(crate) result_commit: Option<String>,
+    /// Its commit was taken back since.
+    pub(crate) reverted: bool,
     pub(crate) log: Option<String>,
     pub(crate) stream: Option<String>,
 }
@@ -200,6 +206,7 @@ pub(crate) async fn gather(
         ),
         last_loop: told.last_loop.map(|row| loop_facts(row, running)),
         last_iteration: told.last_iteration,
+        reverted_commits: told.reverted_commits,
         suggestions: told.suggestions,
         warnings,
     };
@@ -220,6 +227,7 @@ struct Told {
     last_iteration: Option<IterationFacts>,
     /// Of a worktree whose loop is not over: its newest iterations.
     recent: Vec<IterationRecord>,
+    reverted_commits: usize,
     suggestions: usize,
 }
 
@@ -262,6 +270,7 @@ impl Told {
             last_loop,
             last_iteration,
             recent,
+            reverted_commits: journal.count_reverted(repository).await?,
             suggestions: journal.suggestions(repository).await?.len(),
         })
     }
@@ -300,6 +309,7 @@ pub(crate) fn loop_facts(row: LoopRow, running: bool) -> LoopFacts {
         agent: row.agent,
         started_at: row.started_at,
         ended_at: row.ended_at,
+        paused_at: row.paused_at.filter(|_| state == LoopState::Running),
         sentence: stop.as_ref().map(Stop::sentence),
         stop,
     }
@@ -331,6 +341,7 @@ fn iteration_facts(
         outcome: row.outcome,
         sentence: record.map(|record| record.verdict.sentence()),
         result_commit: row.result_commit,
+        reverted: row.reverted,
         log: file(LogKind::Readable),
         stream: file(LogKind::Stream),
     }

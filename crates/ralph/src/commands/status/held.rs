@@ -19,6 +19,8 @@ const MOST_SKIPPED: usize = 50;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Held {
+    /// What `ralph answer` takes.
+    pub(crate) id: Option<u64>,
     pub(crate) task_id: TaskId,
     pub(crate) question: String,
 }
@@ -36,11 +38,15 @@ pub(crate) struct Skipped {
     pub(crate) task_id: TaskId,
     pub(crate) title: String,
     pub(crate) why: String,
+    /// The same in the words of a person, who skipped it by a command.
+    #[serde(skip)]
+    pub(crate) reason: Option<String>,
 }
 
 pub(super) fn questions(past: &Past) -> Vec<Held> {
     let questions = past.held.iter().filter_map(|(id, state)| {
         state.question.as_ref().map(|question| Held {
+            id: state.asked,
             task_id: id.clone(),
             question: question.clone(),
         })
@@ -104,15 +110,23 @@ pub(super) fn skipped(view: &View<'_>) -> Vec<Skipped> {
     tasks
         .take(MOST_SKIPPED)
         .map(|task| {
-            let blockers = view.plan.blockers(&task.id);
-            let held = blockers.iter().find(|b| matches!(b.why, Why::Held(_)));
+            let said = view.past.skipped.iter().find(|(id, _)| *id == task.id);
+            let reason = said.map(|(_, reason)| reason.clone());
+            let why = reason.clone();
             Skipped {
                 task_id: task.id.clone(),
                 title: view.source.title(task).to_owned(),
-                why: held.map_or_else(|| "its own status says so".to_owned(), ToString::to_string),
+                why: why.unwrap_or_else(|| why_skipped(view, &task.id)),
+                reason,
             }
         })
         .collect()
+}
+
+fn why_skipped(view: &View<'_>, id: &TaskId) -> String {
+    let blockers = view.plan.blockers(id);
+    let held = blockers.iter().find(|b| matches!(b.why, Why::Held(_)));
+    held.map_or_else(|| "its own status says so".to_owned(), ToString::to_string)
 }
 
 /// A blocker in words; where the journal knows why, with its reason.

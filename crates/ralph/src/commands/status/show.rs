@@ -51,6 +51,11 @@ pub(crate) fn render(facts: &Facts, now: Timestamp) -> String {
         let when = local.strftime("%a %H:%M");
         line("waits", Tone::Careful, &format!("{text}, until {when}"));
     }
+    if facts.reverted_commits > 0 {
+        let many = count(facts.reverted_commits, "commit", "commits");
+        let how = format!("{many} taken back; `ralph report --all` lists them");
+        line("reverted", Tone::Faint, &how);
+    }
     if facts.suggestions > 0 {
         let many = count(facts.suggestions, "suggestion", "suggestions");
         let how = format!("{many} of agents: `ralph tasks add --from-suggestions`");
@@ -61,6 +66,7 @@ pub(crate) fn render(facts: &Facts, now: Timestamp) -> String {
     text.push_str(&branches::render(&facts.tree));
     text.push_str(&questions(facts));
     text.push_str(&blocked(facts));
+    text.push_str(&skipped(facts));
     for warning in &facts.warnings {
         let label = paint(Tone::Careful, "warning:");
         text.push_str(&format!("\n{label} {}", one_line(warning, usize::MAX)));
@@ -133,9 +139,13 @@ fn last_iteration(last: &IterationFacts, running: bool, now: Timestamp) -> (Tone
             let verdict = last.verdict.as_deref().unwrap_or("ended");
             let found = sentence.as_deref().unwrap_or(verdict);
             let commit = last.result_commit.as_deref();
-            let commit = commit.map_or_else(String::new, |c| format!(" as {}", short_commit(c)));
+            let mut commit =
+                commit.map_or_else(String::new, |c| format!(" as {}", short_commit(c)));
+            if last.reverted {
+                commit.push_str(", reverted since");
+            }
             let tone = match last.outcome.as_deref() {
-                Some("success") => Tone::Good,
+                Some("success") if !last.reverted => Tone::Good,
                 _ => Tone::Careful,
             };
             (
@@ -159,7 +169,14 @@ fn last_loop(last: &LoopFacts, now: Timestamp) -> (Tone, String) {
     match last.state {
         LoopState::Running => {
             let since = ago_text(&last.started_at, now);
-            (Tone::Good, format!("running {on}, started {since}"))
+            match &last.paused_at {
+                Some(at) => {
+                    let paused = ago_text(at, now);
+                    let text = format!("paused {on} since {paused}; `ralph resume` goes on");
+                    (Tone::Careful, text)
+                }
+                None => (Tone::Good, format!("running {on}, started {since}")),
+            }
         }
         LoopState::Interrupted => {
             let since = ago_text(&last.started_at, now);
@@ -183,6 +200,25 @@ fn questions(facts: &Facts) -> String {
         let id = paint(Tone::Name, held.task_id.as_str());
         text.push_str(&format!("\n{} {id}\n", paint(Tone::Careful, "question")));
         text.push_str(&indented(&held.question));
+        if let Some(id) = held.id {
+            text.push_str(&format!(
+                "  `ralph escalations` shows all of it, `ralph answer {id}` answers\n"
+            ));
+        }
+    }
+    text
+}
+
+fn skipped(facts: &Facts) -> String {
+    let lines = facts.skipped.iter().filter_map(|one| {
+        let reason = one_line(one.reason.as_ref()?, 200);
+        let id = paint(Tone::Name, one.task_id.as_str());
+        let label = paint(Tone::Faint, "skipped");
+        Some(format!("\n{label} {id}: {reason}"))
+    });
+    let mut text: String = lines.collect();
+    if !text.is_empty() {
+        text.push('\n');
     }
     text
 }

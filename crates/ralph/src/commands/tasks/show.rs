@@ -77,6 +77,7 @@ struct Past {
     verdict: Option<String>,
     outcome: Option<String>,
     result_commit: Option<String>,
+    reverted: bool,
 }
 
 pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
@@ -257,7 +258,7 @@ fn render_history(history: &History) -> String {
         table.row([
             cell(Tone::Plain, format!("iteration {}", past.iteration)),
             cell(Tone::Plain, format!("attempt {}", past.attempt)),
-            cell(Tone::Plain, past.verdict.as_deref().unwrap_or("no end")),
+            cell(Tone::Plain, verdict(past)),
             cell(
                 Tone::Faint,
                 past.result_commit.as_deref().map_or("", short_commit),
@@ -270,6 +271,15 @@ fn render_history(history: &History) -> String {
     text
 }
 
+fn verdict(past: &Past) -> String {
+    let verdict = past.verdict.as_deref().unwrap_or("no end");
+    if past.reverted {
+        format!("{verdict}, reverted")
+    } else {
+        verdict.to_owned()
+    }
+}
+
 impl From<IterationRow> for Past {
     fn from(row: IterationRow) -> Self {
         Self {
@@ -280,6 +290,7 @@ impl From<IterationRow> for Past {
             verdict: row.verdict,
             outcome: row.outcome,
             result_commit: row.result_commit,
+            reverted: row.reverted,
         }
     }
 }

@@ -264,6 +264,7 @@ fn asked_and_stopped() -> Story {
         (
             at(320),
             Event::Question {
+                id: 3,
                 task: "US-003".into(),
                 question: "the agent asks a person".into(),
                 escalation: Some(escalation()),

@@ -61,13 +61,17 @@ pub(super) fn figures(facts: &Facts) -> Vec<String> {
     lines
 }
 
-pub(super) fn commits(facts: &Facts, dress: Dress) -> Vec<String> {
+pub(super) fn commits(list: &[Commit], dress: Dress) -> Vec<String> {
     let line = |one: &Commit| {
         let commit = dress.paint(Tone::Name, short_commit(&one.commit));
         let (id, title) = (dress.said(&one.task_id, 120), dress.said(&one.title, 100));
-        format!("{commit} {id} {title}")
+        let squashed = one.squashed_into.as_deref();
+        let squashed = squashed.map_or_else(String::new, |into| {
+            format!(" (squashed into {})", short_commit(into))
+        });
+        format!("{commit} {id} {title}{squashed}")
     };
-    facts.commits.iter().map(line).collect()
+    list.iter().map(line).collect()
 }
 
 pub(super) fn completed(facts: &Facts, dress: Dress) -> Vec<String> {

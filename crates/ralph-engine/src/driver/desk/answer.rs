@@ -1,0 +1,178 @@
+//! `answer`: what a person says to a question, and what that does to its task.
+
+use ralph_core::{
+    command::{self, Amendment, Answer},
+    escalation::{self, Amended, Answered, How, Question},
+    task::{TaskId, format::Change},
+};
+
+use super::{Desk, Follows, Not, Obeyed, There, note_of, one_line, with_line};
+use crate::store::{CommandRow, NewGuidance};
+
+/// Between the mark of an amendment in the notes and what stood there before.
+const WAS: &str = ", was: ";
+
+impl Desk<'_> {
+    pub(super) async fn answer(
+        &mut self,
+        row: &CommandRow,
+        of: Option<&str>,
+        (answer, amend): (&Answer, Option<&Amendment>),
+    ) -> Result<Obeyed, Not> {
+        let all = self.questions().await?;
+        let refused = |e: escalation::NoQuestion| {
+            Not::hinted(e.to_string(), "`ralph escalations` shows the questions")
+        };
+        let question = escalation::find(&all, of).map_err(refused)?;
+        let told = question.told(answer).map_err(refused)?;
+        let task = &question.task_id;
+        let amended = match amend {
+            Some(amendment) => Some(self.amend(row, question, amendment).await?),
+            None => None,
+        };
+        let how = match answer {
+            Answer::Abort => return Ok(self.abort(question)),
+            Answer::Skip => {
+                let reason = format!(
+                    "answer to question {}: {}",
+                    question.id,
+                    question.in_short()
+                );
+                let mut obeyed = self.skip(row, task, &reason).await?;
+                obeyed.effects.answered = Some((question.id, answered(row, How::Skip)));
+                return Ok(obeyed);
+            }
+            Answer::Option { number } => How::Option { number: *number },
+            Answer::Guidance { .. } => How::Guidance,
+            Answer::Retry => How::Retry,
+        };
+        let mut obeyed = self.retry(row, task, None).await?;
+        obeyed.sentence = format!("question {} about {task} is answered", question.id);
+        match (&told, &how) {
+            (Some(told), _) => {
+                let last = told.lines().last().unwrap_or_default();
+                obeyed
+                    .sentence
+                    .push_str(&format!("; the next prompt says: {last}"));
+            }
+            (None, _) => obeyed.sentence.push_str("; it is tried again"),
+        }
+        if let Some((_, written)) = &amended {
+            obeyed
+                .sentence
+                .push_str(&format!("; an acceptance criterion is amended{written}"));
+        }
+        if self.there == There::Nobody {
+            obeyed.hint = Some("`ralph run` goes on".to_owned());
+        }
+        obeyed
+            .effects
+            .guidance
+            .extend(told.clone().map(|text| NewGuidance {
+                task: Some(task.clone()),
+                text,
+                who: row.who.clone(),
+                at: row.at,
+                iteration: None,
+            }));
+        let mut record = answered(row, how);
+        (record.told, record.amended) = (told, amended.map(|(amended, _)| amended));
+        obeyed.effects.answered = Some((question.id, record));
+        Ok(obeyed)
+    }
+
+    fn abort(&self, question: &Question) -> Obeyed {
+        let id = question.id;
+        match self.there {
+            There::Nobody => Obeyed::saying(format!(
+                "no loop runs here that could be ended; question {id} stays open"
+            )),
+            There::Loop => Obeyed {
+                follows: Follows::Abort,
+                ..Obeyed::saying(format!("the loop ends; question {id} stays open"))
+            },
+        }
+    }
+
+    /// The questions about the tasks of the board. One that is open in the journal, and whose task
+    /// does not wait for it any more, was answered by an edit of the task.
+    pub(super) async fn questions(&mut self) -> Result<Vec<Question>, Not> {
+        let source = self.board.source.name().to_owned();
+        Ok(self.journal.questions(self.repository, &source).await?)
+    }
+
+    /// The open question about a task, as it is to be written when a command settles it.
+    pub(super) async fn closed_question(
+        &mut self,
+        row: &CommandRow,
+        task: &TaskId,
+        how: fn() -> How,
+    ) -> Result<Option<(u64, Answered)>, Not> {
+        let all = self.questions().await?;
+        let open = all
+            .iter()
+            .find(|q| q.task_id == *task && q.answer.is_none());
+        Ok(open.map(|q| (q.id, answered(row, how()))))
+    }
+
+    /// Puts another criterion in the place of one that was wrong; who and why go into the notes.
+    async fn amend(
+        &mut self,
+        row: &CommandRow,
+        question: &Question,
+        amendment: &Amendment,
+    ) -> Result<(Amended, String), Not> {
+        let task = self.task(&question.task_id)?;
+        let notes = task.text.notes.as_deref();
+        let mark = note_of(row, "Acceptance criterion amended");
+        // Done before a crash: what stood there is in the note.
+        let done = notes.and_then(|notes| {
+            let line = notes.lines().find_map(|line| line.strip_prefix(&mark))?;
+            let (_, was) = line.split_once(WAS)?;
+            serde_json::from_str::<String>(was).ok()
+        });
+        if let Some(before) = done {
+            let after = amendment.text.clone();
+            return Ok((Amended { before, after }, String::new()));
+        }
+        let (criteria, before) = command::amend(&task.text.acceptance, amendment).map_err(|e| {
+            let hint = format!(
+                "`ralph tasks show {}` lists them; `--amend 2=TEXT` replaces the second",
+                task.id
+            );
+            Not::hinted(e.to_string(), hint)
+        })?;
+        let was = serde_json::Value::from(before.clone()).to_string();
+        let why = one_line(question.in_short());
+        let note = format!("{mark} (question {}: {why}){WAS}{was}", question.id);
+        let changes = vec![
+            Change::Acceptance(criteria),
+            Change::Notes(with_line(notes, &note)),
+        ];
+        let title = format!("amend an acceptance criterion of {}", task.id);
+        let body = format!("{}\n\nIt was: {before}", amendment.text);
+        let written = self.write(&task, changes, (&title, &body)).await?;
+        // What follows changes the same task, and must start from what it says now.
+        self.reread()?;
+        let after = amendment.text.clone();
+        Ok((Amended { before, after }, written))
+    }
+}
+
+fn answered(row: &CommandRow, how: How) -> Answered {
+    Answered {
+        how,
+        by: row.who.clone(),
+        at: row.at,
+        told: None,
+        amended: None,
+    }
+}
+
+pub(super) fn skipped() -> How {
+    How::Skip
+}
+
+pub(super) fn retried() -> How {
+    How::Retry
+}

@@ -1,0 +1,100 @@
+//! `retry` and `unblock`: a task that is held back is open again, with all its attempts.
+
+use ralph_core::task::{Status, Task, TaskId, format::Change};
+
+use super::{Desk, Not, Obeyed, is_stuck};
+use crate::store::{CommandRow, NewGuidance};
+
+impl Desk<'_> {
+    pub(super) async fn retry(
+        &mut self,
+        row: &CommandRow,
+        id: &TaskId,
+        feedback: Option<&str>,
+    ) -> Result<Obeyed, Not> {
+        let task = self.leaf(id)?;
+        let mut obeyed = self.open(row, &task).await?;
+        if let Some(text) = feedback {
+            obeyed
+                .sentence
+                .push_str("; the next prompt has what you say");
+            obeyed.effects.guidance.push(NewGuidance {
+                task: Some(id.clone()),
+                text: text.to_owned(),
+                who: row.who.clone(),
+                at: row.at,
+                iteration: None,
+            });
+        }
+        obeyed.effects.answered = self
+            .closed_question(row, id, super::answer::retried)
+            .await?;
+        Ok(obeyed)
+    }
+
+    pub(super) async fn unblock(&mut self, row: &CommandRow, id: &TaskId) -> Result<Obeyed, Not> {
+        let task = self.leaf(id)?;
+        let state = self.board.state(id);
+        if state.is_some_and(|s| s.question.is_some()) {
+            return Err(Not::hinted(
+                format!("{id} is not blocked: it waits for an answer"),
+                format!(
+                    "`ralph answer {id}` answers, `ralph retry --task {id}` tries again without"
+                ),
+            ));
+        }
+        let blocked = state.is_some_and(|s| s.blocked.is_some());
+        match task.status {
+            Status::Blocked | Status::Failed => {}
+            Status::Open | Status::InProgress if blocked => {}
+            Status::Open | Status::InProgress => {
+                return Err(Not::refused(format!("{id} is not blocked")));
+            }
+            Status::Skipped | Status::Completed => {
+                return Err(Not::hinted(
+                    format!("{id} is not blocked, it is {}", task.status),
+                    format!("`ralph retry --task {id}` opens a skipped task again"),
+                ));
+            }
+        }
+        self.open(row, &task).await
+    }
+
+    fn leaf(&self, id: &TaskId) -> Result<Task, Not> {
+        let task = self.task(id)?;
+        if !self.board.graph.is_leaf(id) {
+            return Err(Not::refused(format!(
+                "task {id} is a container: its leaves are worked on, not itself"
+            )));
+        }
+        if task.status == Status::Completed {
+            return Err(Not::hinted(
+                format!("{id} is complete"),
+                "open it again in its file if it has to be done anew",
+            ));
+        }
+        Ok(task)
+    }
+
+    /// Opens a task in its file where that says otherwise, and forgets its attempts.
+    async fn open(&mut self, row: &CommandRow, task: &Task) -> Result<Obeyed, Not> {
+        let id = &task.id;
+        let mut changes = Vec::new();
+        if is_stuck(task.status) {
+            changes.push(Change::Status(Status::Open));
+        }
+        if task.attempts.made.is_some_and(|made| made > 0) {
+            changes.push(Change::Attempts(0));
+        }
+        let mut written = String::new();
+        if !changes.is_empty() {
+            let title = format!("open {id} again");
+            let body = format!("Asked for by {}.", row.who);
+            written = self.write(task, changes, (&title, &body)).await?;
+        }
+        let sentence = format!("{id} is open, with all its attempts{written}");
+        let mut obeyed = Obeyed::saying(sentence);
+        obeyed.effects.states.push((id.clone(), self.opened(id)));
+        Ok(obeyed)
+    }
+}

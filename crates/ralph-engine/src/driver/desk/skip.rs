@@ -1,0 +1,80 @@
+//! `skip`: a task that is not to be done, and why, in its file and for those that wait for it.
+
+use ralph_core::task::{Status, Task, TaskId, format::Change};
+
+use super::{Desk, Not, Obeyed, note_of, one_line, with_line};
+use crate::store::{CommandRow, TaskState};
+
+/// Tasks that are named as waiting for the skipped one.
+const MOST_NAMED: usize = 5;
+
+impl Desk<'_> {
+    pub(super) async fn skip(
+        &mut self,
+        row: &CommandRow,
+        id: &TaskId,
+        reason: &str,
+    ) -> Result<Obeyed, Not> {
+        let task = self.task(id)?;
+        let reason = one_line(reason);
+        let note = format!("{}: {reason}", note_of(row, "Skipped"));
+        let notes = task.text.notes.as_deref();
+        let noted = notes.is_some_and(|notes| notes.contains(&note));
+        match task.status {
+            Status::Completed => {
+                return Err(Not::refused(format!(
+                    "{id} is complete: there is nothing to skip"
+                )));
+            }
+            Status::Skipped if !noted => {
+                return Err(Not::refused(format!("{id} is skipped already")));
+            }
+            Status::Skipped
+            | Status::Open
+            | Status::InProgress
+            | Status::Blocked
+            | Status::Failed => {}
+        }
+        let mut changes = vec![Change::Status(Status::Skipped)];
+        if !noted {
+            changes.push(Change::Notes(with_line(notes, &note)));
+        }
+        let title = format!("skip {id}");
+        let written = self.write(&task, changes, (&title, &reason)).await?;
+        let waiting = self.waiting_for(&task);
+        let mut obeyed = Obeyed::saying(format!("{id} is skipped: {reason}{written}"));
+        if !waiting.is_empty() {
+            obeyed.sentence.push_str(&format!(
+                "; {} depends on it and can't be taken",
+                waiting.join(", ")
+            ));
+            obeyed.hint = Some(
+                "skip what depends on it too, or take the dependency out of its task".to_owned(),
+            );
+        }
+        let before = self.board.state(id).cloned().unwrap_or_default();
+        let state = TaskState {
+            kept_ref: before.kept_ref,
+            skipped: Some(reason),
+            ..TaskState::default()
+        };
+        obeyed.effects.states.push((id.clone(), state));
+        obeyed.effects.answered = self
+            .closed_question(row, id, super::answer::skipped)
+            .await?;
+        Ok(obeyed)
+    }
+
+    /// Tasks that wait for this one, which is never complete now.
+    fn waiting_for(&self, task: &Task) -> Vec<String> {
+        let dependants = self.board.graph.dependants(&task.id);
+        let waiting = dependants.filter(|t| t.status.is_workable());
+        let mut named: Vec<String> = waiting.map(|t| t.id.to_string()).collect();
+        let more = named.len().saturating_sub(MOST_NAMED);
+        named.truncate(MOST_NAMED);
+        if more > 0 {
+            named.push(format!("{more} more"));
+        }
+        named
+    }
+}

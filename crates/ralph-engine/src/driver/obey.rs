@@ -1,0 +1,286 @@
+//! The loop and the person: obeys the queue between iterations, pauses, asks who sits at the
+//! terminal.
+//!
+//! Decides nothing about tasks: that is the desk's, which is the same when no loop runs.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+use ralph_core::{
+    command::{Command, CommandReport, When},
+    escalation::Question,
+    event::Event,
+    record::Guidance,
+    termination::Stop,
+};
+
+use super::{
+    Driver, LoopError,
+    desk::{Desk, Follows, There},
+    files::own_files,
+    notes::Turn,
+    wait::stop_asked,
+};
+use crate::{
+    human::Human,
+    inbox::Inbox,
+    store::{CommandRow, Effects, Ended},
+};
+
+/// The line to whoever is in control.
+pub(super) struct Line {
+    pub(super) inbox: Inbox,
+    pub(super) human: Option<Box<dyn Human>>,
+    pub(super) who: String,
+    pub(super) pace: Pace,
+    /// When this loop was started: what was asked for before was asked of another.
+    pub(super) since: Timestamp,
+    /// Somebody answered a question by ending the loop.
+    pub(super) aborted: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    Going,
+    Paused,
+}
+
+/// Whether the person at the terminal said something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heard {
+    Something,
+    Nothing,
+}
+
+impl Line {
+    pub(super) fn go_on(&mut self) -> &'static str {
+        match std::mem::replace(&mut self.pace, Pace::Going) {
+            Pace::Paused => "the loop goes on",
+            Pace::Going => "the loop was not paused, and goes on",
+        }
+    }
+}
+
+pub(super) fn commanded(row: &CommandRow, report: CommandReport) -> Event {
+    Event::Commanded {
+        id: row.id,
+        command: row.command.word().to_owned(),
+        report,
+    }
+}
+
+impl Driver {
+    /// Obeys what waits in the queue.
+    pub(super) async fn obey(&mut self) -> Result<(), LoopError> {
+        let rows = self.waiting().await?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.reread_tasks()?;
+        for row in rows {
+            let report = self.obey_one(&row).await?;
+            self.tell(&commanded(&row, report));
+        }
+        // Only now: what a command wrote before a crash is no edit of a person's.
+        self.note_edits().await
+    }
+
+    async fn waiting(&mut self) -> Result<Vec<CommandRow>, LoopError> {
+        let worktree = self.root.to_string_lossy().into_owned();
+        Ok(self
+            .journal
+            .waiting_commands(&self.repository, &worktree)
+            .await?)
+    }
+
+    /// Whether a command waits. A journal that can't be read is seen by whoever reads it next.
+    pub(super) async fn is_called(&mut self) -> bool {
+        self.waiting().await.map_or(true, |rows| !rows.is_empty())
+    }
+
+    async fn obey_one(&mut self, row: &CommandRow) -> Result<CommandReport, LoopError> {
+        let stale = row.at < self.line.since;
+        let own = match &row.command {
+            Command::Pause { .. } | Command::Resume if stale => Some(CommandReport::refused(
+                "the loop had ended before, and `ralph run` has started it again",
+                None,
+            )),
+            Command::Pause { when } => Some(self.pause(*when)),
+            Command::Resume => Some(CommandReport::done(self.line.go_on())),
+            Command::Retry { .. }
+            | Command::Skip { .. }
+            | Command::Unblock { .. }
+            | Command::Revert { .. }
+            | Command::Say { .. }
+            | Command::Answer { .. } => None,
+        };
+        let now = self.now();
+        if let Some(report) = own {
+            let source = self.board.source.name().to_owned();
+            let effects = Effects::default();
+            let ended = Ended {
+                id: row.id,
+                report: &report,
+                at: now,
+            };
+            self.journal
+                .finish_command(&self.repository, &source, ended, &effects)
+                .await?;
+            return Ok(report);
+        }
+        let own = own_files(&self.config, &self.config_files, &self.root);
+        let mut desk = Desk {
+            root: &self.root,
+            repo: &self.repo,
+            journal: &mut self.journal,
+            repository: &self.repository,
+            board: &mut self.board,
+            own: &own,
+            progress: &self.config.memory.progress_file,
+            now,
+            there: There::Loop,
+        };
+        let (report, follows) = desk.obey(row).await?;
+        match follows {
+            Follows::Nothing => {}
+            Follows::Abort => self.line.aborted = true,
+        }
+        Ok(report)
+    }
+
+    fn pause(&mut self, when: When) -> CommandReport {
+        self.line.pace = Pace::Paused;
+        let last = self.tally.last.as_ref();
+        let cut = last.is_some_and(|l| l.verdict == ralph_core::verdict::Verdict::Interrupted);
+        CommandReport::done(match (when, last) {
+            (When::Now, Some(last)) if cut => format!(
+                "the loop is paused: the agent that worked at {} was stopped, what it had done is kept",
+                last.task
+            ),
+            (_, _) => "the loop is paused".to_owned(),
+        })
+    }
+
+    /// Waits until a person lets the loop go on, or has something else to say.
+    pub(super) async fn rest(&mut self) -> Result<(), LoopError> {
+        let now = self.now();
+        self.journal.set_paused(&self.loop_id, Some(now)).await?;
+        while self.line.pace == Pace::Paused && self.stop.borrow().is_none() {
+            tokio::select! {
+                () = stop_asked(&mut self.stop) => {}
+                () = self.line.inbox.knock() => {}
+            }
+            self.obey().await?;
+            if self.line.aborted {
+                break;
+            }
+        }
+        self.journal.set_paused(&self.loop_id, None).await?;
+        Ok(())
+    }
+
+    pub(super) fn aborted(&self) -> Option<Stop> {
+        self.line.aborted.then_some(Stop::Aborted)
+    }
+
+    /// Asks the person at the terminal the oldest question that is open, if there are both.
+    pub(super) async fn ask_person(&mut self) -> Result<Heard, LoopError> {
+        if self.line.human.is_none() || self.stop.borrow().is_some() || self.line.aborted {
+            return Ok(Heard::Nothing);
+        }
+        let Some(question) = self.open_question().await? else {
+            return Ok(Heard::Nothing);
+        };
+        let Some(mut human) = self.line.human.take() else {
+            return Ok(Heard::Nothing);
+        };
+        self.reporter.make_room();
+        let answer = {
+            let mut asking = human.ask(&question);
+            loop {
+                tokio::select! {
+                    answer = &mut asking => break answer,
+                    // Who decides next sees the stop.
+                    () = stop_asked(&mut self.stop) => return Ok(Heard::Something),
+                    () = self.line.inbox.knock() => {
+                        self.obey().await?;
+                        let open = self.open_question().await?;
+                        if self.line.aborted || open.is_none_or(|open| open.id != question.id) {
+                            break None;
+                        }
+                    }
+                }
+            }
+        };
+        let Some(answer) = answer else {
+            // Answered from elsewhere, or nobody is there any more: then the questions wait.
+            let again = self.open_question().await?;
+            if again.is_none_or(|open| open.id != question.id) {
+                self.line.human = Some(human);
+            }
+            return Ok(Heard::Something);
+        };
+        self.line.human = Some(human);
+        let command = Command::Answer {
+            of: Some(question.id.to_string()),
+            answer,
+            amend: None,
+        };
+        let worktree = self.root.to_string_lossy().into_owned();
+        let (now, who) = (self.now(), self.line.who.clone());
+        self.journal
+            .submit_command(&self.repository, &worktree, &command, &who, now)
+            .await?;
+        self.obey().await?;
+        Ok(Heard::Something)
+    }
+
+    async fn open_question(&mut self) -> Result<Option<Question>, LoopError> {
+        Ok(self.open_questions().await?.into_iter().next())
+    }
+
+    /// The questions that keep tasks of this loop from being taken, oldest first.
+    async fn open_questions(&mut self) -> Result<Vec<Question>, LoopError> {
+        let held: HashSet<u64> = self.board.asked();
+        if held.is_empty() {
+            return Ok(Vec::new());
+        }
+        let source = self.board.source.name().to_owned();
+        let mut all = self.journal.questions(&self.repository, &source).await?;
+        all.retain(|q| q.answer.is_none() && held.contains(&q.id));
+        Ok(all)
+    }
+
+    /// Questions of a loop before this one wait as well, and are said again.
+    pub(super) async fn tell_questions(&mut self) -> Result<(), LoopError> {
+        for question in self.open_questions().await? {
+            self.tell(&Event::Question {
+                id: question.id,
+                task: question.task_id.to_string(),
+                question: question.question,
+                escalation: question.escalation,
+            });
+        }
+        Ok(())
+    }
+
+    /// Writes down that questions were answered by an edit of their tasks.
+    pub(super) async fn note_edits(&mut self) -> Result<(), LoopError> {
+        let (source, now) = (self.board.source.name().to_owned(), self.now());
+        for (task, state) in self.board.take_answered() {
+            self.journal
+                .answered_by_edit(&self.repository, &source, &task, &state, now)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// What a person said that the next run is told.
+    pub(super) async fn use_guidance(&mut self, turn: &Turn) -> Result<Vec<Guidance>, LoopError> {
+        let source = self.board.source.name().to_owned();
+        Ok(self
+            .journal
+            .use_guidance(&self.repository, &source, turn.task_id(), turn.n)
+            .await?)
+    }
+}

@@ -1,0 +1,81 @@
+//! What follows from an iteration for its task: kept, set aside with a question, or blocked.
+
+use ralph_core::{
+    config::Config,
+    task::TaskId,
+    termination::{Fate, Last, Settled, fate},
+    verdict::Verdict,
+};
+
+use super::{Board, Driver, LoopError};
+
+impl Driver {
+    /// Does to the last task what was decided, once.
+    pub(super) async fn settle(&mut self, fate: Fate) -> Result<(), LoopError> {
+        let Some(last) = self.tally.last.as_mut() else {
+            return Ok(());
+        };
+        last.settled = Settled::Yes;
+        let (task, verdict, n) = (last.task.clone(), last.verdict.clone(), self.tally.number);
+        self.settle_task(&task, fate, (&verdict, n)).await
+    }
+
+    async fn settle_task(
+        &mut self,
+        task: &TaskId,
+        fate: Fate,
+        after: (&Verdict, u64),
+    ) -> Result<(), LoopError> {
+        match fate {
+            Fate::Keep => Ok(()),
+            Fate::SetAside { question } => self.set_aside(task, question, after).await,
+            Fate::Block { reason } => self.block(task, reason).await,
+        }
+    }
+
+    /// A crash may have come between the end of an iteration and what follows from it.
+    pub(super) async fn settle_leftover(&mut self) -> Result<(), LoopError> {
+        let worktree = self.root.to_string_lossy();
+        let records = self
+            .journal
+            .last_records(&self.repository, &worktree)
+            .await?;
+        let ours = records.into_iter().find(|r| r.loop_id == self.loop_id);
+        let Some(record) = ours else {
+            return Ok(());
+        };
+        let Ok(task) = TaskId::parse(&record.task_id) else {
+            return Ok(());
+        };
+        let source = self.board.source.name().to_owned();
+        let questions = self.journal.questions(&self.repository, &source).await?;
+        let asked = questions.iter().any(|q| q.iteration == record.iteration);
+        if asked || !self.board.is_ready(&task) {
+            return Ok(());
+        }
+        let last = self.board.last(&task, &record.verdict, &self.config);
+        let fate = fate(&last, &self.limits);
+        let after = (&record.verdict, record.iteration);
+        self.settle_task(&task, fate, after).await
+    }
+}
+
+/// The settled history of the last iteration, for deciding what follows from it.
+impl Board {
+    pub(super) fn last<'a>(
+        &self,
+        task: &'a TaskId,
+        verdict: &'a Verdict,
+        config: &Config,
+    ) -> Last<'a> {
+        let state = self.state(task);
+        Last {
+            task,
+            verdict,
+            attempts: self.attempts(task),
+            max_attempts: self.max_attempts(task, config),
+            same_failure: state.map_or(0, |s| s.same_failure),
+            settled: Settled::NotYet,
+        }
+    }
+}

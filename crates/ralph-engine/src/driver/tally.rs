@@ -1,0 +1,73 @@
+//! What one run of the command comes to: how many iterations, how many in a row without fruit.
+//!
+//! Only counts; what follows from the figures is decided in the core.
+
+use std::collections::HashSet;
+
+use ralph_core::{
+    agent::Usage,
+    task::TaskId,
+    termination::{LimitRow, Settled},
+    verdict::Verdict,
+};
+
+/// What this run of the command comes to.
+#[derive(Debug, Default)]
+pub(super) struct RunTally {
+    pub(super) iterations: u32,
+    pub(super) errors_in_a_row: u32,
+    pub(super) fruitless: u32,
+    pub(super) fruitless_tasks: HashSet<TaskId>,
+    pub(super) usage: Usage,
+    pub(super) last: Option<LastIteration>,
+    /// The number of the last iteration.
+    pub(super) number: u64,
+    /// Usage limits that were met in a row.
+    pub(super) limit: Option<LimitRow>,
+}
+
+#[derive(Debug)]
+pub(super) struct LastIteration {
+    pub(super) task: TaskId,
+    pub(super) verdict: Verdict,
+    pub(super) settled: Settled,
+}
+
+impl RunTally {
+    /// Nobody could work, which says nothing of the task or the loop: nothing is counted.
+    pub(super) fn no_iteration(
+        &mut self,
+        task: &TaskId,
+        verdict: &Verdict,
+        limit: Option<LimitRow>,
+    ) {
+        self.last = Some(LastIteration {
+            task: task.clone(),
+            verdict: verdict.clone(),
+            settled: Settled::NotYet,
+        });
+        self.limit = limit;
+    }
+
+    pub(super) fn note(&mut self, task: &TaskId, verdict: &Verdict) {
+        self.no_iteration(task, verdict, None);
+        // Cut short by a person: it is the same iteration when it is begun again.
+        if *verdict == Verdict::Interrupted {
+            return;
+        }
+        self.iterations += 1;
+        self.errors_in_a_row = if verdict.is_agent_error() {
+            self.errors_in_a_row + 1
+        } else {
+            0
+        };
+        if *verdict == Verdict::Verified {
+            self.fruitless = 0;
+            self.fruitless_tasks.clear();
+        } else if *verdict != Verdict::Escalated {
+            // A question is no failure: others may be ready that have none.
+            self.fruitless += 1;
+            self.fruitless_tasks.insert(task.clone());
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Tests of the queue, of guidance and of questions, as rows.
+
+use ralph_core::{
+    command::{Command, CommandReport, When},
+    escalation::{Answered, AskedBy, How},
+};
+
+use super::*;
+
+fn say(text: &str) -> Command {
+    Command::Say {
+        text: text.into(),
+        when: When::InTurn,
+    }
+}
+
+fn task(id: &str) -> TaskId {
+    TaskId::parse(id).unwrap()
+}
+
+async fn finish(journal: &mut Journal, repository: &RepositoryId, id: u64, effects: &Effects) {
+    let report = CommandReport::done(format!("did {id}"));
+    let ended = Ended {
+        id,
+        report: &report,
+        at: at(),
+    };
+    journal
+        .finish_command(repository, "prd.json", ended, effects)
+        .await
+        .unwrap();
+}
+
+fn guidance(task: Option<&str>, text: &str) -> NewGuidance {
+    NewGuidance {
+        task: task.map(|id| TaskId::parse(id).unwrap()),
+        text: text.into(),
+        who: "ann".into(),
+        at: at(),
+        iteration: None,
+    }
+}
+
+#[tokio::test]
+async fn commands_wait_in_their_order_over_a_restart_until_they_are_ended() {
+    let (dir, mut journal, repository) = journal().await;
+    for text in ["one", "two"] {
+        journal
+            .submit_command(&repository, "/w", &say(text), "ann", at())
+            .await
+            .unwrap();
+    }
+    journal
+        .submit_command(&repository, "/other", &say("x"), "ann", at())
+        .await
+        .unwrap();
+    drop(journal);
+    let mut journal = Journal::open(dir.path()).await.unwrap();
+    let waiting = journal.waiting_commands(&repository, "/w").await.unwrap();
+    let seen: Vec<_> = waiting.iter().map(|row| (row.id, &row.command)).collect();
+    assert_eq!(seen, [(1, &say("one")), (2, &say("two"))]);
+    assert_eq!(journal.command_result(1).await.unwrap(), None);
+    finish(&mut journal, &repository, 1, &Effects::default()).await;
+    assert_eq!(
+        journal.command_result(1).await.unwrap(),
+        Some(CommandReport::done("did 1"))
+    );
+    let waiting = journal.waiting_commands(&repository, "/w").await.unwrap();
+    assert_eq!(waiting.len(), 1);
+}
+
+#[tokio::test]
+async fn a_command_that_is_ended_twice_has_its_effects_once() {
+    let (_dir, mut journal, repository) = journal().await;
+    let id = journal
+        .submit_command(&repository, "/w", &say("one"), "ann", at())
+        .await
+        .unwrap();
+    let effects = Effects {
+        guidance: vec![guidance(None, "one")],
+        ..Effects::default()
+    };
+    for _ in 0..2 {
+        finish(&mut journal, &repository, id, &effects).await;
+    }
+    let told = journal
+        .guidance(&repository, "prd.json", &task("A"))
+        .await
+        .unwrap();
+    assert_eq!(told.len(), 1);
+}
+
+#[tokio::test]
+async fn guidance_for_the_next_prompt_belongs_to_its_task_from_then_on() {
+    let (_dir, mut journal, repository) = journal().await;
+    let id = journal
+        .submit_command(&repository, "/w", &say("x"), "ann", at())
+        .await
+        .unwrap();
+    let effects = Effects {
+        guidance: vec![guidance(None, "all"), guidance(Some("B"), "only B")],
+        ..Effects::default()
+    };
+    finish(&mut journal, &repository, id, &effects).await;
+    let a = journal
+        .use_guidance(&repository, "prd.json", &task("A"), 7)
+        .await
+        .unwrap();
+    let texts: Vec<_> = a.iter().map(|g| g.text.as_str()).collect();
+    assert_eq!(texts, ["all"]);
+    for (id, expected) in [("A", "all"), ("B", "only B")] {
+        let told = journal
+            .guidance(&repository, "prd.json", &task(id))
+            .await
+            .unwrap();
+        let texts: Vec<_> = told.iter().map(|g| g.text.as_str()).collect();
+        assert_eq!(texts, [expected]);
+    }
+}
+
+#[tokio::test]
+async fn a_question_and_its_answer_are_kept() {
+    let (_dir, mut journal, repository) = journal().await;
+    let new = NewQuestion {
+        task: task("A"),
+        iteration: 4,
+        asked_by: AskedBy::Ralph,
+        question: "how?".into(),
+        escalation: None,
+        at: at(),
+    };
+    let mut state = TaskState::default();
+    let id = journal
+        .ask(&repository, "prd.json", &new, &mut state)
+        .await
+        .unwrap();
+    assert_eq!(
+        (state.asked, state.question.as_deref()),
+        (Some(id), Some("how?"))
+    );
+    let held = journal.held_tasks(&repository, "prd.json").await.unwrap();
+    assert_eq!(held, [("A".to_owned(), state)]);
+    let command = journal
+        .submit_command(&repository, "/w", &say("x"), "ann", at())
+        .await
+        .unwrap();
+    let answered = Answered {
+        how: How::Guidance,
+        by: "ann".into(),
+        at: at(),
+        told: Some("so".into()),
+        amended: None,
+    };
+    let effects = Effects {
+        answered: Some((id, answered.clone())),
+        ..Effects::default()
+    };
+    finish(&mut journal, &repository, command, &effects).await;
+    let all = journal.questions(&repository, "prd.json").await.unwrap();
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0].answer, Some(answered));
+}

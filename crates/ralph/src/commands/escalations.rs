@@ -1,0 +1,141 @@
+//! `ralph escalations`: the questions that wait for an answer, or all that were ever asked.
+//!
+//! Only reads.
+
+use std::process::ExitCode;
+
+use ralph_core::{
+    escalation::{AskedBy, Question},
+    sanitize::terminal_safe,
+    task::Status,
+};
+use serde::Serialize;
+
+use crate::{
+    cli::Global,
+    error::CommandError,
+    output,
+    project::{Project, block_on},
+    queue,
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Those that were answered, too
+    #[arg(long)]
+    all: bool,
+
+    /// Print them as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The JSON form is a contract (docs/json.md).
+#[derive(Debug, Serialize)]
+struct Listed {
+    source: Option<String>,
+    questions: Vec<Question>,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let project = Project::open(global, Vec::new())?;
+    let listed = block_on(gather(&project, args.all))?;
+    if args.json {
+        output::print_json(&listed)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if listed.questions.is_empty() {
+        let open = if args.all { "was asked" } else { "is open" };
+        output::print(&format!("no question {open}\n"));
+    }
+    for question in &listed.questions {
+        output::print(&terminal_safe(&shown(question)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn gather(project: &Project, all: bool) -> Result<Listed, CommandError> {
+    let Some((mut journal, repository)) = project.journal().await? else {
+        return Ok(Listed {
+            source: None,
+            questions: Vec::new(),
+        });
+    };
+    let path = queue::source_path(project, &mut journal, &repository).await?;
+    let (source, graph, _) = project.source_in_brief(Some(&path))?;
+    let mut questions = journal
+        .questions(&repository, source.name())
+        .await
+        .map_err(CommandError::internal)?;
+    if !all {
+        questions.retain(|q| {
+            let status = graph.get(&q.task_id).map(|t| t.status);
+            // Of a task that is over or gone nobody needs to know any more.
+            let over = matches!(status, None | Some(Status::Completed | Status::Skipped));
+            q.answer.is_none() && !over
+        });
+    }
+    Ok(Listed {
+        source: Some(source.name().to_owned()),
+        questions,
+    })
+}
+
+fn shown(question: &Question) -> String {
+    let by = match question.asked_by {
+        AskedBy::Agent => "the agent",
+        AskedBy::Ralph => "ralph",
+    };
+    let mut text = format!(
+        "question {} · {} · asked by {by} in iteration {}, {}\n",
+        question.id, question.task_id, question.iteration, question.asked_at
+    );
+    match &question.escalation {
+        Some(escalation) => {
+            let whole = [
+                &escalation.summary,
+                &escalation.context,
+                &escalation.question,
+            ];
+            let read = whole.into_iter().any(|part| !part.trim().is_empty());
+            if read || !escalation.options.is_empty() {
+                for part in [&escalation.summary, &escalation.context] {
+                    text.push_str(&indented(part));
+                }
+                for (i, option) in escalation.options.iter().enumerate() {
+                    text.push_str(&format!("    {}. {option}\n", i + 1));
+                }
+                text.push_str(&indented(&escalation.question));
+            } else {
+                text.push_str(&indented(&escalation.raw));
+            }
+        }
+        None => text.push_str(&indented(&question.question)),
+    }
+    match &question.answer {
+        None => text.push_str(&format!(
+            "  `ralph answer {} --option N | --guidance TEXT | --skip | --retry | --abort`\n",
+            question.id
+        )),
+        Some(answered) => {
+            text.push_str(&format!(
+                "  answered by {}, {}: {}\n",
+                answered.by,
+                answered.at,
+                answered.how.word()
+            ));
+            let told = answered.told.iter().flat_map(|told| told.lines().skip(1));
+            for line in told {
+                text.push_str(&format!("    {line}\n"));
+            }
+        }
+    }
+    text
+}
+
+fn indented(text: &str) -> String {
+    text.trim()
+        .lines()
+        .map(|line| format!("  {line}\n"))
+        .collect()
+}

@@ -1,0 +1,219 @@
+//! `ralph revert`: takes an iteration back, and everything after it.
+//!
+//! Says what went, which tasks are open again, and where what was dropped is kept. Takes the
+//! worktree's lock; where a loop holds it, that loop is asked to do it between two iterations.
+
+use std::process::ExitCode;
+
+use ralph_core::{
+    command::{Command, Extent, Others},
+    sanitize::one_line,
+};
+use ralph_engine::{
+    driver::rewrite::{
+        Ground, Opened, Opening, Revert, RevertReport, RewriteError, plan_revert, recover, revert,
+    },
+    git,
+    lock::Lock,
+};
+
+use crate::{
+    cli::Global,
+    commands::logs::nothing_yet,
+    error::{CommandError, Kind},
+    output,
+    project::{self, Project},
+    queue,
+    view::{
+        figures::{count, short_commit},
+        paint::{Tone, paint},
+        table::{Table, cell},
+    },
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The first iteration to take back; all after it go too
+    #[arg(long, short, value_name = "N")]
+    iteration: u64,
+
+    /// Also drop commits that are not ralph's
+    #[arg(long)]
+    force: bool,
+
+    /// Show what would go, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print what was done as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let project = Project::open(global, Vec::new())?;
+    let wanted = Revert {
+        iteration: args.iteration,
+        others: if args.force {
+            Others::Drop
+        } else {
+            Others::Refuse
+        },
+    };
+    let root = project.git_root()?;
+    if Lock::is_held(&project.data_dir()?, &root) {
+        return ask_the_loop(&project, wanted, args);
+    }
+    let report = project::block_on(async {
+        let mut opened = open(&project).await?;
+        let mut ground = opened.ground();
+        if args.dry_run {
+            let plan = plan_revert(&mut ground, wanted).await;
+            let plan = plan.map_err(|error| explain(&project, error))?;
+            return Ok(RevertReport::from(&plan));
+        }
+        end_earlier(&project, &mut ground).await?;
+        let done = revert(&mut ground, wanted).await;
+        let done = done.map_err(|error| explain(&project, error))?;
+        Ok(RevertReport::from(&done))
+    })?;
+    say(args, &report)
+}
+
+/// The loop that runs here does it between two iterations.
+fn ask_the_loop(project: &Project, wanted: Revert, args: &Args) -> Result<ExitCode, CommandError> {
+    let command = Command::Revert {
+        iteration: wanted.iteration,
+        others: wanted.others,
+        extent: if args.dry_run {
+            Extent::Plan
+        } else {
+            Extent::All
+        },
+    };
+    let mut sent = project::block_on(queue::deliver(project, &command, queue::PATIENCE))?;
+    let report = sent.detail.take();
+    match report.and_then(|detail| serde_json::from_value(detail).ok()) {
+        Some(report) => say(args, &report),
+        None => {
+            sent.print(&queue::Said::new(args.json))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// The worktree, with its lock.
+pub(crate) async fn open(project: &Project) -> Result<Opened, CommandError> {
+    let root = project.git_root()?;
+    let data_dir = project.data_dir()?;
+    if project.journal().await?.is_none() {
+        return Err(nothing_yet(project));
+    }
+    let config_file = project.config_bytes()?;
+    let environment = git::Environment::from_vars(project.surroundings.env.iter().cloned());
+    let opening = Opening {
+        root: &root,
+        data_dir: &data_dir,
+        config: project.config(),
+        config_file: config_file.as_ref(),
+        git_environment: &environment,
+        now: Project::now(),
+    };
+    let opened = Opened::open(&opening).await;
+    let opened = opened.map_err(|error| explain(project, error))?;
+    for notice in opened.notices() {
+        output::print_warning(notice);
+    }
+    Ok(opened)
+}
+
+/// Ends what a crash left of an earlier one, and says so.
+pub(crate) async fn end_earlier(
+    project: &Project,
+    ground: &mut Ground<'_>,
+) -> Result<(), CommandError> {
+    let recovered = recover(ground).await;
+    if let Some(recovered) = recovered.map_err(|error| explain(project, error))? {
+        output::print_warning(recovered.sentence());
+    }
+    Ok(())
+}
+
+/// Gives an error its kind and the way out.
+pub(crate) fn explain(project: &Project, error: RewriteError) -> CommandError {
+    match error {
+        RewriteError::NeverRan => nothing_yet(project),
+        RewriteError::Leftover(error) => super::run::explain(*error),
+        error => {
+            let kind = if error.is_internal() {
+                Kind::Internal
+            } else {
+                Kind::User
+            };
+            let hint = error.hint();
+            CommandError::new(kind, error).hint_opt(hint)
+        }
+    }
+}
+
+fn say(args: &Args, report: &RevertReport) -> Result<ExitCode, CommandError> {
+    if args.json {
+        output::print_json(report)?;
+    } else {
+        output::print(&render(report));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn render(report: &RevertReport) -> String {
+    let many = count(report.commits.len(), "commit", "commits");
+    let verb = if report.done { "dropped" } else { "would drop" };
+    let mut text = format!(
+        "{verb} {many} of {}: back to {}, before iteration {}\n",
+        report.branch,
+        short_commit(&report.target),
+        report.iteration
+    );
+    let mut table = Table::new(2, 2);
+    for one in &report.commits {
+        let whose = match one.iteration {
+            Some(n) => format!("iteration {n}"),
+            None => one_line(&one.author, 40),
+        };
+        table.row([
+            cell(Tone::Faint, short_commit(&one.commit)),
+            cell(Tone::Plain, whose),
+            cell(Tone::Plain, one_line(&one.subject, 100)),
+        ]);
+    }
+    text.push_str(&table.render(output::width()));
+    let mut open = Table::new(2, 2);
+    for task in &report.reopened {
+        open.row([
+            cell(Tone::Name, task.task_id.as_str()),
+            cell(Tone::Plain, one_line(&task.title, 100)),
+            cell(Tone::Faint, one_line(&task.source, 60)),
+        ]);
+    }
+    if !report.reopened.is_empty() {
+        text.push_str("open again\n");
+        text.push_str(&open.render(output::width()));
+    }
+    for source in &report.gone {
+        let source = one_line(source, 200);
+        let said = format!("{source} is not there any more: its tasks are not opened\n");
+        text.push_str(&paint(Tone::Careful, &said));
+    }
+    if let Some(commit) = &report.task_commit {
+        let commit = short_commit(commit);
+        text.push_str(&format!("the task file is committed as {commit}\n"));
+    }
+    for path in &report.left {
+        let said = format!("{path} was changed meanwhile and is left as it is\n");
+        text.push_str(&paint(Tone::Careful, &said));
+    }
+    if let Some(reference) = &report.reference {
+        text.push_str(&format!("what was dropped is kept: {reference}\n"));
+    }
+    text
+}

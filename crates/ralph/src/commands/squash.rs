@@ -1,0 +1,164 @@
+//! `ralph squash`: makes one commit of all that ralph landed on this branch.
+//!
+//! Changes history alone, never a file. Must not run beside a loop: it takes the worktree's lock.
+
+use std::process::ExitCode;
+
+use ralph_core::sanitize::{one_line, terminal_safe};
+use ralph_engine::{
+    driver::rewrite::{Squash, SquashDone, SquashPlan, plan_squash, squash},
+    git::CommitInfo,
+};
+use serde::Serialize;
+
+use super::revert::{end_earlier, explain, open};
+use crate::{
+    cli::Global,
+    error::CommandError,
+    output,
+    project::{self, Project},
+    view::{
+        figures::count,
+        paint::Tone,
+        table::{Table, cell},
+    },
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Words for the commit, instead of the titles of the tasks; trailers are added
+    #[arg(long, short, value_name = "TEXT")]
+    message: Option<String>,
+
+    /// Show what would become one commit, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print what was done as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was done; the JSON form is a contract (docs/json.md).
+#[derive(Debug, Serialize)]
+struct Said<'a> {
+    done: bool,
+    branch: &'a str,
+    from: &'a str,
+    tip: Option<&'a str>,
+    commit: Option<&'a str>,
+    reference: Option<&'a str>,
+    message: &'a str,
+    commits: Vec<One<'a>>,
+    before: Vec<One<'a>>,
+    after: Vec<One<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct One<'a> {
+    commit: &'a str,
+    subject: &'a str,
+    author: &'a str,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    if args.message.as_deref().is_some_and(|m| m.trim().is_empty()) {
+        return Err(CommandError::user("--message is empty").hint("leave it out"));
+    }
+    let project = Project::open(global, Vec::new())?;
+    let wanted = Squash {
+        message: args.message.clone(),
+    };
+    project::block_on(async {
+        let mut opened = open(&project).await?;
+        let mut ground = opened.ground();
+        if args.dry_run {
+            let plan = plan_squash(&mut ground, &wanted).await;
+            let plan = plan.map_err(|error| explain(&project, error))?;
+            return say(args, &plan, None);
+        }
+        end_earlier(&project, &mut ground).await?;
+        let squashed = squash(&mut ground, &wanted).await;
+        let squashed = squashed.map_err(|error| explain(&project, error))?;
+        say(args, &squashed.plan, squashed.done.as_ref())
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn say(args: &Args, plan: &SquashPlan, done: Option<&SquashDone>) -> Result<(), CommandError> {
+    if args.json {
+        return output::print_json(&Said {
+            done: done.is_some(),
+            branch: &plan.branch,
+            from: plan.from.as_str(),
+            tip: done.map(|done| done.tip.as_str()),
+            commit: done.map(|done| done.commit.as_str()),
+            reference: done.map(|done| done.reference.as_str()),
+            message: &plan.message,
+            commits: list(&plan.commits),
+            before: list(&plan.before),
+            after: list(&plan.after),
+        });
+    }
+    output::print(&render(plan, done));
+    Ok(())
+}
+
+fn list(commits: &[CommitInfo]) -> Vec<One<'_>> {
+    commits
+        .iter()
+        .map(|commit| One {
+            commit: commit.oid.as_str(),
+            subject: &commit.subject,
+            author: &commit.author,
+        })
+        .collect()
+}
+
+fn render(plan: &SquashPlan, done: Option<&SquashDone>) -> String {
+    if plan.is_idle() {
+        return format!(
+            "nothing to squash: {} has one commit of ralph's\n",
+            plan.branch
+        );
+    }
+    let many = count(plan.commits.len(), "commit", "commits");
+    let mut text = match done {
+        Some(done) => format!(
+            "{many} of {} are now {}\n",
+            plan.branch,
+            done.commit.short()
+        ),
+        None => format!("{many} of {} would become one\n", plan.branch),
+    };
+    text.push_str(&table(&plan.commits));
+    if !plan.before.is_empty() {
+        text.push_str("others' commits before them stay as they are\n");
+        text.push_str(&table(&plan.before));
+    }
+    if !plan.after.is_empty() {
+        text.push_str("others' commits after them are carried over, with new ids\n");
+        text.push_str(&table(&plan.after));
+    }
+    match done {
+        Some(done) => text.push_str(&format!("what was there is kept: {}\n", done.reference)),
+        None => {
+            text.push_str("with this message\n\n");
+            for line in plan.message.lines() {
+                text.push_str(&format!("    {}\n", terminal_safe(line)));
+            }
+        }
+    }
+    text
+}
+
+fn table(commits: &[CommitInfo]) -> String {
+    let mut table = Table::new(1, 2);
+    for commit in commits {
+        table.row([
+            cell(Tone::Faint, commit.oid.short()),
+            cell(Tone::Plain, one_line(&commit.subject, 100)),
+        ]);
+    }
+    table.render(output::width())
+}

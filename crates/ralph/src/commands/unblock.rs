@@ -1,0 +1,24 @@
+//! `ralph unblock`: a task that is out of attempts is open again, with all of them.
+
+use std::process::ExitCode;
+
+use ralph_core::command::Command;
+
+use crate::{cli::Global, error::CommandError, queue};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The task
+    #[arg(long, value_name = "ID")]
+    task: String,
+
+    #[command(flatten)]
+    said: queue::Said,
+}
+
+pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let command = Command::Unblock {
+        task: queue::task(&args.task)?,
+    };
+    queue::send(global, &command, &args.said, queue::PATIENCE)
+}

@@ -1,0 +1,313 @@
+//! Sends a command to the loop of this worktree: into the journal, with a poke to who works here. Where
+//! nobody does, it is obeyed by this very process.
+//!
+//! Says what was done, or that it waits and for what. A command that is in the queue is never lost.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use ralph_core::{
+    command::{Command, CommandReport, CommandState},
+    task::TaskId,
+};
+use ralph_engine::{
+    driver::{Idle, Left, LoopError, obey_waiting, register},
+    git,
+    lock::{Lock, LockError},
+    store::{Effects, Ended, Journal, RepositoryId},
+};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use serde::Serialize;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{
+    cli::Global,
+    commands::run::explain,
+    error::CommandError,
+    output,
+    project::{Project, block_on},
+};
+
+/// How long the answer of a loop is waited for.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+const LOOK_AGAIN: Duration = Duration::from_millis(30);
+
+/// How the answer is given.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Said {
+    /// Print what was done as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Said {
+    pub(crate) fn new(json: bool) -> Self {
+        Self { json }
+    }
+}
+
+/// What became of a command; the JSON form is a contract (docs/json.md).
+#[derive(Debug, Serialize)]
+pub(crate) struct Sent {
+    id: u64,
+    command: &'static str,
+    state: State,
+    sentence: String,
+    hint: Option<String>,
+    /// All there is to know, where a sentence is too little.
+    #[serde(skip)]
+    pub(crate) detail: Option<serde_json::Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Done,
+    /// It is in the queue, and is obeyed later.
+    Queued,
+}
+
+/// Sends a command, and prints what became of it.
+pub(crate) fn send(
+    global: &Global,
+    command: &Command,
+    said: &Said,
+    patience: Duration,
+) -> Result<ExitCode, CommandError> {
+    let project = Project::open(global, Vec::new())?;
+    let sent = block_on(deliver(&project, command, patience))?;
+    sent.print(said)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Sent {
+    pub(crate) fn print(&self, said: &Said) -> Result<(), CommandError> {
+        if said.json {
+            return output::print_json(self);
+        }
+        let sentence = ralph_core::sanitize::terminal_safe(&self.sentence);
+        output::print(&format!("{sentence}\n"));
+        if let Some(hint) = &self.hint {
+            let hint = ralph_core::sanitize::terminal_safe(hint);
+            output::print(&format!("  {hint}\n"));
+        }
+        Ok(())
+    }
+}
+
+/// Puts a command into the queue, and waits for what becomes of it.
+pub(crate) async fn deliver(
+    project: &Project,
+    command: &Command,
+    patience: Duration,
+) -> Result<Sent, CommandError> {
+    // Whoever holds the lock may be poked, and that must not end this process.
+    let _poked = signal(SignalKind::user_defined1()).map_err(CommandError::internal)?;
+    let root = project.git_root()?;
+    let (mut journal, repository) = open(project, &root).await?;
+    let id = journal
+        .submit_command(
+            &repository,
+            &project.worktree(),
+            command,
+            &project.who(),
+            Project::now(),
+        )
+        .await
+        .map_err(CommandError::internal)?;
+    let waiting = Waiting {
+        project,
+        root,
+        id,
+        repository,
+        until: Instant::now() + patience,
+    };
+    let outcome = waiting.wait(&mut journal).await?;
+    let sent = |state, sentence, hint| Sent {
+        id,
+        command: command.word(),
+        state,
+        sentence,
+        hint,
+        detail: None,
+    };
+    match outcome {
+        Outcome::Report(CommandReport {
+            state: CommandState::Done,
+            sentence,
+            hint,
+            detail,
+        }) => Ok(Sent {
+            detail,
+            ..sent(State::Done, sentence, hint)
+        }),
+        Outcome::Report(report) => Err(CommandError::user(report.sentence).hint_opt(report.hint)),
+        Outcome::LoopIsBusy => Ok(sent(
+            State::Queued,
+            "queued: the loop obeys when its iteration has ended".into(),
+            None,
+        )),
+        Outcome::NextRun => Ok(sent(
+            State::Queued,
+            "queued: an iteration was interrupted here and has to be brought to its end first"
+                .into(),
+            Some("`ralph run` does that, and obeys then".into()),
+        )),
+    }
+}
+
+enum Outcome {
+    Report(CommandReport),
+    LoopIsBusy,
+    NextRun,
+}
+
+struct Waiting<'a> {
+    project: &'a Project,
+    root: PathBuf,
+    id: u64,
+    repository: RepositoryId,
+    until: Instant,
+}
+
+impl Waiting<'_> {
+    /// Waits for the loop that works here; where there is none, obeys what is in the queue.
+    async fn wait(&self, journal: &mut Journal) -> Result<Outcome, CommandError> {
+        let data = self.project.data_dir()?;
+        let mut poked = None;
+        loop {
+            let result = journal.command_result(self.id).await;
+            if let Some(report) = result.map_err(CommandError::internal)? {
+                return Ok(Outcome::Report(report));
+            }
+            if !Lock::is_held(&data, &self.root) {
+                match self.obey(journal).await? {
+                    Some(Left::Nothing) => continue,
+                    Some(Left::ForTheNextRun) => {
+                        let result = journal.command_result(self.id).await;
+                        let result = result.map_err(CommandError::internal)?;
+                        return Ok(result.map_or(Outcome::NextRun, Outcome::Report));
+                    }
+                    // Somebody was faster.
+                    None => {}
+                }
+            }
+            let owner = Lock::owner(&data, &self.root);
+            if owner.is_some() && owner != poked {
+                poked = signal_owner(&data, &self.root, Signal::USR1)?;
+            }
+            if Instant::now() > self.until {
+                return Ok(Outcome::LoopIsBusy);
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// Obeys without a loop; `None` if somebody else has the lock. What can't be obeyed is taken out
+    /// of the queue: who typed it hears that it failed.
+    async fn obey(&self, journal: &mut Journal) -> Result<Option<Left>, CommandError> {
+        let idle = match source_path(self.project, journal, &self.repository).await {
+            Ok(source) => idle(self.project, &self.root, source)?,
+            Err(error) => return Err(self.withdraw(journal, error).await),
+        };
+        match obey_waiting(&idle, Project::now()).await {
+            Ok(left) => Ok(Some(left)),
+            Err(LoopError::Lock(LockError::Held { .. })) => Ok(None),
+            Err(error) => Err(self.withdraw(journal, explain(error)).await),
+        }
+    }
+
+    async fn withdraw(&self, journal: &mut Journal, error: CommandError) -> CommandError {
+        let report = CommandReport::refused(error.sentences().join(": "), None);
+        let ended = Ended {
+            id: self.id,
+            report: &report,
+            at: Project::now(),
+        };
+        let effects = Effects::default();
+        let written = journal.finish_command(&self.repository, "", ended, &effects);
+        match written.await {
+            Ok(()) => error,
+            Err(other) => CommandError::internal(other),
+        }
+    }
+}
+
+fn idle(project: &Project, root: &Path, source: PathBuf) -> Result<Idle, CommandError> {
+    let env = project.surroundings.env.iter().cloned();
+    Ok(Idle {
+        root: root.to_owned(),
+        data_dir: project.data_dir()?,
+        source,
+        git_environment: git::Environment::from_vars(env),
+        config: project.config().clone(),
+        config_file: project.config_bytes()?,
+    })
+}
+
+/// The journal; where ralph never ran before, it and the repository's row are made.
+async fn open(project: &Project, root: &Path) -> Result<(Journal, RepositoryId), CommandError> {
+    if let Some(known) = project.journal().await? {
+        return Ok(known);
+    }
+    let idle = idle(project, root, PathBuf::new())?;
+    let repository = register(&idle, Project::now()).await.map_err(explain)?;
+    let journal = Journal::open(&idle.data_dir).await;
+    Ok((journal.map_err(CommandError::internal)?, repository))
+}
+
+/// The tasks that the last loop here worked at, as long as they are there; else those that a run
+/// would find.
+pub(crate) async fn source_path(
+    project: &Project,
+    journal: &mut Journal,
+    repository: &RepositoryId,
+) -> Result<PathBuf, CommandError> {
+    let last = journal.last_loop(repository, &project.worktree()).await;
+    let last = last.map_err(CommandError::internal)?;
+    let path = last.map(|row| project.root().join(row.source));
+    match path.filter(|path| path.exists()) {
+        Some(path) => Ok(path),
+        None => project.source_path(None),
+    }
+}
+
+/// Sends a signal to whoever holds the lock; nothing if nobody does.
+pub(crate) fn signal_owner(
+    data: &Path,
+    root: &Path,
+    signal: Signal,
+) -> Result<Option<u32>, CommandError> {
+    let Some(process) = Lock::owner(data, root) else {
+        return Ok(None);
+    };
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let open = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    // Asked again once the process is held fast: another one can't have got its number since.
+    match open {
+        Some(fd) if Lock::owner(data, root) == Some(process) => {
+            pidfd_send_signal(fd, signal).map_err(|error| {
+                CommandError::user(format!("can't signal process {process}: {error}"))
+                    .hint("it may belong to another user")
+            })?;
+            Ok(Some(process))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// A task that a flag names.
+pub(crate) fn task(text: &str) -> Result<TaskId, CommandError> {
+    TaskId::parse(text).map_err(|e| CommandError::user(format!("--task {text:?}: {e}")))
+}
+
+/// What a person says, which must be something.
+pub(crate) fn words(what: &str, text: String) -> Result<String, CommandError> {
+    match text.trim().is_empty() {
+        true => Err(CommandError::user(format!("{what} is empty"))),
+        false => Ok(text),
+    }
+}
