@@ -6,8 +6,9 @@ mod person;
 mod reporter;
 mod signals;
 
-pub(crate) use agent::choose as choose_agent;
+pub(crate) use agent::{choose as choose_agent, choose_with as choose_agent_with};
 pub(crate) use reporter::Look;
+pub(crate) use signals::listen;
 
 use std::{
     path::{Path, PathBuf},
@@ -176,7 +177,7 @@ fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
 }
 
 /// An agent that is not there is said before a branch is made or a baseline run.
-fn check_program(agent: &dyn Agent, root: &Path) -> Result<(), CommandError> {
+pub(crate) fn check_program(agent: &dyn Agent, root: &Path) -> Result<(), CommandError> {
     let context = RunContext {
         cwd: root.to_owned(),
         env: Vec::new(),

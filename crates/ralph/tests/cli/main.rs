@@ -4,9 +4,11 @@
 #![allow(clippy::unwrap_used)]
 
 mod agent;
+mod artefacts;
 mod config;
 mod doctor;
 mod init;
+mod interview;
 mod lint;
 mod logs;
 mod report;
