@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod lint;
 pub(crate) mod logs;

@@ -6,6 +6,7 @@
 mod agent;
 mod config;
 mod doctor;
+mod import;
 mod init;
 mod lint;
 mod logs;
