@@ -9,7 +9,7 @@ mod prd;
 
 pub use prd::{PRD_PROMPT, sample_prd};
 
-use cap::head_within;
+pub(crate) use cap::head_within;
 
 use crate::{iteration::Failure, task::Task, verify::trim_tail};
 
@@ -132,6 +132,14 @@ pub fn render_prompt(
     bundle: &Bundle<'_>,
     caps: &PromptCaps,
 ) -> Result<String, TemplateError> {
+    render(template, context(bundle, caps))
+}
+
+/// Fills any template. A name that does not exist is an error.
+pub(crate) fn render(
+    template: &Template,
+    context: minijinja::Value,
+) -> Result<String, TemplateError> {
     let error = |e: &minijinja::Error| TemplateError {
         name: template.name.clone(),
         message: match e.line() {
@@ -149,7 +157,7 @@ pub fn render_prompt(
         .map_err(|e| error(&e))?;
     env.set_syntax(syntax);
     let text = env
-        .render_str(&template.text, context(bundle, caps))
+        .render_str(&template.text, context)
         .map_err(|e| error(&e))?;
     Ok(not_a_command(text))
 }
@@ -246,7 +254,7 @@ fn as_instructions(text: &str) -> String {
 }
 
 /// Text that stands between `<data>` marks: it can't close them, and hides nothing.
-fn as_data(text: &str) -> String {
+pub(crate) fn as_data(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -14,6 +14,7 @@ pub mod git;
 pub mod identity;
 pub mod lock;
 pub mod plain_file;
+pub mod plan;
 pub mod process;
 pub mod report;
 pub mod settings;

@@ -52,6 +52,8 @@ enum Command {
     Report(commands::report::Args),
     /// List, show and add tasks
     Tasks(commands::tasks::Args),
+    /// Have an agent turn a brief, a PRD or a folder of specifications into tasks
+    Plan(commands::plan::Args),
     /// Convert a task file to another format, with every field that it has
     Import(commands::import::Args),
     /// Set a project up: ralph.yaml, .ralph/, the parent task
@@ -93,6 +95,7 @@ impl Cli {
             Command::Logs(args) => commands::logs::run(&args, global),
             Command::Report(args) => commands::report::run(&args, global),
             Command::Tasks(args) => commands::tasks::run(&args, global),
+            Command::Plan(args) => commands::plan::run(&args, global),
             Command::Import(args) => commands::import::run(&args, global),
             Command::Init(args) => commands::init::run(&args, global),
             Command::Lint(args) => commands::lint::run(&args, global),

@@ -10,6 +10,7 @@ pub(crate) mod init;
 pub(crate) mod lint;
 pub(crate) mod logs;
 pub(crate) mod man;
+pub(crate) mod plan;
 pub(crate) mod play_script;
 pub(crate) mod report;
 pub(crate) mod run;

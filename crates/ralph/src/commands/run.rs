@@ -5,8 +5,9 @@ mod dry_run;
 mod reporter;
 mod signals;
 
-pub(crate) use agent::choose as choose_agent;
+pub(crate) use agent::{choose as choose_agent, make as make_agent};
 pub(crate) use reporter::Look;
+pub(crate) use signals::listen as listen_for_signals;
 
 use std::{
     path::{Path, PathBuf},
@@ -166,7 +167,7 @@ fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
 }
 
 /// An agent that is not there is said before a branch is made or a baseline run.
-fn check_program(agent: &dyn Agent, root: &Path) -> Result<(), CommandError> {
+pub(crate) fn check_program(agent: &dyn Agent, root: &Path) -> Result<(), CommandError> {
     let context = RunContext {
         cwd: root.to_owned(),
         env: Vec::new(),

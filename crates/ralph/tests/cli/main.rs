@@ -10,6 +10,7 @@ mod import;
 mod init;
 mod lint;
 mod logs;
+mod plan;
 mod report;
 mod report_forms;
 mod status;

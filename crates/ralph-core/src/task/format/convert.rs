@@ -56,6 +56,29 @@ pub fn convert(
     converted(file_name, bytes, to, syntax).map_err(|fault| fault.into_error(file_name, bytes))
 }
 
+/// A file that is written for the first time: native JSON in any format, with nothing kept for a way
+/// back.
+pub fn write_new(json: &str, to: Format, syntax: Syntax) -> Result<String, FormatError> {
+    written_new(json, to, syntax).map_err(|fault| fault.into_error("tasks.json", json.as_bytes()))
+}
+
+fn written_new(json: &str, to: Format, syntax: Syntax) -> Outcome<String> {
+    let before = parse_bytes("tasks.json", 0, json.as_bytes())?;
+    let Some(tree) = parse_tree("tasks.json", json.as_bytes())? else {
+        return Ok(String::new());
+    };
+    let mut there = go(&load::load(&tree)?, to)?.0;
+    let own = |(name, _): &(String, value::Value)| name != part::ASIDE;
+    there.header.retain(own);
+    there
+        .tasks
+        .iter_mut()
+        .for_each(|members| members.retain(own));
+    let text = value::render(&load::unload(&there), syntax);
+    check(&before, &text, to, syntax)?;
+    Ok(text)
+}
+
 /// A value on one line, as JSON.
 pub(super) fn inline(tree: &Tree<'_>, at: At) -> String {
     value::read(tree, at).map_or_else(|_| String::new(), |value| value.inline())
