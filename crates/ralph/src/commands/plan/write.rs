@@ -16,22 +16,30 @@ use crate::{
 };
 use std::path::Path;
 
-/// The tasks that the new file would stand beside: those of the folder that it goes into.
+/// The tasks that the new file would stand beside: those of the folder that it goes into, without
+/// the file that it would replace.
 pub(super) fn surrounding(project: &Project, args: &Args) -> Result<Surrounding, CommandError> {
     let configured_verify = !project.config().verification.commands.is_empty();
     let folder = project.root().join(&project.config().tasks.path);
-    let beside = args.to == To::Native && args.output.is_none() && folder.is_dir();
-    let tasks = match beside {
-        true => {
-            let read = Source::read(&folder, project.root());
-            read.map_err(|error| {
-                CommandError::user(error)
-                    .hint("the new tasks would stand beside these: correct them first")
-            })?
-            .1
-        }
-        false => Vec::new(),
-    };
+    let named = args.output.as_ref();
+    let named = named.map(|path| project.surroundings.start.join(path));
+    let goes_there = named
+        .as_ref()
+        .is_none_or(|path| path.parent() == Some(&folder));
+    let mut tasks = Vec::new();
+    if args.to == To::Native && goes_there && folder.is_dir() {
+        let read = Source::read(&folder, project.root()).map_err(|error| {
+            CommandError::user(error)
+                .hint("the new tasks would stand beside these: correct them first")
+        })?;
+        let (source, all) = read;
+        let replaced = source
+            .files()
+            .iter()
+            .position(|file| Some(&file.path) == named.as_ref());
+        tasks = all;
+        tasks.retain(|task| Some(task.place.file as usize) != replaced);
+    }
     Ok(Surrounding {
         tasks,
         configured_verify,

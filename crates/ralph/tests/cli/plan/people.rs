@@ -47,6 +47,12 @@ fn what_is_there_is_not_written_over() {
     let again = scene.plan(&["brief.txt", "--yes"]);
     assert_eq!(again.code, 4, "{again:?}");
     assert!(again.err.contains("shop-1"), "{again:?}");
+    // Unless it is this file that is to be replaced.
+    let named = ["brief.txt", "--yes", "-o", ".ralph/tasks/shop.yaml"];
+    assert_eq!(scene.plan(&named).code, 2);
+    let forced = scene.plan(&[&named[..], &["--force"]].concat());
+    assert_eq!(forced.code, 0, "{forced:?}");
+    assert_eq!(scene.repo.read(".ralph/parent-task-id"), "shop\n");
 }
 
 #[test]
