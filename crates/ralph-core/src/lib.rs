@@ -16,6 +16,7 @@ pub mod iteration;
 pub mod lint;
 pub mod memory;
 pub mod metrics;
+pub mod plan;
 pub mod prompt;
 pub mod record;
 pub mod sanitize;

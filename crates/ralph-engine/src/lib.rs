@@ -17,6 +17,7 @@ pub mod inbox;
 pub mod interview;
 pub mod lock;
 pub mod plain_file;
+pub mod plan;
 pub mod process;
 pub mod prompts;
 pub mod report;

@@ -72,6 +72,10 @@ enum Command {
     Report(commands::report::Args),
     /// List, show and add tasks
     Tasks(commands::tasks::Args),
+    /// Have an agent turn a brief, a PRD or a folder of specifications into tasks
+    Plan(commands::plan::Args),
+    /// Convert a task file to another format, with every field that it has
+    Import(commands::import::Args),
     /// Set a project up: ralph.yaml, .ralph/, the parent task; or the brief of a named one
     Init(commands::init::Args),
     /// Let agents ask you about a project's brief, and make its tasks
@@ -125,6 +129,8 @@ impl Cli {
             Command::Logs(args) => commands::logs::run(&args, global),
             Command::Report(args) => commands::report::run(&args, global),
             Command::Tasks(args) => commands::tasks::run(&args, global),
+            Command::Plan(args) => commands::plan::run(&args, global),
+            Command::Import(args) => commands::import::run(&args, global),
             Command::Init(args) => commands::init::run(&args, global),
             Command::Interview(args) => commands::interview::run(&args, global),
             Command::Prompt(args) => commands::prompt::run(&args, global),

@@ -51,6 +51,20 @@ pub struct CustomAgent {
     pub env: EnvVars,
 }
 
+impl CustomAgent {
+    /// The agent of that name as ralph would start it, for something to be added.
+    pub(crate) fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            command: Argv::one(name),
+            dialect: name.to_owned(),
+            model: None,
+            args: Vec::new(),
+            env: EnvVars::default(),
+        }
+    }
+}
+
 /// As it stands in a file: a word, or a map.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]

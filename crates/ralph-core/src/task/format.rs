@@ -20,6 +20,7 @@
 
 mod append;
 mod brief;
+mod convert;
 mod crew;
 mod edit;
 mod error;
@@ -41,6 +42,7 @@ mod yaml;
 mod tests;
 
 pub use append::{NewTask, append, render_new};
+pub use convert::{Converted, Moved, convert, join, write_new};
 pub use crew::{Crew, Job};
 pub use edit::{Change, Edit, apply};
 pub use error::{FormatError, LineColumn, line_column};

@@ -91,7 +91,8 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
             Setting::Headless => {
                 scene.warn_unattended();
                 // An interview has no queue that anybody could poke it for.
-                let stop = run::listen(Inbox::default()).map_err(CommandError::internal)?;
+                let stop =
+                    run::listen_for_signals(Inbox::default()).map_err(CommandError::internal)?;
                 lead(&scene, &mut headless::Asks::new(answers, stop), args.rounds).await
             }
             Setting::Conversation => lead(&scene, &mut talks::Talks::new()?, args.rounds).await,

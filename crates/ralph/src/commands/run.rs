@@ -6,9 +6,11 @@ mod person;
 mod reporter;
 mod signals;
 
-pub(crate) use agent::{choose as choose_agent, choose_with as choose_agent_with};
+pub(crate) use agent::{
+    choose as choose_agent, choose_with as choose_agent_with, make as make_agent,
+};
 pub(crate) use reporter::Look;
-pub(crate) use signals::listen;
+pub(crate) use signals::listen as listen_for_signals;
 
 use std::{
     path::{Path, PathBuf},

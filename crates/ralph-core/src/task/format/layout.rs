@@ -20,6 +20,15 @@ pub(super) struct Layout {
 /// Names of the list, the ones that only PRD files use first.
 pub(super) const PRD_LISTS: [&str; 4] = ["userStories", "user_stories", "stories", "features"];
 
+/// Names of what a file says about its project: the project's, the branch's, title, description;
+/// of each, the first that is there counts.
+pub(super) const META: [&[&str]; 4] = [
+    &["project", "projectName", "project_name", "name"],
+    &["branchName", "branch_name", "branch"],
+    &["title"],
+    &["description"],
+];
+
 /// The name that all formats use.
 pub(super) const TASKS: &str = "tasks";
 
@@ -134,10 +143,11 @@ pub(super) fn meta(tree: &Tree<'_>, layout: &Layout) -> Meta {
             .filter_map(|key| tree.member(root, key))
             .find_map(|at| text(at).or_else(|| tree.member(at, "name").and_then(text)))
     };
+    let [project, branch_name, title, description] = META.map(first);
     Meta {
-        project: first(&["project", "projectName", "project_name", "name"]),
-        branch_name: first(&["branchName", "branch_name", "branch"]),
-        title: first(&["title"]),
-        description: first(&["description"]),
+        project,
+        branch_name,
+        title,
+        description,
     }
 }

@@ -111,15 +111,14 @@ fn strip_bullet(line: &str) -> &str {
         .unwrap_or(line)
 }
 
-/// Texts of any shape, for a reader: what is no text is shown as it stands in the file.
+/// Texts of any shape, for a reader: what is no text is shown as JSON on one line.
 pub(super) fn prose(tree: &Tree<'_>, at: At) -> Vec<String> {
     let show = |at: At| match tree.kind(at) {
         Kind::Text => tree.text(at).trim().to_owned(),
         Kind::Null => String::new(),
-        Kind::True | Kind::False | Kind::Number | Kind::List | Kind::Map => {
-            let raw = &tree.source[tree.start(at)..tree.end(at)];
-            raw.split_whitespace().collect::<Vec<_>>().join(" ")
-        }
+        Kind::True | Kind::False | Kind::Number => tree.text(at).into_owned(),
+        // However it is laid out in its file, so that a copy in another layout says the same.
+        Kind::List | Kind::Map => super::convert::inline(tree, at),
     };
     let items: Vec<String> = match tree.kind(at) {
         Kind::List => tree.children(at).map(show).collect(),

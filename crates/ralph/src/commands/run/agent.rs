@@ -52,7 +52,8 @@ pub(crate) fn fallback(project: &Project) -> Result<Option<Fallback>, CommandErr
     Ok(Some(Fallback { agent, name }))
 }
 
-fn make(
+/// One that a configuration names, which need not be the project's own.
+pub(crate) fn make(
     project: &Project,
     config: &Config,
     choice: &AgentChoice,

@@ -1,0 +1,160 @@
+//! Planning: from a brief to tasks. What an agent is asked for, what its answer has to look like,
+//! and what is wrong with one.
+//!
+//! The shape of an answer stands in one place, [`Plan`]: the schema that an agent is given and the
+//! reading of what it says both come from there. Starts nobody and writes nothing; an answer is a
+//! proposal until a person has seen it.
+
+mod agent;
+mod answer;
+mod check;
+mod prompt;
+#[cfg(test)]
+mod tests;
+
+pub use agent::{AnswerBy, read_only};
+pub use answer::parse_answer;
+pub use check::{Checked, Surrounding, check};
+pub use prompt::{Brief, PLAN_TEMPLATE, PlanPrompt, Repair, render_plan_prompt};
+
+use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::task::format::{Format, FormatError, Syntax, write_new};
+
+/// Most tasks of one plan: more than a person would read before saying yes.
+pub const MAX_TASKS: usize = 60;
+
+/// What an agent is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Plan {
+    /// What all the tasks are for.
+    pub feature: Feature,
+    /// The tasks in the order in which they would best be done.
+    #[schemars(length(min = 1, max = MAX_TASKS))]
+    pub tasks: Vec<Planned>,
+}
+
+/// What all the tasks are for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Feature {
+    /// A short id in lower case with hyphens, such as user-login. It names the branch and the file.
+    #[schemars(length(min = 1, max = 60))]
+    pub id: String,
+    /// What there will be when all is done, in a few words.
+    #[schemars(length(min = 1, max = 120))]
+    pub title: String,
+    /// What it is for and what holds for all tasks, in a few sentences.
+    pub description: String,
+}
+
+/// One task: what a fresh agent can do in one sitting, knowing nothing but its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Planned {
+    /// An id of its own, such as user-login-1. Letters, digits, hyphens and dots.
+    #[schemars(length(min = 1, max = 60))]
+    pub id: String,
+    /// What will be different when it is done; it becomes the subject of a commit.
+    #[schemars(length(min = 1, max = 100))]
+    pub title: String,
+    /// What is to be done and where: files, functions, decisions. Whoever does it knows nothing else.
+    #[schemars(length(min = 1))]
+    pub description: String,
+    /// What must be true when it is done, each a sentence that somebody else can check.
+    #[schemars(length(min = 1))]
+    pub acceptance: Vec<String>,
+    /// Lines for the shell that fail as long as the task is not done, run at the top of the
+    /// repository. Only commands that this repository can run; none if the usual ones will do.
+    #[serde(default)]
+    pub verify: Vec<String>,
+    /// Ids of tasks that must be complete before this one can begin.
+    #[serde(default)]
+    pub depends_on: Vec<String>,
+    /// Files that it will change or make, as far as they are known.
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// Labels such as area=ui, feature, bug or docs.
+    #[serde(default)]
+    pub labels: Vec<String>,
+    /// Lower goes first among tasks that are ready; leave it out where the order does not matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i64>,
+}
+
+/// The JSON Schema of an answer.
+pub fn schema() -> Value {
+    // Inlined, and without a word on schemas in general: some agents take no references.
+    let mut schema = SchemaSettings::draft07()
+        .with(|settings| settings.inline_subschemas = true)
+        // Claude Code drops a schema with a format that it does not know, without a word.
+        .with_transform(RecursiveTransform(|schema: &mut Schema| {
+            schema.remove("format");
+        }))
+        .into_generator()
+        .into_root_schema_for::<Plan>()
+        .to_value();
+    if let Some(members) = schema.as_object_mut() {
+        members.remove("$schema");
+        members.remove("title");
+    }
+    schema
+}
+
+impl Plan {
+    /// The task file that the plan becomes.
+    pub fn render(&self, format: Format, syntax: Syntax) -> Result<String, FormatError> {
+        write_new(&self.native(format).to_string(), format, syntax)
+    }
+
+    /// As native JSON. In ralph's own format the feature is the parent of all tasks; in the others
+    /// it is what the file says about the project, as their tools would take a parent for a task.
+    fn native(&self, format: Format) -> Value {
+        let Feature {
+            id,
+            title,
+            description,
+        } = &self.feature;
+        let tasks = self.tasks.iter().map(Planned::native);
+        match format {
+            Format::Native => {
+                let mut all = vec![
+                    json!({"id": id, "title": title, "description": description, "status": "open"}),
+                ];
+                all.extend(tasks.map(|mut task| {
+                    task["parentId"] = id.clone().into();
+                    task
+                }));
+                json!({ "tasks": all })
+            }
+            Format::Prd | Format::Artefacts => {
+                json!({"project": title, "description": description, "tasks": tasks.collect::<Vec<_>>()})
+            }
+        }
+    }
+}
+
+impl Planned {
+    fn native(&self) -> Value {
+        let mut task = json!({"id": self.id, "title": self.title, "description": self.description});
+        for (name, list) in [
+            ("acceptance", &self.acceptance),
+            ("verify", &self.verify),
+            ("dependsOn", &self.depends_on),
+            ("files", &self.files),
+            ("labels", &self.labels),
+        ] {
+            if !list.is_empty() {
+                task[name] = list.clone().into();
+            }
+        }
+        if let Some(priority) = self.priority {
+            task["priority"] = priority.into();
+        }
+        task["status"] = "open".into();
+        task
+    }
+}

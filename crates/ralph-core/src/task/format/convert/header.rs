@@ -1,0 +1,177 @@
+//! What stands around the tasks, from one format to another and back: the name of the list, the
+//! name of the project, and the shape of the file.
+//!
+//! The same rule as for tasks: what the way back could not know is kept under `x-ralph`.
+
+use super::load::{Doc, Shape};
+use super::part::ASIDE;
+use super::task::{Kept, Way};
+use super::value::{self, Members, Value};
+use crate::task::format::Format;
+use crate::task::format::layout::{META, PRD_LISTS, TASKS};
+
+/// The name of the project in an artefacts file.
+const ARTEFACTS_PROJECT: &str = "project_name";
+/// And in all others.
+const PROJECT: &str = "project";
+
+/// The header in the other format, with what is kept of it under `x-ralph`.
+pub(super) fn convert(doc: &Doc, way: Way) -> (Shape, Members) {
+    let mut kept = Kept::default();
+    let mut header = Members::new();
+    let renamed = renamed_project(&doc.header, way.to);
+    for (name, said) in &doc.header {
+        match renamed {
+            Some((old, new)) if old == name => {
+                kept.names.push((new.to_owned(), Value::text(old)));
+                header.push((new.to_owned(), said.clone()));
+            }
+            _ if stays(name, way.to) => header.push((name.clone(), said.clone())),
+            _ => kept.was.push((name.clone(), said.clone())),
+        }
+    }
+    if way.to == Format::Artefacts && value::get(&header, ARTEFACTS_PROJECT).is_none() {
+        let name = project(&doc.header).unwrap_or_default();
+        header.insert(0, (ARTEFACTS_PROJECT.to_owned(), Value::text(name)));
+        kept.absent.push(ARTEFACTS_PROJECT.to_owned());
+    }
+    let from = ("from".to_owned(), Value::text(word(way.from)));
+    let mut also = vec![from];
+    match &doc.shape {
+        Shape::Task => also.push(("shape".to_owned(), Value::text("task"))),
+        Shape::List => also.push(("shape".to_owned(), Value::text("list"))),
+        Shape::Named { list, .. } if list == list_name(way.from) => {}
+        Shape::Named { list, .. } => also.push(("list".to_owned(), Value::text(list))),
+    }
+    // Members that are put aside stood before the list or behind it; nobody counts on that.
+    let before = header.len();
+    header.extend(kept.into_member(also));
+    (named(list_name(way.to), before), header)
+}
+
+/// The header as it was. `None` where `doc` did not come from another format.
+pub(super) fn undo(doc: &Doc) -> Option<(Shape, Members)> {
+    let to = origin(doc)?;
+    let Some(Value::Map(aside)) = value::get(&doc.header, ASIDE) else {
+        return None;
+    };
+    let kept = Kept::of(&doc.header);
+    let rest: Members = doc
+        .header
+        .iter()
+        .filter(|(name, _)| name != ASIDE)
+        .cloned()
+        .collect();
+    let mut header = Members::new();
+    for (name, said) in &rest {
+        let added = kept.absent.contains(name) && is_still_as_added(&rest, name);
+        if !added {
+            let old = kept.old_name(name).unwrap_or(name);
+            value::set(&mut header, old.to_owned(), said.clone());
+        }
+    }
+    for (name, said) in &kept.was {
+        value::set(&mut header, name.clone(), said.clone());
+    }
+    let text = |name: &str| match value::get(aside, name) {
+        Some(Value::Text(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let list = text("list").unwrap_or(list_name(to));
+    let shape = match text("shape") {
+        Some("task") if header.is_empty() && doc.tasks.len() == 1 => Shape::Task,
+        Some(_) if header.is_empty() => Shape::List,
+        _ => named(list, header.len()),
+    };
+    Some((shape, header))
+}
+
+/// The format that a file was converted from, if it was.
+pub(super) fn origin(doc: &Doc) -> Option<Format> {
+    let Some(Value::Map(aside)) = value::get(&doc.header, ASIDE) else {
+        return None;
+    };
+    let Some(Value::Text(from)) = value::get(aside, "from") else {
+        return None;
+    };
+    let known = [Format::Native, Format::Prd, Format::Artefacts];
+    let found = known.into_iter().find(|format| word(*format) == from);
+    found.filter(|format| *format != doc.format)
+}
+
+/// The word for a format, in what is kept and on the command line.
+pub(super) fn word(format: Format) -> &'static str {
+    match format {
+        Format::Native => "native",
+        Format::Prd => "prd",
+        Format::Artefacts => "artefacts",
+    }
+}
+
+fn named(list: &str, before: usize) -> Shape {
+    Shape::Named {
+        list: list.to_owned(),
+        before,
+    }
+}
+
+fn list_name(format: Format) -> &'static str {
+    match format {
+        Format::Native | Format::Artefacts => TASKS,
+        Format::Prd => PRD_LISTS[0],
+    }
+}
+
+/// Whether a member of the header means the same in the other format.
+fn stays(name: &str, to: Format) -> bool {
+    let is_list = name == TASKS || PRD_LISTS.contains(&name);
+    let is_mark = name == ARTEFACTS_PROJECT && to != Format::Artefacts;
+    !is_list && !is_mark && name != ASIDE
+}
+
+/// The member that names the project, and its name in the other format, where that differs and is
+/// free.
+fn renamed_project(header: &Members, to: Format) -> Option<(&str, &'static str)> {
+    let new = match to {
+        Format::Artefacts => ARTEFACTS_PROJECT,
+        Format::Native | Format::Prd => PROJECT,
+    };
+    if value::get(header, new).is_some() {
+        return None;
+    }
+    let says = |name: &&str| is_text(value::get(header, name));
+    let old = META[0].iter().copied().find(says)?;
+    // The others read all names; only what an artefacts file alone has must go.
+    (to == Format::Artefacts || old == ARTEFACTS_PROJECT).then_some((old, new))
+}
+
+fn is_text(value: Option<&Value>) -> bool {
+    matches!(value, Some(Value::Text(text)) if !text.trim().is_empty())
+}
+
+/// What the reader takes for the project's name.
+fn project(header: &[(String, Value)]) -> Option<&str> {
+    let text = |value: &'_ Value| is_text(Some(value));
+    let of = |name: &&str| match value::get(header, name) {
+        Some(Value::Text(said)) if !said.trim().is_empty() => Some(said.as_str()),
+        Some(Value::Map(inner)) => match value::get(inner, "name") {
+            Some(value @ Value::Text(said)) if text(value) => Some(said.as_str()),
+            _ => None,
+        },
+        _ => None,
+    };
+    META[0].iter().find_map(of)
+}
+
+/// Whether a name that was added for the format says no more than what stands beside it.
+fn is_still_as_added(header: &Members, name: &str) -> bool {
+    let others: Members = header
+        .iter()
+        .filter(|(known, _)| known != name)
+        .cloned()
+        .collect();
+    match value::get(header, name) {
+        Some(Value::Text(said)) => project(&others).unwrap_or_default() == said,
+        _ => false,
+    }
+}

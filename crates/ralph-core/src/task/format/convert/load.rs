@@ -1,0 +1,267 @@
+//! A task file as members and values: everything that stands in it, whether ralph knows it or not.
+//!
+//! YAML says some things in words that JSON has no room for (an unquoted number as a title, `yes`,
+//! merge keys); they are turned into what both would read as the same task. Decides nothing about
+//! formats.
+
+use super::value::{self, Members, Value};
+use crate::task::format::error::Outcome;
+use crate::task::format::fields::Field;
+use crate::task::format::layout::{self, Layout};
+use crate::task::format::tree::{At, Kind, Style, Tree};
+use crate::task::format::{Format, Syntax, read};
+
+/// A task file, whole.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Doc {
+    pub(super) format: Format,
+    pub(super) shape: Shape,
+    /// What stands around the list, without the list itself.
+    pub(super) header: Members,
+    pub(super) tasks: Vec<Members>,
+}
+
+/// How the tasks stand in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// The file is one task.
+    Task,
+    /// The file is the list.
+    List,
+    /// The list has this name, and this many members before it.
+    Named { list: String, before: usize },
+}
+
+pub(super) fn load(tree: &Tree<'_>) -> Outcome<Doc> {
+    let layout = layout::detect(tree)?;
+    let tasks = layout.tasks.iter();
+    let tasks = tasks.map(|at| task(tree, layout.format, *at));
+    let tasks = tasks.collect::<Outcome<Vec<_>>>()?;
+    let (shape, header) = header(tree, &layout)?;
+    Ok(Doc {
+        format: layout.format,
+        shape,
+        header,
+        tasks,
+    })
+}
+
+/// The file as one value.
+pub(super) fn unload(doc: &Doc) -> Value {
+    let mut maps = doc.tasks.iter().cloned().map(Value::Map);
+    match &doc.shape {
+        Shape::Task => maps.next_back().unwrap_or(Value::List(Vec::new())),
+        Shape::List => Value::List(maps.collect()),
+        Shape::Named { list, before } => {
+            let mut members = doc.header.clone();
+            let at = (*before).min(members.len());
+            members.insert(at, (list.clone(), Value::List(maps.collect())));
+            Value::Map(members)
+        }
+    }
+}
+
+fn header(tree: &Tree<'_>, layout: &Layout) -> Outcome<(Shape, Members)> {
+    let mut members = Members::new();
+    let Some(root) = layout.header else {
+        let shape = match layout.list {
+            Some(_) => Shape::List,
+            None => Shape::Task,
+        };
+        return Ok((shape, members));
+    };
+    let mut list = (layout::TASKS.to_owned(), 0);
+    let entries = value::entries(tree, root)?;
+    let named = entries.iter().find(|(_, at)| Some(*at) == layout.list);
+    if let Some((key, _)) = named {
+        list = (tree.text(*key).into_owned(), members.len());
+    }
+    for (key, at) in entries {
+        let name = tree.text(key).into_owned();
+        if Some(at) == layout.list {
+            list.1 = members.len();
+        } else if name != list.0 {
+            value::set(&mut members, name.clone(), header_value(tree, &name, at)?);
+        }
+    }
+    let (list, before) = list;
+    Ok((Shape::Named { list, before }, members))
+}
+
+/// What ralph reads as text of the project's is text in both syntaxes.
+fn header_value(tree: &Tree<'_>, name: &str, at: At) -> Outcome<Value> {
+    let is_text = layout::META.iter().any(|names| names.contains(&name));
+    if !is_text {
+        return value::read(tree, at);
+    }
+    let mut found = as_text(tree, at)?;
+    if let (Value::Map(members), Some(inner)) = (&mut found, tree.member(at, "name")) {
+        value::set(members, "name".to_owned(), as_text(tree, inner)?);
+    }
+    Ok(found)
+}
+
+fn task(tree: &Tree<'_>, format: Format, at: At) -> Outcome<Members> {
+    let mut members = Members::new();
+    let mut merged = Vec::new();
+    for (key, at) in value::entries(tree, at)? {
+        let name = tree.text(key).into_owned();
+        let plain = tree.node(key).style == Style::Plain;
+        if name == "<<" && plain && tree.syntax == Syntax::Yaml {
+            merged = match tree.kind(at) {
+                Kind::Map => vec![at],
+                Kind::List => tree.children(at).collect(),
+                _ => Vec::new(),
+            };
+            continue;
+        }
+        take(&mut members, tree, format, (name, at))?;
+    }
+    for map in merged.into_iter().filter(|at| tree.kind(*at) == Kind::Map) {
+        // What the task has itself, in any spelling, is not inherited.
+        let own = members.clone();
+        for (key, at) in value::entries(tree, map)? {
+            let name = tree.text(key).into_owned();
+            let field = Field::of(&name);
+            let has = |(known, _): &(String, Value)| {
+                *known == name || (field.is_some() && Field::of(known) == field)
+            };
+            if !own.iter().any(has) {
+                take(&mut members, tree, format, (name, at))?;
+            }
+        }
+    }
+    Ok(members)
+}
+
+/// Takes a member over; null does not hide what was said before.
+fn take(
+    members: &mut Members,
+    tree: &Tree<'_>,
+    format: Format,
+    (name, at): (String, At),
+) -> Outcome<()> {
+    let found = match Field::of(&name) {
+        Some(field) if tree.syntax == Syntax::Yaml => known(tree, format, field, at)?,
+        _ => value::read(tree, at)?,
+    };
+    let hides =
+        found == Value::Null && Field::of(&name).is_some() && value::get(members, &name).is_some();
+    if !hides {
+        value::set(members, name, found);
+    }
+    Ok(())
+}
+
+/// The value of a known field such that JSON reads the same from it.
+fn known(tree: &Tree<'_>, format: Format, field: Field, at: At) -> Outcome<Value> {
+    match field {
+        Field::Id | Field::ParentId | Field::DependsOn | Field::Dependencies => {
+            each(tree, at, &as_id)
+        }
+        Field::Title | Field::Description | Field::Area | Field::Category | Field::Status => {
+            as_text(tree, at)
+        }
+        Field::Acceptance | Field::Criteria | Field::Files | Field::KeyFiles => {
+            each(tree, at, &as_text)
+        }
+        Field::Steps
+        | Field::Requirements
+        | Field::EdgeCases
+        | Field::DesignDecisions
+        | Field::StopCondition
+        | Field::Notes => each(tree, at, &as_spelled),
+        Field::Labels | Field::Tags => each(tree, at, &label),
+        Field::Verify => each(tree, at, &command),
+        Field::Passes | Field::Skipped | Field::Failed | Field::Blocked | Field::ExpectsChange => {
+            let read_here = field == Field::ExpectsChange || super::part::is_state(field, format);
+            match read::boolean(tree, at) {
+                Ok(flag) if read_here => Ok(Value::Bool(flag)),
+                _ => value::read(tree, at),
+            }
+        }
+        Field::Priority
+        | Field::Attempts
+        | Field::MaxAttempts
+        | Field::CreatedAt
+        | Field::UpdatedAt => value::read(tree, at),
+    }
+}
+
+/// A value, or each item of a list, by `read`.
+fn each(tree: &Tree<'_>, at: At, read: &dyn Fn(&Tree<'_>, At) -> Outcome<Value>) -> Outcome<Value> {
+    if tree.kind(at) != Kind::List {
+        return read(tree, at);
+    }
+    let items = tree.children(at).map(|child| read(tree, child));
+    Ok(Value::List(items.collect::<Outcome<_>>()?))
+}
+
+fn as_text(tree: &Tree<'_>, at: At) -> Outcome<Value> {
+    match (tree.syntax, tree.kind(at)) {
+        (Syntax::Yaml, Kind::Number | Kind::True | Kind::False) => Ok(Value::text(tree.text(at))),
+        _ => value::read(tree, at),
+    }
+}
+
+/// A number stays one where JSON would spell it the same: the spelling is the id.
+fn as_id(tree: &Tree<'_>, at: At) -> Outcome<Value> {
+    match tree.kind(at) {
+        Kind::Number => as_spelled(tree, at),
+        _ => as_text(tree, at),
+    }
+}
+
+/// What is read by its spelling becomes a text where JSON would spell it in another way.
+fn as_spelled(tree: &Tree<'_>, at: At) -> Outcome<Value> {
+    let spelled = tree.text(at);
+    let same = match tree.kind(at) {
+        Kind::Number => value::is_json_number(&spelled),
+        Kind::True => spelled == "true",
+        Kind::False => spelled == "false",
+        Kind::Null | Kind::Text | Kind::List | Kind::Map => true,
+    };
+    if same {
+        value::read(tree, at)
+    } else {
+        Ok(Value::text(spelled))
+    }
+}
+
+/// The members of a map of labels become `key=value`, by the spelling of the value.
+fn label(tree: &Tree<'_>, at: At) -> Outcome<Value> {
+    if tree.kind(at) != Kind::Map {
+        return as_text(tree, at);
+    }
+    let mut members = Members::new();
+    for (key, at) in value::entries(tree, at)? {
+        let spelled = match tree.kind(at) {
+            Kind::Null if tree.text(at) != "null" => Value::text(tree.text(at)),
+            _ => as_spelled(tree, at)?,
+        };
+        value::set(&mut members, tree.text(key).into_owned(), spelled);
+    }
+    Ok(Value::Map(members))
+}
+
+fn command(tree: &Tree<'_>, at: At) -> Outcome<Value> {
+    match tree.kind(at) {
+        Kind::List => each(tree, at, &as_id),
+        Kind::Map => {
+            let mut members = Members::new();
+            for (key, at) in value::entries(tree, at)? {
+                let name = tree.text(key).into_owned();
+                let found = match name.as_str() {
+                    "cmd" | "command" | "run" if tree.kind(at) == Kind::List => {
+                        each(tree, at, &as_id)?
+                    }
+                    "cmd" | "command" | "run" => as_text(tree, at)?,
+                    _ => value::read(tree, at)?,
+                };
+                value::set(&mut members, name, found);
+            }
+            Ok(Value::Map(members))
+        }
+        _ => as_text(tree, at),
+    }
+}

@@ -1,0 +1,258 @@
+//! One task from one format to another, and back to how it was.
+//!
+//! What the way back could not know is kept beside the task under `x-ralph`: names, values that
+//! were replaced, and which members were not there. What changed since is not undone: the way back
+//! takes an old value only where it still means the same.
+
+use super::part::{self, ASIDE, Part, Role};
+use super::value::{self, Members, Value};
+use crate::task::format::error::Outcome;
+use crate::task::format::{Format, json, story};
+use crate::task::{Place, Task};
+
+/// A way from one format to another.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Way {
+    pub(super) from: Format,
+    pub(super) to: Format,
+}
+
+impl Way {
+    fn back(self) -> Self {
+        Self {
+            from: self.to,
+            to: self.from,
+        }
+    }
+}
+
+/// What is kept of a task for the way back.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Kept {
+    /// New name to old one: the value went along.
+    pub(super) names: Members,
+    /// Members as they were.
+    pub(super) was: Members,
+    /// Parts that the task did not have.
+    pub(super) absent: Vec<String>,
+}
+
+impl Kept {
+    pub(super) fn into_member(self, also: Members) -> Option<(String, Value)> {
+        let mut members = also;
+        if !self.names.is_empty() {
+            members.push(("names".to_owned(), Value::Map(self.names)));
+        }
+        if !self.was.is_empty() {
+            members.push(("was".to_owned(), Value::Map(self.was)));
+        }
+        if !self.absent.is_empty() {
+            members.push(("absent".to_owned(), Value::texts(self.absent)));
+        }
+        (!members.is_empty()).then(|| (ASIDE.to_owned(), Value::Map(members)))
+    }
+
+    /// Out of a member; what is not of this shape is somebody else's and says nothing.
+    pub(super) fn of(members: &[(String, Value)]) -> Self {
+        let mut kept = Self::default();
+        let Some(Value::Map(aside)) = value::get(members, ASIDE) else {
+            return kept;
+        };
+        if let Some(Value::Map(names)) = value::get(aside, "names") {
+            kept.names.clone_from(names);
+        }
+        if let Some(Value::Map(was)) = value::get(aside, "was") {
+            kept.was.clone_from(was);
+        }
+        if let Some(Value::List(absent)) = value::get(aside, "absent") {
+            let text = |item: &Value| match item {
+                Value::Text(text) => Some(text.clone()),
+                _ => None,
+            };
+            kept.absent = absent.iter().filter_map(text).collect();
+        }
+        kept
+    }
+
+    pub(super) fn old_name(&self, new: &str) -> Option<&str> {
+        match value::get(&self.names, new) {
+            Some(Value::Text(old)) => Some(old),
+            _ => None,
+        }
+    }
+}
+
+/// The task in the other format, with what has to be kept of it.
+pub(super) fn convert(members: &Members, way: Way) -> Outcome<(Members, Kept)> {
+    let there = plain(members, way, &read(members, way.from)?);
+    let kept = keep(members, &there, way)?;
+    Ok((there, kept))
+}
+
+/// The task as the other format says it, nothing kept.
+fn plain(members: &Members, way: Way, task: &Task) -> Members {
+    rewrite(members, way.from, &mut |part, said| {
+        part::render(part, said, task, way.to)
+    })
+}
+
+/// The members with each part said anew, in its place. Parts that were not said come last.
+fn rewrite(
+    members: &Members,
+    from: Format,
+    say: &mut dyn FnMut(Part, &Members) -> Members,
+) -> Members {
+    let mut out = Members::new();
+    let mut done = Vec::new();
+    for (name, value) in members {
+        match part::role(name, from) {
+            Role::Same => value::set(&mut out, name.clone(), value.clone()),
+            Role::Aside => {}
+            Role::Of(part) if done.contains(&part) => {}
+            Role::Of(part) => {
+                done.push(part);
+                out.extend(say(part, &part::members(members, part, from)));
+            }
+        }
+    }
+    for part in Part::ALL {
+        if !done.contains(&part) {
+            out.extend(say(part, &Members::new()));
+        }
+    }
+    out
+}
+
+/// What the way back would not give by itself.
+fn keep(members: &Members, there: &Members, way: Way) -> Outcome<Kept> {
+    let again = plain(there, way.back(), &read(there, way.to)?);
+    let mut kept = Kept::default();
+    for part in Part::ALL {
+        let was = part::members(members, part, way.from);
+        if same_members(&was, &part::members(&again, part, way.from)) {
+            continue;
+        }
+        match (&was[..], &part::members(there, part, way.to)[..]) {
+            ([], _) => kept.absent.push(part.as_str().to_owned()),
+            ([(old, said)], [(new, says)]) if said == says => {
+                kept.names.push((new.clone(), Value::text(old)));
+            }
+            (_, _) => kept.was.extend(was),
+        }
+    }
+    let aside = |(name, _): &&(String, Value)| part::role(name, way.from) == Role::Aside;
+    kept.was.extend(members.iter().filter(aside).cloned());
+    Ok(kept)
+}
+
+/// The task back in the format that it came from. `way` is the way back.
+pub(super) fn undo(members: &Members, way: Way) -> Outcome<Members> {
+    let kept = Kept::of(members);
+    let now = read(members, way.from)?;
+    let mut fault = None;
+    let mut out = rewrite(members, way.from, &mut |part, said| {
+        let old = old_part(members, &kept, (part, said), way);
+        old.unwrap_or_else(|found| {
+            fault = Some(found);
+            None
+        })
+        .unwrap_or_else(|| {
+            renamed(
+                part::render(part, said, &now, way.to),
+                &kept,
+                (part, way.to),
+            )
+        })
+    });
+    if let Some(fault) = fault {
+        return Err(fault);
+    }
+    for (name, value) in kept.was {
+        if part::role(&name, way.to) == Role::Aside {
+            value::set(&mut out, name, value);
+        }
+    }
+    Ok(out)
+}
+
+/// The part as it was, if that still means the same.
+fn old_part(
+    members: &Members,
+    kept: &Kept,
+    (part, said): (Part, &Members),
+    way: Way,
+) -> Outcome<Option<Members>> {
+    if let [(name, value)] = &said[..]
+        && let Some(old) = kept.old_name(name)
+        && part::role(old, way.to) == Role::Of(part)
+    {
+        return Ok(Some(vec![(old.to_owned(), value.clone())]));
+    }
+    let was = part::members(&kept.was, part, way.to);
+    let absent = kept.absent.iter().any(|name| name == part.as_str());
+    if was.is_empty() && !absent {
+        return Ok(None);
+    }
+    let Ok(then) = read(&in_brief(members, (part, &was), way.from), way.to) else {
+        return Ok(None);
+    };
+    let now = read(&in_brief(members, (part, said), way.from), way.from)?;
+    Ok(is_same(&then, &now).then_some(was))
+}
+
+/// As much of a task as a part can be read from.
+fn in_brief(members: &Members, (part, said): (Part, &Members), from: Format) -> Members {
+    let beside: &[Part] = match part {
+        Part::Title => &[Part::Description],
+        Part::Description => &[Part::Title],
+        Part::Acceptance | Part::DependsOn | Part::MaxAttempts | Part::Attempts | Part::Status => {
+            &[]
+        }
+    };
+    let mut brief: Members = members
+        .iter()
+        .filter(|(name, _)| name == "id")
+        .cloned()
+        .collect();
+    for other in beside {
+        brief.extend(part::members(members, *other, from));
+    }
+    brief.extend(said.iter().cloned());
+    brief
+}
+
+/// A part that was changed keeps the one name that it had.
+fn renamed(mut said: Members, kept: &Kept, (part, to): (Part, Format)) -> Members {
+    let was = part::members(&kept.was, part, to);
+    if let ([(name, _)], [(old, _)]) = (&mut said[..], &was[..])
+        && part != Part::Status
+    {
+        name.clone_from(old);
+    }
+    said
+}
+
+/// Reads the task out of its members.
+pub(super) fn read(members: &Members, format: Format) -> Outcome<Task> {
+    let text = Value::Map(members.clone()).inline();
+    let tree = json::scan(&text, 0)?;
+    story::parse(&tree, format, 0, Place::default())
+}
+
+/// Whether two tasks say the same. A file that counts attempts begins with none.
+pub(super) fn is_same(a: &Task, b: &Task) -> bool {
+    let plain = |task: &Task| {
+        let mut task = task.clone();
+        task.place = Place::default();
+        task.attempts.made = task.attempts.made.filter(|made| *made > 0);
+        task
+    };
+    plain(a) == plain(b)
+}
+
+/// The same members, in whatever order.
+pub(super) fn same_members(a: &Members, b: &Members) -> bool {
+    a.len() == b.len()
+        && a.iter()
+            .all(|(name, said)| value::get(b, name) == Some(said))
+}

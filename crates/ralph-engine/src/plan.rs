@@ -1,0 +1,273 @@
+//! Asks an agent for a plan: one that reads and answers, in rounds until the answer will do.
+//!
+//! Each round is a fresh process. No file of the repository may be different afterwards: what an
+//! agent changed is put back where that is sure, and named where it is not. Writes no tasks, and
+//! decides nothing about an answer: that is the caller's, by what it checks.
+
+mod watch;
+
+pub use watch::{Changes, Remains};
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use ralph_core::{
+    agent::{AgentEvent, AgentReport, Ending, Usage},
+    dollars::Dollars,
+    plan::Repair,
+    prompt::TemplateError,
+};
+
+use crate::{
+    agent::{Agent, RunContext, RunLimits, StopRequest, Watch, Watcher, run_agent},
+    dot_ralph,
+    environment::Environment,
+    git::{self, GitError, Repo},
+    identity,
+    lock::{Lock, LockError},
+    plain_file,
+    process::{CappedLog, Containment, LogCaps, SpawnError},
+};
+use watch::Before;
+
+/// Of an agent's raw stream this much is kept.
+const LOG_BYTES: u64 = 8 * 1024 * 1024;
+const LOG_TAIL: usize = 1024 * 1024;
+
+/// The files that a plan leaves in `.ralph/logs/`.
+const STREAM: &str = "plan.stream";
+const ANSWER: &str = "plan-answer.txt";
+
+/// Whom to ask, and how long.
+pub struct Asking {
+    pub root: PathBuf,
+    pub data_dir: PathBuf,
+    pub agent: Box<dyn Agent>,
+    pub containment: Containment,
+    pub environment: Environment,
+    pub git_environment: git::Environment,
+    pub stop: StopRequest,
+    pub patience: Patience,
+    /// Hears what the agent does as it does it.
+    pub onlooker: Box<dyn FnMut(&AgentEvent)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// Rounds at most: the first, and those that put an answer right.
+    pub rounds: u32,
+    /// For all rounds together.
+    pub time: Duration,
+    pub idle: Duration,
+    pub idle_with_tool: Duration,
+    pub grace: Duration,
+    /// What it may cost, for an agent that can be told.
+    pub budget: Option<Dollars>,
+}
+
+/// What to ask, and what an answer has to be.
+pub struct Question<'a, T> {
+    pub prompt: &'a dyn Fn(Option<&Repair>) -> Result<String, TemplateError>,
+    /// The value of an answer, or what is wrong with it, in sentences.
+    pub check: &'a dyn Fn(&str) -> Result<T, Vec<String>>,
+}
+
+/// How it went. Never an error: an agent that fails is an outcome.
+#[derive(Debug)]
+pub struct Asked<T> {
+    pub outcome: Outcome<T>,
+    pub agent: String,
+    pub rounds: u32,
+    /// Of all rounds.
+    pub usage: Usage,
+    /// What the agent changed although it was to read only.
+    pub changes: Changes,
+    /// Where its last answer is, if it gave one.
+    pub answer_file: Option<PathBuf>,
+}
+
+#[derive(Debug)]
+pub enum Outcome<T> {
+    Answered(T),
+    /// The last answer, too, would not do.
+    Wrong {
+        faults: Vec<String>,
+    },
+    /// The agent gave no answer.
+    Ended(Ending),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    #[error("can't write {path}")]
+    File {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+}
+
+pub async fn ask<T>(mut asking: Asking, question: &Question<'_, T>) -> Result<Asked<T>, AskError> {
+    // A loop that works here would change files, and be blamed on the one that is asked.
+    let _lock = Lock::acquire(&asking.data_dir, &asking.root)?;
+    let state_dir = state_dir(&asking)?;
+    let repo = Repo::open(&asking.root, &state_dir, &asking.git_environment).await?;
+    let logs = logs_folder(&asking.root)?;
+    let before = Before::look(&repo).await?;
+    let mut log = open_log(&logs.join(STREAM))?;
+    let talk = converse(&mut asking, question, &mut log, &logs).await;
+    // Whatever happened, the files are looked at.
+    let changes = before.compare(&repo).await?;
+    let talk = talk?;
+    Ok(Asked {
+        outcome: talk.outcome,
+        agent: asking.agent.name(),
+        rounds: talk.rounds,
+        usage: talk.usage,
+        changes,
+        answer_file: talk.answer_file,
+    })
+}
+
+struct Talk<T> {
+    outcome: Outcome<T>,
+    rounds: u32,
+    usage: Usage,
+    answer_file: Option<PathBuf>,
+}
+
+async fn converse<T>(
+    asking: &mut Asking,
+    question: &Question<'_, T>,
+    log: &mut CappedLog,
+    logs: &Path,
+) -> Result<Talk<T>, AskError> {
+    let until = Instant::now() + asking.patience.time;
+    let mut usage = Usage::default();
+    let mut repair: Option<Repair> = None;
+    let mut answer_file = None;
+    let mut round = 0;
+    let outcome = loop {
+        round += 1;
+        let prompt = (question.prompt)(repair.as_ref())?;
+        let report = run_round(asking, prompt, round, until, log).await;
+        let report = match report {
+            Ok(report) => report,
+            // One that can't be started is an outcome like any other.
+            Err(error) => {
+                let message = error.to_string();
+                break Outcome::Ended(Ending::Unavailable { message });
+            }
+        };
+        usage.add(&report.usage);
+        if report.ending != Ending::Finished {
+            break Outcome::Ended(report.ending);
+        }
+        let answer = report.final_message;
+        answer_file = Some(keep_answer(logs, &answer)?);
+        match (question.check)(&answer) {
+            Ok(value) => break Outcome::Answered(value),
+            Err(faults) if round >= asking.patience.rounds => break Outcome::Wrong { faults },
+            Err(faults) => repair = Some(Repair { answer, faults }),
+        }
+    };
+    Ok(Talk {
+        outcome,
+        rounds: round,
+        usage,
+        answer_file,
+    })
+}
+
+async fn run_round(
+    asking: &mut Asking,
+    prompt: String,
+    round: u32,
+    until: Instant,
+    log: &mut CappedLog,
+) -> Result<AgentReport, SpawnError> {
+    let patience = asking.patience;
+    let context = RunContext {
+        cwd: asking.root.clone(),
+        env: asking.environment.for_agent(
+            asking.agent.credentials(),
+            &[("RALPH_RUN", round.to_string())],
+        ),
+        prompt,
+        labels: Vec::new(),
+        budget: patience.budget,
+    };
+    let limits = RunLimits {
+        deadline: Some((until, patience.time.as_secs() / 60)),
+        idle: patience.idle,
+        idle_with_tool: patience.idle_with_tool,
+        grace: patience.grace,
+        cost: None,
+    };
+    log.push(crate::agent::run_line(round, &asking.agent.name()).as_bytes());
+    let mut watcher = Onlooker(&mut *asking.onlooker);
+    let watch = Watch {
+        stop: &mut asking.stop,
+        watcher: &mut watcher,
+        log,
+        nudges: None,
+    };
+    run_agent(&*asking.agent, &context, asking.containment, &limits, watch).await
+}
+
+struct Onlooker<'a>(&'a mut dyn FnMut(&AgentEvent));
+
+impl Watcher for Onlooker<'_> {
+    fn event(&mut self, event: &AgentEvent) {
+        (self.0)(event);
+    }
+}
+
+/// Apart from that of loops, which an interrupted one may still need.
+fn state_dir(asking: &Asking) -> Result<PathBuf, AskError> {
+    let name = identity::worktree_name(&asking.root);
+    let path = asking.data_dir.join("plans").join(name);
+    match std::fs::create_dir_all(&path) {
+        Ok(()) => Ok(path),
+        Err(source) => Err(AskError::File { path, source }),
+    }
+}
+
+fn logs_folder(root: &Path) -> Result<PathBuf, AskError> {
+    let path = root.join(dot_ralph::FOLDER).join("logs");
+    let made = dot_ralph::ensure(root).and_then(|()| std::fs::create_dir_all(&path));
+    match made {
+        Ok(()) => Ok(path),
+        Err(source) => Err(AskError::File { path, source }),
+    }
+}
+
+fn open_log(path: &Path) -> Result<CappedLog, AskError> {
+    let caps = LogCaps {
+        total: LOG_BYTES,
+        tail: LOG_TAIL,
+    };
+    let made = plain_file::make_room(path).and_then(|()| CappedLog::create(path, caps));
+    made.map_err(|source| AskError::File {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// The answer as it was given, for a person to look at where it would not do.
+fn keep_answer(logs: &Path, answer: &str) -> Result<PathBuf, AskError> {
+    let path = logs.join(ANSWER);
+    let written =
+        plain_file::make_room(&path).and_then(|()| crate::atomic::write(&path, answer.as_bytes()));
+    match written {
+        Ok(()) => Ok(path),
+        Err(source) => Err(AskError::File { path, source }),
+    }
+}

@@ -1,0 +1,180 @@
+//! Where a task file goes: the place that its format has in a project, or the one that was named.
+//!
+//! Nothing that is there is written over without being told to.
+
+use std::path::{Path, PathBuf};
+
+use ralph_core::task::format::{Format, Syntax};
+use ralph_engine::{dot_ralph, source::write_atomically};
+
+use crate::{error::CommandError, project::Project};
+
+/// The formats by the words that the command line has for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum To {
+    /// ralph's own, in .ralph/tasks/
+    Native,
+    /// A list of user stories: PRD.json
+    Prd,
+    /// The tasks.json of an artefacts project
+    Artefacts,
+}
+
+impl To {
+    pub(crate) fn format(self) -> Format {
+        match self {
+            Self::Native => Format::Native,
+            Self::Prd => Format::Prd,
+            Self::Artefacts => Format::Artefacts,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Target {
+    Stdout,
+    File(PathBuf),
+}
+
+/// Whether a file that is there may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Overwrite {
+    Never,
+    Forced,
+}
+
+impl Target {
+    /// The place that was named; else the one of the format, for tasks called `name`.
+    pub(crate) fn choose(
+        project: &Project,
+        named: Option<&Path>,
+        format: Format,
+        name: &str,
+    ) -> Self {
+        if let Some(named) = named {
+            if named == Path::new("-") {
+                return Self::Stdout;
+            }
+            return Self::File(project.surroundings.start.join(named));
+        }
+        let root = project.root();
+        let name = file_name(name);
+        Self::File(match format {
+            Format::Native => root
+                .join(&project.config().tasks.path)
+                .join(format!("{name}.yaml")),
+            Format::Prd => root.join("PRD.json"),
+            Format::Artefacts => root.join(".artefacts").join(name).join("tasks.json"),
+        })
+    }
+
+    /// By the ending of the file's name; else as the format is usually written.
+    pub(crate) fn syntax(&self, format: Format) -> Syntax {
+        let usual = match format {
+            Format::Native => Syntax::Yaml,
+            Format::Prd | Format::Artefacts => Syntax::Json,
+        };
+        let Self::File(path) = self else {
+            return usual;
+        };
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("json") => Syntax::Json,
+            Some("yaml" | "yml") => Syntax::Yaml,
+            _ => usual,
+        }
+    }
+
+    pub(crate) fn shown(&self, project: &Project) -> String {
+        match self {
+            Self::Stdout => "-".to_owned(),
+            Self::File(path) => project.shown(path),
+        }
+    }
+
+    /// Before anything is begun: whether the file is in the way.
+    pub(crate) fn check(
+        &self,
+        project: &Project,
+        overwrite: Overwrite,
+    ) -> Result<(), CommandError> {
+        let Self::File(path) = self else {
+            return Ok(());
+        };
+        // Also a link that leads nowhere is somebody's.
+        if path.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        let shown = project.shown(path);
+        if path.is_dir() {
+            let message = format!("{shown} is a folder");
+            return Err(CommandError::user(message).hint("name a file: `--output FILE`"));
+        }
+        match overwrite {
+            Overwrite::Forced => Ok(()),
+            Overwrite::Never => Err(CommandError::user(format!("{shown} is there already"))
+                .hint("`--force` writes over it; `--output` names another file")),
+        }
+    }
+
+    /// Writes the file as a whole.
+    pub(crate) fn write(
+        project: &Project,
+        path: &Path,
+        text: &str,
+        overwrite: Overwrite,
+    ) -> Result<(), CommandError> {
+        // Somebody may have made it since it was looked for.
+        Self::File(path.to_owned()).check(project, overwrite)?;
+        let failed = |error: std::io::Error| {
+            CommandError::user(format!("can't write {}: {error}", project.shown(path)))
+        };
+        if path.starts_with(project.root().join(dot_ralph::FOLDER)) {
+            dot_ralph::ensure(project.root()).map_err(failed)?;
+        }
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(failed)?;
+        }
+        write_atomically(path, text.as_bytes()).map_err(CommandError::user)
+    }
+}
+
+/// A name that is one on every file system: letters, digits, `-`, `_` and `.` inside.
+fn file_name(name: &str) -> String {
+    let plain: String = name
+        .trim()
+        .chars()
+        .map(|c| {
+            if c.is_alphanumeric() || "-_.".contains(c) {
+                c
+            } else {
+                '-'
+            }
+        })
+        .take(60)
+        .collect();
+    let plain = plain.trim_matches(['-', '.', '_']);
+    if plain.is_empty() {
+        "tasks".to_owned()
+    } else {
+        plain.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_never_leads_elsewhere() {
+        for (name, file) in [
+            ("prd", "prd"),
+            ("../../etc/passwd", "etc-passwd"),
+            ("Shop: the café", "Shop--the-café"),
+            ("..", "tasks"),
+            ("", "tasks"),
+            ("a\nb", "a-b"),
+        ] {
+            assert_eq!(file_name(name), file, "{name:?}");
+        }
+    }
+}

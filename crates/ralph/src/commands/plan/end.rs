@@ -1,0 +1,148 @@
+//! The ways in which no tasks come of a plan, each with its exit code and the way out.
+//!
+//! The codes are those of `ralph run`.
+
+use std::process::ExitCode;
+
+use ralph_core::{agent::Ending, sanitize::one_line};
+use ralph_engine::{
+    lock::LockError,
+    plan::{AskError, Asked},
+};
+
+use super::Proposal;
+use crate::{
+    error::{CommandError, Kind},
+    output,
+    project::Project,
+};
+
+/// Faults and files that are listed.
+const MOST_LISTED: usize = 10;
+
+/// A limit of time or of turns.
+const LIMIT: u8 = 3;
+/// A person has to look at it.
+const PERSON: u8 = 4;
+const BUDGET: u8 = 5;
+const UNAVAILABLE: u8 = 6;
+const FAILED: u8 = 7;
+
+pub(super) fn explain(error: AskError) -> CommandError {
+    let (kind, hint) = match &error {
+        AskError::Lock(LockError::Held { .. }) => (
+            Kind::User,
+            Some(
+                "wait for it to end, or use a worktree of its own (`git worktree add`)".to_owned(),
+            ),
+        ),
+        AskError::Git(error) => (Kind::User, error.hint()),
+        AskError::Template(_) => (Kind::User, None),
+        AskError::Lock(LockError::Io { .. }) | AskError::File { .. } => (Kind::Internal, None),
+    };
+    CommandError::new(kind, error).hint_opt(hint)
+}
+
+/// `a, b and 3 more`.
+pub(super) fn listed(items: &[String]) -> String {
+    let shown = &items[..items.len().min(MOST_LISTED)];
+    let shown: Vec<String> = shown.iter().map(|item| one_line(item, 200)).collect();
+    let more = items.len().saturating_sub(MOST_LISTED);
+    match more {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// The agent changed what can't be put back without risk.
+pub(super) fn changed(project: &Project, asked: &Asked<Proposal>) -> ExitCode {
+    let message = format!(
+        "{} was to read only and changed {}",
+        asked.agent,
+        listed(&asked.changes.what)
+    );
+    let error = CommandError::user(message).hint(format!(
+        "your own uncommitted work is beside it, so nothing was put back and nothing was written: look at `git status`{}",
+        kept(project, asked)
+    ));
+    said(&error, PERSON)
+}
+
+pub(super) fn wrong(project: &Project, asked: &Asked<Proposal>, faults: &[String]) -> ExitCode {
+    let mut lines: Vec<String> = faults
+        .iter()
+        .take(MOST_LISTED)
+        .map(|fault| format!("  {}", one_line(fault, 300)))
+        .collect();
+    if faults.len() > MOST_LISTED {
+        lines.push(format!("  … {} more", faults.len() - MOST_LISTED));
+    }
+    let message = format!(
+        "{} gave no plan that would do, in {} rounds:\n{}",
+        asked.agent,
+        asked.rounds,
+        lines.join("\n")
+    );
+    let error =
+        CommandError::user(message).hint(format!("nothing was written{}", kept(project, asked)));
+    said(&error, PERSON)
+}
+
+fn kept(project: &Project, asked: &Asked<Proposal>) -> String {
+    match &asked.answer_file {
+        Some(file) => format!("; its last answer is in {}", project.shown(file)),
+        None => String::new(),
+    }
+}
+
+/// A signal ended it: what a shell makes of one.
+pub(super) fn stopped(signal: i32) -> ExitCode {
+    output::print_to_stderr("stopped; nothing was written\n");
+    ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
+}
+
+/// The agent ended without an answer.
+pub(super) fn ended(asked: &Asked<Proposal>, ending: &Ending, signal: Option<i32>) -> ExitCode {
+    let (code, hint) = match ending {
+        Ending::Stopped => return stopped(signal.unwrap_or(2)),
+        Ending::TimedOut { .. } | Ending::Silent { .. } => (
+            LIMIT,
+            "`loop.max_minutes_per_iteration` and `loop.idle_minutes` are its limits",
+        ),
+        Ending::MaxTurns { .. } => (LIMIT, "`claude.max_turns` limits it"),
+        Ending::Budget { .. } | Ending::OverBudget { .. } => {
+            (BUDGET, "`loop.max_cost_usd` limits it")
+        }
+        Ending::Unavailable { .. } | Ending::Auth { .. } | Ending::Limit { .. } => (
+            UNAVAILABLE,
+            "`ralph doctor` checks the agent; `--agent` chooses another one",
+        ),
+        Ending::NoResult { .. }
+        | Ending::Error { .. }
+        | Ending::Api { .. }
+        | Ending::Rejected { .. }
+        | Ending::Overloaded { .. }
+        | Ending::Refused { .. }
+        | Ending::Interrupted { .. }
+        | Ending::Finished => (FAILED, "its stream is in .ralph/logs/plan.stream"),
+    };
+    let why = match ending {
+        Ending::TimedOut { minutes } => format!("it took more than {minutes} minutes"),
+        Ending::Silent { minutes } => format!("it said nothing for {minutes} minutes"),
+        Ending::Limit { resets_at } => match resets_at {
+            Some(at) => format!("a usage limit, until {at}"),
+            None => "a usage limit".to_owned(),
+        },
+        other => {
+            let message = other.message().unwrap_or(other.outcome());
+            one_line(message, 400)
+        }
+    };
+    let error = CommandError::user(format!("{} gave no answer: {why}", asked.agent)).hint(hint);
+    said(&error, code)
+}
+
+fn said(error: &CommandError, code: u8) -> ExitCode {
+    output::print_error(error);
+    ExitCode::from(code)
+}
