@@ -15,6 +15,7 @@ pub mod iteration;
 pub mod lint;
 pub mod memory;
 pub mod metrics;
+pub mod notification;
 pub mod prompt;
 pub mod record;
 pub mod sanitize;

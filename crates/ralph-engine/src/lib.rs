@@ -15,6 +15,7 @@ pub mod human;
 pub mod identity;
 pub mod inbox;
 pub mod lock;
+pub mod notify;
 pub mod plain_file;
 pub mod process;
 pub mod report;

@@ -103,6 +103,14 @@ fn every_value_is_shown_with_its_origin() {
       fallback_model: null  # default
       overload_retries: 6  # default
       overload_wait_seconds: 10  # default
+    notify:
+      command: null  # default
+      webhook: null  # default
+      webhook_token_env: null  # default
+      "on": ["escalation", "complete", "halt", "limit", "budget_alert"]  # default
+      desktop: auto  # default
+      budget_alert_percent: 80  # default
+      timeout_seconds: 10  # default
     prompt:
       file_list: 100  # default
       patterns_bytes: 8192  # default
