@@ -11,6 +11,7 @@ pub(crate) mod init;
 pub(crate) mod lint;
 pub(crate) mod logs;
 pub(crate) mod man;
+pub(crate) mod notify;
 pub(crate) mod pause;
 pub(crate) mod play_script;
 pub(crate) mod report;

@@ -1,6 +1,7 @@
 //! The messages under way: a queue and a task in the background for each way, so that one that hangs
 //! holds up neither the loop nor the others.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -164,23 +165,40 @@ impl Outbox {
         }
     }
 
-    /// Waits for what is under way, not longer than a message may take; what is left then is killed.
-    /// Answers with what went wrong and nobody was told yet.
-    pub async fn finish(self) -> Vec<String> {
+    /// Waits for what is under way, not longer than a message may take nor than somebody wants to
+    /// wait; what is left then is killed. Answers with what went wrong and nobody was told yet.
+    pub async fn finish(self, give_up: impl Future<Output = ()>) -> Vec<String> {
         // Without a sender a carrier ends when its queue is empty.
         lock(&self.desk).queues.clear();
-        let until = tokio::time::Instant::now() + self.timeout + GRACE;
+        let time_is_up = tokio::time::sleep(self.timeout + GRACE);
+        let mut enough = pin!(async {
+            tokio::select! {
+                () = time_is_up => {}
+                () = give_up => {}
+            }
+        });
+        let mut waiting = self.carriers.into_iter();
         let mut late = Vec::new();
-        for (way, mut carrier) in self.carriers {
-            if tokio::time::timeout_at(until, &mut carrier).await.is_err() {
-                carrier.abort();
-                // Dropped, and all it had started is killed, before this goes on.
-                let _ = carrier.await;
-                late.push(format!("messages by {way} are given up: the time is over"));
+        for (way, mut carrier) in waiting.by_ref() {
+            tokio::select! {
+                biased;
+                _ = &mut carrier => {}
+                () = &mut enough => {
+                    late.push((way, carrier));
+                    break;
+                }
             }
         }
+        late.extend(waiting.filter(|(_, carrier)| !carrier.is_finished()));
         let mut trouble = drain(&self.trouble);
-        trouble.extend(late);
+        for (way, carrier) in late {
+            carrier.abort();
+            // Dropped, and told to kill all it had started, before this goes on.
+            let _ = carrier.await;
+            trouble.push(format!(
+                "messages by {way} that were under way are given up"
+            ));
+        }
         trouble
     }
 }
