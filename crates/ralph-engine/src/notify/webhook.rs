@@ -132,8 +132,9 @@ impl Webhook {
             .redirect(redirect::Policy::none())
             .user_agent(concat!("ralph/", env!("CARGO_PKG_VERSION")));
         if !self.url.is_encrypted() {
-            // A proxy is not this machine.
-            builder = builder.no_proxy();
+            // A proxy is not this machine; and certificates, which a small container may have none
+            // of, are not needed.
+            builder = builder.no_proxy().tls_certs_only([]);
         }
         builder
             .build()

@@ -169,3 +169,23 @@ fn a_proxy_is_not_asked_for_this_machine() {
     project.run(&[]).expect(0);
     assert_eq!((server.requests().len(), proxy.requests().len()), (1, 0));
 }
+
+#[test]
+fn nothing_is_said_to_a_server_that_is_not_encrypted_as_it_should_be() {
+    let server = Server::start(&[Answer::Status(200)]);
+    let url = format!("https://127.0.0.1:{}/{SECRET}", server.port);
+    let project = stories(&["A"])
+        .config(&format!("notify:\n  webhook: {url}\n"))
+        .script(&good_script());
+    let ran = project.run(&[]).expect(0);
+    let said = warnings(&ran);
+    let begin = format!(
+        "a message by webhook was not sent: 127.0.0.1:{} can't be reached: ",
+        server.port
+    );
+    assert!(said[0].starts_with(&begin), "{said:?}");
+    for request in server.requests() {
+        assert_eq!(request.body, "", "{request:?}");
+        assert!(!request.line.contains("POST"), "{request:?}");
+    }
+}
