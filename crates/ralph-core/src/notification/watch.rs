@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::{Notification, Occasion, occasion};
-use crate::{agent::AgentEvent, config::Config, dollars::Dollars, event::Event, termination::Stop};
+use crate::{agent::AgentEvent, dollars::Dollars, event::Event, termination::Stop};
 
 /// When the budget is worth a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,14 +19,6 @@ pub struct BudgetAlert {
 }
 
 impl BudgetAlert {
-    /// None where nothing limits what a run may cost.
-    pub fn of(config: &Config) -> Option<Self> {
-        config.loop_.max_cost_usd.map(|max| Self {
-            max,
-            percent: config.notify.budget_alert_percent,
-        })
-    }
-
     fn threshold(self) -> Dollars {
         Dollars::told(self.max.usd() * f64::from(self.percent) / 100.0)
     }

@@ -39,8 +39,12 @@ pub(crate) fn attach(
     means: &Means<'_>,
 ) -> Result<(Box<dyn Reporter>, Outbox), CommandError> {
     let config = project.config();
+    let alert = config.loop_.max_cost_usd.map(|max| BudgetAlert {
+        max,
+        percent: config.notify.budget_alert_percent,
+    });
     let post = Post {
-        watch: Watch::new(project_name(project.root()), BudgetAlert::of(config)),
+        watch: Watch::new(project_name(project.root()), alert),
         on: config.notify.on.clone(),
         redaction: redaction(config, means),
         ways: notify::ways(means),
