@@ -17,6 +17,7 @@ pub mod lint;
 pub mod memory;
 pub mod metrics;
 pub mod plan;
+pub mod notification;
 pub mod prompt;
 pub mod record;
 pub mod sanitize;

@@ -86,6 +86,8 @@ enum Command {
     Lint(commands::lint::Args),
     /// Check the machine, the repository and the agent
     Doctor(commands::doctor::Args),
+    /// Check whether people who are away would be told
+    Notify(commands::notify::Args),
     /// List the agents, explain what one of them said, talk to one
     Agent(commands::agent::Args),
     /// Print the configuration in force, and where each value comes from
@@ -136,6 +138,7 @@ impl Cli {
             Command::Prompt(args) => commands::prompt::run(&args, global),
             Command::Lint(args) => commands::lint::run(&args, global),
             Command::Doctor(args) => commands::doctor::run(&args, global),
+            Command::Notify(args) => commands::notify::run(&args, global),
             Command::Agent(args) => commands::agent::run(&args, global),
             Command::Config(args) => commands::config::run(&args, global),
             Command::Completions(args) => commands::completions::run(&args),

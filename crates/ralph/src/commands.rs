@@ -13,6 +13,7 @@ pub(crate) mod interview;
 pub(crate) mod lint;
 pub(crate) mod logs;
 pub(crate) mod man;
+pub(crate) mod notify;
 pub(crate) mod pause;
 pub(crate) mod plan;
 pub(crate) mod play_script;

@@ -326,6 +326,7 @@ impl Driver {
         let mut config = self.config.clone();
         config.claude.env.hide();
         config.pi.env.hide();
+        config.notify.hide();
         for choice in [
             Some(&mut config.agent),
             config.limits.fallback_agent.as_mut(),

@@ -20,13 +20,12 @@ use std::{
 use ralph_core::{
     config::{FlagValue, Given},
     task::TaskId,
-    termination::Span,
+    termination::{Span, Stop},
 };
 use ralph_engine::{
-    agent::{Agent, RunContext},
+    agent::{Agent, RunContext, StopRequest},
     clock::SystemClock,
-    driver::{LoopError, Scope, Setup, Wanted, run_loop},
-    environment::Environment,
+    driver::{LoopError, LoopReport, Scope, Setup, Wanted, run_loop},
     git,
     inbox::Inbox,
     lock::LockError,
@@ -35,7 +34,10 @@ use ralph_engine::{
 
 use crate::{
     cli::Global,
-    commands::doctor::programs,
+    commands::{
+        doctor::programs,
+        notify::{self, Ending},
+    },
     error::{CommandError, Kind},
     output,
     project::Project,
@@ -119,17 +121,37 @@ fn attempt(args: &Args, global: &Global) -> Result<ExitCode, Failed> {
         .enable_all()
         .build()
         .map_err(CommandError::internal)?;
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         if args.dry_run {
             return Ok(dry_run::run(args, &project).await?);
         }
-        let setup = setup(args, &project)?;
-        match run_loop(setup).await {
+        let mut setup = setup(args, &project)?;
+        let means = notify::means(&project, &setup.environment, setup.detection.containment);
+        let (reporter, outbox) = notify::attach(&project, setup.reporter, &means)?;
+        setup.reporter = reporter;
+        let asked = setup.stop.clone();
+        let ended = run_loop(setup).await;
+        let failure = ended.as_ref().err().map(ToString::to_string);
+        let ending = failure.as_deref().map_or(Ending::Told, Ending::Failed);
+        notify::close(outbox, ending, nobody_waits(asked, ended.as_ref().ok())).await;
+        match ended {
             Ok(report) => Ok(ExitCode::from(report.stop.exit_code())),
             Err(error @ LoopError::ConfigRestored(_)) => Err(Failed::ReadAgain(error.to_string())),
             Err(error) => Err(Failed::Command(explain(error))),
         }
-    })
+    });
+    // A look-up of a name that hangs must not hold up the end.
+    runtime.shutdown_background();
+    ended
+}
+
+/// Until somebody asks to stop who did not end the loop itself by that.
+async fn nobody_waits(mut asked: StopRequest, report: Option<&LoopReport>) {
+    let by_request = report.is_some_and(|r| matches!(r.stop, Stop::Interrupted { .. }));
+    // A second signal ends ralph at once anyway.
+    if by_request || asked.wait_for(Option::is_some).await.is_err() {
+        std::future::pending::<()>().await;
+    }
 }
 
 fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
@@ -140,11 +162,7 @@ fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
         parent: project.parent_task()?,
         only: args.task.as_deref().map(parse_id).transpose()?,
     };
-    let environment = Environment::scrub(
-        project.surroundings.env.iter().cloned(),
-        &config.safety.pass_env,
-        &root,
-    );
+    let environment = project.environment(&root);
     let agent = agent::choose(project)?;
     // What is only looked at needs no agent.
     if !args.dry_run {

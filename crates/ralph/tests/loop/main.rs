@@ -14,6 +14,7 @@ mod git_tricks;
 mod intervening;
 mod landing;
 mod limits;
+mod notifying;
 mod options;
 mod outcomes;
 mod places;

@@ -68,6 +68,15 @@ fn the_defaults_are_those_of_the_design() {
                 "fallback_agent": null, "fallback_model": null, "overload_retries": 6,
                 "overload_wait_seconds": 10,
             },
+            "notify": {
+                "command": null,
+                "webhook": null,
+                "webhook_token_env": null,
+                "on": ["escalation", "complete", "halt", "limit", "budget_alert"],
+                "desktop": "auto",
+                "budget_alert_percent": 80,
+                "timeout_seconds": 10,
+            },
             "prompt": {
                 "file_list": 100, "patterns_bytes": 8192, "agents_md_bytes": 8192,
                 "description_bytes": 65536, "greps": [],
@@ -218,8 +227,8 @@ fn the_environment_sets_keys_of_every_type() {
 fn no_two_keys_share_a_variable() {
     let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
     let unique: BTreeSet<&String> = names.iter().collect();
-    assert_eq!(unique.len(), 76);
-    assert_eq!(names.len(), 76);
+    assert_eq!(unique.len(), 83);
+    assert_eq!(names.len(), 83);
     assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 

@@ -7,10 +7,7 @@ use std::{
 };
 
 use ralph_core::config::{FlagValue, Given};
-use ralph_engine::{
-    agent::{Session, TalkEnd, TalkError, talk},
-    environment::Environment,
-};
+use ralph_engine::agent::{Session, TalkEnd, TalkError, talk};
 
 use crate::{
     cli::Global,
@@ -50,11 +47,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, args.flags())?;
     let start = &project.surroundings.start;
-    let environment = Environment::scrub(
-        project.surroundings.env.iter().cloned(),
-        &project.config().safety.pass_env,
-        project.root(),
-    );
+    let environment = project.environment(project.root());
     let agent = run::choose_agent(&project)?;
     let session = Session {
         cwd: start.clone(),
