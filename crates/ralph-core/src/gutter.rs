@@ -115,6 +115,11 @@ impl Gutter {
         }
     }
 
+    /// What a person is asked.
+    pub fn question(&self) -> String {
+        format!("{}: how to proceed?", self.sentence())
+    }
+
     /// The key whose limit it is.
     pub fn key(&self) -> &'static str {
         match self {

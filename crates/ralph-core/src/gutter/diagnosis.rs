@@ -41,7 +41,7 @@ impl Diagnosis {
             summary: gutter.sentence(),
             context: format!("Diagnosis of iteration {}:\n{}", self.iteration, self.text),
             options: own.map(|e| e.options.clone()).unwrap_or_default(),
-            question: asks.unwrap_or("How to proceed?").to_owned(),
+            question: asks.map_or_else(|| gutter.question(), str::to_owned),
             raw: String::new(),
         }
     }
@@ -59,6 +59,10 @@ pub struct GutterState {
 }
 
 impl GutterState {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// The same for a task that a person opened again: it is counted anew, what was found out stays.
     pub fn opened(self) -> Self {
         Self {

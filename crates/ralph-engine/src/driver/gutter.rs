@@ -193,7 +193,7 @@ impl Driver {
             .state(task)
             .and_then(|s| s.gutter.diagnosis.as_ref());
         let asking = Asking {
-            question: format!("{}: how to proceed?", gutter.sentence()),
+            question: gutter.question(),
             escalation: diagnosis.map(|found| found.escalation_about(gutter)),
             by: AskedBy::Ralph,
         };

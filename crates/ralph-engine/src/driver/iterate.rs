@@ -44,7 +44,7 @@ impl Driver {
             .cloned()
             .ok_or_else(|| LoopError::Container(id.clone()))?;
         self.base = status.head.clone();
-        let diagnose = self.board.state(id).and_then(|s| s.gutter.due.clone());
+        let diagnose = self.due_diagnosis(id);
         if diagnose.is_some() {
             self.prepare_diagnosis(id)?;
         }

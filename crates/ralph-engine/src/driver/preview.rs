@@ -51,8 +51,7 @@ pub async fn preview(setup: Setup) -> Result<Preview, LoopError> {
         None => None,
         Some(task) => {
             let n = driver.journal.next_iteration(&driver.repository).await?;
-            let state = driver.board.state(&task.id);
-            let diagnose = state.and_then(|s| s.gutter.due.clone());
+            let diagnose = driver.due_diagnosis(&task.id);
             let start = IterationStart {
                 id: String::new(),
                 loop_id: String::new(),

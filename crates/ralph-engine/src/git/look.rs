@@ -77,10 +77,10 @@ impl Repo {
         to: &Oid,
         limit: u64,
     ) -> Result<Option<Vec<u8>>, GitError> {
-        let file = tempfile::NamedTempFile::new_in(self.shadow.path())
-            .map_err(GitError::io("write", self.shadow.path()))?;
+        // To a file: what git writes to a pipe is read whole, however long it is.
+        let file = self.shadow.path().join("ralph-diff");
         let mut output = std::ffi::OsString::from("--output=");
-        output.push(file.path());
+        output.push(&file);
         let args = [
             "diff-tree",
             "-r",
@@ -96,10 +96,10 @@ impl Repo {
         let call = self.git(args).arg(output);
         call.arg(from.as_str()).arg(to.as_str()).run().await?;
         let mut bytes = Vec::new();
-        let read = file
-            .reopen()
-            .and_then(|f| f.take(limit + 1).read_to_end(&mut bytes));
-        read.map_err(GitError::io("read", file.path()))?;
+        std::fs::File::open(&file)
+            .and_then(|f| f.take(limit + 1).read_to_end(&mut bytes))
+            .and_then(|_| std::fs::remove_file(&file))
+            .map_err(GitError::io("read", &file))?;
         Ok((bytes.len() as u64 <= limit).then_some(bytes))
     }
 

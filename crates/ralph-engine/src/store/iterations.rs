@@ -71,6 +71,7 @@ pub struct TaskState {
     pub blocked: Option<String>,
     /// A person skipped it, and why.
     pub skipped: Option<String>,
+    #[serde(skip_serializing_if = "GutterState::is_empty")]
     pub gutter: GutterState,
 }
 

@@ -13,6 +13,7 @@ use ralph_core::{
     prompt::Diagnose,
     record::IterationRecord,
     task::TaskId,
+    termination,
     verdict::Verdict,
 };
 
@@ -46,6 +47,15 @@ fn file_of(task: &TaskId) -> PathBuf {
 }
 
 impl Driver {
+    /// What the task's next iteration has to find out, if it is to be a diagnosis. A person may not want
+    /// one any more.
+    pub(in crate::driver) fn due_diagnosis(&self, task: &TaskId) -> Option<Gutter> {
+        match self.limits.gutter.diagnose {
+            termination::Diagnose::Yes => self.board.state(task)?.gutter.due.clone(),
+            termination::Diagnose::No => None,
+        }
+    }
+
     /// Makes room for the diagnosis: one of another time must not pass for it.
     pub(in crate::driver) fn prepare_diagnosis(&self, task: &TaskId) -> Result<(), LoopError> {
         let folder = self.root.join(FOLDER);
@@ -94,31 +104,29 @@ impl Driver {
                 format!("it changed: {}", files.join(", ")),
             ));
         }
-        if let Gutter::Oscillation {
-            trees: [one, other],
-            ..
-        } = gutter
-        {
-            let (one, other) = (
-                super::super::text::oid(one)?,
-                super::super::text::oid(other)?,
-            );
-            let (stats, _) = self.repo.diff_stat(&one, &other, MOST_FILES).await?;
-            let lines: Vec<String> = stats.iter().map(stat_line).collect();
-            attempts.push((
-                format!(
-                    "the two states that it goes back and forth between are {} and {}",
-                    one.short(),
-                    other.short()
-                ),
-                lines.join("\n"),
-            ));
-        }
+        attempts.extend(self.two_states(gutter).await);
         Ok(Some(Diagnose {
             sentence: gutter.sentence(),
             file: file_of(turn.task_id()).display().to_string(),
             attempts,
         }))
+    }
+
+    /// How the two states differ that the work goes back and forth between. Git may have cleared one away.
+    async fn two_states(&self, gutter: &Gutter) -> Option<(String, String)> {
+        let Gutter::Oscillation { trees, .. } = gutter else {
+            return None;
+        };
+        let [one, other] = trees.each_ref().map(|tree| Oid::parse(tree).ok());
+        let (one, other) = (one?, other?);
+        let (stats, _) = self.repo.diff_stat(&one, &other, MOST_FILES).await.ok()?;
+        let lines: Vec<String> = stats.iter().map(stat_line).collect();
+        let states = format!(
+            "from one state, {}, to the other, {}:",
+            one.short(),
+            other.short()
+        );
+        Some((states, lines.join("\n")))
     }
 
     /// Looks at what the agent of a diagnosis changed; its own file is none of it.

@@ -148,6 +148,7 @@ fn dressed(look: Look) -> (&'static str, &'static str, &'static str) {
         Look::Unverified => ("unsure", "~", "completed, unverified"),
         Look::Failed => ("bad", "✗", "did not land"),
         Look::Asks => ("asks", "?", "asked a person"),
+        Look::Diagnosed => ("asks", "⌕", "looked for the cause"),
         Look::Other => ("other", "–", "limit, interruption or outage"),
     }
 }
