@@ -105,131 +105,62 @@ fn the_window_holds_all_that_a_limit_needs_within_bounds() {
     );
 }
 
+/// An attempt that changed `a.rs`.
+fn a(score: (usize, usize, u64)) -> Attempt {
+    failed("t", &["a.rs"], score)
+}
+
+/// Three and more attempts in a row at `a.rs`, or none.
+fn churns(attempts: u32) -> Option<Gutter> {
+    (attempts > 0).then(|| Gutter::Churn {
+        files: vec!["a.rs".into()],
+        attempts,
+    })
+}
+
 #[test]
-fn churn_is_the_same_files_again_and_nothing_better() {
+fn churn_is_over_as_soon_as_something_gets_better() {
+    type Scores = &'static [(usize, usize, u64)];
+    #[rustfmt::skip]
+    let table: [(&str, Scores, u32); 11] = [
+        ("two are too few", &[(1, 0, 0), (1, 0, 0)], 0),
+        ("three", &[(1, 0, 0), (1, 0, 0), (1, 0, 0)], 3),
+        ("four", &[(1, 0, 0), (1, 0, 0), (1, 0, 0), (1, 0, 0)], 4),
+        ("it gets worse", &[(1, 2, 0), (2, 1, 0), (3, 0, 0)], 3),
+        ("back where it was is no better than the best", &[(1, 1, 0), (2, 0, 0), (1, 1, 0)], 3),
+        ("fewer commands fail", &[(2, 0, 0), (2, 0, 0), (1, 0, 0)], 0),
+        ("the first to fail comes later", &[(1, 0, 0), (1, 0, 0), (1, 1, 0)], 0),
+        ("fewer tests fail", &[(1, 0, 9), (1, 0, 9), (1, 0, 4)], 0),
+        ("as many tests fail", &[(1, 0, 9), (1, 0, 9), (1, 0, 9)], 3),
+        ("nobody says how many any more", &[(1, 0, 9), (1, 0, 0), (1, 0, 0)], 3),
+        ("it got better at first", &[(2, 0, 0), (1, 0, 0), (1, 0, 0), (1, 0, 0)], 3),
+    ];
+    for (what, scores, attempts) in table {
+        let row: Vec<Attempt> = scores.iter().copied().map(a).collect();
+        let limits = only(|l| &mut l.churn, 2);
+        assert_eq!(evaluate(None, &row, &limits), churns(attempts), "{what}");
+    }
+}
+
+#[test]
+fn churn_is_about_files_that_all_attempts_in_a_row_changed() {
     let other = || not_failed(AttemptState::Other);
     let nothing = || not_failed(AttemptState::Nothing);
-    let a = |score| failed("t", &["a.rs"], score);
-    let row = |attempts: u32| {
-        Some(Gutter::Churn {
-            files: vec!["a.rs".into()],
-            attempts,
-        })
-    };
-    type Row = (&'static str, Vec<Attempt>, Option<Gutter>);
-    let table: Vec<Row> = vec![
-        ("two are too few", vec![a((1, 0, 0)), a((1, 0, 0))], None),
-        (
-            "three",
-            vec![a((1, 0, 0)), a((1, 0, 0)), a((1, 0, 0))],
-            row(3),
-        ),
-        (
-            "it gets worse",
-            vec![a((1, 2, 0)), a((2, 1, 0)), a((3, 0, 0))],
-            row(3),
-        ),
-        (
-            "better and back again is no better than the best",
-            vec![a((1, 1, 0)), a((2, 0, 0)), a((1, 1, 0))],
-            row(3),
-        ),
-        (
-            "fewer commands fail",
-            vec![a((2, 0, 0)), a((2, 0, 0)), a((1, 0, 0))],
-            None,
-        ),
-        (
-            "the first to fail comes later",
-            vec![a((1, 0, 0)), a((1, 0, 0)), a((1, 1, 0))],
-            None,
-        ),
-        (
-            "fewer tests fail",
-            vec![a((1, 0, 9)), a((1, 0, 9)), a((1, 0, 4))],
-            None,
-        ),
-        (
-            "as many tests fail",
-            vec![a((1, 0, 9)), a((1, 0, 9)), a((1, 0, 9))],
-            row(3),
-        ),
-        (
-            "nobody says how many tests fail any more",
-            vec![a((1, 0, 9)), a((1, 0, 0)), a((1, 0, 0))],
-            row(3),
-        ),
-        (
-            "it got better at first",
-            vec![a((2, 0, 0)), a((1, 0, 0)), a((1, 0, 0)), a((1, 0, 0))],
-            row(3),
-        ),
-        (
-            "other files",
-            vec![
-                a((1, 0, 0)),
-                failed("t", &["b.rs"], (1, 0, 0)),
-                a((1, 0, 0)),
-            ],
-            None,
-        ),
-        (
-            "one file in common",
-            vec![
-                failed("t", &["a.rs", "b.rs"], (1, 0, 0)),
-                failed("t", &["a.rs", "c.rs"], (1, 0, 0)),
-                failed("t", &["d.rs", "a.rs"], (1, 0, 0)),
-            ],
-            row(3),
-        ),
-        (
-            "a file in common from one to the next, and none in all",
-            vec![
-                failed("t", &["a.rs", "b.rs"], (1, 0, 0)),
-                failed("t", &["b.rs", "c.rs"], (1, 0, 0)),
-                failed("t", &["c.rs"], (1, 0, 0)),
-            ],
-            None,
-        ),
-        (
-            "nothing was changed",
-            vec![
-                failed("t", &[], (1, 0, 0)),
-                failed("t", &[], (1, 0, 0)),
-                failed("t", &[], (1, 0, 0)),
-            ],
-            None,
-        ),
-        (
-            "what was refused ends the row",
-            vec![a((1, 0, 0)), other(), a((1, 0, 0)), a((1, 0, 0))],
-            None,
-        ),
-        (
-            "a stop does not",
-            vec![
-                a((1, 0, 0)),
-                nothing(),
-                a((1, 0, 0)),
-                nothing(),
-                a((1, 0, 0)),
-            ],
-            row(3),
-        ),
-        (
-            "the last one did not fail",
-            vec![a((1, 0, 0)), a((1, 0, 0)), a((1, 0, 0)), other()],
-            None,
-        ),
-        (
-            "four",
-            vec![a((1, 0, 0)), a((1, 0, 0)), a((1, 0, 0)), a((1, 0, 0))],
-            row(4),
-        ),
+    let bad = (1, 0, 0);
+    let of = |files: &[&str]| failed("t", files, bad);
+    #[rustfmt::skip]
+    let table: [(&str, Vec<Attempt>, u32); 7] = [
+        ("another file in between", vec![a(bad), of(&["b.rs"]), a(bad)], 0),
+        ("one in common", vec![of(&["a.rs", "b.rs"]), of(&["a.rs", "c.rs"]), of(&["d.rs", "a.rs"])], 3),
+        ("one in common with the next, none with all", vec![of(&["a.rs", "b.rs"]), of(&["b.rs", "c.rs"]), of(&["c.rs"])], 0),
+        ("nothing was changed", vec![of(&[]), of(&[]), of(&[])], 0),
+        ("what was refused ends the row", vec![a(bad), other(), a(bad), a(bad)], 0),
+        ("a stop does not", vec![a(bad), nothing(), a(bad), nothing(), a(bad)], 3),
+        ("the last one did not fail", vec![a(bad), a(bad), a(bad), other()], 0),
     ];
-    let limits = only(|l| &mut l.churn, 2);
-    for (what, attempts, expected) in table {
-        assert_eq!(evaluate(None, &attempts, &limits), expected, "{what}");
+    for (what, row, attempts) in table {
+        let limits = only(|l| &mut l.churn, 2);
+        assert_eq!(evaluate(None, &row, &limits), churns(attempts), "{what}");
     }
 }
 

@@ -81,7 +81,7 @@ impl Driver {
             last,
             guidance: self.told(turn),
             diagnosis: state.gutter.diagnosis.as_ref(),
-            diagnose: self.to_diagnose(turn).await?,
+            diagnose: self.what_to_find_out(turn).await?,
             facts,
             progress_file: self.config.memory.progress_file.display().to_string(),
         };

@@ -329,3 +329,42 @@ fn people_see_a_diagnosis_as_one() {
         "{text}"
     );
 }
+
+#[test]
+fn a_report_has_the_diagnosis_beside_the_attempts_and_logs_and_status_call_it_one() {
+    let project = agent(same_failure(""), ADDS, "echo the name is wrong");
+    project
+        .run(&["--task", "A", "--max-iterations", "3"])
+        .expect(3);
+    let report = project.ralph(&["report", "--json"]).output().unwrap();
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert_eq!(
+        report["diagnoses"],
+        json!([{
+            "taskId": "A", "iteration": 3,
+            "why": "`test -f A.txt` failed the same way 2 times in a row",
+            "text": "the name is wrong",
+        }])
+    );
+    assert_eq!(report["failedAttempts"].as_array().unwrap().len(), 2);
+    let record = project.repo.read(".ralph/logs/iteration-3.json");
+    let record: Value = serde_json::from_str(&record).unwrap();
+    assert_eq!(
+        (&record["verdict"], &record["outcome"]),
+        (&json!("diagnosed"), &json!("blocked"))
+    );
+    assert_eq!(record["diagnoses"]["rule"], "same_failure");
+    assert_eq!(record["diagnosis"]["text"], "the name is wrong");
+    let log = project.repo.read(".ralph/logs/iteration-3.txt");
+    assert!(log.contains("== diagnosis\nthe name is wrong\n"), "{log}");
+    let shown = project.ralph(&["status"]).output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(
+        shown.contains("a diagnosis was made, nothing is changed"),
+        "{shown}"
+    );
+    let second = project.repo.read(".ralph/logs/iteration-2.json");
+    let second: Value = serde_json::from_str(&second).unwrap();
+    assert_eq!(second["trace"]["files"], json!(["a.txt"]));
+    assert_eq!(second["trace"]["hunks"].as_array().unwrap().len(), 1);
+}

@@ -76,7 +76,7 @@ impl Driver {
     }
 
     /// What the prompt of a diagnosis says of what happened.
-    pub(in crate::driver) async fn to_diagnose(
+    pub(in crate::driver) async fn what_to_find_out(
         &mut self,
         turn: &Turn,
     ) -> Result<Option<Diagnose>, LoopError> {
