@@ -43,7 +43,7 @@ pub use guess::{Guess, GuessKind, ProjectFiles, guess_verify};
 pub use init::{InitPlan, render_ralph_yaml};
 pub use key::KeyPath;
 pub use layer::{ConfigFile, FlagValue, Given, Layers, Origin};
-pub use limits::{GutterConfig, LogsConfig, LoopConfig, OnMaxAttempts};
+pub use limits::{GutterConfig, LogsConfig, LoopConfig, OnGutter, OnMaxAttempts};
 pub use not_in_force::NotInForce;
 pub use notify::{Desktop, NotifyCommand, NotifyConfig, VariableName, WebhookUrl};
 pub use pi::{PiConfig, PiMode};

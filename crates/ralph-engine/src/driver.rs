@@ -12,6 +12,7 @@ mod config_files;
 mod cost;
 mod desk;
 mod files;
+mod gutter;
 mod hands;
 mod idle;
 mod inspect;
@@ -253,6 +254,7 @@ impl Driver {
             }
             let verdict = self.iterate(&task, status, began).await?;
             self.note_verdict(&task, &verdict);
+            self.look_for_circles(&task).await?;
         }
     }
 
@@ -289,7 +291,9 @@ impl Driver {
         let standing = Standing {
             last: last.map(|last| Last {
                 settled: last.settled,
-                ..self.board.last(&last.task, &last.verdict, &self.config)
+                ..self
+                    .board
+                    .last((&last.task, &last.verdict), &last.circling, &self.config)
             }),
             iterations: self.tally.iterations,
             now: self.now(),

@@ -362,7 +362,7 @@ fn limits(config: &Config, span: Span) -> Limits {
         max_time: config.loop_.max_minutes.as_ref().map(|m| m.duration()),
         max_cost: config.loop_.max_cost_usd,
         on_max_attempts: config.loop_.on_max_attempts,
-        max_same_failure: config.loop_.gutter.max_same_failure.get(),
+        gutter: super::gutter::policy(config),
         max_errors: config.loop_.max_errors.get(),
         max_no_progress: config.loop_.max_no_progress.get(),
         usage: LimitPolicy {

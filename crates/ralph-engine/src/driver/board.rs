@@ -111,6 +111,7 @@ impl Board {
                 *state = TaskState {
                     kept_ref: state.kept_ref.take(),
                     goes_on: state.goes_on,
+                    gutter: std::mem::take(&mut state.gutter).opened(),
                     ..TaskState::default()
                 };
             }
@@ -120,6 +121,7 @@ impl Board {
                     goes_on: state.goes_on,
                     feedback: state.feedback.take(),
                     last_verdict: state.last_verdict.take(),
+                    gutter: std::mem::take(&mut state.gutter).opened(),
                     ..TaskState::default()
                 };
                 self.answered.push(id.clone());

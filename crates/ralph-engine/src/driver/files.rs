@@ -173,6 +173,7 @@ pub(super) fn own_files(config: &Config, config_files: &ConfigFiles, root: &Path
         config.memory.progress_file.clone(),
         config.memory.archive_dir.clone(),
         PathBuf::from(LOGS),
+        PathBuf::from(super::gutter::FOLDER),
         PathBuf::from(".ralph/.gitignore"),
         config.tasks.parent_id_file.clone(),
     ];

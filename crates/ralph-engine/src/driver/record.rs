@@ -2,7 +2,7 @@
 
 use ralph_core::{
     event::Event,
-    iteration::{Action, Failure, StepDone},
+    iteration::{Action, Failure, Purpose, StepDone},
     memory::Entry,
     record::{GitRecord, IterationRecord},
     task::Status,
@@ -22,8 +22,15 @@ impl Driver {
             // Recorded before a crash: only the files are left, and they can wait.
             return Ok(Verdict::Interrupted);
         };
-        let record = self.record(&turn, &verdict);
-        let state = self.task_state(&turn, &verdict);
+        let mut record = self.record(&turn, &verdict);
+        record.trace = self.trace(&turn, &verdict).await?;
+        let state = match turn.purpose() {
+            Purpose::Attempt => self.task_state(&turn, &verdict),
+            Purpose::Diagnosis => {
+                record.diagnosis = self.diagnosis(&turn, &verdict);
+                self.state_after_diagnosis(&turn, &verdict, record.diagnosis.clone())
+            }
+        };
         let source = self.board.source.name().to_owned();
         self.journal
             .end_iteration(&self.repository, &source, &turn.pending, &record, &state)
@@ -43,6 +50,7 @@ impl Driver {
             .map(|f| f.tail.clone())
             .unwrap_or_default();
         let log = logs.shown.clone();
+        self.tell_diagnosis(&record, &mut logs);
         logs.finish(&record)?;
         failpoint("files-written");
         let seconds =
@@ -95,6 +103,9 @@ impl Driver {
             flags: notes.flags.clone(),
             said: notes.said.clone(),
             guidance: turn.guidance.clone(),
+            trace: None,
+            diagnoses: turn.start.diagnose.clone(),
+            diagnosis: None,
             usage: notes.usage(),
         }
     }
@@ -137,6 +148,7 @@ impl Driver {
             feedback,
             last_verdict: Some(last_verdict),
             escalation: turn.notes.said.escalation.clone(),
+            gutter: before.gutter,
             ..TaskState::default()
         }
     }
@@ -152,7 +164,8 @@ impl Driver {
         if *verdict == Verdict::Verified {
             return self.board.mark(turn.task_id(), Status::Completed);
         }
-        if verdict.is_charged() && turn.task.attempts.made.is_some() {
+        let is_attempt = turn.purpose() == Purpose::Attempt;
+        if verdict.is_charged() && is_attempt && turn.task.attempts.made.is_some() {
             self.board
                 .write_status(turn.task_id(), turn.task.status, Some(attempts))?;
         }
@@ -195,6 +208,7 @@ fn told_next(
             | Verdict::NoChange { .. }
             | Verdict::Refused { .. }
             | Verdict::Escalated
+            | Verdict::Diagnosed
             | Verdict::TimedOut { .. }
             | Verdict::AgentError { .. },
             _,

@@ -60,6 +60,7 @@ impl Driver {
                     ("RALPH_ATTEMPT", turn.start.attempt.to_string()),
                     ("RALPH_RUN", run.to_string()),
                     ("RALPH_RUN_ID", format!("{}-{run}", turn.id())),
+                    ("RALPH_PURPOSE", turn.purpose().word().to_owned()),
                 ],
             ),
             prompt: prompt.to_owned(),

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 
 use ralph_core::{
     agent::Usage,
+    gutter::Circling,
     task::TaskId,
     termination::{LimitRow, Settled},
     verdict::Verdict,
@@ -31,6 +32,7 @@ pub(super) struct LastIteration {
     pub(super) task: TaskId,
     pub(super) verdict: Verdict,
     pub(super) settled: Settled,
+    pub(super) circling: Circling,
 }
 
 impl RunTally {
@@ -45,6 +47,7 @@ impl RunTally {
             task: task.clone(),
             verdict: verdict.clone(),
             settled: Settled::NotYet,
+            circling: Circling::default(),
         });
         self.limit = limit;
     }
@@ -64,8 +67,8 @@ impl RunTally {
         if *verdict == Verdict::Verified {
             self.fruitless = 0;
             self.fruitless_tasks.clear();
-        } else if *verdict != Verdict::Escalated {
-            // A question is no failure: others may be ready that have none.
+        } else if !matches!(verdict, Verdict::Escalated | Verdict::Diagnosed) {
+            // A question is no failure, and neither is a diagnosis: others may be ready that have none.
             self.fruitless += 1;
             self.fruitless_tasks.insert(task.clone());
         }

@@ -1,7 +1,13 @@
 //! Iterations in the journal: their steps as they happen, and their end in one transaction.
 
 use jiff::Timestamp;
-use ralph_core::{iteration::StepDone, record::IterationRecord, signal::Escalation, task::TaskId};
+use ralph_core::{
+    gutter::{Gutter, GutterState},
+    iteration::StepDone,
+    record::IterationRecord,
+    signal::Escalation,
+    task::TaskId,
+};
 use serde::{Deserialize, Serialize};
 use sqlx::Connection as _;
 
@@ -19,6 +25,9 @@ pub struct IterationStart {
     /// Untracked files that were there before the agent ran: never committed.
     pub untracked: Vec<String>,
     pub at: Timestamp,
+    /// It is no attempt: it is to find out why this happens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnose: Option<Gutter>,
 }
 
 /// A step of an iteration: done, or about to be.
@@ -62,6 +71,8 @@ pub struct TaskState {
     pub blocked: Option<String>,
     /// A person skipped it, and why.
     pub skipped: Option<String>,
+    #[serde(skip_serializing_if = "GutterState::is_empty")]
+    pub gutter: GutterState,
 }
 
 impl Journal {

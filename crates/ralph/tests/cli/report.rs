@@ -130,6 +130,7 @@ fn the_json_contract() {
                 "verdict": "refused", "sentence": "refused: it edits ralph.yaml"
             }
         ],
+        "diagnoses": [],
         "verification": [
             { "command": "cargo test", "runs": 3, "passed": 1, "failed": 2, "seconds": 13.5 }
         ],

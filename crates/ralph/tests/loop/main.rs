@@ -11,6 +11,7 @@ mod crash;
 mod following;
 mod formats;
 mod git_tricks;
+mod gutter;
 mod intervening;
 mod landing;
 mod limits;
