@@ -5,6 +5,7 @@
 //! as an argument; effects are the engine's.
 
 pub mod agent;
+pub mod artefacts;
 pub mod change;
 pub mod command;
 pub mod config;

@@ -9,7 +9,7 @@ mod prd;
 
 pub use prd::{PRD_PROMPT, sample_prd};
 
-use cap::head_within;
+pub(crate) use cap::head_within;
 
 use crate::{iteration::Failure, task::Task, verify::trim_tail};
 
@@ -132,6 +132,14 @@ pub fn render_prompt(
     bundle: &Bundle<'_>,
     caps: &PromptCaps,
 ) -> Result<String, TemplateError> {
+    fill(template, context(bundle, caps))
+}
+
+/// Fills a template; a name in it that the context does not have is an error.
+pub(crate) fn fill(
+    template: &Template,
+    context: minijinja::Value,
+) -> Result<String, TemplateError> {
     let error = |e: &minijinja::Error| TemplateError {
         name: template.name.clone(),
         message: match e.line() {
@@ -139,19 +147,24 @@ pub fn render_prompt(
             None => format!("{e:#}"),
         },
     };
+    let env = environment().map_err(|e| error(&e))?;
+    let text = env
+        .render_str(&template.text, context)
+        .map_err(|e| error(&e))?;
+    Ok(not_a_command(text))
+}
+
+/// How templates are written.
+pub(crate) fn environment() -> Result<minijinja::Environment<'static>, minijinja::Error> {
     let mut env = minijinja::Environment::new();
     env.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     let syntax = minijinja::syntax::SyntaxConfig::builder()
         .trim_blocks(true)
         .lstrip_blocks(true)
         .keep_trailing_newline(true)
-        .build()
-        .map_err(|e| error(&e))?;
+        .build()?;
     env.set_syntax(syntax);
-    let text = env
-        .render_str(&template.text, context(bundle, caps))
-        .map_err(|e| error(&e))?;
-    Ok(not_a_command(text))
+    Ok(env)
 }
 
 /// A prompt that starts with a slash is a command to some agents.
@@ -246,7 +259,7 @@ fn as_instructions(text: &str) -> String {
 }
 
 /// Text that stands between `<data>` marks: it can't close them, and hides nothing.
-fn as_data(text: &str) -> String {
+pub(crate) fn as_data(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

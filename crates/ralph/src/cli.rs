@@ -72,8 +72,10 @@ enum Command {
     Report(commands::report::Args),
     /// List, show and add tasks
     Tasks(commands::tasks::Args),
-    /// Set a project up: ralph.yaml, .ralph/, the parent task
+    /// Set a project up: ralph.yaml, .ralph/, the parent task; or the brief of a named one
     Init(commands::init::Args),
+    /// Print what an agent of an artefacts project would be told
+    Prompt(commands::prompt::Args),
     /// Check the tasks before an agent is given them
     Lint(commands::lint::Args),
     /// Check the machine, the repository and the agent
@@ -122,6 +124,7 @@ impl Cli {
             Command::Report(args) => commands::report::run(&args, global),
             Command::Tasks(args) => commands::tasks::run(&args, global),
             Command::Init(args) => commands::init::run(&args, global),
+            Command::Prompt(args) => commands::prompt::run(&args, global),
             Command::Lint(args) => commands::lint::run(&args, global),
             Command::Doctor(args) => commands::doctor::run(&args, global),
             Command::Agent(args) => commands::agent::run(&args, global),

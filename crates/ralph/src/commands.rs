@@ -13,6 +13,7 @@ pub(crate) mod logs;
 pub(crate) mod man;
 pub(crate) mod pause;
 pub(crate) mod play_script;
+pub(crate) mod prompt;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod retry;

@@ -1,5 +1,6 @@
 //! The `ralph` program: arguments in, exit code out.
 
+mod artefacts;
 mod cli;
 mod commands;
 mod error;

@@ -2,7 +2,7 @@
 //! `verify`.
 
 /// The beginning of `text`, at most `max_bytes` of it.
-pub(super) fn head_within(text: &str, max_bytes: usize) -> String {
+pub(crate) fn head_within(text: &str, max_bytes: usize) -> String {
     if text.len() <= max_bytes {
         return text.to_owned();
     }

@@ -1,8 +1,10 @@
 //! `ralph init`: sets a project up: ralph.yaml, `.ralph/`, the parent task. Checks the tasks first.
+//! With a name, it makes the brief of an artefacts project instead.
 //!
 //! Exit 2 means that nothing was written. Never overwrites a ralph.yaml without being told to; a
 //! second time it changes nothing.
 
+mod artefacts;
 mod parent;
 mod prd;
 mod write;
@@ -36,7 +38,8 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The name of an artefacts project (not there yet)
+    /// Make the brief of a project of this name instead: .artefacts/NAME/spec.md
+    #[arg(conflicts_with_all = ["parent", "search", "tasks", "prd", "force"])]
     name: Option<String>,
 
     /// Work only on what is below this task
@@ -68,12 +71,10 @@ struct Checked {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    if let Some(name) = &args.name {
-        let message = format!("can't make an artefacts project {name:?}: they are not there yet");
-        return Err(CommandError::user(message)
-            .hint("`ralph init` without a name sets up the repository around you"));
-    }
     let project = Project::open(global, Vec::new())?;
+    if let Some(name) = &args.name {
+        return artefacts::make(&project, name);
+    }
     if project.kind() == ProjectKind::Folder {
         let message = format!("{} is in no git repository", project.root().display());
         return Err(CommandError::user(message).hint("`git init` makes one"));

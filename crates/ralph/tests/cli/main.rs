@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod agent;
+mod artefacts;
 mod config;
 mod doctor;
 mod init;

@@ -1,0 +1,53 @@
+//! A project made of artefacts: a folder `.artefacts/NAME/` with a brief, the tasks that came of it,
+//! and what agents wrote down about them.
+//!
+//! Names, paths, texts and shapes. Reads and writes nothing: that is the engine's.
+
+mod answers;
+mod folder;
+mod name;
+mod question;
+mod tasks_shape;
+pub mod template;
+
+pub use answers::{Answers, BadAnswers};
+pub use folder::Folder;
+pub use name::{BadProjectName, ProjectName};
+pub use question::{BadQuestions, Question, Waiting, parse_questions};
+pub use tasks_shape::shape_problems;
+
+/// Rounds of an interview, if nobody says how many.
+pub const DEFAULT_ROUNDS: u32 = 3;
+
+/// The brief as a new project has it. `{{ project }}` in it is the project's name.
+const BLANK_SPEC: &str = include_str!("artefacts/spec.md");
+
+/// The first `spec.md` of a project: headings, and under each what belongs there.
+pub fn blank_spec(name: &ProjectName) -> String {
+    BLANK_SPEC.replace("{{ project }}", name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_blank_brief_asks_for_all_that_an_agent_needs_to_know() {
+        let text = blank_spec(&ProjectName::parse("shop").unwrap());
+        let headings: Vec<&str> = text.lines().filter(|l| l.starts_with('#')).collect();
+        assert_eq!(
+            headings,
+            [
+                "# shop",
+                "## Goal",
+                "## Users",
+                "## Scope",
+                "## Out of scope",
+                "## Constraints",
+                "## Acceptance",
+                "## Verify commands",
+            ]
+        );
+        assert!(!text.contains("{{"), "{text}");
+    }
+}

@@ -1,0 +1,211 @@
+//! What the agents of an artefacts project are told: a template for each phase, filled in.
+//!
+//! Texts in, text out. Where a project has a template of its own in `.ralph/prompts/`, the engine
+//! reads it and passes it on.
+
+mod headless;
+#[cfg(test)]
+mod tests;
+
+pub use headless::{AmendParams, MOST_QUESTIONS, QuestionsParams, RepairParams, Setting};
+
+use minijinja::{Value, value::merge_maps};
+
+use super::{Folder, ProjectName, blank_spec};
+use crate::prompt::{Template, TemplateError, environment, fill};
+
+/// How `tasks.json` is written, for whoever has to write one.
+const TASKS_FORMAT: &str = include_str!("template/tasks_format.md");
+
+/// A phase whose template a project can replace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Init,
+    Interview,
+    Execute,
+}
+
+impl Kind {
+    /// The file in `.ralph/prompts/` that replaces the built-in template.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Self::Init => "init.md",
+            Self::Interview => "interview.md",
+            Self::Execute => "execute.md",
+        }
+    }
+
+    fn built_in(self) -> &'static str {
+        match self {
+            Self::Init => include_str!("template/init.md"),
+            Self::Interview => include_str!("template/interview.md"),
+            Self::Execute => include_str!("template/execute.md"),
+        }
+    }
+}
+
+/// What a template is filled with.
+#[derive(Debug, Clone, Copy)]
+pub enum Params<'a> {
+    Init {
+        project: &'a ProjectName,
+    },
+    Interview {
+        project: &'a ProjectName,
+        round: Round,
+    },
+    Execute {
+        project: &'a ProjectName,
+        /// Which iteration, and how many there can be at most.
+        iteration: u32,
+        iterations: u32,
+        /// The part about the task that ralph has picked, as Markdown. What in it comes from files
+        /// stands in `<data>` marks already.
+        task: Option<&'a str>,
+    },
+}
+
+/// Which round of an interview, and of how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Round {
+    pub number: u32,
+    pub of: u32,
+}
+
+impl Round {
+    /// The last one also makes the tasks.
+    pub fn is_last(self) -> bool {
+        self.number >= self.of
+    }
+}
+
+impl std::fmt::Display for Round {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "round {} of {}", self.number, self.of)
+    }
+}
+
+impl Params<'_> {
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Init { .. } => Kind::Init,
+            Self::Interview { .. } => Kind::Interview,
+            Self::Execute { .. } => Kind::Execute,
+        }
+    }
+
+    fn project(&self) -> &ProjectName {
+        match self {
+            Self::Init { project }
+            | Self::Interview { project, .. }
+            | Self::Execute { project, .. } => project,
+        }
+    }
+
+    /// The placeholders of this phase and what they stand for, beside those of every phase.
+    fn own(&self) -> Vec<(&'static str, Value)> {
+        match self {
+            Self::Init { project } => vec![("blank_spec", blank_spec(project).trim_end().into())],
+            Self::Interview { project, round } => vec![
+                ("round", round.number.into()),
+                ("rounds", round.of.into()),
+                ("is_last", round.is_last().into()),
+                ("tasks_format", tasks_format(project).into()),
+            ],
+            Self::Execute {
+                iteration,
+                iterations,
+                task,
+                ..
+            } => vec![
+                ("iteration", (*iteration).into()),
+                ("iterations", (*iterations).into()),
+                ("task", (*task).into()),
+            ],
+        }
+    }
+}
+
+/// Renders the prompt of a phase, by the project's own template where there is one.
+pub fn render(own: Option<&Template>, params: &Params<'_>) -> Result<String, TemplateError> {
+    let built_in = || Template {
+        name: format!("{} (built in)", params.kind().file_name()),
+        text: params.kind().built_in().to_owned(),
+    };
+    let template = own.cloned().unwrap_or_else(built_in);
+    let mut values = of_every_phase(params.project());
+    values.extend(params.own());
+    refuse_unknown(&template, &values)?;
+    fill(&template, Value::from_pairs(values))
+}
+
+/// The project, and its files as they are named from the root of the repository.
+fn of_every_phase(project: &ProjectName) -> Vec<(&'static str, Value)> {
+    let folder = Folder::relative(project);
+    let path = |path: std::path::PathBuf| Value::from(path.display().to_string());
+    vec![
+        ("project", project.as_str().into()),
+        ("folder", path(folder.path().to_owned())),
+        ("spec", path(folder.spec())),
+        ("tasks", path(folder.tasks())),
+        ("state", path(folder.state())),
+        ("obstacles", path(folder.obstacles())),
+        ("results", path(folder.results())),
+        ("done", path(folder.done())),
+    ]
+}
+
+fn tasks_format(project: &ProjectName) -> String {
+    TASKS_FORMAT
+        .trim_end()
+        .replace("{{ project }}", project.as_str())
+}
+
+/// Names the placeholder that there is not, and those that there are, before anything is rendered:
+/// one in a branch that is seldom taken would otherwise be found when it is too late.
+fn refuse_unknown(
+    template: &Template,
+    values: &[(&'static str, Value)],
+) -> Result<(), TemplateError> {
+    let error = |message: String| TemplateError {
+        name: template.name.clone(),
+        message,
+    };
+    let env = environment().map_err(|e| error(e.to_string()))?;
+    let Ok(parsed) = env.template_from_str(&template.text) else {
+        // What is wrong with it is said when it is rendered.
+        return Ok(());
+    };
+    let known = |name: &String| values.iter().any(|(known, _)| known == name);
+    let globals: Vec<String> = env.globals().map(|(name, _)| name.to_owned()).collect();
+    let mut unknown: Vec<String> = parsed
+        .undeclared_variables(false)
+        .into_iter()
+        .filter(|name| !known(name) && !globals.contains(name))
+        .collect();
+    unknown.sort();
+    let Some(first) = unknown.first() else {
+        return Ok(());
+    };
+    let names: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
+    Err(error(format!(
+        "there is no placeholder `{first}`; there are {}",
+        names.join(", ")
+    )))
+}
+
+/// Fills a built-in text that no project can replace.
+fn built_in(name: &str, text: &str, context: Value) -> Result<String, TemplateError> {
+    let template = Template {
+        name: format!("{name} (built in)"),
+        text: text.to_owned(),
+    };
+    fill(&template, context)
+}
+
+/// What a built-in text is filled with: its own names, and those of every phase.
+fn with(project: &ProjectName, own: Value) -> Value {
+    let mut every = of_every_phase(project);
+    every.push(("tasks_format", tasks_format(project).into()));
+    merge_maps([own, Value::from_pairs(every)])
+}

@@ -1,0 +1,36 @@
+//! What an interview about a brief leaves on disk, and what is found there: the brief and its
+//! history, how far the interview has come, the tasks that it made.
+//!
+//! Asks nobody anything and prints nothing: the rounds are led by the command.
+
+mod headless;
+mod keep;
+mod progress;
+mod tasks;
+
+pub use headless::{Headless, run_headless};
+pub use keep::{clear_done, keep_spec, read_spec, read_waiting, write_spec, write_waiting};
+pub use progress::Progress;
+pub use tasks::{FoundTasks, look_at_tasks};
+
+use std::{io, path::PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum InterviewError {
+    #[error("can't read {}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("can't write {}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("{} can't be read: {message}", path.display())]
+    Broken { path: PathBuf, message: String },
+}
+
+impl InterviewError {
+    fn read(path: PathBuf) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Read { path, source }
+    }
+
+    fn write(path: PathBuf) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Write { path, source }
+    }
+}

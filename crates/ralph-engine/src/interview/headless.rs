@@ -1,0 +1,74 @@
+//! One run of an agent without a conversation, for its final message or for what it writes.
+//!
+//! Says how the run ended; what its words are worth is for others to judge.
+
+use std::{ffi::OsString, fs::File, path::PathBuf, time::Duration};
+
+use ralph_core::{
+    agent::{AgentEvent, AgentReport},
+    config::Config,
+};
+
+use crate::{
+    agent::{Agent, RunContext, RunLimits, StopRequest, Watch, Watcher, run_agent},
+    process::{CappedLog, Containment, LogCaps, SpawnError},
+};
+
+/// What every run of an interview has in common.
+#[derive(Debug, Clone)]
+pub struct Headless {
+    pub cwd: PathBuf,
+    /// The whole environment, already scrubbed.
+    pub env: Vec<(OsString, OsString)>,
+    pub containment: Containment,
+}
+
+/// Runs the agent with a prompt to its end.
+pub async fn run_headless(
+    agent: &dyn Agent,
+    headless: &Headless,
+    config: &Config,
+    prompt: String,
+    stop: &mut StopRequest,
+) -> Result<AgentReport, SpawnError> {
+    let context = RunContext {
+        cwd: headless.cwd.clone(),
+        env: headless.env.clone(),
+        prompt,
+        labels: Vec::new(),
+        budget: None,
+    };
+    let limit = config.loop_.max_minutes_per_iteration.duration();
+    let limits = RunLimits {
+        deadline: Some((std::time::Instant::now() + limit, limit.as_secs() / 60)),
+        idle: config.loop_.idle_minutes.duration(),
+        idle_with_tool: config.loop_.idle_minutes_tool.duration(),
+        grace: Duration::from_secs(u64::from(config.loop_.stop_grace_seconds.get())),
+        cost: None,
+    };
+    let mut log = nowhere(agent)?;
+    let watch = Watch {
+        stop,
+        watcher: &mut Nobody,
+        log: &mut log,
+        nudges: None,
+    };
+    run_agent(agent, &context, headless.containment, &limits, watch).await
+}
+
+/// What is said on the way is of no use to anybody: the result is in files and the final message.
+fn nowhere(agent: &dyn Agent) -> Result<CappedLog, SpawnError> {
+    let sink = File::options().write(true).open("/dev/null");
+    let sink = sink.map_err(|source| SpawnError::Contain {
+        program: agent.name(),
+        step: "opening /dev/null",
+        source,
+    })?;
+    Ok(CappedLog::new(sink, LogCaps::default()))
+}
+
+struct Nobody;
+
+impl Watcher for Nobody {
+    fn event(&mut self, _event: &AgentEvent) {}
+}
