@@ -298,6 +298,9 @@ mod tests {
         };
         let text = render_results(&results);
         assert!(text.starts_with("# Results of shop\n\nEvery task is complete.\n"));
-        assert!(!text.contains("Remaining") && !text.contains("obstacles"), "{text}");
+        assert!(
+            !text.contains("Remaining") && !text.contains("obstacles"),
+            "{text}"
+        );
     }
 }

@@ -99,7 +99,9 @@ fn item(text: &str) -> &str {
         return rest;
     }
     match text.split_once([')', '.']) {
-        Some((number, rest)) if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => {
+        Some((number, rest))
+            if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) =>
+        {
             rest
         }
         _ => text,
@@ -114,7 +116,10 @@ fn is_sentence(text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
     let sets = first.contains('=') && first.starts_with(|c: char| c.is_ascii_uppercase());
     let says_none = ["none", "no", "nothing", "n/a", "tbd", "todo"].contains(&first);
-    !(starts || sets) || says_none || text.ends_with(['.', ':', '?', ',', '…']) || text.contains('`')
+    !(starts || sets)
+        || says_none
+        || text.ends_with(['.', ':', '?', ',', '…'])
+        || text.contains('`')
 }
 
 /// The title of a heading, without its marks.
@@ -150,7 +155,8 @@ mod tests {
     use crate::artefacts::{ProjectName, blank_spec};
 
     fn commands(section: &str) -> Vec<String> {
-        let spec = format!("# X\n\nrun this\n\n## Verify commands\n\n{section}\n\n## Other\n\n- rm x\n");
+        let spec =
+            format!("# X\n\nrun this\n\n## Verify commands\n\n{section}\n\n## Other\n\n- rm x\n");
         parse_verify_commands(&spec).commands
     }
 
@@ -163,7 +169,10 @@ mod tests {
             commands(list),
             ["npm test", "cargo test -q", "./check.sh", "make test"]
         );
-        assert_eq!(commands("npm test\nCI=1 make\nnpm test"), ["npm test", "CI=1 make"]);
+        assert_eq!(
+            commands("npm test\nCI=1 make\nnpm test"),
+            ["npm test", "CI=1 make"]
+        );
     }
 
     #[test]

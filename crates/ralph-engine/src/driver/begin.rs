@@ -2,7 +2,7 @@
 //!
 //! Refuses by name whatever must not be touched, before anything is changed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ralph_core::{
     change::ChangePolicy,
@@ -13,6 +13,7 @@ use ralph_core::{
 
 use super::{
     Board, Driver, Fallback, LoopError, RunTally,
+    artefacts::{Artefacts, EXECUTE_TEMPLATE, Iterations, Mode},
     board::Scope,
     bundle::instructions_path,
     config_files::ConfigFiles,
@@ -69,6 +70,7 @@ pub struct Wanted {
     pub scope: Scope,
     pub span: Span,
     pub stash: bool,
+    pub mode: Mode,
 }
 
 impl Driver {
@@ -132,14 +134,26 @@ impl Driver {
             lock,
         } = place;
         let board = open_board(&setup, &mut journal, &repository).await?;
+        let mut config = setup.config;
+        let mode = &setup.wanted.mode;
+        let artefacts =
+            Artefacts::of_loop(mode, (&setup.root, &state_dir), &mut journal, &repository).await?;
+        let artefacts = artefacts.map(|mut opened| {
+            opened.add_commands(&mut config);
+            opened
+        });
         Ok(Self {
             config_files: ConfigFiles::of(
                 &setup.root,
                 setup.config_file.as_ref(),
-                instructions_path(&board.source),
+                prompt_path(&setup.root, &board.source, mode),
             ),
-            limits: limits(&setup.config, setup.wanted.span),
-            policy: policy(&setup.config).compile()?,
+            limits: Limits {
+                max_iterations: max_iterations(&config, mode, &board),
+                ..limits(&config, setup.wanted.span)
+            },
+            policy: policy(&config).compile()?,
+            artefacts,
             root: setup.root,
             state_dir,
             repo,
@@ -149,7 +163,7 @@ impl Driver {
             loop_id: String::new(),
             branch: String::new(),
             base,
-            config: setup.config,
+            config,
             board,
             snapshots: Snapshots::default(),
             other_sources: Vec::new(),
@@ -315,7 +329,9 @@ impl Driver {
             self.untold_cost(),
             self.unused_instructions(),
         ];
-        for message in warnings.into_iter().flatten() {
+        let unclear = self.artefacts.iter().flat_map(|a| a.unclear.clone());
+        let warnings: Vec<String> = warnings.into_iter().flatten().chain(unclear).collect();
+        for message in warnings {
             self.tell(&Event::Warning { message });
         }
     }
@@ -334,7 +350,9 @@ impl Driver {
                 custom.env.hide();
             }
         }
-        serde_json::json!({ "effective": config, "files": self.config_files }).to_string()
+        let project = self.artefacts.as_ref().map(Artefacts::name);
+        let files = &self.config_files;
+        serde_json::json!({ "effective": config, "files": files, "project": project }).to_string()
     }
 }
 
@@ -353,6 +371,23 @@ async fn open_board(
     let states = journal.task_states(repository, source.name()).await?;
     let board = Board::new(source, tasks, setup.wanted.scope.clone(), states)?;
     Ok(board)
+}
+
+/// The file of a person's own words that every prompt has, which no agent may change.
+fn prompt_path(root: &Path, source: &Source, mode: &Mode) -> Option<PathBuf> {
+    match mode {
+        Mode::Run => instructions_path(source),
+        Mode::Execute(_) => Some(root.join(EXECUTE_TEMPLATE)),
+    }
+}
+
+fn max_iterations(config: &Config, mode: &Mode, board: &Board) -> u32 {
+    match mode {
+        Mode::Execute(execution) if execution.iterations == Iterations::ByTasks => {
+            board.attempts_of_open(config).max(1)
+        }
+        Mode::Run | Mode::Execute(_) => config.loop_.max_iterations.get(),
+    }
 }
 
 fn limits(config: &Config, span: Span) -> Limits {

@@ -83,7 +83,10 @@ impl Driver {
             facts,
             progress_file: self.config.memory.progress_file.display().to_string(),
         };
-        Ok(render_prompt(&self.template()?, &bundle, &caps)?)
+        match &self.artefacts {
+            Some(artefacts) => self.execute_prompt(artefacts, turn, &bundle, &caps),
+            None => Ok(render_prompt(&self.template()?, &bundle, &caps)?),
+        }
     }
 
     /// As they stood when the loop began: nobody can slip another text in.

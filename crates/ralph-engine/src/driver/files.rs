@@ -19,6 +19,7 @@ impl Driver {
     pub(super) fn own_paths(&self) -> Vec<PathBuf> {
         let mut own = self.source_files();
         own.extend(self.other_sources.iter().cloned());
+        own.extend(self.artefacts.iter().map(|a| a.own_path().to_owned()));
         own.extend(own_files(&self.config, &self.config_files, &self.root));
         own
     }

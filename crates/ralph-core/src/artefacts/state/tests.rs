@@ -45,10 +45,7 @@ fn what_an_agent_adds_stays_and_is_not_completed_by_its_word() {
 fn what_was_changed_or_removed_comes_back_before_what_was_added() {
     let mut other = first();
     other["summary"] = json!("something else");
-    let (found, said) = reconciled(
-        json!([first(), second()]),
-        json!([other, own("completed")]),
-    );
+    let (found, said) = reconciled(json!([first(), second()]), json!([other, own("completed")]));
     assert_eq!(found, json!([first(), second(), own("attempted")]));
     assert_eq!(
         said,
@@ -73,10 +70,7 @@ fn an_entry_is_brought_into_its_shape_and_counted_by_ralph() {
          "files_modified": [], "obstacles": []},
     ]);
     assert_eq!(found, expected);
-    assert_eq!(
-        said,
-        ["state.json: task T3 was claimed to be completed"]
-    );
+    assert_eq!(said, ["state.json: task T3 was claimed to be completed"]);
 }
 
 #[test]
