@@ -264,6 +264,7 @@ impl Driver {
             }
             let verdict = self.iterate(&task, status, began).await?;
             self.note_verdict(&task, &verdict);
+            self.take_new_tasks().await?;
         }
     }
 

@@ -133,7 +133,8 @@ impl Artefacts {
 
     /// The number of an iteration in `state.json`.
     fn number(&self, turn: &Turn) -> u64 {
-        if self.before.iteration_id == turn.id() {
+        // A look ahead has an iteration without an id.
+        if !turn.id().is_empty() && self.before.iteration_id == turn.id() {
             return self.before.number;
         }
         let log = self.read_state().unwrap_or_default();

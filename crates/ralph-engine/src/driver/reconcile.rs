@@ -238,6 +238,16 @@ impl Driver {
         self.note_edits().await
     }
 
+    /// What the agent of an execution added to the tasks is work like any other.
+    pub(super) async fn take_new_tasks(&mut self) -> Result<(), LoopError> {
+        if self.artefacts.is_none() {
+            return Ok(());
+        }
+        let (source, tasks) = Source::read(self.board.source.path(), &self.root)?;
+        self.board.replace_tasks(source, tasks)?;
+        self.note_edits().await
+    }
+
     /// The same, while it is not known yet whose edits these are.
     pub(super) fn reread_tasks(&mut self) -> Result<(), LoopError> {
         if !self.board.source.has_changed() {

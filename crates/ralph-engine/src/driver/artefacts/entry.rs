@@ -38,20 +38,14 @@ impl Driver {
             return Ok(Vec::new());
         };
         let mut found = Vec::new();
-        let mut unknown = Vec::new();
         for path in [artefacts.folder.state(), artefacts.folder.obstacles()] {
             let Some(name) = path.file_name().filter(|_| path.is_file()) else {
                 continue;
             };
             let path = artefacts.relative.join(name);
-            match self.repo.is_tracked(&path).await? {
-                true => found.push(path),
-                false => unknown.push(path),
+            if self.repo.is_tracked(&path).await? || !self.repo.is_ignored(&path).await? {
+                found.push(path);
             }
-        }
-        if !unknown.is_empty() {
-            let untracked = self.repo.status().await?.untracked;
-            found.extend(unknown.into_iter().filter(|path| untracked.contains(path)));
         }
         Ok(found)
     }

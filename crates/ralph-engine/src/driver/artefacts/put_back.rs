@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::{
     artefacts::{Folder, ProjectName, obstacles, shape_problems, state},
     signal::Claim,
-    task::{Status, format},
+    task::{Status, format, graph::Graph},
 };
 
 use super::{Artefacts, read_bytes, read_text};
@@ -87,8 +87,13 @@ impl Artefacts {
         let Ok(now) = read_bytes(&file.path) else {
             return Ok(Vec::new());
         };
-        let known = shape_problems(file.bytes(), &self.project);
-        let mut new = shape_problems(&now, &self.project).into_iter();
+        let problems = |bytes: &[u8]| {
+            let mut all = shape_problems(bytes, &self.project);
+            all.extend(graph_problems(&file.name, bytes));
+            all
+        };
+        let known = problems(file.bytes());
+        let mut new = problems(&now).into_iter();
         let Some(problem) = new.find(|problem| !known.contains(problem)) else {
             return Ok(Vec::new());
         };
@@ -222,6 +227,17 @@ impl Artefacts {
             root.pop();
         }
         root.join(files::LOGS)
+    }
+}
+
+/// Links between tasks that lead nowhere or round in circles: no loop could go on with them.
+fn graph_problems(name: &str, bytes: &[u8]) -> Vec<String> {
+    match format::parse(name, 0, bytes) {
+        Ok(document) => {
+            let (_, problems) = Graph::build(document.tasks);
+            problems.iter().map(ToString::to_string).collect()
+        }
+        Err(error) => vec![error.to_string()],
     }
 }
 

@@ -158,3 +158,18 @@ fn resume_knows_that_it_was_an_execution() {
     assert_eq!(shop.log(), ["1 T1 completed", "2 T2 completed"]);
     assert!(ran.stderr().contains("starting `ralph execute shop`"));
 }
+
+#[test]
+fn an_iteration_taken_back_stays_in_the_log_and_its_task_is_done_again() {
+    let shop = Shop::new("whole()");
+    shop.execute(&[]).expect(0);
+    let command = shop.project.ralph(&["revert", "--iteration", "2", "--json"]);
+    crate::support::Live::start(command).wait().expect(0);
+    assert_eq!(shop.project.landed(), ["T1"]);
+    shop.execute(&[]).expect(0);
+    assert_eq!(shop.project.landed(), ["T1", "T2"]);
+    assert_eq!(
+        shop.log(),
+        ["1 T1 completed", "2 T2 completed", "3 T2 completed"]
+    );
+}
