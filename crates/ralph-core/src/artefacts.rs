@@ -23,7 +23,7 @@ pub use name::{BadProjectName, ProjectName};
 pub use question::{BadQuestions, Question, Waiting, parse_questions};
 pub use spec_commands::{SpecCommands, parse_verify_commands};
 pub use task_part::{FromFiles, render_task_part};
-pub use tasks_shape::shape_problems;
+pub use tasks_shape::{shape_problems, status_problems};
 
 /// Rounds of an interview, if nobody says how many.
 pub const DEFAULT_ROUNDS: u32 = 3;

@@ -29,6 +29,11 @@ pub enum Command {
     Unblock {
         task: TaskId,
     },
+    Revert {
+        iteration: u64,
+        others: Others,
+        extent: Extent,
+    },
     Say {
         text: String,
         when: When,
@@ -49,6 +54,22 @@ pub enum When {
     InTurn,
     /// While an agent runs.
     Now,
+}
+
+/// What becomes of commits that are not ralph's where a branch goes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Others {
+    Refuse,
+    Drop,
+}
+
+/// Whether something is done, or only said what it would come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extent {
+    Plan,
+    All,
 }
 
 /// What a person says to a question.
@@ -84,6 +105,9 @@ pub struct CommandReport {
     /// What was done, or why nothing was, without a full stop.
     pub sentence: String,
     pub hint: Option<String>,
+    /// All there is to know of it, where a sentence is too little: what a revert took back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<serde_json::Value>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,6 +124,7 @@ impl CommandReport {
             state: CommandState::Done,
             sentence: sentence.into(),
             hint: None,
+            detail: None,
         }
     }
 
@@ -108,6 +133,7 @@ impl CommandReport {
             state: CommandState::Refused,
             sentence: sentence.into(),
             hint,
+            detail: None,
         }
     }
 }
@@ -121,6 +147,7 @@ impl Command {
             Self::Retry { .. } => "retry",
             Self::Skip { .. } => "skip",
             Self::Unblock { .. } => "unblock",
+            Self::Revert { .. } => "revert",
             Self::Say { .. } => "say",
             Self::Answer { .. } => "answer",
         }
@@ -130,9 +157,11 @@ impl Command {
     pub fn leaves_tasks_alone(&self) -> bool {
         match self {
             Self::Pause { .. } | Self::Resume | Self::Say { .. } => true,
-            Self::Retry { .. } | Self::Skip { .. } | Self::Unblock { .. } | Self::Answer { .. } => {
-                false
-            }
+            Self::Retry { .. }
+            | Self::Skip { .. }
+            | Self::Unblock { .. }
+            | Self::Revert { .. }
+            | Self::Answer { .. } => false,
         }
     }
 }
@@ -190,6 +219,14 @@ mod tests {
                     reason: "not now".into(),
                 },
                 json!({"command": "skip", "task": "A", "reason": "not now"}),
+            ),
+            (
+                Command::Revert {
+                    iteration: 7,
+                    others: Others::Drop,
+                    extent: Extent::All,
+                },
+                json!({"command": "revert", "iteration": 7, "others": "drop", "extent": "all"}),
             ),
             (
                 Command::Answer {

@@ -73,6 +73,26 @@ pub fn record(text: &str, entry: &Entry, max_bytes: usize) -> String {
     prune(&out, max_bytes)
 }
 
+/// The file with a note that iterations were taken back: what it tells of them is not in the code any
+/// more. Once for each revert, whose `id` is in it.
+pub fn taken_back(text: &str, iterations: &[u64], id: &str, at: Timestamp) -> String {
+    if text.contains(id) || iterations.is_empty() {
+        return text.to_owned();
+    }
+    let mut out = text.to_owned();
+    if !out.ends_with('\n') {
+        out.push('\n');
+    }
+    let numbers: Vec<String> = iterations.iter().map(u64::to_string).collect();
+    out.push_str(&format!(
+        "\n## Taken back: iterations {}\n\n{} — a person took back what they landed; it is not in \
+         the code any more. (revert {id})\n",
+        numbers.join(", "),
+        at.strftime("%Y-%m-%d %H:%M UTC"),
+    ));
+    out
+}
+
 /// What of an agent's edit can stay: the whole of it while no earlier entry and no heading is lost,
 /// else the text as it was.
 pub fn accept_edit(before: &str, after: &str) -> Option<String> {

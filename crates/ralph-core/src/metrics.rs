@@ -11,6 +11,14 @@ use serde::Serialize;
 
 use crate::{record::IterationRecord, verdict::Verdict};
 
+/// Whether what an iteration landed is still there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    Stands,
+    /// A person took it back: it is an iteration, and cost what it cost, and nothing came of it.
+    TakenBack,
+}
+
 /// Iterations as far as they were seen.
 #[derive(Debug, Clone, Default)]
 pub struct Metrics {
@@ -51,14 +59,16 @@ pub struct Figures {
 
 impl Metrics {
     /// Takes note of the next iteration.
-    pub fn observe(&mut self, record: &IterationRecord) {
+    pub fn observe(&mut self, record: &IterationRecord, since: Since) {
         self.iterations += 1;
         self.cost_usd = match (self.cost_usd, record.usage.cost_usd) {
             (None, None) => None,
             (a, b) => Some(a.unwrap_or(0.0) + b.unwrap_or(0.0)),
         };
         if record.verdict == Verdict::Verified {
-            self.landed(record);
+            if since == Since::Stands {
+                self.landed(record);
+            }
         } else if record.verdict.is_charged() {
             // What is nobody's failure, a usage limit say, is nothing to recover from.
             let since = self.failing.entry(record.task_id.clone());

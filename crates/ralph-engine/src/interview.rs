@@ -3,15 +3,17 @@
 //!
 //! Asks nobody anything and prints nothing: the rounds are led by the command.
 
+mod claim;
 mod headless;
 mod keep;
 mod progress;
 mod tasks;
 
+pub use claim::Claim;
 pub use headless::{Headless, run_headless};
 pub use keep::{clear_done, keep_spec, read_spec, read_waiting, write_spec, write_waiting};
 pub use progress::Progress;
-pub use tasks::{FoundTasks, look_at_tasks};
+pub use tasks::{FoundTasks, look_at_tasks, tasks_before};
 
 use std::{io, path::PathBuf};
 

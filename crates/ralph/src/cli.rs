@@ -76,6 +76,8 @@ enum Command {
     Tasks(commands::tasks::Args),
     /// Set a project up: ralph.yaml, .ralph/, the parent task; or the brief of a named one
     Init(commands::init::Args),
+    /// Let agents ask you about a project's brief, and make its tasks
+    Interview(commands::interview::Args),
     /// Print what an agent of an artefacts project would be told
     Prompt(commands::prompt::Args),
     /// Check the tasks before an agent is given them
@@ -127,6 +129,7 @@ impl Cli {
             Command::Report(args) => commands::report::run(&args, global),
             Command::Tasks(args) => commands::tasks::run(&args, global),
             Command::Init(args) => commands::init::run(&args, global),
+            Command::Interview(args) => commands::interview::run(&args, global),
             Command::Prompt(args) => commands::prompt::run(&args, global),
             Command::Lint(args) => commands::lint::run(&args, global),
             Command::Doctor(args) => commands::doctor::run(&args, global),

@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod escalations;
 pub(crate) mod execute;
 pub(crate) mod init;
+pub(crate) mod interview;
 pub(crate) mod lint;
 pub(crate) mod logs;
 pub(crate) mod man;

@@ -51,12 +51,15 @@ impl Said {
 
 /// What became of a command; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
-struct Sent {
+pub(crate) struct Sent {
     id: u64,
     command: &'static str,
     state: State,
     sentence: String,
     hint: Option<String>,
+    /// All there is to know, where a sentence is too little.
+    #[serde(skip)]
+    pub(crate) detail: Option<serde_json::Value>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -76,24 +79,27 @@ pub(crate) fn send(
 ) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
     let sent = block_on(deliver(&project, command, patience))?;
-    if said.json {
-        output::print_json(&sent)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    output::print(&format!(
-        "{}\n",
-        ralph_core::sanitize::terminal_safe(&sent.sentence)
-    ));
-    if let Some(hint) = &sent.hint {
-        output::print(&format!(
-            "  {}\n",
-            ralph_core::sanitize::terminal_safe(hint)
-        ));
-    }
+    sent.print(said)?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn deliver(
+impl Sent {
+    pub(crate) fn print(&self, said: &Said) -> Result<(), CommandError> {
+        if said.json {
+            return output::print_json(self);
+        }
+        let sentence = ralph_core::sanitize::terminal_safe(&self.sentence);
+        output::print(&format!("{sentence}\n"));
+        if let Some(hint) = &self.hint {
+            let hint = ralph_core::sanitize::terminal_safe(hint);
+            output::print(&format!("  {hint}\n"));
+        }
+        Ok(())
+    }
+}
+
+/// Puts a command into the queue, and waits for what becomes of it.
+pub(crate) async fn deliver(
     project: &Project,
     command: &Command,
     patience: Duration,
@@ -126,13 +132,18 @@ async fn deliver(
         state,
         sentence,
         hint,
+        detail: None,
     };
     match outcome {
         Outcome::Report(CommandReport {
             state: CommandState::Done,
             sentence,
             hint,
-        }) => Ok(sent(State::Done, sentence, hint)),
+            detail,
+        }) => Ok(Sent {
+            detail,
+            ..sent(State::Done, sentence, hint)
+        }),
         Outcome::Report(report) => Err(CommandError::user(report.sentence).hint_opt(report.hint)),
         Outcome::LoopIsBusy => Ok(sent(
             State::Queued,
@@ -232,6 +243,8 @@ fn idle(project: &Project, root: &Path, source: PathBuf) -> Result<Idle, Command
         data_dir: project.data_dir()?,
         source,
         git_environment: git::Environment::from_vars(env),
+        config: project.config().clone(),
+        config_file: project.config_bytes()?,
     })
 }
 

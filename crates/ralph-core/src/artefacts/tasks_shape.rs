@@ -41,6 +41,32 @@ pub fn shape_problems(bytes: &[u8], name: &ProjectName) -> Vec<String> {
     problems
 }
 
+/// Statuses that whoever wrote `after` had no right to: a new task is pending, and one that was there
+/// before may be opened again, but only ralph says that one is done.
+pub fn status_problems(before: Option<&[u8]>, after: &[u8]) -> Vec<String> {
+    let before = before.map(statuses).unwrap_or_default();
+    let claimed = statuses(after).into_iter().filter(|(id, status)| {
+        status != "pending" && !before.iter().any(|(i, s)| i == id && s == status)
+    });
+    claimed
+        .map(|(id, status)| {
+            format!(
+                "task {id:?}: its status must be \"pending\", not {status:?}: what is done is found out by ralph"
+            )
+        })
+        .collect()
+}
+
+fn statuses(bytes: &[u8]) -> Vec<(String, String)> {
+    let root: Value = serde_json::from_slice(bytes).unwrap_or_default();
+    let tasks = root.get("tasks").and_then(Value::as_array);
+    let text = |task: &Value, field: &str| Some(task.get(field)?.as_str()?.to_owned());
+    let pairs = tasks.into_iter().flatten();
+    pairs
+        .filter_map(|task| Some((text(task, "id")?, text(task, "status")?)))
+        .collect()
+}
+
 fn of_task(at: usize, task: &Value, problems: &mut Vec<String>) {
     let number = at + 1;
     let Value::Object(task) = task else {
@@ -185,6 +211,30 @@ mod tests {
         let name = ProjectName::parse("shop").unwrap();
         let said = shape_problems(b"{\"tasks\": [", &name);
         assert!(said[0].starts_with("it is not valid JSON: "), "{said:?}");
+    }
+
+    #[test]
+    fn only_a_status_from_before_or_pending_is_taken() {
+        let with = |status: &str| {
+            let mut file = good();
+            file["tasks"][0]["status"] = json!(status);
+            file.to_string().into_bytes()
+        };
+        let problems = |before: Option<&str>, after: &str| {
+            let before = before.map(with);
+            status_problems(before.as_deref(), &with(after))
+        };
+        assert_eq!(problems(None, "pending"), Vec::<String>::new());
+        assert_eq!(
+            problems(Some("completed"), "completed"),
+            Vec::<String>::new()
+        );
+        assert_eq!(problems(Some("completed"), "pending"), Vec::<String>::new());
+        let says = [
+            "task \"T1\": its status must be \"pending\", not \"completed\": what is done is found out by ralph",
+        ];
+        assert_eq!(problems(None, "completed"), says);
+        assert_eq!(problems(Some("pending"), "completed"), says);
     }
 
     #[test]

@@ -51,9 +51,27 @@ fn failed() -> Verdict {
 fn figures(records: &[IterationRecord]) -> Figures {
     let mut metrics = Metrics::default();
     for record in records {
-        metrics.observe(record);
+        metrics.observe(record, Since::Stands);
     }
     metrics.figures()
+}
+
+#[test]
+fn what_was_taken_back_cost_what_it_cost_and_came_to_nothing() {
+    let mut metrics = Metrics::default();
+    metrics.observe(&record("A", "00:01:00", failed()), Since::Stands);
+    metrics.observe(
+        &record("A", "00:02:00", Verdict::Verified),
+        Since::TakenBack,
+    );
+    metrics.observe(&record("B", "00:03:00", Verdict::Verified), Since::Stands);
+    let figures = metrics.figures();
+    assert_eq!(figures.verified_commits, 1);
+    assert_eq!(figures.verified_share, Some(1.0 / 3.0));
+    assert_eq!(figures.completed_tasks, 1);
+    assert_eq!(figures.recoveries, 0);
+    assert_eq!(figures.not_recovered, 1);
+    assert_eq!(figures.cost_per_verified_task_usd, Some(1.5));
 }
 
 #[test]

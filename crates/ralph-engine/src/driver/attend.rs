@@ -183,6 +183,7 @@ impl Attendant<'_> {
                 Command::Retry { .. }
                 | Command::Skip { .. }
                 | Command::Unblock { .. }
+                | Command::Revert { .. }
                 | Command::Answer { .. } => {}
             }
         }

@@ -6,9 +6,10 @@
 
 mod answer;
 mod reopen;
+mod revert;
 mod skip;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use ralph_core::{
@@ -24,12 +25,19 @@ use crate::{
     store::{CommandRow, Effects, Ended, Journal, NewGuidance, RepositoryId, TaskState},
 };
 
+/// On a commit that a command of a person's made: it is ralph's, so a revert may go past it.
+const COMMAND_TRAILER: &str = "Ralph-Command";
+
 pub(super) struct Desk<'a> {
     pub(super) root: &'a Path,
     pub(super) repo: &'a Repo,
     pub(super) journal: &'a mut Journal,
     pub(super) repository: &'a RepositoryId,
     pub(super) board: &'a mut Board,
+    /// Files of ralph's own besides the task files, and the progress file among them; relative to
+    /// the root.
+    pub(super) own: &'a [PathBuf],
+    pub(super) progress: &'a Path,
     pub(super) now: Timestamp,
     pub(super) there: There,
 }
@@ -53,6 +61,7 @@ pub(super) enum Follows {
 struct Obeyed {
     sentence: String,
     hint: Option<String>,
+    detail: Option<serde_json::Value>,
     effects: Effects,
     follows: Follows,
 }
@@ -62,6 +71,7 @@ impl Obeyed {
         Self {
             sentence: sentence.into(),
             hint: None,
+            detail: None,
             effects: Effects::default(),
             follows: Follows::Nothing,
         }
@@ -116,6 +126,7 @@ impl Desk<'_> {
         };
         let report = CommandReport {
             hint: obeyed.hint,
+            detail: obeyed.detail,
             ..CommandReport::done(obeyed.sentence)
         };
         failpoint("command-applied");
@@ -154,6 +165,11 @@ impl Desk<'_> {
             Command::Skip { task, reason } => self.skip(row, task, reason).await,
             Command::Retry { task, feedback } => self.retry(row, task, feedback.as_deref()).await,
             Command::Unblock { task } => self.unblock(row, task).await,
+            Command::Revert {
+                iteration,
+                others,
+                extent,
+            } => self.revert(row, (*iteration, *others, *extent)).await,
             Command::Answer { of, answer, amend } => {
                 self.answer(row, of.as_deref(), (answer, amend.as_ref()))
                     .await
@@ -232,7 +248,7 @@ impl Desk<'_> {
             return Ok(String::new());
         };
         let shown = path.display().to_string();
-        let message = commit_message(CommitKind::Chore, title, body, &[]);
+        let message = commit_message(CommitKind::Chore, title, body, &[(COMMAND_TRAILER, title)]);
         match self.repo.commit_paths(&message, &[path]).await {
             Ok(_) => Ok(format!("; {shown} is committed")),
             // The file says it already, and that is what counts.

@@ -6,12 +6,14 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use ralph_core::task::Task;
+use ralph_core::{config::Config, task::Task};
 
 use super::{
     Board, LoopError,
     board::Scope,
+    config_files::ConfigFiles,
     desk::{Desk, There},
+    files::own_files,
     place::{register as register_repository, state_dir},
 };
 use crate::{
@@ -28,6 +30,9 @@ pub struct Idle {
     pub data_dir: PathBuf,
     pub source: PathBuf,
     pub git_environment: git::Environment,
+    pub config: Config,
+    /// The project's `ralph.yaml`, as it was read.
+    pub config_file: Option<(PathBuf, Vec<u8>)>,
 }
 
 /// What was left in the queue.
@@ -58,6 +63,8 @@ pub async fn obey_waiting(idle: &Idle, now: Timestamp) -> Result<Left, LoopError
         None => false,
     };
     let mut left = Left::Nothing;
+    let config_files = ConfigFiles::of(&idle.root, idle.config_file.as_ref(), None);
+    let own = own_files(&idle.config, &config_files, &idle.root);
     let (source, tasks) = Source::read(&idle.source, &idle.root)?;
     let mut board = board(source, tasks, &mut journal, &repository).await?;
     for row in rows {
@@ -71,6 +78,8 @@ pub async fn obey_waiting(idle: &Idle, now: Timestamp) -> Result<Left, LoopError
             journal: &mut journal,
             repository: &repository,
             board: &mut board,
+            own: &own,
+            progress: &idle.config.memory.progress_file,
             now,
             there: There::Nobody,
         };

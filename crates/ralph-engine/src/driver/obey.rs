@@ -17,6 +17,7 @@ use ralph_core::{
 use super::{
     Driver, LoopError,
     desk::{Desk, Follows, There},
+    files::own_files,
     notes::Turn,
     wait::stop_asked,
 };
@@ -109,6 +110,7 @@ impl Driver {
             Command::Retry { .. }
             | Command::Skip { .. }
             | Command::Unblock { .. }
+            | Command::Revert { .. }
             | Command::Say { .. }
             | Command::Answer { .. } => None,
         };
@@ -126,12 +128,15 @@ impl Driver {
                 .await?;
             return Ok(report);
         }
+        let own = own_files(&self.config, &self.config_files, &self.root);
         let mut desk = Desk {
             root: &self.root,
             repo: &self.repo,
             journal: &mut self.journal,
             repository: &self.repository,
             board: &mut self.board,
+            own: &own,
+            progress: &self.config.memory.progress_file,
             now,
             there: There::Loop,
         };

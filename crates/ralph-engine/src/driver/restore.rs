@@ -139,6 +139,7 @@ pub(super) async fn finish_rewrite(
         journal,
         repository,
         own: &own_files(&setup.config, &config_files, &setup.root),
+        progress: &setup.config.memory.progress_file,
         now: setup.clock.now(),
     };
     let recovered = rewrite::recover(&mut ground).await.map_err(Box::new)?;

@@ -6,18 +6,22 @@
 //! whoever calls this holds the worktree's lock, a command or a loop between two iterations.
 
 mod error;
+mod going;
 mod reopen;
+mod report;
 mod revert;
 mod squash;
 
 pub use error::RewriteError;
-pub use revert::{DroppedCommit, Foreign, Revert, RevertPlan, Reverted, plan_revert, revert};
+pub use report::{OpenAgain, RevertReport};
+pub(super) use revert::already_reverted;
+pub use revert::{DroppedCommit, Revert, RevertPlan, Reverted, plan_revert, revert};
 pub use squash::{Squash, SquashDone, SquashPlan, Squashed, plan_squash, squash};
 
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use ralph_core::{change::shown, config::Config};
+use ralph_core::{change::shown, config::Config, memory};
 
 use super::{config_files::ConfigFiles, files::own_files, restore};
 use crate::{
@@ -25,6 +29,7 @@ use crate::{
     git::{self, Head, Oid, Repo},
     identity,
     lock::Lock,
+    plain_file,
     store::{Journal, NewRewrite, RepositoryId, RewriteBody, RewriteKind, RewriteRow},
 };
 
@@ -36,6 +41,8 @@ pub struct Ground<'a> {
     pub repository: &'a RepositoryId,
     /// Files of ralph's own besides the task files, relative to the root.
     pub own: &'a [PathBuf],
+    /// The progress file among them.
+    pub progress: &'a Path,
     pub now: Timestamp,
 }
 
@@ -57,6 +64,7 @@ pub struct Opened {
     journal: Journal,
     repository: RepositoryId,
     own: Vec<PathBuf>,
+    progress: PathBuf,
     now: Timestamp,
     notices: Vec<String>,
     _lock: Lock,
@@ -83,6 +91,7 @@ impl Opened {
             journal,
             repository,
             own: own_files(opening.config, &config_files, root),
+            progress: opening.config.memory.progress_file.clone(),
             now: opening.now,
             notices: found.notices,
             _lock: lock,
@@ -101,6 +110,7 @@ impl Opened {
             journal: &mut self.journal,
             repository: &self.repository,
             own: &self.own,
+            progress: &self.progress,
             now: self.now,
         }
     }
@@ -267,12 +277,28 @@ impl Ground<'_> {
             failpoint("tree-followed");
             reopen::write(self.root, &row.body)?;
             failpoint("tasks-reopened");
+            self.note_in_progress(row);
         }
         self.journal
             .end_rewrite(self.repository, row, self.now)
             .await?;
         failpoint("rewrite-recorded");
         Ok(left)
+    }
+
+    /// Tells the agents to come that what they may read of is gone. The file is only a help: where
+    /// it can't be written, nothing is lost.
+    fn note_in_progress(&self, row: &RewriteRow) {
+        let path = self.root.join(self.progress);
+        let Ok(text) =
+            plain_file::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        else {
+            return;
+        };
+        let noted = memory::taken_back(&text, &row.body.numbers, &row.id, self.now);
+        if noted != text {
+            let _ = std::fs::write(&path, noted);
+        }
     }
 
     async fn give_up(&mut self, row: &RewriteRow) -> Result<(), RewriteError> {

@@ -52,7 +52,14 @@ impl Progress {
     /// A round counts: the next one comes, also if ralph is started again before.
     pub fn counted(&mut self, folder: &Folder) -> Result<(), InterviewError> {
         self.done += 1;
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        self.keep(folder)
+    }
+
+    /// Writes down where it stands.
+    pub fn keep(self, folder: &Folder) -> Result<(), InterviewError> {
+        let history = folder.history();
+        std::fs::create_dir_all(&history).map_err(InterviewError::write(history))?;
+        let mut text = serde_json::to_string_pretty(&self).unwrap_or_default();
         text.push('\n');
         write(&folder.interview(), text.as_bytes())
     }
@@ -72,7 +79,6 @@ mod tests {
     fn a_stopped_interview_goes_on_and_a_finished_one_begins_anew() {
         let root = tempfile::tempdir().unwrap();
         let folder = Folder::new(root.path(), &ProjectName::parse("shop").unwrap());
-        std::fs::create_dir_all(folder.history()).unwrap();
         let round = |wanted| {
             let progress = Progress::begin(&folder, wanted, 3).unwrap();
             let Round { number, of } = progress.round();
@@ -81,6 +87,8 @@ mod tests {
         assert_eq!(round(None), (1, 3, false));
         assert_eq!(round(Some(5)), (1, 5, false));
         let mut progress = Progress::begin(&folder, Some(5), 3).unwrap();
+        progress.keep(&folder).unwrap();
+        assert_eq!(round(None), (1, 5, false));
         progress.counted(&folder).unwrap();
         progress.counted(&folder).unwrap();
         assert_eq!(round(None), (3, 5, true));

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use ralph_core::{
-    artefacts::{Folder, ProjectName, shape_problems},
+    artefacts::{Folder, ProjectName, shape_problems, status_problems},
     lint::{Finding, LintContext, Severity, lint},
     task::{format::line_column, graph::Graph},
 };
@@ -22,11 +22,16 @@ pub enum FoundTasks {
     Wrong { problems: Vec<String> },
 }
 
-/// Looks at the tasks of a project.
+/// The tasks as they were before anybody worked on them, if there were any.
+pub fn tasks_before(folder: &Folder) -> Option<Vec<u8>> {
+    read_if_there(&folder.tasks()).ok().flatten()
+}
+
+/// Looks at the tasks of a project; `before` is what they were before the interview wrote them.
 pub fn look_at_tasks(
-    folder: &Folder,
+    (folder, name): (&Folder, &ProjectName),
     root: &Path,
-    name: &ProjectName,
+    before: Option<&[u8]>,
     context: &LintContext,
 ) -> Result<FoundTasks, InterviewError> {
     let path = folder.tasks();
@@ -35,7 +40,8 @@ pub fn look_at_tasks(
         let problems = vec![format!("{shown} is not there: it must be written")];
         return Ok(FoundTasks::Wrong { problems });
     };
-    let of_shape = shape_problems(&bytes, name);
+    let mut of_shape = shape_problems(&bytes, name);
+    of_shape.extend(status_problems(before, &bytes));
     if !of_shape.is_empty() {
         let problems = of_shape.iter().map(|p| format!("{shown}: {p}")).collect();
         return Ok(FoundTasks::Wrong { problems });
@@ -114,7 +120,7 @@ mod tests {
         let context = LintContext {
             configured_verify: false,
         };
-        look_at_tasks(&folder, root.path(), &name, &context).unwrap()
+        look_at_tasks((&folder, &name), root.path(), None, &context).unwrap()
     }
 
     fn file(tasks: &[Value]) -> String {

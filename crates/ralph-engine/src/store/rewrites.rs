@@ -41,6 +41,8 @@ impl RewriteKind {
 pub struct RewriteBody {
     /// The ids of the iterations whose commits go.
     pub iterations: Vec<String>,
+    /// Their numbers, for people.
+    pub numbers: Vec<u64>,
     pub reopened: Vec<ReopenedTask>,
 }
 

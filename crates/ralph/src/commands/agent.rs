@@ -6,6 +6,8 @@ mod list;
 mod outline;
 mod talk;
 
+pub(crate) use talk::explain as explain_talk;
+
 use std::process::ExitCode;
 
 use clap::Subcommand;

@@ -1,17 +1,21 @@
 //! `ralph revert`: takes an iteration back, and everything after it.
 //!
-//! Says what went, which tasks are open again, and where what was dropped is kept. Must not run
-//! beside a loop: it takes the worktree's lock.
+//! Says what went, which tasks are open again, and where what was dropped is kept. Takes the
+//! worktree's lock; where a loop holds it, that loop is asked to do it between two iterations.
 
 use std::process::ExitCode;
 
-use ralph_core::{change::shown, sanitize::one_line};
-use ralph_engine::driver::rewrite::{
-    DroppedCommit, Foreign, Ground, Opened, Opening, Revert, RevertPlan, Reverted, RewriteError,
-    plan_revert, recover, revert,
+use ralph_core::{
+    command::{Command, Extent, Others},
+    sanitize::one_line,
 };
-use ralph_engine::git;
-use serde::Serialize;
+use ralph_engine::{
+    driver::rewrite::{
+        Ground, Opened, Opening, Revert, RevertReport, RewriteError, plan_revert, recover, revert,
+    },
+    git,
+    lock::Lock,
+};
 
 use crate::{
     cli::Global,
@@ -19,6 +23,7 @@ use crate::{
     error::{CommandError, Kind},
     output,
     project::{self, Project},
+    queue,
     view::{
         figures::{count, short_commit},
         paint::{Tone, paint},
@@ -45,56 +50,56 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What was done; the JSON form is a contract (docs/json.md).
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Said<'a> {
-    done: bool,
-    iteration: u64,
-    branch: &'a str,
-    from: &'a str,
-    target: &'a str,
-    tip: Option<String>,
-    task_commit: Option<String>,
-    reference: Option<&'a str>,
-    commits: &'a [DroppedCommit],
-    reopened: Vec<Reopened<'a>>,
-    gone: &'a [String],
-    left: Vec<String>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Reopened<'a> {
-    task_id: &'a str,
-    title: &'a str,
-    source: &'a str,
-}
-
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
     let wanted = Revert {
         iteration: args.iteration,
-        foreign: if args.force {
-            Foreign::Drop
+        others: if args.force {
+            Others::Drop
         } else {
-            Foreign::Refuse
+            Others::Refuse
         },
     };
-    project::block_on(async {
+    let root = project.git_root()?;
+    if Lock::is_held(&project.data_dir()?, &root) {
+        return ask_the_loop(&project, wanted, args);
+    }
+    let report = project::block_on(async {
         let mut opened = open(&project).await?;
         let mut ground = opened.ground();
         if args.dry_run {
             let plan = plan_revert(&mut ground, wanted).await;
             let plan = plan.map_err(|error| explain(&project, error))?;
-            return say(args, &plan, None);
+            return Ok(RevertReport::from(&plan));
         }
         end_earlier(&project, &mut ground).await?;
         let done = revert(&mut ground, wanted).await;
         let done = done.map_err(|error| explain(&project, error))?;
-        say(args, &done.plan, Some(&done))
+        Ok(RevertReport::from(&done))
     })?;
-    Ok(ExitCode::SUCCESS)
+    say(args, &report)
+}
+
+/// The loop that runs here does it between two iterations.
+fn ask_the_loop(project: &Project, wanted: Revert, args: &Args) -> Result<ExitCode, CommandError> {
+    let command = Command::Revert {
+        iteration: wanted.iteration,
+        others: wanted.others,
+        extent: if args.dry_run {
+            Extent::Plan
+        } else {
+            Extent::All
+        },
+    };
+    let mut sent = project::block_on(queue::deliver(project, &command, queue::PATIENCE))?;
+    let report = sent.detail.take();
+    match report.and_then(|detail| serde_json::from_value(detail).ok()) {
+        Some(report) => say(args, &report),
+        None => {
+            sent.print(&queue::Said::new(args.json))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
 }
 
 /// The worktree, with its lock.
@@ -151,48 +156,26 @@ pub(crate) fn explain(project: &Project, error: RewriteError) -> CommandError {
     }
 }
 
-fn say(args: &Args, plan: &RevertPlan, done: Option<&Reverted>) -> Result<(), CommandError> {
-    if !args.json {
-        output::print(&render(plan, done));
-        return Ok(());
+fn say(args: &Args, report: &RevertReport) -> Result<ExitCode, CommandError> {
+    if args.json {
+        output::print_json(report)?;
+    } else {
+        output::print(&render(report));
     }
-    let reopened = plan.reopened.iter().map(|task| Reopened {
-        task_id: task.task_id.as_str(),
-        title: &task.title,
-        source: &task.source,
-    });
-    let left = done.into_iter().flat_map(|done| &done.left);
-    output::print_json(&Said {
-        done: done.is_some(),
-        iteration: plan.iteration,
-        branch: &plan.branch,
-        from: plan.from.as_str(),
-        target: plan.target.as_str(),
-        tip: done.map(|done| done.tip.to_string()),
-        task_commit: done.and_then(|done| Some(done.task_commit.as_ref()?.to_string())),
-        reference: done.map(|done| done.reference.as_str()),
-        commits: &plan.commits,
-        reopened: reopened.collect(),
-        gone: &plan.gone,
-        left: left.map(|path| shown(path)).collect(),
-    })
+    Ok(ExitCode::SUCCESS)
 }
 
-fn render(plan: &RevertPlan, done: Option<&Reverted>) -> String {
-    let many = count(plan.commits.len(), "commit", "commits");
-    let verb = if done.is_some() {
-        "dropped"
-    } else {
-        "would drop"
-    };
+fn render(report: &RevertReport) -> String {
+    let many = count(report.commits.len(), "commit", "commits");
+    let verb = if report.done { "dropped" } else { "would drop" };
     let mut text = format!(
         "{verb} {many} of {}: back to {}, before iteration {}\n",
-        plan.branch,
-        plan.target.short(),
-        plan.iteration
+        report.branch,
+        short_commit(&report.target),
+        report.iteration
     );
     let mut table = Table::new(2, 2);
-    for one in &plan.commits {
+    for one in &report.commits {
         let whose = match one.iteration {
             Some(n) => format!("iteration {n}"),
             None => one_line(&one.author, 40),
@@ -205,38 +188,32 @@ fn render(plan: &RevertPlan, done: Option<&Reverted>) -> String {
     }
     text.push_str(&table.render(output::width()));
     let mut open = Table::new(2, 2);
-    for task in &plan.reopened {
+    for task in &report.reopened {
         open.row([
             cell(Tone::Name, task.task_id.as_str()),
             cell(Tone::Plain, one_line(&task.title, 100)),
             cell(Tone::Faint, one_line(&task.source, 60)),
         ]);
     }
-    if !plan.reopened.is_empty() {
+    if !report.reopened.is_empty() {
         text.push_str("open again\n");
         text.push_str(&open.render(output::width()));
     }
-    for source in &plan.gone {
+    for source in &report.gone {
         let source = one_line(source, 200);
         let said = format!("{source} is not there any more: its tasks are not opened\n");
         text.push_str(&paint(Tone::Careful, &said));
     }
-    let Some(done) = done else {
-        return text;
-    };
-    if let Some(commit) = &done.task_commit {
-        text.push_str(&format!(
-            "the task file is committed as {}\n",
-            commit.short()
-        ));
+    if let Some(commit) = &report.task_commit {
+        let commit = short_commit(commit);
+        text.push_str(&format!("the task file is committed as {commit}\n"));
     }
-    for path in &done.left {
-        let said = format!(
-            "{} was changed meanwhile and is left as it is\n",
-            shown(path)
-        );
+    for path in &report.left {
+        let said = format!("{path} was changed meanwhile and is left as it is\n");
         text.push_str(&paint(Tone::Careful, &said));
     }
-    text.push_str(&format!("what was dropped is kept: {}\n", done.reference));
+    if let Some(reference) = &report.reference {
+        text.push_str(&format!("what was dropped is kept: {reference}\n"));
+    }
     text
 }

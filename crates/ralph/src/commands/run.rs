@@ -8,10 +8,11 @@ mod person;
 mod reporter;
 mod signals;
 
-pub(crate) use agent::choose as choose_agent;
+pub(crate) use agent::{choose as choose_agent, choose_with as choose_agent_with};
 pub(crate) use options::Options;
 pub(crate) use order::{Order, Target};
 pub(crate) use reporter::Look;
+pub(crate) use signals::listen;
 
 use std::{
     path::{Path, PathBuf},
@@ -149,7 +150,7 @@ fn setup(order: &Order, project: &Project) -> Result<Setup, CommandError> {
 }
 
 /// An agent that is not there is said before a branch is made or a baseline run.
-fn check_program(agent: &dyn Agent, root: &Path) -> Result<(), CommandError> {
+pub(crate) fn check_program(agent: &dyn Agent, root: &Path) -> Result<(), CommandError> {
     let context = RunContext {
         cwd: root.to_owned(),
         env: Vec::new(),

@@ -4,6 +4,7 @@
 //! asks git: it must stay quick whatever there is.
 
 pub(crate) mod facts;
+mod fresh;
 mod held;
 mod show;
 mod tree;
@@ -15,6 +16,7 @@ mod why;
 use std::{path::PathBuf, process::ExitCode};
 
 use facts::Afterwards;
+pub(crate) use fresh::fresh_tree;
 
 use crate::{cli::Global, error::CommandError, output, project};
 

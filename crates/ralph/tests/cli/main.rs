@@ -8,6 +8,7 @@ mod artefacts;
 mod config;
 mod doctor;
 mod init;
+mod interview;
 mod lint;
 mod logs;
 mod report;

@@ -58,19 +58,19 @@ fn timeline() -> serde_json::Value {
         {
             "iteration": 1, "taskId": "US-001", "title": "Add a cart", "attempt": 1,
             "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
-            "verdict": "verified", "unverified": true, "commit": "1c0ffee1234567890",
+            "verdict": "verified", "unverified": true, "reverted": false, "commit": "1c0ffee1234567890",
             "tokens": 1200, "costUsd": 0.25
         },
         {
             "iteration": 2, "taskId": "US-002", "title": "Show the cart", "attempt": 1,
             "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
-            "verdict": "failed", "unverified": false, "commit": null,
+            "verdict": "failed", "unverified": false, "reverted": false, "commit": null,
             "tokens": 1200, "costUsd": 0.25
         },
         {
             "iteration": 3, "taskId": "US-002", "title": "Show the cart", "attempt": 2,
             "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
-            "verdict": "refused", "unverified": false, "commit": null,
+            "verdict": "refused", "unverified": false, "reverted": false, "commit": null,
             "tokens": 1200, "costUsd": 0.25
         }
     ])

@@ -1,5 +1,6 @@
 //! `ralph revert`: the branch goes back, the tasks are open again, and nobody's work is lost by it.
 
+mod beside;
 mod crash;
 mod refusals;
 
@@ -107,7 +108,7 @@ fn people_are_told_what_went_and_where_it_is_kept() {
     let project = landed();
     let ran = ralph(&project, &["revert", "-i", "3"]).expect(0);
     let text = String::from_utf8(ran.stdout).unwrap();
-    let short = rev(&project, "HEAD")[..10].to_owned();
+    let short = rev(&project, "HEAD")[..8].to_owned();
     let first = format!("dropped 1 commit of ralph/work: back to {short}, before iteration 3\n");
     assert!(text.starts_with(&first), "{text}");
     assert!(

@@ -5,6 +5,7 @@
 mod answering;
 mod claude;
 mod hand_over;
+mod interview;
 mod panic;
 mod pi;
 mod refusing;

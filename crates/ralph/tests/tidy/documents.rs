@@ -169,7 +169,7 @@ fn commands_and_flags_in_documents_exist() {
         let second = words
             .clone()
             .next()
-            .filter(|_| matches!(command, "tasks" | "config" | "agent"));
+            .filter(|_| matches!(command, "tasks" | "config" | "agent" | "prompt"));
         let mut known = help(&[command]);
         known.push_str(&second.map_or_else(String::new, |second| help(&[command, second])));
         for flag in words.filter(|word| word.starts_with("--")) {

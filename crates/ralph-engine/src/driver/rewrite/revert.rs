@@ -4,42 +4,34 @@
 //! Task files do not go back: they stay as they are now but for those statuses. Where git tracks
 //! them and they then differ from what that commit had, one commit on top of it holds them.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
-use ralph_core::{change::shown, task::TaskId};
-use serde::Serialize;
+use jiff::Timestamp;
+use ralph_core::{change::shown, command::Others, task::TaskId};
+use serde::{Deserialize, Serialize};
 
 use super::{
-    Ground, Intended, RewriteError, oid, recover,
+    Ground, Intended, RewriteError,
+    going::Going,
+    oid, recover,
     reopen::{self, Reopening},
 };
 use crate::{
-    git::{Along, CommitInfo, CommitKind, Head, Oid, TreeEdit, TreeFile, commit_message},
-    store::{LandingRow, ReopenedTask, RewriteBody, RewriteKind, RewriteRow},
+    git::{CommitKind, Head, Oid, TreeEdit, TreeFile, commit_message},
+    store::{JournalError, LandingRow, ReopenedTask, RewriteBody, RewriteKind},
 };
 
 /// On the commit that holds the task files after a revert.
 const REVERT_TRAILER: &str = "Ralph-Revert";
-const ITERATION_TRAILER: &str = super::super::land::ITERATION_TRAILER;
-/// Others' commits that a refusal names.
-const MOST_NAMED: usize = 5;
-
-/// What becomes of commits that are not ralph's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Foreign {
-    Refuse,
-    Drop,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Revert {
     pub iteration: u64,
-    pub foreign: Foreign,
+    pub others: Others,
 }
 
 /// A commit that goes; the JSON form is a contract (docs/json.md).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DroppedCommit {
     pub commit: String,
@@ -107,6 +99,27 @@ pub async fn revert(ground: &mut Ground<'_>, wanted: Revert) -> Result<Reverted,
     })
 }
 
+/// The ref of a revert of iteration `n` that was begun since then.
+pub(in super::super) async fn already_reverted(
+    ground: &mut Ground<'_>,
+    n: u64,
+    since: Timestamp,
+) -> Result<Option<String>, JournalError> {
+    let row = ground.journal.landing(ground.repository, n).await?;
+    let Some(by) = row.and_then(|row| row.reverted_by) else {
+        return Ok(None);
+    };
+    // The id of a rewrite has the moment in it when it was begun, to the millisecond.
+    let begun = uuid::Uuid::parse_str(&by)
+        .ok()
+        .and_then(|id| id.get_timestamp())
+        .map_or(0, |at| {
+            at.to_unix().0 * 1_000 + u64::from(at.to_unix().1) / 1_000_000
+        });
+    let since = u64::try_from(since.as_millisecond()).unwrap_or(0);
+    Ok((begun >= since).then(|| RewriteKind::Revert.reference(&by)))
+}
+
 /// Works out what would go, or why nothing may. Changes nothing.
 pub async fn plan_revert(
     ground: &mut Ground<'_>,
@@ -122,7 +135,7 @@ pub async fn plan_revert(
     let target = ground.repo.parent_of(&commit).await?;
     let target = target.ok_or_else(no_parent)?;
     let going = Going::read(ground, &target, &head).await?;
-    if wanted.foreign == Foreign::Refuse {
+    if wanted.others == Others::Refuse {
         going.refuse_others()?;
     }
     let affected = going.affected(ground, wanted.iteration, &head);
@@ -142,6 +155,10 @@ pub async fn plan_revert(
         gone: reopening.gone,
         body: RewriteBody {
             iterations: affected.iter().map(|row| row.id.clone()).collect(),
+            numbers: affected
+                .iter()
+                .filter_map(|row| u64::try_from(row.n).ok())
+                .collect(),
             reopened: wanted_tasks,
         },
         head,
@@ -187,110 +204,6 @@ async fn find_commit(ground: &mut Ground<'_>, n: u64, head: &Head) -> Result<Oid
         commit: commit.short().to_owned(),
         branch: row.branch,
     })
-}
-
-/// The commits that go, and what the journal knows of them.
-struct Going {
-    commits: Vec<CommitInfo>,
-    landings: Vec<LandingRow>,
-    rewrites: Vec<RewriteRow>,
-}
-
-impl Going {
-    async fn read(
-        ground: &mut Ground<'_>,
-        target: &Oid,
-        head: &Head,
-    ) -> Result<Self, RewriteError> {
-        Ok(Self {
-            commits: ground
-                .repo
-                .commits_between(target, &head.oid, Along::All)
-                .await?,
-            landings: ground.journal.landings(ground.repository).await?,
-            rewrites: ground.journal.rewrites(ground.repository).await?,
-        })
-    }
-
-    fn by_commit(&self) -> HashMap<&str, &LandingRow> {
-        let rows = self.landings.iter();
-        rows.filter_map(|row| Some((row.result_commit.as_deref()?, row)))
-            .collect()
-    }
-
-    /// A commit that is as ralph made it. One with an iteration's trailer that the journal does not
-    /// know was amended or rebased by somebody, and may hold their work.
-    fn is_ralphs(&self, commit: &CommitInfo, known: &HashMap<&str, &LandingRow>) -> bool {
-        let made = |row: &RewriteRow| row.made.as_deref() == Some(commit.oid.as_str());
-        if known.contains_key(commit.oid.as_str()) || self.rewrites.iter().any(made) {
-            return true;
-        }
-        let ours = |(key, _): &(String, String)| key.starts_with("Ralph-");
-        commit.trailers.iter().any(ours) && commit.trailer(ITERATION_TRAILER).next().is_none()
-    }
-
-    fn refuse_others(&self) -> Result<(), RewriteError> {
-        let known = self.by_commit();
-        let others = self.commits.iter().filter(|c| !self.is_ralphs(c, &known));
-        let others: Vec<&CommitInfo> = others.collect();
-        if others.is_empty() {
-            return Ok(());
-        }
-        let commits = name_commits(&others);
-        Err(RewriteError::OthersCommits { commits })
-    }
-
-    /// The iterations whose work goes: those whose commits go, those in a squash that goes, and those
-    /// since that completed a task without a commit.
-    fn affected(&self, ground: &Ground<'_>, n: u64, head: &Head) -> Vec<LandingRow> {
-        let goes = |commit: &str| self.commits.iter().any(|c| c.oid.as_str() == commit);
-        let squashes: Vec<&str> = self
-            .rewrites
-            .iter()
-            .filter(|row| row.kind == RewriteKind::Squash && row.made.as_deref().is_some_and(goes))
-            .map(|row| row.id.as_str())
-            .collect();
-        let worktree = ground.worktree();
-        let is_affected = |row: &&LandingRow| match row.result_commit.as_deref() {
-            Some(commit) => {
-                let squashed = row.squashed_by.as_deref();
-                goes(commit) || squashed.is_some_and(|by| squashes.contains(&by))
-            }
-            None => {
-                let since = u64::try_from(row.n).is_ok_and(|row| row > n);
-                since
-                    && row.branch == head.branch
-                    && row.worktree == worktree
-                    && row.reverted_by.is_none()
-            }
-        };
-        self.landings.iter().filter(is_affected).cloned().collect()
-    }
-
-    fn shown(&self) -> Vec<DroppedCommit> {
-        let known = self.by_commit();
-        let shown = self.commits.iter().map(|commit| {
-            let row = known.get(commit.oid.as_str());
-            DroppedCommit {
-                commit: commit.oid.to_string(),
-                subject: commit.subject.clone(),
-                author: commit.author.clone(),
-                iteration: row.and_then(|row| u64::try_from(row.n).ok()),
-                task_id: row.map(|row| row.task_id.clone()),
-            }
-        });
-        shown.collect()
-    }
-}
-
-/// Commits for a person: a few of them, and how many more there are.
-pub(super) fn name_commits(commits: &[&CommitInfo]) -> Vec<String> {
-    let name = |c: &&CommitInfo| format!("{} {} ({})", c.oid.short(), c.subject, c.author);
-    let mut names: Vec<String> = commits.iter().take(MOST_NAMED).map(name).collect();
-    if commits.len() > MOST_NAMED {
-        names.push(format!("and {} more", commits.len() - MOST_NAMED));
-    }
-    names
 }
 
 /// The tasks that these iterations completed, each once.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use ralph_core::sanitize::one_line;
 
-use super::{Ground, Intended, RewriteError, oid, recover, revert::name_commits};
+use super::{Ground, Intended, RewriteError, going::name_commits, oid, recover};
 use crate::{
     driver::land::{ITERATION_TRAILER, LOOP_TRAILER, TASK_TRAILER},
     git::{Along, CommitInfo, CommitKind, Head, Oid, message_with_trailers},
@@ -96,6 +96,7 @@ pub async fn squash(ground: &mut Ground<'_>, wanted: &Squash) -> Result<Squashed
         to: &tip,
         made: Some(&commit),
         body: RewriteBody {
+            numbers: Vec::new(),
             iterations: plan.iterations.clone(),
             reopened: Vec::new(),
         },

@@ -119,7 +119,7 @@ fn exit_code(end: TalkEnd) -> u8 {
     u8::try_from(code).unwrap_or(u8::MAX)
 }
 
-fn explain(error: TalkError) -> CommandError {
+pub(crate) fn explain(error: TalkError) -> CommandError {
     let (kind, hint) = match &error {
         TalkError::NotInteractive { .. } => (
             Kind::User,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ralph_core::{
     agent::Usage,
-    metrics::{Metrics, seconds},
+    metrics::{Metrics, Since, seconds},
     record::IterationRecord,
     verdict::Verdict,
 };
@@ -53,7 +53,7 @@ pub(super) async fn gather(project: &Project, which: Which<'_>) -> Result<Facts,
     for row in &rows {
         let records = journal.records_of(&row.id).await;
         for record in records.map_err(CommandError::internal)? {
-            seen.observe(&record);
+            seen.observe(&record, fates.since(&record));
             facts.take(record, &fates);
         }
     }
@@ -140,8 +140,8 @@ struct Seen {
 }
 
 impl Seen {
-    fn observe(&mut self, record: &IterationRecord) {
-        self.metrics.observe(record);
+    fn observe(&mut self, record: &IterationRecord, since: Since) {
+        self.metrics.observe(record, since);
         for one in &record.verification {
             let known = self.commands.entry(one.command.clone());
             let command = known.or_insert_with(|| Command {
@@ -194,9 +194,10 @@ impl Facts {
         self.verify_seconds += verify.map(|one| one.seconds).sum::<f64>();
         self.usage.add(&record.usage);
         self.flag(&record);
-        let is_reverted = fates.reverted.contains(&record.iteration_id);
+        let since = fates.since(&record);
+        let is_reverted = since == Since::TakenBack;
         self.highlight(&record);
-        self.timeline.push(point(&record));
+        self.timeline.push(point(&record, since));
         if let Some(commit) = &record.git.result_commit {
             let list = if is_reverted {
                 &mut self.reverted
@@ -288,7 +289,7 @@ fn verified_by(record: &IterationRecord) -> Vec<VerifiedBy> {
         .collect()
 }
 
-fn point(record: &IterationRecord) -> Point {
+fn point(record: &IterationRecord, since: Since) -> Point {
     Point {
         iteration: record.iteration,
         task_id: record.task_id.clone(),
@@ -301,6 +302,7 @@ fn point(record: &IterationRecord) -> Point {
         commit: record.git.result_commit.clone(),
         tokens: record.usage.total_tokens(),
         cost_usd: record.usage.cost_usd,
-        look: Look::of(record),
+        reverted: since == Since::TakenBack,
+        look: Look::of(record, since),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use ralph_core::{metrics::Since, record::IterationRecord};
 use ralph_engine::store::{Journal, JournalError, RepositoryId, RewriteKind};
 
 /// By the iterations' ids.
@@ -13,6 +14,14 @@ pub(super) struct Fates {
 }
 
 impl Fates {
+    pub(super) fn since(&self, record: &IterationRecord) -> Since {
+        if self.reverted.contains(&record.iteration_id) {
+            Since::TakenBack
+        } else {
+            Since::Stands
+        }
+    }
+
     pub(super) async fn read(
         journal: &mut Journal,
         repository: &RepositoryId,

@@ -146,6 +146,7 @@ fn dressed(look: Look) -> (&'static str, &'static str, &'static str) {
     match look {
         Look::Verified => ("ok", "✓", "verified"),
         Look::Unverified => ("unsure", "~", "completed, unverified"),
+        Look::TakenBack => ("other", "↶", "taken back"),
         Look::Failed => ("bad", "✗", "did not land"),
         Look::Asks => ("asks", "?", "asked a person"),
         Look::Other => ("other", "–", "limit, interruption or outage"),

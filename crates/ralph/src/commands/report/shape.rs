@@ -2,7 +2,12 @@
 //! none of it but those that are part of the contract.
 
 use jiff::Timestamp;
-use ralph_core::{agent::Usage, metrics::Figures, record::IterationRecord, verdict::Verdict};
+use ralph_core::{
+    agent::Usage,
+    metrics::{Figures, Since},
+    record::IterationRecord,
+    verdict::Verdict,
+};
 use serde::Serialize;
 
 use crate::commands::status::facts::{Blocked, Held, LoopFacts, Next, Skipped, TaskCounts};
@@ -93,6 +98,7 @@ pub(super) struct Point {
     pub(super) ended_at: Timestamp,
     pub(super) verdict: &'static str,
     pub(super) unverified: bool,
+    pub(super) reverted: bool,
     pub(super) commit: Option<String>,
     pub(super) tokens: u64,
     pub(super) cost_usd: Option<f64>,
@@ -105,6 +111,8 @@ pub(super) struct Point {
 pub(super) enum Look {
     Verified,
     Unverified,
+    /// It had landed, and a person took it back.
+    TakenBack,
     /// Work that failed: the task was charged for it.
     Failed,
     /// A person is asked.
@@ -114,7 +122,10 @@ pub(super) enum Look {
 }
 
 impl Look {
-    pub(super) fn of(record: &IterationRecord) -> Self {
+    pub(super) fn of(record: &IterationRecord, since: Since) -> Self {
+        if since == Since::TakenBack {
+            return Self::TakenBack;
+        }
         match (&record.verdict, record.unverified) {
             (Verdict::Verified, false) => Self::Verified,
             (Verdict::Verified, true) => Self::Unverified,

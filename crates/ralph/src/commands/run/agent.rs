@@ -13,6 +13,21 @@ pub(crate) fn choose(project: &Project) -> Result<Box<dyn Agent>, CommandError> 
     make(project, config, &config.agent)
 }
 
+/// The same, with another model where one is named.
+pub(crate) fn choose_with(
+    project: &Project,
+    model: Option<&str>,
+) -> Result<Box<dyn Agent>, CommandError> {
+    let Some(model) = model else {
+        return choose(project);
+    };
+    let config = project.config();
+    let other = config
+        .with_model(&config.agent, model)
+        .ok_or_else(|| CommandError::user(format!("--model: {} takes no model", config.agent)))?;
+    make(project, &other, &other.agent)
+}
+
 /// Who goes on at a usage limit, if the configuration asks for somebody.
 pub(crate) fn fallback(project: &Project) -> Result<Option<Fallback>, CommandError> {
     let config = project.config();

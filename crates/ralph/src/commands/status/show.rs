@@ -3,7 +3,7 @@
 use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::sanitize::{columns, one_line};
 
-mod branches;
+pub(super) mod branches;
 
 use super::facts::{Facts, IterationFacts, LoopFacts, LoopState, TaskCounts};
 use crate::view::{

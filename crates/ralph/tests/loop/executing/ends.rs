@@ -163,7 +163,9 @@ fn resume_knows_that_it_was_an_execution() {
 fn an_iteration_taken_back_stays_in_the_log_and_its_task_is_done_again() {
     let shop = Shop::new("whole()");
     shop.execute(&[]).expect(0);
-    let command = shop.project.ralph(&["revert", "--iteration", "2", "--json"]);
+    let command = shop
+        .project
+        .ralph(&["revert", "--iteration", "2", "--json"]);
     crate::support::Live::start(command).wait().expect(0);
     assert_eq!(shop.project.landed(), ["T1"]);
     shop.execute(&[]).expect(0);

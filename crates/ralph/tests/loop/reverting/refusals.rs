@@ -135,7 +135,7 @@ fn a_commit_that_somebody_amended_is_theirs_now() {
 }
 
 #[test]
-fn a_loop_that_runs() {
+fn a_squash_beside_a_loop_that_runs() {
     let stories = [story("A"), story_after("B", &["A"])];
     let project = Project::with_stories(&stories);
     let (go, there) = (project.outside("go"), project.outside("there"));
@@ -151,7 +151,7 @@ fn a_loop_that_runs() {
     let live = project.start(&[]);
     crate::support::wait_until("the second task is worked on", || there.exists());
     let pid = live.pid().as_raw_nonzero().to_string();
-    ralph(&project, &["revert", "--iteration", "1"])
+    ralph(&project, &["squash"])
         .expect(2)
         .says(&format!("process {pid}"))
         .says("`ralph stop`");

@@ -8,7 +8,7 @@ use crate::{
     view::paint::{Tone, paint},
 };
 
-pub(super) fn render(tree: &Tree) -> String {
+pub(in crate::commands::status) fn render(tree: &Tree) -> String {
     if tree.children.is_empty() {
         return String::new();
     }

@@ -1,0 +1,74 @@
+//! `revert` between two iterations: the branch goes back, and the tasks of what went are open again.
+
+use ralph_core::command::{Extent, Others};
+
+use super::{
+    super::rewrite::{
+        Ground, Revert, RevertReport, RewriteError, already_reverted, plan_revert, recover, revert,
+    },
+    Desk, LoopError, Not, Obeyed,
+};
+use crate::store::{CommandRow, TaskState};
+
+impl Desk<'_> {
+    pub(super) async fn revert(
+        &mut self,
+        row: &CommandRow,
+        wanted: (u64, Others, Extent),
+    ) -> Result<Obeyed, Not> {
+        let (iteration, others, extent) = wanted;
+        let wanted = Revert { iteration, others };
+        let mut ground = Ground {
+            root: self.root,
+            repo: self.repo,
+            journal: self.journal,
+            repository: self.repository,
+            own: self.own,
+            progress: self.progress,
+            now: self.now,
+        };
+        let report = match extent {
+            Extent::Plan => plan_revert(&mut ground, wanted)
+                .await
+                .map(|plan| (&plan).into()),
+            Extent::All => {
+                // A crash may have come in the revert, or between it and the end of this command.
+                recover(&mut ground).await.map_err(refused)?;
+                if let Some(reference) = already_reverted(&mut ground, iteration, row.at).await? {
+                    return Ok(Obeyed::saying(format!(
+                        "iteration {iteration} is taken back; what was dropped is kept: {reference}"
+                    )));
+                }
+                revert(&mut ground, wanted).await.map(|done| (&done).into())
+            }
+        };
+        let report: RevertReport = report.map_err(refused)?;
+        let mut obeyed = Obeyed::saying(report.sentence());
+        if extent == Extent::All {
+            let source = self.board.source.name();
+            for task in report.reopened.iter().filter(|t| t.source == source) {
+                let task = self
+                    .board
+                    .graph
+                    .tasks()
+                    .iter()
+                    .find(|t| *t.id.as_str() == *task.task_id);
+                let states = task.map(|task| (task.id.clone(), TaskState::default()));
+                obeyed.effects.states.extend(states);
+            }
+        }
+        obeyed.detail = serde_json::to_value(&report).ok();
+        Ok(obeyed)
+    }
+}
+
+/// What can't be done is a refusal; what went wrong is an error.
+fn refused(error: RewriteError) -> Not {
+    match error {
+        error if error.is_internal() => Not::Failed(LoopError::Rewrite(Box::new(error))),
+        error => Not::Refused {
+            hint: error.hint(),
+            sentence: error.to_string(),
+        },
+    }
+}

@@ -1,0 +1,129 @@
+//! `ralph interview`: rounds in which fresh agents ask about a project's brief and amend it; the last
+//! one also makes the tasks.
+//!
+//! Leads the rounds and checks what they leave. What is asked, and what is made of an answer, is the
+//! agent's; whether the tasks can be worked from is not.
+
+mod ask;
+mod diff;
+mod headless;
+mod lead;
+mod scene;
+mod talks;
+
+use std::{io::IsTerminal as _, path::PathBuf, process::ExitCode};
+
+use clap::value_parser;
+use ralph_core::{
+    artefacts::{Answers, template::Setting},
+    config::{FlagValue, Given},
+};
+use ralph_engine::{
+    inbox::Inbox,
+    interview::{Claim, read_spec},
+};
+
+use crate::{
+    artefacts::ArtefactsProject,
+    cli::Global,
+    commands::run,
+    error::CommandError,
+    project::{self, Project},
+};
+use lead::lead;
+use scene::Scene;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The name of the project, as `ralph init NAME` made it
+    name: String,
+
+    /// How many rounds [default: 3, or what a stopped interview has left]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=100))]
+    rounds: Option<u32>,
+
+    /// Who asks: claude, pi or another of `ralph agent list`
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+
+    /// The model that it asks with
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+
+    /// No conversation: ralph asks the questions itself, or takes the answers from a file
+    #[arg(long)]
+    headless: bool,
+
+    /// Answers to the questions, as YAML or JSON: a map from id or question, or a list
+    #[arg(long, value_name = "FILE", requires = "headless")]
+    answers: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let project = Project::open(global, args.flags())?;
+    let named = ArtefactsProject::named(&project, &args.name)?;
+    let spec = named.folder.spec();
+    if read_spec(&named.folder)
+        .map_err(CommandError::user)?
+        .is_none()
+    {
+        return Err(named.missing(&project.shown(&spec)));
+    }
+    if !args.headless && !has_terminal() {
+        let message = "there is no terminal to talk in";
+        return Err(CommandError::user(message)
+            .hint("`--headless --answers FILE` takes the answers from a file"));
+    }
+    let answers = args.answers(&project)?;
+    let agent = run::choose_agent_with(&project, args.model.as_deref())?;
+    run::check_program(&*agent, project.root())?;
+    let setting = match args.headless {
+        true => Setting::Headless,
+        false => Setting::Conversation,
+    };
+    let Some(_claim) = Claim::take(&named.folder).map_err(CommandError::user)? else {
+        let message = format!("another ralph leads an interview about {}", named.name);
+        return Err(CommandError::user(message).hint("wait for it to end, or stop it"));
+    };
+    let scene = Scene::new(&project, named, agent, setting)?;
+    let end = project::block_on(async {
+        match setting {
+            Setting::Headless => {
+                scene.warn_unattended();
+                // An interview has no queue that anybody could poke it for.
+                let stop = run::listen(Inbox::default()).map_err(CommandError::internal)?;
+                lead(&scene, &mut headless::Asks::new(answers, stop), args.rounds).await
+            }
+            Setting::Conversation => lead(&scene, &mut talks::Talks::new()?, args.rounds).await,
+        }
+    })?;
+    Ok(ExitCode::from(end.exit_code()))
+}
+
+/// Whether a person can be asked something here.
+fn has_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+impl Args {
+    fn flags(&self) -> Vec<FlagValue> {
+        let agent = self.agent.iter().map(|agent| FlagValue {
+            key: "agent".into(),
+            value: Given::Json(agent.clone().into()),
+            flag: "--agent".into(),
+        });
+        agent.collect()
+    }
+
+    fn answers(&self, project: &Project) -> Result<Answers, CommandError> {
+        let Some(file) = &self.answers else {
+            return Ok(Answers::default());
+        };
+        let name = file.display().to_string();
+        let text =
+            std::fs::read_to_string(project.surroundings.start.join(file)).map_err(|error| {
+                CommandError::user(format!("can't read the answers in {name}: {error}"))
+            })?;
+        Answers::parse(&name, &text).map_err(CommandError::user)
+    }
+}

@@ -1,0 +1,310 @@
+//! Rounds without a conversation: an agent gives its questions as JSON, ralph finds the answers in a
+//! file or asks for them, and another run of the agent writes them down.
+//!
+//! Questions and answers are kept until they are in the brief: a run that fails costs nobody an
+//! answer.
+
+use ralph_core::{
+    artefacts::{
+        Answers, Question, Waiting, parse_questions,
+        template::{AmendParams, QuestionsParams, RepairParams, Round, Setting},
+    },
+    sanitize::terminal_safe,
+};
+use ralph_engine::{
+    agent::StopRequest,
+    interview::{read_waiting, write_spec, write_waiting},
+};
+
+use super::{
+    ask::{Said, ask},
+    has_terminal,
+    lead::{Conductor, End, RoundEnd},
+    scene::{Scene, explain},
+};
+use crate::{
+    error::CommandError,
+    output,
+    view::{
+        figures::count,
+        paint::{Tone, paint},
+    },
+};
+
+/// Runs that may be wasted on an answer that can't be used.
+const TRIES: u32 = 2;
+/// What an agent is told where the person leaves it to the agent.
+const LEFT_TO_YOU: &str = "(no answer: decide yourself, and write it down as an assumption)";
+
+pub(super) struct Asks {
+    answers: Answers,
+    stop: StopRequest,
+}
+
+impl Asks {
+    pub(super) fn new(answers: Answers, stop: StopRequest) -> Self {
+        Self { answers, stop }
+    }
+
+    /// The questions of a round: those that wait already, or an agent's.
+    async fn questions(
+        &mut self,
+        scene: &Scene<'_>,
+        round: Round,
+        before: &str,
+    ) -> Result<Result<Vec<Question>, End>, CommandError> {
+        let folder = &scene.named.folder;
+        let waiting = read_waiting(folder).map_err(explain)?;
+        if let Some(waiting) = waiting.filter(|waiting| waiting.round == round.number) {
+            return Ok(Ok(waiting.questions));
+        }
+        let mut problem: Option<String> = None;
+        for _ in 0..TRIES {
+            output::print(&format!(
+                "{round}: {} reads the brief\n",
+                scene.agent_name()
+            ));
+            let params = QuestionsParams {
+                project: &scene.named.name,
+                round,
+                problem: problem.as_deref(),
+            };
+            let text = params.render().map_err(CommandError::internal)?;
+            let report = match scene.run(text, &mut self.stop).await? {
+                Ok(report) => report,
+                Err(end) => return Ok(Err(end)),
+            };
+            // It was to ask, not to write.
+            if ralph_engine::interview::read_spec(folder)
+                .map_err(explain)?
+                .as_deref()
+                != Some(before)
+            {
+                write_spec(folder, before).map_err(explain)?;
+            }
+            match parse_questions(&report.final_message) {
+                Ok(questions) => return Ok(Ok(questions)),
+                Err(error) => problem = Some(error.to_string()),
+            }
+        }
+        let why = problem.unwrap_or_default();
+        scene.say_failed(&format!(
+            "{} gave no questions that could be asked: {why}",
+            scene.agent_name()
+        ));
+        Ok(Err(End::Useless))
+    }
+
+    /// Gives each question its answer. An end, where some have none and nobody can be asked.
+    async fn answer(
+        &mut self,
+        scene: &Scene<'_>,
+        waiting: &mut Waiting,
+    ) -> Result<Option<End>, CommandError> {
+        let folder = &scene.named.folder;
+        for question in &mut waiting.questions {
+            let given = question.answer.take();
+            question.answer = self.answers.take(question).or(given);
+        }
+        // Durable before anybody types anything: an answer is not to be given twice.
+        write_waiting(folder, Some(waiting)).map_err(explain)?;
+        let open = |waiting: &Waiting| -> Vec<usize> {
+            let all = waiting.questions.iter().enumerate();
+            all.filter(|(_, q)| q.answer.is_none())
+                .map(|(at, _)| at)
+                .collect()
+        };
+        let unanswered = open(waiting);
+        if unanswered.is_empty() {
+            return Ok(None);
+        }
+        if !has_terminal() {
+            self.list_unanswered(scene, waiting);
+            return Ok(Some(End::Unanswered));
+        }
+        for at in unanswered {
+            let question = &mut waiting.questions[at];
+            let stop = self.stop.clone();
+            match ask(&asked(question), stopped(stop))
+                .await
+                .map_err(CommandError::internal)?
+            {
+                Said::Line(line) => question.answer = Some(chosen(question, line)),
+                Said::NoMore => return Ok(Some(End::Stopped)),
+                Said::Signal(signal) => return Ok(Some(End::Interrupted(signal))),
+            }
+            write_waiting(folder, Some(waiting)).map_err(explain)?;
+        }
+        Ok(None)
+    }
+
+    fn list_unanswered(&self, scene: &Scene<'_>, waiting: &Waiting) {
+        let open: Vec<&Question> = waiting
+            .questions
+            .iter()
+            .filter(|question| question.answer.is_none())
+            .collect();
+        let many = count(open.len(), "question waits", "questions wait");
+        let heading = paint(Tone::Careful, &format!("{many} for an answer:"));
+        let mut text = format!("{heading}\n");
+        for question in open {
+            text.push_str(&shown(question));
+        }
+        let file = scene.shown(&scene.named.folder.questions());
+        let command = scene.command();
+        text.push_str(&format!(
+            "\nfill in `answer` in {file} and run `{command}` again, \
+             or write them to a file and add `--answers FILE`\n"
+        ));
+        output::print(&text);
+    }
+
+    /// Has the answers written down, and sees that they were.
+    async fn amend(
+        &mut self,
+        scene: &Scene<'_>,
+        round: Round,
+        (before, answers): (&str, &[(String, String)]),
+    ) -> Result<Option<End>, CommandError> {
+        let folder = &scene.named.folder;
+        let spec = scene.shown(&folder.spec());
+        let mut problem: Option<String> = None;
+        for _ in 0..TRIES {
+            output::print(&format!(
+                "{round}: {} writes down what was answered\n",
+                scene.agent_name()
+            ));
+            let params = AmendParams {
+                project: &scene.named.name,
+                round,
+                answers,
+                problem: problem.as_deref(),
+            };
+            let text = params.render().map_err(CommandError::internal)?;
+            if let Err(end) = scene.run(text, &mut self.stop).await? {
+                return Ok(Some(end));
+            }
+            let after = ralph_engine::interview::read_spec(folder).map_err(explain)?;
+            if answers.is_empty() || after.is_some_and(|after| after != before) {
+                return Ok(None);
+            }
+            problem = Some(format!(
+                "{spec} was not changed: the answers are not in it."
+            ));
+        }
+        scene.say_failed(&format!(
+            "{} did not write the answers into {spec}",
+            scene.agent_name()
+        ));
+        Ok(Some(End::Useless))
+    }
+}
+
+impl Conductor for Asks {
+    async fn round(
+        &mut self,
+        scene: &Scene<'_>,
+        round: Round,
+        before: &str,
+    ) -> Result<RoundEnd, CommandError> {
+        let questions = match self.questions(scene, round, before).await? {
+            Ok(questions) => questions,
+            Err(end) => return Ok(RoundEnd::Over(end)),
+        };
+        let mut waiting = Waiting {
+            project_name: scene.named.name.to_string(),
+            round: round.number,
+            rounds: round.of,
+            questions,
+        };
+        if waiting.questions.is_empty() {
+            output::print(&format!("{round}: there is nothing to ask\n"));
+        } else if let Some(end) = self.answer(scene, &mut waiting).await? {
+            return Ok(RoundEnd::Over(end));
+        }
+        let answers: Vec<(String, String)> = waiting
+            .questions
+            .into_iter()
+            .map(|question| {
+                let answer = question.answer.filter(|answer| !answer.trim().is_empty());
+                let answer = answer.unwrap_or_else(|| LEFT_TO_YOU.to_owned());
+                (question.question, answer)
+            })
+            .collect();
+        if (!answers.is_empty() || round.is_last())
+            && let Some(end) = self.amend(scene, round, (before, &answers)).await?
+        {
+            // The answers are kept, and are written down from the start when it goes on.
+            write_spec(&scene.named.folder, before).map_err(explain)?;
+            return Ok(RoundEnd::Over(end));
+        }
+        scene.show_change(before)?;
+        write_waiting(&scene.named.folder, None).map_err(explain)?;
+        Ok(RoundEnd::Counts)
+    }
+
+    async fn repair(
+        &mut self,
+        scene: &Scene<'_>,
+        problems: &[String],
+    ) -> Result<RoundEnd, CommandError> {
+        let params = RepairParams {
+            project: &scene.named.name,
+            problems,
+            setting: Setting::Headless,
+        };
+        output::print(&format!("{} corrects the tasks\n", scene.agent_name()));
+        let text = params.render().map_err(CommandError::internal)?;
+        Ok(match scene.run(text, &mut self.stop).await? {
+            Ok(_) => RoundEnd::Counts,
+            Err(end) => RoundEnd::Over(end),
+        })
+    }
+
+    async fn pause(&mut self, _next: &str) -> Result<Option<End>, CommandError> {
+        let asked = *self.stop.borrow();
+        Ok(asked.map(End::Interrupted))
+    }
+}
+
+/// The signal that asks for an end.
+async fn stopped(mut stop: StopRequest) -> i32 {
+    loop {
+        if let Some(signal) = *stop.borrow_and_update() {
+            return signal;
+        }
+        if stop.changed().await.is_err() {
+            return std::future::pending().await;
+        }
+    }
+}
+
+/// A question with its id, its reason and its options, as lines.
+fn shown(question: &Question) -> String {
+    let safe = |text: &str| terminal_safe(text.trim()).into_owned();
+    let id = paint(Tone::Name, &question.id);
+    let mut text = format!("\n{id}: {}\n", safe(&question.question));
+    if !question.why.trim().is_empty() {
+        text.push_str(&paint(Tone::Faint, &format!("  {}", safe(&question.why))));
+        text.push('\n');
+    }
+    for (at, option) in question.options.iter().enumerate() {
+        text.push_str(&format!("  {}. {}\n", at + 1, safe(option)));
+    }
+    text
+}
+
+fn asked(question: &Question) -> String {
+    let how = match question.options.is_empty() {
+        true => "your answer, or Enter to leave it to the agent: ",
+        false => "a number, an answer of your own, or Enter to leave it to the agent: ",
+    };
+    format!("{}{how}", shown(question))
+}
+
+/// The option with that number, or the line as it was typed.
+fn chosen(question: &Question, line: String) -> String {
+    let number = line.parse::<usize>().ok().filter(|number| *number > 0);
+    let option = number.and_then(|number| question.options.get(number - 1));
+    option.cloned().unwrap_or(line)
+}

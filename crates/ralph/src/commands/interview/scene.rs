@@ -1,0 +1,198 @@
+//! What all rounds of an interview have in common: the project, its folder, the agent, and how the
+//! agent is started.
+
+use std::{ffi::OsString, time::Duration};
+
+use ralph_core::{
+    agent::{AgentReport, Ending},
+    artefacts::template::Setting,
+    lint::LintContext,
+    sanitize::one_line,
+};
+use ralph_engine::{
+    agent::{Agent, Session, StopRequest, TalkEnd, TalkError, talk},
+    environment::Environment,
+    interview::{self, FoundTasks, Headless, InterviewError, look_at_tasks, run_headless},
+    process::Containment,
+};
+
+use super::{diff, lead::End};
+use crate::{
+    artefacts::ArtefactsProject,
+    commands::{agent::explain_talk, run},
+    error::{CommandError, Kind},
+    output,
+    project::Project,
+};
+
+/// What an agent has to save when it is asked to end takes a moment.
+const GRACE: Duration = Duration::from_secs(10);
+/// Longest word of an agent's on why it failed that is shown.
+const MESSAGE_CHARACTERS: usize = 500;
+
+pub(super) struct Scene<'a> {
+    pub(super) project: &'a Project,
+    pub(super) named: ArtefactsProject,
+    agent: Box<dyn Agent>,
+    env: Vec<(OsString, OsString)>,
+    containment: Containment,
+    setting: Setting,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn new(
+        project: &'a Project,
+        named: ArtefactsProject,
+        agent: Box<dyn Agent>,
+        setting: Setting,
+    ) -> Result<Self, CommandError> {
+        let environment = Environment::scrub(
+            project.surroundings.env.iter().cloned(),
+            &project.config().safety.pass_env,
+            project.root(),
+        );
+        Ok(Self {
+            env: environment.for_agent(agent.credentials(), &[]),
+            containment: run::detection(project)?.containment,
+            project,
+            named,
+            agent,
+            setting,
+        })
+    }
+
+    /// What to type for the interview to go on.
+    pub(super) fn command(&self) -> String {
+        let name = &self.named.name;
+        match self.setting {
+            Setting::Conversation => format!("ralph interview {name}"),
+            Setting::Headless => format!("ralph interview {name} --headless"),
+        }
+    }
+
+    pub(super) fn agent_name(&self) -> String {
+        self.agent.name()
+    }
+
+    /// What a person should hear before the agent runs with nobody in front of it.
+    pub(super) fn warn_unattended(&self) {
+        if let Some(warning) = self.agent.warning() {
+            output::print_warning(&warning);
+        }
+    }
+
+    /// A file of the project's, as a person names it.
+    pub(super) fn shown(&self, path: &std::path::Path) -> String {
+        self.project.shown(path)
+    }
+
+    pub(super) fn spec(&self) -> Result<String, CommandError> {
+        let spec = interview::read_spec(&self.named.folder).map_err(explain)?;
+        spec.ok_or_else(|| self.named.missing(&self.shown(&self.named.folder.spec())))
+    }
+
+    /// Hands the terminal to the agent, until it says by its file that it is done, or is gone.
+    pub(super) async fn talk(&self, prompt: String) -> Result<TalkEnd, CommandError> {
+        let folder = &self.named.folder;
+        // One from before says nothing about this round.
+        interview::clear_done(folder).map_err(explain)?;
+        let session = Session {
+            cwd: self.project.root().to_owned(),
+            env: self.env.clone(),
+            prompt,
+            done_file: Some(folder.done()),
+            grace: GRACE,
+            containment: self.containment,
+        };
+        let end = talk(&*self.agent, &session).await.map_err(|error| {
+            let hint = matches!(error, TalkError::NotInteractive { .. }).then(|| {
+                "choose another with `--agent`, such as claude or pi, or add `--headless`".into()
+            });
+            explain_talk(error).hint_opt(hint)
+        })?;
+        interview::clear_done(folder).map_err(explain)?;
+        Ok(end)
+    }
+
+    /// Runs the agent without a conversation. `Err` in the result: the interview can't go on.
+    pub(super) async fn run(
+        &self,
+        prompt: String,
+        stop: &mut StopRequest,
+    ) -> Result<Result<AgentReport, End>, CommandError> {
+        let headless = Headless {
+            cwd: self.project.root().to_owned(),
+            env: self.env.clone(),
+            containment: self.containment,
+        };
+        let config = self.project.config();
+        let report = run_headless(&*self.agent, &headless, config, prompt, stop)
+            .await
+            .map_err(|error| CommandError::new(Kind::Unavailable, error))?;
+        let end = match &report.ending {
+            Ending::Finished => return Ok(Ok(report)),
+            Ending::Stopped => End::Interrupted(stop.borrow().unwrap_or(2)),
+            Ending::Auth { .. } | Ending::Unavailable { .. } | Ending::Limit { .. } => {
+                End::Unavailable
+            }
+            Ending::NoResult { .. }
+            | Ending::Error { .. }
+            | Ending::Api { .. }
+            | Ending::Rejected { .. }
+            | Ending::Overloaded { .. }
+            | Ending::MaxTurns { .. }
+            | Ending::Budget { .. }
+            | Ending::Refused { .. }
+            | Ending::Interrupted { .. }
+            | Ending::TimedOut { .. }
+            | Ending::Silent { .. }
+            | Ending::OverBudget { .. } => End::Useless,
+        };
+        if !matches!(end, End::Interrupted(_)) {
+            let said = report.ending.message().unwrap_or_default();
+            let said = one_line(said, MESSAGE_CHARACTERS);
+            let message = format!("{} failed ({})", self.agent_name(), report.ending.outcome());
+            let message = match said.is_empty() {
+                true => message,
+                false => format!("{message}: {said}"),
+            };
+            self.say_failed(&message);
+        }
+        Ok(Err(end))
+    }
+
+    /// That the interview can't go on, and that it can later.
+    pub(super) fn say_failed(&self, message: &str) {
+        let hint = format!("nothing is lost: `{}` goes on", self.command());
+        output::print_error(&CommandError::user(message).hint(hint));
+    }
+
+    /// Shows what an agent made of the brief, and gives it back if it is gone.
+    pub(super) fn show_change(&self, before: &str) -> Result<(), CommandError> {
+        let folder = &self.named.folder;
+        let name = self.shown(&folder.spec());
+        let after = match interview::read_spec(folder).map_err(explain)? {
+            Some(after) => after,
+            None => {
+                interview::write_spec(folder, before).map_err(explain)?;
+                output::print_warning(&format!("{name} was gone, and is put back as it was"));
+                before.to_owned()
+            }
+        };
+        output::print(&format!("\n{}", diff::render(&name, before, &after)));
+        Ok(())
+    }
+
+    pub(super) fn tasks(&self, before: Option<&[u8]>) -> Result<FoundTasks, CommandError> {
+        let context = LintContext {
+            configured_verify: !self.project.config().verification.commands.is_empty(),
+        };
+        let of = (&self.named.folder, &self.named.name);
+        look_at_tasks(of, self.project.root(), before, &context).map_err(explain)
+    }
+}
+
+/// What can't be read or written is in the user's own folder.
+pub(super) fn explain(error: InterviewError) -> CommandError {
+    CommandError::user(error)
+}

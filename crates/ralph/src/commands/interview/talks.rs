@@ -1,0 +1,138 @@
+//! Rounds as conversations: the agent has the terminal, and the person in front of it says what
+//! counts.
+
+use ralph_core::artefacts::template::{Params, RepairParams, Round, Setting};
+use ralph_engine::agent::TalkEnd;
+
+use super::{
+    ask::{Said, Signals, ask},
+    lead::{Conductor, End, RoundEnd},
+    scene::Scene,
+};
+use crate::{
+    artefacts::prompt,
+    error::CommandError,
+    output,
+    view::paint::{Tone, paint},
+};
+
+pub(super) struct Talks {
+    /// Since the last conversation: before that, what is typed was the agent's.
+    signals: Signals,
+}
+
+impl Talks {
+    pub(super) fn new() -> Result<Self, CommandError> {
+        let signals = Signals::listen().map_err(CommandError::internal)?;
+        Ok(Self { signals })
+    }
+
+    async fn talk(&mut self, scene: &Scene<'_>, text: String) -> Result<TalkEnd, CommandError> {
+        let end = scene.talk(text).await?;
+        *self = Self::new()?;
+        Ok(end)
+    }
+
+    async fn ask(&mut self, question: &str) -> Result<Said, CommandError> {
+        ask(question, self.signals.next())
+            .await
+            .map_err(CommandError::internal)
+    }
+
+    /// A round that the agent did not end itself counts if the person says so.
+    async fn did_it_count(&mut self) -> Result<RoundEnd, CommandError> {
+        loop {
+            let question = "Did this round count? [y]es, [a]gain, [s]top: ";
+            match self.ask(question).await? {
+                Said::Line(line) => match line.to_lowercase().as_str() {
+                    "y" | "yes" => return Ok(RoundEnd::Counts),
+                    "a" | "again" => return Ok(RoundEnd::Again),
+                    "s" | "stop" | "q" => return Ok(RoundEnd::Over(End::Stopped)),
+                    _ => {}
+                },
+                Said::NoMore => return Ok(RoundEnd::Over(End::Stopped)),
+                Said::Signal(signal) => return Ok(RoundEnd::Over(End::Interrupted(signal))),
+            }
+        }
+    }
+}
+
+impl Conductor for Talks {
+    async fn round(
+        &mut self,
+        scene: &Scene<'_>,
+        round: Round,
+        before: &str,
+    ) -> Result<RoundEnd, CommandError> {
+        let params = Params::Interview {
+            project: &scene.named.name,
+            round,
+        };
+        let text = prompt(scene.project, &params)?;
+        announce(scene, &round.to_string());
+        let end = self.talk(scene, text).await?;
+        scene.show_change(before)?;
+        match end {
+            TalkEnd::Done => Ok(RoundEnd::Counts),
+            TalkEnd::Stopped(signal) => Ok(RoundEnd::Over(End::Interrupted(signal))),
+            TalkEnd::Exited(_) | TalkEnd::Killed(_) => {
+                output::print(&format!("{}\n", how_it_left(scene, end)));
+                self.did_it_count().await
+            }
+        }
+    }
+
+    async fn repair(
+        &mut self,
+        scene: &Scene<'_>,
+        problems: &[String],
+    ) -> Result<RoundEnd, CommandError> {
+        let params = RepairParams {
+            project: &scene.named.name,
+            problems,
+            setting: Setting::Conversation,
+        };
+        let text = params.render().map_err(CommandError::internal)?;
+        announce(scene, "the tasks are corrected");
+        match self.talk(scene, text).await? {
+            // Whether it is done is seen in the tasks.
+            TalkEnd::Done | TalkEnd::Exited(_) | TalkEnd::Killed(_) => Ok(RoundEnd::Counts),
+            TalkEnd::Stopped(signal) => Ok(RoundEnd::Over(End::Interrupted(signal))),
+        }
+    }
+
+    async fn pause(&mut self, next: &str) -> Result<Option<End>, CommandError> {
+        let question = format!("\nEnter goes on with {next}, [s]top: ");
+        loop {
+            match self.ask(&question).await? {
+                Said::Line(line) if line.is_empty() => return Ok(None),
+                Said::Line(line) => match line.to_lowercase().as_str() {
+                    "y" | "yes" => return Ok(None),
+                    "s" | "stop" | "n" | "no" | "q" => return Ok(Some(End::Stopped)),
+                    _ => {}
+                },
+                Said::NoMore => return Ok(Some(End::Stopped)),
+                Said::Signal(signal) => return Ok(Some(End::Interrupted(signal))),
+            }
+        }
+    }
+}
+
+fn announce(scene: &Scene<'_>, what: &str) {
+    let heading = format!("{}, {what}", scene.named.name);
+    output::print(&format!(
+        "{}: talk with {}; leave it whenever you like\n",
+        paint(Tone::Heading, &heading),
+        scene.agent_name()
+    ));
+}
+
+fn how_it_left(scene: &Scene<'_>, end: TalkEnd) -> String {
+    let name = scene.agent_name();
+    match end {
+        TalkEnd::Exited(0) => format!("{name} has exited without saying that the round is done"),
+        TalkEnd::Exited(code) => format!("{name} has exited with code {code}"),
+        TalkEnd::Killed(signal) => format!("{name} was killed by signal {signal}"),
+        TalkEnd::Done | TalkEnd::Stopped(_) => name,
+    }
+}
