@@ -256,10 +256,8 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
     if let Some(signal) = standing.signal {
         return Some(Stop::Interrupted { signal });
     }
-    // A question about the task does not give it more attempts.
-    if let (Some(last), Fate::Block { .. } | Fate::SetAside { .. }, OnMaxAttempts::Halt) =
+    if let (Some(last), Fate::Block { .. }, OnMaxAttempts::Halt) =
         (&standing.last, fate, limits.on_max_attempts)
-        && last.attempts >= last.max_attempts
     {
         return Some(Stop::Attempts {
             task: last.task.to_string(),

@@ -68,8 +68,8 @@ impl Log {
     /// What an agent said of its own task in what it added since `before`.
     pub fn said_since(&self, before: &Self, at: At<'_>) -> Option<EntryStatus> {
         let added = self.0.iter().filter(|entry| !before.0.contains(entry));
-        let own = added.filter(|entry| task(entry).is_none_or(|task| task == at.task));
-        match own.last()?.get("status")?.as_str()? {
+        let mut own = added.filter(|entry| task(entry).is_none_or(|task| task == at.task));
+        match own.next_back()?.get("status")?.as_str()? {
             "completed" => Some(EntryStatus::Completed),
             _ => Some(EntryStatus::Attempted),
         }
@@ -86,7 +86,12 @@ impl Log {
             return;
         };
         found.insert("status".into(), entry.status.as_str().into());
-        if found.get("summary").and_then(Value::as_str).unwrap_or("") == "" {
+        if found
+            .get("summary")
+            .and_then(Value::as_str)
+            .unwrap_or("")
+            .is_empty()
+        {
             found.insert("summary".into(), entry.summary.clone().into());
         }
         if is_empty_list(found.get("files_modified")) {

@@ -10,7 +10,6 @@ mod results;
 mod signalled;
 mod snapshot;
 
-pub(super) use prompt::TEMPLATE as EXECUTE_TEMPLATE;
 pub(super) use signalled::Signalled;
 
 use std::path::{Path, PathBuf};
@@ -24,10 +23,10 @@ use ralph_core::{
 };
 
 use self::{put_back::Links, snapshot::Snapshot};
-use super::{LoopError, files::file_error, notes::Turn};
+use super::{Board, LoopError, bundle::instructions_path, files::file_error, notes::Turn};
 use crate::{
     plain_file,
-    source::write_atomically,
+    source::{Source, write_atomically},
     store::{Journal, RepositoryId},
 };
 
@@ -54,6 +53,26 @@ pub enum Iterations {
     ByTasks,
     /// As the configuration says.
     Configured,
+}
+
+impl Mode {
+    /// The file of a person's own words that every prompt has, which no agent may change.
+    pub(super) fn prompt_path(&self, root: &Path, source: &Source) -> Option<PathBuf> {
+        match self {
+            Self::Run => instructions_path(source),
+            Self::Execute(_) => Some(root.join(prompt::TEMPLATE)),
+        }
+    }
+
+    /// How many iterations there may be in this run of the command.
+    pub(super) fn max_iterations(&self, config: &Config, board: &Board) -> u32 {
+        match self {
+            Self::Execute(execution) if execution.iterations == Iterations::ByTasks => {
+                board.attempts_of_open(config).max(1)
+            }
+            Self::Run | Self::Execute(_) => config.loop_.max_iterations.get(),
+        }
+    }
 }
 
 /// The files of the project that is executed.
@@ -181,11 +200,8 @@ impl Artefacts {
     }
 
     fn read_both(&self) -> Result<(Log, Obstacles), LoopError> {
-        let obstacles = match read(&self.folder.obstacles(), Obstacles::parse)? {
-            Some(obstacles) => obstacles,
-            None => Obstacles::default(),
-        };
-        Ok((self.read_state()?, obstacles))
+        let obstacles = read(&self.folder.obstacles(), Obstacles::parse)?;
+        Ok((self.read_state()?, obstacles.unwrap_or_default()))
     }
 
     fn read_state(&self) -> Result<Log, LoopError> {
@@ -200,7 +216,7 @@ impl Artefacts {
     }
 
     /// Adds the commands that the brief names to those of the configuration.
-    pub(super) fn add_commands(&mut self, config: &mut Config) {
+    pub(super) fn adding_commands_to(mut self, config: &mut Config) -> Self {
         let spec = read_text(&self.folder.spec()).unwrap_or_default();
         let found = parse_verify_commands(&spec);
         let shown = Folder::relative(&self.project).spec();
@@ -219,6 +235,7 @@ impl Artefacts {
             )
         });
         self.unclear = unclear.collect();
+        self
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Refuses by name whatever must not be touched, before anything is changed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ralph_core::{
     change::ChangePolicy,
@@ -13,9 +13,8 @@ use ralph_core::{
 
 use super::{
     Board, Driver, Fallback, LoopError, RunTally,
-    artefacts::{Artefacts, EXECUTE_TEMPLATE, Iterations, Mode},
+    artefacts::{Artefacts, Mode},
     board::Scope,
-    bundle::instructions_path,
     config_files::ConfigFiles,
     hands::Hands,
     obey::{Line, Pace},
@@ -136,20 +135,17 @@ impl Driver {
         let board = open_board(&setup, &mut journal, &repository).await?;
         let mut config = setup.config;
         let mode = &setup.wanted.mode;
-        let artefacts =
-            Artefacts::of_loop(mode, (&setup.root, &state_dir), &mut journal, &repository).await?;
-        let artefacts = artefacts.map(|mut opened| {
-            opened.add_commands(&mut config);
-            opened
-        });
+        let place = (setup.root.as_path(), state_dir.as_path());
+        let artefacts = Artefacts::of_loop(mode, place, &mut journal, &repository).await?;
+        let artefacts = artefacts.map(|opened| opened.adding_commands_to(&mut config));
         Ok(Self {
             config_files: ConfigFiles::of(
                 &setup.root,
                 setup.config_file.as_ref(),
-                prompt_path(&setup.root, &board.source, mode),
+                mode.prompt_path(&setup.root, &board.source),
             ),
             limits: Limits {
-                max_iterations: max_iterations(&config, mode, &board),
+                max_iterations: mode.max_iterations(&config, &board),
                 ..limits(&config, setup.wanted.span)
             },
             policy: policy(&config).compile()?,
@@ -371,23 +367,6 @@ async fn open_board(
     let states = journal.task_states(repository, source.name()).await?;
     let board = Board::new(source, tasks, setup.wanted.scope.clone(), states)?;
     Ok(board)
-}
-
-/// The file of a person's own words that every prompt has, which no agent may change.
-fn prompt_path(root: &Path, source: &Source, mode: &Mode) -> Option<PathBuf> {
-    match mode {
-        Mode::Run => instructions_path(source),
-        Mode::Execute(_) => Some(root.join(EXECUTE_TEMPLATE)),
-    }
-}
-
-fn max_iterations(config: &Config, mode: &Mode, board: &Board) -> u32 {
-    match mode {
-        Mode::Execute(execution) if execution.iterations == Iterations::ByTasks => {
-            board.attempts_of_open(config).max(1)
-        }
-        Mode::Run | Mode::Execute(_) => config.loop_.max_iterations.get(),
-    }
 }
 
 fn limits(config: &Config, span: Span) -> Limits {

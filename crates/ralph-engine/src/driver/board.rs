@@ -251,9 +251,14 @@ impl Board {
         attempts.fold(0, u32::saturating_add)
     }
 
-    /// A task that could be taken and has had all its attempts, with how many it has had and may have.
+    /// A task whose turn it is and that has had all its attempts, also where a question waits about it;
+    /// with how many it has had and may have.
     pub(super) fn spent(&self, config: &Config) -> Option<(TaskId, u32, u32)> {
-        let ready = self.graph.tasks().iter().filter(|t| self.is_ready(&t.id));
+        let ready = self
+            .graph
+            .tasks()
+            .iter()
+            .filter(|task| self.plan.is_ready(&task.id));
         let mut attempts = ready.map(|task| {
             let (made, max) = (self.attempts(&task.id), self.max_attempts(&task.id, config));
             (task.id.clone(), made, max)

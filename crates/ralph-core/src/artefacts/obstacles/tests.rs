@@ -1,3 +1,5 @@
+//! What an agent did to the obstacles, and what they should be afterwards.
+
 use super::*;
 
 const AT: At<'static> = At {

@@ -1,3 +1,5 @@
+//! What an agent did to the log, and what it should be afterwards.
+
 use serde_json::json;
 
 use super::*;

@@ -69,3 +69,38 @@ pub(super) async fn written(watch: Option<&FolderWatch>) -> io::Result<()> {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(20);
+
+    #[tokio::test]
+    async fn what_is_written_or_moved_into_the_folder_wakes_who_watches_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let watch = FolderWatch::of(folder.path()).unwrap();
+        std::fs::write(folder.path().join("done.md"), "x").unwrap();
+        let woken = tokio::time::timeout(LIMIT, written(Some(&watch))).await;
+        assert!(woken.unwrap().is_ok());
+        std::fs::write(outside.path().join("new"), "x").unwrap();
+        std::fs::rename(outside.path().join("new"), folder.path().join("done.md")).unwrap();
+        let woken = tokio::time::timeout(LIMIT, written(Some(&watch))).await;
+        assert!(woken.unwrap().is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_is_gone_is_an_error_and_one_that_never_was_has_no_watch() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("project");
+        assert!(FolderWatch::of(&path).is_none());
+        std::fs::create_dir(&path).unwrap();
+        let watch = FolderWatch::of(&path).unwrap();
+        std::fs::remove_dir(&path).unwrap();
+        let woken = tokio::time::timeout(LIMIT, written(Some(&watch))).await;
+        assert!(woken.unwrap().is_err());
+    }
+}

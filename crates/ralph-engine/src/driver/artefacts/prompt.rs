@@ -14,7 +14,7 @@ use super::{Artefacts, read};
 use crate::driver::{Driver, LoopError, notes::Turn};
 
 /// The project's own template, where it has one.
-pub(in crate::driver) const TEMPLATE: &str = ".ralph/prompts/execute.md";
+pub(super) const TEMPLATE: &str = ".ralph/prompts/execute.md";
 
 impl Driver {
     pub(in crate::driver) fn execute_prompt(

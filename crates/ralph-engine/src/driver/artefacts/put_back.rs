@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::{
-    artefacts::{Folder, ProjectName, obstacles, shape_problems, state},
+    artefacts::{BadFile, Folder, ProjectName, obstacles, shape_problems, state},
     signal::Claim,
     task::{Status, format, graph::Graph},
 };
@@ -109,29 +109,33 @@ impl Artefacts {
         let at = self.at(turn);
         let path = self.folder.state();
         let before = state::Log::parse(self.before.state.as_bytes()).unwrap_or_default();
-        match self.agents(turn, &path, state::Log::parse, &mut said)? {
-            Some((after, bytes)) => {
+        let should = match self.left_in(turn, &path, state::Log::parse)? {
+            Left::Read(after) => {
                 let (log, found) = state::reconcile(&before, &after, at);
                 said.extend(found);
-                if log != after || bytes.is_none() {
-                    write_atomically(&path, log.render().as_bytes())?;
-                }
+                log.render()
             }
-            None => write_atomically(&path, self.before.state.as_bytes())?,
-        }
+            Left::SetAside(why) => {
+                said.push(why);
+                self.before.state.clone()
+            }
+        };
+        write_if_it_differs(&path, &should)?;
         let path = self.folder.obstacles();
         let parse = obstacles::Obstacles::parse;
         let before = parse(self.before.obstacles.as_bytes()).unwrap_or_default();
-        match self.agents(turn, &path, parse, &mut said)? {
-            Some((after, bytes)) => {
+        let should = match self.left_in(turn, &path, parse)? {
+            Left::Read(after) => {
                 let (list, found) = obstacles::reconcile(&before, &after, at);
                 said.extend(found);
-                if list != after || bytes.is_none() {
-                    write_atomically(&path, list.render().as_bytes())?;
-                }
+                list.render()
             }
-            None => write_atomically(&path, self.before.obstacles.as_bytes())?,
-        }
+            Left::SetAside(why) => {
+                said.push(why);
+                self.before.obstacles.clone()
+            }
+        };
+        write_if_it_differs(&path, &should)?;
         said.extend(self.put_spec_back()?);
         self.remove_done()?;
         if !self.before.set_aside.is_empty() {
@@ -140,31 +144,28 @@ impl Artefacts {
         Ok(said)
     }
 
-    /// A file as an agent left it, with its text if there is one. `None`: it could not be read, and is
-    /// set aside.
-    fn agents<T: Default>(
+    /// A file as an agent left it; one that is gone says nothing.
+    fn left_in<T: Default>(
         &mut self,
         turn: &Turn,
         path: &Path,
-        parse: impl Fn(&[u8]) -> Result<T, ralph_core::artefacts::BadFile>,
-        said: &mut Vec<String>,
-    ) -> Result<Option<(T, Option<Vec<u8>>)>, LoopError> {
+        parse: impl Fn(&[u8]) -> Result<T, BadFile>,
+    ) -> Result<Left<T>, LoopError> {
         // A link is not followed: what it leads to is not the project's.
         if path.is_symlink() {
             plain_file::make_room(path).map_err(|e| file_error("put back", path, e))?;
         }
         let problem = match read_bytes(path) {
             Ok(bytes) => match parse(&bytes) {
-                Ok(found) => return Ok(Some((found, Some(bytes)))),
+                Ok(found) => return Ok(Left::Read(found)),
                 Err(error) => error.message,
             },
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Some((T::default(), None)));
+                return Ok(Left::Read(T::default()));
             }
             Err(error) => error.to_string(),
         };
-        said.push(self.set_aside(turn, path, &problem)?);
-        Ok(None)
+        self.set_aside(turn, path, &problem).map(Left::SetAside)
     }
 
     /// The brief is a person's.
@@ -227,6 +228,23 @@ impl Artefacts {
             root.pop();
         }
         root.join(files::LOGS)
+    }
+}
+
+/// What an agent left of a file.
+enum Left<T> {
+    Read(T),
+    /// Nothing that can be read; what to say of it.
+    SetAside(String),
+}
+
+/// Leaves a file alone that says the same in another layout.
+fn write_if_it_differs(path: &Path, should: &str) -> Result<(), LoopError> {
+    let value = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).ok();
+    let now = read_bytes(path).ok().and_then(|bytes| value(&bytes));
+    match now.is_some() && now == value(should.as_bytes()) {
+        true => Ok(()),
+        false => Ok(write_atomically(path, should.as_bytes())?),
     }
 }
 
