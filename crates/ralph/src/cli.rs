@@ -40,6 +40,8 @@ pub(crate) struct Global {
 enum Command {
     /// Work through the tasks until all are complete or a limit is reached
     Run(commands::run::Args),
+    /// Work through the tasks of an artefacts project, and sum up what came of them
+    Execute(commands::execute::Args),
     /// Make a small sample repository and run the real loop on it
     Demo(commands::demo::Args),
     /// End the loop that runs here, cleanly: its agent is stopped, its work kept
@@ -115,6 +117,7 @@ impl Cli {
         let global = &self.global;
         match self.command {
             Command::Run(args) => commands::run::run(args, global),
+            Command::Execute(args) => commands::execute::run(args, global),
             Command::Demo(args) => commands::demo::run(args),
             Command::Stop(args) => commands::stop::run(&args, global),
             Command::Revert(args) => commands::revert::run(&args, global),

@@ -7,6 +7,7 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod escalations;
+pub(crate) mod execute;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod interview;

@@ -89,6 +89,8 @@ pub fn occasion(event: &Event) -> Option<Occasion> {
         | Event::IterationEnded { .. }
         | Event::Waiting { .. }
         | Event::TaskBlocked { .. }
+        | Event::Gutter { .. }
+        | Event::Diagnosis { .. }
         | Event::Commanded { .. } => None,
     }
 }
@@ -124,6 +126,7 @@ fn of_only_iteration(verdict: &Verdict) -> Occasion {
         | Verdict::NoChange { .. }
         | Verdict::Refused { .. }
         | Verdict::Escalated
+        | Verdict::Diagnosed
         | Verdict::Interrupted
         | Verdict::TimedOut { .. }
         | Verdict::Overloaded { .. }

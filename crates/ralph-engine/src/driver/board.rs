@@ -242,6 +242,32 @@ impl Board {
         own.unwrap_or(config.loop_.max_attempts.get())
     }
 
+    /// The attempts that the open tasks may have, all together.
+    pub(super) fn attempts_of_open(&self, config: &Config) -> u32 {
+        let open = self
+            .graph
+            .tasks()
+            .iter()
+            .filter(|task| task.status.is_workable() && self.graph.is_leaf(&task.id));
+        let attempts = open.map(|task| self.max_attempts(&task.id, config));
+        attempts.fold(0, u32::saturating_add)
+    }
+
+    /// A task whose turn it is and that has had all its attempts, also where a question waits about it;
+    /// with how many it has had and may have.
+    pub(super) fn spent(&self, config: &Config) -> Option<(TaskId, u32, u32)> {
+        let ready = self
+            .graph
+            .tasks()
+            .iter()
+            .filter(|task| self.plan.is_ready(&task.id));
+        let mut attempts = ready.map(|task| {
+            let (made, max) = (self.attempts(&task.id), self.max_attempts(&task.id, config));
+            (task.id.clone(), made, max)
+        });
+        attempts.find(|(_, made, max)| made >= max)
+    }
+
     pub fn tally(&self) -> Tally {
         let asking = self.set_aside.iter().filter(|id| self.plan.is_ready(id));
         let asking = asking.count();

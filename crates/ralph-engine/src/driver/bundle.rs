@@ -85,11 +85,15 @@ impl Driver {
             facts,
             progress_file: self.config.memory.progress_file.display().to_string(),
         };
-        let template = match turn.purpose() {
-            Purpose::Attempt => self.template()?,
-            Purpose::Diagnosis => Template::of_diagnosis(),
-        };
-        Ok(render_prompt(&template, &bundle, &caps)?)
+        match (turn.purpose(), &self.artefacts) {
+            (Purpose::Diagnosis, _) => {
+                Ok(render_prompt(&Template::of_diagnosis(), &bundle, &caps)?)
+            }
+            (Purpose::Attempt, Some(artefacts)) => {
+                self.execute_prompt(artefacts, turn, &bundle, &caps)
+            }
+            (Purpose::Attempt, None) => Ok(render_prompt(&self.template()?, &bundle, &caps)?),
+        }
     }
 
     /// As they stood when the loop began: nobody can slip another text in.

@@ -149,10 +149,17 @@ impl Driver {
         found: &mut Findings,
     ) -> Result<(), LoopError> {
         self.ensure_dot_ralph()?;
+        if let Some(artefacts) = &mut self.artefacts {
+            let set_aside = artefacts.check_tasks(turn, &self.board.source)?;
+            found.flags.extend(set_aside);
+        }
         let tampering = self.board.source.put_back(turn.task_id())?;
         found
             .flags
             .extend(tampering.iter().map(|t| format!("task file: {t}")));
+        if let Some(artefacts) = &mut self.artefacts {
+            found.flags.extend(artefacts.put_back(turn)?);
+        }
         for path in self.config_files.put_back(&self.state_dir)? {
             let name = path.strip_prefix(&self.root).unwrap_or(&path).display();
             found.halt(format!(

@@ -55,6 +55,10 @@ impl Driver {
             }
         }
         if staged.change.is_empty() {
+            // A commit that holds nothing but ralph's own files is not to stay on the branch.
+            if let History::Ahead { .. } = staged.history {
+                self.reset(turn).await?;
+            }
             // Nothing to keep, or kept before a crash.
             let name = crate::git::attempt_ref(turn.id());
             let kept = self.repo.attempt_commit(&name)?.map(|_| name);

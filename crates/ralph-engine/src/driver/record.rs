@@ -1,6 +1,7 @@
 //! Ends an iteration: one transaction in the journal, then the files that can be rebuilt from it.
 
 use ralph_core::{
+    artefacts::state::EntryStatus,
     event::Event,
     iteration::{Action, Failure, Purpose, StepDone},
     memory::Entry,
@@ -22,6 +23,7 @@ impl Driver {
             // Recorded before a crash: only the files are left, and they can wait.
             return Ok(Verdict::Interrupted);
         };
+        self.write_entry(&turn, entry_status(&verdict), &verdict.sentence())?;
         let mut record = self.record(&turn, &verdict);
         record.trace = self.trace(&turn, &verdict).await?;
         let state = match turn.purpose() {
@@ -173,6 +175,13 @@ impl Driver {
     }
 }
 
+fn entry_status(verdict: &Verdict) -> EntryStatus {
+    match verdict {
+        Verdict::Verified => EntryStatus::Completed,
+        _ => EntryStatus::Attempted,
+    }
+}
+
 /// What the next attempt is told of this one. An iteration that was cut short says nothing new: what
 /// failed before it is still to be put right.
 fn told_next(
@@ -255,7 +264,7 @@ fn progress_entry(turn: &Turn, record: &IterationRecord) -> Entry {
 }
 
 /// The first paragraph of a message, for an agent that gave no summary.
-fn first_words(message: &str) -> String {
+pub(super) fn first_words(message: &str) -> String {
     let paragraph = message.trim().split("\n\n").next().unwrap_or("");
     paragraph.chars().take(500).collect()
 }

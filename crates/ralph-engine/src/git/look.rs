@@ -119,6 +119,13 @@ impl Repo {
         Ok(!output.is_empty())
     }
 
+    /// Whether the rules of the repository would keep a path that is not tracked out of git.
+    pub async fn is_ignored(&self, path: &Path) -> Result<bool, GitError> {
+        let args = ["check-ignore", "--quiet", "--no-index", "--"];
+        let answer = self.git(args).arg(path).answer().await?;
+        Ok(answer.code == Some(0))
+    }
+
     /// The first `limit` bytes of a file as it stood at `commit`; `None` if it was not there. Blocks:
     /// meant for the rare case that an inspection has to look back.
     pub fn read_at_blocking(&self, commit: &Oid, path: &Path, limit: u64) -> Option<Vec<u8>> {

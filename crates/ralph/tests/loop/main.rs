@@ -8,6 +8,7 @@ mod claims;
 mod contents;
 mod cost;
 mod crash;
+mod executing;
 mod following;
 mod formats;
 mod git_tricks;
