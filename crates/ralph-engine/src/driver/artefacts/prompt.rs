@@ -5,7 +5,7 @@ use ralph_core::{
         FromFiles,
         obstacles::Obstacles,
         render_task_part,
-        template::{Kind, Params, render},
+        template::{Params, render},
     },
     prompt::{Bundle, PromptCaps, Template},
 };
@@ -47,7 +47,6 @@ impl Driver {
             iterations: number.saturating_add(left),
             task: Some(&task),
         };
-        debug_assert_eq!(params.kind(), Kind::Execute);
         Ok(render(own.as_ref(), &params)?)
     }
 }
