@@ -307,7 +307,7 @@ impl Driver {
                     .board
                     .last((&last.task, &last.verdict), &last.circling, &self.config)
             }),
-            iterations: self.tally.iterations,
+            iterations: self.tally.counted(),
             now: self.now(),
             elapsed: began.elapsed(),
             spent: self.tally.spent(),

@@ -75,7 +75,7 @@ impl Driver {
             title: turn.task.text.title.clone(),
             attempt: turn.start.attempt,
             max_attempts: self.board.max_attempts(id, &self.config),
-            nth: self.tally.iterations + 1,
+            nth: self.tally.counted() + 1,
             max_iterations: self.limits.max_iterations,
             guidance: u32::try_from(turn.guidance.len()).unwrap_or(u32::MAX),
             diagnoses: turn.start.diagnose.clone(),

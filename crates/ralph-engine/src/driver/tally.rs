@@ -16,6 +16,8 @@ use ralph_core::{
 #[derive(Debug, Default)]
 pub(super) struct RunTally {
     pub(super) iterations: u32,
+    /// Those of them that looked for a cause, and are no attempts.
+    pub(super) diagnoses: u32,
     pub(super) errors_in_a_row: u32,
     pub(super) fruitless: u32,
     pub(super) fruitless_tasks: HashSet<TaskId>,
@@ -36,6 +38,11 @@ pub(super) struct LastIteration {
 }
 
 impl RunTally {
+    /// The iterations that a limit of them is about: a diagnosis is part of the attempt after it.
+    pub(super) fn counted(&self) -> u32 {
+        self.iterations - self.diagnoses
+    }
+
     /// Nobody could work, which says nothing of the task or the loop: nothing is counted.
     pub(super) fn no_iteration(
         &mut self,
@@ -59,6 +66,7 @@ impl RunTally {
             return;
         }
         self.iterations += 1;
+        self.diagnoses += u32::from(*verdict == Verdict::Diagnosed);
         self.errors_in_a_row = if verdict.is_agent_error() {
             self.errors_in_a_row + 1
         } else {

@@ -14,7 +14,7 @@ pub(crate) struct Args {
     name: String,
 
     /// Stop after this many iterations; without it, after as many as the open tasks have attempts
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, visible_alias = "max-iterations", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     iterations: Option<u32>,
 
     #[command(flatten)]

@@ -333,10 +333,10 @@ fn people_see_a_diagnosis_as_one() {
 #[test]
 fn a_report_has_the_diagnosis_beside_the_attempts_and_logs_and_status_call_it_one() {
     let project = agent(same_failure(""), ADDS, "echo the name is wrong");
-    project
-        .run(&["--task", "A", "--max-iterations", "3"])
-        .expect(3);
-    let report = project.ralph(&["report", "--json"]).output().unwrap();
+    let two = ["--task", "A", "--max-iterations", "2"];
+    project.run(&two).expect(3);
+    project.run(&["--task", "A", "--once"]).expect(3);
+    let report = project.ralph(&["report", "--all", "--json"]).output().unwrap();
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
     assert_eq!(
         report["diagnoses"],

@@ -40,7 +40,7 @@ impl Driver {
         let left = self
             .limits
             .max_iterations
-            .saturating_sub(self.tally.iterations + 1);
+            .saturating_sub(self.tally.counted() + 1);
         let params = Params::Execute {
             project: &artefacts.project,
             iteration: number,

@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use ralph_core::config::{FlagValue, Given};
 use ralph_engine::agent::{Session, TalkEnd, TalkError, talk};
 
 use crate::{
@@ -45,7 +44,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, args.flags())?;
+    let project = Project::open(global, run::chosen_agent(args.agent.as_ref()))?;
     let start = &project.surroundings.start;
     let environment = project.environment(project.root());
     let agent = run::choose_agent(&project)?;
@@ -66,15 +65,6 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 }
 
 impl Args {
-    fn flags(&self) -> Vec<FlagValue> {
-        let agent = self.agent.iter().map(|agent| FlagValue {
-            key: "agent".into(),
-            value: Given::Json(agent.clone().into()),
-            flag: "--agent".into(),
-        });
-        agent.collect()
-    }
-
     fn first_prompt(&self, start: &Path) -> Result<String, CommandError> {
         let Some(file) = &self.prompt_file else {
             return Ok(self.prompt.clone().unwrap_or_default());

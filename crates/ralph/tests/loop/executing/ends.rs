@@ -41,13 +41,25 @@ fn the_same_failure_as_often_as_there_are_attempts_is_a_question_and_halts_too()
     let shop = Shop::with(&[task("T1", &[]), task("T2", &[])], Tracked::Yes, FAILS);
     let shop = shop.env("RALPH_LOOP_MAX_VERIFY_RETRIES", "0");
     let ran = shop.execute(&[]).expect(4);
-    assert_eq!(ran.verdicts(), ["T1 failed", "T1 failed", "T1 failed"]);
+    assert_eq!(
+        ran.verdicts(),
+        ["T1 failed", "T1 failed", "T1 diagnosed", "T1 failed"]
+    );
     assert_eq!(ran.stop()["why"], "attempts");
     assert!(
         shop.read("results.md").contains("a person is asked:"),
         "{}",
         shop.read("results.md")
     );
+}
+
+#[test]
+fn a_diagnosis_takes_no_attempt_away() {
+    let shop = Shop::with(&[task("T1", &[])], Tracked::Yes, FAILS);
+    let shop = shop.env("RALPH_LOOP_MAX_VERIFY_RETRIES", "0");
+    let ran = shop.execute(&[]).expect(4);
+    let expected = ["T1 failed", "T1 failed", "T1 diagnosed", "T1 failed"];
+    assert_eq!(ran.verdicts(), expected, "three attempts are the limit");
 }
 
 #[test]
