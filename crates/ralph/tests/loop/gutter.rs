@@ -336,7 +336,10 @@ fn a_report_has_the_diagnosis_beside_the_attempts_and_logs_and_status_call_it_on
     let two = ["--task", "A", "--max-iterations", "2"];
     project.run(&two).expect(3);
     project.run(&["--task", "A", "--once"]).expect(3);
-    let report = project.ralph(&["report", "--all", "--json"]).output().unwrap();
+    let report = project
+        .ralph(&["report", "--all", "--json"])
+        .output()
+        .unwrap();
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
     assert_eq!(
         report["diagnoses"],
