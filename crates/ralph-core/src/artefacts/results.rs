@@ -128,9 +128,9 @@ fn figures(results: &Results<'_>) -> String {
     let mut lines = vec![
         format!("{done} of {} tasks are complete", done + left),
         format!(
-            "{} in {:.1} min, ended {}",
+            "{} in {}, ended {}",
             counted(u64::from(figures.iterations), "iteration"),
-            figures.minutes,
+            took(figures.minutes),
             figures.at
         ),
         format!("on branch `{}`", figures.branch),
@@ -207,6 +207,14 @@ fn remaining(task: &Remaining) -> String {
 
 fn plain(text: &str) -> String {
     one_line(text.trim(), LINE)
+}
+
+fn took(minutes: f64) -> String {
+    if minutes < 1.0 {
+        format!("{:.0} s", minutes * 60.0)
+    } else {
+        format!("{minutes:.1} min")
+    }
 }
 
 fn counted(n: u64, what: &str) -> String {
