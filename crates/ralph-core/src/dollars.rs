@@ -33,6 +33,10 @@ impl Dollars {
         self.millionths as f64 / Self::PER_DOLLAR
     }
 
+    pub fn from_millionths(millionths: u64) -> Self {
+        Self { millionths }
+    }
+
     pub fn millionths(self) -> u64 {
         self.millionths
     }

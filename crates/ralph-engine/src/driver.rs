@@ -8,6 +8,7 @@ mod baseline;
 mod begin;
 mod board;
 mod bundle;
+mod checkpoint;
 mod config_files;
 mod cost;
 mod desk;
@@ -38,6 +39,7 @@ mod wait;
 
 pub use begin::{Setup, Wanted};
 pub use board::{Board, Scope};
+pub use checkpoint::{Asked, create_checkpoint};
 pub use hands::Fallback;
 pub use idle::{Idle, Left, obey_waiting, register};
 pub use preview::{Preview, preview};
@@ -312,8 +314,10 @@ impl Driver {
     }
 
     async fn end(mut self, stop: Stop, began: Instant) -> Result<LoopReport, LoopError> {
-        let now = self.clock.now();
-        self.journal.end_loop(&self.loop_id, &stop, now).await?;
+        let moment = self.checkpoint_at(&stop);
+        self.journal
+            .end_loop_at(&self.repository, &stop, &moment)
+            .await?;
         if let Some(guard) = self.guard.take() {
             guard.release()?;
         }

@@ -72,6 +72,34 @@ impl From<&Sealed> for Link {
     }
 }
 
+impl Link {
+    /// The checkpoint, if it is whole by itself. Whether it is in its place, only its chain can tell.
+    pub fn read(&self) -> Result<Checkpoint, Damage> {
+        let (id, n) = (self.id.clone(), self.n);
+        let found = hash(&self.body);
+        if found != self.hash {
+            let expected = self.hash.clone();
+            return Err(Damage::Content {
+                id,
+                n,
+                expected,
+                found,
+            });
+        }
+        let checkpoint: Checkpoint = match serde_json::from_str(&self.body) {
+            Ok(checkpoint) => checkpoint,
+            Err(error) => {
+                let why = error.to_string();
+                return Err(Damage::Unreadable { id, n, why });
+            }
+        };
+        match odd_column(self, &checkpoint) {
+            Some(column) => Err(Damage::Column { id, n, column }),
+            None => Ok(checkpoint),
+        }
+    }
+}
+
 /// The first checkpoint that does not fit, and how.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
@@ -150,31 +178,12 @@ impl Chain {
         if n != expected {
             return Err(Damage::Order { id, n, expected });
         }
-        let found = hash(&link.body);
-        if found != link.hash {
-            let expected = link.hash.clone();
-            return Err(Damage::Content {
-                id,
-                n,
-                expected,
-                found,
-            });
-        }
-        let checkpoint: Checkpoint = match serde_json::from_str(&link.body) {
-            Ok(checkpoint) => checkpoint,
-            Err(error) => {
-                let why = error.to_string();
-                return Err(Damage::Unreadable { id, n, why });
-            }
-        };
-        if let Some(column) = odd_column(link, &checkpoint) {
-            return Err(Damage::Column { id, n, column });
-        }
+        let checkpoint = link.read()?;
         if checkpoint.previous != self.tip {
             return Err(Damage::Link { id, n });
         }
         self.length = n;
-        self.tip = Some(found);
+        self.tip = Some(link.hash.clone());
         self.newest_iteration = self.newest_iteration.max(link.iteration);
         Ok(())
     }

@@ -132,6 +132,7 @@ impl Driver {
             ears: &ears,
         };
         let report = attendant.attend(running, wires).await;
+        turn.tool_calls += ears.tools();
         for event in ears.take() {
             self.tell(&event);
         }
