@@ -135,9 +135,8 @@ fn facts(checkpoint: &Checkpoint) -> Vec<(&'static str, String)> {
         ),
     ];
     for result in &metrics.verification {
-        let word = if result.passed { "passed" } else { "failed" };
-        let outcome = &result.outcome;
-        facts.push(("verify", format!("{word}: {} ({outcome})", result.command)));
+        let (command, outcome) = (&result.command, &result.outcome);
+        facts.push(("verify", format!("{command}: {outcome}")));
     }
     if let Some(note) = &metadata.note {
         facts.push(("note", note.clone()));
