@@ -218,3 +218,30 @@ fn an_iteration_has_its_record_and_its_checkpoint_or_neither() {
     let found = asked(&project, &["checkpoint", "verify", "--all"]);
     assert_eq!(found["whole"], true, "{found}");
 }
+
+#[test]
+fn what_an_agent_cost_and_the_tools_it_used_are_summed() {
+    let attempt = json!([
+        {"do": "write", "path": "{{RALPH_TASK_ID}}.txt", "text": "x"},
+        {"do": "say", "text": "Task {{RALPH_TASK_ID}} complete"},
+        {"do": "result", "cost": 0.1},
+    ]);
+    let stories = [story("A"), story("B"), story("C")];
+    let project = Project::with_stories(&stories).claude(&json!({"default": attempt}));
+    project.run(&[]).expect(0);
+    let shown = asked(&project, &["checkpoint", "show"]);
+    let (metadata, metrics) = (
+        &shown["checkpoint"]["metadata"],
+        &shown["checkpoint"]["metrics"],
+    );
+    assert_eq!(metadata["agent"], "claude");
+    assert_eq!(
+        metrics["costMicroUsd"], 300_000,
+        "exact, where floats are not"
+    );
+    assert_eq!(
+        (&metrics["iterations"], &metrics["toolCalls"]),
+        (&json!(3), &json!(3))
+    );
+    assert_ne!(metrics["cacheReadTokens"], 0);
+}
