@@ -110,23 +110,30 @@ impl Journal {
             .map_err(failed("look up the last checkpoint"))
     }
 
-    /// The checkpoints whose id begins or ends like this; no more than two, which is one too many.
+    /// The checkpoints whose id begins like this, or if there is none, ends like it; no more than two,
+    /// which is one too many. A beginning is found by the index, an end by looking at all ids.
     pub async fn checkpoints_like(
         &mut self,
         repository: &RepositoryId,
         part: &str,
     ) -> Result<Vec<Link>, JournalError> {
-        let sql = format!(
-            "SELECT {COLUMNS} WHERE repository_id = ?1 AND
-             (substr(id, 1, length(?2)) = ?2 OR substr(id, -length(?2)) = ?2) LIMIT 2"
-        );
-        let rows: Vec<Row> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(&repository.0)
-            .bind(part)
-            .fetch_all(&mut self.db)
-            .await
-            .map_err(failed("look up a checkpoint"))?;
-        Ok(rows.into_iter().map(Link::from).collect())
+        for condition in [
+            // No id has a character behind `~`.
+            "id >= ?2 AND id < ?2 || '~'",
+            "substr(id, -length(?2)) = ?2",
+        ] {
+            let sql = format!("SELECT {COLUMNS} WHERE repository_id = ?1 AND {condition} LIMIT 2");
+            let rows: Vec<Row> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
+                .bind(&repository.0)
+                .bind(part)
+                .fetch_all(&mut self.db)
+                .await
+                .map_err(failed("look up a checkpoint"))?;
+            if !rows.is_empty() {
+                return Ok(rows.into_iter().map(Link::from).collect());
+            }
+        }
+        Ok(Vec::new())
     }
 
     /// A part of a loop's chain, oldest first: at most so many behind number `after`, or from the

@@ -71,12 +71,35 @@ async fn each_loop_has_a_chain_of_its_own() {
     assert_eq!(one[1].prev_hash.as_deref(), Some(one[0].hash.as_str()));
     assert_eq!(two[0].prev_hash, None);
     assert_eq!((verify(&one), verify(&two)), (Ok(()), Ok(())));
-    let newest = |of| (of, 1);
-    let (of, most) = newest(Of::Repository);
-    let listed = journal.checkpoints(&repository, of, most).await.unwrap();
+    let listed = journal.checkpoints(&repository, Of::Repository, 1);
+    let listed = listed.await.unwrap();
     assert_eq!(places(&listed), [("c".into(), 2)]);
     let last = journal.last_checkpoint_id("L2").await.unwrap();
     assert_eq!(last.as_deref(), Some("b"));
+}
+
+#[tokio::test]
+async fn one_is_found_by_the_beginning_or_the_end_of_its_id() {
+    let (_dir, mut journal, repository) = journal().await;
+    begin_loop(&mut journal, &repository, "L1").await;
+    for id in ["0190-aa-1", "0190-ab-2", "0191-bb-2"] {
+        let moment = moment("L1", id, Trigger::Manual);
+        journal.add_checkpoint(&repository, &moment).await.unwrap();
+    }
+    for (part, expected) in [
+        ("0190-aa", &["0190-aa-1"][..]),
+        ("0190-aa-1", &["0190-aa-1"]),
+        ("0191", &["0191-bb-2"]),
+        ("a-1", &["0190-aa-1"]),
+        ("0190", &["0190-aa-1", "0190-ab-2"]),
+        ("-2", &["0190-ab-2", "0191-bb-2"]),
+        ("9", &[]),
+        ("%", &[]),
+    ] {
+        let found = journal.checkpoints_like(&repository, part).await.unwrap();
+        let ids: Vec<&str> = found.iter().map(|link| link.id.as_str()).collect();
+        assert_eq!(ids, expected, "{part}");
+    }
 }
 
 #[tokio::test]
