@@ -19,6 +19,7 @@ mod layer;
 mod limits;
 mod node;
 mod not_in_force;
+mod notify;
 mod pi;
 mod prompt;
 mod repository;
@@ -42,8 +43,9 @@ pub use guess::{Guess, GuessKind, ProjectFiles, guess_verify};
 pub use init::{InitPlan, render_ralph_yaml};
 pub use key::KeyPath;
 pub use layer::{ConfigFile, FlagValue, Given, Layers, Origin};
-pub use limits::{GutterConfig, LogsConfig, LoopConfig, OnMaxAttempts};
+pub use limits::{GutterConfig, LogsConfig, LoopConfig, OnGutter, OnMaxAttempts};
 pub use not_in_force::NotInForce;
+pub use notify::{Desktop, NotifyCommand, NotifyConfig, VariableName, WebhookUrl};
 pub use pi::{PiConfig, PiMode};
 pub use prompt::{Grep, PromptConfig};
 pub use repository::{Backend, CommitType, GitConfig, MemoryConfig, RepoConfig, TasksConfig};
@@ -88,6 +90,8 @@ pub struct Config {
     pub loop_: LoopConfig,
     /// What happens when an agent's usage limit is reached, or its API is overloaded.
     pub limits: UsageLimitsConfig,
+    /// Who is told of a question, the end, a halt, a limit, the budget, and how.
+    pub notify: NotifyConfig,
     /// How much of each thing goes into a prompt.
     pub prompt: PromptConfig,
     /// What ralph's commits look like.

@@ -3,6 +3,7 @@
 //!
 //! Decides nothing that the core can decide. Stops in one place; clean-up lives once, after the loop.
 
+mod artefacts;
 mod attend;
 mod baseline;
 mod begin;
@@ -13,6 +14,7 @@ mod config_files;
 mod cost;
 mod desk;
 mod files;
+mod gutter;
 mod hands;
 mod idle;
 mod inspect;
@@ -37,6 +39,7 @@ mod text;
 mod verify;
 mod wait;
 
+pub use artefacts::{Execution, Iterations, Mode, project_of};
 pub use begin::{Setup, Wanted};
 pub use board::{Board, Scope};
 pub use checkpoint::{Asked, create_checkpoint};
@@ -49,6 +52,7 @@ use std::{path::PathBuf, time::Instant};
 
 use jiff::Timestamp;
 use ralph_core::{
+    artefacts::BadFile,
     change::{BadGlob, CompiledPolicy},
     config::Config,
     event::{Blocked, Event},
@@ -113,6 +117,9 @@ pub enum LoopError {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// A file of an artefacts project that a person, or another tool, left unreadable.
+    #[error("{} is not as it must be: {}", path.display(), source.message)]
+    Artefact { path: PathBuf, source: BadFile },
     /// A revert or squash that a crash cut off could not be brought to an end.
     #[error(transparent)]
     Rewrite(#[from] Box<rewrite::RewriteError>),
@@ -164,6 +171,8 @@ pub struct Driver {
     snapshots: Snapshots,
     /// Task files that are not on the board, and ralph's to leave alone all the same.
     other_sources: Vec<PathBuf>,
+    /// The project that is executed, where it is one.
+    artefacts: Option<artefacts::Artefacts>,
     hands: hands::Hands,
     containment: Containment,
     environment: Environment,
@@ -249,12 +258,17 @@ impl Driver {
                     },
                 );
             };
+            if let Some(stop) = self.spent() {
+                return Ok(stop);
+            }
             let status = self.repo.status().await?;
             if let Some(reason) = self.not_ours(&status) {
                 return Ok(Stop::Halted { reason });
             }
             let verdict = self.iterate(&task, status, began).await?;
             self.note_verdict(&task, &verdict);
+            self.take_new_tasks().await?;
+            self.look_for_circles(&task).await?;
         }
     }
 
@@ -291,9 +305,11 @@ impl Driver {
         let standing = Standing {
             last: last.map(|last| Last {
                 settled: last.settled,
-                ..self.board.last(&last.task, &last.verdict, &self.config)
+                ..self
+                    .board
+                    .last((&last.task, &last.verdict), &last.circling, &self.config)
             }),
-            iterations: self.tally.iterations,
+            iterations: self.tally.counted(),
             now: self.now(),
             elapsed: began.elapsed(),
             spent: self.tally.spent(),
@@ -314,6 +330,10 @@ impl Driver {
     }
 
     async fn end(mut self, stop: Stop, began: Instant) -> Result<LoopReport, LoopError> {
+        if let Some(path) = self.write_results(&stop, began.elapsed()).await? {
+            let message = format!("the results are in {path}");
+            self.tell(&Event::Notice { message });
+        }
         let moment = self.checkpoint_at(&stop);
         self.journal
             .end_loop_at(&self.repository, &stop, &moment)
@@ -323,7 +343,7 @@ impl Driver {
         }
         let event = Event::LoopEnded {
             sentence: stop.sentence(),
-            hint: stop.hint().map(str::to_owned),
+            hint: self.hint(&stop),
             exit_code: stop.exit_code(),
             iterations: self.tally.iterations,
             tasks: self.board.tally(),

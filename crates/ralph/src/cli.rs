@@ -40,6 +40,8 @@ pub(crate) struct Global {
 enum Command {
     /// Work through the tasks until all are complete or a limit is reached
     Run(commands::run::Args),
+    /// Work through the tasks of an artefacts project, and sum up what came of them
+    Execute(commands::execute::Args),
     /// Make a small sample repository and run the real loop on it
     Demo(commands::demo::Args),
     /// End the loop that runs here, cleanly: its agent is stopped, its work kept
@@ -88,6 +90,8 @@ enum Command {
     Lint(commands::lint::Args),
     /// Check the machine, the repository and the agent
     Doctor(commands::doctor::Args),
+    /// Check whether people who are away would be told
+    Notify(commands::notify::Args),
     /// List the agents, explain what one of them said, talk to one
     Agent(commands::agent::Args),
     /// Print the configuration in force, and where each value comes from
@@ -115,6 +119,7 @@ impl Cli {
         let global = &self.global;
         match self.command {
             Command::Run(args) => commands::run::run(args, global),
+            Command::Execute(args) => commands::execute::run(args, global),
             Command::Demo(args) => commands::demo::run(args),
             Command::Stop(args) => commands::stop::run(&args, global),
             Command::Revert(args) => commands::revert::run(&args, global),
@@ -139,6 +144,7 @@ impl Cli {
             Command::Prompt(args) => commands::prompt::run(&args, global),
             Command::Lint(args) => commands::lint::run(&args, global),
             Command::Doctor(args) => commands::doctor::run(&args, global),
+            Command::Notify(args) => commands::notify::run(&args, global),
             Command::Agent(args) => commands::agent::run(&args, global),
             Command::Config(args) => commands::config::run(&args, global),
             Command::Completions(args) => commands::completions::run(&args),

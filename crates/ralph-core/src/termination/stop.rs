@@ -72,6 +72,7 @@ impl Stop {
                 Verdict::Budget { .. } => 5,
                 Verdict::LimitHit { .. } | Verdict::AgentUnavailable { .. } => 6,
                 Verdict::Unclaimed
+                | Verdict::Diagnosed
                 | Verdict::Failed { .. }
                 | Verdict::NoChange { .. }
                 | Verdict::Interrupted

@@ -18,6 +18,7 @@ use ralph_core::{
 use tokio::sync::{mpsc, watch};
 
 use super::{
+    artefacts::Signalled,
     notes::Turn,
     obey::{Line, Pace, commanded},
     wait::stop_asked,
@@ -105,6 +106,8 @@ pub(super) struct Attendant<'a> {
     pub(super) clock: &'a dyn Clock,
     pub(super) turn: &'a mut Turn,
     pub(super) ears: &'a Ears,
+    /// The file by which the agent may say that it is done.
+    pub(super) signalled: &'a Signalled,
 }
 
 impl Attendant<'_> {
@@ -116,7 +119,10 @@ impl Attendant<'_> {
     ) -> T {
         tokio::pin!(running);
         let inbox = self.line.inbox.clone();
+        let overstays = self.signalled.overstays();
+        tokio::pin!(overstays);
         let mut passed_on = false;
+        let mut sent_home = false;
         let mut told = Told::default();
         let report = loop {
             if let (Some(signal), false) = (*self.stop.borrow(), passed_on) {
@@ -127,6 +133,11 @@ impl Attendant<'_> {
                 report = &mut running => break report,
                 Some(state) = wires.nudged.recv() => self.nudged(&mut told, state).await,
                 () = stop_asked(self.stop), if !passed_on => {}
+                // It has finished, and only its process has not.
+                () = &mut overstays, if !sent_home => {
+                    sent_home = true;
+                    let _ = wires.cut.send(Some(NO_SIGNAL));
+                }
                 () = inbox.knock() => self.look(&mut told, &wires).await,
             }
         };

@@ -1,8 +1,9 @@
 //! Ends an iteration: one transaction in the journal, then the files that can be rebuilt from it.
 
 use ralph_core::{
+    artefacts::state::EntryStatus,
     event::Event,
-    iteration::{Action, Failure, StepDone},
+    iteration::{Action, Failure, Purpose, StepDone},
     memory::Entry,
     record::{GitRecord, IterationRecord},
     task::Status,
@@ -25,8 +26,16 @@ impl Driver {
             // Recorded before a crash: only the files are left, and they can wait.
             return Ok(Verdict::Interrupted);
         };
-        let record = self.record(&turn, &verdict);
-        let state = self.task_state(&turn, &verdict);
+        self.write_entry(&turn, entry_status(&verdict), &verdict.sentence())?;
+        let mut record = self.record(&turn, &verdict);
+        record.trace = self.trace(&turn, &verdict).await?;
+        let state = match turn.purpose() {
+            Purpose::Attempt => self.task_state(&turn, &verdict),
+            Purpose::Diagnosis => {
+                record.diagnosis = self.diagnosis(&turn, &verdict);
+                self.state_after_diagnosis(&turn, &verdict, record.diagnosis.clone())
+            }
+        };
         let source = self.board.source.name().to_owned();
         if verdict == Verdict::Verified {
             // What it was in the way of is ready, and so part of the checkpoint.
@@ -57,6 +66,7 @@ impl Driver {
             .map(|f| f.tail.clone())
             .unwrap_or_default();
         let log = logs.shown.clone();
+        self.tell_diagnosis(&record, &mut logs);
         logs.finish(&record)?;
         failpoint("files-written");
         let seconds =
@@ -109,6 +119,9 @@ impl Driver {
             flags: notes.flags.clone(),
             said: notes.said.clone(),
             guidance: turn.guidance.clone(),
+            trace: None,
+            diagnoses: turn.start.diagnose.clone(),
+            diagnosis: None,
             usage: notes.usage(),
         }
     }
@@ -151,6 +164,7 @@ impl Driver {
             feedback,
             last_verdict: Some(last_verdict),
             escalation: turn.notes.said.escalation.clone(),
+            gutter: before.gutter,
             ..TaskState::default()
         }
     }
@@ -166,11 +180,19 @@ impl Driver {
         if *verdict == Verdict::Verified {
             return Ok(());
         }
-        if verdict.is_charged() && turn.task.attempts.made.is_some() {
+        let is_attempt = turn.purpose() == Purpose::Attempt;
+        if verdict.is_charged() && is_attempt && turn.task.attempts.made.is_some() {
             self.board
                 .write_status(turn.task_id(), turn.task.status, Some(attempts))?;
         }
         Ok(())
+    }
+}
+
+fn entry_status(verdict: &Verdict) -> EntryStatus {
+    match verdict {
+        Verdict::Verified => EntryStatus::Completed,
+        _ => EntryStatus::Attempted,
     }
 }
 
@@ -209,6 +231,7 @@ fn told_next(
             | Verdict::NoChange { .. }
             | Verdict::Refused { .. }
             | Verdict::Escalated
+            | Verdict::Diagnosed
             | Verdict::TimedOut { .. }
             | Verdict::AgentError { .. },
             _,
@@ -255,7 +278,7 @@ fn progress_entry(turn: &Turn, record: &IterationRecord) -> Entry {
 }
 
 /// The first paragraph of a message, for an agent that gave no summary.
-fn first_words(message: &str) -> String {
+pub(super) fn first_words(message: &str) -> String {
     let paragraph = message.trim().split("\n\n").next().unwrap_or("");
     paragraph.chars().take(500).collect()
 }

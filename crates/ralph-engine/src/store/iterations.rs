@@ -2,7 +2,11 @@
 
 use jiff::Timestamp;
 use ralph_core::{
-    checkpoint::Moment, iteration::StepDone, record::IterationRecord, signal::Escalation,
+    checkpoint::Moment,
+    gutter::{Gutter, GutterState},
+    iteration::StepDone,
+    record::IterationRecord,
+    signal::Escalation,
     task::TaskId,
 };
 use serde::{Deserialize, Serialize};
@@ -22,6 +26,9 @@ pub struct IterationStart {
     /// Untracked files that were there before the agent ran: never committed.
     pub untracked: Vec<String>,
     pub at: Timestamp,
+    /// It is no attempt: it is to find out why this happens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnose: Option<Gutter>,
 }
 
 /// A step of an iteration: done, or about to be.
@@ -76,6 +83,8 @@ pub struct TaskState {
     pub blocked: Option<String>,
     /// A person skipped it, and why.
     pub skipped: Option<String>,
+    #[serde(skip_serializing_if = "GutterState::is_empty")]
+    pub gutter: GutterState,
 }
 
 impl Journal {

@@ -27,6 +27,7 @@ fn start(loop_id: &str, id: &str) -> IterationStart {
         attempt: 1,
         base_commit: "b".into(),
         untracked: vec!["notes.txt".into()],
+        diagnose: None,
         at: at(),
     }
 }

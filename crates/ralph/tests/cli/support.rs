@@ -150,6 +150,7 @@ impl Written {
     /// Begins an iteration that has no end yet; gives its number.
     pub(crate) fn start(&mut self, task: &str, attempt: u32) -> u64 {
         let start = IterationStart {
+            diagnose: None,
             id: format!("{}-{task}-{attempt}", self.loop_id),
             loop_id: self.loop_id.clone(),
             task: TaskId::parse(task).unwrap(),
@@ -220,6 +221,9 @@ fn record(
     };
     IterationRecord {
         guidance: Vec::new(),
+        trace: None,
+        diagnoses: None,
+        diagnosis: None,
         iteration_id: format!("{loop_id}-{task}-{attempt}"),
         iteration: n,
         loop_id: loop_id.to_owned(),
