@@ -33,6 +33,14 @@ impl Dollars {
         self.millionths as f64 / Self::PER_DOLLAR
     }
 
+    pub fn from_millionths(millionths: u64) -> Self {
+        Self { millionths }
+    }
+
+    pub fn millionths(self) -> u64 {
+        self.millionths
+    }
+
     /// What is left of this once `spent` is gone.
     pub fn without(self, spent: Self) -> Self {
         Self {

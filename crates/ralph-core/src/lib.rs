@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod artefacts;
 pub mod change;
+pub mod checkpoint;
 pub mod command;
 pub mod config;
 pub mod dollars;

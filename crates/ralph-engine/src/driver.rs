@@ -9,6 +9,7 @@ mod baseline;
 mod begin;
 mod board;
 mod bundle;
+mod checkpoint;
 mod config_files;
 mod cost;
 mod desk;
@@ -41,6 +42,7 @@ mod wait;
 pub use artefacts::{Execution, Iterations, Mode, project_of};
 pub use begin::{Setup, Wanted};
 pub use board::{Board, Scope};
+pub use checkpoint::{Asked, create_checkpoint};
 pub use hands::Fallback;
 pub use idle::{Idle, Left, obey_waiting, register};
 pub use preview::{Preview, preview};
@@ -332,8 +334,10 @@ impl Driver {
             let message = format!("the results are in {path}");
             self.tell(&Event::Notice { message });
         }
-        let now = self.clock.now();
-        self.journal.end_loop(&self.loop_id, &stop, now).await?;
+        let moment = self.checkpoint_at(&stop);
+        self.journal
+            .end_loop_at(&self.repository, &stop, &moment)
+            .await?;
         if let Some(guard) = self.guard.take() {
             guard.release()?;
         }

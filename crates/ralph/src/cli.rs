@@ -50,6 +50,8 @@ enum Command {
     Revert(commands::revert::Args),
     /// Make one commit of all that ralph landed on this branch
     Squash(commands::squash::Args),
+    /// Keep, list, check and go back to points of a loop
+    Checkpoint(commands::checkpoint::Args),
     /// Let the loop rest: after its iteration, or with `--now` at once
     Pause(commands::pause::Args),
     /// Let a paused loop go on; start it again if its process is gone
@@ -122,6 +124,7 @@ impl Cli {
             Command::Stop(args) => commands::stop::run(&args, global),
             Command::Revert(args) => commands::revert::run(&args, global),
             Command::Squash(args) => commands::squash::run(&args, global),
+            Command::Checkpoint(args) => commands::checkpoint::run(&args, global),
             Command::Pause(args) => commands::pause::run(&args, global),
             Command::Resume(args) => commands::resume::run(args, global),
             Command::Retry(args) => commands::retry::run(args, global),

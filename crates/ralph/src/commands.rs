@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod answer;
+pub(crate) mod checkpoint;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;

@@ -4,7 +4,7 @@
 //! what changes in a task file while an agent runs is taken for the agent's.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::{HashSet, VecDeque},
     future::Future,
 };
@@ -37,15 +37,24 @@ const NO_SIGNAL: i32 = 0;
 pub(super) struct Ears {
     said: RefCell<Vec<Event>>,
     nudged: mpsc::UnboundedSender<NudgeState>,
+    tools: Cell<u64>,
 }
 
 impl Ears {
+    /// How many tools the agent was seen to use.
+    pub(super) fn tools(&self) -> u64 {
+        self.tools.get()
+    }
+
     /// What is to be told to whoever watches.
     pub(super) fn take(&self) -> Vec<Event> {
         self.said.take()
     }
 
     pub(super) fn hear(&self, event: &AgentEvent) {
+        if let AgentEvent::Tool { .. } = event {
+            self.tools.set(self.tools.get() + 1);
+        }
         if let AgentEvent::Nudge { state, .. } = event {
             // Nobody listens any more once the run is over.
             let _ = self.nudged.send(*state);
@@ -73,6 +82,7 @@ pub(super) fn wires() -> (Ears, Wires, Inputs) {
     let ears = Ears {
         said: RefCell::default(),
         nudged: nudged_out,
+        tools: Cell::default(),
     };
     let wires = Wires {
         cut,

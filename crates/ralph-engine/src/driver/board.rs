@@ -195,6 +195,18 @@ impl Board {
         self.plan.is_ready(task) && !self.set_aside.contains(task)
     }
 
+    /// The tasks that can be taken, in their order.
+    pub(super) fn ready_ids(&self) -> impl Iterator<Item = &TaskId> {
+        let ready = self.plan.ready();
+        ready.filter(|id| !self.set_aside.contains(id))
+    }
+
+    /// The tasks that wait for an answer, and the questions.
+    pub(super) fn open_question_texts(&self) -> impl Iterator<Item = (&TaskId, &str)> {
+        let held = self.set_aside.iter();
+        held.filter_map(|id| Some((id, self.state(id)?.question.as_deref()?)))
+    }
+
     pub(super) fn ready_besides(&self, task: Option<&TaskId>) -> bool {
         let Some(task) = task else {
             return self.has_work();

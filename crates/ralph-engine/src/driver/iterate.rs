@@ -136,6 +136,7 @@ impl Driver {
             agent: AgentSeen::NotYet,
             taken_up: None,
             tip: None,
+            tool_calls: 0,
             guidance: Vec::new(),
         })
     }
@@ -194,7 +195,7 @@ impl Driver {
             (StepDone::Bundled { .. }, _) if turn.machine.run() == 1 => {}
             (StepDone::Bundled { .. }, _) => {
                 turn.pending.push(Step::Intent("agent".into()));
-                self.flush(turn).await?;
+                self.flush_phase(turn).await?;
             }
             (StepDone::AgentEnded(_), _) => {
                 self.flush(turn).await?;
@@ -224,6 +225,16 @@ impl Driver {
         let now = self.now();
         self.journal
             .append_steps(turn.id(), &turn.pending, now)
+            .await?;
+        turn.pending.clear();
+        Ok(())
+    }
+
+    /// The same where a run has ended and another begins: the phase of the one that ended is kept.
+    async fn flush_phase(&mut self, turn: &mut Turn) -> Result<(), LoopError> {
+        let moment = self.checkpoint_between(turn);
+        self.journal
+            .append_steps_of_phase(&self.repository, turn.id(), &turn.pending, &moment)
             .await?;
         turn.pending.clear();
         Ok(())

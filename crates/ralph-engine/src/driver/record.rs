@@ -11,7 +11,10 @@ use ralph_core::{
 };
 
 use super::{Driver, LoopError, logs::Logs, notes::Turn};
-use crate::{failpoint::failpoint, store::TaskState};
+use crate::{
+    failpoint::failpoint,
+    store::{IterationEnd, TaskState},
+};
 
 impl Driver {
     pub(super) async fn finish_turn(
@@ -34,8 +37,19 @@ impl Driver {
             }
         };
         let source = self.board.source.name().to_owned();
+        if verdict == Verdict::Verified {
+            // What it was in the way of is ready, and so part of the checkpoint.
+            self.board.mark(turn.task_id(), Status::Completed)?;
+        }
+        let moment = self.checkpoint_after(&turn, &record);
+        let end = IterationEnd {
+            pending: &turn.pending,
+            record: &record,
+            state: &state,
+            checkpoint: Some(&moment),
+        };
         self.journal
-            .end_iteration(&self.repository, &source, &turn.pending, &record, &state)
+            .end_iteration(&self.repository, &source, end)
             .await?;
         failpoint("recorded");
         self.tally.number = turn.n;
@@ -164,7 +178,7 @@ impl Driver {
         let attempts = state.attempts;
         self.board.set_state(turn.task_id(), state);
         if *verdict == Verdict::Verified {
-            return self.board.mark(turn.task_id(), Status::Completed);
+            return Ok(());
         }
         let is_attempt = turn.purpose() == Purpose::Attempt;
         if verdict.is_charged() && is_attempt && turn.task.attempts.made.is_some() {

@@ -145,6 +145,7 @@ impl Driver {
             signalled,
         };
         let report = attendant.attend(running, wires).await;
+        turn.tool_calls += ears.tools();
         for event in ears.take() {
             self.tell(&event);
         }

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use ralph_core::{
+    checkpoint::Moment,
     gutter::{Gutter, GutterState},
     iteration::StepDone,
     record::IterationRecord,
@@ -11,7 +12,7 @@ use ralph_core::{
 use serde::{Deserialize, Serialize};
 use sqlx::Connection as _;
 
-use super::{Journal, JournalError, RepositoryId, failed, unreadable};
+use super::{Journal, JournalError, RepositoryId, checkpoints, failed, unreadable};
 
 /// What is known when an iteration begins; enough to go on with it after a crash.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,17 @@ pub struct UnfinishedIteration {
     pub n: u64,
     pub start: IterationStart,
     pub steps: Vec<Step>,
+}
+
+/// The end of an iteration: all that is written of it at once.
+#[derive(Debug, Clone, Copy)]
+pub struct IterationEnd<'a> {
+    /// Steps that are not written yet.
+    pub pending: &'a [Step],
+    pub record: &'a IterationRecord,
+    pub state: &'a TaskState,
+    /// Where the loop stands now.
+    pub checkpoint: Option<&'a Moment>,
 }
 
 /// What a task's history comes to.
@@ -127,16 +139,35 @@ impl Journal {
         insert_steps(&mut self.db, iteration, steps, at).await
     }
 
-    /// Ends an iteration: steps not written yet, its record, what it comes to for its task, and its
-    /// suggestions.
+    /// Appends steps, and a checkpoint where a phase ends with them, all or none.
+    pub async fn append_steps_of_phase(
+        &mut self,
+        repository: &RepositoryId,
+        iteration: &str,
+        steps: &[Step],
+        moment: &Moment,
+    ) -> Result<(), JournalError> {
+        let failed = || failed("record a step");
+        let mut tx = self.db.begin().await.map_err(failed())?;
+        insert_steps(&mut tx, iteration, steps, moment.at).await?;
+        checkpoints::add_to(&mut tx, repository, moment).await?;
+        tx.commit().await.map_err(failed())
+    }
+
+    /// Ends an iteration: steps not written yet, its record, what it comes to for its task, its
+    /// suggestions, and the checkpoint.
     pub async fn end_iteration(
         &mut self,
         repository: &RepositoryId,
         source: &str,
-        pending: &[Step],
-        record: &IterationRecord,
-        state: &TaskState,
+        end: IterationEnd<'_>,
     ) -> Result<(), JournalError> {
+        let IterationEnd {
+            pending,
+            record,
+            state,
+            checkpoint,
+        } = end;
         let failed = || failed("end an iteration");
         let body = serde_json::to_string(record).map_err(unreadable("an iteration's record"))?;
         let at = record.ended_at;
@@ -169,6 +200,9 @@ impl Journal {
             .execute(&mut *tx)
             .await
             .map_err(failed())?;
+        }
+        if let Some(moment) = checkpoint {
+            checkpoints::add_to(&mut tx, repository, moment).await?;
         }
         tx.commit().await.map_err(failed())
     }

@@ -4,6 +4,7 @@ use ralph_core::{iteration::StepDone, task::TaskId};
 
 use super::*;
 
+mod checkpoints;
 mod commands;
 
 fn at() -> jiff::Timestamp {

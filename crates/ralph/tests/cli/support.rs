@@ -11,7 +11,7 @@ use ralph_core::{
 };
 use ralph_engine::{
     identity,
-    store::{IterationStart, Journal, NewLoop, RepositoryId, TaskState},
+    store::{IterationEnd, IterationStart, Journal, NewLoop, RepositoryId, TaskState},
 };
 use ralph_testkit::TestRepo;
 use serde_json::{Value, json};
@@ -178,9 +178,15 @@ impl Written {
             ..TaskState::default()
         };
         adapt(&mut record, &mut state);
-        let ended =
-            self.journal
-                .end_iteration(&self.repository, &self.source, &[], &record, &state);
+        let end = IterationEnd {
+            pending: &[],
+            record: &record,
+            state: &state,
+            checkpoint: None,
+        };
+        let ended = self
+            .journal
+            .end_iteration(&self.repository, &self.source, end);
         self.runtime.block_on(ended).unwrap();
         record
     }

@@ -165,10 +165,12 @@ fn commands_and_flags_in_documents_exist() {
             ));
             continue;
         }
-        let second = words
-            .clone()
-            .next()
-            .filter(|_| matches!(command, "tasks" | "config" | "agent" | "prompt" | "notify"));
+        let second = words.clone().next().filter(|_| {
+            matches!(
+                command,
+                "tasks" | "config" | "agent" | "prompt" | "notify" | "checkpoint"
+            )
+        });
         let mut known = help(&[command]);
         known.push_str(&second.map_or_else(String::new, |second| help(&[command, second])));
         for flag in words.filter(|word| word.starts_with("--")) {
