@@ -15,6 +15,7 @@ pub mod event;
 pub mod gutter;
 pub mod iteration;
 pub mod lint;
+pub mod loop_state;
 pub mod memory;
 pub mod metrics;
 pub mod notification;

@@ -1,0 +1,200 @@
+//! Every pair of states, and every way to stop.
+
+use std::time::Duration;
+
+use super::{LoopState, Reached, Termination, TerminationReason};
+use crate::{dollars::Dollars, termination::Stop, verdict::Verdict};
+
+/// A line a state: what it is, and for each state in the order of the heading whether it may follow.
+const TRANSITIONS: &str = "
+             init run pause hand compl-ing compl-ed failed term
+initializing -    x   -     -    x         -        x      x
+running      -    -   x     x    x         -        x      x
+paused       -    x   -     -    -         -        x      x
+handoff      -    x   -     -    -         -        x      x
+completing   -    -   -     -    -         x        x      x
+completed    -    -   -     -    -         -        -      -
+failed       -    -   -     -    -         -        -      -
+terminated   -    -   -     -    -         -        -      -
+";
+
+#[test]
+fn only_legal_transitions_are_made() {
+    let rows: Vec<Vec<&str>> = TRANSITIONS
+        .lines()
+        .skip(2)
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(rows.len(), 8);
+    let mut pairs = 0;
+    for (from, row) in LoopState::ALL.into_iter().zip(&rows) {
+        assert_eq!(row[0], from.as_str());
+        assert_eq!(row.len(), 9);
+        for (next, mark) in LoopState::ALL.into_iter().zip(&row[1..]) {
+            pairs += 1;
+            match *mark {
+                "x" => assert_eq!(from.to(next), Ok(next)),
+                "-" => assert_eq!(
+                    from.to(next).unwrap_err().to_string(),
+                    format!(
+                        "a loop that is {} can't become {}",
+                        from.as_str(),
+                        next.as_str()
+                    )
+                ),
+                other => panic!("no mark: {other}"),
+            }
+        }
+    }
+    assert_eq!(pairs, 64);
+}
+
+#[test]
+fn nothing_follows_a_final_state() {
+    let ends: Vec<&str> = LoopState::ALL
+        .into_iter()
+        .filter(|state| state.is_final())
+        .map(LoopState::as_str)
+        .collect();
+    assert_eq!(ends, ["completed", "failed", "terminated"]);
+}
+
+#[test]
+fn the_words_of_states_and_reasons_are_those_of_their_json() {
+    for state in LoopState::ALL {
+        let json = serde_json::to_string(&state).unwrap();
+        assert_eq!(json, format!("\"{}\"", state.as_str()));
+    }
+    for (stop, ..) in table() {
+        let reason = TerminationReason::of(&stop);
+        let json = serde_json::to_string(&reason).unwrap();
+        assert_eq!(json, format!("\"{}\"", reason.as_str()));
+    }
+}
+
+fn table() -> Vec<(Stop, &'static str, &'static str, &'static str)> {
+    let once = |verdict| Stop::OnceDone { verdict };
+    vec![
+        (
+            Stop::AllComplete,
+            "completed",
+            "goal_achieved",
+            "all tasks are complete",
+        ),
+        (
+            once(Verdict::Verified),
+            "completed",
+            "max_iterations",
+            "Iteration 10 >= 1 max",
+        ),
+        (
+            once(Verdict::Unclaimed),
+            "terminated",
+            "max_iterations",
+            "Iteration 10 >= 1 max",
+        ),
+        (
+            Stop::Iterations { max: 10 },
+            "terminated",
+            "max_iterations",
+            "Iteration 10 >= 10 max",
+        ),
+        (
+            Stop::Minutes { max: 120 },
+            "terminated",
+            "max_duration",
+            "121 min >= 120 max",
+        ),
+        (
+            Stop::Budget {
+                spent_usd: Dollars::told(50.125),
+                max_usd: Dollars::told(50.0),
+            },
+            "terminated",
+            "budget_exhausted",
+            "$50.12 >= $50.00 budget",
+        ),
+        (
+            Stop::Attempts {
+                task: "T1".into(),
+                attempts: 3,
+                max: 3,
+            },
+            "failed",
+            "attempts_exhausted",
+            "task T1 is out of attempts: 3 of 3 failed",
+        ),
+        (
+            Stop::NothingReady,
+            "failed",
+            "nothing_ready",
+            "work is left, but no task is ready",
+        ),
+        (
+            Stop::Question,
+            "failed",
+            "person_needed",
+            "what is left waits for a person's answer",
+        ),
+        (
+            Stop::Aborted,
+            "terminated",
+            "explicit_stop",
+            "ended by a person instead of an answer",
+        ),
+        (
+            Stop::Halted {
+                reason: "somebody else changed a.txt".into(),
+            },
+            "failed",
+            "halted",
+            "halted: somebody else changed a.txt",
+        ),
+        (
+            Stop::Errors { count: 3 },
+            "failed",
+            "consecutive_errors",
+            "3 consecutive errors",
+        ),
+        (
+            Stop::NoProgress { iterations: 3 },
+            "failed",
+            "no_progress",
+            "No completed items after 3 iterations",
+        ),
+        (
+            Stop::UsageLimit { resets_at: None },
+            "terminated",
+            "usage_limit",
+            "the agent's usage limit is reached",
+        ),
+        (
+            Stop::AgentUnavailable {
+                message: "not logged in".into(),
+            },
+            "failed",
+            "agent_unavailable",
+            "the agent is not available: not logged in",
+        ),
+        (
+            Stop::Interrupted { signal: 2 },
+            "terminated",
+            "explicit_stop",
+            "stopped by Ctrl-C (SIGINT)",
+        ),
+    ]
+}
+
+#[test]
+fn every_stop_has_a_state_a_reason_and_its_details() {
+    let reached = Reached {
+        iterations: 10,
+        elapsed: Duration::from_secs(121 * 60 + 59),
+    };
+    for (stop, state, reason, details) in table() {
+        assert_eq!(LoopState::after(&stop).as_str(), state, "{stop:?}");
+        let found = Termination::of(&stop, reached);
+        assert_eq!(found.reason.as_str(), reason, "{stop:?}");
+        assert_eq!(found.details, details, "{stop:?}");
+    }
+}
