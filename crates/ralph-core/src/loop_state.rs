@@ -3,8 +3,10 @@
 //! Only words and what follows from them: nothing here starts, stops or records anything.
 
 mod reason;
+mod status;
 
 pub use reason::{Reached, Termination, TerminationReason};
+pub use status::{IterationResult, LoopConfig, LoopStatus, MOST_ERRORS, MOST_ITERATIONS};
 
 use serde::{Deserialize, Serialize};
 

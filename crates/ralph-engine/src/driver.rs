@@ -32,6 +32,7 @@ mod record;
 mod restore;
 pub mod rewrite;
 mod settle;
+mod standing;
 mod start;
 mod tally;
 mod text;
@@ -55,6 +56,7 @@ use ralph_core::{
     config::Config,
     event::{Blocked, Event},
     iteration::IllegalStep,
+    loop_state::IllegalTransition,
     prompt::TemplateError,
     select::UnknownTask,
     task::{TaskId, graph::Problem},
@@ -76,6 +78,7 @@ use crate::{
     environment::Environment,
     git::{GitError, Guard, Oid, Repo, RepoProblem, Status},
     lock::{Lock, LockError},
+    loop_files::LoopFiles,
     process::Containment,
     report::Reporter,
     source::{Snapshots, SourceError},
@@ -109,6 +112,8 @@ pub enum LoopError {
     BadGlob(#[from] BadGlob),
     #[error(transparent)]
     IllegalStep(#[from] IllegalStep),
+    #[error(transparent)]
+    IllegalTransition(#[from] IllegalTransition),
     #[error("can't {what} {path}")]
     File {
         what: &'static str,
@@ -181,6 +186,8 @@ pub struct Driver {
     clock: Box<dyn Clock>,
     reporter: Box<dyn Reporter>,
     tally: RunTally,
+    /// What others can read of this loop; none where nothing is begun, or it can't be written.
+    loop_files: Option<LoopFiles>,
     _lock: Option<Lock>,
 }
 
@@ -236,6 +243,7 @@ impl Driver {
             if measured == Measured::NotYet {
                 self.measure_baseline().await?;
                 measured = Measured::Yes;
+                self.run_status()?;
                 continue;
             }
             if let Some(limit) = decision.limit {
@@ -334,6 +342,7 @@ impl Driver {
         }
         let now = self.clock.now();
         self.journal.end_loop(&self.loop_id, &stop, now).await?;
+        self.close_loop_files(&stop, began).await?;
         if let Some(guard) = self.guard.take() {
             guard.release()?;
         }

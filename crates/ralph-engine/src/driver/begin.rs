@@ -99,6 +99,7 @@ impl Driver {
         let head = repo.preflight().await?;
         let detected = setup.detection.why.clone();
         let stash = setup.wanted.stash;
+        let data_dir = setup.data_dir.clone();
         let place = Place {
             state_dir,
             repo,
@@ -118,6 +119,7 @@ impl Driver {
         }
         driver.guard = Some(Guard::take(&driver.repo)?);
         driver.announce(resumed, &moved, &detected, notices);
+        driver.open_loop_files(&data_dir).await?;
         crate::failpoint::failpoint("loop-begun");
         Ok(driver)
     }
@@ -179,6 +181,7 @@ impl Driver {
             clock: setup.clock,
             reporter: setup.reporter,
             tally: RunTally::default(),
+            loop_files: None,
             _lock: lock,
         })
     }
@@ -230,6 +233,7 @@ impl Driver {
             repository: &self.repository,
             worktree: &worktree,
             source: self.board.source.name(),
+            goal: &self.feature().name,
             branch: &self.branch,
             base_commit: self.base.as_str(),
             agent: &self.hands.main_name(),

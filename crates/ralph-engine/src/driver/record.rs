@@ -38,6 +38,7 @@ impl Driver {
             .end_iteration(&self.repository, &source, &turn.pending, &record, &state)
             .await?;
         failpoint("recorded");
+        self.add_to_status(&record);
         self.tally.number = turn.n;
         turn.machine.apply(&StepDone::Recorded)?;
         self.after_record(&turn, &verdict, state)?;

@@ -5,6 +5,8 @@ use ralph_core::{iteration::StepDone, task::TaskId};
 use super::*;
 
 mod commands;
+mod loops;
+mod schema;
 
 fn at() -> jiff::Timestamp {
     "2026-01-02T03:04:05Z".parse().unwrap()
@@ -37,6 +39,7 @@ async fn begin_loop(journal: &mut Journal, repository: &RepositoryId, id: &str) 
         repository,
         worktree: "/w",
         source: "prd.json",
+        goal: "X",
         branch: "ralph/x",
         base_commit: "b",
         agent: "script",

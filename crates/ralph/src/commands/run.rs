@@ -269,6 +269,7 @@ pub(crate) fn explain(error: LoopError) -> CommandError {
         LoopError::Lock(LockError::Io { .. })
         | LoopError::Journal(_)
         | LoopError::IllegalStep(_)
+        | LoopError::IllegalTransition(_)
         | LoopError::File { .. }
         | LoopError::ConfigRestored(_) => (Kind::Internal, None),
     };

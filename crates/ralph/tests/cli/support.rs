@@ -131,6 +131,7 @@ impl Written {
             repository: &repository,
             worktree: repo.root().to_str().unwrap(),
             source,
+            goal: "Shop",
             branch: "ralph/shop",
             base_commit: "b45e",
             agent: "script:demo.yaml",
