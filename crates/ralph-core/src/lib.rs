@@ -12,6 +12,7 @@ pub mod config;
 pub mod dollars;
 pub mod escalation;
 pub mod event;
+pub mod goal;
 pub mod gutter;
 pub mod iteration;
 pub mod lint;

@@ -13,6 +13,7 @@ mod config_files;
 mod cost;
 mod desk;
 mod files;
+mod goal;
 mod gutter;
 mod hands;
 mod idle;
@@ -42,6 +43,7 @@ mod wait;
 pub use artefacts::{Execution, Iterations, Mode, project_of};
 pub use begin::{Setup, Wanted};
 pub use board::{Board, Scope};
+pub use goal::{goal_of, write_goal};
 pub use hands::Fallback;
 pub use idle::{Idle, Left, obey_waiting, register};
 pub use preview::{Preview, preview};
@@ -55,6 +57,7 @@ use ralph_core::{
     change::{BadGlob, CompiledPolicy},
     config::Config,
     event::{Blocked, Event},
+    goal::Goal,
     iteration::IllegalStep,
     loop_state::IllegalTransition,
     prompt::TemplateError,
@@ -176,6 +179,8 @@ pub struct Driver {
     other_sources: Vec<PathBuf>,
     /// The project that is executed, where it is one.
     artefacts: Option<artefacts::Artefacts>,
+    /// The goal that is worked at, where it is one.
+    goal: Option<Goal>,
     hands: hands::Hands,
     containment: Containment,
     environment: Environment,

@@ -13,6 +13,7 @@ fn machine() -> Iteration {
         max_overload_retries: 2,
         expects_change: true,
         purpose: Purpose::Attempt,
+        lands: Lands::Claimed,
     })
 }
 

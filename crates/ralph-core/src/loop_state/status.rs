@@ -100,6 +100,10 @@ impl IterationResult {
         let follow_ups = follow_ups.map(|one| one.title.clone());
         let (completed, left) = match &record.verdict {
             Verdict::Verified => (vec![title], None),
+            Verdict::Progress => (
+                record.said.block.summary.iter().cloned().collect(),
+                Some(title),
+            ),
             _ => (Vec::new(), Some(title)),
         };
         let short = record.loop_id.get(..8).unwrap_or(&record.loop_id);
@@ -164,6 +168,7 @@ fn phase(record: &IterationRecord) -> &'static str {
 fn error(verdict: &Verdict) -> Option<String> {
     match verdict {
         Verdict::Verified
+        | Verdict::Progress
         | Verdict::Unclaimed
         | Verdict::Escalated
         | Verdict::Diagnosed

@@ -126,6 +126,12 @@ impl Driver {
                 ..TaskState::default()
             };
         }
+        if *verdict == Verdict::Progress {
+            return TaskState {
+                progress: before.progress + 1,
+                ..TaskState::default()
+            };
+        }
         let charged = u32::from(verdict.is_charged());
         let (last_signature, same_failure) = match verdict {
             Verdict::Failed { signature, .. } => {
@@ -152,6 +158,7 @@ impl Driver {
             last_verdict: Some(last_verdict),
             escalation: turn.notes.said.escalation.clone(),
             gutter: before.gutter,
+            progress: before.progress,
             ..TaskState::default()
         }
     }
@@ -214,6 +221,7 @@ fn told_next(
         ) => (feedback, last_verdict.unwrap_or_else(|| verdict.sentence())),
         (
             Verdict::Verified
+            | Verdict::Progress
             | Verdict::Unclaimed
             | Verdict::NoChange { .. }
             | Verdict::Refused { .. }
@@ -228,7 +236,7 @@ fn told_next(
 
 fn feedback(turn: &Turn, verdict: &Verdict) -> Option<String> {
     match (verdict, &turn.notes.failure) {
-        (Verdict::Verified, _) => None,
+        (Verdict::Verified | Verdict::Progress, _) => None,
         (Verdict::Failed { .. }, Some(failure)) => {
             Some(format!("{}\n{}", verdict.sentence(), failure.tail))
         }

@@ -166,16 +166,6 @@ impl Journal {
             .map_err(failed("list the loops"))
     }
 
-    /// How many loops a repository has.
-    pub async fn count_loops(&mut self, repository: &RepositoryId) -> Result<u64, JournalError> {
-        let (count,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM loop WHERE repository_id = ?")
-            .bind(&repository.0)
-            .fetch_one(&mut self.db)
-            .await
-            .map_err(failed("count the loops"))?;
-        Ok(u64::try_from(count).unwrap_or_default())
-    }
-
     /// One loop, with what its iterations come to.
     pub async fn listed_loop(&mut self, id: &str) -> Result<Option<ListedLoop>, JournalError> {
         let sql = format!("SELECT {LISTED} FROM loop WHERE id = ?");

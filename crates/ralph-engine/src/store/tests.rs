@@ -29,6 +29,7 @@ fn start(loop_id: &str, id: &str) -> IterationStart {
         base_commit: "b".into(),
         untracked: vec!["notes.txt".into()],
         diagnose: None,
+        lands: ralph_core::iteration::Lands::Claimed,
         at: at(),
     }
 }
