@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{LoopState, Reached, Termination, TerminationReason};
+use super::{
+    IterationResult, LoopConfig, LoopState, LoopStatus, Reached, Termination, TerminationReason,
+};
 use crate::{dollars::Dollars, termination::Stop, verdict::Verdict};
 
 /// A line a state: what it is, and for each state in the order of the heading whether it may follow.
@@ -196,5 +198,123 @@ fn every_stop_has_a_state_a_reason_and_its_details() {
         let found = Termination::of(&stop, reached);
         assert_eq!(found.reason.as_str(), reason, "{stop:?}");
         assert_eq!(found.details, details, "{stop:?}");
+    }
+}
+
+fn record(n: u64, verdict: Verdict) -> crate::record::IterationRecord {
+    let at = "2026-02-16T10:00:00Z".parse().unwrap();
+    crate::record::IterationRecord {
+        iteration_id: format!("I{n}"),
+        iteration: n,
+        loop_id: "550e8400-e29b".into(),
+        task_id: "T1".into(),
+        title: "Core".into(),
+        attempt: 1,
+        started_at: at,
+        ended_at: at,
+        runs: Vec::new(),
+        git: crate::record::GitRecord::default(),
+        verification: Vec::new(),
+        unverified: false,
+        outcome: verdict.outcome(),
+        verdict,
+        feedback: None,
+        flags: Vec::new(),
+        said: crate::record::Said::default(),
+        guidance: Vec::new(),
+        trace: None,
+        diagnoses: None,
+        diagnosis: None,
+        usage: crate::agent::Usage {
+            input_tokens: 2,
+            output_tokens: 1,
+            cost_usd: Some(0.1),
+            ..crate::agent::Usage::default()
+        },
+    }
+}
+
+fn empty_status() -> LoopStatus {
+    LoopStatus {
+        loop_id: "550e8400-e29b".into(),
+        task_id: String::new(),
+        project_id: "PILOT".into(),
+        state: LoopState::Running,
+        goal: "X".into(),
+        config: LoopConfig {
+            max_iterations: 10,
+            max_cost: 0.0,
+            max_duration_minutes: 0.0,
+            context_threshold: 0.7,
+            agent_type: "claude".into(),
+            model: String::new(),
+        },
+        current_iteration: 0,
+        iterations: Vec::new(),
+        total_input_tokens: 0,
+        total_output_tokens: 0,
+        total_cost: 0.0,
+        started_at: String::new(),
+        completed_at: String::new(),
+        termination_reason: String::new(),
+        last_checkpoint_id: String::new(),
+        errors: Vec::new(),
+    }
+}
+
+#[test]
+fn the_status_stays_bounded_and_its_totals_are_of_all() {
+    let mut status = empty_status();
+    for n in 1..=1_003 {
+        status.add(
+            &record(
+                n,
+                Verdict::AgentError {
+                    message: format!("no {n}"),
+                },
+            ),
+            "",
+        );
+    }
+    assert_eq!(status.iterations.len(), 1_000);
+    assert_eq!(status.iterations[0].iteration, 4);
+    assert_eq!(
+        status.iterations[999].agent_id,
+        "ralph-loop-550e8400-iter-1003"
+    );
+    assert_eq!(status.errors.len(), 100);
+    assert_eq!(status.errors[99], "the agent failed: no 1003");
+    assert_eq!(
+        (status.current_iteration, status.total_input_tokens),
+        (1_003, 2_006)
+    );
+    assert!(
+        (status.total_cost - 100.3).abs() < 1e-9,
+        "{}",
+        status.total_cost
+    );
+}
+
+#[test]
+fn the_phase_is_what_the_verdict_says_or_the_agent_where_it_may() {
+    let failed = || Verdict::Failed {
+        command: "c".into(),
+        signature: "s".into(),
+    };
+    let cases = [
+        (Verdict::Verified, None, "complete"),
+        (Verdict::Verified, Some("planning"), "complete"),
+        (Verdict::Unclaimed, None, "implementing"),
+        (Verdict::Unclaimed, Some("Reviewing"), "reviewing"),
+        (Verdict::Unclaimed, Some("complete"), "implementing"),
+        (Verdict::Unclaimed, Some("dancing"), "implementing"),
+        (failed(), None, "testing"),
+        (Verdict::Diagnosed, None, "planning"),
+    ];
+    for (verdict, said, phase) in cases {
+        let mut record = record(1, verdict);
+        record.said.block.phase = said.map(str::to_owned);
+        let result = IterationResult::of(&record, 1, "");
+        assert_eq!(result.phase, phase, "{:?} {said:?}", record.verdict);
     }
 }

@@ -3,7 +3,7 @@
 use ralph_core::{
     artefacts::state::EntryStatus,
     event::Event,
-    iteration::{Action, Failure, Purpose, StepDone},
+    iteration::{Action, Failure, Lands, Purpose, StepDone},
     memory::Entry,
     record::{GitRecord, IterationRecord},
     task::Status,
@@ -120,15 +120,18 @@ impl Driver {
             .state(turn.task_id())
             .cloned()
             .unwrap_or_default();
+        // One that is reached stays so for whoever looks again.
+        let progress = before.progress + u32::from(turn.start.lands == Lands::Each);
         if *verdict == Verdict::Verified {
             return TaskState {
                 attempts: self.board.attempts(turn.task_id()),
+                progress,
                 ..TaskState::default()
             };
         }
         if *verdict == Verdict::Progress {
             return TaskState {
-                progress: before.progress + 1,
+                progress,
                 ..TaskState::default()
             };
         }

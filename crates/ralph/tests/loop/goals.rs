@@ -1,5 +1,6 @@
 //! `ralph loop "GOAL"`: until the promise is made and the commands pass, and never on one of them alone.
 
+use ralph_engine::failpoint;
 use serde_json::{Value, json};
 
 use crate::support::{Live, Project, Ran};
@@ -194,4 +195,86 @@ fn what_can_be_no_goal_is_refused() {
         let error = project.refused(args);
         assert!(error.contains(text), "{error}");
     }
+}
+
+/// Adds the next number; at three it makes the promise. What is there already is all that it goes by.
+fn counts_on(project: Project) -> Project {
+    project.command(
+        "cat > /dev/null; n=$(cat numbers.txt 2>/dev/null | wc -l)\n\
+         [ $n -lt 3 ] && echo $((n + 1)) >> numbers.txt\n\
+         [ $n -ge 2 ] && echo '<promise>DONE</promise>'; true",
+    )
+}
+
+/// Killed at this pass of this place, and started again.
+fn killed_at(point: &str, pass: u32) {
+    let how = format!("{point}:{pass}");
+    let project = counts_on(counting());
+    let agent = format!("command:{}", project.outside("agent.sh").display());
+    let mut first = project.ralph(&["loop", GOAL, "--json", "--agent", &agent]);
+    first.env("RALPH_FAILPOINT", &how);
+    let died = Live::start(first).wait().code();
+    // All that is verified lands here, nothing is kept, and a loop begins once.
+    let is_passed = !matches!(
+        (point, pass),
+        ("attempt-taken-up" | "verified" | "kept", _) | ("loop-begun", 2)
+    );
+    assert_eq!(died, if is_passed { -9 } else { 0 }, "{how}");
+    let ran = go(&project, &[]).expect(0);
+    assert_eq!(
+        project.repo.git(["show", "HEAD:numbers.txt"]),
+        "1\n2\n3",
+        "{how}"
+    );
+    assert_eq!(project.leftovers(), [""; 0], "{how}: {}", ran.all());
+    let landed = project.landed();
+    assert!(
+        !landed.is_empty() && landed.iter().all(|task| task == "goal"),
+        "{how}: {landed:?}"
+    );
+    let trailers = project.repo.git([
+        "log",
+        "--format=%(trailers:key=Ralph-Iteration,valueonly,separator=%x2C)",
+    ]);
+    let mut ids: Vec<&str> = trailers.lines().filter(|line| !line.is_empty()).collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all, "{how}: no iteration landed twice");
+    project.assert_nothing_alive();
+}
+
+#[test]
+fn killed_at_every_step_it_reaches_the_goal_all_the_same() {
+    for point in failpoint::ALL {
+        killed_at(point, 1);
+    }
+}
+
+#[test]
+fn killed_at_every_step_of_its_second_iteration_it_reaches_the_goal_all_the_same() {
+    for point in failpoint::ALL {
+        killed_at(point, 2);
+    }
+}
+
+#[test]
+fn tasks_after_a_goal_that_was_cut_off_leave_its_steps_alone() {
+    let project = counts_on(counting());
+    let agent = format!("command:{}", project.outside("agent.sh").display());
+    let mut first = project.ralph(&["loop", GOAL, "--json", "--agent", &agent]);
+    first.env("RALPH_FAILPOINT", "committed");
+    assert_eq!(Live::start(first).wait().code(), -9);
+    let tasks = json!({"branchName": "ralph/other", "userStories": [{
+        "id": "Z", "title": "Write Z", "verify": ["test -f Z.txt"], "passes": false,
+    }]});
+    project.repo.file("prd.json", tasks.to_string());
+    let other = project.script(&json!({"default": [crate::support::good_attempt()]}));
+    other.run(&["prd.json"]);
+    let listed: Value = serde_json::from_str(&other.told(&["loops", "--json"])).unwrap();
+    let goal = &listed["loops"][1];
+    assert_eq!(
+        (&goal["verified"], &goal["goal"]),
+        (&json!(1), &json!(GOAL))
+    );
 }

@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Project, good_attempt, story};
+use crate::support::{Project, good_attempt, story, wait_until};
 
 /// A file of the loop, with its own id and all times made the same.
 fn file_of(project: &Project, loop_id: &str, name: &str) -> Value {
@@ -86,7 +86,7 @@ fn status_json_says_where_the_loop_stands_after_two_iterations() {
             "max_duration_minutes": 120.0,
             "context_threshold": 0.7,
             "agent_type": agent,
-            "model": ""
+            "model": "script"
         },
         "current_iteration": 2,
         "iterations": [
@@ -252,11 +252,11 @@ fn a_killed_loop_is_gone_on_with_by_the_beginning_of_its_id() {
     assert_eq!(loops(&project, &[])["loops"][0]["alive"], true);
     live.signal(Signal::KILL);
     live.wait().expect(-Signal::KILL.as_raw());
+    // What was started dies a moment after ralph does, and holds its lock until then.
+    project.assert_nothing_alive();
     let dead = loops(&project, &[]);
-    assert_eq!(
-        (&dead["loops"][0]["state"], &dead["loops"][0]["alive"]),
-        (&json!("running"), &json!(false))
-    );
+    assert_eq!(dead["loops"][0]["state"], "running");
+    assert_eq!(dead["loops"][0]["alive"], false);
     assert!(project.told(&["loops"]).contains("interrupted"));
 
     let project = project.script(&json!({"default": [good_attempt()]}));
@@ -320,4 +320,25 @@ fn a_loop_that_is_not_there_is_refused_by_name() {
     let error = project.refused(&["resume", "zzz"]);
     assert!(error.contains("there is no loop zzz"), "{error}");
     assert!(error.contains("`ralph loops` lists them"), "{error}");
+}
+
+#[test]
+fn a_loop_that_rests_says_so_and_goes_on_by_its_id() {
+    let script =
+        json!({"default": [{"do": [{"write": {"path": "{id}.txt", "text": "x"}}, "hang"]}]});
+    let project = Project::with_stories(&[story("A")]).script(&script);
+    let mut live = project.start(&[]);
+    let id = loop_id(&live.wait_for("loop_started"));
+    live.wait_for("iteration_started");
+    project.told(&["pause", "--now"]);
+    wait_until("status.json says that it rests", || {
+        file_of(&project, &id, "status.json")["state"] == "paused"
+    });
+    let listed = loops(&project, &[]);
+    assert_eq!(listed["loops"][0]["state"], "paused");
+    assert_eq!(listed["loops"][0]["alive"], true);
+    let project = project.script(&json!({"default": [good_attempt()]}));
+    assert_eq!(project.told(&["resume", &id]), "the loop goes on\n");
+    live.wait().expect(0);
+    assert_eq!(file_of(&project, &id, "status.json")["state"], "completed");
 }
