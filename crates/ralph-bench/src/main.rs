@@ -6,6 +6,7 @@
 mod figures;
 mod flood;
 mod floor;
+mod history;
 mod landing;
 mod loading;
 mod parts;
@@ -25,11 +26,12 @@ struct Plan {
     only: Vec<String>,
 }
 
-const SECTIONS: [(&str, Section); 5] = [
+const SECTIONS: [(&str, Section); 6] = [
     ("iteration", landing::measure),
     ("flood", flood::measure),
     ("tasks", loading::measure),
     ("status", standing::measure),
+    ("history", history::measure),
     ("version", standing::measure_version),
 ];
 

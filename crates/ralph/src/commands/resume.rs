@@ -1,7 +1,10 @@
 //! `ralph resume`: lifts a pause; where no loop runs, starts one again on the same tasks, or towards the
 //! same goal.
 
-use std::{path::Path, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use ralph_core::command::Command;
 use ralph_engine::{
@@ -38,34 +41,46 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
     let is_held = Lock::is_held(&project.data_dir()?, project.root());
-    let journal = block_on(async { project.journal().await })?;
-    let Some((mut journal, repository)) = journal else {
-        if let Some(id) = &args.loop_id {
-            return Err(no_such(id));
-        }
-        let source = project.source_path(None)?;
-        return start_run(args, &project, (source, None), global);
-    };
-    let wanted = block_on(wanted(&project, &mut journal, &repository, &args))?;
+    let found = block_on(found(&project, &args))?;
     if is_held {
         let said = queue::Said::new(args.look.is_json());
         return queue::send(global, &Command::Resume, &said, queue::PATIENCE);
     }
-    let path = match &args.loop_id {
-        Some(_) => None,
-        None => Some(queue::source_path(&project, &mut journal, &repository)),
+    again(args, &project, found, global)
+}
+
+/// What is to be gone on with.
+struct Found {
+    row: Option<LoopRow>,
+    /// The tasks where no loop is named: those of the last one, or the only ones there are.
+    source: Option<PathBuf>,
+}
+
+async fn found(project: &Project, args: &Args) -> Result<Found, CommandError> {
+    let Some((mut journal, repository)) = project.journal().await? else {
+        return match &args.loop_id {
+            Some(id) => Err(no_such(id)),
+            None => Ok(Found {
+                row: None,
+                source: project.source_path(None).ok(),
+            }),
+        };
     };
-    let path = path.map(|path| block_on(path)).transpose();
-    block_on(async { journal.close().await.map_err(CommandError::internal) })?;
-    again(args, &project, wanted, path, global)
+    let row = wanted(project, &mut journal, &repository, args).await?;
+    let source = match &args.loop_id {
+        Some(_) => None,
+        None => queue::source_path(project, &mut journal, &repository)
+            .await
+            .ok(),
+    };
+    Ok(Found { row, source })
 }
 
 /// Starts again what the loop did.
 fn again(
     args: Args,
     project: &Project,
-    row: Option<LoopRow>,
-    found: Result<Option<std::path::PathBuf>, CommandError>,
+    Found { row, source }: Found,
     global: &Global,
 ) -> Result<ExitCode, CommandError> {
     let config = row.as_ref().map_or("", |row| row.config.as_str());
@@ -80,7 +95,7 @@ fn again(
         let again = execute::Args::again(name.to_string(), args.agent, args.look);
         return execute::run(again, global);
     }
-    match (row, found?) {
+    match (row, source) {
         (Some(row), None) => {
             let source = project.root().join(&row.source);
             if !source.exists() {
@@ -90,14 +105,18 @@ fn again(
             start_run(args, project, (source, Some(row.branch)), global)
         }
         (_, Some(source)) => start_run(args, project, (source, None), global),
-        (None, None) => Err(CommandError::user("there is no loop to go on with")),
+        // Says why there are no tasks.
+        (None, None) => {
+            let source = project.source_path(None)?;
+            start_run(args, project, (source, None), global)
+        }
     }
 }
 
 fn start_run(
     args: Args,
     project: &Project,
-    what: (std::path::PathBuf, Option<String>),
+    what: (PathBuf, Option<String>),
     global: &Global,
 ) -> Result<ExitCode, CommandError> {
     say(&format!("ralph run {}", project.shown(&what.0)));
