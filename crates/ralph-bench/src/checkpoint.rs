@@ -49,6 +49,7 @@ async fn write(repo: &TestRepo) -> Outcome<Vec<f64>> {
     let now = SystemClock.now();
     let (repository, _) = journal.repository(repo.root(), None, now).await?;
     let new = NewLoop {
+        goal: "",
         id: "bench",
         repository: &repository,
         worktree: "bench",

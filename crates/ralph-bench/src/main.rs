@@ -7,6 +7,7 @@ mod checkpoint;
 mod figures;
 mod flood;
 mod floor;
+mod history;
 mod landing;
 mod loading;
 mod parts;
@@ -26,12 +27,13 @@ struct Plan {
     only: Vec<String>,
 }
 
-const SECTIONS: [(&str, Section); 6] = [
+const SECTIONS: [(&str, Section); 7] = [
     ("iteration", landing::measure),
     ("checkpoint", checkpoint::measure),
     ("flood", flood::measure),
     ("tasks", loading::measure),
     ("status", standing::measure),
+    ("history", history::measure),
     ("version", standing::measure_version),
 ];
 

@@ -50,7 +50,7 @@ pub(crate) fn measure_version(parts: &Parts, repeats: usize, table: &mut Table) 
     Ok(())
 }
 
-fn ask(repo: &TestRepo, parts: &Parts, args: &[&str]) -> Outcome<()> {
+pub(crate) fn ask(repo: &TestRepo, parts: &Parts, args: &[&str]) -> Outcome<()> {
     let mut command = repo.command(&parts.ralph);
     let output = command
         .args(args)
@@ -74,7 +74,8 @@ async fn lengthen(journal: &Path) -> Outcome<()> {
         format!("WITH RECURSIVE k(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM k WHERE i < {MANY})");
     let inserts = [
         format!(
-            "{numbers} INSERT INTO iteration
+            "{numbers} INSERT INTO iteration (id, repository_id, loop_id, n, task_id, attempt,
+                    base_commit, start, started_at, ended_at, verdict, outcome, result_commit, record)
              SELECT printf('%s-%d', id, i), repository_id, loop_id, i, printf('US-%06d', i), attempt,
                     base_commit, start, started_at, ended_at, verdict, outcome, result_commit, record
              FROM iteration, k WHERE n = 1"

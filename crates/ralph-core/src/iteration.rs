@@ -26,6 +26,25 @@ pub struct IterationPolicy {
     pub expects_change: bool,
     #[serde(default)]
     pub purpose: Purpose,
+    #[serde(default)]
+    pub lands: Lands,
+}
+
+/// Which of the changes that pass are landed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lands {
+    /// Only one whose agent says that the task is done: what lands is a task.
+    #[default]
+    Claimed,
+    /// Every one: a goal is reached step by step.
+    Each,
+}
+
+impl Lands {
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What an iteration is for.
@@ -120,6 +139,14 @@ impl Iteration {
         self.unverified
     }
 
+    /// What it is that lands, or has landed: the whole task, or a step towards it.
+    pub fn landed_as(&self) -> Verdict {
+        match self.claimed {
+            true => Verdict::Verified,
+            false => Verdict::Progress,
+        }
+    }
+
     pub fn next(&self) -> Action {
         match &self.phase {
             Phase::Bundling { fix } => Action::Bundle {
@@ -163,7 +190,7 @@ impl Iteration {
             (Phase::Inspecting, StepDone::Inspected { change }) => self.after_inspection(change),
             (Phase::Verifying, StepDone::Verified { check }) => self.after_verification(check),
             (Phase::Landing, StepDone::Landed { .. }) => Phase::Recording {
-                verdict: Verdict::Verified,
+                verdict: self.landed_as(),
             },
             (Phase::Landing, StepDone::LandRefused { reason }) => Phase::Keeping {
                 verdict: Verdict::Refused {
@@ -243,7 +270,9 @@ impl Iteration {
                 },
             };
         }
-        if change.files.is_empty() && self.policy.expects_change {
+        // A step towards a goal is a change; that it is reached may be found without one.
+        let is_step = self.policy.lands == Lands::Each && !self.claimed;
+        if change.files.is_empty() && (self.policy.expects_change || is_step) {
             return Phase::Keeping {
                 verdict: Verdict::NoChange {
                     claimed: self.claimed,
@@ -256,7 +285,7 @@ impl Iteration {
     fn after_verification(&mut self, check: &Check) -> Phase {
         self.unverified = check.unverified;
         match &check.failure {
-            None if self.claimed => Phase::Landing,
+            None if self.claimed || self.policy.lands == Lands::Each => Phase::Landing,
             None => Phase::Keeping {
                 verdict: Verdict::Unclaimed,
             },

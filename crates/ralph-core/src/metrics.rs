@@ -69,6 +69,9 @@ impl Metrics {
             if since == Since::Stands {
                 self.landed(record);
             }
+        } else if record.verdict == Verdict::Progress {
+            let counts = since == Since::Stands && !record.unverified;
+            self.verified_commits += usize::from(counts && record.git.result_commit.is_some());
         } else if record.verdict.is_charged() && record.diagnoses.is_none() {
             // What is nobody's failure, a usage limit say, is nothing to recover from.
             let since = self.failing.entry(record.task_id.clone());

@@ -11,13 +11,18 @@ pub use prd::{PRD_PROMPT, sample_prd};
 
 pub(crate) use cap::head_within;
 
-use crate::{gutter::Diagnosis, iteration::Failure, task::Task, verify::trim_tail};
+use crate::{goal::Promise, gutter::Diagnosis, iteration::Failure, task::Task, verify::trim_tail};
 
 /// The template that is used where the project has none of its own in `.ralph/prompts/`.
 pub const ITERATION_TEMPLATE: &str = include_str!("prompt/iteration.md");
 
 /// The template of a diagnosis. Not the project's own: what it must not do is part of it.
 pub const DIAGNOSIS_TEMPLATE: &str = include_str!("prompt/diagnosis.md");
+
+/// The template of a goal. Not the project's own either: it says how the goal is claimed.
+const GOAL_TEMPLATE: &str = include_str!("prompt/goal.md");
+/// Where the promise goes in it.
+const PROMISE: &str = "@PROMISE@";
 
 /// What each part may take at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,6 +152,14 @@ impl Default for Template {
 }
 
 impl Template {
+    /// A promise has no character that would mean something in a template.
+    pub fn of_goal(promise: &Promise) -> Self {
+        Self {
+            name: "goal.md (built in)".into(),
+            text: GOAL_TEMPLATE.replace(PROMISE, promise.as_str()),
+        }
+    }
+
     pub fn of_diagnosis() -> Self {
         Self {
             name: "diagnosis.md (built in)".into(),

@@ -248,6 +248,7 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
             })
         }
         Verdict::Verified
+        | Verdict::Progress
         | Verdict::Unclaimed
         | Verdict::Failed { .. }
         | Verdict::NoChange { .. }
@@ -275,7 +276,7 @@ pub fn fate(last: &Last<'_>, limits: &Limits) -> Fate {
         };
     }
     match last.verdict {
-        Verdict::Verified | Verdict::Diagnosed => Fate::Keep,
+        Verdict::Verified | Verdict::Progress | Verdict::Diagnosed => Fate::Keep,
         Verdict::Escalated => Fate::SetAside {
             question: "the agent asks a person".into(),
         },

@@ -15,6 +15,8 @@ use crate::dollars::Dollars;
 pub enum Verdict {
     /// Claimed, changed, verified: it lands.
     Verified,
+    /// Changed and verified on the way to a goal that is not reached yet: it lands.
+    Progress,
     /// The change passes, but nobody said that the task is done: kept, and asked for the rest.
     Unclaimed,
     Failed {
@@ -90,6 +92,7 @@ impl Verdict {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Verified => "verified",
+            Self::Progress => "progress",
             Self::Unclaimed => "unclaimed",
             Self::Failed { .. } => "failed",
             Self::NoChange { .. } => "no_change",
@@ -108,7 +111,7 @@ impl Verdict {
 
     pub fn outcome(&self) -> Outcome {
         match self {
-            Self::Verified => Outcome::Success,
+            Self::Verified | Self::Progress => Outcome::Success,
             Self::LimitHit { .. } | Self::Budget { .. } => Outcome::BudgetExceeded,
             Self::Escalated | Self::Diagnosed => Outcome::Blocked,
             Self::Unclaimed
@@ -133,6 +136,7 @@ impl Verdict {
             | Self::TimedOut { .. }
             | Self::AgentError { .. } => true,
             Self::Verified
+            | Self::Progress
             | Self::Escalated
             | Self::Diagnosed
             | Self::LimitHit { .. }
@@ -164,9 +168,11 @@ impl Verdict {
             | Self::AgentError { .. }
             | Self::Overloaded { .. }
             | Self::AgentUnavailable { .. } => true,
-            Self::Verified | Self::NoChange { .. } | Self::Refused { .. } | Self::Diagnosed => {
-                false
-            }
+            Self::Verified
+            | Self::Progress
+            | Self::NoChange { .. }
+            | Self::Refused { .. }
+            | Self::Diagnosed => false,
         }
     }
 
@@ -174,6 +180,7 @@ impl Verdict {
     pub fn sentence(&self) -> String {
         match self {
             Self::Verified => "verified".into(),
+            Self::Progress => "verified, and the goal is not reached yet".into(),
             Self::Unclaimed => {
                 "the change passes, but the agent did not say that the task is done".into()
             }

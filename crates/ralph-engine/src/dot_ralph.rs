@@ -20,6 +20,7 @@ const GITIGNORE: &str = "\
 /logs/
 /archive/
 /diagnosis/
+/goals/
 ";
 
 /// Makes `.ralph/` and its `.gitignore` below `root`, as far as they are missing.
@@ -55,7 +56,8 @@ mod tests {
                 "/progress.md",
                 "/logs/",
                 "/archive/",
-                "/diagnosis/"
+                "/diagnosis/",
+                "/goals/"
             ]
         );
         std::fs::write(&file, "mine\n").unwrap();

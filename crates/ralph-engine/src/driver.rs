@@ -14,6 +14,7 @@ mod config_files;
 mod cost;
 mod desk;
 mod files;
+mod goal;
 mod gutter;
 mod hands;
 mod idle;
@@ -33,6 +34,7 @@ mod record;
 mod restore;
 pub mod rewrite;
 mod settle;
+mod standing;
 mod start;
 mod tally;
 mod text;
@@ -43,6 +45,7 @@ pub use artefacts::{Execution, Iterations, Mode, project_of};
 pub use begin::{Setup, Wanted};
 pub use board::{Board, Scope};
 pub use checkpoint::{Asked, create_checkpoint};
+pub use goal::{goal_of, write_goal};
 pub use hands::Fallback;
 pub use idle::{Idle, Left, obey_waiting, register};
 pub use preview::{Preview, preview};
@@ -56,7 +59,9 @@ use ralph_core::{
     change::{BadGlob, CompiledPolicy},
     config::Config,
     event::{Blocked, Event},
+    goal::Goal,
     iteration::IllegalStep,
+    loop_state::IllegalTransition,
     prompt::TemplateError,
     select::UnknownTask,
     task::{TaskId, graph::Problem},
@@ -78,6 +83,7 @@ use crate::{
     environment::Environment,
     git::{GitError, Guard, Oid, Repo, RepoProblem, Status},
     lock::{Lock, LockError},
+    loop_files::LoopFiles,
     process::Containment,
     report::Reporter,
     source::{Snapshots, SourceError},
@@ -111,6 +117,8 @@ pub enum LoopError {
     BadGlob(#[from] BadGlob),
     #[error(transparent)]
     IllegalStep(#[from] IllegalStep),
+    #[error(transparent)]
+    IllegalTransition(#[from] IllegalTransition),
     #[error("can't {what} {path}")]
     File {
         what: &'static str,
@@ -173,6 +181,8 @@ pub struct Driver {
     other_sources: Vec<PathBuf>,
     /// The project that is executed, where it is one.
     artefacts: Option<artefacts::Artefacts>,
+    /// The goal that is worked at, where it is one.
+    goal: Option<Goal>,
     hands: hands::Hands,
     containment: Containment,
     environment: Environment,
@@ -183,6 +193,8 @@ pub struct Driver {
     clock: Box<dyn Clock>,
     reporter: Box<dyn Reporter>,
     tally: RunTally,
+    /// What others can read of this loop; none where nothing is begun, or it can't be written.
+    loop_files: Option<LoopFiles>,
     _lock: Option<Lock>,
 }
 
@@ -238,6 +250,7 @@ impl Driver {
             if measured == Measured::NotYet {
                 self.measure_baseline().await?;
                 measured = Measured::Yes;
+                self.run_status()?;
                 continue;
             }
             if let Some(limit) = decision.limit {
@@ -338,6 +351,7 @@ impl Driver {
         self.journal
             .end_loop_at(&self.repository, &stop, &moment)
             .await?;
+        self.close_loop_files(&stop, began).await?;
         if let Some(guard) = self.guard.take() {
             guard.release()?;
         }

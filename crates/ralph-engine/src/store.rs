@@ -13,12 +13,13 @@ mod questions;
 mod recent;
 mod repository;
 mod rewrites;
+mod schema;
 
 pub use checkpoints::Of;
 pub use commands::{CommandRow, Effects, Ended};
 pub use guidance::NewGuidance;
 pub use iterations::{IterationEnd, IterationStart, Step, TaskState, UnfinishedIteration};
-pub use loops::{LoopRow, NewLoop};
+pub use loops::{ListedLoop, LoopRow, NewLoop};
 pub use query::{IterationRow, Suggestion};
 pub use questions::NewQuestion;
 pub use repository::{Moved, RepositoryId};
@@ -40,6 +41,20 @@ pub struct Journal {
 pub enum JournalError {
     #[error("can't open the journal {path}")]
     Open {
+        path: PathBuf,
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    #[error(
+        "the journal {} was written by a newer ralph (schema {found}, this one knows {known}): \
+         use that one, or another data folder by RALPH_DATA_DIR", path.display()
+    )]
+    Newer {
+        path: PathBuf,
+        found: i64,
+        known: i64,
+    },
+    #[error("can't back the journal up to {} before it is changed", path.display())]
+    Backup {
         path: PathBuf,
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -77,10 +92,7 @@ impl Journal {
             .connect()
             .await
             .map_err(|e| fail(Box::new(e)))?;
-        sqlx::migrate!("./migrations")
-            .run(&mut db)
-            .await
-            .map_err(|e| fail(Box::new(e)))?;
+        schema::bring_forward(&mut db, &path).await?;
         Ok(Self { db, path })
     }
 

@@ -42,6 +42,8 @@ enum Command {
     Run(commands::run::Args),
     /// Work through the tasks of an artefacts project, and sum up what came of them
     Execute(commands::execute::Args),
+    /// Work towards one goal without a task list, step by step, until it is reached
+    Loop(commands::r#loop::Args),
     /// Make a small sample repository and run the real loop on it
     Demo(commands::demo::Args),
     /// End the loop that runs here, cleanly: its agent is stopped, its work kept
@@ -68,6 +70,8 @@ enum Command {
     Answer(commands::answer::Args),
     /// List the questions that wait for an answer
     Escalations(commands::escalations::Args),
+    /// List the loops of this repository, and what each came to
+    Loops(commands::loops::Args),
     /// Show where the tasks and the loop stand
     Status(commands::status::Args),
     /// Show what happened in an iteration
@@ -120,6 +124,7 @@ impl Cli {
         match self.command {
             Command::Run(args) => commands::run::run(args, global),
             Command::Execute(args) => commands::execute::run(args, global),
+            Command::Loop(args) => commands::r#loop::run(args, global),
             Command::Demo(args) => commands::demo::run(args),
             Command::Stop(args) => commands::stop::run(&args, global),
             Command::Revert(args) => commands::revert::run(&args, global),
@@ -133,6 +138,7 @@ impl Cli {
             Command::Say(args) => commands::say::run(args, global),
             Command::Answer(args) => commands::answer::run(args, global),
             Command::Escalations(args) => commands::escalations::run(&args, global),
+            Command::Loops(args) => commands::loops::run(&args, global),
             Command::Status(args) => commands::status::run(&args, global),
             Command::Logs(args) => commands::logs::run(&args, global),
             Command::Report(args) => commands::report::run(&args, global),

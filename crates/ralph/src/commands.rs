@@ -14,6 +14,8 @@ pub(crate) mod init;
 pub(crate) mod interview;
 pub(crate) mod lint;
 pub(crate) mod logs;
+pub(crate) mod r#loop;
+pub(crate) mod loops;
 pub(crate) mod man;
 pub(crate) mod notify;
 pub(crate) mod pause;

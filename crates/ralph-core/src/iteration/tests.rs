@@ -13,6 +13,7 @@ fn machine() -> Iteration {
         max_overload_retries: 2,
         expects_change: true,
         purpose: Purpose::Attempt,
+        lands: Lands::Claimed,
     })
 }
 
@@ -142,6 +143,7 @@ fn a_task_that_expects_no_change_may_end_without_one() {
         max_overload_retries: 0,
         expects_change: false,
         purpose: Purpose::Attempt,
+        lands: Lands::Claimed,
     });
     let steps = [
         BUNDLED,
@@ -442,6 +444,7 @@ fn a_diagnosis_is_neither_verified_nor_landed_whatever_it_changed_and_claimed() 
             max_overload_retries: 2,
             expects_change: true,
             purpose: Purpose::Diagnosis,
+            lands: Lands::Claimed,
         });
         let bundled = StepDone::Bundled { prompt_bytes: 1 };
         let steps = [
@@ -453,5 +456,70 @@ fn a_diagnosis_is_neither_verified_nor_landed_whatever_it_changed_and_claimed() 
             it.apply(step).unwrap();
         }
         assert_eq!(it.next(), Action::Keep { verdict });
+    }
+}
+
+/// An iteration that works at a goal.
+fn towards_a_goal(expects_change: bool) -> Iteration {
+    Iteration::new(IterationPolicy {
+        max_verify_retries: 0,
+        max_overload_retries: 0,
+        expects_change,
+        purpose: Purpose::Attempt,
+        lands: Lands::Each,
+    })
+}
+
+#[test]
+fn each_verified_step_towards_a_goal_lands_and_only_a_claim_makes_it_verified() {
+    for (claim, verdict) in [
+        (None, Verdict::Progress),
+        (Some(Claim::Plain), Verdict::Verified),
+    ] {
+        let mut it = towards_a_goal(true);
+        let steps = [
+            BUNDLED,
+            ended(Ending::Finished, claim),
+            changed(&["a"]),
+            checked(None),
+        ];
+        assert_eq!(run(&mut it, &steps), Action::Land);
+        it.apply(&StepDone::Landed { commit: None }).unwrap();
+        assert_eq!(it.next(), Action::Record { verdict });
+    }
+}
+
+#[test]
+fn a_step_that_fails_does_not_land_claimed_or_not() {
+    for claim in [None, Some(Claim::Plain)] {
+        let mut it = towards_a_goal(true);
+        let steps = [
+            BUNDLED,
+            ended(Ending::Finished, claim),
+            changed(&["a"]),
+            checked(Some(failing())),
+        ];
+        let Action::Keep { verdict } = run(&mut it, &steps) else {
+            panic!("it is not kept");
+        };
+        assert_eq!(verdict.name(), "failed");
+    }
+}
+
+#[test]
+fn without_a_change_a_goal_is_reached_only_by_a_claim_after_steps_that_landed() {
+    let no_change = |claimed| Action::Keep {
+        verdict: Verdict::NoChange { claimed },
+    };
+    let cases = [
+        (true, None, no_change(false)),
+        (true, Some(Claim::Plain), no_change(true)),
+        (false, None, no_change(false)),
+        (false, Some(Claim::Plain), Action::Verify),
+    ];
+    for (expects_change, claim, expected) in cases {
+        let mut it = towards_a_goal(expects_change);
+        let steps = [BUNDLED, ended(Ending::Finished, claim), changed(&[])];
+        assert_eq!(run(&mut it, &steps), expected);
     }
 }

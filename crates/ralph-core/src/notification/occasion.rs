@@ -119,7 +119,7 @@ fn of_stop(stop: &Stop) -> Option<Occasion> {
 /// `--once`: what was asked for is done, a limit was met, or a person has to look.
 fn of_only_iteration(verdict: &Verdict) -> Occasion {
     match verdict {
-        Verdict::Verified => Occasion::Complete,
+        Verdict::Verified | Verdict::Progress => Occasion::Complete,
         Verdict::LimitHit { .. } | Verdict::Budget { .. } => Occasion::Limit,
         Verdict::Unclaimed
         | Verdict::Failed { .. }

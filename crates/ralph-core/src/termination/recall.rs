@@ -110,6 +110,7 @@ fn said(verdict: &Verdict) -> Said {
     match verdict {
         Verdict::LimitHit { resets_at } => Said::Reached(*resets_at),
         Verdict::Verified
+        | Verdict::Progress
         | Verdict::Unclaimed
         | Verdict::Failed { .. }
         | Verdict::NoChange { .. }

@@ -71,7 +71,8 @@ impl Stop {
                 Verdict::Escalated | Verdict::Refused { .. } => 4,
                 Verdict::Budget { .. } => 5,
                 Verdict::LimitHit { .. } | Verdict::AgentUnavailable { .. } => 6,
-                Verdict::Unclaimed
+                Verdict::Progress
+                | Verdict::Unclaimed
                 | Verdict::Diagnosed
                 | Verdict::Failed { .. }
                 | Verdict::NoChange { .. }

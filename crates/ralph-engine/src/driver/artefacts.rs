@@ -19,6 +19,7 @@ use ralph_core::{
         At, BadFile, Folder, ProjectName, obstacles::Obstacles, parse_verify_commands, state::Log,
     },
     config::Config,
+    goal::Goal,
     task::VerifyCommand,
 };
 
@@ -38,6 +39,8 @@ pub enum Mode {
     Run,
     /// `ralph execute`.
     Execute(Execution),
+    /// `ralph loop`: one goal, step by step.
+    Goal(Goal),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +63,7 @@ impl Mode {
     pub(super) fn prompt_path(&self, root: &Path, source: &Source) -> Option<PathBuf> {
         match self {
             Self::Run => instructions_path(source),
+            Self::Goal(_) => None,
             Self::Execute(_) => Some(root.join(prompt::TEMPLATE)),
         }
     }
@@ -70,7 +74,7 @@ impl Mode {
             Self::Execute(execution) if execution.iterations == Iterations::ByTasks => {
                 board.attempts_of_open(config).max(1)
             }
-            Self::Run | Self::Execute(_) => config.loop_.max_iterations.get(),
+            Self::Run | Self::Execute(_) | Self::Goal(_) => config.loop_.max_iterations.get(),
         }
     }
 }

@@ -70,6 +70,8 @@ pub struct Wanted {
     pub span: Span,
     pub stash: bool,
     pub mode: Mode,
+    /// The branch of a new loop, where it is not to be called by its tasks.
+    pub branch: Option<String>,
 }
 
 impl Driver {
@@ -99,6 +101,8 @@ impl Driver {
         let head = repo.preflight().await?;
         let detected = setup.detection.why.clone();
         let stash = setup.wanted.stash;
+        let data_dir = setup.data_dir.clone();
+        let branch = setup.wanted.branch.clone();
         let place = Place {
             state_dir,
             repo,
@@ -114,10 +118,11 @@ impl Driver {
         driver.recall_area().await?;
         let resumed = driver.take_over(interrupted).await?;
         if resumed == Resumed::No {
-            driver.open_new_loop(stash).await?;
+            driver.open_new_loop(stash, branch).await?;
         }
         driver.guard = Some(Guard::take(&driver.repo)?);
         driver.announce(resumed, &moved, &detected, notices);
+        driver.open_loop_files(&data_dir).await?;
         crate::failpoint::failpoint("loop-begun");
         Ok(driver)
     }
@@ -150,6 +155,7 @@ impl Driver {
             },
             policy: policy(&config).compile()?,
             artefacts,
+            goal: mode.goal().cloned(),
             root: setup.root,
             state_dir,
             repo,
@@ -179,6 +185,7 @@ impl Driver {
             clock: setup.clock,
             reporter: setup.reporter,
             tally: RunTally::default(),
+            loop_files: None,
             _lock: lock,
         })
     }
@@ -217,9 +224,13 @@ impl Driver {
         Ok(())
     }
 
-    async fn open_new_loop(&mut self, stash: bool) -> Result<(), LoopError> {
+    async fn open_new_loop(
+        &mut self,
+        stash: bool,
+        branch: Option<String>,
+    ) -> Result<(), LoopError> {
         self.refuse_foreign_changes(stash).await?;
-        self.branch = self.branch_name();
+        self.branch = branch.unwrap_or_else(|| self.branch_name());
         self.repo.switch_to_branch(&self.branch).await?;
         self.base = self.repo.status().await?.head;
         self.loop_id = uuid::Uuid::now_v7().to_string();
@@ -230,6 +241,7 @@ impl Driver {
             repository: &self.repository,
             worktree: &worktree,
             source: self.board.source.name(),
+            goal: &self.what_it_is_about(),
             branch: &self.branch,
             base_commit: self.base.as_str(),
             agent: &self.hands.main_name(),
@@ -349,7 +361,9 @@ impl Driver {
         }
         let project = self.artefacts.as_ref().map(Artefacts::name);
         let files = &self.config_files;
-        serde_json::json!({ "effective": config, "files": files, "project": project }).to_string()
+        let goal = &self.goal;
+        serde_json::json!({ "effective": config, "files": files, "project": project, "goal": goal })
+            .to_string()
     }
 }
 

@@ -229,6 +229,11 @@ impl Board {
         self.scope.parent.as_ref().and_then(|id| self.graph.get(id))
     }
 
+    /// The one task that the loop was told to work on.
+    pub(super) fn only_task(&self) -> Option<&TaskId> {
+        self.scope.only.as_ref()
+    }
+
     pub(super) fn state(&self, id: &TaskId) -> Option<&TaskState> {
         self.states.get(id)
     }

@@ -92,6 +92,7 @@ impl Driver {
             (Purpose::Attempt, Some(artefacts)) => {
                 self.execute_prompt(artefacts, turn, &bundle, &caps)
             }
+            (Purpose::Attempt, None) if self.goal.is_some() => self.goal_prompt(&bundle, &caps),
             (Purpose::Attempt, None) => Ok(render_prompt(&self.template()?, &bundle, &caps)?),
         }
     }

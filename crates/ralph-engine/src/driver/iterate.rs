@@ -57,6 +57,7 @@ impl Driver {
             untracked: status.untracked.iter().map(|p| path_to_text(p)).collect(),
             at: self.now(),
             diagnose,
+            lands: self.lands(),
         };
         let n = self
             .journal
@@ -116,11 +117,12 @@ impl Driver {
         let policy = IterationPolicy {
             max_verify_retries: self.config.loop_.max_verify_retries,
             max_overload_retries: self.config.limits.overload_retries,
-            expects_change: task.text.expects_change,
+            expects_change: self.expects_change(&task, start.lands),
             purpose: match start.diagnose {
                 Some(_) => Purpose::Diagnosis,
                 None => Purpose::Attempt,
             },
+            lands: start.lands,
         };
         Ok(Turn {
             n,

@@ -8,6 +8,7 @@ use ralph_core::{
     event::Event,
     iteration::StepDone,
     task::{Status, Task, TaskId},
+    verdict::Verdict,
 };
 
 use super::{Driver, LoopError, notes::Turn};
@@ -22,9 +23,7 @@ pub(in crate::driver) const ITERATION_TRAILER: &str = "Ralph-Iteration";
 
 impl Driver {
     pub(super) async fn land(&mut self, turn: &mut Turn) -> Result<StepDone, LoopError> {
-        let attempts = Some(turn.start.attempt);
-        self.board
-            .write_status(turn.task_id(), Status::Completed, attempts)?;
+        self.mark_landing(turn)?;
         self.write_entry(turn, EntryStatus::Completed, "verified")?;
         failpoint("source-written");
         // Also where nothing was left to write: a crash may have come between the file and the commit.
@@ -70,6 +69,17 @@ impl Driver {
                 })
             }
         }
+    }
+
+    /// What lands completes its task, but for a step towards a goal.
+    fn mark_landing(&mut self, turn: &Turn) -> Result<(), LoopError> {
+        if turn.machine.landed_as() == Verdict::Progress {
+            return Ok(());
+        }
+        let attempts = Some(turn.start.attempt);
+        self.board
+            .write_status(turn.task_id(), Status::Completed, attempts)?;
+        Ok(())
     }
 
     fn told_landed(&mut self, turn: &Turn, commit: Option<String>, subject: String) {

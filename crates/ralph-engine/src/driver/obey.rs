@@ -173,6 +173,7 @@ impl Driver {
     pub(super) async fn rest(&mut self) -> Result<(), LoopError> {
         let now = self.now();
         self.journal.set_paused(&self.loop_id, Some(now)).await?;
+        self.pause_status()?;
         while self.line.pace == Pace::Paused && self.stop.borrow().is_none() {
             tokio::select! {
                 () = stop_asked(&mut self.stop) => {}
@@ -184,7 +185,7 @@ impl Driver {
             }
         }
         self.journal.set_paused(&self.loop_id, None).await?;
-        Ok(())
+        self.run_status()
     }
 
     pub(super) fn aborted(&self) -> Option<Stop> {

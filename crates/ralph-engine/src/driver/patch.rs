@@ -42,6 +42,7 @@ fn is_cut_off(verdict: &Verdict) -> bool {
     match verdict {
         Verdict::Budget { .. } | Verdict::TimedOut { .. } | Verdict::Interrupted => true,
         Verdict::Verified
+        | Verdict::Progress
         | Verdict::Unclaimed
         | Verdict::Failed { .. }
         | Verdict::NoChange { .. }

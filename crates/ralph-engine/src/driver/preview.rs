@@ -61,6 +61,7 @@ pub async fn preview(setup: Setup) -> Result<Preview, LoopError> {
                 untracked: Vec::new(),
                 at: driver.now(),
                 diagnose,
+                lands: driver.lands(),
             };
             let mut turn = driver.turn(n, start, task.clone())?;
             let source = driver.board.source.name().to_owned();

@@ -3,7 +3,7 @@
 use ralph_core::{
     artefacts::state::EntryStatus,
     event::Event,
-    iteration::{Action, Failure, Purpose, StepDone},
+    iteration::{Action, Failure, Lands, Purpose, StepDone},
     memory::Entry,
     record::{GitRecord, IterationRecord},
     task::Status,
@@ -52,6 +52,7 @@ impl Driver {
             .end_iteration(&self.repository, &source, end)
             .await?;
         failpoint("recorded");
+        self.add_to_status(&record);
         self.tally.number = turn.n;
         turn.machine.apply(&StepDone::Recorded)?;
         self.after_record(&turn, &verdict, state)?;
@@ -133,9 +134,18 @@ impl Driver {
             .state(turn.task_id())
             .cloned()
             .unwrap_or_default();
+        // One that is reached stays so for whoever looks again.
+        let progress = before.progress + u32::from(turn.start.lands == Lands::Each);
         if *verdict == Verdict::Verified {
             return TaskState {
                 attempts: self.board.attempts(turn.task_id()),
+                progress,
+                ..TaskState::default()
+            };
+        }
+        if *verdict == Verdict::Progress {
+            return TaskState {
+                progress,
                 ..TaskState::default()
             };
         }
@@ -165,6 +175,7 @@ impl Driver {
             last_verdict: Some(last_verdict),
             escalation: turn.notes.said.escalation.clone(),
             gutter: before.gutter,
+            progress: before.progress,
             ..TaskState::default()
         }
     }
@@ -227,6 +238,7 @@ fn told_next(
         ) => (feedback, last_verdict.unwrap_or_else(|| verdict.sentence())),
         (
             Verdict::Verified
+            | Verdict::Progress
             | Verdict::Unclaimed
             | Verdict::NoChange { .. }
             | Verdict::Refused { .. }
@@ -241,7 +253,7 @@ fn told_next(
 
 fn feedback(turn: &Turn, verdict: &Verdict) -> Option<String> {
     match (verdict, &turn.notes.failure) {
-        (Verdict::Verified, _) => None,
+        (Verdict::Verified | Verdict::Progress, _) => None,
         (Verdict::Failed { .. }, Some(failure)) => {
             Some(format!("{}\n{}", verdict.sentence(), failure.tail))
         }

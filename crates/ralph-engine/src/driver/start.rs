@@ -94,6 +94,9 @@ impl Driver {
         self.name_withheld_keys(&mut report.ending);
         self.stopped_by_its_cost(turn, &mut report);
         let mut signals = parse_signals(&report.final_message, turn.task_id());
+        if let Some(goal) = &self.goal {
+            signals = goal.heed(signals);
+        }
         if let (None, Some(artefacts)) = (signals.claim, &self.artefacts) {
             signals.claim = artefacts.claim(turn, &self.board.source, &signalled);
         }

@@ -72,7 +72,7 @@ impl RunTally {
         } else {
             0
         };
-        if *verdict == Verdict::Verified {
+        if matches!(verdict, Verdict::Verified | Verdict::Progress) {
             self.fruitless = 0;
             self.fruitless_tasks.clear();
         } else if !matches!(verdict, Verdict::Escalated | Verdict::Diagnosed) {

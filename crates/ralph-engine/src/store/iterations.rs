@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use ralph_core::{
     checkpoint::Moment,
     gutter::{Gutter, GutterState},
-    iteration::StepDone,
+    iteration::{Lands, StepDone},
     record::IterationRecord,
     signal::Escalation,
     task::TaskId,
@@ -29,6 +29,9 @@ pub struct IterationStart {
     /// It is no attempt: it is to find out why this happens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnose: Option<Gutter>,
+    /// Which of its changes land: a step towards a goal does, done or not.
+    #[serde(default, skip_serializing_if = "Lands::is_default")]
+    pub lands: Lands,
 }
 
 /// A step of an iteration: done, or about to be.
@@ -83,8 +86,15 @@ pub struct TaskState {
     pub blocked: Option<String>,
     /// A person skipped it, and why.
     pub skipped: Option<String>,
+    /// Steps towards it that landed, where it is a goal.
+    #[serde(skip_serializing_if = "is_none")]
+    pub progress: u32,
     #[serde(skip_serializing_if = "GutterState::is_empty")]
     pub gutter: GutterState,
+}
+
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Journal {

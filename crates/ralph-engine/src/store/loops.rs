@@ -1,7 +1,10 @@
-//! Loops in the journal: begun, given a baseline, ended.
+//! Loops in the journal: begun, given a baseline, ended, listed.
+//!
+//! What their iterations come to is counted by the database itself (migration 8), so that a list of
+//! loops never reads iterations.
 
 use jiff::Timestamp;
-use ralph_core::{checkpoint::Moment, termination::Stop};
+use ralph_core::{checkpoint::Moment, record::IterationRecord, termination::Stop};
 use sqlx::Connection as _;
 
 use super::{Journal, JournalError, RepositoryId, checkpoints, failed, unreadable};
@@ -13,6 +16,8 @@ pub struct NewLoop<'a> {
     pub repository: &'a RepositoryId,
     pub worktree: &'a str,
     pub source: &'a str,
+    /// What it is about.
+    pub goal: &'a str,
     pub branch: &'a str,
     pub base_commit: &'a str,
     pub agent: &'a str,
@@ -36,18 +41,43 @@ pub struct LoopRow {
     pub paused_at: Option<String>,
 }
 
+/// A loop as a list shows it, with what its iterations come to.
+#[derive(Debug, Clone, PartialEq, sqlx::FromRow)]
+pub struct ListedLoop {
+    pub id: String,
+    pub worktree: String,
+    pub source: String,
+    pub goal: String,
+    pub branch: String,
+    pub agent: String,
+    pub iterations: i64,
+    /// Those that landed and were not taken back since.
+    pub verified: i64,
+    /// None as long as no agent told any.
+    pub cost_millionths: Option<i64>,
+    pub input_tokens: i64,
+    pub output_tokens: i64,
+    pub started_at: String,
+    pub ended_at: Option<String>,
+    pub stop: Option<String>,
+    pub paused_at: Option<String>,
+}
+
+const LISTED: &str = "id, worktree, source, goal, branch, agent, iterations, verified, cost_millionths, input_tokens, output_tokens, started_at, ended_at, stop, paused_at";
+
 pub(super) const COLUMNS: &str = "id, source, branch, base_commit, agent, config, baseline, started_at, ended_at, stop, paused_at";
 
 impl Journal {
     pub async fn begin_loop(&mut self, new: &NewLoop<'_>) -> Result<(), JournalError> {
         sqlx::query(
-            "INSERT INTO loop (id, repository_id, worktree, source, branch, base_commit, agent, config, started_at)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO loop (id, repository_id, worktree, source, goal, branch, base_commit, agent, config, started_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(new.id)
         .bind(&new.repository.0)
         .bind(new.worktree)
         .bind(new.source)
+        .bind(new.goal)
         .bind(new.branch)
         .bind(new.base_commit)
         .bind(new.agent)
@@ -123,6 +153,55 @@ impl Journal {
             .last_loop(repository, worktree)
             .await?
             .filter(|l| l.ended_at.is_none()))
+    }
+
+    /// The newest loops of a repository, newest first.
+    pub async fn loops(
+        &mut self,
+        repository: &RepositoryId,
+        most: u32,
+    ) -> Result<Vec<ListedLoop>, JournalError> {
+        let sql = format!(
+            "SELECT {LISTED} FROM loop INDEXED BY loop_by_time WHERE repository_id = ?
+             ORDER BY started_at DESC, id DESC LIMIT ?"
+        );
+        sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            .bind(&repository.0)
+            .bind(most)
+            .fetch_all(&mut self.db)
+            .await
+            .map_err(failed("list the loops"))
+    }
+
+    /// One loop, with what its iterations come to.
+    pub async fn listed_loop(&mut self, id: &str) -> Result<Option<ListedLoop>, JournalError> {
+        let sql = format!("SELECT {LISTED} FROM loop WHERE id = ?");
+        sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            .bind(id)
+            .fetch_optional(&mut self.db)
+            .await
+            .map_err(failed("look up a loop"))
+    }
+
+    /// The newest records of a loop, oldest of them first.
+    pub async fn last_records_of(
+        &mut self,
+        loop_id: &str,
+        most: u32,
+    ) -> Result<Vec<IterationRecord>, JournalError> {
+        let rows: Vec<(String,)> = sqlx::query_as(
+            "SELECT record FROM iteration WHERE loop_id = ? AND record IS NOT NULL
+             ORDER BY n DESC LIMIT ?",
+        )
+        .bind(loop_id)
+        .bind(most)
+        .fetch_all(&mut self.db)
+        .await
+        .map_err(failed("read the loop's iterations"))?;
+        rows.iter()
+            .rev()
+            .map(|(text,)| serde_json::from_str(text).map_err(unreadable("an iteration's record")))
+            .collect()
     }
 }
 

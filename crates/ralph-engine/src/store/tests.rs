@@ -6,6 +6,8 @@ use super::*;
 
 mod checkpoints;
 mod commands;
+mod loops;
+mod schema;
 
 fn at() -> jiff::Timestamp {
     "2026-01-02T03:04:05Z".parse().unwrap()
@@ -28,6 +30,7 @@ fn start(loop_id: &str, id: &str) -> IterationStart {
         base_commit: "b".into(),
         untracked: vec!["notes.txt".into()],
         diagnose: None,
+        lands: ralph_core::iteration::Lands::Claimed,
         at: at(),
     }
 }
@@ -38,6 +41,7 @@ async fn begin_loop(journal: &mut Journal, repository: &RepositoryId, id: &str) 
         repository,
         worktree: "/w",
         source: "prd.json",
+        goal: "X",
         branch: "ralph/x",
         base_commit: "b",
         agent: "script",

@@ -37,6 +37,7 @@ pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError>
         target: Target::Project(args.name),
         iterations: args.iterations,
         options: args.options,
+        branch: None,
     };
     run::start(&order, global)
 }

@@ -1,11 +1,19 @@
-//! `ralph resume`: lifts a pause; where no loop runs, starts one again on the same tasks.
+//! `ralph resume`: lifts a pause; where no loop runs, starts one again on the same tasks, or towards the
+//! same goal.
 
-use std::process::ExitCode;
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use ralph_core::command::Command;
-use ralph_engine::{driver::project_of, lock::Lock};
+use ralph_engine::{
+    driver::{goal_of, project_of},
+    lock::Lock,
+    store::{Journal, LoopRow, RepositoryId},
+};
 
-use super::{execute, run};
+use super::{execute, r#loop, run};
 use crate::{
     cli::Global,
     error::CommandError,
@@ -14,10 +22,14 @@ use crate::{
     queue,
 };
 
-/// Where a loop runs here, it goes on in its own terminal. Where none does, this is `ralph run` with the
-/// task source of the last loop, or `ralph execute` with its project, in this terminal.
+/// Where a loop runs here, it goes on in its own terminal. Where none does, this is `ralph run`, `ralph
+/// execute` or `ralph loop` again, as the loop was started, in this terminal.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    /// The loop, by its id or the beginning of it; without it, the last one here
+    #[arg(value_name = "LOOP")]
+    loop_id: Option<String>,
+
     /// Who does the work, if the loop is started again
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
@@ -28,32 +40,135 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
-    if Lock::is_held(&project.data_dir()?, project.root()) {
+    let is_held = Lock::is_held(&project.data_dir()?, project.root());
+    let found = block_on(found(&project, &args))?;
+    if is_held {
         let said = queue::Said::new(args.look.is_json());
         return queue::send(global, &Command::Resume, &said, queue::PATIENCE);
     }
-    let (source, executed) = block_on(async {
-        match project.journal().await? {
-            Some((mut journal, repository)) => {
-                let source = queue::source_path(&project, &mut journal, &repository).await?;
-                let last = journal.last_loop(&repository, &project.worktree()).await;
-                let last = last.map_err(CommandError::internal)?;
-                let executed = last.and_then(|row| project_of(&row.config));
-                Ok((source, executed))
-            }
-            None => Ok((project.source_path(None)?, None)),
-        }
-    })?;
-    if let Some(name) = executed {
-        output::print_to_stderr(&format!(
-            "no loop runs here: starting `ralph execute {name}`\n"
-        ));
+    again(args, &project, found, global)
+}
+
+/// What is to be gone on with.
+struct Found {
+    row: Option<LoopRow>,
+    /// The tasks where no loop is named: those of the last one, or the only ones there are.
+    source: Option<PathBuf>,
+}
+
+async fn found(project: &Project, args: &Args) -> Result<Found, CommandError> {
+    let Some((mut journal, repository)) = project.journal().await? else {
+        return match &args.loop_id {
+            Some(id) => Err(no_such(id)),
+            None => Ok(Found {
+                row: None,
+                source: project.source_path(None).ok(),
+            }),
+        };
+    };
+    let row = wanted(project, &mut journal, &repository, args).await?;
+    let source = match &args.loop_id {
+        Some(_) => None,
+        None => queue::source_path(project, &mut journal, &repository)
+            .await
+            .ok(),
+    };
+    Ok(Found { row, source })
+}
+
+/// Starts again what the loop did.
+fn again(
+    args: Args,
+    project: &Project,
+    Found { row, source }: Found,
+    global: &Global,
+) -> Result<ExitCode, CommandError> {
+    let config = row.as_ref().map_or("", |row| row.config.as_str());
+    if let Some(goal) = goal_of(config) {
+        let title = goal.title();
+        say(&format!("ralph loop \"{title}\""));
+        let branch = row.map(|row| row.branch);
+        return r#loop::again((goal, branch), args.agent, args.look, global);
+    }
+    if let Some(name) = project_of(config) {
+        say(&format!("ralph execute {name}"));
         let again = execute::Args::again(name.to_string(), args.agent, args.look);
         return execute::run(again, global);
     }
-    let shown = project.shown(&source);
-    output::print_to_stderr(&format!(
-        "no loop runs here: starting `ralph run {shown}`\n"
-    ));
-    run::run(run::Args::again(source, args.agent, args.look), global)
+    match (row, source) {
+        (Some(row), None) => {
+            let source = project.root().join(&row.source);
+            if !source.exists() {
+                let message = format!("the tasks of this loop are gone: {}", row.source);
+                return Err(CommandError::user(message));
+            }
+            start_run(args, project, (source, Some(row.branch)), global)
+        }
+        (_, Some(source)) => start_run(args, project, (source, None), global),
+        // Says why there are no tasks.
+        (None, None) => {
+            let source = project.source_path(None)?;
+            start_run(args, project, (source, None), global)
+        }
+    }
+}
+
+fn start_run(
+    args: Args,
+    project: &Project,
+    what: (PathBuf, Option<String>),
+    global: &Global,
+) -> Result<ExitCode, CommandError> {
+    say(&format!("ralph run {}", project.shown(&what.0)));
+    run::run(run::Args::again(what, args.agent, args.look), global)
+}
+
+fn say(command: &str) {
+    output::print_to_stderr(&format!("no loop runs here: starting `{command}`\n"));
+}
+
+/// The loop that is meant; it must be one of this worktree, and the one that runs where one does.
+async fn wanted(
+    project: &Project,
+    journal: &mut Journal,
+    repository: &RepositoryId,
+    args: &Args,
+) -> Result<Option<LoopRow>, CommandError> {
+    let last = journal.last_loop(repository, &project.worktree()).await;
+    let last = last.map_err(CommandError::internal)?;
+    let Some(id) = &args.loop_id else {
+        return Ok(last);
+    };
+    let mut found = journal
+        .loops_like(repository, id)
+        .await
+        .map_err(CommandError::internal)?;
+    let row = match (found.pop(), found.is_empty()) {
+        (None, _) => return Err(no_such(id)),
+        (Some(row), true) => row,
+        (Some(_), false) => {
+            let message = format!("more than one loop has an id that begins with {id}");
+            return Err(CommandError::user(message).hint("write more of it"));
+        }
+    };
+    let listed = journal.listed_loop(&row.id).await;
+    let listed = listed.map_err(CommandError::internal)?;
+    let place = listed.map_or_else(String::new, |listed| listed.worktree);
+    if place != project.worktree() {
+        let message = format!("loop {} is of another worktree: {place}", row.id);
+        return Err(CommandError::user(message).hint(format!("`ralph -C {place} resume {id}`")));
+    }
+    let data_dir = project.data_dir()?;
+    let runs_here = Lock::is_held(&data_dir, Path::new(&place));
+    match last {
+        Some(last) if runs_here && last.id != row.id => {
+            let message = format!("another loop runs here: {}", last.id);
+            Err(CommandError::user(message).hint("wait for it, or end it with `ralph stop`"))
+        }
+        Some(_) | None => Ok(Some(row)),
+    }
+}
+
+fn no_such(id: &str) -> CommandError {
+    CommandError::user(format!("there is no loop {id}")).hint("`ralph loops` lists them")
 }

@@ -55,6 +55,10 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     options: Options,
+
+    /// That of an earlier loop, which is gone on with.
+    #[arg(skip)]
+    branch: Option<String>,
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {
@@ -62,6 +66,7 @@ pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError>
         target: Target::Source(args.source),
         iterations: args.max_iterations,
         options: args.options,
+        branch: args.branch,
     };
     start(&order, global)
 }
@@ -222,15 +227,21 @@ impl Args {
             source: None,
             max_iterations: None,
             options: Options::plain(look),
+            branch: None,
         }
     }
 
     /// `ralph run` on this source, as `ralph resume` starts it.
-    pub(crate) fn again(source: PathBuf, agent: Option<String>, look: Look) -> Self {
+    pub(crate) fn again(
+        (source, branch): (PathBuf, Option<String>),
+        agent: Option<String>,
+        look: Look,
+    ) -> Self {
         Self {
             source: Some(source),
             max_iterations: None,
             options: Options::plain(look).with_agent(agent),
+            branch,
         }
     }
 }
@@ -270,6 +281,7 @@ pub(crate) fn explain(error: LoopError) -> CommandError {
         LoopError::Lock(LockError::Io { .. })
         | LoopError::Journal(_)
         | LoopError::IllegalStep(_)
+        | LoopError::IllegalTransition(_)
         | LoopError::File { .. }
         | LoopError::ConfigRestored(_) => (Kind::Internal, None),
     };

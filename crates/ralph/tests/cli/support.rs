@@ -131,6 +131,7 @@ impl Written {
             repository: &repository,
             worktree: repo.root().to_str().unwrap(),
             source,
+            goal: "Shop",
             branch: "ralph/shop",
             base_commit: "b45e",
             agent: "script:demo.yaml",
@@ -151,6 +152,7 @@ impl Written {
     pub(crate) fn start(&mut self, task: &str, attempt: u32) -> u64 {
         let start = IterationStart {
             diagnose: None,
+            lands: ralph_core::iteration::Lands::Claimed,
             id: format!("{}-{task}-{attempt}", self.loop_id),
             loop_id: self.loop_id.clone(),
             task: TaskId::parse(task).unwrap(),

@@ -76,7 +76,7 @@ impl Human {
         if self.shows(Verbosity::Verbose) && usage.total_tokens() > 0 {
             page.more(&format!("  {}", page.paint().dim(&usage_in_full(usage))));
         }
-        let failed = !matches!(verdict, Verdict::Verified);
+        let failed = !matches!(verdict, Verdict::Verified | Verdict::Progress);
         if failed {
             let extent = match self.look.verbosity {
                 Verbosity::Quiet | Verbosity::Normal => Extent::Last(TAIL_LINES),
@@ -96,7 +96,11 @@ impl Human {
             Verdict::Verified if self.memory.unverified => {
                 (Mark::Look, "complete, but unverified".into())
             }
-            Verdict::Verified => (Mark::Good, verdict.sentence()),
+            Verdict::Progress if self.memory.unverified => (
+                Mark::Look,
+                "landed unverified, and the goal is not reached yet".into(),
+            ),
+            Verdict::Verified | Verdict::Progress => (Mark::Good, verdict.sentence()),
             Verdict::LimitHit {
                 resets_at: Some(at),
             } => (

@@ -239,7 +239,7 @@ impl Facts {
                 commit: record.git.result_commit,
                 summary: record.said.block.summary,
             });
-        } else {
+        } else if record.verdict != Verdict::Progress {
             self.failed_attempts.push(Failed {
                 task_id: record.task_id,
                 title: record.title,

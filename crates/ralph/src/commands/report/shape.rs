@@ -145,8 +145,8 @@ impl Look {
             return Self::TakenBack;
         }
         match (&record.verdict, record.unverified) {
-            (Verdict::Verified, false) => Self::Verified,
-            (Verdict::Verified, true) => Self::Unverified,
+            (Verdict::Verified | Verdict::Progress, false) => Self::Verified,
+            (Verdict::Verified | Verdict::Progress, true) => Self::Unverified,
             (Verdict::Escalated, _) => Self::Asks,
             (Verdict::Diagnosed, _) => Self::Diagnosed,
             (verdict, _) if verdict.is_charged() => Self::Failed,

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use ralph_core::{
     config::{Config, FlagValue, Given, OnMaxAttempts, Origin},
+    goal::Goal,
     task::TaskId,
     termination::Span,
 };
-use ralph_engine::driver::{Execution, Iterations, Mode, Scope, Wanted};
+use ralph_engine::driver::{Execution, Iterations, Mode, Scope, Wanted, write_goal};
 
 use super::Options;
 use crate::{artefacts::ArtefactsProject, error::CommandError, project::Project};
@@ -16,6 +17,8 @@ pub(crate) struct Order {
     pub(crate) target: Target,
     pub(crate) iterations: Option<u32>,
     pub(crate) options: Options,
+    /// The branch of a new loop, where it is to be that of an earlier one.
+    pub(crate) branch: Option<String>,
 }
 
 /// Whose tasks are worked on.
@@ -24,9 +27,12 @@ pub(crate) enum Target {
     Source(Option<PathBuf>),
     /// `ralph execute`: an artefacts project.
     Project(String),
+    /// `ralph loop`: a goal.
+    Goal(Goal),
 }
 
 const MAX_ITERATIONS: &str = "loop.max_iterations";
+const MAX_ATTEMPTS: &str = "loop.max_attempts";
 
 impl Order {
     /// What the loop is to do. An execution has defaults of its own, where nobody says otherwise.
@@ -58,6 +64,15 @@ impl Order {
                 };
                 (source, None, Mode::Execute(execution))
             }
+            Target::Goal(goal) => {
+                refuse_task(options.task.as_deref())?;
+                // A goal has as many attempts as there are iterations.
+                if is_default(MAX_ATTEMPTS) {
+                    config.loop_.max_attempts = config.loop_.max_iterations;
+                }
+                let source = write_goal(&project.git_root()?, goal).map_err(super::explain)?;
+                (source, None, Mode::Goal(goal.clone()))
+            }
         };
         let only = options.task.as_deref().map(parse_id).transpose()?;
         Ok(Wanted {
@@ -66,6 +81,7 @@ impl Order {
             span: if options.once { Span::Once } else { Span::All },
             stash: options.stash,
             mode,
+            branch: self.branch.clone(),
         })
     }
 
@@ -73,7 +89,7 @@ impl Order {
     pub(super) fn flags(&self) -> Vec<FlagValue> {
         let options = &self.options;
         let iterations = match &self.target {
-            Target::Source(_) => "--max-iterations",
+            Target::Source(_) | Target::Goal(_) => "--max-iterations",
             Target::Project(_) => "--iterations",
         };
         let number = |value: Option<f64>| value.map(serde_json::Value::from);
@@ -111,6 +127,14 @@ fn tasks_of(named: &ArtefactsProject, project: &Project) -> Result<PathBuf, Comm
             let hint = format!("`ralph interview {}` makes it from the brief", named.name);
             Err(CommandError::user(format!("there is no {shown}")).hint(hint))
         }
+    }
+}
+
+fn refuse_task(task: Option<&str>) -> Result<(), CommandError> {
+    match task {
+        None => Ok(()),
+        Some(_) => Err(CommandError::user("--task: a goal has no task list")
+            .hint("`ralph run --task ID` works on one task of a list")),
     }
 }
 

@@ -1,0 +1,132 @@
+//! Where a loop stands, in the words that its users know, and which state may follow which.
+//!
+//! Only words and what follows from them: nothing here starts, stops or records anything.
+
+mod reason;
+mod status;
+
+pub use reason::{Reached, Termination, TerminationReason};
+pub use status::{IterationResult, LoopConfig, LoopStatus, MOST_ERRORS, MOST_ITERATIONS};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{termination::Stop, verdict::Verdict};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoopState {
+    /// It is being set up: no iteration yet.
+    Initializing,
+    Running,
+    /// A person let it rest.
+    Paused,
+    /// A fresh agent takes over from one that was asked to wrap up.
+    Handoff,
+    /// Nothing is left to do but to write that down.
+    Completing,
+    /// Everything asked for is complete.
+    Completed,
+    /// It could not go on by itself.
+    Failed,
+    /// A limit or a person ended it.
+    Terminated,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a loop that is {} can't become {}", from.as_str(), to.as_str())]
+pub struct IllegalTransition {
+    pub from: LoopState,
+    pub to: LoopState,
+}
+
+impl LoopState {
+    pub const ALL: [Self; 8] = [
+        Self::Initializing,
+        Self::Running,
+        Self::Paused,
+        Self::Handoff,
+        Self::Completing,
+        Self::Completed,
+        Self::Failed,
+        Self::Terminated,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Initializing => "initializing",
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Handoff => "handoff",
+            Self::Completing => "completing",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Terminated => "terminated",
+        }
+    }
+
+    /// Whether nothing follows.
+    pub fn is_final(self) -> bool {
+        self.followers().is_empty()
+    }
+
+    /// The next state, if it may follow this one.
+    pub fn to(self, next: Self) -> Result<Self, IllegalTransition> {
+        match self.followers().contains(&next) {
+            true => Ok(next),
+            false => Err(IllegalTransition {
+                from: self,
+                to: next,
+            }),
+        }
+    }
+
+    fn followers(self) -> &'static [Self] {
+        match self {
+            // A limit, or a task list without anything to do, can end it before its first iteration.
+            Self::Initializing => &[
+                Self::Running,
+                Self::Completing,
+                Self::Failed,
+                Self::Terminated,
+            ],
+            Self::Running => &[
+                Self::Paused,
+                Self::Handoff,
+                Self::Completing,
+                Self::Failed,
+                Self::Terminated,
+            ],
+            Self::Paused | Self::Handoff => &[Self::Running, Self::Failed, Self::Terminated],
+            // What is written down at the end can fail; then it is not complete.
+            Self::Completing => &[Self::Completed, Self::Failed, Self::Terminated],
+            Self::Completed | Self::Failed | Self::Terminated => &[],
+        }
+    }
+
+    /// The state that a loop ends in.
+    pub fn after(stop: &Stop) -> Self {
+        match stop {
+            Stop::AllComplete
+            | Stop::OnceDone {
+                verdict: Verdict::Verified,
+            } => Self::Completed,
+            Stop::OnceDone { .. }
+            | Stop::Iterations { .. }
+            | Stop::Minutes { .. }
+            | Stop::Budget { .. }
+            | Stop::UsageLimit { .. }
+            | Stop::Aborted
+            | Stop::Interrupted { .. } => Self::Terminated,
+            Stop::Attempts { .. }
+            | Stop::NothingReady
+            | Stop::Question
+            | Stop::Halted { .. }
+            | Stop::Errors { .. }
+            | Stop::NoProgress { .. }
+            | Stop::AgentUnavailable { .. } => Self::Failed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

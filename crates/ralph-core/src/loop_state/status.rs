@@ -1,0 +1,196 @@
+//! `status.json` of a loop: where it stands, in one bounded file that others can read.
+//!
+//! The JSON form is a contract (docs/json.md). All of it can be made again from the journal: nothing
+//! in here is evidence of anything.
+
+use serde::Serialize;
+
+use super::LoopState;
+use crate::{record::IterationRecord, verdict::Verdict};
+
+/// So many iterations are in the file at most, the newest.
+pub const MOST_ITERATIONS: usize = 1_000;
+/// So many errors at most, the newest.
+pub const MOST_ERRORS: usize = 100;
+/// So many items each of an iteration's lists has at most.
+const MOST_ITEMS: usize = 20;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LoopStatus {
+    pub loop_id: String,
+    pub task_id: String,
+    pub project_id: String,
+    pub state: LoopState,
+    pub goal: String,
+    pub config: LoopConfig,
+    pub current_iteration: u64,
+    pub iterations: Vec<IterationResult>,
+    pub total_input_tokens: u64,
+    pub total_output_tokens: u64,
+    pub total_cost: f64,
+    pub started_at: String,
+    /// Empty until it has ended, and so are the next two.
+    pub completed_at: String,
+    pub termination_reason: String,
+    pub last_checkpoint_id: String,
+    pub errors: Vec<String>,
+}
+
+/// No limit is 0.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LoopConfig {
+    pub max_iterations: u32,
+    pub max_cost: f64,
+    pub max_duration_minutes: f64,
+    pub context_threshold: f64,
+    pub agent_type: String,
+    /// As the agent last told it; empty until then.
+    pub model: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct IterationResult {
+    /// Counted within the loop, from 1.
+    pub iteration: u64,
+    pub agent_id: String,
+    pub started_at: String,
+    pub completed_at: String,
+    pub phase: String,
+    pub completed_items: Vec<String>,
+    pub pending_items: Vec<String>,
+    pub errors: Vec<String>,
+    pub checkpoint_id: String,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cost: f64,
+    pub handoff_trigger: String,
+    pub health_state: String,
+}
+
+impl LoopStatus {
+    /// Adds an iteration that has ended; what is more than the file holds goes, oldest first.
+    pub fn add(&mut self, record: &IterationRecord, checkpoint_id: &str) {
+        self.current_iteration += 1;
+        self.total_input_tokens += record.usage.input_tokens;
+        self.total_output_tokens += record.usage.output_tokens;
+        self.total_cost = exact(self.total_cost + record.usage.cost_usd.unwrap_or(0.0));
+        self.show(record, self.current_iteration, checkpoint_id);
+    }
+
+    /// The same for one that the totals have already.
+    pub fn show(&mut self, record: &IterationRecord, nth: u64, checkpoint_id: &str) {
+        let result = IterationResult::of(record, nth, checkpoint_id);
+        if let Some(model) = record.runs.iter().rev().find_map(|run| run.model.clone()) {
+            self.config.model = model;
+        }
+        if !checkpoint_id.is_empty() {
+            checkpoint_id.clone_into(&mut self.last_checkpoint_id);
+        }
+        self.errors.extend(result.errors.iter().cloned());
+        self.iterations.push(result);
+        drop_oldest(&mut self.errors, MOST_ERRORS);
+        drop_oldest(&mut self.iterations, MOST_ITERATIONS);
+    }
+}
+
+impl IterationResult {
+    pub fn of(record: &IterationRecord, nth: u64, checkpoint_id: &str) -> Self {
+        let title = format!("{}: {}", record.task_id, record.title);
+        let follow_ups = record.said.block.follow_ups.iter();
+        let follow_ups = follow_ups.map(|one| one.title.clone());
+        let (completed, left) = match &record.verdict {
+            Verdict::Verified => (vec![title], None),
+            Verdict::Progress => (
+                record.said.block.summary.iter().cloned().collect(),
+                Some(title),
+            ),
+            _ => (Vec::new(), Some(title)),
+        };
+        let short = record.loop_id.get(..8).unwrap_or(&record.loop_id);
+        Self {
+            iteration: nth,
+            agent_id: format!("ralph-loop-{short}-iter-{nth}"),
+            started_at: record.started_at.to_string(),
+            completed_at: record.ended_at.to_string(),
+            phase: phase(record).to_owned(),
+            completed_items: completed,
+            pending_items: left
+                .into_iter()
+                .chain(follow_ups)
+                .take(MOST_ITEMS)
+                .collect(),
+            errors: error(&record.verdict).into_iter().collect(),
+            checkpoint_id: checkpoint_id.to_owned(),
+            input_tokens: record.usage.input_tokens,
+            output_tokens: record.usage.output_tokens,
+            cost: exact(record.usage.cost_usd.unwrap_or(0.0)),
+            handoff_trigger: String::new(),
+            health_state: "healthy".to_owned(),
+        }
+    }
+}
+
+/// The agent's own word where it is one of those that are known, else what the verdict says.
+fn phase(record: &IterationRecord) -> &'static str {
+    const KNOWN: [&str; 6] = [
+        "planning",
+        "implementing",
+        "testing",
+        "reviewing",
+        "handoff",
+        "complete",
+    ];
+    let said = record
+        .said
+        .block
+        .phase
+        .as_deref()
+        .unwrap_or_default()
+        .trim();
+    match &record.verdict {
+        Verdict::Verified => "complete",
+        _ if KNOWN[..5]
+            .iter()
+            .any(|word| said.eq_ignore_ascii_case(word)) =>
+        {
+            KNOWN
+                .into_iter()
+                .find(|word| said.eq_ignore_ascii_case(word))
+                .unwrap_or("implementing")
+        }
+        Verdict::Failed { .. } => "testing",
+        Verdict::Diagnosed => "planning",
+        _ => "implementing",
+    }
+}
+
+/// What went wrong, where something did: a question or a stop is no error.
+fn error(verdict: &Verdict) -> Option<String> {
+    match verdict {
+        Verdict::Verified
+        | Verdict::Progress
+        | Verdict::Unclaimed
+        | Verdict::Escalated
+        | Verdict::Diagnosed
+        | Verdict::Interrupted => None,
+        Verdict::Failed { .. }
+        | Verdict::NoChange { .. }
+        | Verdict::Refused { .. }
+        | Verdict::LimitHit { .. }
+        | Verdict::Budget { .. }
+        | Verdict::TimedOut { .. }
+        | Verdict::AgentError { .. }
+        | Verdict::Overloaded { .. }
+        | Verdict::AgentUnavailable { .. } => Some(verdict.sentence()),
+    }
+}
+
+/// To a millionth of a dollar: sums of floats would show what is none of it.
+fn exact(usd: f64) -> f64 {
+    crate::dollars::Dollars::told(usd).usd()
+}
+
+fn drop_oldest<T>(list: &mut Vec<T>, most: usize) {
+    let over = list.len().saturating_sub(most);
+    list.drain(..over);
+}

@@ -1,0 +1,111 @@
+//! `ralph loop`: one goal, which fresh agents reach step by step.
+//!
+//! A goal is a task file of one task, in `.ralph/goals/`, so that all that holds for tasks holds for it.
+//! Only its promise claims it, and each step that is verified lands. Has no loop of its own.
+
+use std::path::{Path, PathBuf};
+
+use ralph_core::{
+    goal::Goal,
+    iteration::Lands,
+    prompt::{Bundle, PromptCaps, Template, render_prompt},
+    task::Task,
+};
+
+use super::{Driver, LoopError, artefacts::Mode, files::file_error};
+use crate::{dot_ralph, git, source::write_atomically};
+
+const FOLDER: &str = "goals";
+const TASK: &str = "goal";
+
+impl Mode {
+    pub(super) fn goal(&self) -> Option<&Goal> {
+        match self {
+            Self::Goal(goal) => Some(goal),
+            Self::Run | Self::Execute(_) => None,
+        }
+    }
+}
+
+impl Driver {
+    /// Which changes land.
+    pub(super) fn lands(&self) -> Lands {
+        match self.goal {
+            Some(_) => Lands::Each,
+            None => Lands::Claimed,
+        }
+    }
+
+    /// Whether a claim without a change is worth nothing. That a goal is reached may be found without
+    /// one, but only where steps towards it have landed.
+    pub(super) fn expects_change(&self, task: &Task, lands: Lands) -> bool {
+        let progress = self.board.state(&task.id).map_or(0, |state| state.progress);
+        match lands {
+            Lands::Claimed => task.text.expects_change,
+            Lands::Each => progress == 0,
+        }
+    }
+
+    pub(super) fn goal_prompt(
+        &self,
+        bundle: &Bundle<'_>,
+        caps: &PromptCaps,
+    ) -> Result<String, LoopError> {
+        let Some(goal) = &self.goal else {
+            return Ok(render_prompt(&Template::default(), bundle, caps)?);
+        };
+        let template = Template::of_goal(goal.promise());
+        Ok(render_prompt(&template, bundle, caps)?)
+    }
+
+    /// What a list of loops says of this one.
+    pub(super) fn what_it_is_about(&self) -> String {
+        match &self.goal {
+            Some(goal) => goal.text().to_owned(),
+            None => self.feature().name,
+        }
+    }
+}
+
+/// Writes the task file of a goal, and says where it is. One that is there and open stays as it is: the
+/// loop goes on with it.
+pub fn write_goal(root: &Path, goal: &Goal) -> Result<PathBuf, LoopError> {
+    dot_ralph::ensure(root).map_err(|e| file_error("make", &root.join(dot_ralph::FOLDER), e))?;
+    let folder = root.join(dot_ralph::FOLDER).join(FOLDER);
+    std::fs::create_dir_all(&folder).map_err(|e| file_error("make", &folder, e))?;
+    let name = format!("{}-{}.json", git::slug(&goal.title()), goal.mark());
+    let path = folder.join(name);
+    if !is_open(&path) {
+        write_atomically(&path, file_of(goal).as_bytes())?;
+    }
+    path.canonicalize()
+        .map_err(|e| file_error("find", &path, e))
+}
+
+/// Whether there is a file of this goal that is not complete.
+fn is_open(path: &Path) -> bool {
+    let Ok(bytes) = crate::plain_file::read(path) else {
+        return false;
+    };
+    let file: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    file["tasks"][0]["status"] == "open"
+}
+
+fn file_of(goal: &Goal) -> String {
+    let file = serde_json::json!({
+        "title": goal.title(),
+        "tasks": [{
+            "id": TASK,
+            "title": goal.title(),
+            "description": goal.text(),
+            "status": "open",
+        }],
+    });
+    format!("{file:#}\n")
+}
+
+/// The goal that a loop in the journal worked at, if it did.
+pub fn goal_of(config: &str) -> Option<Goal> {
+    let mut kept: serde_json::Value = serde_json::from_str(config).ok()?;
+    serde_json::from_value(kept["goal"].take()).ok()
+}

@@ -1,0 +1,185 @@
+//! Keeps the files of the loop in the data folder as they must be: its state, its iterations, its end.
+//!
+//! Only tells; nothing is decided by what stands there. A file that can't be written is a warning: the
+//! journal has it all.
+
+use std::{io, path::Path, time::Instant};
+
+use ralph_core::{
+    dollars::Dollars,
+    event::Event,
+    loop_state::{LoopConfig, LoopState, LoopStatus, MOST_ITERATIONS, Reached, Termination},
+    record::IterationRecord,
+    termination::Stop,
+};
+
+use super::{Driver, LoopError};
+use crate::{
+    loop_files::{Ended, LoopFiles},
+    store::ListedLoop,
+};
+
+/// From here on an agent is to hand over.
+const CONTEXT_THRESHOLD: f64 = 0.70;
+
+impl Driver {
+    /// Opens the files of the loop; what a loop that goes on had done before is in the journal.
+    pub(super) async fn open_loop_files(&mut self, data_dir: &Path) -> Result<(), LoopError> {
+        let Some(row) = self.journal.listed_loop(&self.loop_id).await? else {
+            return Ok(());
+        };
+        let mut status = self.new_status(&row);
+        let most = u32::try_from(MOST_ITERATIONS).unwrap_or(u32::MAX);
+        let records = match row.iterations {
+            0 => Vec::new(),
+            _ => self.journal.last_records_of(&self.loop_id, most).await?,
+        };
+        let shown = records.len() as u64;
+        for (at, record) in (1..).zip(&records) {
+            let nth = (status.current_iteration + at).saturating_sub(shown);
+            status.show(record, nth, "");
+        }
+        match LoopFiles::open(data_dir, status) {
+            Ok(files) => self.loop_files = Some(files),
+            Err(error) => self.warn_of_loop_files(&error),
+        }
+        self.write_loop_status();
+        Ok(())
+    }
+
+    fn new_status(&self, row: &ListedLoop) -> LoopStatus {
+        let number = |n: i64| u64::try_from(n).unwrap_or_default();
+        let limits = &self.limits;
+        LoopStatus {
+            loop_id: row.id.clone(),
+            task_id: self.task_of_loop(),
+            project_id: self.project_name(),
+            state: LoopState::Initializing,
+            goal: row.goal.clone(),
+            config: LoopConfig {
+                max_iterations: limits.max_iterations,
+                max_cost: limits.max_cost.map_or(0.0, Dollars::usd),
+                max_duration_minutes: limits.max_time.map_or(0.0, |t| t.as_secs_f64() / 60.0),
+                context_threshold: CONTEXT_THRESHOLD,
+                agent_type: row.agent.clone(),
+                model: String::new(),
+            },
+            current_iteration: number(row.iterations),
+            iterations: Vec::new(),
+            total_input_tokens: number(row.input_tokens),
+            total_output_tokens: number(row.output_tokens),
+            total_cost: row.cost_millionths.map_or(0.0, |c| c as f64 / 1_000_000.0),
+            started_at: row.started_at.clone(),
+            completed_at: String::new(),
+            termination_reason: String::new(),
+            last_checkpoint_id: String::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    /// The parent of the tasks, or the one task that is worked on; empty where there is neither.
+    fn task_of_loop(&self) -> String {
+        let only = self.board.only_task().map(ToString::to_string);
+        let parent = self.board.parent().map(|task| task.id.to_string());
+        only.or(parent).unwrap_or_default()
+    }
+
+    fn project_name(&self) -> String {
+        let meta = self.board.source.meta();
+        let folder = self.root.file_name();
+        let folder = folder.map(|name| name.to_string_lossy().into_owned());
+        let executed = self.artefacts.as_ref().map(|a| a.name().to_owned());
+        executed.or(meta.project).or(folder).unwrap_or_default()
+    }
+
+    /// Moves the loop to its next state, and says so.
+    pub(super) fn enter(&mut self, next: LoopState) -> Result<(), LoopError> {
+        let Some(files) = &mut self.loop_files else {
+            return Ok(());
+        };
+        files.status.state = files.status.state.to(next)?;
+        self.write_loop_status();
+        Ok(())
+    }
+
+    /// Says that the loop rests. It may do so before its first iteration: then it runs first.
+    pub(super) fn pause_status(&mut self) -> Result<(), LoopError> {
+        if self.loop_state() == Some(LoopState::Initializing) {
+            self.enter(LoopState::Running)?;
+        }
+        self.enter(LoopState::Paused)
+    }
+
+    /// Says that it does not any more; so that it runs when it goes on, or ends.
+    pub(super) fn run_status(&mut self) -> Result<(), LoopError> {
+        match self.loop_state() {
+            Some(LoopState::Running) => Ok(()),
+            _ => self.enter(LoopState::Running),
+        }
+    }
+
+    fn loop_state(&self) -> Option<LoopState> {
+        self.loop_files.as_ref().map(|files| files.status.state)
+    }
+
+    pub(super) fn add_to_status(&mut self, record: &IterationRecord) {
+        if let Some(files) = &mut self.loop_files {
+            files.status.add(record, "");
+        }
+        self.write_loop_status();
+    }
+
+    /// The last words, in both files.
+    pub(super) async fn close_loop_files(
+        &mut self,
+        stop: &Stop,
+        began: Instant,
+    ) -> Result<(), LoopError> {
+        let last = LoopState::after(stop);
+        if last == LoopState::Completed {
+            self.enter(LoopState::Completing)?;
+        }
+        let reached = Reached {
+            iterations: self.tally.iterations,
+            elapsed: began.elapsed(),
+        };
+        let termination = Termination::of(stop, reached);
+        let now = self.now().to_string();
+        if let Some(files) = &mut self.loop_files {
+            files.status.completed_at = now;
+            termination
+                .reason
+                .as_str()
+                .clone_into(&mut files.status.termination_reason);
+        }
+        self.enter(last)?;
+        let row = self.journal.listed_loop(&self.loop_id).await?;
+        let verified = row.map_or(0, |row| u64::try_from(row.verified).unwrap_or_default());
+        let ended = Ended {
+            termination: &termination,
+            exit_code: stop.exit_code(),
+            branch: &self.branch,
+            verified,
+            tasks: self.board.tally(),
+        };
+        let written = self.loop_files.as_ref().map(|f| f.write_report(&ended));
+        if let Some(Err(error)) = written {
+            self.warn_of_loop_files(&error);
+        }
+        Ok(())
+    }
+
+    fn write_loop_status(&mut self) {
+        let written = self.loop_files.as_ref().map(LoopFiles::write_status);
+        if let Some(Err(error)) = written {
+            self.warn_of_loop_files(&error);
+        }
+    }
+
+    /// Said once: what can't be written now can't be written the next time either.
+    fn warn_of_loop_files(&mut self, error: &io::Error) {
+        self.loop_files = None;
+        let message = format!("status.json of this loop is not written any more: {error}");
+        self.tell(&Event::Warning { message });
+    }
+}

@@ -1,0 +1,113 @@
+//! The files of a loop in the data folder, beside the journal: `ralph-loops/<loop_id>/status.json`,
+//! rewritten after every iteration, and `report.json` at the end.
+//!
+//! For others to read. Replaced as a whole but not fsynced: both can be made again from the journal,
+//! and ralph itself never reads them.
+
+use std::{
+    fs, io,
+    os::unix::fs::DirBuilderExt as _,
+    path::{Path, PathBuf},
+};
+
+use ralph_core::{
+    event::Tally,
+    loop_state::{LoopState, LoopStatus, Termination},
+};
+use serde::Serialize;
+
+const FOLDER: &str = "ralph-loops";
+
+/// Where the files of a loop are.
+pub fn folder(data_dir: &Path, loop_id: &str) -> PathBuf {
+    data_dir.join(FOLDER).join(loop_id)
+}
+
+/// The files of one loop, and what its status says now.
+#[derive(Debug)]
+pub(crate) struct LoopFiles {
+    folder: PathBuf,
+    pub(crate) status: LoopStatus,
+}
+
+/// `report.json`: what a loop came to. The JSON form is a contract (docs/json.md).
+#[derive(Debug, Serialize)]
+pub(crate) struct LoopSummary<'a> {
+    pub(crate) loop_id: &'a str,
+    pub(crate) project_id: &'a str,
+    pub(crate) task_id: &'a str,
+    pub(crate) goal: &'a str,
+    pub(crate) state: LoopState,
+    pub(crate) termination_reason: &'static str,
+    pub(crate) termination_details: &'a str,
+    pub(crate) exit_code: u8,
+    pub(crate) branch: &'a str,
+    pub(crate) iterations: u64,
+    pub(crate) verified: u64,
+    pub(crate) tasks: Tally,
+    pub(crate) total_input_tokens: u64,
+    pub(crate) total_output_tokens: u64,
+    pub(crate) total_cost: f64,
+    pub(crate) started_at: &'a str,
+    pub(crate) completed_at: &'a str,
+    pub(crate) errors: &'a [String],
+}
+
+/// What only the driver knows when a loop ends.
+pub(crate) struct Ended<'a> {
+    pub(crate) termination: &'a Termination,
+    pub(crate) exit_code: u8,
+    pub(crate) branch: &'a str,
+    pub(crate) verified: u64,
+    pub(crate) tasks: Tally,
+}
+
+impl LoopFiles {
+    pub(crate) fn open(data_dir: &Path, status: LoopStatus) -> io::Result<Self> {
+        let folder = folder(data_dir, &status.loop_id);
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)?;
+        Ok(Self { folder, status })
+    }
+
+    pub(crate) fn write_status(&self) -> io::Result<()> {
+        self.write("status.json", &self.status)
+    }
+
+    pub(crate) fn write_report(&self, ended: &Ended<'_>) -> io::Result<()> {
+        let status = &self.status;
+        let summary = LoopSummary {
+            loop_id: &status.loop_id,
+            project_id: &status.project_id,
+            task_id: &status.task_id,
+            goal: &status.goal,
+            state: status.state,
+            termination_reason: ended.termination.reason.as_str(),
+            termination_details: &ended.termination.details,
+            exit_code: ended.exit_code,
+            branch: ended.branch,
+            iterations: status.current_iteration,
+            verified: ended.verified,
+            tasks: ended.tasks,
+            total_input_tokens: status.total_input_tokens,
+            total_output_tokens: status.total_output_tokens,
+            total_cost: status.total_cost,
+            started_at: &status.started_at,
+            completed_at: &status.completed_at,
+            errors: &status.errors,
+        };
+        self.write("report.json", &summary)
+    }
+
+    /// The worktree's lock makes this the only writer, so that one name for the new text will do; what
+    /// a kill left of it is written over.
+    fn write(&self, name: &str, value: &impl Serialize) -> io::Result<()> {
+        let mut text = serde_json::to_vec_pretty(value)?;
+        text.push(b'\n');
+        let new = self.folder.join(format!(".{name}.new"));
+        fs::write(&new, text)?;
+        fs::rename(new, self.folder.join(name))
+    }
+}

@@ -1,0 +1,103 @@
+//! The schema of the journal: brought forward when a newer ralph opens it, behind a backup.
+//!
+//! Never goes back: a journal that a newer ralph wrote is refused, and stays as it is.
+
+use std::path::{Path, PathBuf};
+
+use sqlx::{Executor as _, SqliteConnection, migrate::Migrator};
+
+use super::JournalError;
+
+static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+
+/// Applies what is missing. What is there already is copied beside the journal first.
+pub(super) async fn bring_forward(
+    db: &mut SqliteConnection,
+    path: &Path,
+) -> Result<(), JournalError> {
+    let applied = applied(db).await.map_err(|e| cant_open(path, e))?;
+    let known = MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0);
+    if let Some(found) = applied.iter().copied().max()
+        && found > known
+    {
+        return Err(JournalError::Newer {
+            path: path.to_owned(),
+            found,
+            known,
+        });
+    }
+    let pending = MIGRATIONS.iter().any(|m| !applied.contains(&m.version));
+    if let (true, Some(from)) = (pending, applied.iter().copied().max()) {
+        back_up(db, path, from).await?;
+    }
+    MIGRATIONS.run(db).await.map_err(|e| cant_open(path, e))
+}
+
+/// The versions that the journal has; none if it is new.
+async fn applied(db: &mut SqliteConnection) -> Result<Vec<i64>, sqlx::Error> {
+    let tables: Vec<(String,)> = sqlx::query_as(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name = '_sqlx_migrations'",
+    )
+    .fetch_all(&mut *db)
+    .await?;
+    if tables.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows: Vec<(i64,)> = sqlx::query_as("SELECT version FROM _sqlx_migrations")
+        .fetch_all(db)
+        .await?;
+    Ok(rows.into_iter().map(|(version,)| version).collect())
+}
+
+/// A whole copy, under its own name only once it is whole: a crash leaves no half of one that would
+/// be taken for a backup.
+async fn back_up(db: &mut SqliteConnection, path: &Path, from: i64) -> Result<(), JournalError> {
+    let backup = backup_path(path, from);
+    let fail = |source: Box<dyn std::error::Error + Send + Sync>| JournalError::Backup {
+        path: backup.clone(),
+        source,
+    };
+    let half = backup.with_extension("half");
+    match std::fs::remove_file(&half) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(fail(Box::new(error)));
+        }
+        Ok(()) | Err(_) => {}
+    }
+    make_private(&half).map_err(|e| fail(Box::new(e)))?;
+    // Unlike a copy of the file, this has what is still in the write-ahead log.
+    let into = sqlx::query("VACUUM INTO ?").bind(half.to_string_lossy().into_owned());
+    db.execute(into).await.map_err(|e| fail(Box::new(e)))?;
+    std::fs::File::open(&half)
+        .and_then(|file| file.sync_all())
+        .and_then(|()| std::fs::rename(&half, &backup))
+        .map_err(|e| fail(Box::new(e)))
+}
+
+/// An empty file is taken for none by `VACUUM INTO`, which keeps its rights.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    std::fs::File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .map(drop)
+}
+
+/// `ralph.db.schema-4.backup`: the journal as it was before it was brought forward from there.
+pub(super) fn backup_path(path: &Path, from: i64) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".schema-{from}.backup"));
+    path.with_file_name(name)
+}
+
+fn cant_open(
+    path: &Path,
+    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> JournalError {
+    JournalError::Open {
+        path: path.to_owned(),
+        source: source.into(),
+    }
+}

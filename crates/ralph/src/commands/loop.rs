@@ -1,0 +1,58 @@
+//! `ralph loop "GOAL"`: works towards one goal without a task list, by the loop of `ralph run`.
+
+use std::process::ExitCode;
+
+use ralph_core::goal::{Goal, Promise};
+
+use super::run::{self, Look, Options, Order, Target};
+use crate::{cli::Global, error::CommandError};
+
+/// Every iteration is a fresh agent that is told the same goal. What it changes is verified and, if it
+/// passes, committed: that is the progress. The loop ends when an agent makes the promise *and* the
+/// verify commands pass, or at a limit.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    /// What is to be reached, in your own words
+    #[arg(value_name = "GOAL")]
+    goal: String,
+
+    /// What an agent says between <promise> and </promise> once the goal is reached
+    #[arg(long, value_name = "TEXT", default_value = Promise::DEFAULT)]
+    completion_promise: String,
+
+    /// Stop after this many iterations
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_iterations: Option<u32>,
+
+    #[command(flatten)]
+    options: Options,
+}
+
+pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let promise = Promise::parse(&args.completion_promise)
+        .map_err(|e| CommandError::user(format!("--completion-promise: {e}")))?;
+    let goal = Goal::parse(&args.goal, promise).map_err(CommandError::user)?;
+    let order = Order {
+        target: Target::Goal(goal),
+        iterations: args.max_iterations,
+        options: args.options,
+        branch: None,
+    };
+    run::start(&order, global)
+}
+
+/// `ralph loop` as `ralph resume` starts it.
+pub(crate) fn again(
+    (goal, branch): (Goal, Option<String>),
+    agent: Option<String>,
+    look: Look,
+    global: &Global,
+) -> Result<ExitCode, CommandError> {
+    let order = Order {
+        target: Target::Goal(goal),
+        iterations: None,
+        options: Options::plain(look).with_agent(agent),
+        branch,
+    };
+    run::start(&order, global)
+}

@@ -1,0 +1,189 @@
+//! `ralph loops`: the loops of this repository, newest first, each with what it came to.
+//!
+//! Only reads, and of each loop one row: it takes as long as what is shown, not as what is stored.
+
+use std::{path::Path, process::ExitCode};
+
+use ralph_core::{
+    loop_state::{LoopState, TerminationReason},
+    termination::Stop,
+};
+use ralph_engine::{lock::Lock, store::ListedLoop};
+use serde::Serialize;
+
+use crate::{
+    cli::Global,
+    error::CommandError,
+    output,
+    project::{Project, block_on},
+    view::{
+        paint::Tone,
+        table::{Table, cell},
+        time::ago_text,
+    },
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Show at most this many
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+
+    /// Show all of them
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// The JSON form is a contract (docs/json.md).
+#[derive(Debug, Serialize)]
+struct Listed {
+    loops: Vec<Shown>,
+    /// There are more than these.
+    more: bool,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    id: String,
+    state: LoopState,
+    /// Whether a process works on it; one that is not over and has none was interrupted.
+    alive: bool,
+    source: String,
+    goal: String,
+    branch: String,
+    worktree: String,
+    agent: String,
+    iterations: i64,
+    verified: i64,
+    cost_usd: Option<f64>,
+    input_tokens: i64,
+    output_tokens: i64,
+    started_at: String,
+    ended_at: Option<String>,
+    reason: Option<TerminationReason>,
+    /// The same in a sentence.
+    why: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let project = Project::open(global, Vec::new())?;
+    let most = if args.all { u32::MAX } else { args.limit };
+    let listed = block_on(gather(&project, most))?;
+    if args.json {
+        output::print_json(&listed)?;
+    } else {
+        output::print(&render(&listed));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn gather(project: &Project, most: u32) -> Result<Listed, CommandError> {
+    let Some((mut journal, repository)) = project.journal().await? else {
+        return Ok(Listed {
+            loops: Vec::new(),
+            more: false,
+        });
+    };
+    let rows = journal.loops(&repository, most.saturating_add(1)).await;
+    let mut rows = rows.map_err(CommandError::internal)?;
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let more = rows.len() > most;
+    rows.truncate(most);
+    let data_dir = project.data_dir()?;
+    let loops = rows.into_iter().map(|row| shown(row, &data_dir));
+    Ok(Listed {
+        loops: loops.collect(),
+        more,
+    })
+}
+
+fn shown(row: ListedLoop, data_dir: &Path) -> Shown {
+    let stop = row.stop.as_deref();
+    let stop: Option<Stop> = stop.and_then(|text| serde_json::from_str(text).ok());
+    let alive = row.ended_at.is_none() && Lock::is_held(data_dir, Path::new(&row.worktree));
+    let state = match (&stop, &row.ended_at, &row.paused_at) {
+        (Some(stop), _, _) => LoopState::after(stop),
+        (None, Some(_), _) => LoopState::Terminated,
+        (None, None, Some(_)) => LoopState::Paused,
+        (None, None, None) => LoopState::Running,
+    };
+    Shown {
+        id: row.id,
+        state,
+        alive,
+        source: row.source,
+        goal: row.goal,
+        branch: row.branch,
+        worktree: row.worktree,
+        agent: row.agent,
+        iterations: row.iterations,
+        verified: row.verified,
+        cost_usd: row.cost_millionths.map(|cost| cost as f64 / 1_000_000.0),
+        input_tokens: row.input_tokens,
+        output_tokens: row.output_tokens,
+        started_at: row.started_at,
+        ended_at: row.ended_at,
+        reason: stop.as_ref().map(TerminationReason::of),
+        why: stop.as_ref().map(Stop::sentence),
+    }
+}
+
+fn render(listed: &Listed) -> String {
+    if listed.loops.is_empty() {
+        return "no loop ran here yet\n".to_owned();
+    }
+    let now = Project::now();
+    let mut table = Table::new(2, 0);
+    for one in &listed.loops {
+        let (tone, state) = state_of(one);
+        let what = match one.goal.is_empty() {
+            true => one.source.clone(),
+            false => format!("{} ({})", one.goal, one.source),
+        };
+        let cost = one
+            .cost_usd
+            .map_or_else(String::new, |c| format!("${c:.2}"));
+        let counts = format!("{} verified of {}", one.verified, one.iterations);
+        let ended = match &one.ended_at {
+            Some(at) => format!("ended {}", ago_text(at, now)),
+            None => String::new(),
+        };
+        table.row([
+            cell(Tone::Name, &one.id),
+            cell(tone, state),
+            cell(Tone::Plain, what),
+            cell(Tone::Faint, &one.branch),
+            cell(Tone::Plain, counts),
+            cell(Tone::Plain, cost),
+            cell(
+                Tone::Faint,
+                format!("started {}", ago_text(&one.started_at, now)),
+            ),
+            cell(Tone::Faint, ended),
+            cell(Tone::Faint, one.why.as_deref().unwrap_or_default()),
+        ]);
+    }
+    let mut text = table.render(output::width());
+    if listed.more {
+        text.push_str("there are more: `ralph loops --all`\n");
+    }
+    text
+}
+
+fn state_of(one: &Shown) -> (Tone, &'static str) {
+    match one.state {
+        state if !state.is_final() && !one.alive => (Tone::Careful, "interrupted"),
+        LoopState::Completed => (Tone::Good, one.state.as_str()),
+        LoopState::Failed => (Tone::Bad, one.state.as_str()),
+        LoopState::Paused | LoopState::Terminated => (Tone::Careful, one.state.as_str()),
+        LoopState::Initializing
+        | LoopState::Running
+        | LoopState::Handoff
+        | LoopState::Completing => (Tone::Plain, one.state.as_str()),
+    }
+}
