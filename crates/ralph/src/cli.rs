@@ -43,7 +43,7 @@ enum Command {
     /// Work through the tasks of an artefacts project, and sum up what came of them
     Execute(commands::execute::Args),
     /// Work towards one goal without a task list, step by step, until it is reached
-    Loop(commands::r#loop::Args),
+    Loop(commands::goal::Args),
     /// Make a small sample repository and run the real loop on it
     Demo(commands::demo::Args),
     /// End the loop that runs here, cleanly: its agent is stopped, its work kept
@@ -124,7 +124,7 @@ impl Cli {
         match self.command {
             Command::Run(args) => commands::run::run(args, global),
             Command::Execute(args) => commands::execute::run(args, global),
-            Command::Loop(args) => commands::r#loop::run(args, global),
+            Command::Loop(args) => commands::goal::run(args, global),
             Command::Demo(args) => commands::demo::run(args),
             Command::Stop(args) => commands::stop::run(&args, global),
             Command::Revert(args) => commands::revert::run(&args, global),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use ralph_core::{
     change::ChangePolicy,
-    config::{AgentChoice, Config},
+    config::Config,
     event::Event,
     termination::{LimitPolicy, Limits, Span},
 };
@@ -342,28 +342,6 @@ impl Driver {
         for message in warnings {
             self.tell(&Event::Warning { message });
         }
-    }
-
-    /// The config as the journal keeps it, with the file it came from. Values that may be secret
-    /// are not written down.
-    fn persisted_config(&self) -> String {
-        let mut config = self.config.clone();
-        config.claude.env.hide();
-        config.pi.env.hide();
-        config.notify.hide();
-        for choice in [
-            Some(&mut config.agent),
-            config.limits.fallback_agent.as_mut(),
-        ] {
-            if let Some(AgentChoice::Custom(custom)) = choice {
-                custom.env.hide();
-            }
-        }
-        let project = self.artefacts.as_ref().map(Artefacts::name);
-        let files = &self.config_files;
-        let goal = &self.goal;
-        serde_json::json!({ "effective": config, "files": files, "project": project, "goal": goal })
-            .to_string()
     }
 }
 

@@ -8,10 +8,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_core::config::AgentChoice;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    LoopError,
+    Driver, LoopError,
+    artefacts::Artefacts,
     bundle::TEMPLATE,
     files::file_error,
     text::{path_from_text, path_to_text},
@@ -100,4 +102,28 @@ fn taken(name: &std::ffi::OsStr) -> std::ffi::OsString {
     let mut taken = std::ffi::OsString::from("taken-away-");
     taken.push(name);
     taken
+}
+
+impl Driver {
+    /// The config as the journal keeps it, with the file it came from. Values that may be secret
+    /// are not written down.
+    pub(super) fn persisted_config(&self) -> String {
+        let mut config = self.config.clone();
+        config.claude.env.hide();
+        config.pi.env.hide();
+        config.notify.hide();
+        for choice in [
+            Some(&mut config.agent),
+            config.limits.fallback_agent.as_mut(),
+        ] {
+            if let Some(AgentChoice::Custom(custom)) = choice {
+                custom.env.hide();
+            }
+        }
+        let project = self.artefacts.as_ref().map(Artefacts::name);
+        let files = &self.config_files;
+        let goal = &self.goal;
+        serde_json::json!({ "effective": config, "files": files, "project": project, "goal": goal })
+            .to_string()
+    }
 }

@@ -13,7 +13,7 @@ use ralph_engine::{
     store::{Journal, LoopRow, RepositoryId},
 };
 
-use super::{execute, r#loop, run};
+use super::{execute, goal, run};
 use crate::{
     cli::Global,
     error::CommandError,
@@ -84,11 +84,11 @@ fn again(
     global: &Global,
 ) -> Result<ExitCode, CommandError> {
     let config = row.as_ref().map_or("", |row| row.config.as_str());
-    if let Some(goal) = goal_of(config) {
-        let title = goal.title();
+    if let Some(reached) = goal_of(config) {
+        let title = reached.title();
         say(&format!("ralph loop \"{title}\""));
         let branch = row.map(|row| row.branch);
-        return r#loop::again((goal, branch), args.agent, args.look, global);
+        return goal::again((reached, branch), args.agent, args.look, global);
     }
     if let Some(name) = project_of(config) {
         say(&format!("ralph execute {name}"));

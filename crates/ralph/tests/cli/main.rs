@@ -12,6 +12,7 @@ mod init;
 mod interview;
 mod lint;
 mod logs;
+mod loops;
 mod plan;
 mod report;
 mod report_forms;

@@ -342,3 +342,28 @@ fn a_loop_that_rests_says_so_and_goes_on_by_its_id() {
     live.wait().expect(0);
     assert_eq!(file_of(&project, &id, "status.json")["state"], "completed");
 }
+
+/// The names of a document's fields, in their order, those of its first iteration among them.
+fn names(value: &Value) -> Vec<String> {
+    let fields = |value: &Value| -> Vec<String> {
+        let object = value.as_object().unwrap();
+        object.keys().cloned().collect()
+    };
+    let mut all = fields(value);
+    all.extend(fields(&value["config"]));
+    all.extend(fields(&value["iterations"][0]));
+    all
+}
+
+#[test]
+fn the_document_shows_a_status_json_with_the_very_fields_that_are_written() {
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md");
+    let text = std::fs::read_to_string(document).unwrap();
+    let section = text.split("\n## status.json\n").nth(1).unwrap();
+    let block = section.split("```json\n").nth(1).unwrap();
+    let shown: Value = serde_json::from_str(block.split("```").next().unwrap()).unwrap();
+    let project = two_iterations();
+    let ran = project.run(&["--once"]).expect(0);
+    let id = loop_id(&ran.one("loop_started"));
+    assert_eq!(names(&file_of(&project, &id, "status.json")), names(&shown));
+}
