@@ -351,7 +351,7 @@ impl Driver {
         self.journal
             .end_loop_at(&self.repository, &stop, &moment)
             .await?;
-        self.close_loop_files(&stop, began).await?;
+        self.close_loop_files(&stop, began, &moment.id).await?;
         if let Some(guard) = self.guard.take() {
             guard.release()?;
         }

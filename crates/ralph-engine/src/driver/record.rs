@@ -52,7 +52,7 @@ impl Driver {
             .end_iteration(&self.repository, &source, end)
             .await?;
         failpoint("recorded");
-        self.add_to_status(&record);
+        self.add_to_status(&record, &moment.id);
         self.tally.number = turn.n;
         turn.machine.apply(&StepDone::Recorded)?;
         self.after_record(&turn, &verdict, state)?;

@@ -3,7 +3,7 @@
 //! Only tells; nothing is decided by what stands there. A file that can't be written is a warning: the
 //! journal has it all.
 
-use std::{io, path::Path, time::Instant};
+use std::{collections::HashMap, io, path::Path, time::Instant};
 
 use ralph_core::{
     dollars::Dollars,
@@ -35,9 +35,14 @@ impl Driver {
             _ => self.journal.last_records_of(&self.loop_id, most).await?,
         };
         let shown = records.len() as u64;
+        let checkpoints = match shown {
+            0 => HashMap::new(),
+            _ => self.journal.checkpoints_after(&self.loop_id).await?,
+        };
         for (at, record) in (1..).zip(&records) {
             let nth = (status.current_iteration + at).saturating_sub(shown);
-            status.show(record, nth, "");
+            let checkpoint = checkpoints.get(&record.iteration);
+            status.show(record, nth, checkpoint.map_or("", String::as_str));
         }
         match LoopFiles::open(data_dir, status) {
             Ok(files) => self.loop_files = Some(files),
@@ -122,9 +127,9 @@ impl Driver {
         self.loop_files.as_ref().map(|files| files.status.state)
     }
 
-    pub(super) fn add_to_status(&mut self, record: &IterationRecord) {
+    pub(super) fn add_to_status(&mut self, record: &IterationRecord, checkpoint: &str) {
         if let Some(files) = &mut self.loop_files {
-            files.status.add(record, "");
+            files.status.add(record, checkpoint);
         }
         self.write_loop_status();
     }
@@ -134,6 +139,7 @@ impl Driver {
         &mut self,
         stop: &Stop,
         began: Instant,
+        checkpoint: &str,
     ) -> Result<(), LoopError> {
         let last = LoopState::after(stop);
         if last == LoopState::Completed {
@@ -147,6 +153,7 @@ impl Driver {
         let now = self.now().to_string();
         if let Some(files) = &mut self.loop_files {
             files.status.completed_at = now;
+            checkpoint.clone_into(&mut files.status.last_checkpoint_id);
             termination
                 .reason
                 .as_str()

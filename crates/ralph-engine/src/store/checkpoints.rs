@@ -3,7 +3,7 @@
 //! Writes nothing that is durable by itself where an iteration or a loop ends: the row goes into that
 //! transaction. Never changes a row that is there.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use ralph_core::checkpoint::{Before, Checkpoint, Link, Moment, Sealed, Trigger, seal};
 use sqlx::{Connection as _, SqliteConnection};
@@ -96,6 +96,26 @@ impl Journal {
         };
         let rows = rows.map_err(failed("list the checkpoints"))?;
         Ok(rows.into_iter().map(Link::from).collect())
+    }
+
+    /// The newest checkpoint of each iteration of a loop, for its newest iterations.
+    pub async fn checkpoints_after(
+        &mut self,
+        loop_id: &str,
+    ) -> Result<HashMap<u64, String>, JournalError> {
+        let rows: Vec<(i64, String)> = sqlx::query_as(
+            "SELECT iteration, id FROM checkpoint WHERE loop_id = ? AND iteration IS NOT NULL
+             ORDER BY n DESC LIMIT 4000",
+        )
+        .bind(loop_id)
+        .fetch_all(&mut self.db)
+        .await
+        .map_err(failed("look up the checkpoints of a loop"))?;
+        let mut newest = HashMap::new();
+        for (iteration, id) in rows {
+            newest.entry(unsigned(iteration)).or_insert(id);
+        }
+        Ok(newest)
     }
 
     /// The id of a loop's newest checkpoint.

@@ -15,9 +15,20 @@ fn file_of(project: &Project, loop_id: &str, name: &str) -> Value {
         let id = one["agent_id"].as_str().unwrap().replace(short, "LOOP");
         one["agent_id"] = json!(id);
         same_times(one);
+        same_checkpoint(&mut one["checkpoint_id"]);
     }
     same_times(&mut file);
+    if name == "status.json" {
+        same_checkpoint(&mut file["last_checkpoint_id"]);
+    }
     file
+}
+
+/// `CHECKPOINT` for an id of one, whose version says that it is ordered by time.
+fn same_checkpoint(value: &mut Value) {
+    let id = value.as_str().unwrap();
+    assert!(id.len() == 36 && id.as_bytes()[14] == b'7', "{id}");
+    *value = json!("CHECKPOINT");
 }
 
 /// `TIME` for every time that is one.
@@ -99,7 +110,7 @@ fn status_json_says_where_the_loop_stands_after_two_iterations() {
                 "completed_items": ["A: Write A"],
                 "pending_items": [],
                 "errors": [],
-                "checkpoint_id": "",
+                "checkpoint_id": "CHECKPOINT",
                 "input_tokens": 100,
                 "output_tokens": 20,
                 "cost": 0.25,
@@ -115,7 +126,7 @@ fn status_json_says_where_the_loop_stands_after_two_iterations() {
                 "completed_items": [],
                 "pending_items": ["B: Write B"],
                 "errors": ["verification failed: test -f B.txt"],
-                "checkpoint_id": "",
+                "checkpoint_id": "CHECKPOINT",
                 "input_tokens": 50,
                 "output_tokens": 5,
                 "cost": 0.1,
@@ -129,7 +140,7 @@ fn status_json_says_where_the_loop_stands_after_two_iterations() {
         "started_at": "TIME",
         "completed_at": "TIME",
         "termination_reason": "max_iterations",
-        "last_checkpoint_id": "",
+        "last_checkpoint_id": "CHECKPOINT",
         "errors": ["verification failed: test -f B.txt"]
     });
     assert_eq!(file_of(&project, &id, "status.json"), expected);
