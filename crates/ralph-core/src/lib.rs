@@ -10,6 +10,7 @@ pub mod change;
 pub mod command;
 pub mod config;
 pub mod dollars;
+pub mod economics;
 pub mod escalation;
 pub mod event;
 pub mod iteration;
