@@ -46,6 +46,12 @@ impl Dollars {
         }
     }
 
+    pub const fn whole(dollars: u32) -> Self {
+        Self {
+            millionths: dollars as u64 * 1_000_000,
+        }
+    }
+
     pub fn of_millionths(millionths: u64) -> Self {
         Self { millionths }
     }

@@ -12,15 +12,17 @@ mod questions;
 mod recent;
 mod repository;
 mod rewrites;
+mod tokens;
 
 pub use commands::{CommandRow, Effects, Ended};
 pub use guidance::NewGuidance;
-pub use iterations::{IterationStart, Step, TaskState, UnfinishedIteration};
+pub use iterations::{EndedIteration, IterationStart, Step, TaskState, UnfinishedIteration};
 pub use loops::{LoopRow, NewLoop};
 pub use query::{IterationRow, Suggestion};
 pub use questions::NewQuestion;
 pub use repository::{Moved, RepositoryId};
 pub use rewrites::{LandingRow, NewRewrite, ReopenedTask, RewriteBody, RewriteKind, RewriteRow};
+pub use tokens::{Accounts, Grouped, LoopPart, SumBy, Whose, day_of, first_day};
 
 use std::path::{Path, PathBuf};
 

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::{Caller, CostByKind, ModelCall, Prices, Tokens};
 use crate::dollars::Dollars;
 
+/// More is a mistake in the unit, and sums of it would not fit.
+const MOST: Dollars = Dollars::whole(Dollars::MAX);
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenRecord {
@@ -46,12 +49,12 @@ pub fn account(
             agent: agent.to_owned(),
             model: call.model.clone(),
             caller: call.caller,
-            tokens: call.tokens,
-            cost: prices.cost(call.model.as_deref(), call.tokens),
-            told: call.told,
+            tokens: call.tokens.capped(),
+            cost: prices.cost(call.model.as_deref(), call.tokens.capped()),
+            told: call.told.map(|told| told.min(MOST)),
         })
         .collect();
-    let Some(told) = told else {
+    let Some(told) = told.map(|told| told.min(MOST)) else {
         return records;
     };
     if records.is_empty() && told > Dollars::NOTHING {

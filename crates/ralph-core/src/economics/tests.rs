@@ -166,6 +166,15 @@ fn a_model_without_a_price_costs_what_its_agent_says_or_nothing_and_its_tokens_a
 }
 
 #[test]
+fn nonsense_of_an_agent_stays_within_what_can_be_summed() {
+    let mut odd = call("claude-opus-4-8", Caller::Agent, tokens(u64::MAX, 0, 0, 0));
+    odd.told = Some(usd(f64::INFINITY));
+    let records = account((1, "a"), &[odd], Some(usd(f64::INFINITY)), &shipped());
+    assert_eq!(records[0].told, Some(usd(1_000_000.0)));
+    assert_eq!(records[0].tokens.input, 1_000_000_000_000);
+}
+
+#[test]
 fn efficiency_says_nothing_where_there_is_nothing_to_divide_by() {
     let mut totals = Totals {
         tokens: tokens(100, 50, 300, 0),

@@ -27,6 +27,12 @@ impl Tokens {
             .saturating_add(self.cache_write)
     }
 
+    /// What one call can't exceed: more is nonsense, and sums of it would not fit.
+    pub fn capped(self) -> Self {
+        const MOST: u64 = 1_000_000_000_000;
+        self.zip(Self::default(), |n, _| n.min(MOST))
+    }
+
     pub fn is_none(self) -> bool {
         self.total() == 0
     }

@@ -5,11 +5,15 @@
 use ralph_core::{
     agent::{AgentReport, Ending},
     dollars::Dollars,
+    economics::{Prices, account},
     iteration::{Action, StepDone},
 };
 
 use super::{Driver, RunTally, notes::Turn};
-use crate::agent::{CostLimit, Costs};
+use crate::{
+    agent::{CostLimit, Costs},
+    store::Accounts,
+};
 
 impl Driver {
     /// The limit as it is for a run of an agent in this iteration.
@@ -52,6 +56,22 @@ impl Driver {
             (&report.ending, reached)
         {
             report.ending = over;
+        }
+    }
+
+    /// What an iteration used, by the prices of this loop.
+    pub(super) fn accounts(&self, turn: &Turn) -> Accounts {
+        let prices = Prices::with(&self.config.economics.prices);
+        let notes = &turn.notes;
+        let runs = notes.runs.iter().zip(&notes.calls);
+        Accounts {
+            records: runs
+                .flat_map(|(run, calls)| {
+                    let cost = run.usage.cost_usd.map(Dollars::told);
+                    account((run.run, &run.agent), calls, cost, &prices)
+                })
+                .collect(),
+            tool_calls: notes.tool_calls,
         }
     }
 

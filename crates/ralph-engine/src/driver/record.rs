@@ -10,7 +10,10 @@ use ralph_core::{
 };
 
 use super::{Driver, LoopError, logs::Logs, notes::Turn};
-use crate::{failpoint::failpoint, store::TaskState};
+use crate::{
+    failpoint::failpoint,
+    store::{EndedIteration, TaskState},
+};
 
 impl Driver {
     pub(super) async fn finish_turn(
@@ -26,7 +29,16 @@ impl Driver {
         let state = self.task_state(&turn, &verdict);
         let source = self.board.source.name().to_owned();
         self.journal
-            .end_iteration(&self.repository, &source, &turn.pending, &record, &state)
+            .end_iteration(
+                &self.repository,
+                &source,
+                EndedIteration {
+                    pending: &turn.pending,
+                    record: &record,
+                    state: &state,
+                    accounts: &self.accounts(&turn),
+                },
+            )
             .await?;
         failpoint("recorded");
         self.tally.number = turn.n;

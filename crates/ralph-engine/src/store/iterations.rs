@@ -5,7 +5,11 @@ use ralph_core::{iteration::StepDone, record::IterationRecord, signal::Escalatio
 use serde::{Deserialize, Serialize};
 use sqlx::Connection as _;
 
-use super::{Journal, JournalError, RepositoryId, failed, unreadable};
+use super::{
+    Journal, JournalError, RepositoryId, failed,
+    tokens::{self, Accounts},
+    unreadable,
+};
 
 /// What is known when an iteration begins; enough to go on with it after a crash.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,6 +68,16 @@ pub struct TaskState {
     pub skipped: Option<String>,
 }
 
+/// What is written when an iteration ends.
+#[derive(Debug, Clone, Copy)]
+pub struct EndedIteration<'a> {
+    /// Steps that are not written yet.
+    pub pending: &'a [Step],
+    pub record: &'a IterationRecord,
+    pub state: &'a TaskState,
+    pub accounts: &'a Accounts,
+}
+
 impl Journal {
     /// Begins an iteration together with the intent to start its agent; gives its number.
     pub async fn begin_iteration(
@@ -116,16 +130,20 @@ impl Journal {
         insert_steps(&mut self.db, iteration, steps, at).await
     }
 
-    /// Ends an iteration: steps not written yet, its record, what it comes to for its task, and its
-    /// suggestions.
+    /// Ends an iteration: steps not written yet, its record, what it comes to for its task, what it
+    /// used, and its suggestions.
     pub async fn end_iteration(
         &mut self,
         repository: &RepositoryId,
         source: &str,
-        pending: &[Step],
-        record: &IterationRecord,
-        state: &TaskState,
+        ended: EndedIteration<'_>,
     ) -> Result<(), JournalError> {
+        let EndedIteration {
+            pending,
+            record,
+            state,
+            accounts,
+        } = ended;
         let failed = || failed("end an iteration");
         let body = serde_json::to_string(record).map_err(unreadable("an iteration's record"))?;
         let at = record.ended_at;
@@ -146,6 +164,7 @@ impl Journal {
         .await
         .map_err(failed())?;
         upsert_state(&mut tx, repository, source, &record.task_id, state).await?;
+        tokens::insert(&mut tx, repository, record, accounts).await?;
         for follow_up in &record.said.block.follow_ups {
             sqlx::query(
                 "INSERT INTO suggestion (repository_id, iteration, title, description) VALUES (?, ?, ?, ?)

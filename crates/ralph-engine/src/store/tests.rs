@@ -5,6 +5,7 @@ use ralph_core::{iteration::StepDone, task::TaskId};
 use super::*;
 
 mod commands;
+mod tokens;
 
 fn at() -> jiff::Timestamp {
     "2026-01-02T03:04:05Z".parse().unwrap()

@@ -177,11 +177,27 @@ impl Written {
             ..TaskState::default()
         };
         adapt(&mut record, &mut state);
-        let ended =
-            self.journal
-                .end_iteration(&self.repository, &self.source, &[], &record, &state);
-        self.runtime.block_on(ended).unwrap();
+        self.accounted(&record, &state, &Accounts::default());
         record
+    }
+
+    /// Ends an iteration that is begun, with what it used.
+    pub(crate) fn accounted(
+        &mut self,
+        record: &IterationRecord,
+        state: &TaskState,
+        accounts: &Accounts,
+    ) {
+        let ended = EndedIteration {
+            pending: &[],
+            record,
+            state,
+            accounts,
+        };
+        let ended = self
+            .journal
+            .end_iteration(&self.repository, &self.source, ended);
+        self.runtime.block_on(ended).unwrap();
     }
 
     pub(crate) fn state(&mut self, task: &str, state: &TaskState) {
