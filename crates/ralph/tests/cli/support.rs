@@ -11,7 +11,7 @@ use ralph_core::{
 };
 use ralph_engine::{
     identity,
-    store::{IterationStart, Journal, NewLoop, RepositoryId, TaskState},
+    store::{Accounts, EndedIteration, IterationStart, Journal, NewLoop, RepositoryId, TaskState},
 };
 use ralph_testkit::TestRepo;
 use serde_json::{Value, json};
