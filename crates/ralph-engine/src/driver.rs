@@ -7,6 +7,7 @@ mod attend;
 mod baseline;
 mod begin;
 mod board;
+mod budget;
 mod bundle;
 mod config_files;
 mod cost;
@@ -62,6 +63,7 @@ use ralph_core::{
 };
 
 use self::{
+    budget::MaySpend,
     obey::{Heard, Pace},
     reconcile::Leftover,
     tally::RunTally,
@@ -247,6 +249,11 @@ impl Driver {
                     },
                 );
             };
+            match self.may_spend(&task).await? {
+                MaySpend::Yes => {}
+                MaySpend::AskAgain => continue,
+                MaySpend::No(stop) => return Ok(stop),
+            }
             let status = self.repo.status().await?;
             if let Some(reason) = self.not_ours(&status) {
                 return Ok(Stop::Halted { reason });

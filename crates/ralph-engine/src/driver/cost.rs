@@ -19,8 +19,18 @@ impl Driver {
     /// The limit as it is for a run of an agent in this iteration.
     pub(super) fn cost_limit(&self, turn: &Turn) -> Option<CostLimit> {
         let earlier = told(turn.notes.usage().cost_usd);
-        let spent = self.tally.spent().plus(earlier);
-        self.limits.max_cost.map(|max| CostLimit { spent, max })
+        let of_run = self.limits.max_cost.map(|max| CostLimit {
+            spent: self.tally.spent(),
+            max,
+        });
+        let nearest = of_run
+            .into_iter()
+            .chain(self.tally.budget)
+            .min_by_key(|limit| limit.max.without(limit.spent))?;
+        Some(CostLimit {
+            spent: nearest.spent.plus(earlier),
+            max: nearest.max,
+        })
     }
 
     pub(super) fn budget_left(&self, turn: &Turn) -> Option<Dollars> {
