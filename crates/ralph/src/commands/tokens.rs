@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use ralph_core::economics::{Caller, Prices};
+use ralph_core::economics::{Caller, Prices, Totals};
 use ralph_engine::store::{Journal, JournalError, LoopPart, RepositoryId, Whose};
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 struct Used {
     loop_id: Option<String>,
     #[serde(flatten)]
-    total: Option<Figures>,
+    total: Figures,
     tool_calls: u64,
     tokens_per_tool_call: Option<f64>,
     cache_hit_rate: Option<f64>,
@@ -79,7 +79,7 @@ async fn gather(project: &Project) -> Result<Used, CommandError> {
     let prices = Prices::with(&project.config().economics.prices);
     let mut used = Used {
         loop_id: None,
-        total: None,
+        total: Totals::default().into(),
         tool_calls: 0,
         tokens_per_tool_call: None,
         cache_hit_rate: None,
@@ -106,7 +106,7 @@ async fn read(
     };
     let whose = Whose::Loop(&last.id);
     let totals = journal.spending(repository, whose, None).await?;
-    used.total = Some(totals.into());
+    used.total = totals.into();
     used.tool_calls = totals.tool_calls;
     used.tokens_per_tool_call = totals.tokens_per_tool_call();
     used.cache_hit_rate = totals.tokens.cache_hit_rate();
@@ -139,7 +139,8 @@ impl From<LoopPart> for Part {
 }
 
 fn render(used: &Used) -> String {
-    let (Some(id), Some(total)) = (&used.loop_id, &used.total) else {
+    let total = &used.total;
+    let Some(id) = &used.loop_id else {
         return "no loop has run here yet\n".to_owned();
     };
     let tokens = total.tokens;

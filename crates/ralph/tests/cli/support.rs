@@ -177,17 +177,18 @@ impl Written {
             ..TaskState::default()
         };
         adapt(&mut record, &mut state);
-        self.accounted(&record, &state, &Accounts::default());
+        self.end_with(&record, &state, &Accounts::default());
         record
     }
 
-    /// Ends an iteration that is begun, with what it used.
-    pub(crate) fn accounted(
-        &mut self,
-        record: &IterationRecord,
-        state: &TaskState,
-        accounts: &Accounts,
-    ) {
+    /// Writes a verified iteration with what it used.
+    pub(crate) fn accounted(&mut self, task: (&str, &str, u32), accounts: &Accounts) {
+        let n = self.start(task.0, task.2);
+        let record = record(&self.loop_id, n, task, Verdict::Verified);
+        self.end_with(&record, &TaskState::default(), accounts);
+    }
+
+    fn end_with(&mut self, record: &IterationRecord, state: &TaskState, accounts: &Accounts) {
         let ended = EndedIteration {
             pending: &[],
             record,

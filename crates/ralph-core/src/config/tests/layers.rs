@@ -68,6 +68,8 @@ fn the_defaults_are_those_of_the_design() {
                 "fallback_agent": null, "fallback_model": null, "overload_retries": 6,
                 "overload_wait_seconds": 10,
             },
+            "budgets": [],
+            "economics": {"prices": {}, "multi_agent": false, "throttle_seconds": 30},
             "prompt": {
                 "file_list": 100, "patterns_bytes": 8192, "agents_md_bytes": 8192,
                 "description_bytes": 65536, "greps": [],

@@ -93,7 +93,7 @@ fn budgets_are_a_list_and_their_mistakes_are_named() {
     assert_eq!(config.budgets[1].action, BudgetPolicy::Throttle);
     assert_eq!(
         mistakes("budgets:\n  - {scope: projekt, per: day, usd: 5}\n"),
-        "ralph.yaml:2:13: `budgets[0].scope`: expected one of `organisation`, `project`, `task`, `loop`, found \"projekt\"; did you mean `project`?"
+        "ralph.yaml:2:13: `budgets[0].scope`: expected one of `organisation`, `project`, `task`, `loop`, found the text `projekt`; did you mean `project`?"
     );
     assert_eq!(
         mistakes("budgets:\n  - {scope: project, per: day}\n"),
@@ -111,6 +111,6 @@ fn prices_of_the_user_have_names_with_dots_and_stars() {
     assert_eq!(price.cache_read.unwrap().0.to_string(), "$0.00");
     assert_eq!(
         mistakes("economics: {prices: {m: {input: -1, output: 2}}}\n"),
-        "ralph.yaml:1:32: `economics.prices.m.input`: expected a number of at least 0 and at most 1000000, found -1"
+        "ralph.yaml:1:33: `economics.prices.m.input`: expected a number of at least 0 and at most 1000000, found -1"
     );
 }

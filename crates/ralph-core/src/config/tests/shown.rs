@@ -103,6 +103,11 @@ fn every_value_is_shown_with_its_origin() {
       fallback_model: null  # default
       overload_retries: 6  # default
       overload_wait_seconds: 10  # default
+    budgets: []  # default
+    economics:
+      prices: {}  # default
+      multi_agent: false  # default
+      throttle_seconds: 30  # default
     prompt:
       file_list: 100  # default
       patterns_bytes: 8192  # default
