@@ -118,7 +118,7 @@ fn what_a_stream_shows_only_as_a_sum_is_kept_as_the_rest() {
 #[test]
 fn calls_beyond_the_cap_are_summed_by_model_and_caller() {
     let one = |i: usize| {
-        let caller = if i % 2 == 0 {
+        let caller = if i.is_multiple_of(2) {
             Caller::Agent
         } else {
             Caller::Subagent
