@@ -169,3 +169,14 @@ fn a_day_that_is_none_is_refused() {
         "nothing is spent yet\n"
     );
 }
+
+#[test]
+fn the_page_of_a_report_has_cost_by_model_and_kind() {
+    let repo = spent();
+    ralph(&repo, &["report", "--output", "r.html"]).text(0);
+    let page = repo.read("r.html");
+    let row = "<code>claude-haiku-4-5</code> <span class=\"faint\">claude</span></td><td>subagents</td>\
+               <td class=\"n\">1</td><td class=\"n\">540</td><td class=\"n\">$0.0008</td>\
+               <td class=\"n\">$0.0005</td><td class=\"n\">$0.0002</td><td class=\"n\">–</td>";
+    assert!(page.contains(row), "{page}");
+}
