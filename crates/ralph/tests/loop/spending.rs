@@ -244,3 +244,26 @@ fn prices_of_the_project_are_shown_and_used() {
     );
     assert_eq!(cost["rows"][0]["unpricedTokens"], 0);
 }
+
+#[test]
+fn what_was_spent_before_a_crash_counts_once() {
+    for point in [
+        "agent-recorded",
+        "land-intended",
+        "committed",
+        "landed",
+        "recorded",
+    ] {
+        let project = stories(&["A"]).script(&json!({"default": [{"do": [
+            {"usage": {"input": 10, "output": 5, "cost": 0.1}},
+            {"usage": {"input": 10, "output": 5, "cost": 0.2}},
+            {"write": {"path": "{id}.txt", "text": "x"}},
+            {"say": "Task {id} complete"},
+        ]}]}));
+        assert_eq!(project.run_with("RALPH_FAILPOINT", point).code(), -9);
+        project.run(&[]).expect(0);
+        let cost = said(&project, &["cost", "--json"]);
+        assert_eq!(cost["total"]["spentUsd"], 0.3, "{point}");
+        assert_eq!(cost["total"]["calls"], 2, "{point}");
+    }
+}
