@@ -1,8 +1,9 @@
 //! Measures ralph beside the floor of what its work must cost, in one run, as ratios.
 //!
 //! Nothing here is a test: it prints what it found, and whether that is within the target. Every
-//! figure is a median; floor and ralph take turns, so that a busy machine slows both.
+//! figure is a median unless it says otherwise; floor and ralph take turns, so that a busy machine slows both.
 
+mod checkpoint;
 mod figures;
 mod flood;
 mod floor;
@@ -25,8 +26,9 @@ struct Plan {
     only: Vec<String>,
 }
 
-const SECTIONS: [(&str, Section); 5] = [
+const SECTIONS: [(&str, Section); 6] = [
     ("iteration", landing::measure),
+    ("checkpoint", checkpoint::measure),
     ("flood", flood::measure),
     ("tasks", loading::measure),
     ("status", standing::measure),

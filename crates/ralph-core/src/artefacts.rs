@@ -4,16 +4,25 @@
 //! Names, paths, texts and shapes. Reads and writes nothing: that is the engine's.
 
 mod answers;
+mod bad_file;
 mod folder;
 mod name;
+pub mod obstacles;
 mod question;
+pub mod results;
+mod spec_commands;
+pub mod state;
+mod task_part;
 mod tasks_shape;
 pub mod template;
 
 pub use answers::{Answers, BadAnswers};
+pub use bad_file::{At, BadFile};
 pub use folder::Folder;
 pub use name::{BadProjectName, ProjectName};
 pub use question::{BadQuestions, Question, Waiting, parse_questions};
+pub use spec_commands::{SpecCommands, parse_verify_commands};
+pub use task_part::{FromFiles, render_task_part};
 pub use tasks_shape::{shape_problems, status_problems};
 
 /// Rounds of an interview, if nobody says how many.

@@ -13,7 +13,7 @@ mod tests;
 pub use flag::{Flag, FlagKind};
 pub use inspect::{Contents, Inspection, Refusal, RefusalReason, inspect};
 pub use policy::{BadGlob, ChangePolicy, CompiledPolicy, DEFAULT_MAX_FILE_BYTES};
-pub use secret::{ALLOW_MARK, Certainty, SecretHit, scan_secrets};
+pub use secret::{ALLOW_MARK, Certainty, SecretHit, redact_secrets, scan_secrets};
 
 use std::path::{Path, PathBuf};
 

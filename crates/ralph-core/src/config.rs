@@ -20,6 +20,7 @@ mod layer;
 mod limits;
 mod node;
 mod not_in_force;
+mod notify;
 mod pi;
 mod prompt;
 mod repository;
@@ -44,8 +45,9 @@ pub use guess::{Guess, GuessKind, ProjectFiles, guess_verify};
 pub use init::{InitPlan, render_ralph_yaml};
 pub use key::KeyPath;
 pub use layer::{ConfigFile, FlagValue, Given, Layers, Origin};
-pub use limits::{GutterConfig, LogsConfig, LoopConfig, OnMaxAttempts};
+pub use limits::{GutterConfig, LogsConfig, LoopConfig, OnGutter, OnMaxAttempts};
 pub use not_in_force::NotInForce;
+pub use notify::{Desktop, NotifyCommand, NotifyConfig, VariableName, WebhookUrl};
 pub use pi::{PiConfig, PiMode};
 pub use prompt::{Grep, PromptConfig};
 pub use repository::{Backend, CommitType, GitConfig, MemoryConfig, RepoConfig, TasksConfig};
@@ -96,6 +98,8 @@ pub struct Config {
     pub budgets: Vec<Budget>,
     /// What models cost, and how spending is judged.
     pub economics: EconomicsConfig,
+    /// Who is told of a question, the end, a halt, a limit, the budget, and how.
+    pub notify: NotifyConfig,
     /// How much of each thing goes into a prompt.
     pub prompt: PromptConfig,
     /// What ralph's commits look like.

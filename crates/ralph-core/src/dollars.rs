@@ -33,6 +33,14 @@ impl Dollars {
         self.millionths as f64 / Self::PER_DOLLAR
     }
 
+    pub fn from_millionths(millionths: u64) -> Self {
+        Self { millionths }
+    }
+
+    pub fn millionths(self) -> u64 {
+        self.millionths
+    }
+
     /// What is left of this once `spent` is gone.
     pub fn without(self, spent: Self) -> Self {
         Self {
@@ -54,10 +62,6 @@ impl Dollars {
 
     pub fn of_millionths(millionths: u64) -> Self {
         Self { millionths }
-    }
-
-    pub fn millionths(self) -> u64 {
-        self.millionths
     }
 
     /// What `n` of something cost of which a million cost this; rounded to the nearest millionth.

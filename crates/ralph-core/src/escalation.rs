@@ -30,7 +30,7 @@ pub struct Question {
 #[serde(rename_all = "snake_case")]
 pub enum AskedBy {
     Agent,
-    /// The same failure came too often.
+    /// The work goes round in circles.
     Ralph,
 }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::{
     agent::{AgentEvent, Usage},
     command::CommandReport,
+    gutter::Gutter,
     iteration::ChangedFile,
     select::Counts,
     signal::Escalation,
@@ -60,6 +61,8 @@ pub enum Event {
         max_iterations: u32,
         /// How many things that a person said go into its prompt.
         guidance: u32,
+        /// It is no attempt: it is to find out why this happens.
+        diagnoses: Option<Gutter>,
     },
     RunStarted {
         run: u32,
@@ -117,6 +120,25 @@ pub enum Event {
         task: String,
         reason: String,
     },
+    /// The work on a task goes round in circles.
+    Gutter {
+        task: String,
+        #[serde(flatten)]
+        gutter: Gutter,
+        sentence: String,
+        /// What follows: `diagnose`, `ask`, `pause` or `block`.
+        then: AfterGutter,
+        /// What a person can do.
+        hint: String,
+    },
+    /// What an agent found out about it.
+    Diagnosis {
+        iteration: u64,
+        task: String,
+        text: String,
+        /// What it changed all the same: put aside.
+        put_aside: Vec<String>,
+    },
     /// A person's command was obeyed, or refused.
     Commanded {
         /// Its number in the queue.
@@ -146,6 +168,20 @@ pub enum Event {
         /// What blocks what, where work is left that is not ready.
         blocked: Vec<Blocked>,
     },
+}
+
+/// What follows where work goes round in circles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AfterGutter {
+    /// The task's next iteration is to find out why.
+    Diagnose,
+    /// A person is asked.
+    Ask,
+    /// A person is asked, and the loop pauses.
+    Pause,
+    /// The task is blocked.
+    Block,
 }
 
 /// What a loop waits for.

@@ -24,6 +24,28 @@ pub struct IterationPolicy {
     pub max_overload_retries: u32,
     /// False for a task that is right to end without a change.
     pub expects_change: bool,
+    #[serde(default)]
+    pub purpose: Purpose,
+}
+
+/// What an iteration is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// To do its task.
+    #[default]
+    Attempt,
+    /// To find out why the task goes round in circles. Whatever it changes is put aside.
+    Diagnosis,
+}
+
+impl Purpose {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Attempt => "attempt",
+            Self::Diagnosis => "diagnosis",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -203,6 +225,10 @@ impl Iteration {
     }
 
     fn after_inspection(&self, change: &Change) -> Phase {
+        match self.policy.purpose {
+            Purpose::Attempt => {}
+            Purpose::Diagnosis => return after_diagnosis(change),
+        }
         // An escalation ends the attempt whatever it changed: the answer may make it worthless.
         if self.escalated {
             return Phase::Keeping {
@@ -249,6 +275,18 @@ impl Iteration {
             },
         }
     }
+}
+
+/// A diagnosis is neither verified nor landed; what halts a loop halts it all the same.
+fn after_diagnosis(change: &Change) -> Phase {
+    let verdict = match &change.refusal {
+        Some(refusal) if refusal.halt == Halt::Loop => Verdict::Refused {
+            reason: refusal.reason.clone(),
+            halt: Halt::Loop,
+        },
+        Some(_) | None => Verdict::Diagnosed,
+    };
+    Phase::Keeping { verdict }
 }
 
 fn after_agent(report: &AgentReport) -> Phase {

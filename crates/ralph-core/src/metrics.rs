@@ -69,7 +69,7 @@ impl Metrics {
             if since == Since::Stands {
                 self.landed(record);
             }
-        } else if record.verdict.is_charged() {
+        } else if record.verdict.is_charged() && record.diagnoses.is_none() {
             // What is nobody's failure, a usage limit say, is nothing to recover from.
             let since = self.failing.entry(record.task_id.clone());
             since.or_insert(record.ended_at);

@@ -11,10 +11,13 @@ pub use prd::{PRD_PROMPT, sample_prd};
 
 pub(crate) use cap::head_within;
 
-use crate::{iteration::Failure, task::Task, verify::trim_tail};
+use crate::{gutter::Diagnosis, iteration::Failure, task::Task, verify::trim_tail};
 
 /// The template that is used where the project has none of its own in `.ralph/prompts/`.
 pub const ITERATION_TEMPLATE: &str = include_str!("prompt/iteration.md");
+
+/// The template of a diagnosis. Not the project's own: what it must not do is part of it.
+pub const DIAGNOSIS_TEMPLATE: &str = include_str!("prompt/diagnosis.md");
 
 /// What each part may take at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +32,7 @@ pub struct PromptCaps {
     pub grep_bytes: usize,
     pub guidance_bytes: usize,
     pub instructions_bytes: usize,
+    pub diagnosis_bytes: usize,
 }
 
 impl Default for PromptCaps {
@@ -44,6 +48,7 @@ impl Default for PromptCaps {
             grep_bytes: 4 * 1024,
             guidance_bytes: 8 * 1024,
             instructions_bytes: 16 * 1024,
+            diagnosis_bytes: 8 * 1024,
         }
     }
 }
@@ -62,8 +67,23 @@ pub struct Bundle<'a> {
     pub agents_md: Vec<(String, String)>,
     pub last: Option<LastAttempt<'a>>,
     pub guidance: Vec<String>,
+    /// What an agent found out about earlier attempts.
+    pub diagnosis: Option<&'a Diagnosis>,
+    /// What a diagnosis is to find out; `None` for an attempt.
+    pub diagnose: Option<Diagnose>,
     pub facts: Facts,
     pub progress_file: String,
+}
+
+/// What a diagnosis is told.
+#[derive(Debug, Clone)]
+pub struct Diagnose {
+    /// Which rule fired, with its figures.
+    pub sentence: String,
+    /// Where it may write.
+    pub file: String,
+    /// Earlier attempts: what became of each, and what it changed.
+    pub attempts: Vec<(String, String)>,
 }
 
 /// A person's own instructions, and the file that they stand in.
@@ -122,6 +142,15 @@ impl Default for Template {
         Self {
             name: "iteration.md (built in)".into(),
             text: ITERATION_TEMPLATE.into(),
+        }
+    }
+}
+
+impl Template {
+    pub fn of_diagnosis() -> Self {
+        Self {
+            name: "diagnosis.md (built in)".into(),
+            text: DIAGNOSIS_TEMPLATE.into(),
         }
     }
 }
@@ -247,7 +276,30 @@ fn context(bundle: &Bundle<'_>, caps: &PromptCaps) -> minijinja::Value {
             task_files => list(&bundle.facts.task_files),
             greps,
         },
+        diagnosis => bundle.diagnosis.map(|found| minijinja::context! {
+            iteration => found.iteration,
+            text => data(&head_within(&found.text, caps.diagnosis_bytes)),
+        }),
+        diagnose => bundle.diagnose.as_ref().map(|diagnose| diagnose_context(diagnose, caps)),
         progress_file => bundle.progress_file.clone(),
+    }
+}
+
+fn diagnose_context(diagnose: &Diagnose, caps: &PromptCaps) -> minijinja::Value {
+    let attempts: Vec<_> = diagnose
+        .attempts
+        .iter()
+        .map(|(verdict, stat)| {
+            minijinja::context! {
+                verdict => as_data(verdict),
+                stat => as_data(&head_within(stat, caps.grep_bytes)),
+            }
+        })
+        .collect();
+    minijinja::context! {
+        sentence => as_data(&diagnose.sentence),
+        file => diagnose.file.clone(),
+        attempts,
     }
 }
 

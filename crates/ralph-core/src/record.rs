@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     agent::{ContextUse, Usage},
+    gutter::{Diagnosis, Gutter, Trace},
     iteration::ChangedFile,
     signal::{ClosingBlock, Escalation},
     verdict::{Outcome, Verdict},
@@ -39,6 +40,15 @@ pub struct IterationRecord {
     /// What a person said that stood in its prompts, or was told to it while it ran.
     #[serde(default)]
     pub guidance: Vec<Guidance>,
+    /// What later attempts are compared with; of an attempt whose verification failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
+    /// It was no attempt: it was to find out why this happens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnoses: Option<Gutter>,
+    /// What came of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnosis: Option<Diagnosis>,
     pub usage: Usage,
 }
 

@@ -41,6 +41,8 @@ pub enum Claim {
     ById,
     /// "Task complete"
     Plain,
+    /// By a file of its project: `done.md`, or what it wrote down about the task.
+    ByFile,
 }
 
 /// Reads the signals of `message`, the final words of an agent that was given `task`.

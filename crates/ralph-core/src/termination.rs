@@ -19,8 +19,9 @@ use jiff::Timestamp;
 use limit::{after_limit, after_lost_fallback};
 
 use crate::{
-    config::OnMaxAttempts,
+    config::{OnGutter, OnMaxAttempts},
     dollars::Dollars,
+    gutter::{Circling, Gutter, GutterLimits, Made},
     task::TaskId,
     verdict::{Halt, Verdict},
 };
@@ -34,14 +35,28 @@ pub struct Limits {
     /// What a run of the command may cost; `None` is no limit.
     pub max_cost: Option<Dollars>,
     pub on_max_attempts: OnMaxAttempts,
-    /// The same verify failure in a row before a person is asked.
-    pub max_same_failure: u32,
+    pub gutter: GutterPolicy,
     /// Agent errors in a row.
     pub max_errors: u32,
     /// Iterations in a row without a verified commit.
     pub max_no_progress: u32,
     pub usage: LimitPolicy,
     pub span: Span,
+}
+
+/// What is done about a task that goes round in circles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GutterPolicy {
+    pub limits: GutterLimits,
+    pub diagnose: Diagnose,
+    pub then: OnGutter,
+}
+
+/// Whether an agent is to find out why, one step before a limit is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Diagnose {
+    Yes,
+    No,
 }
 
 /// How far this run of the command is meant to go.
@@ -84,8 +99,8 @@ pub struct Last<'a> {
     /// Charged attempts of the task, this one included.
     pub attempts: u32,
     pub max_attempts: u32,
-    /// How often in a row its verification failed with the same signature, this one included.
-    pub same_failure: u32,
+    /// Whether it goes round in circles.
+    pub circling: &'a Circling,
     pub settled: Settled,
 }
 
@@ -115,8 +130,34 @@ pub enum Fate {
     Keep,
     /// A person has to answer before it is taken again.
     SetAside { question: String },
+    /// It goes round in circles: its next iteration is to find out why.
+    Diagnose { gutter: Gutter },
+    /// It goes round in circles, and that is enough.
+    Stuck { gutter: Gutter, then: OnGutter },
     /// It is out of attempts.
     Block { reason: String },
+}
+
+impl Fate {
+    /// Whether the task can be taken again.
+    fn goes_on(&self) -> bool {
+        match self {
+            Self::Keep | Self::Diagnose { .. } => true,
+            Self::SetAside { .. } | Self::Stuck { .. } | Self::Block { .. } => false,
+        }
+    }
+
+    /// Whether a person is asked.
+    fn asks(&self) -> bool {
+        match self {
+            Self::SetAside { .. } => true,
+            Self::Stuck { then, .. } => match then {
+                OnGutter::Ask | OnGutter::Pause => true,
+                OnGutter::Block => false,
+            },
+            Self::Keep | Self::Diagnose { .. } | Self::Block { .. } => false,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -212,6 +253,7 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
         | Verdict::NoChange { .. }
         | Verdict::Refused { .. }
         | Verdict::Escalated
+        | Verdict::Diagnosed
         | Verdict::LimitHit { .. }
         | Verdict::Interrupted
         | Verdict::TimedOut { .. }
@@ -226,19 +268,17 @@ pub fn fate(last: &Last<'_>, limits: &Limits) -> Fate {
         Settled::Yes => return Fate::Keep,
         Settled::NotYet => {}
     }
+    if let (Verdict::Failed { .. }, Some(gutter)) = (last.verdict, &last.circling.reached) {
+        return Fate::Stuck {
+            gutter: gutter.clone(),
+            then: limits.gutter.then,
+        };
+    }
     match last.verdict {
-        Verdict::Verified => Fate::Keep,
+        Verdict::Verified | Verdict::Diagnosed => Fate::Keep,
         Verdict::Escalated => Fate::SetAside {
             question: "the agent asks a person".into(),
         },
-        Verdict::Failed { command, .. } if last.same_failure >= limits.max_same_failure => {
-            Fate::SetAside {
-                question: format!(
-                    "`{command}` failed the same way {} times in a row: how to proceed?",
-                    last.same_failure
-                ),
-            }
-        }
         verdict if verdict.is_charged() && last.attempts >= last.max_attempts => Fate::Block {
             reason: format!(
                 "{} of {} attempts failed, the last one: {}",
@@ -247,7 +287,19 @@ pub fn fate(last: &Last<'_>, limits: &Limits) -> Fate {
                 verdict.sentence()
             ),
         },
+        // After the last attempt nobody would go by what it finds.
+        Verdict::Failed { .. } => diagnosis(last.circling, limits),
         _ => Fate::Keep,
+    }
+}
+
+/// A diagnosis comes one step before a limit is reached, once.
+fn diagnosis(circling: &Circling, limits: &Limits) -> Fate {
+    match (&circling.near, circling.made, limits.gutter.diagnose) {
+        (Some(gutter), Made::NotYet, Diagnose::Yes) => Fate::Diagnose {
+            gutter: gutter.clone(),
+        },
+        (_, _, _) => Fate::Keep,
     }
 }
 
@@ -278,9 +330,9 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
             });
         }
     }
-    let ready = standing.work.other_ready || (standing.work.same_ready && *fate == Fate::Keep);
+    let ready = standing.work.other_ready || (standing.work.same_ready && fate.goes_on());
     if !ready {
-        let asked = matches!(fate, Fate::SetAside { .. }) || standing.work.questions > 0;
+        let asked = fate.asks() || standing.work.questions > 0;
         return Some(if asked {
             Stop::Question
         } else {

@@ -30,6 +30,8 @@ pub enum Verdict {
         halt: Halt,
     },
     Escalated,
+    /// It was to find out why the task goes round in circles, and changes nothing.
+    Diagnosed,
     LimitHit {
         resets_at: Option<Timestamp>,
     },
@@ -93,6 +95,7 @@ impl Verdict {
             Self::NoChange { .. } => "no_change",
             Self::Refused { .. } => "refused",
             Self::Escalated => "escalated",
+            Self::Diagnosed => "diagnosed",
             Self::LimitHit { .. } => "limit_hit",
             Self::Interrupted => "interrupted",
             Self::Budget { .. } => "budget",
@@ -107,7 +110,7 @@ impl Verdict {
         match self {
             Self::Verified => Outcome::Success,
             Self::LimitHit { .. } | Self::Budget { .. } => Outcome::BudgetExceeded,
-            Self::Escalated => Outcome::Blocked,
+            Self::Escalated | Self::Diagnosed => Outcome::Blocked,
             Self::Unclaimed
             | Self::Failed { .. }
             | Self::NoChange { .. }
@@ -131,6 +134,7 @@ impl Verdict {
             | Self::AgentError { .. } => true,
             Self::Verified
             | Self::Escalated
+            | Self::Diagnosed
             | Self::LimitHit { .. }
             | Self::Interrupted
             | Self::Budget { .. }
@@ -160,7 +164,9 @@ impl Verdict {
             | Self::AgentError { .. }
             | Self::Overloaded { .. }
             | Self::AgentUnavailable { .. } => true,
-            Self::Verified | Self::NoChange { .. } | Self::Refused { .. } => false,
+            Self::Verified | Self::NoChange { .. } | Self::Refused { .. } | Self::Diagnosed => {
+                false
+            }
         }
     }
 
@@ -178,6 +184,7 @@ impl Verdict {
             Self::NoChange { claimed: false } => "the agent changed nothing".into(),
             Self::Refused { reason, .. } => format!("refused: {reason}"),
             Self::Escalated => "the agent asks a person".into(),
+            Self::Diagnosed => "a diagnosis was made, nothing is changed".into(),
             Self::LimitHit {
                 resets_at: Some(at),
             } => format!("usage limit reached, resets at {at}"),

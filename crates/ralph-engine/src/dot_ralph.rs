@@ -19,6 +19,7 @@ const GITIGNORE: &str = "\
 /progress.md
 /logs/
 /archive/
+/diagnosis/
 ";
 
 /// Makes `.ralph/` and its `.gitignore` below `root`, as far as they are missing.
@@ -49,7 +50,13 @@ mod tests {
         let lines: Vec<&str> = text.lines().filter(|l| !l.starts_with('#')).collect();
         assert_eq!(
             lines,
-            ["/.gitignore", "/progress.md", "/logs/", "/archive/"]
+            [
+                "/.gitignore",
+                "/progress.md",
+                "/logs/",
+                "/archive/",
+                "/diagnosis/"
+            ]
         );
         std::fs::write(&file, "mine\n").unwrap();
         ensure(root.path()).unwrap();

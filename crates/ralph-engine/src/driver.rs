@@ -3,16 +3,19 @@
 //!
 //! Decides nothing that the core can decide. Stops in one place; clean-up lives once, after the loop.
 
+mod artefacts;
 mod attend;
 mod baseline;
 mod begin;
 mod board;
 mod budget;
 mod bundle;
+mod checkpoint;
 mod config_files;
 mod cost;
 mod desk;
 mod files;
+mod gutter;
 mod hands;
 mod idle;
 mod inspect;
@@ -37,8 +40,10 @@ mod text;
 mod verify;
 mod wait;
 
+pub use artefacts::{Execution, Iterations, Mode, project_of};
 pub use begin::{Setup, Wanted};
 pub use board::{Board, Scope};
+pub use checkpoint::{Asked, create_checkpoint};
 pub use hands::Fallback;
 pub use idle::{Idle, Left, obey_waiting, register};
 pub use preview::{Preview, preview};
@@ -48,6 +53,7 @@ use std::{path::PathBuf, time::Instant};
 
 use jiff::Timestamp;
 use ralph_core::{
+    artefacts::BadFile,
     change::{BadGlob, CompiledPolicy},
     config::Config,
     event::{Blocked, Event},
@@ -113,6 +119,9 @@ pub enum LoopError {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// A file of an artefacts project that a person, or another tool, left unreadable.
+    #[error("{} is not as it must be: {}", path.display(), source.message)]
+    Artefact { path: PathBuf, source: BadFile },
     /// A revert or squash that a crash cut off could not be brought to an end.
     #[error(transparent)]
     Rewrite(#[from] Box<rewrite::RewriteError>),
@@ -164,6 +173,8 @@ pub struct Driver {
     snapshots: Snapshots,
     /// Task files that are not on the board, and ralph's to leave alone all the same.
     other_sources: Vec<PathBuf>,
+    /// The project that is executed, where it is one.
+    artefacts: Option<artefacts::Artefacts>,
     hands: hands::Hands,
     containment: Containment,
     environment: Environment,
@@ -249,6 +260,9 @@ impl Driver {
                     },
                 );
             };
+            if let Some(stop) = self.spent() {
+                return Ok(stop);
+            }
             match self.may_spend(&task).await? {
                 MaySpend::Yes => {}
                 MaySpend::AskAgain => continue,
@@ -260,6 +274,8 @@ impl Driver {
             }
             let verdict = self.iterate(&task, status, began).await?;
             self.note_verdict(&task, &verdict);
+            self.take_new_tasks().await?;
+            self.look_for_circles(&task).await?;
         }
     }
 
@@ -296,9 +312,11 @@ impl Driver {
         let standing = Standing {
             last: last.map(|last| Last {
                 settled: last.settled,
-                ..self.board.last(&last.task, &last.verdict, &self.config)
+                ..self
+                    .board
+                    .last((&last.task, &last.verdict), &last.circling, &self.config)
             }),
-            iterations: self.tally.iterations,
+            iterations: self.tally.counted(),
             now: self.now(),
             elapsed: began.elapsed(),
             spent: self.tally.spent(),
@@ -319,14 +337,20 @@ impl Driver {
     }
 
     async fn end(mut self, stop: Stop, began: Instant) -> Result<LoopReport, LoopError> {
-        let now = self.clock.now();
-        self.journal.end_loop(&self.loop_id, &stop, now).await?;
+        if let Some(path) = self.write_results(&stop, began.elapsed()).await? {
+            let message = format!("the results are in {path}");
+            self.tell(&Event::Notice { message });
+        }
+        let moment = self.checkpoint_at(&stop);
+        self.journal
+            .end_loop_at(&self.repository, &stop, &moment)
+            .await?;
         if let Some(guard) = self.guard.take() {
             guard.release()?;
         }
         let event = Event::LoopEnded {
             sentence: stop.sentence(),
-            hint: stop.hint().map(str::to_owned),
+            hint: self.hint(&stop),
             exit_code: stop.exit_code(),
             iterations: self.tally.iterations,
             tasks: self.board.tally(),

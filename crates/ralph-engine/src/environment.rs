@@ -92,6 +92,20 @@ impl Environment {
         names
     }
 
+    /// Values of all variables whose names say that they are credentials, those that programs get
+    /// included: for taking them out of texts, never for showing.
+    pub fn credentials(&self) -> Vec<String> {
+        let kept = self.vars.iter().map(|(key, v)| (key.to_string_lossy(), v));
+        let withheld = self
+            .withheld
+            .iter()
+            .map(|(key, v)| (key.as_str().into(), v));
+        kept.chain(withheld)
+            .filter(|(name, _)| is_credential(name))
+            .map(|(_, value)| value.to_string_lossy().into_owned())
+            .collect()
+    }
+
     fn is_given(&self, credential: &Credential, name: &str) -> bool {
         let told = |switch: &str| self.vars.iter().any(|(key, _)| key == switch);
         credential.name == name && credential.only_with.is_none_or(told)
@@ -133,6 +147,14 @@ fn is_withheld(name: &str) -> bool {
         return false;
     }
     WITHHELD.contains(&name) || WITHHELD_ENDINGS.iter().any(|e| name.ends_with(e))
+}
+
+/// Whether a value is a secret by its variable's name; others that are withheld are paths and
+/// settings, which texts may hold.
+fn is_credential(name: &str) -> bool {
+    name == "PGPASSWORD"
+        || name.starts_with("AWS_BEARER_TOKEN_")
+        || WITHHELD_ENDINGS.iter().any(|e| name.ends_with(e))
 }
 
 fn trusted_path(path: &OsStr, workspace: &Path) -> OsString {
@@ -237,6 +259,25 @@ mod tests {
             shown.contains("A_TOKEN") && !shown.contains("hush"),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn credentials_are_known_whoever_gets_them_and_settings_are_none() {
+        let env = scrub(
+            &[
+                ("ANTHROPIC_API_KEY", "kept"),
+                ("GITHUB_TOKEN", "withheld"),
+                ("NPM_TOKEN", "passed"),
+                ("PGPASSWORD", "pg"),
+                ("SSH_AUTH_SOCK", "/s"),
+                ("RALPH_LOOP_MAX_ITERATIONS", "5"),
+                ("HOME", "/h"),
+            ],
+            &["NPM_TOKEN"],
+        );
+        let mut found = env.credentials();
+        found.sort();
+        assert_eq!(found, ["kept", "passed", "pg", "withheld"]);
     }
 
     #[test]

@@ -60,6 +60,7 @@ pub use look::FileStat;
 pub use message::{CommitKind, commit_message, message_with_trailers, slug};
 pub use oid::{BadOid, Oid};
 pub use preflight::{Head, Operation, RepoProblem};
+pub use refs::read_branch_tip;
 pub use repo::Repo;
 pub use reset::ResetSpec;
 pub use stage::{StageSpec, Staged};

@@ -16,6 +16,7 @@ pub mod identity;
 pub mod inbox;
 pub mod interview;
 pub mod lock;
+pub mod notify;
 pub mod plain_file;
 pub mod plan;
 pub mod process;

@@ -3,6 +3,7 @@
 //! Every write is one transaction and durable when it returns (`synchronous=FULL`). Knows rows,
 //! not what they mean: folding them into a state is the driver's.
 
+mod checkpoints;
 mod commands;
 mod guidance;
 mod iterations;
@@ -14,9 +15,10 @@ mod repository;
 mod rewrites;
 mod tokens;
 
+pub use checkpoints::Of;
 pub use commands::{CommandRow, Effects, Ended};
 pub use guidance::NewGuidance;
-pub use iterations::{EndedIteration, IterationStart, Step, TaskState, UnfinishedIteration};
+pub use iterations::{IterationEnd, IterationStart, Step, TaskState, UnfinishedIteration};
 pub use loops::{LoopRow, NewLoop};
 pub use query::{IterationRow, Suggestion};
 pub use questions::NewQuestion;

@@ -40,6 +40,8 @@ pub(crate) struct Global {
 enum Command {
     /// Work through the tasks until all are complete or a limit is reached
     Run(commands::run::Args),
+    /// Work through the tasks of an artefacts project, and sum up what came of them
+    Execute(commands::execute::Args),
     /// Make a small sample repository and run the real loop on it
     Demo(commands::demo::Args),
     /// End the loop that runs here, cleanly: its agent is stopped, its work kept
@@ -48,6 +50,8 @@ enum Command {
     Revert(commands::revert::Args),
     /// Make one commit of all that ralph landed on this branch
     Squash(commands::squash::Args),
+    /// Keep, list, check and go back to points of a loop
+    Checkpoint(commands::checkpoint::Args),
     /// Let the loop rest: after its iteration, or with `--now` at once
     Pause(commands::pause::Args),
     /// Let a paused loop go on; start it again if its process is gone
@@ -90,6 +94,8 @@ enum Command {
     Lint(commands::lint::Args),
     /// Check the machine, the repository and the agent
     Doctor(commands::doctor::Args),
+    /// Check whether people who are away would be told
+    Notify(commands::notify::Args),
     /// List the agents, explain what one of them said, talk to one
     Agent(commands::agent::Args),
     /// Print the configuration in force, and where each value comes from
@@ -117,10 +123,12 @@ impl Cli {
         let global = &self.global;
         match self.command {
             Command::Run(args) => commands::run::run(args, global),
+            Command::Execute(args) => commands::execute::run(args, global),
             Command::Demo(args) => commands::demo::run(args),
             Command::Stop(args) => commands::stop::run(&args, global),
             Command::Revert(args) => commands::revert::run(&args, global),
             Command::Squash(args) => commands::squash::run(&args, global),
+            Command::Checkpoint(args) => commands::checkpoint::run(&args, global),
             Command::Pause(args) => commands::pause::run(&args, global),
             Command::Resume(args) => commands::resume::run(args, global),
             Command::Retry(args) => commands::retry::run(args, global),
@@ -142,6 +150,7 @@ impl Cli {
             Command::Prompt(args) => commands::prompt::run(&args, global),
             Command::Lint(args) => commands::lint::run(&args, global),
             Command::Doctor(args) => commands::doctor::run(&args, global),
+            Command::Notify(args) => commands::notify::run(&args, global),
             Command::Agent(args) => commands::agent::run(&args, global),
             Command::Config(args) => commands::config::run(&args, global),
             Command::Completions(args) => commands::completions::run(&args),

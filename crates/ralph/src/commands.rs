@@ -2,18 +2,21 @@
 
 pub(crate) mod agent;
 pub(crate) mod answer;
+pub(crate) mod checkpoint;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod cost;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod escalations;
+pub(crate) mod execute;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod interview;
 pub(crate) mod lint;
 pub(crate) mod logs;
 pub(crate) mod man;
+pub(crate) mod notify;
 pub(crate) mod pause;
 pub(crate) mod plan;
 pub(crate) mod play_script;

@@ -1,6 +1,7 @@
 //! Opens the project that a command was started in: its configuration, its tasks, its journal.
 
 use std::{
+    ffi::OsString,
     num::NonZeroUsize,
     path::{Path, PathBuf},
 };
@@ -14,6 +15,7 @@ use ralph_core::{
 };
 use ralph_engine::{
     clock::{Clock as _, SystemClock},
+    environment::Environment,
     settings::{self, ProjectKind, Request, Settings, Surroundings},
     source::{self, FindError, Source},
     store::{Journal, RepositoryId},
@@ -103,6 +105,16 @@ impl Project {
         found
             .map(|(_, v)| v.to_string_lossy().into_owned())
             .filter(|v| !v.is_empty())
+    }
+
+    /// What programs are started with here. The token of a webhook is nobody's but ralph's.
+    pub(crate) fn environment(&self, root: &Path) -> Environment {
+        let config = self.config();
+        let token = config.notify.webhook_token_env.as_ref();
+        let is_token = |name: &OsString| token.is_some_and(|token| name == token.as_str());
+        let vars = self.surroundings.env.iter().cloned();
+        let vars = vars.filter(|(name, _)| !is_token(name));
+        Environment::scrub(vars, &config.safety.pass_env, root)
     }
 
     /// The project's `ralph.yaml` as it is on disk.

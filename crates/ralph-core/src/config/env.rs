@@ -18,7 +18,7 @@ const PLAIN: [(&str, &str); 2] = [
 ];
 
 /// Names that ralph gives another meaning to, or sets itself for the programs that it starts.
-const RESERVED: [&str; 9] = [
+const RESERVED: [&str; 14] = [
     "RALPH_DATA_DIR",
     "RALPH_LOG",
     "RALPH_LOG_FORMAT",
@@ -28,6 +28,11 @@ const RESERVED: [&str; 9] = [
     "RALPH_ITERATION_ID",
     "RALPH_TASK_ID",
     "RALPH_COLOR",
+    "RALPH_NOTIFY_EVENT",
+    "RALPH_NOTIFY_TITLE",
+    "RALPH_NOTIFY_TEXT",
+    "RALPH_NOTIFY_TASK",
+    "RALPH_NOTIFY_LOOP",
 ];
 
 /// How alike a variable must be to one of ralph's before it is taken for a misspelt one.

@@ -42,19 +42,21 @@ impl KeyPath {
         })
     }
 
-    /// Whether this path is `parent` or lies below it.
-    /// Whether its value may be a secret: a variable of an agent's environment.
+    /// Whether its value may be a secret: a variable of an agent's environment, the address of a
+    /// webhook.
     pub(super) fn is_secret(&self) -> bool {
         [
             "claude.env",
             "pi.env",
             "agent.env",
             "limits.fallback_agent.env",
+            "notify.webhook",
         ]
         .iter()
         .any(|parent| self.is_within(&Self::dotted(parent)))
     }
 
+    /// Whether this path is `parent` or lies below it.
     pub fn is_within(&self, parent: &Self) -> bool {
         self.0.starts_with(&parent.0)
     }

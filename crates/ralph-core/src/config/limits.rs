@@ -75,19 +75,39 @@ pub enum OnMaxAttempts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GutterConfig {
-    /// How often the same verification failure may come back before a person is asked.
+    /// Attempts in a row whose verification fails in the same way before a person is asked.
     pub max_same_failure: NonZeroU32,
-    /// How many commits may change the same files back and forth.
+    /// Attempts in a row that change the same files again, and make nothing better, before a person is
+    /// asked.
     pub max_churn_commits: NonZeroU32,
+    /// Attempts in a row that undo what the one before did before a person is asked.
+    pub max_oscillations: NonZeroU32,
+    /// Whether an agent is to find out why, one step before one of these limits is reached.
+    pub diagnose: bool,
+    /// What to do when a limit is reached: `ask` a person, ask and `pause` the loop, or `block` the task.
+    pub then: OnGutter,
 }
 
 impl Default for GutterConfig {
     fn default() -> Self {
+        const TWO: NonZeroU32 = NonZeroU32::new(2).expect("not zero");
         Self {
             max_same_failure: const { NonZeroU32::new(3).expect("not zero") },
-            max_churn_commits: const { NonZeroU32::new(2).expect("not zero") },
+            max_churn_commits: TWO,
+            max_oscillations: TWO,
+            diagnose: true,
+            then: OnGutter::Ask,
         }
     }
+}
+
+/// What to do with a task that goes round in circles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OnGutter {
+    Ask,
+    Pause,
+    Block,
 }
 
 /// What is kept of an agent's output.

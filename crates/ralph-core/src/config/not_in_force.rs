@@ -21,7 +21,7 @@ struct Unbuilt {
     asks: fn(&Value) -> bool,
 }
 
-const UNBUILT: [Unbuilt; 4] = [
+const UNBUILT: [Unbuilt; 3] = [
     Unbuilt {
         key: "safety.sandbox",
         message: "ralph has no sandbox yet: the agent runs with your own rights",
@@ -31,11 +31,6 @@ const UNBUILT: [Unbuilt; 4] = [
         key: "safety.allowed_commands",
         message: "ralph does not restrict commands yet: the agent may start any program",
         asks: |value| value.as_array().is_some_and(|list| !list.is_empty()),
-    },
-    Unbuilt {
-        key: "loop.gutter.max_churn_commits",
-        message: "ralph does not look for commits that undo each other yet",
-        asks: |_| true,
     },
     Unbuilt {
         key: "git.sign_off",

@@ -1,6 +1,7 @@
 //! Shows the configuration in force, each value with where it came from.
 //!
-//! Values of an agent's `env` are never shown: they may be secrets.
+//! Values of an agent's `env` are never shown, and of the address of a webhook only the host: they may
+//! be secrets.
 
 use serde_json::Value;
 
@@ -49,7 +50,12 @@ pub fn effective(resolved: &Resolved) -> Vec<Row> {
 fn row(resolved: &Resolved, key: KeyPath, value: &Value) -> Row {
     let secret = value.is_string() && key.is_secret();
     let origin = resolved.origins.get(&key).cloned();
-    let mut value = if secret { HIDDEN.into() } else { value.clone() };
+    let mut value = match (secret, &resolved.config.notify.webhook) {
+        // Its host tells which one it is, and is no secret.
+        (true, Some(url)) if key == KeyPath::dotted("notify.webhook") => url.shown().into(),
+        (true, _) => HIDDEN.into(),
+        (false, _) => value.clone(),
+    };
     // A map that is one value has its variables within.
     let within = value.get_mut("env").and_then(Value::as_object_mut);
     for (_, variable) in within.into_iter().flatten() {

@@ -4,6 +4,7 @@ mod guesses;
 mod layers;
 mod limits;
 mod mistakes;
+mod notify;
 mod shown;
 
 use super::{ConfigErrors, ConfigFile, Layers, Resolved, resolve};

@@ -12,6 +12,7 @@ fn machine() -> Iteration {
         max_verify_retries: 1,
         max_overload_retries: 2,
         expects_change: true,
+        purpose: Purpose::Attempt,
     })
 }
 
@@ -142,6 +143,7 @@ fn a_task_that_expects_no_change_may_end_without_one() {
         max_verify_retries: 0,
         max_overload_retries: 0,
         expects_change: false,
+        purpose: Purpose::Attempt,
     });
     let steps = [
         BUNDLED,
@@ -413,4 +415,45 @@ fn a_usage_limit_is_not_tried_again_within_the_iteration() {
     let limit = ended(Ending::Limit { resets_at: None }, None);
     let verdict = Verdict::LimitHit { resets_at: None };
     assert_eq!(run(&mut it, &[BUNDLED, limit]), Action::Keep { verdict });
+}
+
+#[test]
+fn a_diagnosis_is_neither_verified_nor_landed_whatever_it_changed_and_claimed() {
+    let halting = |halt| StepDone::Inspected {
+        change: Change {
+            refusal: Some(Refusal {
+                reason: "moved".into(),
+                halt,
+            }),
+            ..Change::default()
+        },
+    };
+    let stopped = Verdict::Refused {
+        reason: "moved".into(),
+        halt: Halt::Loop,
+    };
+    let table = [
+        (changed(&[]), Verdict::Diagnosed),
+        (changed(&["a.rs"]), Verdict::Diagnosed),
+        (halting(Halt::Attempt), Verdict::Diagnosed),
+        (halting(Halt::Loop), stopped),
+    ];
+    for (inspected, verdict) in table {
+        let mut it = Iteration::new(IterationPolicy {
+            max_verify_retries: 1,
+            max_overload_retries: 2,
+            expects_change: true,
+            purpose: Purpose::Diagnosis,
+        });
+        let bundled = StepDone::Bundled { prompt_bytes: 1 };
+        let steps = [
+            bundled,
+            ended(Ending::Finished, Some(Claim::ById)),
+            inspected,
+        ];
+        for step in &steps {
+            it.apply(step).unwrap();
+        }
+        assert_eq!(it.next(), Action::Keep { verdict });
+    }
 }

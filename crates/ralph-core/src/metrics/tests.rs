@@ -32,6 +32,9 @@ fn record(task: &str, ended: &str, verdict: Verdict) -> IterationRecord {
         verdict,
         feedback: None,
         guidance: Vec::new(),
+        trace: None,
+        diagnoses: None,
+        diagnosis: None,
         flags: Vec::new(),
         said: Said::default(),
         usage: Usage {

@@ -115,6 +115,7 @@ fn said(verdict: &Verdict) -> Said {
         | Verdict::NoChange { .. }
         | Verdict::Refused { .. }
         | Verdict::Escalated
+        | Verdict::Diagnosed
         | Verdict::TimedOut { .. }
         | Verdict::AgentError { .. }
         | Verdict::Budget { .. } => Said::Through,

@@ -74,6 +74,7 @@ impl Stop {
                 Verdict::Budget { .. } => 5,
                 Verdict::LimitHit { .. } | Verdict::AgentUnavailable { .. } => 6,
                 Verdict::Unclaimed
+                | Verdict::Diagnosed
                 | Verdict::Failed { .. }
                 | Verdict::NoChange { .. }
                 | Verdict::Interrupted

@@ -6,6 +6,7 @@ use super::*;
 use crate::config::OnUsageLimit;
 
 mod bounds;
+mod gutter;
 mod limits;
 mod recall;
 
@@ -16,11 +17,28 @@ const LIMITS: Limits = Limits {
     max_time: Some(Duration::from_secs(3600)),
     max_cost: None,
     on_max_attempts: OnMaxAttempts::Block,
-    max_same_failure: 3,
+    gutter: GUTTER,
     max_errors: 3,
     max_no_progress: 3,
     usage: WAIT,
     span: Span::All,
+};
+
+const GUTTER: GutterPolicy = GutterPolicy {
+    limits: GutterLimits {
+        same_failure: Some(3),
+        churn: Some(2),
+        oscillations: Some(2),
+    },
+    diagnose: Diagnose::Yes,
+    then: OnGutter::Ask,
+};
+
+/// Nothing is seen of circles.
+const STRAIGHT: Circling = Circling {
+    reached: None,
+    near: None,
+    made: Made::NotYet,
 };
 
 const WAIT: LimitPolicy = LimitPolicy {
@@ -42,7 +60,7 @@ fn last(verdict: &Verdict) -> Last<'_> {
         verdict,
         attempts: 1,
         max_attempts: 3,
-        same_failure: 1,
+        circling: &STRAIGHT,
         settled: Settled::NotYet,
     }
 }
@@ -144,21 +162,6 @@ fn no_progress_on_one_task_speaks_only_when_no_other_is_ready() {
 }
 
 #[test]
-fn the_same_failure_asks_a_person_before_the_attempts_run_out() {
-    let failed = failed();
-    let mut l = last(&failed);
-    (l.same_failure, l.attempts) = (3, 3);
-    let decision = decide(&standing(Some(l)), &LIMITS);
-    assert_eq!(
-        decision.fate,
-        Fate::SetAside {
-            question: "`make` failed the same way 3 times in a row: how to proceed?".into()
-        }
-    );
-    assert_eq!(decision.stop, None, "other tasks go on");
-}
-
-#[test]
 fn an_agents_question_sets_its_task_aside_and_the_loop_goes_on_with_others() {
     let verdict = Verdict::Escalated;
     let decision = decide(&standing(Some(last(&verdict))), &LIMITS);
@@ -189,9 +192,13 @@ fn when_only_questions_are_left_the_loop_ends_and_needs_a_person() {
 #[test]
 fn what_becomes_of_a_task_is_decided_once() {
     let (escalated, failed) = (Verdict::Escalated, failed());
+    let circling = Circling {
+        reached: Some(gutter::same_failure()),
+        ..STRAIGHT
+    };
     for verdict in [&escalated, &failed] {
         let mut l = last(verdict);
-        (l.same_failure, l.attempts) = (3, 3);
+        (l.circling, l.attempts) = (&circling, 3);
         assert_ne!(fate(&l, &LIMITS), Fate::Keep);
         l.settled = Settled::Yes;
         assert_eq!(fate(&l, &LIMITS), Fate::Keep);

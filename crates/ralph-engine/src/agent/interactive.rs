@@ -3,7 +3,6 @@
 //! Notices the end in one of four ways ([`TalkEnd`]) and leaves nothing alive. Never reads what is
 //! said: the agent writes to the terminal itself, and what it did is in its files.
 
-mod done_file;
 mod first_prompt;
 
 pub use first_prompt::FirstPrompt;
@@ -13,12 +12,11 @@ use std::{ffi::OsString, io, path::PathBuf, time::Duration};
 
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
-use super::Agent;
+use super::{Agent, DoneFile};
 use crate::process::{
     Containment, Ended, Running, Signal, SpawnError, StopPlan, Terminal, TerminalError, Turn,
     spawn_on,
 };
-use done_file::DoneFile;
 use first_prompt::Given;
 
 /// One conversation.

@@ -4,7 +4,7 @@
 //! what changes in a task file while an agent runs is taken for the agent's.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::{HashSet, VecDeque},
     future::Future,
 };
@@ -18,6 +18,7 @@ use ralph_core::{
 use tokio::sync::{mpsc, watch};
 
 use super::{
+    artefacts::Signalled,
     notes::Turn,
     obey::{Line, Pace, commanded},
     wait::stop_asked,
@@ -36,15 +37,24 @@ const NO_SIGNAL: i32 = 0;
 pub(super) struct Ears {
     said: RefCell<Vec<Event>>,
     nudged: mpsc::UnboundedSender<NudgeState>,
+    tools: Cell<u64>,
 }
 
 impl Ears {
+    /// How many tools the agent was seen to use.
+    pub(super) fn tools(&self) -> u64 {
+        self.tools.get()
+    }
+
     /// What is to be told to whoever watches.
     pub(super) fn take(&self) -> Vec<Event> {
         self.said.take()
     }
 
     pub(super) fn hear(&self, event: &AgentEvent) {
+        if let AgentEvent::Tool { .. } = event {
+            self.tools.set(self.tools.get() + 1);
+        }
         if let AgentEvent::Nudge { state, .. } = event {
             // Nobody listens any more once the run is over.
             let _ = self.nudged.send(*state);
@@ -72,6 +82,7 @@ pub(super) fn wires() -> (Ears, Wires, Inputs) {
     let ears = Ears {
         said: RefCell::default(),
         nudged: nudged_out,
+        tools: Cell::default(),
     };
     let wires = Wires {
         cut,
@@ -95,6 +106,8 @@ pub(super) struct Attendant<'a> {
     pub(super) clock: &'a dyn Clock,
     pub(super) turn: &'a mut Turn,
     pub(super) ears: &'a Ears,
+    /// The file by which the agent may say that it is done.
+    pub(super) signalled: &'a Signalled,
 }
 
 impl Attendant<'_> {
@@ -106,7 +119,10 @@ impl Attendant<'_> {
     ) -> T {
         tokio::pin!(running);
         let inbox = self.line.inbox.clone();
+        let overstays = self.signalled.overstays();
+        tokio::pin!(overstays);
         let mut passed_on = false;
+        let mut sent_home = false;
         let mut told = Told::default();
         let report = loop {
             if let (Some(signal), false) = (*self.stop.borrow(), passed_on) {
@@ -117,6 +133,11 @@ impl Attendant<'_> {
                 report = &mut running => break report,
                 Some(state) = wires.nudged.recv() => self.nudged(&mut told, state).await,
                 () = stop_asked(self.stop), if !passed_on => {}
+                // It has finished, and only its process has not.
+                () = &mut overstays, if !sent_home => {
+                    sent_home = true;
+                    let _ = wires.cut.send(Some(NO_SIGNAL));
+                }
                 () = inbox.knock() => self.look(&mut told, &wires).await,
             }
         };

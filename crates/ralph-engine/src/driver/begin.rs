@@ -13,8 +13,8 @@ use ralph_core::{
 
 use super::{
     Board, Driver, Fallback, LoopError, RunTally,
+    artefacts::{Artefacts, Mode},
     board::Scope,
-    bundle::instructions_path,
     config_files::ConfigFiles,
     hands::Hands,
     obey::{Line, Pace},
@@ -69,6 +69,7 @@ pub struct Wanted {
     pub scope: Scope,
     pub span: Span,
     pub stash: bool,
+    pub mode: Mode,
 }
 
 impl Driver {
@@ -132,14 +133,23 @@ impl Driver {
             lock,
         } = place;
         let board = open_board(&setup, &mut journal, &repository).await?;
+        let mut config = setup.config;
+        let mode = &setup.wanted.mode;
+        let place = (setup.root.as_path(), state_dir.as_path());
+        let artefacts = Artefacts::of_loop(mode, place, &mut journal, &repository).await?;
+        let artefacts = artefacts.map(|opened| opened.adding_commands_to(&mut config));
         Ok(Self {
             config_files: ConfigFiles::of(
                 &setup.root,
                 setup.config_file.as_ref(),
-                instructions_path(&board.source),
+                mode.prompt_path(&setup.root, &board.source),
             ),
-            limits: limits(&setup.config, setup.wanted.span),
-            policy: policy(&setup.config).compile()?,
+            limits: Limits {
+                max_iterations: mode.max_iterations(&config, &board),
+                ..limits(&config, setup.wanted.span)
+            },
+            policy: policy(&config).compile()?,
+            artefacts,
             root: setup.root,
             state_dir,
             repo,
@@ -149,7 +159,7 @@ impl Driver {
             loop_id: String::new(),
             branch: String::new(),
             base,
-            config: setup.config,
+            config,
             board,
             snapshots: Snapshots::default(),
             other_sources: Vec::new(),
@@ -315,7 +325,9 @@ impl Driver {
             self.untold_cost(),
             self.unused_instructions(),
         ];
-        for message in warnings.into_iter().flatten() {
+        let unclear = self.artefacts.iter().flat_map(|a| a.unclear.clone());
+        let warnings: Vec<String> = warnings.into_iter().flatten().chain(unclear).collect();
+        for message in warnings {
             self.tell(&Event::Warning { message });
         }
     }
@@ -326,6 +338,7 @@ impl Driver {
         let mut config = self.config.clone();
         config.claude.env.hide();
         config.pi.env.hide();
+        config.notify.hide();
         for choice in [
             Some(&mut config.agent),
             config.limits.fallback_agent.as_mut(),
@@ -334,7 +347,9 @@ impl Driver {
                 custom.env.hide();
             }
         }
-        serde_json::json!({ "effective": config, "files": self.config_files }).to_string()
+        let project = self.artefacts.as_ref().map(Artefacts::name);
+        let files = &self.config_files;
+        serde_json::json!({ "effective": config, "files": files, "project": project }).to_string()
     }
 }
 
@@ -361,7 +376,7 @@ fn limits(config: &Config, span: Span) -> Limits {
         max_time: config.loop_.max_minutes.as_ref().map(|m| m.duration()),
         max_cost: config.loop_.max_cost_usd,
         on_max_attempts: config.loop_.on_max_attempts,
-        max_same_failure: config.loop_.gutter.max_same_failure.get(),
+        gutter: super::gutter::policy(config),
         max_errors: config.loop_.max_errors.get(),
         max_no_progress: config.loop_.max_no_progress.get(),
         usage: LimitPolicy {

@@ -111,6 +111,7 @@ impl Board {
                 *state = TaskState {
                     kept_ref: state.kept_ref.take(),
                     goes_on: state.goes_on,
+                    gutter: std::mem::take(&mut state.gutter).opened(),
                     ..TaskState::default()
                 };
             }
@@ -120,6 +121,7 @@ impl Board {
                     goes_on: state.goes_on,
                     feedback: state.feedback.take(),
                     last_verdict: state.last_verdict.take(),
+                    gutter: std::mem::take(&mut state.gutter).opened(),
                     ..TaskState::default()
                 };
                 self.answered.push(id.clone());
@@ -193,6 +195,18 @@ impl Board {
         self.plan.is_ready(task) && !self.set_aside.contains(task)
     }
 
+    /// The tasks that can be taken, in their order.
+    pub(super) fn ready_ids(&self) -> impl Iterator<Item = &TaskId> {
+        let ready = self.plan.ready();
+        ready.filter(|id| !self.set_aside.contains(id))
+    }
+
+    /// The tasks that wait for an answer, and the questions.
+    pub(super) fn open_question_texts(&self) -> impl Iterator<Item = (&TaskId, &str)> {
+        let held = self.set_aside.iter();
+        held.filter_map(|id| Some((id, self.state(id)?.question.as_deref()?)))
+    }
+
     pub(super) fn ready_besides(&self, task: Option<&TaskId>) -> bool {
         let Some(task) = task else {
             return self.has_work();
@@ -238,6 +252,32 @@ impl Board {
     pub(super) fn max_attempts(&self, id: &TaskId, config: &Config) -> u32 {
         let own = self.graph.get(id).and_then(|t| t.attempts.max);
         own.unwrap_or(config.loop_.max_attempts.get())
+    }
+
+    /// The attempts that the open tasks may have, all together.
+    pub(super) fn attempts_of_open(&self, config: &Config) -> u32 {
+        let open = self
+            .graph
+            .tasks()
+            .iter()
+            .filter(|task| task.status.is_workable() && self.graph.is_leaf(&task.id));
+        let attempts = open.map(|task| self.max_attempts(&task.id, config));
+        attempts.fold(0, u32::saturating_add)
+    }
+
+    /// A task whose turn it is and that has had all its attempts, also where a question waits about it;
+    /// with how many it has had and may have.
+    pub(super) fn spent(&self, config: &Config) -> Option<(TaskId, u32, u32)> {
+        let ready = self
+            .graph
+            .tasks()
+            .iter()
+            .filter(|task| self.plan.is_ready(&task.id));
+        let mut attempts = ready.map(|task| {
+            let (made, max) = (self.attempts(&task.id), self.max_attempts(&task.id, config));
+            (task.id.clone(), made, max)
+        });
+        attempts.find(|(_, made, max)| made >= max)
     }
 
     pub fn tally(&self) -> Tally {

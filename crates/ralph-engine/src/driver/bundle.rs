@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::{
-    iteration::Failure,
+    iteration::{Failure, Purpose},
     memory,
     prompt::{
         Bundle, Count, Facts, Instructions, LastAttempt, PromptCaps, Template, render_prompt,
@@ -80,10 +80,20 @@ impl Driver {
             agents_md: agents_md(&self.root, &turn.task, caps.agents_md_bytes),
             last,
             guidance: self.told(turn),
+            diagnosis: state.gutter.diagnosis.as_ref(),
+            diagnose: self.what_to_find_out(turn).await?,
             facts,
             progress_file: self.config.memory.progress_file.display().to_string(),
         };
-        Ok(render_prompt(&self.template()?, &bundle, &caps)?)
+        match (turn.purpose(), &self.artefacts) {
+            (Purpose::Diagnosis, _) => {
+                Ok(render_prompt(&Template::of_diagnosis(), &bundle, &caps)?)
+            }
+            (Purpose::Attempt, Some(artefacts)) => {
+                self.execute_prompt(artefacts, turn, &bundle, &caps)
+            }
+            (Purpose::Attempt, None) => Ok(render_prompt(&self.template()?, &bundle, &caps)?),
+        }
     }
 
     /// As they stood when the loop began: nobody can slip another text in.

@@ -213,6 +213,7 @@ impl Desk<'_> {
             goes_on: before.goes_on,
             feedback: before.feedback,
             last_verdict: before.last_verdict,
+            gutter: before.gutter.opened(),
             ..TaskState::default()
         }
     }

@@ -19,6 +19,7 @@ impl Driver {
     pub(super) fn own_paths(&self) -> Vec<PathBuf> {
         let mut own = self.source_files();
         own.extend(self.other_sources.iter().cloned());
+        own.extend(self.artefacts.iter().map(|a| a.own_path().to_owned()));
         own.extend(own_files(&self.config, &self.config_files, &self.root));
         own
     }
@@ -173,13 +174,28 @@ pub(super) fn own_files(config: &Config, config_files: &ConfigFiles, root: &Path
         config.memory.progress_file.clone(),
         config.memory.archive_dir.clone(),
         PathBuf::from(LOGS),
+        PathBuf::from(super::gutter::FOLDER),
         PathBuf::from(".ralph/.gitignore"),
         config.tasks.parent_id_file.clone(),
     ];
+    own.extend(of_projects(root));
     let configs = config_files.paths();
     own.extend(configs.filter_map(|f| f.strip_prefix(root).ok().map(Path::to_owned)));
     own
 }
+
+/// What ralph and its agents write down about artefacts projects: it is no work of any loop.
+fn of_projects(root: &Path) -> Vec<PathBuf> {
+    let folders = std::fs::read_dir(root.join(PROJECTS)).into_iter().flatten();
+    let folders =
+        folders.filter_map(|entry| Some(Path::new(PROJECTS).join(entry.ok()?.file_name())));
+    folders
+        .flat_map(|folder| KEPT.map(|name| folder.join(name)))
+        .collect()
+}
+
+const PROJECTS: &str = ".artefacts";
+const KEPT: [&str; 4] = ["tasks.json", "state.json", "obstacles.json", "results.md"];
 
 fn is_no_file(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;

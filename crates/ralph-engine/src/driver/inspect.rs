@@ -10,7 +10,7 @@ use std::{
 use ralph_core::{
     change::{ChangeKind, CompiledPolicy, Contents, Inspection, inspect, shown},
     event::Event,
-    iteration::{Change, ChangedFile, Refusal, StepDone},
+    iteration::{Change, ChangedFile, Purpose, Refusal, StepDone},
     verdict::Halt,
 };
 
@@ -56,29 +56,13 @@ impl Driver {
         turn: &mut Turn,
         logs: &mut Logs,
     ) -> Result<StepDone, LoopError> {
+        match turn.purpose() {
+            Purpose::Attempt => {}
+            Purpose::Diagnosis => return self.inspect_diagnosis(turn).await,
+        }
         let mut found = Findings::default();
         self.put_own_files_back(turn, &mut found)?;
-        // Before the git folder is put back: HEAD is part of it.
-        match &self.repo.history(&turn.base, &self.branch).await? {
-            History::Unmoved => {}
-            History::Ahead { .. } => found
-                .flags
-                .push("the agent committed by itself; its commits are squashed".into()),
-            History::Rewritten { .. } | History::LeftBranch { .. } => {
-                let kept = self
-                    .repo
-                    .undo_moved_history(&self.branch, &turn.base, turn.id())
-                    .await?;
-                let place = kept
-                    .branch
-                    .or(kept.head)
-                    .map(|r| format!(", kept at {r}"))
-                    .unwrap_or_default();
-                found.halt(format!(
-                    "the agent rewrote history or left the branch; it is put back{place}"
-                ));
-            }
-        }
+        self.check_history(turn, &mut found).await?;
         found.flags.extend(self.empty_promise(turn));
         self.check_git_folder(&mut found)?;
         self.run_formatters(logs, &mut found).await;
@@ -128,6 +112,35 @@ impl Driver {
         Ok(StepDone::Inspected { change })
     }
 
+    /// Whether the agent moved the branch. Before the git folder is put back: HEAD is part of it.
+    pub(super) async fn check_history(
+        &self,
+        turn: &Turn,
+        found: &mut Findings,
+    ) -> Result<(), LoopError> {
+        match &self.repo.history(&turn.base, &self.branch).await? {
+            History::Unmoved => {}
+            History::Ahead { .. } => found
+                .flags
+                .push("the agent committed by itself; its commits are squashed".into()),
+            History::Rewritten { .. } | History::LeftBranch { .. } => {
+                let kept = self
+                    .repo
+                    .undo_moved_history(&self.branch, &turn.base, turn.id())
+                    .await?;
+                let place = kept
+                    .branch
+                    .or(kept.head)
+                    .map(|r| format!(", kept at {r}"))
+                    .unwrap_or_default();
+                found.halt(format!(
+                    "the agent rewrote history or left the branch; it is put back{place}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// The task file, `ralph.yaml` and the progress file: claims and edits that are not the agent's
     /// to make are put back.
     pub(super) fn put_own_files_back(
@@ -136,10 +149,17 @@ impl Driver {
         found: &mut Findings,
     ) -> Result<(), LoopError> {
         self.ensure_dot_ralph()?;
+        if let Some(artefacts) = &mut self.artefacts {
+            let set_aside = artefacts.check_tasks(turn, &self.board.source)?;
+            found.flags.extend(set_aside);
+        }
         let tampering = self.board.source.put_back(turn.task_id())?;
         found
             .flags
             .extend(tampering.iter().map(|t| format!("task file: {t}")));
+        if let Some(artefacts) = &mut self.artefacts {
+            found.flags.extend(artefacts.put_back(turn)?);
+        }
         for path in self.config_files.put_back(&self.state_dir)? {
             let name = path.strip_prefix(&self.root).unwrap_or(&path).display();
             found.halt(format!(
@@ -167,7 +187,7 @@ impl Driver {
         }
     }
 
-    fn check_git_folder(&self, found: &mut Findings) -> Result<(), LoopError> {
+    pub(super) fn check_git_folder(&self, found: &mut Findings) -> Result<(), LoopError> {
         let Some(guard) = &self.guard else {
             return Ok(());
         };
@@ -208,6 +228,10 @@ impl Findings {
             reason,
             halt: Halt::Attempt,
         });
+    }
+
+    pub(super) fn into_parts(self) -> (Option<Refusal>, Vec<String>) {
+        (self.refusal, self.flags)
     }
 
     /// What was found, for an attempt whose verdict is known already.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ralph_core::{
     event::Event,
-    iteration::{Action, Iteration, IterationPolicy, StepDone},
+    iteration::{Action, Iteration, IterationPolicy, Purpose, StepDone},
     task::{Task, TaskId},
     verdict::Verdict,
 };
@@ -44,14 +44,19 @@ impl Driver {
             .cloned()
             .ok_or_else(|| LoopError::Container(id.clone()))?;
         self.base = status.head.clone();
+        let diagnose = self.due_diagnosis(id);
+        if diagnose.is_some() {
+            self.prepare_diagnosis(id)?;
+        }
         let start = IterationStart {
             id: uuid::Uuid::now_v7().to_string(),
             loop_id: self.loop_id.clone(),
             task: id.clone(),
-            attempt: self.board.attempts(id) + 1,
+            attempt: self.board.attempts(id) + u32::from(diagnose.is_none()),
             base_commit: self.base.to_string(),
             untracked: status.untracked.iter().map(|p| path_to_text(p)).collect(),
             at: self.now(),
+            diagnose,
         };
         let n = self
             .journal
@@ -70,9 +75,10 @@ impl Driver {
             title: turn.task.text.title.clone(),
             attempt: turn.start.attempt,
             max_attempts: self.board.max_attempts(id, &self.config),
-            nth: self.tally.iterations + 1,
+            nth: self.tally.counted() + 1,
             max_iterations: self.limits.max_iterations,
             guidance: u32::try_from(turn.guidance.len()).unwrap_or(u32::MAX),
+            diagnoses: turn.start.diagnose.clone(),
         });
         Ok(turn)
     }
@@ -111,6 +117,10 @@ impl Driver {
             max_verify_retries: self.config.loop_.max_verify_retries,
             max_overload_retries: self.config.limits.overload_retries,
             expects_change: task.text.expects_change,
+            purpose: match start.diagnose {
+                Some(_) => Purpose::Diagnosis,
+                None => Purpose::Attempt,
+            },
         };
         Ok(Turn {
             n,
@@ -126,6 +136,7 @@ impl Driver {
             agent: AgentSeen::NotYet,
             taken_up: None,
             tip: None,
+            tool_calls: 0,
             guidance: Vec::new(),
         })
     }
@@ -184,7 +195,7 @@ impl Driver {
             (StepDone::Bundled { .. }, _) if turn.machine.run() == 1 => {}
             (StepDone::Bundled { .. }, _) => {
                 turn.pending.push(Step::Intent("agent".into()));
-                self.flush(turn).await?;
+                self.flush_phase(turn).await?;
             }
             (StepDone::AgentEnded(_), _) => {
                 self.flush(turn).await?;
@@ -214,6 +225,16 @@ impl Driver {
         let now = self.now();
         self.journal
             .append_steps(turn.id(), &turn.pending, now)
+            .await?;
+        turn.pending.clear();
+        Ok(())
+    }
+
+    /// The same where a run has ended and another begins: the phase of the one that ended is kept.
+    async fn flush_phase(&mut self, turn: &mut Turn) -> Result<(), LoopError> {
+        let moment = self.checkpoint_between(turn);
+        self.journal
+            .append_steps_of_phase(&self.repository, turn.id(), &turn.pending, &moment)
             .await?;
         turn.pending.clear();
         Ok(())

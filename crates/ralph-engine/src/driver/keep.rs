@@ -3,7 +3,7 @@
 use ralph_core::{
     escalation::AskedBy,
     event::Event,
-    iteration::StepDone,
+    iteration::{Purpose, StepDone},
     signal::Escalation,
     task::{Status, TaskId},
     verdict::Verdict,
@@ -18,6 +18,13 @@ use crate::{
     git::{History, ResetSpec},
     store::{NewQuestion, TaskState},
 };
+
+/// A question that is about to be asked.
+pub(super) struct Asking {
+    pub(super) question: String,
+    pub(super) escalation: Option<Escalation>,
+    pub(super) by: AskedBy,
+}
 
 /// A question as lists show it; its whole block is kept beside it.
 const MOST_ASKED: usize = 500;
@@ -48,10 +55,17 @@ impl Driver {
             }
         }
         if staged.change.is_empty() {
+            // A commit that holds nothing but ralph's own files is not to stay on the branch.
+            if let History::Ahead { .. } = staged.history {
+                self.reset(turn).await?;
+            }
             // Nothing to keep, or kept before a crash.
             let name = crate::git::attempt_ref(turn.id());
             let kept = self.repo.attempt_commit(&name)?.map(|_| name);
             return Ok(StepDone::Kept { reference: kept });
+        }
+        if turn.purpose() == Purpose::Diagnosis {
+            return self.put_aside(turn, &staged.tree).await;
         }
         let reference = self
             .repo
@@ -73,7 +87,7 @@ impl Driver {
         Ok(StepDone::Kept { reference })
     }
 
-    async fn reset(&self, turn: &Turn) -> Result<(), LoopError> {
+    pub(super) async fn reset(&self, turn: &Turn) -> Result<(), LoopError> {
         let own = self.own_paths();
         let reset = ResetSpec {
             branch: &self.branch,
@@ -91,22 +105,37 @@ impl Driver {
         question: String,
         (verdict, iteration): (&Verdict, u64),
     ) -> Result<(), LoopError> {
-        // What the task says now is what the question is about.
-        self.reload_tasks().await?;
-        let mut state = self.board.state(task).cloned().unwrap_or_default();
-        state.asked_of = self.board.task(task).map(super::board::wording);
         let by_agent = *verdict == Verdict::Escalated;
-        let escalation = state.escalation.clone().filter(|_| by_agent);
-        let new = NewQuestion {
-            task: task.clone(),
-            iteration,
-            asked_by: if by_agent {
+        let own = self.board.state(task).and_then(|s| s.escalation.clone());
+        let escalation = own.filter(|_| by_agent);
+        let asking = Asking {
+            question: escalation.as_ref().and_then(in_short).unwrap_or(question),
+            escalation,
+            by: if by_agent {
                 AskedBy::Agent
             } else {
                 AskedBy::Ralph
             },
-            question: escalation.as_ref().and_then(in_short).unwrap_or(question),
-            escalation,
+        };
+        self.ask(task, asking, iteration).await
+    }
+
+    pub(super) async fn ask(
+        &mut self,
+        task: &TaskId,
+        asking: Asking,
+        iteration: u64,
+    ) -> Result<(), LoopError> {
+        // What the task says now is what the question is about.
+        self.reload_tasks().await?;
+        let mut state = self.board.state(task).cloned().unwrap_or_default();
+        state.asked_of = self.board.task(task).map(super::board::wording);
+        let new = NewQuestion {
+            task: task.clone(),
+            iteration,
+            asked_by: asking.by,
+            question: asking.question,
+            escalation: asking.escalation,
             at: self.now(),
         };
         let source = self.board.source.name().to_owned();
@@ -140,7 +169,11 @@ impl Driver {
         Ok(())
     }
 
-    async fn save_state(&mut self, task: &TaskId, state: TaskState) -> Result<(), LoopError> {
+    pub(super) async fn save_state(
+        &mut self,
+        task: &TaskId,
+        state: TaskState,
+    ) -> Result<(), LoopError> {
         let source = self.board.source.name().to_owned();
         self.journal
             .set_task_state(&self.repository, &source, task, &state)

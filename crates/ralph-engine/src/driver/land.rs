@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use ralph_core::{
+    artefacts::state::EntryStatus,
     config::CommitType,
     event::Event,
     iteration::StepDone,
@@ -24,6 +25,7 @@ impl Driver {
         let attempts = Some(turn.start.attempt);
         self.board
             .write_status(turn.task_id(), Status::Completed, attempts)?;
+        self.write_entry(turn, EntryStatus::Completed, "verified")?;
         failpoint("source-written");
         // Also where nothing was left to write: a crash may have come between the file and the commit.
         let also = self.tracked(turn.task_id()).await?;
@@ -79,12 +81,17 @@ impl Driver {
         });
     }
 
-    /// The file of a task, relative to the root, if git tracks it: it goes into the commit.
+    /// The file of a task, relative to the root, if git tracks it: it goes into the commit, and the
+    /// files of its project with it.
     async fn tracked(&self, task: &TaskId) -> Result<Vec<PathBuf>, LoopError> {
         let file = self.board.file_of(task);
         let relative = file.and_then(|f| Some(f.strip_prefix(self.repo.root()).ok()?.to_owned()));
         match relative {
-            Some(path) if self.repo.is_tracked(&path).await? => Ok(vec![path]),
+            Some(path) if self.repo.is_tracked(&path).await? => {
+                let mut all = vec![path];
+                all.extend(self.committed_artefacts().await?);
+                Ok(all)
+            }
             _ => Ok(Vec::new()),
         }
     }

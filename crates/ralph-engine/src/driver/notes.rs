@@ -35,6 +35,8 @@ pub(super) struct Turn {
     pub(super) taken_up: Option<Oid>,
     /// Where the branch stood when the tree was staged.
     pub(super) tip: Option<Oid>,
+    /// Tools that its agents were seen to use.
+    pub(super) tool_calls: u64,
     /// What a person said that it is told.
     pub(super) guidance: Vec<Guidance>,
 }

@@ -47,6 +47,7 @@ fn is_cut_off(verdict: &Verdict) -> bool {
         | Verdict::NoChange { .. }
         | Verdict::Refused { .. }
         | Verdict::Escalated
+        | Verdict::Diagnosed
         | Verdict::LimitHit { .. }
         | Verdict::AgentError { .. }
         | Verdict::Overloaded { .. }

@@ -51,14 +51,16 @@ pub async fn preview(setup: Setup) -> Result<Preview, LoopError> {
         None => None,
         Some(task) => {
             let n = driver.journal.next_iteration(&driver.repository).await?;
+            let diagnose = driver.due_diagnosis(&task.id);
             let start = IterationStart {
                 id: String::new(),
                 loop_id: String::new(),
                 task: task.id.clone(),
-                attempt: driver.board.attempts(&task.id) + 1,
+                attempt: driver.board.attempts(&task.id) + u32::from(diagnose.is_none()),
                 base_commit: driver.base.to_string(),
                 untracked: Vec::new(),
                 at: driver.now(),
+                diagnose,
             };
             let mut turn = driver.turn(n, start, task.clone())?;
             let source = driver.board.source.name().to_owned();

@@ -12,6 +12,7 @@ use ralph_core::{
 
 use super::{
     Driver, LoopError,
+    artefacts::{Artefacts, project_of},
     board::{Board, Scope},
     land::ITERATION_TRAILER,
     logs::Logs,
@@ -169,9 +170,11 @@ impl Driver {
                     .await?;
                 let board = Board::new(source, tasks, Scope::default(), states)?;
                 self.other_sources = self.source_files();
+                let theirs = self.artefacts_of(row).await?;
                 let ours = std::mem::replace(&mut self.board, board);
+                let ours = (ours, std::mem::replace(&mut self.artefacts, theirs));
                 let done = self.reconcile(Leftover::Abandon).await;
-                self.board = ours;
+                (self.board, self.artefacts) = ours;
                 self.other_sources.clear();
                 done?;
             }
@@ -189,6 +192,16 @@ impl Driver {
             .end_loop(&row.id, &Stop::Interrupted { signal: 9 }, now)
             .await?;
         Ok(())
+    }
+
+    /// The files of the project that another loop executed.
+    async fn artefacts_of(&mut self, row: &LoopRow) -> Result<Option<Artefacts>, LoopError> {
+        let Some(project) = project_of(&row.config) else {
+            return Ok(None);
+        };
+        let unfinished = self.journal.unfinished_iteration(&row.id).await?;
+        let id = unfinished.map(|iteration| iteration.start.id);
+        Artefacts::open(&project, &self.root, &self.state_dir, id.as_deref()).map(Some)
     }
 
     /// The work of an iteration whose task can't be found any more: kept under its ref all the same.
@@ -222,6 +235,16 @@ impl Driver {
     /// Between iterations the file wins: a person may have edited it.
     pub(super) async fn reload_tasks(&mut self) -> Result<(), LoopError> {
         self.reread_tasks()?;
+        self.note_edits().await
+    }
+
+    /// What the agent of an execution added to the tasks is work like any other.
+    pub(super) async fn take_new_tasks(&mut self) -> Result<(), LoopError> {
+        if self.artefacts.is_none() {
+            return Ok(());
+        }
+        let (source, tasks) = Source::read(self.board.source.path(), &self.root)?;
+        self.board.replace_tasks(source, tasks)?;
         self.note_edits().await
     }
 

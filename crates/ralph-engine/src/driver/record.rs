@@ -1,8 +1,9 @@
 //! Ends an iteration: one transaction in the journal, then the files that can be rebuilt from it.
 
 use ralph_core::{
+    artefacts::state::EntryStatus,
     event::Event,
-    iteration::{Action, Failure, StepDone},
+    iteration::{Action, Failure, Purpose, StepDone},
     memory::Entry,
     record::{GitRecord, IterationRecord},
     task::Status,
@@ -12,7 +13,7 @@ use ralph_core::{
 use super::{Driver, LoopError, logs::Logs, notes::Turn};
 use crate::{
     failpoint::failpoint,
-    store::{EndedIteration, TaskState},
+    store::{IterationEnd, TaskState},
 };
 
 impl Driver {
@@ -25,20 +26,32 @@ impl Driver {
             // Recorded before a crash: only the files are left, and they can wait.
             return Ok(Verdict::Interrupted);
         };
-        let record = self.record(&turn, &verdict);
-        let state = self.task_state(&turn, &verdict);
+        self.write_entry(&turn, entry_status(&verdict), &verdict.sentence())?;
+        let mut record = self.record(&turn, &verdict);
+        record.trace = self.trace(&turn, &verdict).await?;
+        let state = match turn.purpose() {
+            Purpose::Attempt => self.task_state(&turn, &verdict),
+            Purpose::Diagnosis => {
+                record.diagnosis = self.diagnosis(&turn, &verdict);
+                self.state_after_diagnosis(&turn, &verdict, record.diagnosis.clone())
+            }
+        };
         let source = self.board.source.name().to_owned();
+        if verdict == Verdict::Verified {
+            // What it was in the way of is ready, and so part of the checkpoint.
+            self.board.mark(turn.task_id(), Status::Completed)?;
+        }
+        let moment = self.checkpoint_after(&turn, &record);
+        let accounts = self.accounts(&turn);
+        let end = IterationEnd {
+            pending: &turn.pending,
+            record: &record,
+            state: &state,
+            checkpoint: Some(&moment),
+            accounts: &accounts,
+        };
         self.journal
-            .end_iteration(
-                &self.repository,
-                &source,
-                EndedIteration {
-                    pending: &turn.pending,
-                    record: &record,
-                    state: &state,
-                    accounts: &self.accounts(&turn),
-                },
-            )
+            .end_iteration(&self.repository, &source, end)
             .await?;
         failpoint("recorded");
         self.tally.number = turn.n;
@@ -55,6 +68,7 @@ impl Driver {
             .map(|f| f.tail.clone())
             .unwrap_or_default();
         let log = logs.shown.clone();
+        self.tell_diagnosis(&record, &mut logs);
         logs.finish(&record)?;
         failpoint("files-written");
         let seconds =
@@ -107,6 +121,9 @@ impl Driver {
             flags: notes.flags.clone(),
             said: notes.said.clone(),
             guidance: turn.guidance.clone(),
+            trace: None,
+            diagnoses: turn.start.diagnose.clone(),
+            diagnosis: None,
             usage: notes.usage(),
         }
     }
@@ -149,6 +166,7 @@ impl Driver {
             feedback,
             last_verdict: Some(last_verdict),
             escalation: turn.notes.said.escalation.clone(),
+            gutter: before.gutter,
             ..TaskState::default()
         }
     }
@@ -162,13 +180,21 @@ impl Driver {
         let attempts = state.attempts;
         self.board.set_state(turn.task_id(), state);
         if *verdict == Verdict::Verified {
-            return self.board.mark(turn.task_id(), Status::Completed);
+            return Ok(());
         }
-        if verdict.is_charged() && turn.task.attempts.made.is_some() {
+        let is_attempt = turn.purpose() == Purpose::Attempt;
+        if verdict.is_charged() && is_attempt && turn.task.attempts.made.is_some() {
             self.board
                 .write_status(turn.task_id(), turn.task.status, Some(attempts))?;
         }
         Ok(())
+    }
+}
+
+fn entry_status(verdict: &Verdict) -> EntryStatus {
+    match verdict {
+        Verdict::Verified => EntryStatus::Completed,
+        _ => EntryStatus::Attempted,
     }
 }
 
@@ -207,6 +233,7 @@ fn told_next(
             | Verdict::NoChange { .. }
             | Verdict::Refused { .. }
             | Verdict::Escalated
+            | Verdict::Diagnosed
             | Verdict::TimedOut { .. }
             | Verdict::AgentError { .. },
             _,
@@ -253,7 +280,7 @@ fn progress_entry(turn: &Turn, record: &IterationRecord) -> Entry {
 }
 
 /// The first paragraph of a message, for an agent that gave no summary.
-fn first_words(message: &str) -> String {
+pub(super) fn first_words(message: &str) -> String {
     let paragraph = message.trim().split("\n\n").next().unwrap_or("");
     paragraph.chars().take(500).collect()
 }

@@ -1,5 +1,5 @@
 //! Rewrites history that ralph made, because a person asked: `revert` takes iterations back,
-//! `squash` makes one commit of many.
+//! `restore` all since a checkpoint, `squash` makes one commit of many.
 //!
 //! Begins with an intent in the journal; what a crash leaves is looked up by where the branch is, and
 //! then finished or given up. Never drops a commit that no ref keeps, and never runs beside an agent:
@@ -9,11 +9,13 @@ mod error;
 mod going;
 mod reopen;
 mod report;
+mod restore;
 mod revert;
 mod squash;
 
 pub use error::RewriteError;
 pub use report::{OpenAgain, RevertReport};
+pub use restore::{Restore, Restored, plan_restore, restore};
 pub(super) use revert::already_reverted;
 pub use revert::{DroppedCommit, Revert, RevertPlan, Reverted, plan_revert, revert};
 pub use squash::{Squash, SquashDone, SquashPlan, Squashed, plan_squash, squash};
@@ -23,7 +25,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use ralph_core::{change::shown, config::Config, memory};
 
-use super::{config_files::ConfigFiles, files::own_files, restore};
+use super::{config_files::ConfigFiles, files::own_files, restore::restore_git};
 use crate::{
     failpoint::failpoint,
     git::{self, Head, Oid, Repo},
@@ -76,7 +78,7 @@ impl Opened {
         let root = opening.root;
         let lock = Lock::acquire(opening.data_dir, root)?;
         let state_dir = super::place::state_dir(root, opening.data_dir)?;
-        let found = restore::restore_git(&state_dir)?;
+        let found = restore_git(&state_dir)?;
         let repo = Repo::open(root, &state_dir, opening.git_environment).await?;
         let mut journal = Journal::open(opening.data_dir).await?;
         let known = identity::read_id(repo.common_dir());

@@ -1,7 +1,9 @@
-//! What follows from an iteration for its task: kept, set aside with a question, or blocked.
+//! What follows from an iteration for its task: kept, looked into, set aside with a question, or
+//! blocked.
 
 use ralph_core::{
     config::Config,
+    gutter::Circling,
     task::TaskId,
     termination::{Fate, Last, Settled, fate},
     verdict::Verdict,
@@ -29,6 +31,8 @@ impl Driver {
         match fate {
             Fate::Keep => Ok(()),
             Fate::SetAside { question } => self.set_aside(task, question, after).await,
+            Fate::Diagnose { gutter } => self.diagnose_next(task, gutter).await,
+            Fate::Stuck { gutter, then } => self.stuck(task, (gutter, then), after.1).await,
             Fate::Block { reason } => self.block(task, reason).await,
         }
     }
@@ -53,7 +57,9 @@ impl Driver {
         if asked || !self.board.is_ready(&task) {
             return Ok(());
         }
-        let last = self.board.last(&task, &record.verdict, &self.config);
+        let circling = self.circling(&task, &record.verdict).await?;
+        let last = (&task, &record.verdict);
+        let last = self.board.last(last, &circling, &self.config);
         let fate = fate(&last, &self.limits);
         let after = (&record.verdict, record.iteration);
         self.settle_task(&task, fate, after).await
@@ -64,17 +70,16 @@ impl Driver {
 impl Board {
     pub(super) fn last<'a>(
         &self,
-        task: &'a TaskId,
-        verdict: &'a Verdict,
+        (task, verdict): (&'a TaskId, &'a Verdict),
+        circling: &'a Circling,
         config: &Config,
     ) -> Last<'a> {
-        let state = self.state(task);
         Last {
             task,
             verdict,
             attempts: self.attempts(task),
             max_attempts: self.max_attempts(task, config),
-            same_failure: state.map_or(0, |s| s.same_failure),
+            circling,
             settled: Settled::NotYet,
         }
     }

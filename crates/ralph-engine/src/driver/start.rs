@@ -11,6 +11,7 @@ use ralph_core::{
 
 use super::{
     Driver, LoopError,
+    artefacts::Signalled,
     attend::{Attendant, wires},
     hands::unavailable,
     iterate::{Deadline, Whose},
@@ -36,6 +37,7 @@ impl Driver {
         turn.agent = AgentSeen::Started;
         self.snapshots
             .take(&self.board.source, &self.state_dir, turn.id())?;
+        let signalled = self.await_signal(turn)?;
         self.tell(&Event::RunStarted {
             run,
             agent: self.hands.name(),
@@ -60,6 +62,7 @@ impl Driver {
                     ("RALPH_ATTEMPT", turn.start.attempt.to_string()),
                     ("RALPH_RUN", run.to_string()),
                     ("RALPH_RUN_ID", format!("{}-{run}", turn.id())),
+                    ("RALPH_PURPOSE", turn.purpose().word().to_owned()),
                 ],
             ),
             prompt: prompt.to_owned(),
@@ -73,7 +76,9 @@ impl Driver {
             grace: Duration::from_secs(u64::from(self.config.loop_.stop_grace_seconds.get())),
             cost: self.cost_limit(turn),
         };
-        let report = self.run_attended(turn, logs, (&context, &limits)).await;
+        let report = self
+            .run_attended(turn, logs, (&context, &limits), &signalled)
+            .await;
         failpoint("agent-ended");
         // An agent that can't be started is an outcome like any other: the record says so.
         let mut report = report.unwrap_or_else(|error| unavailable(&error.to_string()));
@@ -83,9 +88,15 @@ impl Driver {
             // The end of the run's own time is a stop, not a failure of this task.
             report.ending = Ending::Stopped;
         }
+        if report.ending == Ending::Stopped && signalled.was_overdue() {
+            report.ending = Ending::Finished;
+        }
         self.name_withheld_keys(&mut report.ending);
         self.stopped_by_its_cost(turn, &mut report);
-        let signals = parse_signals(&report.final_message, turn.task_id());
+        let mut signals = parse_signals(&report.final_message, turn.task_id());
+        if let (None, Some(artefacts)) = (signals.claim, &self.artefacts) {
+            signals.claim = artefacts.claim(turn, &self.board.source, &signalled);
+        }
         let by = RanBy {
             agent: self.hands.name(),
             command: shown_command(&self.hands.agent().command(&context)),
@@ -103,6 +114,7 @@ impl Driver {
         turn: &mut Turn,
         logs: &mut Logs,
         (context, limits): (&RunContext, &RunLimits),
+        signalled: &Signalled,
     ) -> Result<AgentReport, SpawnError> {
         let source = self.board.source.name().to_owned();
         let worktree = self.root.to_string_lossy().into_owned();
@@ -130,12 +142,27 @@ impl Driver {
             clock: &*self.clock,
             turn,
             ears: &ears,
+            signalled,
         };
         let report = attendant.attend(running, wires).await;
+        turn.tool_calls += ears.tools();
         for event in ears.take() {
             self.tell(&event);
         }
         report
+    }
+
+    /// Makes the files of an executed project ready for a run, and its signal file heard.
+    fn await_signal(&mut self, turn: &Turn) -> Result<Signalled, LoopError> {
+        let grace = Duration::from_secs(u64::from(self.config.loop_.stop_grace_seconds.get()));
+        let path = match &mut self.artefacts {
+            Some(artefacts) => {
+                artefacts.before_run(turn)?;
+                Some(artefacts.done_file())
+            }
+            None => None,
+        };
+        Ok(Signalled::new(path, grace))
     }
 
     /// A key that ralph withholds is the likeliest reason why an agent is not let in.

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use ralph_core::{
     agent::Usage,
     economics::Budget,
+    gutter::Circling,
     task::TaskId,
     termination::{LimitRow, Settled},
     verdict::Verdict,
@@ -18,6 +19,8 @@ use crate::agent::CostLimit;
 #[derive(Debug, Default)]
 pub(super) struct RunTally {
     pub(super) iterations: u32,
+    /// Those of them that looked for a cause, and are no attempts.
+    pub(super) diagnoses: u32,
     pub(super) errors_in_a_row: u32,
     pub(super) fruitless: u32,
     pub(super) fruitless_tasks: HashSet<TaskId>,
@@ -38,9 +41,15 @@ pub(super) struct LastIteration {
     pub(super) task: TaskId,
     pub(super) verdict: Verdict,
     pub(super) settled: Settled,
+    pub(super) circling: Circling,
 }
 
 impl RunTally {
+    /// The iterations that a limit of them is about: a diagnosis is part of the attempt after it.
+    pub(super) fn counted(&self) -> u32 {
+        self.iterations - self.diagnoses
+    }
+
     /// Nobody could work, which says nothing of the task or the loop: nothing is counted.
     pub(super) fn no_iteration(
         &mut self,
@@ -52,6 +61,7 @@ impl RunTally {
             task: task.clone(),
             verdict: verdict.clone(),
             settled: Settled::NotYet,
+            circling: Circling::default(),
         });
         self.limit = limit;
     }
@@ -63,6 +73,7 @@ impl RunTally {
             return;
         }
         self.iterations += 1;
+        self.diagnoses += u32::from(*verdict == Verdict::Diagnosed);
         self.errors_in_a_row = if verdict.is_agent_error() {
             self.errors_in_a_row + 1
         } else {
@@ -71,8 +82,8 @@ impl RunTally {
         if *verdict == Verdict::Verified {
             self.fruitless = 0;
             self.fruitless_tasks.clear();
-        } else if *verdict != Verdict::Escalated {
-            // A question is no failure: others may be ready that have none.
+        } else if !matches!(verdict, Verdict::Escalated | Verdict::Diagnosed) {
+            // A question is no failure, and neither is a diagnosis: others may be ready that have none.
             self.fruitless += 1;
             self.fruitless_tasks.insert(task.clone());
         }

@@ -69,6 +69,40 @@ impl Repo {
         Ok(())
     }
 
+    /// What leads from one commit or tree to another, without context lines; `None` where that is longer
+    /// than `limit`.
+    pub async fn diff_text(
+        &self,
+        from: &Oid,
+        to: &Oid,
+        limit: u64,
+    ) -> Result<Option<Vec<u8>>, GitError> {
+        // To a file: what git writes to a pipe is read whole, however long it is.
+        let file = self.shadow.path().join("ralph-diff");
+        let mut output = std::ffi::OsString::from("--output=");
+        output.push(&file);
+        let args = [
+            "diff-tree",
+            "-r",
+            "-p",
+            "--unified=0",
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--ignore-submodules=dirty",
+        ];
+        let call = self.git(args).arg(output);
+        call.arg(from.as_str()).arg(to.as_str()).run().await?;
+        let mut bytes = Vec::new();
+        std::fs::File::open(&file)
+            .and_then(|f| f.take(limit + 1).read_to_end(&mut bytes))
+            .and_then(|_| std::fs::remove_file(&file))
+            .map_err(GitError::io("read", &file))?;
+        Ok((bytes.len() as u64 <= limit).then_some(bytes))
+    }
+
     /// By the index of the last look at the tree: what an agent did to the person's does not count.
     pub async fn is_tracked(&self, path: &Path) -> Result<bool, GitError> {
         let mut state = self.in_order().await;
@@ -83,6 +117,13 @@ impl Repo {
         }
         let output = self.git(["ls-files", "-z", "--"]).arg(path).run().await?;
         Ok(!output.is_empty())
+    }
+
+    /// Whether the rules of the repository would keep a path that is not tracked out of git.
+    pub async fn is_ignored(&self, path: &Path) -> Result<bool, GitError> {
+        let args = ["check-ignore", "--quiet", "--no-index", "--"];
+        let answer = self.git(args).arg(path).answer().await?;
+        Ok(answer.code == Some(0))
     }
 
     /// The first `limit` bytes of a file as it stood at `commit`; `None` if it was not there. Blocks:

@@ -44,6 +44,14 @@ pub(super) fn parse_head(bytes: &[u8]) -> HeadFile {
     Oid::parse(text).map_or_else(|bad| HeadFile::Other(bad.0), HeadFile::Detached)
 }
 
+/// The tip of a branch of the repository around `root`, for a look from beside a loop. Asks no git.
+pub fn read_branch_tip(root: &Path, branch: &str) -> Result<Option<Oid>, GitError> {
+    match crate::identity::common_dir_of(root) {
+        Some(common_dir) => read_ref(&common_dir, &format!("{BRANCHES}{branch}")),
+        None => Ok(None),
+    }
+}
+
 /// The commit that a branch or other ref names.
 pub(super) fn read_ref(common_dir: &Path, name: &str) -> Result<Option<Oid>, GitError> {
     let loose = common_dir.join(name);

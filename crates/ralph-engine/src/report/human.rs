@@ -4,6 +4,7 @@
 //! what a later line needs in order not to contradict or repeat an earlier one.
 
 mod agent;
+mod gutter;
 mod question;
 mod totals;
 mod verdict;
@@ -102,6 +103,7 @@ impl Human {
             Event::Warning { message } => page.marked(Mark::Look, &safe(message)),
             Event::BaselineEnded { red } => self.baseline_red(page, red),
             Event::TaskBlocked { task, reason } => blocked(page, task, reason),
+            Event::Gutter { .. } => gutter::render(page, event),
             Event::Question { .. } => question::render(page, event),
             Event::Landed {
                 unverified: true, ..
@@ -119,6 +121,7 @@ impl Human {
             | Event::Landed { .. }
             | Event::Waiting { .. }
             | Event::Commanded { .. }
+            | Event::Diagnosis { .. }
             | Event::IterationEnded { .. } => {}
         }
     }
@@ -195,6 +198,7 @@ impl Human {
                 let said = format!("ralph {}: {}", safe(command), safe(&report.sentence));
                 page.marked(mark, &said);
             }
+            Event::Gutter { .. } | Event::Diagnosis { .. } => gutter::render(page, event),
             Event::Question { .. } => question::render(page, event),
             Event::LoopEnded { .. } => self.loop_ended(page, event),
         }
@@ -235,6 +239,7 @@ impl Human {
             nth,
             max_iterations,
             guidance,
+            diagnoses,
         } = event
         else {
             return;
@@ -253,10 +258,11 @@ impl Human {
             &format!("{nth} of {max_iterations}"),
         );
         let title = page.paint().bold(&safe(title));
-        page.marked(
-            Mark::Begin,
-            &format!("{title} · attempt {attempt} of {max_attempts}"),
-        );
+        let which = match diagnoses {
+            None => format!("attempt {attempt} of {max_attempts}"),
+            Some(gutter) => format!("a diagnosis: {}", safe(&gutter.sentence())),
+        };
+        page.marked(Mark::Begin, &format!("{title} · {which}"));
         if self.shows(Verbosity::VeryVerbose) {
             page.more(&format!("iteration id {}", safe(iteration_id)));
         }

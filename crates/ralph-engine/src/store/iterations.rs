@@ -1,12 +1,19 @@
 //! Iterations in the journal: their steps as they happen, and their end in one transaction.
 
 use jiff::Timestamp;
-use ralph_core::{iteration::StepDone, record::IterationRecord, signal::Escalation, task::TaskId};
+use ralph_core::{
+    checkpoint::Moment,
+    gutter::{Gutter, GutterState},
+    iteration::StepDone,
+    record::IterationRecord,
+    signal::Escalation,
+    task::TaskId,
+};
 use serde::{Deserialize, Serialize};
 use sqlx::Connection as _;
 
 use super::{
-    Journal, JournalError, RepositoryId, failed,
+    Journal, JournalError, RepositoryId, checkpoints, failed,
     tokens::{self, Accounts},
     unreadable,
 };
@@ -23,6 +30,9 @@ pub struct IterationStart {
     /// Untracked files that were there before the agent ran: never committed.
     pub untracked: Vec<String>,
     pub at: Timestamp,
+    /// It is no attempt: it is to find out why this happens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnose: Option<Gutter>,
 }
 
 /// A step of an iteration: done, or about to be.
@@ -38,6 +48,19 @@ pub struct UnfinishedIteration {
     pub n: u64,
     pub start: IterationStart,
     pub steps: Vec<Step>,
+}
+
+/// The end of an iteration: all that is written of it at once.
+#[derive(Debug, Clone, Copy)]
+pub struct IterationEnd<'a> {
+    /// Steps that are not written yet.
+    pub pending: &'a [Step],
+    pub record: &'a IterationRecord,
+    pub state: &'a TaskState,
+    /// Where the loop stands now.
+    pub checkpoint: Option<&'a Moment>,
+    /// What it used.
+    pub accounts: &'a Accounts,
 }
 
 /// What a task's history comes to.
@@ -66,16 +89,8 @@ pub struct TaskState {
     pub blocked: Option<String>,
     /// A person skipped it, and why.
     pub skipped: Option<String>,
-}
-
-/// What is written when an iteration ends.
-#[derive(Debug, Clone, Copy)]
-pub struct EndedIteration<'a> {
-    /// Steps that are not written yet.
-    pub pending: &'a [Step],
-    pub record: &'a IterationRecord,
-    pub state: &'a TaskState,
-    pub accounts: &'a Accounts,
+    #[serde(skip_serializing_if = "GutterState::is_empty")]
+    pub gutter: GutterState,
 }
 
 impl Journal {
@@ -130,20 +145,36 @@ impl Journal {
         insert_steps(&mut self.db, iteration, steps, at).await
     }
 
+    /// Appends steps, and a checkpoint where a phase ends with them, all or none.
+    pub async fn append_steps_of_phase(
+        &mut self,
+        repository: &RepositoryId,
+        iteration: &str,
+        steps: &[Step],
+        moment: &Moment,
+    ) -> Result<(), JournalError> {
+        let failed = || failed("record a step");
+        let mut tx = self.db.begin().await.map_err(failed())?;
+        insert_steps(&mut tx, iteration, steps, moment.at).await?;
+        checkpoints::add_to(&mut tx, repository, moment).await?;
+        tx.commit().await.map_err(failed())
+    }
+
     /// Ends an iteration: steps not written yet, its record, what it comes to for its task, what it
-    /// used, and its suggestions.
+    /// used, its suggestions, and the checkpoint.
     pub async fn end_iteration(
         &mut self,
         repository: &RepositoryId,
         source: &str,
-        ended: EndedIteration<'_>,
+        end: IterationEnd<'_>,
     ) -> Result<(), JournalError> {
-        let EndedIteration {
+        let IterationEnd {
             pending,
             record,
             state,
+            checkpoint,
             accounts,
-        } = ended;
+        } = end;
         let failed = || failed("end an iteration");
         let body = serde_json::to_string(record).map_err(unreadable("an iteration's record"))?;
         let at = record.ended_at;
@@ -177,6 +208,9 @@ impl Journal {
             .execute(&mut *tx)
             .await
             .map_err(failed())?;
+        }
+        if let Some(moment) = checkpoint {
+            checkpoints::add_to(&mut tx, repository, moment).await?;
         }
         tx.commit().await.map_err(failed())
     }

@@ -1,9 +1,10 @@
 //! Loops in the journal: begun, given a baseline, ended.
 
 use jiff::Timestamp;
-use ralph_core::termination::Stop;
+use ralph_core::{checkpoint::Moment, termination::Stop};
+use sqlx::Connection as _;
 
-use super::{Journal, JournalError, RepositoryId, failed, unreadable};
+use super::{Journal, JournalError, RepositoryId, checkpoints, failed, unreadable};
 
 /// A loop that is about to begin.
 #[derive(Debug, Clone)]
@@ -78,15 +79,21 @@ impl Journal {
         stop: &Stop,
         at: Timestamp,
     ) -> Result<(), JournalError> {
-        let stop = serde_json::to_string(stop).map_err(unreadable("why a loop stopped"))?;
-        sqlx::query("UPDATE loop SET ended_at = ?, stop = ? WHERE id = ?")
-            .bind(at.to_string())
-            .bind(stop)
-            .bind(loop_id)
-            .execute(&mut self.db)
-            .await
-            .map_err(failed("end the loop"))?;
-        Ok(())
+        end(&mut self.db, loop_id, stop, at).await
+    }
+
+    /// Ends a loop together with the checkpoint of its stop.
+    pub async fn end_loop_at(
+        &mut self,
+        repository: &RepositoryId,
+        stop: &Stop,
+        moment: &Moment,
+    ) -> Result<(), JournalError> {
+        let failed = || failed("end the loop");
+        let mut tx = self.db.begin().await.map_err(failed())?;
+        end(&mut tx, &moment.loop_id, stop, moment.at).await?;
+        checkpoints::add_to(&mut tx, repository, moment).await?;
+        tx.commit().await.map_err(failed())
     }
 
     /// The newest loop of this worktree, ended or not.
@@ -117,4 +124,21 @@ impl Journal {
             .await?
             .filter(|l| l.ended_at.is_none()))
     }
+}
+
+async fn end(
+    db: &mut sqlx::SqliteConnection,
+    loop_id: &str,
+    stop: &Stop,
+    at: Timestamp,
+) -> Result<(), JournalError> {
+    let stop = serde_json::to_string(stop).map_err(unreadable("why a loop stopped"))?;
+    sqlx::query("UPDATE loop SET ended_at = ?, stop = ? WHERE id = ?")
+        .bind(at.to_string())
+        .bind(stop)
+        .bind(loop_id)
+        .execute(db)
+        .await
+        .map_err(failed("end the loop"))?;
+    Ok(())
 }

@@ -4,6 +4,7 @@ use ralph_core::{iteration::StepDone, task::TaskId};
 
 use super::*;
 
+mod checkpoints;
 mod commands;
 mod tokens;
 
@@ -27,6 +28,7 @@ fn start(loop_id: &str, id: &str) -> IterationStart {
         attempt: 1,
         base_commit: "b".into(),
         untracked: vec!["notes.txt".into()],
+        diagnose: None,
         at: at(),
     }
 }

@@ -6,6 +6,7 @@
 mod agent;
 mod git;
 mod machine;
+mod notify;
 pub(crate) mod programs;
 mod tasks;
 mod version;
@@ -138,6 +139,7 @@ fn check(global: &Global) -> Result<Vec<Check>, CommandError> {
             checks.extend(tasks::checks(project));
             checks.extend(agent::checks(project));
             checks.extend(machine::checks(project));
+            checks.extend(notify::checks(project));
         }
         Err(error) => {
             let said = error.sentences().join(": ");

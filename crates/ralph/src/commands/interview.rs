@@ -14,10 +14,7 @@ mod talks;
 use std::{io::IsTerminal as _, path::PathBuf, process::ExitCode};
 
 use clap::value_parser;
-use ralph_core::{
-    artefacts::{Answers, template::Setting},
-    config::{FlagValue, Given},
-};
+use ralph_core::artefacts::{Answers, template::Setting};
 use ralph_engine::{
     inbox::Inbox,
     interview::{Claim, read_spec},
@@ -60,7 +57,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, args.flags())?;
+    let project = Project::open(global, run::chosen_agent(args.agent.as_ref()))?;
     let named = ArtefactsProject::named(&project, &args.name)?;
     let spec = named.folder.spec();
     if read_spec(&named.folder)
@@ -107,15 +104,6 @@ fn has_terminal() -> bool {
 }
 
 impl Args {
-    fn flags(&self) -> Vec<FlagValue> {
-        let agent = self.agent.iter().map(|agent| FlagValue {
-            key: "agent".into(),
-            value: Given::Json(agent.clone().into()),
-            flag: "--agent".into(),
-        });
-        agent.collect()
-    }
-
     fn answers(&self, project: &Project) -> Result<Answers, CommandError> {
         let Some(file) = &self.answers else {
             return Ok(Answers::default());

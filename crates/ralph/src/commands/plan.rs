@@ -15,7 +15,6 @@ use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use ralph_core::{
     agent::AgentEvent,
-    config::{FlagValue, Given},
     plan::{
         AnswerBy, Brief, Checked, PLAN_TEMPLATE, Plan, PlanPrompt, Repair, Surrounding, check,
         parse_answer, read_only, render_plan_prompt, schema,
@@ -26,7 +25,6 @@ use ralph_core::{
 };
 use ralph_engine::{
     agent::StopRequest,
-    environment::Environment,
     git,
     plan::{Asked, Asking, Outcome, Patience, Question, Remains, ask},
 };
@@ -102,7 +100,7 @@ struct Proposal {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, args.flags())?;
+    let project = Project::open(global, run::chosen_agent(args.agent.as_ref()))?;
     args.refuse_without_anybody()?;
     let wish = Wish {
         args,
@@ -137,11 +135,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         let asking = Asking {
             data_dir: project.data_dir()?,
             containment: run::detection(&project)?.containment,
-            environment: Environment::scrub(
-                project.surroundings.env.iter().cloned(),
-                &project.config().safety.pass_env,
-                &root,
-            ),
+            environment: project.environment(&root),
             git_environment: git::Environment::from_vars(project.surroundings.env.iter().cloned()),
             stop: stop.clone(),
             patience: patience(&project),
@@ -159,15 +153,6 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 }
 
 impl Args {
-    fn flags(&self) -> Vec<FlagValue> {
-        let agent = self.agent.iter().map(|agent| FlagValue {
-            key: "agent".into(),
-            value: Given::Json(agent.clone().into()),
-            flag: "--agent".into(),
-        });
-        agent.collect()
-    }
-
     fn writes_a_file(&self) -> bool {
         self.output.as_deref() != Some(std::path::Path::new("-"))
     }

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use ralph_core::command::Command;
-use ralph_engine::lock::Lock;
+use ralph_engine::{driver::project_of, lock::Lock};
 
-use super::run;
+use super::{execute, run};
 use crate::{
     cli::Global,
     error::CommandError,
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Where a loop runs here, it goes on in its own terminal. Where none does, this is `ralph run` with the
-/// task source of the last loop, in this terminal.
+/// task source of the last loop, or `ralph execute` with its project, in this terminal.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Who does the work, if the loop is started again
@@ -32,14 +32,25 @@ pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError>
         let said = queue::Said::new(args.look.is_json());
         return queue::send(global, &Command::Resume, &said, queue::PATIENCE);
     }
-    let source = block_on(async {
+    let (source, executed) = block_on(async {
         match project.journal().await? {
             Some((mut journal, repository)) => {
-                queue::source_path(&project, &mut journal, &repository).await
+                let source = queue::source_path(&project, &mut journal, &repository).await?;
+                let last = journal.last_loop(&repository, &project.worktree()).await;
+                let last = last.map_err(CommandError::internal)?;
+                let executed = last.and_then(|row| project_of(&row.config));
+                Ok((source, executed))
             }
-            None => project.source_path(None),
+            None => Ok((project.source_path(None)?, None)),
         }
     })?;
+    if let Some(name) = executed {
+        output::print_to_stderr(&format!(
+            "no loop runs here: starting `ralph execute {name}`\n"
+        ));
+        let again = execute::Args::again(name.to_string(), args.agent, args.look);
+        return execute::run(again, global);
+    }
     let shown = project.shown(&source);
     output::print_to_stderr(&format!(
         "no loop runs here: starting `ralph run {shown}`\n"

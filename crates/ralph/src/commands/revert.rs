@@ -165,7 +165,7 @@ fn say(args: &Args, report: &RevertReport) -> Result<ExitCode, CommandError> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn render(report: &RevertReport) -> String {
+pub(crate) fn render(report: &RevertReport) -> String {
     let many = count(report.commits.len(), "commit", "commits");
     let verb = if report.done { "dropped" } else { "would drop" };
     let mut text = format!(

@@ -2,13 +2,18 @@
 
 mod agent;
 mod dry_run;
+mod options;
+mod order;
 mod person;
 mod reporter;
 mod signals;
 
 pub(crate) use agent::{
-    choose as choose_agent, choose_with as choose_agent_with, make as make_agent,
+    choose as choose_agent, choose_with as choose_agent_with, chosen as chosen_agent,
+    make as make_agent,
 };
+pub(crate) use options::Options;
+pub(crate) use order::{Order, Target};
 pub(crate) use reporter::Look;
 pub(crate) use signals::listen as listen_for_signals;
 
@@ -17,16 +22,11 @@ use std::{
     process::ExitCode,
 };
 
-use ralph_core::{
-    config::{FlagValue, Given},
-    task::TaskId,
-    termination::Span,
-};
+use ralph_core::termination::Stop;
 use ralph_engine::{
-    agent::{Agent, RunContext},
+    agent::{Agent, RunContext, StopRequest},
     clock::SystemClock,
-    driver::{LoopError, Scope, Setup, Wanted, run_loop},
-    environment::Environment,
+    driver::{LoopError, LoopReport, Setup, run_loop},
     git,
     inbox::Inbox,
     lock::LockError,
@@ -35,7 +35,10 @@ use ralph_engine::{
 
 use crate::{
     cli::Global,
-    commands::doctor::programs,
+    commands::{
+        doctor::programs,
+        notify::{self, Ending},
+    },
     error::{CommandError, Kind},
     output,
     project::Project,
@@ -46,48 +49,30 @@ pub(crate) struct Args {
     /// The task file, or a folder of them; found by itself if there is only one
     source: Option<PathBuf>,
 
-    /// Stop after one iteration
-    #[arg(long)]
-    once: bool,
-
     /// Stop after this many iterations
     #[arg(long, value_name = "N")]
     max_iterations: Option<u32>,
 
-    /// Stop after this many minutes
-    #[arg(long, value_name = "N", value_parser = finite)]
-    max_minutes: Option<f64>,
-
-    /// Stop once this many dollars are spent, as far as the agent says
-    #[arg(long, value_name = "N", value_parser = finite)]
-    max_cost: Option<f64>,
-
-    /// Work on this task only, or on what is below it
-    #[arg(long, value_name = "ID")]
-    task: Option<String>,
-
-    /// Who does the work: claude, pi or another of `ralph agent list`, script:FILE, command:PROGRAM
-    #[arg(long, value_name = "AGENT")]
-    agent: Option<String>,
-
-    /// Put your uncommitted work aside (`git stash`) instead of refusing to start
-    #[arg(long)]
-    stash: bool,
-
-    /// Print the task that would be taken and its whole prompt, and change nothing
-    #[arg(long)]
-    dry_run: bool,
-
     #[command(flatten)]
-    look: Look,
+    options: Options,
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let order = Order {
+        target: Target::Source(args.source),
+        iterations: args.max_iterations,
+        options: args.options,
+    };
+    start(&order, global)
+}
+
+/// Starts the loop that was asked for, and stays with it to its end.
+pub(crate) fn start(order: &Order, global: &Global) -> Result<ExitCode, CommandError> {
     // A configuration that an agent had edited when ralph was killed is put back, and read again.
-    match attempt(&args, global) {
+    match attempt(order, global) {
         Err(Failed::ReadAgain(notice)) => {
             output::print_to_stderr(&format!("{notice}\n"));
-            attempt(&args, global).map_err(Failed::into_error)
+            attempt(order, global).map_err(Failed::into_error)
         }
         other => other.map_err(Failed::into_error),
     }
@@ -113,41 +98,54 @@ impl From<CommandError> for Failed {
     }
 }
 
-fn attempt(args: &Args, global: &Global) -> Result<ExitCode, Failed> {
-    let project = Project::open(global, args.flags())?;
+fn attempt(order: &Order, global: &Global) -> Result<ExitCode, Failed> {
+    let project = Project::open(global, order.flags())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(CommandError::internal)?;
-    runtime.block_on(async {
-        if args.dry_run {
-            return Ok(dry_run::run(args, &project).await?);
+    let ended = runtime.block_on(async {
+        if order.options.dry_run {
+            return Ok(dry_run::run(order, &project).await?);
         }
-        let setup = setup(args, &project)?;
-        match run_loop(setup).await {
+        let mut setup = setup(order, &project)?;
+        let means = notify::means(&project, &setup.environment, setup.detection.containment);
+        let (reporter, outbox) = notify::attach(&project, setup.reporter, &means)?;
+        setup.reporter = reporter;
+        let asked = setup.stop.clone();
+        let ended = run_loop(setup).await;
+        let failure = ended.as_ref().err().map(ToString::to_string);
+        let ending = failure.as_deref().map_or(Ending::Told, Ending::Failed);
+        notify::close(outbox, ending, nobody_waits(asked, ended.as_ref().ok())).await;
+        match ended {
             Ok(report) => Ok(ExitCode::from(report.stop.exit_code())),
             Err(error @ LoopError::ConfigRestored(_)) => Err(Failed::ReadAgain(error.to_string())),
             Err(error) => Err(Failed::Command(explain(error))),
         }
-    })
+    });
+    // A look-up of a name that hangs must not hold up the end.
+    runtime.shutdown_background();
+    ended
 }
 
-fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
-    let source = project.source_path(args.source.as_deref())?;
-    let config = project.config().clone();
+/// Until somebody asks to stop who did not end the loop itself by that.
+async fn nobody_waits(mut asked: StopRequest, report: Option<&LoopReport>) {
+    let by_request = report.is_some_and(|r| matches!(r.stop, Stop::Interrupted { .. }));
+    // A second signal ends ralph at once anyway.
+    if by_request || asked.wait_for(Option::is_some).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+fn setup(order: &Order, project: &Project) -> Result<Setup, CommandError> {
+    let options = &order.options;
     let root = project.git_root()?;
-    let scope = Scope {
-        parent: project.parent_task()?,
-        only: args.task.as_deref().map(parse_id).transpose()?,
-    };
-    let environment = Environment::scrub(
-        project.surroundings.env.iter().cloned(),
-        &config.safety.pass_env,
-        &root,
-    );
+    let mut config = project.config().clone();
+    let wanted = order.wanted(project, &mut config)?;
+    let environment = project.environment(&root);
     let agent = agent::choose(project)?;
     // What is only looked at needs no agent.
-    if !args.dry_run {
+    if !options.dry_run {
         check_program(&*agent, &root)?;
     }
     let inbox = Inbox::default();
@@ -155,12 +153,7 @@ fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
     Ok(Setup {
         data_dir: project.data_dir()?,
         config_file: project.config_bytes()?,
-        wanted: Wanted {
-            source,
-            scope,
-            span: if args.once { Span::Once } else { Span::All },
-            stash: args.stash,
-        },
+        wanted,
         agent,
         fallback: agent::fallback(project)?,
         detection: detection(project)?,
@@ -168,10 +161,10 @@ fn setup(args: &Args, project: &Project) -> Result<Setup, CommandError> {
         git_environment: git::Environment::from_vars(project.surroundings.env.iter().cloned()),
         stop,
         inbox,
-        human: args.look.person(),
+        human: options.look.person(),
         who: project.who(),
         clock: Box::new(SystemClock),
-        reporter: args.look.reporter(),
+        reporter: options.look.reporter(),
         notices: project.notices(),
         config,
         root,
@@ -222,32 +215,13 @@ pub(crate) fn detection(project: &Project) -> Result<Detection, CommandError> {
     Ok(Containment::detect(forced))
 }
 
-/// A number that is one: no JSON could carry the others on, and a limit would be lost.
-fn finite(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() => Ok(number),
-        Ok(_) | Err(_) => Err("expected a number".into()),
-    }
-}
-
-fn parse_id(text: &str) -> Result<TaskId, CommandError> {
-    TaskId::parse(text).map_err(|e| CommandError::user(format!("--task {text:?}: {e}")))
-}
-
 impl Args {
     /// `ralph run` in the sample of the demo: all defaults.
     pub(crate) fn for_demo(look: Look) -> Self {
         Self {
             source: None,
-            once: false,
             max_iterations: None,
-            max_minutes: None,
-            max_cost: None,
-            task: None,
-            agent: None,
-            stash: false,
-            dry_run: false,
-            look,
+            options: Options::plain(look),
         }
     }
 
@@ -255,40 +229,9 @@ impl Args {
     pub(crate) fn again(source: PathBuf, agent: Option<String>, look: Look) -> Self {
         Self {
             source: Some(source),
-            agent,
-            ..Self::for_demo(look)
+            max_iterations: None,
+            options: Options::plain(look).with_agent(agent),
         }
-    }
-
-    /// What the flags say about the configuration.
-    fn flags(&self) -> Vec<FlagValue> {
-        let mut flags = Vec::new();
-        let mut set = |key: &str, flag: &str, value: Option<serde_json::Value>| {
-            if let Some(value) = value {
-                flags.push(FlagValue {
-                    key: key.into(),
-                    value: Given::Json(value),
-                    flag: flag.into(),
-                });
-            }
-        };
-        set(
-            "loop.max_iterations",
-            "--max-iterations",
-            self.max_iterations.map(Into::into),
-        );
-        set(
-            "loop.max_minutes",
-            "--max-minutes",
-            self.max_minutes.map(Into::into),
-        );
-        set(
-            "loop.max_cost_usd",
-            "--max-cost",
-            self.max_cost.map(Into::into),
-        );
-        set("agent", "--agent", self.agent.clone().map(Into::into));
-        flags
     }
 }
 
@@ -308,6 +251,10 @@ pub(crate) fn explain(error: LoopError) -> CommandError {
         LoopError::Dirty { .. } => (
             Kind::User,
             Some("commit it, or let `ralph run --stash` put it aside".into()),
+        ),
+        LoopError::Artefact { .. } => (
+            Kind::User,
+            Some("put it right, or move it away: ralph begins a new one".into()),
         ),
         LoopError::Source(_) | LoopError::Template(_) | LoopError::BadGlob(_) => (Kind::User, None),
         LoopError::Graph(_) => (

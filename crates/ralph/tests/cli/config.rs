@@ -62,7 +62,9 @@ fn a_section_is_printed_key_by_key_and_secrets_are_not() {
     let ran = ralph(&repo, &["config", "loop.gutter"]);
     assert_eq!(
         ran.text(0),
-        "loop.gutter.max_same_failure: 3  # default\nloop.gutter.max_churn_commits: 2  # default\n"
+        "loop.gutter.max_same_failure: 3  # default\nloop.gutter.max_churn_commits: 2  # default\n\
+         loop.gutter.max_oscillations: 2  # default\nloop.gutter.diagnose: true  # default\n\
+         loop.gutter.then: \"ask\"  # default\n"
     );
     for args in [
         &["config"][..],

@@ -53,6 +53,22 @@ fn highlights() -> serde_json::Value {
     ])
 }
 
+fn now() -> serde_json::Value {
+    json!({
+        "tasks": {
+            "total": 3, "completed": 1, "ready": 0, "waiting": 1, "blocked": 0, "failed": 0,
+            "skipped": 0, "inProgress": 0, "asking": 1
+        },
+        "next": null,
+        "questions": [{ "id": null, "taskId": "US-002", "question": "Which currency?" }],
+        "blocked": [
+            { "taskId": "US-002", "by": ["it is set aside: a question is open"] },
+            { "taskId": "US-003", "by": ["US-002 is open"] }
+        ],
+        "skipped": []
+    })
+}
+
 fn timeline() -> serde_json::Value {
     json!([
         {
@@ -130,6 +146,7 @@ fn the_json_contract() {
                 "verdict": "refused", "sentence": "refused: it edits ralph.yaml"
             }
         ],
+        "diagnoses": [],
         "verification": [
             { "command": "cargo test", "runs": 3, "passed": 1, "failed": 2, "seconds": 13.5 }
         ],
@@ -143,19 +160,7 @@ fn the_json_contract() {
         }],
         "questions": [],
         "timeline": timeline(),
-        "now": {
-            "tasks": {
-                "total": 3, "completed": 1, "ready": 0, "waiting": 1, "blocked": 0, "failed": 0,
-                "skipped": 0, "inProgress": 0, "asking": 1
-            },
-            "next": null,
-            "questions": [{ "id": null, "taskId": "US-002", "question": "Which currency?" }],
-            "blocked": [
-                { "taskId": "US-002", "by": ["it is set aside: a question is open"] },
-                { "taskId": "US-003", "by": ["US-002 is open"] }
-            ],
-            "skipped": []
-        }
+        "now": now()
     });
     assert_eq!(ralph(&repo, &["report", "--json"]).json(0), expected);
 }

@@ -24,7 +24,7 @@ fn the_json_contract_before_anything_ran() {
         "running": false,
         "loop": null,
         "lastIteration": null,
-        "revertedCommits": 0,
+        "lastCheckpoint": null, "revertedCommits": 0,
         "waitingUntil": null,
         "questions": [],
         "blocked": [],

@@ -11,7 +11,7 @@ use ralph_core::{
 };
 use ralph_engine::{
     identity,
-    store::{Accounts, EndedIteration, IterationStart, Journal, NewLoop, RepositoryId, TaskState},
+    store::{Accounts, IterationEnd, IterationStart, Journal, NewLoop, RepositoryId, TaskState},
 };
 use ralph_testkit::TestRepo;
 use serde_json::{Value, json};
@@ -150,6 +150,7 @@ impl Written {
     /// Begins an iteration that has no end yet; gives its number.
     pub(crate) fn start(&mut self, task: &str, attempt: u32) -> u64 {
         let start = IterationStart {
+            diagnose: None,
             id: format!("{}-{task}-{attempt}", self.loop_id),
             loop_id: self.loop_id.clone(),
             task: TaskId::parse(task).unwrap(),
@@ -189,10 +190,11 @@ impl Written {
     }
 
     fn end_with(&mut self, record: &IterationRecord, state: &TaskState, accounts: &Accounts) {
-        let ended = EndedIteration {
+        let ended = IterationEnd {
             pending: &[],
             record,
             state,
+            checkpoint: None,
             accounts,
         };
         let ended = self
@@ -231,6 +233,9 @@ fn record(
     };
     IterationRecord {
         guidance: Vec::new(),
+        trace: None,
+        diagnoses: None,
+        diagnosis: None,
         iteration_id: format!("{loop_id}-{task}-{attempt}"),
         iteration: n,
         loop_id: loop_id.to_owned(),

@@ -4,16 +4,20 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic, its helpers too")]
 
 mod answering;
+mod checkpoints;
 mod claims;
 mod contents;
 mod cost;
 mod crash;
+mod executing;
 mod following;
 mod formats;
 mod git_tricks;
+mod gutter;
 mod intervening;
 mod landing;
 mod limits;
+mod notifying;
 mod options;
 mod outcomes;
 mod places;

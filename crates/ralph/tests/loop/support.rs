@@ -129,6 +129,16 @@ impl Project {
         command
     }
 
+    /// `ralph execute NAME --json` with the project's agent.
+    pub(crate) fn execute_command(&self, name: &str, args: &[&str]) -> Command {
+        let mut command = self.ralph(&["execute", name, "--json"]);
+        if let Some(agent) = &self.agent {
+            command.args(["--agent", agent]);
+        }
+        command.args(args);
+        command
+    }
+
     /// Runs the loop to its end.
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
         Live::start(self.run_command(args)).wait()

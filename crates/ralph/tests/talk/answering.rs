@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::support::{Pane, Scene, ralph};
+use crate::support::{Pane, Scene, ralph, wait};
 
 const AGENT: &str = r#"
 prompt=$(cat)
@@ -104,7 +104,12 @@ fn ctrl_c_at_the_question_ends_the_loop_and_the_next_one_asks_again() {
     pane.key("C-c");
     pane.wait_for("code=130");
     scene.assert_all_dead();
-    pane.key("C-l");
+    // What the first one asked must be gone, or it is taken for what the second one asks.
+    pane.line(r"printf '\033[2J\033[3J\033[H'");
+    wait(
+        || (!pane.screen().contains("code=130")).then_some(()),
+        || pane.screen(),
+    );
     pane.line(". ../start");
     pane.wait_for("question 1 ");
     pane.wait_for("Choice: ");

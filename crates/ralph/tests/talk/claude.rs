@@ -91,6 +91,8 @@ fn the_user_puts_the_conversation_aside_and_goes_on_with_it() {
         },
         || pane.screen(),
     );
+    // It reads keys, not lines: before that, Enter would not be its own.
+    wait(|| pane.is_raw().then_some(()), || pane.screen());
     pane.line("postgres please");
     pane.wait_for("claude is done: done.md is there");
     assert_usable(&scene, &pane, &before);

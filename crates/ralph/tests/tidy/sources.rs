@@ -43,6 +43,18 @@ fn no_file_is_too_long() {
     assert_none("files to split", &found);
 }
 
+/// What an agent or a verify command gets of the environment is decided once: a second place would
+/// forget a secret that the first one withholds.
+#[test]
+fn environments_are_made_in_one_place() {
+    let makers: Vec<String> = rust_files()
+        .into_iter()
+        .filter(|name| name.starts_with("crates/ralph/src/"))
+        .filter(|name| read(name).contains("Environment::scrub("))
+        .collect();
+    assert_eq!(makers, ["crates/ralph/src/project.rs"]);
+}
+
 #[test]
 fn every_file_is_part_of_a_crate() {
     let orphans: Vec<String> = rust_files()

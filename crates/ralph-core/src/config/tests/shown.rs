@@ -95,6 +95,9 @@ fn every_value_is_shown_with_its_origin() {
       gutter:
         max_same_failure: 3  # default
         max_churn_commits: 2  # default
+        max_oscillations: 2  # default
+        diagnose: true  # default
+        then: ask  # default
     limits:
       on_usage_limit: wait  # default
       max_wait_minutes: 360  # default
@@ -108,6 +111,14 @@ fn every_value_is_shown_with_its_origin() {
       prices: {}  # default
       multi_agent: false  # default
       throttle_seconds: 30  # default
+    notify:
+      command: null  # default
+      webhook: null  # default
+      webhook_token_env: null  # default
+      "on": ["escalation", "complete", "halt", "limit", "budget_alert"]  # default
+      desktop: auto  # default
+      budget_alert_percent: 80  # default
+      timeout_seconds: 10  # default
     prompt:
       file_list: 100  # default
       patterns_bytes: 8192  # default
@@ -180,7 +191,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 95);
+    assert_eq!(keys, 106);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];

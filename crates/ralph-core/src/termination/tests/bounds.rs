@@ -129,12 +129,16 @@ fn a_task_out_of_attempts_halts_the_loop_where_that_is_asked_for() {
 fn a_question_goes_before_the_halt_for_attempts() {
     let failed = failed();
     let mut l = last(&failed);
-    (l.same_failure, l.attempts) = (3, 3);
+    let circling = Circling {
+        reached: Some(super::gutter::same_failure()),
+        ..STRAIGHT
+    };
+    (l.circling, l.attempts) = (&circling, 3);
     let limits = Limits {
         on_max_attempts: OnMaxAttempts::Halt,
         ..LIMITS
     };
     let decision = decide(&standing(Some(l)), &limits);
-    assert!(matches!(decision.fate, Fate::SetAside { .. }));
+    assert!(matches!(decision.fate, Fate::Stuck { .. }));
     assert_eq!(decision.stop, None, "other tasks go on");
 }

@@ -36,6 +36,18 @@ pub enum RewriteError {
         commit: String,
         branch: String,
     },
+    #[error("checkpoint {id} is of branch {branch}, but HEAD is on {found}")]
+    CheckpointElsewhere {
+        id: String,
+        branch: String,
+        found: String,
+    },
+    #[error("the commit of checkpoint {id}, {commit}, is not in the history of {branch} any more")]
+    CheckpointGone {
+        id: String,
+        commit: String,
+        branch: String,
+    },
     #[error("iteration {n} has no end: ralph was killed in it")]
     Unfinished { n: u64 },
     #[error("the working tree has changes that are not committed: {}", paths.join(", "))]
@@ -87,10 +99,15 @@ impl RewriteError {
             Self::Squashed { reference, .. } => Some(format!(
                 "`git revert` undoes the whole squash; the single commits are kept under {reference}"
             )),
-            Self::OtherBranch { branch, .. } => Some(format!("`git switch {branch}` first")),
+            Self::OtherBranch { branch, .. } | Self::CheckpointElsewhere { branch, .. } => {
+                Some(format!("`git switch {branch}` first"))
+            }
             Self::NotOnBranch { .. } => Some(
                 "it was rebased, amended or reset away; `git revert` undoes what is there".into(),
             ),
+            Self::CheckpointGone { commit, .. } => Some(format!(
+                "it was reverted, squashed, rebased or reset away; `git switch --detach {commit}` shows it as long as a ref keeps it"
+            )),
             Self::Unfinished { .. } => Some("`ralph run --once` brings it to its end first".into()),
             Self::Dirty { .. } => Some("commit it, or put it aside with `git stash`".into()),
             Self::OthersCommits { .. } => {

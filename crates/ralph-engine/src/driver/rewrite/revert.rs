@@ -79,6 +79,14 @@ pub struct Reverted {
 pub async fn revert(ground: &mut Ground<'_>, wanted: Revert) -> Result<Reverted, RewriteError> {
     recover(ground).await?;
     let plan = plan_revert(ground, wanted).await?;
+    carry_out(ground, plan).await
+}
+
+/// Does what is planned.
+pub(super) async fn carry_out(
+    ground: &mut Ground<'_>,
+    plan: RevertPlan,
+) -> Result<Reverted, RewriteError> {
     let id = uuid::Uuid::now_v7().to_string();
     let (tip, task_commit) = new_tip(ground, &plan, &id).await?;
     let intended = Intended {
@@ -133,20 +141,47 @@ pub async fn plan_revert(
         branch: head.branch.clone(),
     };
     let target = ground.repo.parent_of(&commit).await?;
-    let target = target.ok_or_else(no_parent)?;
+    let back = Back {
+        target: target.ok_or_else(no_parent)?,
+        since: wanted.iteration,
+        others: wanted.others,
+    };
+    let plan = plan_back(ground, head, back).await?;
+    Ok(RevertPlan {
+        iteration: wanted.iteration,
+        ..plan
+    })
+}
+
+/// Where a branch is to go back to.
+pub(super) struct Back {
+    pub(super) target: Oid,
+    /// The last iteration that made no commit and stays.
+    pub(super) since: u64,
+    pub(super) others: Others,
+}
+
+/// Works out what goes with all that is on the branch since a commit of its history.
+pub(super) async fn plan_back(
+    ground: &mut Ground<'_>,
+    head: Head,
+    back: Back,
+) -> Result<RevertPlan, RewriteError> {
+    let target = back.target;
     let going = Going::read(ground, &target, &head).await?;
-    if wanted.others == Others::Refuse {
+    if back.others == Others::Refuse {
         going.refuse_others()?;
     }
-    let affected = going.affected(ground, wanted.iteration, &head);
+    let affected = going.affected(ground, back.since, &head);
     let wanted_tasks = completed_by(&affected);
     let reopening = reopen::plan(ground.root, &wanted_tasks)?;
     let own = reopening.own_paths(ground.own);
     ground.refuse_dirty(&own).await?;
     let files = task_files(ground, &reopening, &target, &head).await?;
     refuse_in_the_way(ground, &target, &head, &own).await?;
+    let numbers = affected.iter().filter_map(|row| u64::try_from(row.n).ok());
     Ok(RevertPlan {
-        iteration: wanted.iteration,
+        iteration: numbers.min().unwrap_or(back.since + 1),
         branch: head.branch.clone(),
         from: head.oid.clone(),
         target,

@@ -105,6 +105,7 @@ impl Human {
             ),
             Verdict::Unclaimed
             | Verdict::Escalated
+            | Verdict::Diagnosed
             | Verdict::LimitHit { resets_at: None }
             | Verdict::Budget { .. }
             | Verdict::Interrupted => (Mark::Look, verdict.sentence()),

@@ -135,7 +135,10 @@ impl Status {
                 self.doing("waiting");
                 self.waiting = Some((*reason, *until));
             }
-            Event::TaskBlocked { .. } | Event::Question { .. } => {}
+            Event::TaskBlocked { .. }
+            | Event::Gutter { .. }
+            | Event::Diagnosis { .. }
+            | Event::Question { .. } => {}
             Event::Commanded {
                 command, report, ..
             } => match (command.as_str(), report.state) {

@@ -5,7 +5,8 @@ use ralph_core::{
     agent::{AgentEvent, AgentResult},
     command::CommandReport,
     dollars::Dollars,
-    event::{Blocked, Event, WaitReason},
+    event::{AfterGutter, Blocked, Event, WaitReason},
+    gutter::Gutter,
     termination::Stop,
     verdict::{Halt, Verdict},
 };
@@ -31,6 +32,29 @@ fn agent(event: AgentEvent) -> Event {
     Event::Agent(event)
 }
 
+fn same_failure() -> Gutter {
+    Gutter::SameFailure {
+        command: "make".into(),
+        signature: "s".into(),
+        count: 3,
+    }
+}
+
+fn churn() -> Gutter {
+    Gutter::Churn {
+        files: vec!["a.rs".into()],
+        attempts: 3,
+    }
+}
+
+fn oscillation() -> Gutter {
+    Gutter::Oscillation {
+        count: 2,
+        attempts: 4,
+        trees: ["1a".into(), "2b".into()],
+    }
+}
+
 /// Each event with its line, without the time that begins it.
 fn lines() -> Vec<(Event, &'static str)> {
     let mut all = loop_lines();
@@ -50,6 +74,14 @@ fn loop_lines() -> Vec<(Event, &'static str)> {
         (Event::BaselineStarted { commands: 2 }, r#""event":"baseline_started","commands":2}"#),
         (Event::BaselineEnded { red: vec!["make".into()] }, r#""event":"baseline_ended","red":["make"]}"#),
         (Event::TaskBlocked { task: "T".into(), reason: "why".into() }, r#""event":"task_blocked","task":"T","reason":"why"}"#),
+        (Event::Gutter { task: "T".into(), gutter: churn(), sentence: "so".into(), then: AfterGutter::Diagnose, hint: "do".into() },
+         r#""event":"gutter","task":"T","rule":"churn","files":["a.rs"],"attempts":3,"sentence":"so","then":"diagnose","hint":"do"}"#),
+        (Event::Gutter { task: "T".into(), gutter: same_failure(), sentence: "so".into(), then: AfterGutter::Ask, hint: "do".into() },
+         r#""event":"gutter","task":"T","rule":"same_failure","command":"make","signature":"s","count":3,"sentence":"so","then":"ask","hint":"do"}"#),
+        (Event::Gutter { task: "T".into(), gutter: oscillation(), sentence: "so".into(), then: AfterGutter::Pause, hint: "do".into() },
+         r#""event":"gutter","task":"T","rule":"oscillation","count":2,"attempts":4,"trees":["1a","2b"],"sentence":"so","then":"pause","hint":"do"}"#),
+        (Event::Diagnosis { iteration: 7, task: "T".into(), text: "why".into(), put_aside: vec!["a.rs".into()] },
+         r#""event":"diagnosis","iteration":7,"task":"T","text":"why","putAside":["a.rs"]}"#),
         (Event::Commanded { id: 7, command: "skip".into(), report: CommandReport::done("T is skipped") },
          r#""event":"commanded","id":7,"command":"skip","state":"done","sentence":"T is skipped","hint":null}"#),
         (Event::Question { id: 3, task: "T".into(), question: "how?".into(), escalation: None },
@@ -65,7 +97,7 @@ fn loop_lines() -> Vec<(Event, &'static str)> {
 fn iteration_lines() -> Vec<(Event, &'static str)> {
     vec![
         (story::iteration_started(1, "US-002", "Add", 2),
-         r#""event":"iteration_started","iteration":17,"iterationId":"0198c0de-0000-7000-8000-0000000000a1","task":"US-002","title":"Add","attempt":2,"maxAttempts":3,"nth":1,"maxIterations":50,"guidance":0}"#),
+         r#""event":"iteration_started","iteration":17,"iterationId":"0198c0de-0000-7000-8000-0000000000a1","task":"US-002","title":"Add","attempt":2,"maxAttempts":3,"nth":1,"maxIterations":50,"guidance":0,"diagnoses":null}"#),
         (Event::RunStarted { run: 2, agent: "pi".into(), fix_only: true, tail: "FAILED".into() }, r#""event":"run_started","run":2,"agent":"pi","fixOnly":true,"tail":"FAILED"}"#),
         (story::inspected(&[("a.rs", "added")], &["odd"], None),
          r#""event":"inspected","files":[{"path":"a.rs","kind":"added"}],"flags":["odd"],"refusal":null}"#),
@@ -239,6 +271,8 @@ fn heading(event: &Event) -> &'static str {
         Event::Waiting { .. } => "### `waiting`",
         Event::IterationEnded { .. } => "### `iteration_ended`",
         Event::TaskBlocked { .. } => "### `task_blocked`",
+        Event::Gutter { .. } => "### `gutter`",
+        Event::Diagnosis { .. } => "### `diagnosis`",
         Event::Commanded { .. } => "### `commanded`",
         Event::Question { .. } => "### `question`",
         Event::LoopEnded { .. } => "### `loop_ended`",
@@ -265,8 +299,8 @@ fn the_documentation_names_every_field_of_every_event() {
         }
     }
     let documented = DOCS.lines().filter(|l| l.starts_with("### `")).count();
-    assert_eq!(headings.len(), 18);
-    assert_eq!(documented, 18);
+    assert_eq!(headings.len(), 20);
+    assert_eq!(documented, 20);
 }
 
 #[test]

@@ -66,6 +66,7 @@ pub(super) fn iteration_started(n: u64, task: &str, title: &str, attempt: u32) -
         nth: u32::try_from(n).unwrap(),
         max_iterations: 50,
         guidance: 0,
+        diagnoses: None,
     }
 }
 

@@ -55,7 +55,8 @@ async fn iteration(
         ..begun
     };
     journal.begin_iteration(repository, &begun).await.unwrap();
-    let ended = EndedIteration {
+    let ended = IterationEnd {
+        checkpoint: None,
         pending: &[],
         record,
         state: &TaskState::default(),

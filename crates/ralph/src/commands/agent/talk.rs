@@ -6,11 +6,7 @@ use std::{
     time::Duration,
 };
 
-use ralph_core::config::{FlagValue, Given};
-use ralph_engine::{
-    agent::{Session, TalkEnd, TalkError, talk},
-    environment::Environment,
-};
+use ralph_engine::agent::{Session, TalkEnd, TalkError, talk};
 
 use crate::{
     cli::Global,
@@ -48,13 +44,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, args.flags())?;
+    let project = Project::open(global, run::chosen_agent(args.agent.as_ref()))?;
     let start = &project.surroundings.start;
-    let environment = Environment::scrub(
-        project.surroundings.env.iter().cloned(),
-        &project.config().safety.pass_env,
-        project.root(),
-    );
+    let environment = project.environment(project.root());
     let agent = run::choose_agent(&project)?;
     let session = Session {
         cwd: start.clone(),
@@ -73,15 +65,6 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 }
 
 impl Args {
-    fn flags(&self) -> Vec<FlagValue> {
-        let agent = self.agent.iter().map(|agent| FlagValue {
-            key: "agent".into(),
-            value: Given::Json(agent.clone().into()),
-            flag: "--agent".into(),
-        });
-        agent.collect()
-    }
-
     fn first_prompt(&self, start: &Path) -> Result<String, CommandError> {
         let Some(file) = &self.prompt_file else {
             return Ok(self.prompt.clone().unwrap_or_default());

@@ -11,7 +11,6 @@ use ralph_core::{
 };
 use ralph_engine::{
     agent::{Agent, Session, StopRequest, TalkEnd, TalkError, talk},
-    environment::Environment,
     interview::{self, FoundTasks, Headless, InterviewError, look_at_tasks, run_headless},
     process::Containment,
 };
@@ -46,11 +45,7 @@ impl<'a> Scene<'a> {
         agent: Box<dyn Agent>,
         setting: Setting,
     ) -> Result<Self, CommandError> {
-        let environment = Environment::scrub(
-            project.surroundings.env.iter().cloned(),
-            &project.config().safety.pass_env,
-            project.root(),
-        );
+        let environment = project.environment(project.root());
         Ok(Self {
             env: environment.for_agent(agent.credentials(), &[]),
             containment: run::detection(project)?.containment,

@@ -15,8 +15,8 @@ use ralph_engine::{
 
 use super::fates::Fates;
 use super::shape::{
-    self, Command, Commit, Completed, Facts, Failed, Flagged, Highlight, HighlightKind, Look, Now,
-    Point, Suggested, VerifiedBy,
+    self, Command, Commit, Completed, Diagnosed, Facts, Failed, Flagged, Highlight, HighlightKind,
+    Look, Now, Point, Suggested, VerifiedBy,
 };
 use crate::{
     commands::{
@@ -197,6 +197,7 @@ impl Facts {
             reverted: Vec::new(),
             completed: Vec::new(),
             failed_attempts: Vec::new(),
+            diagnoses: Vec::new(),
             verification: Vec::new(),
             highlights: Vec::new(),
             timeline: Vec::new(),
@@ -237,7 +238,14 @@ impl Facts {
         if is_reverted {
             return;
         }
-        if record.verdict == Verdict::Verified {
+        if let Some(found) = record.diagnosis {
+            self.diagnoses.push(Diagnosed {
+                task_id: record.task_id,
+                iteration: record.iteration,
+                why: found.gutter.sentence(),
+                text: found.text,
+            });
+        } else if record.verdict == Verdict::Verified {
             self.completed.push(Completed {
                 verified_by: verified_by(&record),
                 task_id: record.task_id,

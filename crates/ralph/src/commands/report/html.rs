@@ -151,6 +151,7 @@ fn dressed(look: Look) -> (&'static str, &'static str, &'static str) {
         Look::TakenBack => ("other", "↶", "taken back"),
         Look::Failed => ("bad", "✗", "did not land"),
         Look::Asks => ("asks", "?", "asked a person"),
+        Look::Diagnosed => ("asks", "⌕", "looked for the cause"),
         Look::Other => ("other", "–", "limit, interruption or outage"),
     }
 }

@@ -32,6 +32,8 @@ pub(super) struct Facts {
     pub(super) reverted: Vec<Commit>,
     pub(super) completed: Vec<Completed>,
     pub(super) failed_attempts: Vec<Failed>,
+    /// Of tasks that went round in circles.
+    pub(super) diagnoses: Vec<Diagnosed>,
     pub(super) verification: Vec<Command>,
     pub(super) highlights: Vec<Highlight>,
     pub(super) flagged: Vec<Flagged>,
@@ -65,6 +67,17 @@ pub(super) struct Command {
     pub(super) passed: usize,
     pub(super) failed: usize,
     pub(super) seconds: f64,
+}
+
+/// What an agent found out about a task that went round in circles, in its own words.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Diagnosed {
+    pub(super) task_id: String,
+    pub(super) iteration: u64,
+    /// Which rule fired, with its figures.
+    pub(super) why: String,
+    pub(super) text: String,
 }
 
 /// What an agent learnt or decided, in its own words.
@@ -124,6 +137,8 @@ pub(super) enum Look {
     Failed,
     /// A person is asked.
     Asks,
+    /// Somebody looked for the cause.
+    Diagnosed,
     /// Nobody's failure: a limit, an interruption, an API that was out of reach.
     Other,
 }
@@ -137,6 +152,7 @@ impl Look {
             (Verdict::Verified, false) => Self::Verified,
             (Verdict::Verified, true) => Self::Unverified,
             (Verdict::Escalated, _) => Self::Asks,
+            (Verdict::Diagnosed, _) => Self::Diagnosed,
             (verdict, _) if verdict.is_charged() => Self::Failed,
             (_, _) => Self::Other,
         }

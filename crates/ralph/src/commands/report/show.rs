@@ -30,6 +30,10 @@ pub(super) fn render(facts: &Facts, dress: Dress) -> String {
     section("Reverted", &lines::commits(&facts.reverted, dress));
     section("Completed", &lines::completed(facts, dress));
     section("Attempts that did not land", &lines::failed(facts, dress));
+    section(
+        "Diagnoses, as agents tell them",
+        &lines::diagnoses(facts, dress),
+    );
     section("How it was verified", &lines::verification(facts, dress));
     section(
         "Highlights, as agents tell them",

@@ -1,12 +1,22 @@
 //! Makes the agent that the configuration names.
 
-use ralph_core::config::{AgentChoice, Config, OnUsageLimit};
+use ralph_core::config::{AgentChoice, Config, FlagValue, Given, OnUsageLimit};
 use ralph_engine::{
     agent::{Agent, CommandAgent, Making, ScriptAgent, find, script::Script},
     driver::Fallback,
 };
 
 use crate::{error::CommandError, project::Project};
+
+/// What `--agent` sets.
+pub(crate) fn chosen(agent: Option<&String>) -> Vec<FlagValue> {
+    let agent = agent.map(|agent| FlagValue {
+        key: "agent".into(),
+        value: Given::Json(agent.clone().into()),
+        flag: "--agent".into(),
+    });
+    agent.into_iter().collect()
+}
 
 pub(crate) fn choose(project: &Project) -> Result<Box<dyn Agent>, CommandError> {
     let config = project.config();

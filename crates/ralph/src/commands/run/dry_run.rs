@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use ralph_engine::driver::preview;
 
-use super::{Args, explain, setup};
+use super::{Order, explain, setup};
 use crate::{error::CommandError, output, project::Project};
 
-pub(crate) async fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
-    let preview = preview(setup(args, project)?).await.map_err(explain)?;
+pub(crate) async fn run(order: &Order, project: &Project) -> Result<ExitCode, CommandError> {
+    let is_json = order.options.look.is_json();
+    let preview = preview(setup(order, project)?).await.map_err(explain)?;
     let Some((task, prompt)) = &preview.next else {
         let done = preview.tasks.completed + preview.tasks.skipped == preview.tasks.total;
         let sentence = if done {
@@ -16,7 +17,7 @@ pub(crate) async fn run(args: &Args, project: &Project) -> Result<ExitCode, Comm
         } else {
             "no task is ready"
         };
-        if args.look.is_json() {
+        if is_json {
             output::print_json(&serde_json::json!({
                 "task": null, "branch": preview.branch, "tasks": preview.tasks, "blocked": preview.blocked,
             }))?;
@@ -32,7 +33,7 @@ pub(crate) async fn run(args: &Args, project: &Project) -> Result<ExitCode, Comm
         }
         return Ok(ExitCode::from(if done { 0 } else { 4 }));
     };
-    if args.look.is_json() {
+    if is_json {
         output::print_json(&serde_json::json!({
             "task": task, "branch": preview.branch, "tasks": preview.tasks, "prompt": prompt,
         }))?;

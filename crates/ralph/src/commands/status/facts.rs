@@ -48,6 +48,8 @@ pub(crate) struct Facts {
     #[serde(rename = "loop")]
     pub(crate) last_loop: Option<LoopFacts>,
     pub(crate) last_iteration: Option<IterationFacts>,
+    /// The newest checkpoint of that loop.
+    pub(crate) last_checkpoint: Option<String>,
     /// Commits of iterations that a person had taken back.
     pub(crate) reverted_commits: usize,
     /// Until when a loop that is not over waits for a usage limit.
@@ -208,6 +210,7 @@ pub(crate) async fn gather(
         ),
         last_loop: told.last_loop.map(|row| loop_facts(row, running)),
         last_iteration: told.last_iteration,
+        last_checkpoint: told.last_checkpoint,
         reverted_commits: told.reverted_commits,
         suggestions: told.suggestions,
         warnings,
@@ -227,6 +230,7 @@ struct Told {
     past: Past,
     last_loop: Option<LoopRow>,
     last_iteration: Option<IterationFacts>,
+    last_checkpoint: Option<String>,
     /// Of a worktree whose loop is not over: its newest iterations.
     recent: Vec<IterationRecord>,
     reverted_commits: usize,
@@ -267,7 +271,12 @@ impl Told {
             }
             Some(_) | None => Vec::new(),
         };
+        let last_checkpoint = match &last_loop {
+            Some(row) => journal.last_checkpoint_id(&row.id).await?,
+            None => None,
+        };
         Ok(Self {
+            last_checkpoint,
             past,
             last_loop,
             last_iteration,

@@ -42,6 +42,10 @@ pub(crate) fn render(facts: &Facts, now: Timestamp) -> String {
     } else {
         line("loop", Tone::Plain, "not running; none has run here yet");
     }
+    if let Some(id) = &facts.last_checkpoint {
+        let more = format!("{id}  (`ralph checkpoint show` shows it)");
+        line("checkpoint", Tone::Faint, &more);
+    }
     if let Some(until) = facts.waiting_until.filter(|until| *until > now) {
         let local = until.to_zoned(TimeZone::system());
         let text = match facts.running {

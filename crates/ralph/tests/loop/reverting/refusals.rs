@@ -135,32 +135,6 @@ fn a_commit_that_somebody_amended_is_theirs_now() {
 }
 
 #[test]
-fn a_squash_beside_a_loop_that_runs() {
-    let stories = [story("A"), story_after("B", &["A"])];
-    let project = Project::with_stories(&stories);
-    let (go, there) = (project.outside("go"), project.outside("there"));
-    let made = project.repo.command("mkfifo").arg(&go).status().unwrap();
-    assert!(made.success());
-    let wait = format!(
-        "if [ -f A.txt ]; then touch {}; cat {} > /dev/null; echo B > B.txt; echo 'Task B complete'; \
-         else echo A > A.txt; echo 'Task A complete'; fi",
-        there.display(),
-        go.display()
-    );
-    let project = project.command(&wait);
-    let live = project.start(&[]);
-    crate::support::wait_until("the second task is worked on", || there.exists());
-    let pid = live.pid().as_raw_nonzero().to_string();
-    ralph(&project, &["squash"])
-        .expect(2)
-        .says(&format!("process {pid}"))
-        .says("`ralph stop`");
-    std::fs::write(&go, "").unwrap();
-    live.wait().expect(0);
-    assert_eq!(project.landed(), ["A", "B"]);
-}
-
-#[test]
 fn an_iteration_that_ralph_was_killed_in() {
     let stories = [
         story("A"),

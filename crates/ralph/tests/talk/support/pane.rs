@@ -92,6 +92,13 @@ impl Pane {
     }
 
     /// The process that has the terminal.
+    /// Whether who has the terminal reads keys as they come.
+    pub(crate) fn is_raw(&self) -> bool {
+        let terminal = std::fs::File::open(self.ask("#{pane_tty}")).unwrap();
+        let modes = rustix::termios::tcgetattr(&terminal).unwrap().local_modes;
+        !modes.contains(rustix::termios::LocalModes::ICANON)
+    }
+
     pub(crate) fn foreground(&self) -> Process {
         let shell = self.ask("#{pane_pid}");
         let stat = std::fs::read_to_string(format!("/proc/{shell}/stat")).unwrap();

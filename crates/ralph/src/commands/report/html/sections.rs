@@ -77,6 +77,14 @@ pub(super) fn sections(facts: &Facts) -> Markup {
         line
     });
     list(&mut page, "Attempts that did not land", failed);
+    let diagnoses = facts.diagnoses.iter().map(|one| {
+        let mut line = Markup::default();
+        line.raw("iteration ").text(one.iteration.to_string());
+        line.raw(", <b>").text(&one.task_id).raw("</b>, because ");
+        line.text(&one.why).raw(": <q>").text(&one.text).raw("</q>");
+        line
+    });
+    list(&mut page, "Diagnoses, as agents tell them", diagnoses);
     verification(&mut page, facts);
     let highlights = facts.highlights.iter().map(|one| {
         let mut line = Markup::default();

@@ -113,6 +113,17 @@ pub(super) fn failed(facts: &Facts, dress: Dress) -> Vec<String> {
     facts.failed_attempts.iter().map(line).collect()
 }
 
+pub(super) fn diagnoses(facts: &Facts, dress: Dress) -> Vec<String> {
+    let diagnoses = facts.diagnoses.iter();
+    diagnoses
+        .map(|one| {
+            let (task, why) = (dress.said(&one.task_id, 120), dress.said(&one.why, 300));
+            let text = dress.said(&one.text, 1_000);
+            format!("iteration {}, {task}, because {why}: {text}", one.iteration)
+        })
+        .collect()
+}
+
 pub(super) fn verification(facts: &Facts, dress: Dress) -> Vec<String> {
     let commands = facts.verification.iter();
     commands

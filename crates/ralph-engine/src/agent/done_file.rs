@@ -1,7 +1,9 @@
 //! The file by which an agent says that it is done.
 //!
-//! Looked at by a timer: that costs a microsecond, and works for a folder that is not there yet, on a
-//! network, and where all watches are used up. Never removes the file: it is its caller's.
+//! Its folder is watched. A timer looks too, as a folder may not be there yet, be on a network, or find
+//! all watches used up. Never removes the file: it is its caller's.
+
+mod folder_watch;
 
 use std::{
     os::unix::fs::MetadataExt as _,
@@ -9,8 +11,12 @@ use std::{
     time::Duration,
 };
 
-/// How often it is looked for.
+use folder_watch::FolderWatch;
+
+/// How often it is looked for where nothing watches, and how long its writer may take to finish it.
 const EVERY: Duration = Duration::from_millis(200);
+/// How often it is looked for beside a watch.
+const SELDOM: Duration = Duration::from_secs(5);
 
 /// Enough of a file to see that it is another, or was written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,40 +28,54 @@ struct Look {
     changed: (i64, i64),
 }
 
-pub(super) struct DoneFile {
+pub(crate) struct DoneFile {
     path: Option<PathBuf>,
     /// What was there before the agent was: it says nothing about this conversation.
     stale: Option<Look>,
 }
 
 impl DoneFile {
-    pub(super) fn new(path: Option<PathBuf>) -> Self {
+    pub(crate) fn new(path: Option<PathBuf>) -> Self {
         Self {
             stale: path.as_deref().and_then(look),
             path,
         }
     }
 
-    pub(super) fn is_there(&self) -> bool {
+    pub(crate) fn is_there(&self) -> bool {
         self.fresh().is_some()
     }
 
     /// Waits until the file has come or changed, and is as it was at the look before: its writer has
     /// finished.
-    pub(super) async fn appeared(&self) {
-        if self.path.is_none() {
+    pub(crate) async fn appeared(&self) {
+        let Some(path) = &self.path else {
             return std::future::pending().await;
-        }
-        let mut timer = tokio::time::interval(EVERY);
-        timer.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        };
+        let mut watch = None;
         let mut last = None;
         loop {
-            timer.tick().await;
+            // A folder that came, or was made anew, is watched from now on.
+            if watch.is_none() {
+                watch = path.parent().and_then(FolderWatch::of);
+            }
             let now = self.fresh();
             if now.is_some() && now == last {
                 return;
             }
             last = now;
+            let patience = match (&watch, &last) {
+                (Some(_), None) => SELDOM,
+                (Some(_) | None, _) => EVERY,
+            };
+            tokio::select! {
+                seen = folder_watch::written(watch.as_ref()) => if seen.is_err() {
+                    watch = None;
+                    // Never without a pause: a folder that can't be watched must not keep ralph busy.
+                    tokio::time::sleep(EVERY).await;
+                },
+                () = tokio::time::sleep(patience) => {}
+            }
         }
     }
 

@@ -1,0 +1,164 @@
+//! A checkpoint: where a loop stands, in one hashed document that a fresh agent or a person can go on
+//! from. Chained to the one before it in its loop, so that damage shows.
+//!
+//! Says what happened and what was said, never more: what an agent said stays its words, and a task is
+//! completed only where ralph verified it. Holds no floats, so that it has one canonical form. Reads
+//! no clock and mints no id; both come as arguments.
+
+mod canonical;
+mod chain;
+mod continuation;
+mod make;
+mod phase;
+
+pub use canonical::canonical;
+pub use chain::{Chain, Damage, Link, Sealed, seal, verify};
+pub use continuation::continuation;
+pub use make::{Before, Left, Moment, Spent, Stopped, Work};
+pub use phase::{ExecutionPhase, Found, UnknownPhase, phase};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The shape of the document; a reader that finds a higher one knows that there may be more in it.
+pub const VERSION: u32 = 1;
+
+/// Most entries of each list: of those that grow with the loop, the newest are kept.
+pub const MAX_ITEMS: usize = 20;
+/// Most characters of an entry.
+pub const MAX_CHARS: usize = 300;
+/// Most characters of what is said to be next.
+pub const MAX_NEXT: usize = 2_000;
+
+/// The JSON form is a contract (docs/json.md); its canonical form is what is hashed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Checkpoint {
+    pub version: u32,
+    pub metadata: Metadata,
+    pub execution: Execution,
+    pub context: Context,
+    pub metrics: Metrics,
+    pub recovery: Recovery,
+    /// The hash of the checkpoint before it in its loop; none before the first.
+    pub previous: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metadata {
+    pub checkpoint_id: String,
+    pub loop_id: String,
+    /// Which one of its loop, from 1.
+    pub n: u64,
+    /// The newest iteration of the loop, and its task; none before the first.
+    pub iteration: Option<u64>,
+    pub task_id: Option<String>,
+    pub agent: String,
+    pub at: Timestamp,
+    pub trigger: Trigger,
+    /// What a person noted.
+    pub note: Option<String>,
+}
+
+/// Why a checkpoint was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trigger {
+    /// An iteration has ended.
+    Iteration,
+    /// A phase has ended within an iteration: a fresh agent repairs what failed.
+    Phase,
+    /// An iteration has ended with its agent handing over.
+    Handoff,
+    /// The loop has stopped.
+    Stop,
+    /// A person asked for it.
+    Manual,
+}
+
+impl Trigger {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Iteration => "iteration",
+            Self::Phase => "phase",
+            Self::Handoff => "handoff",
+            Self::Stop => "stop",
+            Self::Manual => "manual",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Execution {
+    pub phase: ExecutionPhase,
+    /// Tasks that this loop completed and that were not taken back, oldest first.
+    pub completed: Vec<Item>,
+    /// What comes next, in its order.
+    pub pending: Vec<Item>,
+    pub blocked: Vec<BlockedItem>,
+}
+
+/// A task, as far as a reader needs to know it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Item {
+    pub task_id: String,
+    pub title: String,
+}
+
+/// A task that can't be taken, or what an agent said that it could not do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockedItem {
+    pub item: String,
+    pub reason: String,
+}
+
+/// What the agents of this loop said: none of it is evidence.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Context {
+    pub decisions: Vec<String>,
+    pub assumptions: Vec<String>,
+    pub constraints: Vec<String>,
+}
+
+/// What the loop has come to so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metrics {
+    pub iterations: u64,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cache_read_tokens: u64,
+    pub cache_write_tokens: u64,
+    /// Millionths of a dollar: whole, where a float would print in more than one way.
+    pub cost_micro_usd: u64,
+    /// Those that ralph saw; a crash loses those of the run that it cut off.
+    pub tool_calls: u64,
+    /// What verification of the newest iteration found.
+    pub verification: Vec<CommandResult>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandResult {
+    pub command: String,
+    pub outcome: String,
+    pub passed: bool,
+}
+
+/// How to go back to this point, and on from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Recovery {
+    pub branch: String,
+    /// The tip of the branch.
+    pub commit: String,
+    /// In words.
+    pub rollback: String,
+    /// What a fresh agent is to do.
+    pub continuation_prompt: String,
+}
+
+#[cfg(test)]
+mod tests;

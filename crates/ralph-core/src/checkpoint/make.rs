@@ -1,0 +1,303 @@
+//! Makes a checkpoint of what is known at a moment, and of the checkpoint before it in its loop.
+//!
+//! Sums and lists go on from there; whatever the moment says nothing of stays as it was. Everything
+//! has a cap.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+
+use super::{
+    BlockedItem, Checkpoint, CommandResult, Context, Execution, ExecutionPhase, Found, Item,
+    MAX_CHARS, MAX_ITEMS, MAX_NEXT, Metadata, Metrics, Recovery, Trigger, VERSION, phase,
+};
+use crate::{agent::Usage, dollars::Dollars, signal::ClosingBlock};
+
+/// What is known when a checkpoint is made.
+#[derive(Debug, Clone)]
+pub struct Moment {
+    pub id: String,
+    pub loop_id: String,
+    pub at: Timestamp,
+    pub trigger: Trigger,
+    pub note: Option<String>,
+    pub branch: String,
+    pub commit: String,
+    /// Who works in this loop.
+    pub agent: String,
+    /// The work since the last one, where there was any.
+    pub work: Option<Box<Work>>,
+    /// What comes next. `None`: what came next before.
+    pub pending: Option<Vec<Item>>,
+    /// What can't be taken. `None`: as before.
+    pub blocked: Option<Vec<BlockedItem>>,
+    /// Why the loop stopped, in a sentence.
+    pub stopped: Option<Stopped>,
+}
+
+/// How a loop stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stopped {
+    pub sentence: String,
+    pub left: Left,
+}
+
+/// What is left of the work when a loop stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    Nothing,
+    Work,
+}
+
+/// An iteration, at its end or between two runs of its agent.
+#[derive(Debug, Clone)]
+pub struct Work {
+    pub iteration: u64,
+    pub task: Item,
+    pub found: Found,
+    /// What ralph found, in a sentence.
+    pub sentence: String,
+    /// Where the work is kept that did not land.
+    pub kept: Option<String>,
+    pub said: ClosingBlock,
+    /// `None` between two runs: an iteration is counted at its end.
+    pub spent: Option<Spent>,
+    pub verification: Vec<CommandResult>,
+}
+
+/// What an iteration used.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Spent {
+    pub usage: Usage,
+    pub tool_calls: u64,
+}
+
+/// What goes before a checkpoint in its loop.
+#[derive(Debug, Clone, Default)]
+pub struct Before {
+    /// How many there are.
+    pub n: u64,
+    pub hash: Option<String>,
+    /// The newest, if it can be read.
+    pub checkpoint: Option<Checkpoint>,
+    /// Tasks whose completion was taken back.
+    pub taken_back: HashSet<String>,
+}
+
+impl Moment {
+    /// The checkpoint that follows.
+    pub fn after(&self, before: &Before) -> Checkpoint {
+        let old = before.checkpoint.as_ref();
+        let work = self.work.as_deref();
+        let pending = match (&self.pending, old) {
+            (Some(pending), _) => pending.iter().take(MAX_ITEMS).map(short_item).collect(),
+            (None, old) => old.map_or_else(Vec::new, |old| old.execution.pending.clone()),
+        };
+        let execution = Execution {
+            phase: self.phase(old),
+            completed: self.completed(before),
+            blocked: self.blocked(old),
+            pending,
+        };
+        let metadata = Metadata {
+            checkpoint_id: self.id.clone(),
+            loop_id: self.loop_id.clone(),
+            n: before.n + 1,
+            iteration: work
+                .map(|work| work.iteration)
+                .or_else(|| old.and_then(|old| old.metadata.iteration)),
+            task_id: work
+                .map(|work| work.task.task_id.clone())
+                .or_else(|| old.and_then(|old| old.metadata.task_id.clone())),
+            agent: self.agent.clone(),
+            at: self.at,
+            trigger: self.trigger,
+            note: self.note.as_deref().map(|note| cut(note, MAX_NEXT)),
+        };
+        let recovery = Recovery {
+            branch: self.branch.clone(),
+            commit: self.commit.clone(),
+            rollback: self.rollback(),
+            continuation_prompt: self.next_steps(&execution, old),
+        };
+        Checkpoint {
+            version: VERSION,
+            context: self.context(old),
+            metrics: self.metrics(old),
+            metadata,
+            execution,
+            recovery,
+            previous: before.hash.clone(),
+        }
+    }
+
+    /// The phase that this would be in.
+    pub fn phase(&self, old: Option<&Checkpoint>) -> ExecutionPhase {
+        let told = |work: &Work| {
+            let (told, handoff) = (work.said.phase.as_deref(), work.said.handoff.as_deref());
+            phase(work.found, told, handoff)
+        };
+        match (&self.stopped, &self.work, old) {
+            (Some(stopped), _, _) if stopped.left == Left::Nothing => ExecutionPhase::Complete,
+            (_, Some(work), _) => told(work),
+            (_, None, Some(old)) => old.execution.phase,
+            (_, None, None) => ExecutionPhase::Planning,
+        }
+    }
+
+    fn completed(&self, before: &Before) -> Vec<Item> {
+        let old = before.checkpoint.iter();
+        let old = old.flat_map(|old| old.execution.completed.iter());
+        let now = self.work.as_ref();
+        let now = now.filter(|work| work.found == Found::Verified);
+        let now = now.map(|work| short_item(&work.task));
+        let is_new = |item: &&Item| now.as_ref().is_some_and(|now| now.task_id == item.task_id);
+        let stays = |item: &&Item| !before.taken_back.contains(&item.task_id) && !is_new(item);
+        let mut all: Vec<Item> = old.filter(stays).cloned().collect();
+        all.extend(now.clone());
+        newest(all)
+    }
+
+    fn blocked(&self, old: Option<&Checkpoint>) -> Vec<BlockedItem> {
+        let told = self.work.iter().flat_map(|work| work.said.blocked.iter());
+        let told = told.map(|one| BlockedItem {
+            item: one.item.clone(),
+            reason: one.reason.clone(),
+        });
+        let known = match (&self.blocked, old) {
+            (Some(known), _) => known.clone(),
+            (None, Some(old)) => old.execution.blocked.clone(),
+            (None, None) => Vec::new(),
+        };
+        let short = |one: BlockedItem| BlockedItem {
+            item: cut(&one.item, MAX_CHARS),
+            reason: cut(&one.reason, MAX_CHARS),
+        };
+        told.chain(known).take(MAX_ITEMS).map(short).collect()
+    }
+
+    fn context(&self, old: Option<&Checkpoint>) -> Context {
+        let mut context = old.map_or_else(Context::default, |old| old.context.clone());
+        if let Some(work) = &self.work {
+            add(&mut context.decisions, &work.said.decisions);
+            add(&mut context.assumptions, &work.said.assumptions);
+            add(&mut context.constraints, &work.said.constraints);
+        }
+        context
+    }
+
+    fn metrics(&self, old: Option<&Checkpoint>) -> Metrics {
+        let mut metrics = old.map_or_else(Metrics::default, |old| old.metrics.clone());
+        let Some(work) = &self.work else {
+            return metrics;
+        };
+        let results = work.verification.iter().take(MAX_ITEMS);
+        let short = |one: &CommandResult| CommandResult {
+            command: cut(&one.command, MAX_CHARS),
+            outcome: cut(&one.outcome, MAX_CHARS),
+            passed: one.passed,
+        };
+        metrics.verification = results.map(short).collect();
+        if let Some(Spent { usage, tool_calls }) = work.spent {
+            let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+            metrics.iterations += 1;
+            add(&mut metrics.input_tokens, usage.input_tokens);
+            add(&mut metrics.output_tokens, usage.output_tokens);
+            add(&mut metrics.cache_read_tokens, usage.cache_read_tokens);
+            add(&mut metrics.cache_write_tokens, usage.cache_write_tokens);
+            let cost = usage.cost_usd.map_or(Dollars::NOTHING, Dollars::told);
+            add(&mut metrics.cost_micro_usd, cost.millionths());
+            add(&mut metrics.tool_calls, tool_calls);
+        }
+        metrics
+    }
+
+    fn rollback(&self) -> String {
+        let Self {
+            id, branch, commit, ..
+        } = self;
+        let short = commit.get(..10).unwrap_or(commit);
+        format!(
+            "`ralph checkpoint restore {id}` puts branch {branch} back to {short} and opens the \
+             tasks again that were completed since; what goes stays reachable under \
+             refs/ralph/reverted/"
+        )
+    }
+
+    fn next_steps(&self, execution: &Execution, old: Option<&Checkpoint>) -> String {
+        let mut lines = Vec::new();
+        if let Some(note) = &self.note {
+            lines.push(format!("A person notes: {note}"));
+        }
+        if let Some(stopped) = &self.stopped {
+            lines.push(format!("The loop stopped: {}.", stopped.sentence));
+        }
+        match (&self.work, &self.stopped, old) {
+            (Some(work), _, _) => lines.extend(after_work(work)),
+            // Nothing was done since: what was next is next.
+            (None, None, Some(old)) => lines.push(old.recovery.continuation_prompt.clone()),
+            (None, _, _) => {}
+        }
+        let goes_on = self.work.as_ref();
+        let goes_on = goes_on.is_some_and(|work| work.found != Found::Verified);
+        if !goes_on && (self.work.is_some() || self.stopped.is_some()) {
+            lines.push(match execution.pending.first() {
+                Some(next) => format!("Next is task {} {}.", next.task_id, next.title),
+                None => "No task is ready.".to_owned(),
+            });
+        }
+        cut(&lines.join("\n"), MAX_NEXT)
+    }
+}
+
+fn after_work(work: &Work) -> Vec<String> {
+    let id = &work.task.task_id;
+    let mut lines = vec![match work.found {
+        Found::Verified => format!("Task {id} is done: {}.", work.sentence),
+        Found::Checked | Found::Changed | Found::Nothing => {
+            format!("Go on with task {id}. Last time: {}.", work.sentence)
+        }
+    }];
+    if let Some(kept) = &work.kept {
+        lines.push(format!("The work so far is kept as {kept}."));
+    }
+    for (what, said) in [
+        ("It handed over", &work.said.handoff),
+        ("It said what is next", &work.said.next),
+    ] {
+        if let Some(said) = said {
+            lines.push(format!("{what}: {}", cut(said, MAX_CHARS)));
+        }
+    }
+    lines
+}
+
+/// Adds what is new, and drops the oldest where there are too many.
+fn add(list: &mut Vec<String>, more: &[String]) {
+    for one in more {
+        let one = cut(one, MAX_CHARS);
+        list.retain(|known| *known != one);
+        list.push(one);
+    }
+    *list = newest(std::mem::take(list));
+}
+
+fn newest<T>(mut list: Vec<T>) -> Vec<T> {
+    let over = list.len().saturating_sub(MAX_ITEMS);
+    list.drain(..over);
+    list
+}
+
+fn short_item(item: &Item) -> Item {
+    Item {
+        task_id: item.task_id.clone(),
+        title: cut(&item.title, MAX_CHARS),
+    }
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}…", &text[..at]),
+    }
+}

@@ -1,0 +1,137 @@
+//! The occasions, and which events are one.
+//!
+//! Looks at an event alone. What needs a memory (the budget, a question told twice) is `watch`.
+
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    event::{Event, WaitReason},
+    termination::Stop,
+    verdict::Verdict,
+};
+
+/// What a person may want to be told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Occasion {
+    Escalation,
+    Complete,
+    Halt,
+    Limit,
+    BudgetAlert,
+}
+
+impl Occasion {
+    pub const ALL: [Self; 5] = [
+        Self::Escalation,
+        Self::Complete,
+        Self::Halt,
+        Self::Limit,
+        Self::BudgetAlert,
+    ];
+
+    /// The word in the configuration and in messages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Escalation => "escalation",
+            Self::Complete => "complete",
+            Self::Halt => "halt",
+            Self::Limit => "limit",
+            Self::BudgetAlert => "budget_alert",
+        }
+    }
+}
+
+impl std::fmt::Display for Occasion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Occasion {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|one| one.as_str() == word);
+        found.ok_or_else(|| {
+            let words = Self::ALL.map(Self::as_str).join(", ");
+            format!("unknown occasion {word:?} (one of: {words})")
+        })
+    }
+}
+
+/// Which occasion an event is, if any. What the budget makes of it is not seen here.
+pub fn occasion(event: &Event) -> Option<Occasion> {
+    match event {
+        Event::Question { .. } => Some(Occasion::Escalation),
+        // A wait is told of again and again; a person needs to hear of it once.
+        Event::Waiting {
+            reason: WaitReason::UsageLimit,
+            nth: 1,
+            ..
+        } => Some(Occasion::Limit),
+        Event::LoopEnded { stop, .. } => of_stop(stop),
+        Event::LoopStarted { .. }
+        | Event::Notice { .. }
+        | Event::Warning { .. }
+        | Event::BaselineStarted { .. }
+        | Event::BaselineEnded { .. }
+        | Event::IterationStarted { .. }
+        | Event::RunStarted { .. }
+        | Event::Agent(_)
+        | Event::Inspected { .. }
+        | Event::VerifyStarted { .. }
+        | Event::VerifyEnded { .. }
+        | Event::Landed { .. }
+        | Event::IterationEnded { .. }
+        | Event::Waiting { .. }
+        | Event::TaskBlocked { .. }
+        | Event::Gutter { .. }
+        | Event::Diagnosis { .. }
+        | Event::Commanded { .. } => None,
+    }
+}
+
+fn of_stop(stop: &Stop) -> Option<Occasion> {
+    match stop {
+        Stop::AllComplete => Some(Occasion::Complete),
+        Stop::OnceDone { verdict } => Some(of_only_iteration(verdict)),
+        // A budget that is spent is a limit that was set, as those of iterations and minutes are.
+        Stop::Iterations { .. }
+        | Stop::Minutes { .. }
+        | Stop::Budget { .. }
+        | Stop::BudgetDenied(_)
+        | Stop::UsageLimit { .. } => Some(Occasion::Limit),
+        Stop::Attempts { .. }
+        | Stop::NothingReady
+        | Stop::Question
+        | Stop::Halted { .. }
+        | Stop::Errors { .. }
+        | Stop::NoProgress { .. }
+        | Stop::AgentUnavailable { .. } => Some(Occasion::Halt),
+        // Whoever ended it knows.
+        Stop::Aborted | Stop::Interrupted { .. } => None,
+    }
+}
+
+/// `--once`: what was asked for is done, a limit was met, or a person has to look.
+fn of_only_iteration(verdict: &Verdict) -> Occasion {
+    match verdict {
+        Verdict::Verified => Occasion::Complete,
+        Verdict::LimitHit { .. } | Verdict::Budget { .. } => Occasion::Limit,
+        Verdict::Unclaimed
+        | Verdict::Failed { .. }
+        | Verdict::NoChange { .. }
+        | Verdict::Refused { .. }
+        | Verdict::Escalated
+        | Verdict::Diagnosed
+        | Verdict::Interrupted
+        | Verdict::TimedOut { .. }
+        | Verdict::Overloaded { .. }
+        | Verdict::AgentError { .. }
+        | Verdict::AgentUnavailable { .. } => Occasion::Halt,
+    }
+}

@@ -1,0 +1,206 @@
+//! What a checkpoint is made of: the loop as the driver sees it when an iteration ends, when a phase
+//! ends within one, and when the loop stops.
+//!
+//! Only gathers. It is written by whoever ends the iteration or the loop, in the same transaction.
+
+use jiff::Timestamp;
+use ralph_core::{
+    checkpoint::{
+        BlockedItem, CommandResult, ExecutionPhase, Found, Item, Left, MAX_ITEMS, Moment, Sealed,
+        Spent, Stopped, Trigger, Work,
+    },
+    record::{IterationRecord, VerificationRecord},
+    task::{Task, TaskId},
+    termination::Stop,
+    verdict::Verdict,
+};
+
+use super::{Board, Driver, notes::Turn};
+use crate::store::{Journal, JournalError, LoopRow, RepositoryId};
+
+/// A checkpoint that a person asks for.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub note: Option<String>,
+    /// The tip of the loop's branch.
+    pub commit: String,
+    pub at: Timestamp,
+}
+
+/// Makes the checkpoint that a person asked for, beside a loop or after it.
+pub async fn create_checkpoint(
+    journal: &mut Journal,
+    repository: &RepositoryId,
+    row: &LoopRow,
+    asked: Asked,
+) -> Result<Sealed, JournalError> {
+    let moment = Moment {
+        id: uuid::Uuid::now_v7().to_string(),
+        loop_id: row.id.clone(),
+        at: asked.at,
+        trigger: Trigger::Manual,
+        note: asked.note,
+        branch: row.branch.clone(),
+        commit: asked.commit,
+        agent: row.agent.clone(),
+        work: None,
+        pending: None,
+        blocked: None,
+        stopped: None,
+    };
+    journal.add_checkpoint(repository, &moment).await
+}
+
+impl Driver {
+    /// After an iteration.
+    pub(super) fn checkpoint_after(&self, turn: &Turn, record: &IterationRecord) -> Moment {
+        let found = match (&record.verdict, &record.verification[..]) {
+            (Verdict::Verified, _) => Found::Verified,
+            (_, [_, ..]) => Found::Checked,
+            (_, []) if !record.git.files_changed.is_empty() => Found::Changed,
+            (_, []) => Found::Nothing,
+        };
+        let commit = record.git.result_commit.as_ref();
+        let agent = record.runs.last().map(|run| run.agent.clone());
+        let work = Work {
+            iteration: record.iteration,
+            task: item(&turn.task),
+            found,
+            sentence: record.verdict.sentence(),
+            kept: record.git.kept_ref.clone(),
+            said: record.said.block.clone(),
+            spent: Some(Spent {
+                usage: record.usage,
+                tool_calls: turn.tool_calls,
+            }),
+            verification: results(&record.verification),
+        };
+        let mut moment = Moment {
+            agent: agent.unwrap_or_else(|| self.hands.main_name()),
+            commit: commit.unwrap_or(&record.git.base_commit).clone(),
+            at: record.ended_at,
+            pending: Some(self.board.pending(turn.task_id(), found)),
+            blocked: Some(self.board.held()),
+            work: Some(Box::new(work)),
+            ..self.moment(Trigger::Iteration)
+        };
+        if moment.phase(None) == ExecutionPhase::Handoff {
+            moment.trigger = Trigger::Handoff;
+        }
+        moment
+    }
+
+    /// Between a run whose work failed verification and the one that is to repair it.
+    pub(super) fn checkpoint_between(&self, turn: &Turn) -> Moment {
+        let notes = &turn.notes;
+        let failed = notes.failure.as_ref().map(|failure| &failure.command);
+        let work = Work {
+            iteration: turn.n,
+            task: item(&turn.task),
+            found: Found::Checked,
+            sentence: match failed {
+                Some(command) => format!("verification failed: {command}"),
+                None => "the agent's work is not verified".to_owned(),
+            },
+            kept: None,
+            said: notes.said.block.clone(),
+            spent: None,
+            verification: results(&notes.verification),
+        };
+        let agent = notes.runs.last().map(|run| run.agent.clone());
+        Moment {
+            agent: agent.unwrap_or_else(|| self.hands.main_name()),
+            commit: turn.base.to_string(),
+            pending: Some(self.board.pending(turn.task_id(), Found::Checked)),
+            blocked: Some(self.board.held()),
+            work: Some(Box::new(work)),
+            ..self.moment(Trigger::Phase)
+        }
+    }
+
+    /// When the loop stops.
+    pub(super) fn checkpoint_at(&self, stop: &Stop) -> Moment {
+        let left = match (stop, self.board.all_complete()) {
+            (Stop::AllComplete, _) | (_, true) => Left::Nothing,
+            (_, false) => Left::Work,
+        };
+        let blocked = self.board.blocked().into_iter().map(|one| BlockedItem {
+            item: one.task,
+            reason: one.by.join("; "),
+        });
+        Moment {
+            pending: Some(self.board.ready()),
+            blocked: Some(blocked.take(MAX_ITEMS).collect()),
+            stopped: Some(Stopped {
+                sentence: stop.sentence(),
+                left,
+            }),
+            ..self.moment(Trigger::Stop)
+        }
+    }
+
+    fn moment(&self, trigger: Trigger) -> Moment {
+        let tip = self.repo.branch_tip(&self.branch).ok().flatten();
+        Moment {
+            id: uuid::Uuid::now_v7().to_string(),
+            loop_id: self.loop_id.clone(),
+            at: self.now(),
+            trigger,
+            note: None,
+            branch: self.branch.clone(),
+            commit: tip.as_ref().unwrap_or(&self.base).to_string(),
+            agent: self.hands.main_name(),
+            work: None,
+            pending: None,
+            blocked: None,
+            stopped: None,
+        }
+    }
+}
+
+impl Board {
+    /// What comes next after work at a task: itself, as long as it is not done, then what is ready.
+    fn pending(&self, task: &TaskId, found: Found) -> Vec<Item> {
+        let own = self.task(task).filter(|_| found != Found::Verified);
+        let others = self.ready().into_iter();
+        let others = others.filter(|other| other.task_id != task.as_str());
+        own.map(item).into_iter().chain(others).collect()
+    }
+
+    /// The first of the tasks that can be taken.
+    fn ready(&self) -> Vec<Item> {
+        let ready = self.ready_ids().take(MAX_ITEMS);
+        ready.filter_map(|id| self.task(id)).map(item).collect()
+    }
+
+    /// Tasks that wait for a person's answer.
+    fn held(&self) -> Vec<BlockedItem> {
+        let mut held: Vec<(&TaskId, &str)> = self.open_question_texts().collect();
+        held.sort_unstable();
+        let held = held.into_iter().take(MAX_ITEMS);
+        held.map(|(id, question)| BlockedItem {
+            item: id.to_string(),
+            reason: format!("waits for an answer: {question}"),
+        })
+        .collect()
+    }
+}
+
+fn item(task: &Task) -> Item {
+    Item {
+        task_id: task.id.to_string(),
+        title: task.text.title.clone(),
+    }
+}
+
+/// What verification found after the last run.
+fn results(all: &[VerificationRecord]) -> Vec<CommandResult> {
+    let last = all.iter().map(|one| one.run).max();
+    let of_last = all.iter().filter(|one| Some(one.run) == last);
+    let result = |one: &VerificationRecord| CommandResult {
+        command: one.command.clone(),
+        outcome: one.outcome.clone(),
+        passed: one.passed,
+    };
+    of_last.map(result).collect()
+}

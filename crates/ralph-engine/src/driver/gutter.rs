@@ -1,0 +1,230 @@
+//! Work that goes round in circles: what is kept of a failed attempt, whether a rule fires, and what is
+//! done about it.
+//!
+//! Decides nothing: the rules are the core's, and so is what follows. A verified iteration costs nothing
+//! here; a failed one a diff.
+
+mod diagnose;
+mod human_task;
+
+pub(super) use diagnose::FOLDER;
+
+use ralph_core::{
+    config::{Config, OnGutter},
+    escalation::AskedBy,
+    event::{AfterGutter, Event},
+    gutter::{self, Attempt, Circling, Gutter, GutterLimits, Repeated, Trace, trace_of_diff},
+    record::IterationRecord,
+    task::TaskId,
+    termination::{Diagnose, GutterPolicy},
+    verdict::Verdict,
+};
+
+use super::{Driver, LoopError, keep::Asking, notes::Turn, obey::Pace};
+use crate::git::Oid;
+
+/// Of the diff of an attempt; a longer one is compared by its tree alone.
+const MOST_DIFF: u64 = 8 * 1024 * 1024;
+
+/// What the configuration says about circles.
+pub(super) fn policy(config: &Config) -> GutterPolicy {
+    let gutter = &config.loop_.gutter;
+    GutterPolicy {
+        limits: GutterLimits {
+            same_failure: Some(gutter.max_same_failure.get()),
+            churn: Some(gutter.max_churn_commits.get()),
+            oscillations: Some(gutter.max_oscillations.get()),
+        },
+        diagnose: if gutter.diagnose {
+            Diagnose::Yes
+        } else {
+            Diagnose::No
+        },
+        then: gutter.then,
+    }
+}
+
+impl Driver {
+    /// What later attempts are compared with.
+    pub(super) async fn trace(
+        &self,
+        turn: &Turn,
+        verdict: &Verdict,
+    ) -> Result<Option<Trace>, LoopError> {
+        let (Verdict::Failed { .. }, Some(change)) = (verdict, &turn.notes.change) else {
+            return Ok(None);
+        };
+        let (from, to) = (self.started_from(turn)?, super::text::oid(&change.tree)?);
+        let diff = self.repo.diff_text(&from, &to, MOST_DIFF).await?;
+        let mut trace = trace_of_diff(&change.tree, diff.as_deref().unwrap_or_default());
+        if diff.is_none() {
+            trace.files = change.files.iter().map(|f| f.path.clone()).collect();
+        }
+        Ok(Some(trace))
+    }
+
+    /// The tree that the iteration began with: the base, or that with the last attempt's work.
+    fn started_from(&self, turn: &Turn) -> Result<Oid, LoopError> {
+        if let Some(tree) = &turn.taken_up {
+            return Ok(tree.clone());
+        }
+        // After a crash: what would have been taken up.
+        let state = self.board.state(turn.task_id());
+        let kept = state.filter(|s| s.goes_on).and_then(|s| s.kept_ref.clone());
+        let kept = kept
+            .map(|kept| self.repo.attempt_commit(&kept))
+            .transpose()?;
+        Ok(kept.flatten().unwrap_or_else(|| turn.base.clone()))
+    }
+
+    /// Looks whether the task that has just been worked on goes round in circles.
+    pub(super) async fn look_for_circles(&mut self, task: &TaskId) -> Result<(), LoopError> {
+        let Some(last) = &self.tally.last else {
+            return Ok(());
+        };
+        let verdict = last.verdict.clone();
+        let circling = self.circling(task, &verdict).await?;
+        if let Some(last) = self.tally.last.as_mut() {
+            last.circling = circling;
+        }
+        Ok(())
+    }
+
+    /// What the rules say of a task after this verdict.
+    pub(super) async fn circling(
+        &mut self,
+        task: &TaskId,
+        verdict: &Verdict,
+    ) -> Result<Circling, LoopError> {
+        let Verdict::Failed { command, .. } = verdict else {
+            return Ok(Circling::default());
+        };
+        let state = self.board.state(task).cloned().unwrap_or_default();
+        let limits = self.limits.gutter.limits;
+        let records = self.task_records(task, limits.window()).await?;
+        let attempts = attempts_since_opened(&records, state.attempts);
+        let repeated = state.last_signature.as_deref().map(|signature| Repeated {
+            command,
+            signature,
+            count: state.same_failure,
+        });
+        Ok(Circling {
+            reached: gutter::evaluate(repeated, &attempts, &limits),
+            near: gutter::evaluate(repeated, &attempts, &limits.one_before()),
+            made: state.gutter.made,
+        })
+    }
+
+    /// The records of the task's newest iterations, newest first.
+    async fn task_records(
+        &mut self,
+        task: &TaskId,
+        most: usize,
+    ) -> Result<Vec<IterationRecord>, LoopError> {
+        let source = self.board.source.name().to_owned();
+        let repository = &self.repository;
+        let records = self.journal.task_records(repository, &source, task, most);
+        Ok(records.await?)
+    }
+
+    /// The task's next iteration is to find out why.
+    pub(super) async fn diagnose_next(
+        &mut self,
+        task: &TaskId,
+        gutter: Gutter,
+    ) -> Result<(), LoopError> {
+        let mut state = self.board.state(task).cloned().unwrap_or_default();
+        if state.gutter.due.is_some() {
+            // Decided before a crash.
+            return Ok(());
+        }
+        let hint =
+            "the next iteration looks for the cause; `loop.gutter.diagnose: false` leaves that out";
+        self.tell_gutter(task, &gutter, AfterGutter::Diagnose, hint.into());
+        state.gutter.due = Some(gutter);
+        self.save_state(task, state).await
+    }
+
+    /// It goes round in circles, and that is enough.
+    pub(super) async fn stuck(
+        &mut self,
+        task: &TaskId,
+        (gutter, then): (Gutter, OnGutter),
+        iteration: u64,
+    ) -> Result<(), LoopError> {
+        let answer = format!("`ralph answer {task}` tells the next attempt how to proceed");
+        let key = gutter.key();
+        match then {
+            OnGutter::Ask => {
+                let hint = format!("{answer}; `{key}` is the limit");
+                self.tell_gutter(task, &gutter, AfterGutter::Ask, hint);
+                self.ask_about(task, &gutter, iteration).await
+            }
+            OnGutter::Pause => {
+                let hint =
+                    format!("{answer}, `ralph resume` lets the loop go on; `{key}` is the limit");
+                self.tell_gutter(task, &gutter, AfterGutter::Pause, hint);
+                self.add_human_task(task, &gutter)?;
+                self.ask_about(task, &gutter, iteration).await?;
+                // Who sits at the terminal is asked right now: nothing goes on before they answer.
+                if self.line.human.is_none() {
+                    self.line.pace = Pace::Paused;
+                }
+                Ok(())
+            }
+            OnGutter::Block => {
+                let hint = format!(
+                    "`ralph retry --task {task} --feedback TEXT` opens it again; `{key}` is the limit"
+                );
+                self.tell_gutter(task, &gutter, AfterGutter::Block, hint);
+                self.block(task, gutter.sentence()).await
+            }
+        }
+    }
+
+    async fn ask_about(
+        &mut self,
+        task: &TaskId,
+        gutter: &Gutter,
+        iteration: u64,
+    ) -> Result<(), LoopError> {
+        let diagnosis = self
+            .board
+            .state(task)
+            .and_then(|s| s.gutter.diagnosis.as_ref());
+        let asking = Asking {
+            question: gutter.question(),
+            escalation: diagnosis.map(|found| found.escalation_about(gutter)),
+            by: AskedBy::Ralph,
+        };
+        self.ask(task, asking, iteration).await
+    }
+
+    fn tell_gutter(&mut self, task: &TaskId, gutter: &Gutter, then: AfterGutter, hint: String) {
+        self.tell(&Event::Gutter {
+            task: task.to_string(),
+            sentence: gutter.sentence(),
+            gutter: gutter.clone(),
+            then,
+            hint,
+        });
+    }
+}
+
+/// The attempts that the task was charged for since it was opened, and what lies between them; oldest
+/// first. `records` are newest first.
+fn attempts_since_opened(records: &[IterationRecord], charged: u32) -> Vec<Attempt> {
+    let mut left = charged;
+    let mut attempts = Vec::new();
+    for record in records {
+        if record.verdict.is_charged() && record.diagnoses.is_none() {
+            let Some(less) = left.checked_sub(1) else {
+                break;
+            };
+            left = less;
+        }
+        attempts.push(Attempt::of(record));
+    }
+    attempts.reverse();
+    attempts
+}

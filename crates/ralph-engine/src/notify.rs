@@ -1,0 +1,21 @@
+//! Tells people who are not there: by a command of theirs, a webhook, the desktop.
+//!
+//! A [`Listener`] stands beside the real reporter and hands messages to the background, so that a
+//! loop never waits for one; the [`Outbox`] waits for what is under way when the loop is over. What
+//! fails is a warning and never an error of the loop. Does not choose what is told: that is
+//! `ralph_core::notification`.
+
+mod command;
+mod desktop;
+mod listener;
+mod outbox;
+mod program;
+mod trace;
+mod way;
+mod webhook;
+
+pub use desktop::{PROGRAM as DESKTOP_PROGRAM, is_reachable as desktop_is_reachable};
+pub use listener::Listener;
+pub use outbox::{Outbox, Post, attach};
+pub use trace::Trace;
+pub use way::{Means, SendError, Way, ways};

@@ -1,0 +1,99 @@
+//! The ways a message can go, chosen from the configuration.
+//!
+//! Each has all the time of `notify.timeout_seconds` for a message, and no more.
+
+use std::time::Duration;
+
+use ralph_core::{config::NotifyConfig, notification::Notification};
+
+use super::{command::Command, desktop::Desktop, webhook::Webhook};
+use crate::{
+    environment::Environment,
+    process::{Containment, SpawnError},
+};
+
+/// What there is to send with.
+#[derive(Debug, Clone)]
+pub struct Means<'a> {
+    pub config: &'a NotifyConfig,
+    /// What programs are started with.
+    pub environment: &'a Environment,
+    pub containment: Containment,
+    /// The value of the variable that `notify.webhook_token_env` names.
+    pub token: Option<String>,
+}
+
+/// Why a message was not sent. Never holds more of an address than its host.
+#[derive(Debug, thiserror::Error)]
+pub enum SendError {
+    #[error(transparent)]
+    NotStarted(#[from] SpawnError),
+    #[error("{program} ended with {how}{}", after_colon(said))]
+    Failed {
+        program: String,
+        how: String,
+        said: String,
+    },
+    #[error("{what} took longer than {} s", after.as_secs_f64())]
+    TimedOut { what: String, after: Duration },
+    #[error("{host} answered {status}")]
+    Refused { host: String, status: String },
+    #[error("{host} can't be reached: {why}")]
+    Unreachable { host: String, why: String },
+    #[error("the variable {name} is not set, which `notify.webhook_token_env` names")]
+    NoToken { name: String },
+    #[error("the client can't be made: {0}")]
+    NoClient(String),
+}
+
+fn after_colon(said: &str) -> String {
+    match said.trim() {
+        "" => String::new(),
+        said => format!(": {said}"),
+    }
+}
+
+/// One way.
+#[derive(Debug)]
+pub struct Way(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Command(Command),
+    Webhook(Box<Webhook>),
+    Desktop(Desktop),
+}
+
+/// The ways that are configured and, for the desktop, there.
+pub fn ways(means: &Means<'_>) -> Vec<Way> {
+    let found = [
+        Command::choose(means).map(Kind::Command),
+        Webhook::choose(means).map(|way| Kind::Webhook(Box::new(way))),
+        Desktop::choose(means).map(Kind::Desktop),
+    ];
+    found.into_iter().flatten().map(Way).collect()
+}
+
+impl Way {
+    pub fn name(&self) -> &'static str {
+        match &self.0 {
+            Kind::Command(_) => "command",
+            Kind::Webhook(_) => "webhook",
+            Kind::Desktop(_) => "desktop",
+        }
+    }
+
+    /// Sends a message, and says what was answered.
+    pub async fn send(&self, message: &Notification) -> Result<String, SendError> {
+        match &self.0 {
+            Kind::Command(way) => way.send(message).await,
+            Kind::Webhook(way) => way.send(message).await,
+            Kind::Desktop(way) => way.send(message).await,
+        }
+    }
+}
+
+/// How long a message may take.
+pub(super) fn timeout(config: &NotifyConfig) -> Duration {
+    Duration::from_secs(config.timeout_seconds.get().into())
+}

@@ -1,0 +1,248 @@
+//! Tests of checkpoints in the journal: one chain a loop, whoever writes, and no row that is believed.
+
+use ralph_core::{
+    checkpoint::{Chain, Damage, Found, Item, Link, Moment, Spent, Trigger, Work, verify},
+    iteration::StepDone,
+    signal::ClosingBlock,
+    termination::Stop,
+};
+
+use super::*;
+
+fn moment(loop_id: &str, id: &str, trigger: Trigger) -> Moment {
+    Moment {
+        id: id.into(),
+        loop_id: loop_id.into(),
+        at: at(),
+        trigger,
+        note: None,
+        branch: "ralph/x".into(),
+        commit: "c".repeat(40),
+        agent: "script".into(),
+        work: None,
+        pending: None,
+        blocked: None,
+        stopped: None,
+    }
+}
+
+fn work(iteration: u64, found: Found) -> Option<Box<Work>> {
+    Some(Box::new(Work {
+        iteration,
+        task: Item {
+            task_id: "T1".into(),
+            title: "One".into(),
+        },
+        found,
+        sentence: "verified".into(),
+        kept: None,
+        said: ClosingBlock::default(),
+        spent: Some(Spent::default()),
+        verification: Vec::new(),
+    }))
+}
+
+async fn chain(journal: &mut Journal, loop_id: &str) -> Vec<Link> {
+    journal.chain(loop_id, None, 100).await.unwrap()
+}
+
+async fn sql(journal: &mut Journal, sql: &'static str) {
+    sqlx::query(sql).execute(&mut journal.db).await.unwrap();
+}
+
+#[tokio::test]
+async fn each_loop_has_a_chain_of_its_own() {
+    let (_dir, mut journal, repository) = journal().await;
+    begin_loop(&mut journal, &repository, "L1").await;
+    begin_loop(&mut journal, &repository, "L2").await;
+    for (loop_id, id) in [("L1", "a"), ("L2", "b"), ("L1", "c")] {
+        let moment = moment(loop_id, id, Trigger::Manual);
+        journal.add_checkpoint(&repository, &moment).await.unwrap();
+    }
+    let (one, two) = (
+        chain(&mut journal, "L1").await,
+        chain(&mut journal, "L2").await,
+    );
+    let places = |links: &[Link]| -> Vec<(String, u64)> {
+        links.iter().map(|link| (link.id.clone(), link.n)).collect()
+    };
+    assert_eq!(places(&one), [("a".into(), 1), ("c".into(), 2)]);
+    assert_eq!(places(&two), [("b".into(), 1)]);
+    assert_eq!(one[1].prev_hash.as_deref(), Some(one[0].hash.as_str()));
+    assert_eq!(two[0].prev_hash, None);
+    assert_eq!((verify(&one), verify(&two)), (Ok(()), Ok(())));
+    let listed = journal.checkpoints(&repository, Of::Repository, 1);
+    let listed = listed.await.unwrap();
+    assert_eq!(places(&listed), [("c".into(), 2)]);
+    let last = journal.last_checkpoint_id("L2").await.unwrap();
+    assert_eq!(last.as_deref(), Some("b"));
+}
+
+#[tokio::test]
+async fn one_is_found_by_the_beginning_or_the_end_of_its_id() {
+    let (_dir, mut journal, repository) = journal().await;
+    begin_loop(&mut journal, &repository, "L1").await;
+    for id in ["0190-aa-1", "0190-ab-2", "0191-bb-2"] {
+        let moment = moment("L1", id, Trigger::Manual);
+        journal.add_checkpoint(&repository, &moment).await.unwrap();
+    }
+    for (part, expected) in [
+        ("0190-aa", &["0190-aa-1"][..]),
+        ("0190-aa-1", &["0190-aa-1"]),
+        ("0191", &["0191-bb-2"]),
+        ("a-1", &["0190-aa-1"]),
+        ("0190", &["0190-aa-1", "0190-ab-2"]),
+        ("-2", &["0190-ab-2", "0191-bb-2"]),
+        ("9", &[]),
+        ("%", &[]),
+    ] {
+        let found = journal.checkpoints_like(&repository, part).await.unwrap();
+        let ids: Vec<&str> = found.iter().map(|link| link.id.as_str()).collect();
+        assert_eq!(ids, expected, "{part}");
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_a_loop_and_its_checkpoint_are_one_write() {
+    let (_dir, mut journal, repository) = journal().await;
+    begin_loop(&mut journal, &repository, "L1").await;
+    let stop = Stop::NothingReady;
+    let twice = moment("L1", "a", Trigger::Stop);
+    journal
+        .end_loop_at(&repository, &stop, &twice)
+        .await
+        .unwrap();
+    assert_eq!(chain(&mut journal, "L1").await.len(), 1);
+    begin_loop(&mut journal, &repository, "L2").await;
+    // The same id once more: the checkpoint is refused, and so is the end of the loop.
+    let same_id = moment("L2", "a", Trigger::Stop);
+    let refused = journal.end_loop_at(&repository, &stop, &same_id).await;
+    assert!(refused.is_err());
+    let row = journal.last_loop(&repository, "/w").await.unwrap().unwrap();
+    assert_eq!((row.id.as_str(), row.ended_at), ("L2", None));
+}
+
+#[tokio::test]
+async fn a_phase_is_kept_where_it_is_another_one_only() {
+    let (_dir, mut journal, repository) = journal().await;
+    begin_loop(&mut journal, &repository, "L1").await;
+    let n = journal
+        .begin_iteration(&repository, &start("L1", "I1"))
+        .await
+        .unwrap();
+    let steps = [Step::Done(StepDone::Bundled { prompt_bytes: 5 })];
+    for (id, found) in [
+        ("a", Found::Checked),
+        ("b", Found::Checked),
+        ("c", Found::Changed),
+    ] {
+        let mut moment = moment("L1", id, Trigger::Phase);
+        moment.work = work(n, found);
+        journal
+            .append_steps_of_phase(&repository, "I1", &steps, &moment)
+            .await
+            .unwrap();
+    }
+    let links = chain(&mut journal, "L1").await;
+    let phases: Vec<_> = links
+        .iter()
+        .map(|l| (l.id.as_str(), l.phase.as_str()))
+        .collect();
+    assert_eq!(phases, [("a", "testing"), ("c", "implementing")]);
+    let found = journal.unfinished_iteration("L1").await.unwrap().unwrap();
+    assert_eq!(found.steps.len(), 4, "the steps are there all the same");
+}
+
+#[tokio::test]
+async fn a_row_that_was_changed_is_named_and_still_followed() {
+    let (_dir, mut journal, repository) = journal().await;
+    begin_loop(&mut journal, &repository, "L1").await;
+    for id in ["a", "b"] {
+        let moment = moment("L1", id, Trigger::Manual);
+        journal.add_checkpoint(&repository, &moment).await.unwrap();
+    }
+    sql(
+        &mut journal,
+        "UPDATE checkpoint SET body = 'nonsense' WHERE id = 'b'",
+    )
+    .await;
+    let third = moment("L1", "c", Trigger::Manual);
+    journal.add_checkpoint(&repository, &third).await.unwrap();
+    let links = chain(&mut journal, "L1").await;
+    assert_eq!(links.len(), 3);
+    let damage = verify(&links).unwrap_err();
+    assert!(matches!(damage, Damage::Content { .. }), "{damage}");
+    assert_eq!(damage.id(), Some("b"));
+    assert_eq!(links[2].prev_hash.as_deref(), Some(links[1].hash.as_str()));
+}
+
+#[tokio::test]
+async fn a_newest_row_that_is_gone_is_missed() {
+    let (_dir, mut journal, repository) = journal().await;
+    begin_loop(&mut journal, &repository, "L1").await;
+    for (id, iteration) in [("a", 1), ("b", 2)] {
+        let mut moment = moment("L1", id, Trigger::Iteration);
+        moment.work = work(iteration, Found::Verified);
+        journal.add_checkpoint(&repository, &moment).await.unwrap();
+        let begun = start("L1", id);
+        journal.begin_iteration(&repository, &begun).await.unwrap();
+    }
+    sql(&mut journal, "UPDATE iteration SET record = '{}'").await;
+    sql(&mut journal, "DELETE FROM checkpoint WHERE id = 'b'").await;
+    let mut seen = Chain::default();
+    for link in chain(&mut journal, "L1").await {
+        seen.take(&link).unwrap();
+    }
+    let newest = journal.newest_record("L1").await.unwrap();
+    assert_eq!(newest, Some(2));
+    let (n, iteration) = (1, 2);
+    assert_eq!(seen.end(newest), Err(Damage::End { n, iteration }));
+}
+
+#[tokio::test]
+async fn many_who_write_at_once_make_one_chain() {
+    let (dir, mut journal, repository) = journal().await;
+    begin_loop(&mut journal, &repository, "L1").await;
+    let mut writers = Vec::new();
+    for who in 0..4 {
+        let (folder, repository) = (dir.path().to_owned(), repository.clone());
+        writers.push(std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(async {
+                let mut journal = Journal::open(&folder).await.unwrap();
+                for k in 0..10 {
+                    let moment = moment("L1", &format!("{who}-{k}"), Trigger::Manual);
+                    journal.add_checkpoint(&repository, &moment).await.unwrap();
+                }
+            });
+        }));
+    }
+    for writer in writers {
+        writer.join().unwrap();
+    }
+    let links = chain(&mut journal, "L1").await;
+    assert_eq!(links.len(), 40);
+    assert_eq!(verify(&links), Ok(()));
+}
+
+#[tokio::test]
+async fn a_journal_without_checkpoints_gets_them_and_keeps_its_loops() {
+    let (dir, mut journal, repository) = journal().await;
+    begin_loop(&mut journal, &repository, "L1").await;
+    // As an older ralph left it.
+    sql(&mut journal, "DROP TABLE checkpoint").await;
+    sql(
+        &mut journal,
+        "DELETE FROM _sqlx_migrations WHERE version = 6",
+    )
+    .await;
+    drop(journal);
+    let mut journal = Journal::open(dir.path()).await.unwrap();
+    assert_eq!(journal.last_checkpoint_id("L1").await.unwrap(), None);
+    let first = moment("L1", "a", Trigger::Manual);
+    journal.add_checkpoint(&repository, &first).await.unwrap();
+    assert_eq!(verify(&chain(&mut journal, "L1").await), Ok(()));
+}

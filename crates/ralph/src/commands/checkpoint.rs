@@ -1,0 +1,137 @@
+//! `ralph checkpoint`: points of a loop that are kept in the journal, each hashed and chained to the
+//! one before it.
+
+mod create;
+mod list;
+mod restore;
+mod show;
+mod verify;
+
+use std::process::ExitCode;
+
+use ralph_core::checkpoint::{Checkpoint, Link, continuation};
+use ralph_engine::store::{Journal, LoopRow, Of, RepositoryId};
+use serde::Serialize;
+
+use crate::{cli::Global, commands::logs::nothing_yet, error::CommandError, project::Project};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Keep where the loop stands now, also while it runs
+    Create(create::Args),
+    /// List checkpoints, newest first
+    List(list::Args),
+    /// Show a checkpoint, and what a fresh agent would be told
+    Show(show::Args),
+    /// Hash the chain of a loop anew, and name what was changed, left out or put elsewhere
+    Verify(verify::Args),
+    /// Put the branch back to a checkpoint's commit; tasks completed since are open again
+    Restore(restore::Args),
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    match &args.command {
+        Command::Create(args) => create::run(args, global),
+        Command::List(args) => list::run(args, global),
+        Command::Show(args) => show::run(args, global),
+        Command::Verify(args) => verify::run(args, global),
+        Command::Restore(args) => restore::run(args, global),
+    }
+}
+
+/// A checkpoint with its hash and its prompt; the JSON form is a contract (docs/json.md).
+#[derive(Debug, Serialize)]
+struct Shown {
+    checkpoint: Checkpoint,
+    hash: String,
+    continuation: String,
+}
+
+impl Shown {
+    fn new(checkpoint: Checkpoint, hash: String) -> Self {
+        Self {
+            continuation: continuation(&checkpoint),
+            checkpoint,
+            hash,
+        }
+    }
+}
+
+/// The journal of a project in which ralph ran.
+async fn journal(project: &Project) -> Result<(Journal, RepositoryId), CommandError> {
+    let journal = project.journal().await?;
+    journal.ok_or_else(|| nothing_yet(project))
+}
+
+/// The loop that was named by the beginning of its id, else the newest of this working tree.
+async fn find_loop(
+    project: &Project,
+    journal: &mut Journal,
+    repository: &RepositoryId,
+    named: Option<&str>,
+) -> Result<LoopRow, CommandError> {
+    let Some(prefix) = named else {
+        let last = journal.last_loop(repository, &project.worktree()).await;
+        let last = last.map_err(CommandError::internal)?;
+        return last.ok_or_else(|| nothing_yet(project));
+    };
+    let found = journal.loops_like(repository, prefix).await;
+    let mut found = found.map_err(CommandError::internal)?;
+    match (found.pop(), found.len()) {
+        (Some(row), 0) => Ok(row),
+        (Some(_), _) => Err(CommandError::user(format!(
+            "more than one loop begins with {prefix:?}"
+        ))
+        .hint("give more of its id")),
+        (None, _) => {
+            let hint = "`ralph checkpoint list --all` names the loops";
+            Err(CommandError::user(format!("there is no loop {prefix:?}")).hint(hint))
+        }
+    }
+}
+
+/// The checkpoint that was named by the beginning or the end of its id, else the newest of the
+/// newest loop.
+async fn find(
+    project: &Project,
+    journal: &mut Journal,
+    repository: &RepositoryId,
+    named: Option<&str>,
+) -> Result<Link, CommandError> {
+    let Some(part) = named else {
+        let row = find_loop(project, journal, repository, None).await?;
+        let newest = journal.checkpoints(repository, Of::Loop(&row.id), 1).await;
+        let newest = newest.map_err(CommandError::internal)?.pop();
+        return newest.ok_or_else(|| {
+            CommandError::user(format!("loop {} has no checkpoint", row.id))
+                .hint("`ralph checkpoint create` makes one")
+        });
+    };
+    let found = journal.checkpoints_like(repository, part).await;
+    let mut found = found.map_err(CommandError::internal)?;
+    match (found.pop(), found.len()) {
+        (Some(link), 0) => Ok(link),
+        (Some(_), _) => {
+            let message = format!("more than one checkpoint begins or ends with {part:?}");
+            Err(CommandError::user(message).hint("give more of its id"))
+        }
+        (None, _) => {
+            let hint = "`ralph checkpoint list --all` names them";
+            Err(CommandError::user(format!("there is no checkpoint {part:?}")).hint(hint))
+        }
+    }
+}
+
+/// The checkpoint of a row, unless it is damaged.
+fn read(link: &Link) -> Result<Checkpoint, CommandError> {
+    link.read().map_err(|damage| {
+        CommandError::internal(damage)
+            .hint("`ralph checkpoint verify` looks through all of its loop")
+    })
+}

@@ -1,0 +1,82 @@
+//! `ralph checkpoint create`: keeps where the loop stands now, from any terminal.
+//!
+//! Only writes to the journal: it takes no lock, and never disturbs a loop.
+
+use std::process::ExitCode;
+
+use ralph_engine::{
+    driver::{Asked, create_checkpoint},
+    git,
+    lock::Lock,
+    store::{Journal, LoopRow, Of, RepositoryId},
+};
+
+use super::{Shown, find_loop, journal};
+use crate::{
+    cli::Global,
+    error::CommandError,
+    output,
+    project::{Project, block_on},
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What to remember it by; the next agent is told, too
+    #[arg(long, short, value_name = "TEXT")]
+    note: Option<String>,
+
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    if args
+        .note
+        .as_deref()
+        .is_some_and(|note| note.trim().is_empty())
+    {
+        return Err(CommandError::user("--note is empty").hint("leave it out"));
+    }
+    let project = Project::open(global, Vec::new())?;
+    let sealed = block_on(async {
+        let (mut journal, repository) = journal(&project).await?;
+        let row = find_loop(&project, &mut journal, &repository, None).await?;
+        let commit = commit(&project, &mut journal, &repository, &row).await?;
+        let asked = Asked {
+            note: args.note.as_deref().map(|note| note.trim().to_owned()),
+            commit,
+            at: Project::now(),
+        };
+        let sealed = create_checkpoint(&mut journal, &repository, &row, asked).await;
+        sealed.map_err(CommandError::internal)
+    })?;
+    if args.json {
+        output::print_json(&Shown::new(sealed.checkpoint, sealed.hash))?;
+    } else {
+        let metadata = &sealed.checkpoint.metadata;
+        let (id, n, loop_id) = (&metadata.checkpoint_id, metadata.n, &metadata.loop_id);
+        output::print(&format!("checkpoint {id}, number {n} of loop {loop_id}\n"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The tip of the loop's branch. While a loop runs, an agent may have put a commit of its own there,
+/// which ralph has not looked at: then it is what the loop's last checkpoint says.
+async fn commit(
+    project: &Project,
+    journal: &mut Journal,
+    repository: &RepositoryId,
+    row: &LoopRow,
+) -> Result<String, CommandError> {
+    let root = project.root();
+    if !Lock::is_held(&project.data_dir()?, root) {
+        let tip = git::read_branch_tip(root, &row.branch).map_err(CommandError::internal)?;
+        if let Some(tip) = tip {
+            return Ok(tip.to_string());
+        }
+    }
+    let last = journal.checkpoints(repository, Of::Loop(&row.id), 1).await;
+    let last = last.map_err(CommandError::internal)?.pop();
+    Ok(last.map_or_else(|| row.base_commit.clone(), |last| last.commit))
+}

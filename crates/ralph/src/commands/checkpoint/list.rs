@@ -1,0 +1,136 @@
+//! `ralph checkpoint list`: the newest checkpoints, newest first. Only reads.
+
+use std::process::ExitCode;
+
+use ralph_core::checkpoint::{Checkpoint, Link, Trigger};
+use ralph_engine::store::Of;
+use serde::Serialize;
+
+use super::{find_loop, journal};
+use crate::{
+    cli::Global,
+    error::CommandError,
+    output,
+    project::{Project, block_on},
+    view::{
+        figures::short_commit,
+        paint::Tone,
+        table::{Table, cell},
+        time::ago_text,
+    },
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Of this loop, by the beginning of its id, instead of the newest one here
+    #[arg(long = "loop", value_name = "LOOP", conflicts_with = "all")]
+    loop_id: Option<String>,
+
+    /// Of all loops of this repository
+    #[arg(long)]
+    all: bool,
+
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: u32,
+
+    /// Print them as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The JSON form is a contract (docs/json.md).
+#[derive(Debug, Serialize)]
+struct Listed {
+    #[serde(rename = "loop")]
+    loop_id: Option<String>,
+    checkpoints: Vec<One>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct One {
+    id: String,
+    loop_id: String,
+    n: u64,
+    iteration: Option<u64>,
+    phase: String,
+    at: String,
+    commit: String,
+    hash: String,
+    /// These are `null` where the content can't be read.
+    trigger: Option<Trigger>,
+    task_id: Option<String>,
+    note: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let project = Project::open(global, Vec::new())?;
+    let listed = block_on(gather(&project, args))?;
+    if args.json {
+        output::print_json(&listed)?;
+    } else {
+        output::print(&render(&listed));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn gather(project: &Project, args: &Args) -> Result<Listed, CommandError> {
+    let (mut journal, repository) = journal(project).await?;
+    let named = args.loop_id.as_deref();
+    let row = match args.all {
+        true => None,
+        false => Some(find_loop(project, &mut journal, &repository, named).await?),
+    };
+    let of = row.as_ref().map_or(Of::Repository, |row| Of::Loop(&row.id));
+    let links = journal.checkpoints(&repository, of, args.limit).await;
+    let links = links.map_err(CommandError::internal)?;
+    Ok(Listed {
+        loop_id: row.map(|row| row.id),
+        checkpoints: links.into_iter().map(one).collect(),
+    })
+}
+
+fn one(link: Link) -> One {
+    let checkpoint: Option<Checkpoint> = serde_json::from_str(&link.body).ok();
+    let metadata = checkpoint.map(|checkpoint| checkpoint.metadata);
+    One {
+        trigger: metadata.as_ref().map(|metadata| metadata.trigger),
+        task_id: metadata.as_ref().and_then(|m| m.task_id.clone()),
+        note: metadata.and_then(|metadata| metadata.note),
+        id: link.id,
+        loop_id: link.loop_id,
+        n: link.n,
+        iteration: link.iteration,
+        phase: link.phase,
+        at: link.at,
+        commit: link.commit,
+        hash: link.hash,
+    }
+}
+
+fn render(listed: &Listed) -> String {
+    if listed.checkpoints.is_empty() {
+        return "no checkpoint\n".to_owned();
+    }
+    let now = Project::now();
+    let mut table = Table::new(6, 0);
+    for one in &listed.checkpoints {
+        let iteration = one
+            .iteration
+            .map_or_else(String::new, |n| format!("iteration {n}"));
+        table.row([
+            cell(Tone::Name, &one.id),
+            cell(Tone::Plain, &one.phase),
+            cell(
+                Tone::Plain,
+                one.trigger.map_or("unreadable", Trigger::as_str),
+            ),
+            cell(Tone::Plain, iteration),
+            cell(Tone::Faint, short_commit(&one.commit)),
+            cell(Tone::Faint, ago_text(&one.at, now)),
+            cell(Tone::Plain, one.note.as_deref().unwrap_or_default()),
+        ]);
+    }
+    table.render(output::width())
+}

@@ -1,0 +1,153 @@
+//! `ralph checkpoint verify`: hashes the chain of a loop anew, and names the first checkpoint that
+//! does not fit. Only reads.
+
+use std::process::ExitCode;
+
+use ralph_core::checkpoint::{Chain, Damage};
+use ralph_engine::store::Journal;
+use serde::Serialize;
+
+use super::{find_loop, journal};
+use crate::{
+    cli::Global,
+    error::CommandError,
+    output,
+    project::{Project, block_on},
+    view::{
+        figures::count,
+        paint::{Tone, paint},
+    },
+};
+
+/// Checkpoints that are read at once.
+const PAGE: u32 = 500;
+
+/// The exit code of a damaged chain: the database is not what ralph wrote.
+const DAMAGED: u8 = 1;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// This loop, by the beginning of its id, instead of the newest one here
+    #[arg(long = "loop", value_name = "LOOP", conflicts_with = "all")]
+    loop_id: Option<String>,
+
+    /// All loops of this repository
+    #[arg(long)]
+    all: bool,
+
+    /// Print what was found as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The JSON form is a contract (docs/json.md).
+#[derive(Debug, Serialize)]
+struct Verified {
+    whole: bool,
+    loops: Vec<One>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct One {
+    loop_id: String,
+    /// How many fit, from the first on.
+    checkpoints: u64,
+    damage: Option<Named>,
+}
+
+#[derive(Debug, Serialize)]
+struct Named {
+    /// `null` where the newest is missing.
+    id: Option<String>,
+    n: u64,
+    sentence: String,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let project = Project::open(global, Vec::new())?;
+    let loops = block_on(look(&project, args))?;
+    let verified = Verified {
+        whole: loops.iter().all(|one| one.damage.is_none()),
+        loops,
+    };
+    if args.json {
+        output::print_json(&verified)?;
+    } else {
+        output::print(&verified.loops.iter().map(render).collect::<String>());
+    }
+    Ok(match verified.whole {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(DAMAGED),
+    })
+}
+
+async fn look(project: &Project, args: &Args) -> Result<Vec<One>, CommandError> {
+    let (mut journal, repository) = journal(project).await?;
+    let loops = if args.all {
+        let loops = journal.checkpointed_loops(&repository).await;
+        loops.map_err(CommandError::internal)?
+    } else {
+        let named = args.loop_id.as_deref();
+        vec![
+            find_loop(project, &mut journal, &repository, named)
+                .await?
+                .id,
+        ]
+    };
+    let mut found = Vec::new();
+    for loop_id in loops {
+        found.push(look_through(&mut journal, loop_id).await?);
+    }
+    Ok(found)
+}
+
+async fn look_through(journal: &mut Journal, loop_id: String) -> Result<One, CommandError> {
+    // Asked first: a loop that runs adds to both while this looks.
+    let newest = journal.newest_record(&loop_id).await;
+    let newest = newest.map_err(CommandError::internal)?;
+    let mut chain = Chain::default();
+    let mut after = None;
+    let damage = loop {
+        let part = journal.chain(&loop_id, after, PAGE).await;
+        let part = part.map_err(CommandError::internal)?;
+        if let Err(damage) = part.iter().try_for_each(|link| chain.take(link)) {
+            break Some(damage);
+        }
+        match part.last() {
+            Some(last) => after = Some(last.n),
+            None => break chain.end(newest).err(),
+        }
+    };
+    Ok(One {
+        loop_id,
+        checkpoints: chain.length(),
+        damage: damage.map(named),
+    })
+}
+
+fn named(damage: Damage) -> Named {
+    Named {
+        id: damage.id().map(str::to_owned),
+        n: damage.n(),
+        sentence: damage.to_string(),
+    }
+}
+
+fn render(one: &One) -> String {
+    let many = usize::try_from(one.checkpoints).unwrap_or(usize::MAX);
+    let many = count(many, "checkpoint", "checkpoints");
+    match &one.damage {
+        None => format!(
+            "{} loop {}: {many}, the chain is whole\n",
+            paint(Tone::Good, "ok"),
+            one.loop_id
+        ),
+        Some(damage) => format!(
+            "{} loop {}: {}; {many} before it fit\n",
+            paint(Tone::Bad, "damaged"),
+            one.loop_id,
+            damage.sentence
+        ),
+    }
+}

@@ -1,0 +1,42 @@
+//! `ralph execute`: works through the tasks of an artefacts project, by the loop of `ralph run`.
+
+use std::process::ExitCode;
+
+use super::run::{self, Look, Options, Order, Target};
+use crate::{cli::Global, error::CommandError};
+
+/// The tasks are those of `.artefacts/NAME/tasks.json`. Each iteration is a fresh agent without a
+/// terminal; ralph verifies what it did, commits what passed, and keeps `state.json`,
+/// `obstacles.json` and `results.md` beside the tasks.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    /// The name of the project: a folder in `.artefacts/`
+    name: String,
+
+    /// Stop after this many iterations; without it, after as many as the open tasks have attempts
+    #[arg(long, visible_alias = "max-iterations", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    iterations: Option<u32>,
+
+    #[command(flatten)]
+    options: Options,
+}
+
+impl Args {
+    /// `ralph execute` as `ralph resume` starts it.
+    pub(crate) fn again(name: String, agent: Option<String>, look: Look) -> Self {
+        Self {
+            name,
+            iterations: None,
+            options: Options::plain(look).with_agent(agent),
+        }
+    }
+}
+
+pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let order = Order {
+        target: Target::Project(args.name),
+        iterations: args.iterations,
+        options: args.options,
+    };
+    run::start(&order, global)
+}

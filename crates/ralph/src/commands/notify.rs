@@ -1,0 +1,28 @@
+//! `ralph notify`: whether the people who are away would hear of a loop.
+
+mod post;
+mod test;
+
+pub(crate) use post::{Ending, attach, close, means};
+
+use std::process::ExitCode;
+
+use crate::{cli::Global, error::CommandError};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Send a sample in all ways that are configured, and say what each answered
+    Test(test::Args),
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    match &args.command {
+        Command::Test(args) => test::run(args, global),
+    }
+}

@@ -1,0 +1,101 @@
+//! Puts messages to people beside a loop: what they are made of, how they are sent, and what is said
+//! of those that were not.
+
+use std::{path::Path, time::Duration};
+
+use ralph_core::{
+    config::{AgentChoice, Config},
+    notification::{BudgetAlert, Redaction, Watch},
+};
+use ralph_engine::{
+    environment::Environment,
+    notify::{self, Means, Outbox, Post, Trace},
+    process::Containment,
+    report::Reporter,
+};
+
+use crate::{error::CommandError, output, project::Project};
+
+/// What there is to send with.
+pub(crate) fn means<'a>(
+    project: &'a Project,
+    environment: &'a Environment,
+    containment: Containment,
+) -> Means<'a> {
+    let config = &project.config().notify;
+    let name = config.webhook_token_env.as_ref();
+    Means {
+        config,
+        environment,
+        containment,
+        token: name.and_then(|name| project.variable(name.as_str())),
+    }
+}
+
+/// Puts a listener before the reporter of a loop. Must be called within its runtime.
+pub(crate) fn attach(
+    project: &Project,
+    reporter: Box<dyn Reporter>,
+    means: &Means<'_>,
+) -> Result<(Box<dyn Reporter>, Outbox), CommandError> {
+    let config = project.config();
+    let alert = config.loop_.max_cost_usd.map(|max| BudgetAlert {
+        max,
+        percent: config.notify.budget_alert_percent,
+    });
+    let post = Post {
+        watch: Watch::new(project_name(project.root()), alert),
+        on: config.notify.on.clone(),
+        redaction: redaction(config, means),
+        ways: notify::ways(means),
+        trace: Trace::in_folder(&project.data_dir()?),
+        timeout: Duration::from_secs(config.notify.timeout_seconds.get().into()),
+    };
+    Ok(notify::attach(reporter, post))
+}
+
+/// How a loop ended, as far as messages go.
+pub(crate) enum Ending<'a> {
+    /// The loop itself has said it.
+    Told,
+    /// ralph itself could not go on.
+    Failed(&'a str),
+}
+
+/// Waits for the messages under way, unless somebody gives them up, and says what was not sent.
+pub(crate) async fn close(outbox: Outbox, ending: Ending<'_>, give_up: impl Future<Output = ()>) {
+    match ending {
+        Ending::Told => {}
+        Ending::Failed(why) => outbox.failed(why, Project::now()),
+    }
+    for trouble in outbox.finish(give_up).await {
+        output::print_warning(&trouble);
+    }
+}
+
+/// The name of the folder, which a person knows the project by.
+pub(super) fn project_name(root: &Path) -> String {
+    let name = root.file_name().unwrap_or(root.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+/// All values that are known to be secret.
+pub(super) fn redaction(config: &Config, means: &Means<'_>) -> Redaction {
+    let mut values = means.environment.credentials();
+    values.extend(means.token.clone());
+    if let Some(url) = &config.notify.webhook {
+        values.extend(url.secrets());
+    }
+    let choices = [Some(&config.agent), config.limits.fallback_agent.as_ref()];
+    let own = choices
+        .into_iter()
+        .flatten()
+        .filter_map(|choice| match choice {
+            AgentChoice::Custom(custom) => Some(&custom.env),
+            AgentChoice::Named(_) | AgentChoice::Script(_) | AgentChoice::Command(_) => None,
+        });
+    for env in own.chain([&config.claude.env, &config.pi.env]) {
+        values.extend(env.0.values().cloned());
+    }
+    Redaction::new(values)
+}

@@ -1,0 +1,71 @@
+//! `ralph notify test`: a sample in all ways that are configured, and what each answered.
+
+use std::process::ExitCode;
+
+use ralph_core::notification::{Notification, Occasion};
+use ralph_engine::notify::ways;
+
+use super::post;
+use crate::{
+    cli::Global,
+    commands::run::detection,
+    error::CommandError,
+    output,
+    project::{Project, block_on},
+    view::{
+        paint::Tone,
+        table::{Table, cell},
+    },
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What the sample is about: escalation, complete, halt, limit, budget_alert
+    #[arg(long, value_name = "OCCASION", default_value = "escalation")]
+    on: Occasion,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let project = Project::open(global, Vec::new())?;
+    let root = project.root();
+    let environment = project.environment(root);
+    let containment = detection(&project)?.containment;
+    let means = post::means(&project, &environment, containment);
+    let ways = ways(&means);
+    if ways.is_empty() {
+        let error = CommandError::user("nobody is told of anything: no way is configured");
+        return Err(error.hint(
+            "set `notify.command` or `notify.webhook`; the desktop is used where `notify-send` and \
+             a session bus are there",
+        ));
+    }
+    let config = &project.config().notify;
+    if !config.on.contains(&args.on) {
+        output::print_warning(&format!(
+            "`notify.on` leaves {} out: a loop would not send this",
+            args.on
+        ));
+    }
+    let redaction = post::redaction(project.config(), &means);
+    let sample = Notification::sample(args.on, &post::project_name(root), Project::now())
+        .fit_to_send(&redaction);
+    let mut table = Table::new(2, 0);
+    let mut all_sent = true;
+    for way in ways {
+        let answer = block_on(async { Ok(way.send(&sample).await) })?;
+        let (tone, word, said) = match answer {
+            Ok(said) => (Tone::Good, "sent", said),
+            Err(error) => {
+                all_sent = false;
+                (Tone::Bad, "failed", redaction.hide(&error.to_string()))
+            }
+        };
+        table.row([
+            cell(tone, word),
+            cell(Tone::Heading, way.name()),
+            cell(Tone::Plain, said),
+        ]);
+    }
+    output::print(&table.render(None));
+    Ok(ExitCode::from(u8::from(!all_sent)))
+}

@@ -1,0 +1,65 @@
+//! What can be said of any loop on the command line, whatever its tasks come from.
+
+use super::Look;
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// Stop after one iteration
+    #[arg(long)]
+    pub(super) once: bool,
+
+    /// Stop after this many minutes
+    #[arg(long, value_name = "N", value_parser = finite)]
+    pub(super) max_minutes: Option<f64>,
+
+    /// Stop once this many dollars are spent, as far as the agent says
+    #[arg(long, value_name = "N", value_parser = finite)]
+    pub(super) max_cost: Option<f64>,
+
+    /// Work on this task only, or on what is below it
+    #[arg(long, value_name = "ID")]
+    pub(super) task: Option<String>,
+
+    /// Who does the work: claude, pi or another of `ralph agent list`, script:FILE, command:PROGRAM
+    #[arg(long, value_name = "AGENT")]
+    pub(super) agent: Option<String>,
+
+    /// Put your uncommitted work aside (`git stash`) instead of refusing to start
+    #[arg(long)]
+    pub(super) stash: bool,
+
+    /// Print the task that would be taken and its whole prompt, and change nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+
+    #[command(flatten)]
+    pub(super) look: Look,
+}
+
+impl Options {
+    /// All defaults.
+    pub(crate) fn plain(look: Look) -> Self {
+        Self {
+            once: false,
+            max_minutes: None,
+            max_cost: None,
+            task: None,
+            agent: None,
+            stash: false,
+            dry_run: false,
+            look,
+        }
+    }
+
+    pub(crate) fn with_agent(self, agent: Option<String>) -> Self {
+        Self { agent, ..self }
+    }
+}
+
+/// A number that is one: no JSON could carry the others on, and a limit would be lost.
+fn finite(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(number),
+        Ok(_) | Err(_) => Err("expected a number".into()),
+    }
+}

@@ -1,0 +1,119 @@
+//! What a person asked for when they started a loop: which tasks, how many iterations, the rest.
+
+use std::path::PathBuf;
+
+use ralph_core::{
+    config::{Config, FlagValue, Given, OnMaxAttempts, Origin},
+    task::TaskId,
+    termination::Span,
+};
+use ralph_engine::driver::{Execution, Iterations, Mode, Scope, Wanted};
+
+use super::Options;
+use crate::{artefacts::ArtefactsProject, error::CommandError, project::Project};
+
+pub(crate) struct Order {
+    pub(crate) target: Target,
+    pub(crate) iterations: Option<u32>,
+    pub(crate) options: Options,
+}
+
+/// Whose tasks are worked on.
+pub(crate) enum Target {
+    /// `ralph run`: a task file or folder, or the only one there is.
+    Source(Option<PathBuf>),
+    /// `ralph execute`: an artefacts project.
+    Project(String),
+}
+
+const MAX_ITERATIONS: &str = "loop.max_iterations";
+
+impl Order {
+    /// What the loop is to do. An execution has defaults of its own, where nobody says otherwise.
+    pub(super) fn wanted(
+        &self,
+        project: &Project,
+        config: &mut Config,
+    ) -> Result<Wanted, CommandError> {
+        let options = &self.options;
+        let is_default = |key: &str| *project.settings.resolved.origin(key) == Origin::Default;
+        let (source, parent, mode) = match &self.target {
+            Target::Source(named) => {
+                let source = project.source_path(named.as_deref())?;
+                (source, project.parent_task()?, Mode::Run)
+            }
+            Target::Project(name) => {
+                let named = ArtefactsProject::named(project, name)?;
+                let source = tasks_of(&named, project)?;
+                if is_default("loop.on_max_attempts") {
+                    config.loop_.on_max_attempts = OnMaxAttempts::Halt;
+                }
+                let iterations = match is_default(MAX_ITERATIONS) {
+                    true => Iterations::ByTasks,
+                    false => Iterations::Configured,
+                };
+                let execution = Execution {
+                    project: named.name,
+                    iterations,
+                };
+                (source, None, Mode::Execute(execution))
+            }
+        };
+        let only = options.task.as_deref().map(parse_id).transpose()?;
+        Ok(Wanted {
+            source,
+            scope: Scope { parent, only },
+            span: if options.once { Span::Once } else { Span::All },
+            stash: options.stash,
+            mode,
+        })
+    }
+
+    /// What the flags say about the configuration.
+    pub(super) fn flags(&self) -> Vec<FlagValue> {
+        let options = &self.options;
+        let iterations = match &self.target {
+            Target::Source(_) => "--max-iterations",
+            Target::Project(_) => "--iterations",
+        };
+        let number = |value: Option<f64>| value.map(serde_json::Value::from);
+        let said = [
+            (MAX_ITERATIONS, iterations, self.iterations.map(Into::into)),
+            (
+                "loop.max_minutes",
+                "--max-minutes",
+                number(options.max_minutes),
+            ),
+            ("loop.max_cost_usd", "--max-cost", number(options.max_cost)),
+            ("agent", "--agent", options.agent.clone().map(Into::into)),
+        ];
+        let set = said.into_iter().filter_map(|(key, flag, value)| {
+            Some(FlagValue {
+                key: key.into(),
+                value: Given::Json(value?),
+                flag: flag.into(),
+            })
+        });
+        set.collect()
+    }
+}
+
+/// The task file of a project, which an interview makes.
+fn tasks_of(named: &ArtefactsProject, project: &Project) -> Result<PathBuf, CommandError> {
+    if !named.folder.path().is_dir() {
+        return Err(named.missing(&project.shown(named.folder.path())));
+    }
+    let tasks = named.folder.tasks();
+    match tasks.canonicalize() {
+        Ok(path) => Ok(path),
+        Err(_) => {
+            let shown = project.shown(&tasks);
+            let hint = format!("`ralph interview {}` makes it from the brief", named.name);
+            Err(CommandError::user(format!("there is no {shown}")).hint(hint))
+        }
+    }
+}
+
+fn parse_id(text: &str) -> Result<TaskId, CommandError> {
+    TaskId::parse(text).map_err(|e| CommandError::user(format!("--task {text:?}: {e}")))
+}
