@@ -10,6 +10,8 @@ pub use ending::Ending;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::economics::ModelCall;
+
 /// Longest final message that is kept: signals stand at its end, so the end is what stays.
 pub const FINAL_MESSAGE_BYTES: usize = 64 * 1024;
 
@@ -226,4 +228,10 @@ pub struct AgentReport {
     /// Tools the agent asked for and was refused.
     pub denied: Vec<String>,
     pub seconds: f64,
+    /// Calls to models, which come to `usage`.
+    #[serde(default)]
+    pub calls: Vec<ModelCall>,
+    /// Tools that it used.
+    #[serde(default)]
+    pub tool_calls: u64,
 }

@@ -8,6 +8,7 @@
 //! checks all follow from it.
 
 mod agent;
+mod budgets;
 mod check;
 mod claude;
 mod env;
@@ -36,6 +37,7 @@ mod verification;
 mod tests;
 
 pub use agent::{AgentChoice, CommandConfig, CustomAgent, EnvVars};
+pub use budgets::EconomicsConfig;
 pub use claude::{ClaudeConfig, PermissionMode, SettingSource};
 pub use env::may_set_key;
 pub use error::{ConfigError, ConfigErrors, Position, Problem, Source};
@@ -60,6 +62,8 @@ pub use verification::{KnownFailures, VerificationConfig};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::economics::Budget;
 
 /// How ralph works in a repository. Every key has a default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -90,6 +94,10 @@ pub struct Config {
     pub loop_: LoopConfig,
     /// What happens when an agent's usage limit is reached, or its API is overloaded.
     pub limits: UsageLimitsConfig,
+    /// What may be spent: by day, month or in total, by all projects, this one, a task or a loop.
+    pub budgets: Vec<Budget>,
+    /// What models cost, and how spending is judged.
+    pub economics: EconomicsConfig,
     /// Who is told of a question, the end, a halt, a limit, the budget, and how.
     pub notify: NotifyConfig,
     /// How much of each thing goes into a prompt.

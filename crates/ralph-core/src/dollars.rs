@@ -53,6 +53,50 @@ impl Dollars {
             millionths: self.millionths.saturating_add(other.millionths),
         }
     }
+
+    pub const fn whole(dollars: u32) -> Self {
+        Self {
+            millionths: dollars as u64 * 1_000_000,
+        }
+    }
+
+    pub fn of_millionths(millionths: u64) -> Self {
+        Self { millionths }
+    }
+
+    /// What `n` of something cost of which a million cost this; rounded to the nearest millionth.
+    pub fn for_millionths(self, n: u64) -> Self {
+        let exact = u128::from(self.millionths) * u128::from(n);
+        Self {
+            millionths: u64::try_from((exact + 500_000) / 1_000_000).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// This share of it; nonsense counts as nothing.
+    pub fn times(self, factor: f64) -> Self {
+        Self {
+            millionths: (self.millionths as f64 * factor).round() as u64,
+        }
+    }
+
+    /// In parts as large as the weights are; the parts come to exactly this. Without any weight, the
+    /// first one takes all.
+    pub fn split(self, weights: &[u64]) -> Vec<Self> {
+        let all: u128 = weights.iter().map(|w| u128::from(*w)).sum();
+        let (mut before, mut given) = (0_u128, 0_u64);
+        let mut parts = Vec::with_capacity(weights.len());
+        for weight in weights {
+            before += u128::from(*weight);
+            // Up to here so much is due: what rounding kept back comes with the next one.
+            let due = match all {
+                0 => self.millionths,
+                all => (u128::from(self.millionths) * before / all) as u64,
+            };
+            parts.push(Self::of_millionths(due - given));
+            given = due;
+        }
+        parts
+    }
 }
 
 impl TryFrom<f64> for Dollars {

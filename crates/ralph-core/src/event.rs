@@ -192,6 +192,8 @@ pub enum WaitReason {
     UsageLimit,
     /// The agent's API was overloaded or out of reach: a fresh run follows.
     Overload,
+    /// A budget is nearly used up: the next iteration begins later.
+    Budget,
 }
 
 /// Leaf tasks in scope, by where they stand.

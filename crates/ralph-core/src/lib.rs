@@ -11,6 +11,7 @@ pub mod checkpoint;
 pub mod command;
 pub mod config;
 pub mod dollars;
+pub mod economics;
 pub mod escalation;
 pub mod event;
 pub mod goal;

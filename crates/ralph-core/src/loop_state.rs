@@ -114,6 +114,7 @@ impl LoopState {
             | Stop::Iterations { .. }
             | Stop::Minutes { .. }
             | Stop::Budget { .. }
+            | Stop::BudgetDenied(_)
             | Stop::UsageLimit { .. }
             | Stop::Aborted
             | Stop::Interrupted { .. } => Self::Terminated,

@@ -39,6 +39,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::{
     agent::{AgentEvent, ContextUse, Ending, Usage},
     dollars::Dollars,
+    economics::ModelCall,
     usage_limit,
 };
 
@@ -136,6 +137,11 @@ pub trait Dialect {
         Vec::new()
     }
 
+    /// Whether a line is a piece of something that comes again as a whole: it is not logged.
+    fn is_chatter(&self, _line: &[u8]) -> bool {
+        false
+    }
+
     /// How the run ended, given how the process did and the end of what it wrote to stderr.
     fn conclude(self: Box<Self>, ended: Ended, stderr: &str) -> Conclusion;
 }
@@ -151,6 +157,8 @@ pub struct Conclusion {
     pub context: ContextUse,
     pub turns: Option<u32>,
     pub denied: Vec<String>,
+    /// Calls to models that its stream tells apart.
+    pub calls: Vec<ModelCall>,
 }
 
 impl Conclusion {
@@ -164,6 +172,7 @@ impl Conclusion {
             context: ContextUse::default(),
             turns: None,
             denied: Vec::new(),
+            calls: Vec::new(),
         }
     }
 }

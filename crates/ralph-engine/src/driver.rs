@@ -8,11 +8,13 @@ mod attend;
 mod baseline;
 mod begin;
 mod board;
+mod budget;
 mod bundle;
 mod checkpoint;
 mod config_files;
 mod cost;
 mod desk;
+mod error;
 mod files;
 mod goal;
 mod gutter;
@@ -45,6 +47,7 @@ pub use artefacts::{Execution, Iterations, Mode, project_of};
 pub use begin::{Setup, Wanted};
 pub use board::{Board, Scope};
 pub use checkpoint::{Asked, create_checkpoint};
+pub use error::LoopError;
 pub use goal::{goal_of, write_goal};
 pub use hands::Fallback;
 pub use idle::{Idle, Left, obey_waiting, register};
@@ -55,16 +58,11 @@ use std::{path::PathBuf, time::Instant};
 
 use jiff::Timestamp;
 use ralph_core::{
-    artefacts::BadFile,
-    change::{BadGlob, CompiledPolicy},
+    change::CompiledPolicy,
     config::Config,
     event::{Blocked, Event},
     goal::Goal,
-    iteration::IllegalStep,
-    loop_state::IllegalTransition,
-    prompt::TemplateError,
-    select::UnknownTask,
-    task::{TaskId, graph::Problem},
+    task::TaskId,
     termination::{
         AfterLimit, Decision, Last, LimitRow, Limits, Standing, Stop, Work, Worker, decide,
     },
@@ -73,6 +71,7 @@ use ralph_core::{
 };
 
 use self::{
+    budget::MaySpend,
     obey::{Heard, Pace},
     reconcile::Leftover,
     tally::RunTally,
@@ -81,85 +80,14 @@ use crate::{
     agent::StopRequest,
     clock::Clock,
     environment::Environment,
-    git::{GitError, Guard, Oid, Repo, RepoProblem, Status},
-    lock::{Lock, LockError},
+    git::{Guard, Oid, Repo, Status},
+    lock::Lock,
     loop_files::LoopFiles,
     process::Containment,
     report::Reporter,
-    source::{Snapshots, SourceError},
-    store::{Journal, JournalError, RepositoryId},
+    source::Snapshots,
+    store::{Journal, RepositoryId},
 };
-
-/// Why ralph itself could not go on. Everything else is an outcome.
-#[derive(Debug, thiserror::Error)]
-pub enum LoopError {
-    #[error(transparent)]
-    Git(#[from] GitError),
-    #[error(transparent)]
-    Repository(#[from] RepoProblem),
-    #[error("the working tree has changes that are not committed: {}", paths.join(", "))]
-    Dirty { paths: Vec<String> },
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    #[error("{}", list_problems(.0))]
-    Graph(Vec<String>),
-    #[error(transparent)]
-    UnknownTask(#[from] UnknownTask),
-    #[error("task {0} is a container: its leaves are worked on, not itself")]
-    Container(TaskId),
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    #[error(transparent)]
-    Lock(#[from] LockError),
-    #[error(transparent)]
-    Template(#[from] TemplateError),
-    #[error(transparent)]
-    BadGlob(#[from] BadGlob),
-    #[error(transparent)]
-    IllegalStep(#[from] IllegalStep),
-    #[error(transparent)]
-    IllegalTransition(#[from] IllegalTransition),
-    #[error("can't {what} {path}")]
-    File {
-        what: &'static str,
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    /// A file of an artefacts project that a person, or another tool, left unreadable.
-    #[error("{} is not as it must be: {}", path.display(), source.message)]
-    Artefact { path: PathBuf, source: BadFile },
-    /// A revert or squash that a crash cut off could not be brought to an end.
-    #[error(transparent)]
-    Rewrite(#[from] Box<rewrite::RewriteError>),
-    /// An agent or a person left the branch while no ralph was there to see it.
-    #[error("HEAD is at {found}, but an interrupted loop works on branch {branch}")]
-    LeftBranch { branch: String, found: String },
-    /// An agent had edited `ralph.yaml` when ralph was killed. It is put back; read it again.
-    #[error("{0} was edited while an agent ran, and is put back")]
-    ConfigRestored(PathBuf),
-}
-
-fn list_problems(problems: &[String]) -> String {
-    match problems {
-        [one] => one.clone(),
-        many => format!(
-            "{} problems in the task graph:\n  {}",
-            many.len(),
-            many.join("\n  ")
-        ),
-    }
-}
-
-impl LoopError {
-    fn graph(problems: &[Problem], place: impl Fn(&Problem) -> String) -> Self {
-        Self::Graph(
-            problems
-                .iter()
-                .map(|p| format!("{}: {p}", place(p)))
-                .collect(),
-        )
-    }
-}
 
 /// Everything a running loop has at hand.
 pub struct Driver {
@@ -273,6 +201,11 @@ impl Driver {
             };
             if let Some(stop) = self.spent() {
                 return Ok(stop);
+            }
+            match self.may_spend(&task).await? {
+                MaySpend::Yes => {}
+                MaySpend::AskAgain => continue,
+                MaySpend::No(stop) => return Ok(stop),
             }
             let status = self.repo.status().await?;
             if let Some(reason) = self.not_ours(&status) {

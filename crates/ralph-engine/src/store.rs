@@ -14,6 +14,7 @@ mod recent;
 mod repository;
 mod rewrites;
 mod schema;
+mod tokens;
 
 pub use checkpoints::Of;
 pub use commands::{CommandRow, Effects, Ended};
@@ -24,6 +25,7 @@ pub use query::{IterationRow, Suggestion};
 pub use questions::NewQuestion;
 pub use repository::{Moved, RepositoryId};
 pub use rewrites::{LandingRow, NewRewrite, ReopenedTask, RewriteBody, RewriteKind, RewriteRow};
+pub use tokens::{Accounts, Grouped, LoopPart, SumBy, Whose, day_of, first_day};
 
 use std::path::{Path, PathBuf};
 

@@ -78,6 +78,10 @@ enum Command {
     Logs(commands::logs::Args),
     /// Sum up the last loop: commits, tasks, what is left
     Report(commands::report::Args),
+    /// Show what was spent: by task, model, day or loop; what is to come; what models cost
+    Cost(commands::cost::Args),
+    /// Show what the last loop used: by kind, by model, and how well
+    Tokens(commands::tokens::Args),
     /// List, show and add tasks
     Tasks(commands::tasks::Args),
     /// Have an agent turn a brief, a PRD or a folder of specifications into tasks
@@ -142,6 +146,8 @@ impl Cli {
             Command::Status(args) => commands::status::run(&args, global),
             Command::Logs(args) => commands::logs::run(&args, global),
             Command::Report(args) => commands::report::run(&args, global),
+            Command::Cost(args) => commands::cost::run(&args, global),
+            Command::Tokens(args) => commands::tokens::run(&args, global),
             Command::Tasks(args) => commands::tasks::run(&args, global),
             Command::Plan(args) => commands::plan::run(&args, global),
             Command::Import(args) => commands::import::run(&args, global),

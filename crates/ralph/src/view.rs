@@ -2,6 +2,7 @@
 //!
 //! Makes text; `output` prints it. Colours only where standard output is a terminal that wants them.
 
+pub(crate) mod bar;
 pub(crate) mod figures;
 pub(crate) mod paint;
 pub(crate) mod places;

@@ -30,6 +30,8 @@ fn ended(ending: Ending, claim: Option<Claim>) -> StepDone {
             turns: None,
             denied: Vec::new(),
             seconds: 0.0,
+            calls: Vec::new(),
+            tool_calls: 0,
         },
         signals: Signals {
             claim,

@@ -74,7 +74,7 @@ impl TerminationReason {
             // `--once` is a limit of one iteration.
             Stop::OnceDone { .. } | Stop::Iterations { .. } => Self::MaxIterations,
             Stop::Minutes { .. } => Self::MaxDuration,
-            Stop::Budget { .. } => Self::BudgetExhausted,
+            Stop::Budget { .. } | Stop::BudgetDenied(_) => Self::BudgetExhausted,
             Stop::Attempts { .. } => Self::AttemptsExhausted,
             Stop::NothingReady => Self::NothingReady,
             Stop::Question => Self::PersonNeeded,
@@ -106,6 +106,7 @@ impl Termination {
                 format!("No completed items after {iterations} iterations")
             }
             Stop::AllComplete
+            | Stop::BudgetDenied(_)
             | Stop::Attempts { .. }
             | Stop::NothingReady
             | Stop::Question

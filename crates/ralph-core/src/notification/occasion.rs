@@ -103,6 +103,7 @@ fn of_stop(stop: &Stop) -> Option<Occasion> {
         Stop::Iterations { .. }
         | Stop::Minutes { .. }
         | Stop::Budget { .. }
+        | Stop::BudgetDenied(_)
         | Stop::UsageLimit { .. } => Some(Occasion::Limit),
         Stop::Attempts { .. }
         | Stop::NothingReady

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{dollars::Dollars, verdict::Verdict};
+use crate::{dollars::Dollars, economics::Alert, verdict::Verdict};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
@@ -28,6 +28,8 @@ pub enum Stop {
         spent_usd: Dollars,
         max_usd: Dollars,
     },
+    /// A budget of the configuration is used up, or could not fund another iteration.
+    BudgetDenied(Alert),
     /// A task is out of attempts, and that is to halt the loop.
     Attempts {
         task: String,
@@ -87,7 +89,7 @@ impl Stop {
             | Self::Aborted
             | Self::Halted { .. }
             | Self::Attempts { .. } => 4,
-            Self::Budget { .. } => 5,
+            Self::Budget { .. } | Self::BudgetDenied(_) => 5,
             Self::UsageLimit { .. } | Self::AgentUnavailable { .. } => 6,
             Self::Errors { .. } | Self::NoProgress { .. } => 7,
             Self::Interrupted { signal } => u8::try_from(128 + signal).unwrap_or(130),
@@ -108,6 +110,7 @@ impl Stop {
             Self::Budget { spent_usd, max_usd } => {
                 format!("the limit of {max_usd} is reached: {spent_usd} are spent")
             }
+            Self::BudgetDenied(alert) => alert.sentence(),
             Self::Attempts {
                 task,
                 attempts,
@@ -152,6 +155,9 @@ impl Stop {
             Self::Budget { .. } => {
                 Some("`ralph run` goes on with the work that was kept; `--max-cost N` allows more")
             }
+            Self::BudgetDenied(_) => Some(
+                "`ralph cost` shows what was spent; `budgets` in ralph.yaml allows more, and `ralph run` goes on",
+            ),
             Self::Attempts { .. } => Some(
                 "`ralph logs` shows what failed; `ralph retry --task ID` opens the task again, or set `loop.on_max_attempts: block`",
             ),

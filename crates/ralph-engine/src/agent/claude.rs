@@ -121,6 +121,8 @@ impl Claude {
             "stream-json",
             "--verbose",
             "--replay-user-messages",
+            // Only these say how long each answer became.
+            "--include-partial-messages",
         ]
         .map(str::to_owned)
         .to_vec();

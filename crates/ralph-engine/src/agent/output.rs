@@ -25,19 +25,24 @@ pub(super) async fn next_batch(reader: &mut Option<LineReader<OutputPipe>>) -> O
     }
 }
 
-/// Logs a batch as it came, and has its lines read.
+/// Logs a batch as it came but for pieces of what comes again, and has its lines read.
 pub(super) fn take_batch(
     batch: &[u8],
     dialect: &mut dyn Dialect,
     events: &mut Vec<AgentEvent>,
     log: &mut CappedLog,
 ) {
-    log.push(batch);
-    let mut start = 0;
+    let (mut start, mut unlogged) = (0, 0);
     for end in memchr::memchr_iter(b'\n', batch) {
-        dialect.read_line(&batch[start..end], events);
+        let line = &batch[start..end];
+        if dialect.is_chatter(line) {
+            log.push(&batch[unlogged..start]);
+            unlogged = end + 1;
+        }
+        dialect.read_line(line, events);
         start = end + 1;
     }
+    log.push(&batch[unlogged..]);
     if start < batch.len() {
         log.push(b"\n");
         dialect.read_line(&batch[start..], events);

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use ralph_core::{
     agent::{AgentEvent, AgentReport, Ending, NudgeState},
     dollars::Dollars,
+    economics::complete,
 };
 use tokio::sync::{mpsc, watch};
 
@@ -78,7 +79,8 @@ pub async fn run_agent(
     if let Some(cut) = cut {
         conclusion.ending = cut;
     }
-    Ok(report(conclusion, began.elapsed()))
+    let tool_calls = reader.tool_calls;
+    Ok(report(conclusion, tool_calls, began.elapsed()))
 }
 
 /// Not a word of its own, and an exit code: its program refused to start as it was asked to. That says
@@ -88,8 +90,11 @@ fn never_began(ending: &Ending, ended: Ended) -> bool {
         && matches!(ending, Ending::NoResult { .. } | Ending::Error { .. })
 }
 
-fn report(conclusion: Conclusion, took: Duration) -> AgentReport {
+fn report(conclusion: Conclusion, tool_calls: u64, took: Duration) -> AgentReport {
+    let model = conclusion.model.as_deref();
     AgentReport {
+        calls: complete(conclusion.calls, conclusion.usage.into(), model),
+        tool_calls,
         ending: conclusion.ending,
         final_message: conclusion.final_message,
         model: conclusion.model,
@@ -133,6 +138,7 @@ struct Reader {
     events: Vec<AgentEvent>,
     heard_events: bool,
     tools_running: usize,
+    tool_calls: u64,
     /// What the run costs so far, as far as it tells.
     cost: Dollars,
 }
@@ -152,6 +158,7 @@ impl Reader {
             events: Vec::new(),
             heard_events: false,
             tools_running: 0,
+            tool_calls: 0,
             cost: Dollars::NOTHING,
         }
     }
@@ -272,7 +279,10 @@ impl Reader {
         self.heard_events |= !self.events.is_empty();
         for event in self.events.drain(..) {
             match event {
-                AgentEvent::Tool { .. } => self.tools_running += 1,
+                AgentEvent::Tool { .. } => {
+                    self.tools_running += 1;
+                    self.tool_calls += 1;
+                }
                 AgentEvent::ToolDone { .. } => {
                     self.tools_running = self.tools_running.saturating_sub(1);
                 }

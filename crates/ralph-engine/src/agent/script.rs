@@ -11,7 +11,11 @@ pub use play::play;
 
 use std::path::PathBuf;
 
-use ralph_core::agent::{AgentEvent, AgentResult, Ending, Usage};
+use ralph_core::{
+    agent::{AgentEvent, AgentResult, Ending, Usage},
+    dollars::Dollars,
+    economics::{Caller, ModelCall, Tokens},
+};
 
 use super::{Agent, Conclusion, Costs, Dialect, RunContext, no_result};
 use crate::process::{CommandSpec, Ended, Output, Stdin};
@@ -54,6 +58,7 @@ impl Agent for ScriptAgent {
 #[derive(Default)]
 struct Events {
     usage: Usage,
+    calls: Vec<ModelCall>,
     limit: Option<Option<jiff::Timestamp>>,
     result: Option<AgentResult>,
 }
@@ -67,7 +72,7 @@ impl Dialect for Events {
             return;
         };
         match &event {
-            AgentEvent::Usage(usage) => self.usage = *usage,
+            AgentEvent::Usage(usage) => self.used(*usage),
             AgentEvent::Limit {
                 rejected: true,
                 resets_at,
@@ -107,8 +112,25 @@ impl Dialect for Events {
         let text = self.result.map(|r| r.text).unwrap_or_default();
         Conclusion {
             usage: self.usage,
+            calls: self.calls,
             model: Some("script".into()),
             ..Conclusion::new(ending, text)
         }
+    }
+}
+
+impl Events {
+    /// Its sums grow by a call at a time.
+    fn used(&mut self, usage: Usage) {
+        let before = self.usage.cost_usd.map_or(Dollars::NOTHING, Dollars::told);
+        self.calls.push(ModelCall {
+            model: Some("script".into()),
+            caller: Caller::Agent,
+            tokens: Tokens::from(usage).without(self.usage.into()),
+            told: usage
+                .cost_usd
+                .map(|cost| Dollars::told(cost).without(before)),
+        });
+        self.usage = usage;
     }
 }

@@ -5,18 +5,32 @@
 use ralph_core::{
     agent::{AgentReport, Ending},
     dollars::Dollars,
+    economics::{Prices, account},
     iteration::{Action, StepDone},
 };
 
 use super::{Driver, RunTally, notes::Turn};
-use crate::agent::{CostLimit, Costs};
+use crate::{
+    agent::{CostLimit, Costs},
+    store::Accounts,
+};
 
 impl Driver {
     /// The limit as it is for a run of an agent in this iteration.
     pub(super) fn cost_limit(&self, turn: &Turn) -> Option<CostLimit> {
         let earlier = told(turn.notes.usage().cost_usd);
-        let spent = self.tally.spent().plus(earlier);
-        self.limits.max_cost.map(|max| CostLimit { spent, max })
+        let of_run = self.limits.max_cost.map(|max| CostLimit {
+            spent: self.tally.spent(),
+            max,
+        });
+        let nearest = of_run
+            .into_iter()
+            .chain(self.tally.budget)
+            .min_by_key(|limit| limit.max.without(limit.spent))?;
+        Some(CostLimit {
+            spent: nearest.spent.plus(earlier),
+            max: nearest.max,
+        })
     }
 
     pub(super) fn budget_left(&self, turn: &Turn) -> Option<Dollars> {
@@ -52,6 +66,22 @@ impl Driver {
             (&report.ending, reached)
         {
             report.ending = over;
+        }
+    }
+
+    /// What an iteration used, by the prices of this loop.
+    pub(super) fn accounts(&self, turn: &Turn) -> Accounts {
+        let prices = Prices::with(&self.config.economics.prices);
+        let notes = &turn.notes;
+        let runs = notes.runs.iter().zip(&notes.calls);
+        Accounts {
+            records: runs
+                .flat_map(|(run, calls)| {
+                    let cost = run.usage.cost_usd.map(Dollars::told);
+                    account((run.run, &run.agent), calls, cost, &prices)
+                })
+                .collect(),
+            tool_calls: notes.tool_calls,
         }
     }
 

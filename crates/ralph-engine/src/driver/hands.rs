@@ -115,5 +115,7 @@ pub(super) fn unavailable(message: &str) -> AgentReport {
         turns: None,
         denied: Vec::new(),
         seconds: 0.0,
+        calls: Vec::new(),
+        tool_calls: 0,
     }
 }

@@ -5,6 +5,7 @@ use std::{collections::HashSet, path::PathBuf};
 use jiff::Timestamp;
 use ralph_core::{
     agent::Usage,
+    economics::ModelCall,
     iteration::{Change, Check, Failure, Iteration, StepDone},
     record::{Guidance, RunRecord, Said, VerificationRecord},
     task::{Task, TaskId},
@@ -50,6 +51,9 @@ pub(super) enum AgentSeen {
 #[derive(Default)]
 pub(super) struct Notes {
     pub(super) runs: Vec<RunRecord>,
+    /// The calls to models of each run.
+    pub(super) calls: Vec<Vec<ModelCall>>,
+    pub(super) tool_calls: u64,
     pub(super) verification: Vec<VerificationRecord>,
     pub(super) change: Option<Change>,
     pub(super) failure: Option<Failure>,
@@ -84,6 +88,8 @@ impl Notes {
                     seconds: report.seconds,
                     usage: report.usage,
                 });
+                self.calls.push(report.calls.clone());
+                self.tool_calls += report.tool_calls;
                 let skip = report
                     .final_message
                     .chars()

@@ -42,11 +42,13 @@ impl Driver {
             self.board.mark(turn.task_id(), Status::Completed)?;
         }
         let moment = self.checkpoint_after(&turn, &record);
+        let accounts = self.accounts(&turn);
         let end = IterationEnd {
             pending: &turn.pending,
             record: &record,
             state: &state,
             checkpoint: Some(&moment),
+            accounts: &accounts,
         };
         self.journal
             .end_iteration(&self.repository, &source, end)

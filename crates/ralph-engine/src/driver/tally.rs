@@ -6,11 +6,14 @@ use std::collections::HashSet;
 
 use ralph_core::{
     agent::Usage,
+    economics::Budget,
     gutter::Circling,
     task::TaskId,
     termination::{LimitRow, Settled},
     verdict::Verdict,
 };
+
+use crate::agent::CostLimit;
 
 /// What this run of the command comes to.
 #[derive(Debug, Default)]
@@ -27,6 +30,10 @@ pub(super) struct RunTally {
     pub(super) number: u64,
     /// Usage limits that were met in a row.
     pub(super) limit: Option<LimitRow>,
+    /// The budget that is used up first, as it stood before the last iteration.
+    pub(super) budget: Option<CostLimit>,
+    /// Budgets of which it was said that they are nearly used up, or that they are.
+    pub(super) alerted: Vec<(Budget, bool)>,
 }
 
 #[derive(Debug)]

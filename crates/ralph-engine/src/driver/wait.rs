@@ -150,6 +150,16 @@ impl Driver {
         Ok(())
     }
 
+    /// Waits because a budget is nearly used up. True if nobody asked for anything else meanwhile.
+    pub(super) async fn wait_for_budget(&mut self, delay: Duration, detail: String) -> bool {
+        let wait = Wait {
+            reason: WaitReason::Budget,
+            until: later(self.now(), delay),
+            detail,
+        };
+        self.wait(wait).await == Waited::Through
+    }
+
     /// Waits for an overloaded API, longer each time; the tree stays as the agent left it.
     pub(super) async fn wait_for_api(
         &mut self,
@@ -211,7 +221,7 @@ impl Driver {
             let nap = left.min(if ticks { TICK } else { LOOK_AGAIN });
             tokio::select! {
                 () = stop_asked(&mut self.stop) => {}
-                () = self.line.inbox.knock(), if wait.reason == WaitReason::UsageLimit => {
+                () = self.line.inbox.knock(), if wait.reason != WaitReason::Overload => {
                     if self.is_called().await {
                         return Waited::Called;
                     }

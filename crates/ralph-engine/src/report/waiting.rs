@@ -22,6 +22,7 @@ pub(super) fn sentence(
             )
         }
         WaitReason::Overload => format!("the API is overloaded, tries again in {left}"),
+        WaitReason::Budget => format!("a budget is nearly used up, goes on in {left}"),
     }
 }
 
@@ -56,5 +57,7 @@ mod tests {
         );
         let overload = said(WaitReason::Overload, "2026-11-15T11:17:42Z");
         assert_eq!(overload, "the API is overloaded, tries again in 42s");
+        let budget = said(WaitReason::Budget, "2026-11-15T11:17:30Z");
+        assert_eq!(budget, "a budget is nearly used up, goes on in 30s");
     }
 }

@@ -12,7 +12,11 @@ use ralph_core::{
 use serde::{Deserialize, Serialize};
 use sqlx::Connection as _;
 
-use super::{Journal, JournalError, RepositoryId, checkpoints, failed, unreadable};
+use super::{
+    Journal, JournalError, RepositoryId, checkpoints, failed,
+    tokens::{self, Accounts},
+    unreadable,
+};
 
 /// What is known when an iteration begins; enough to go on with it after a crash.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -58,6 +62,8 @@ pub struct IterationEnd<'a> {
     pub state: &'a TaskState,
     /// Where the loop stands now.
     pub checkpoint: Option<&'a Moment>,
+    /// What it used.
+    pub accounts: &'a Accounts,
 }
 
 /// What a task's history comes to.
@@ -164,8 +170,8 @@ impl Journal {
         tx.commit().await.map_err(failed())
     }
 
-    /// Ends an iteration: steps not written yet, its record, what it comes to for its task, its
-    /// suggestions, and the checkpoint.
+    /// Ends an iteration: steps not written yet, its record, what it comes to for its task, what it
+    /// used, its suggestions, and the checkpoint.
     pub async fn end_iteration(
         &mut self,
         repository: &RepositoryId,
@@ -177,6 +183,7 @@ impl Journal {
             record,
             state,
             checkpoint,
+            accounts,
         } = end;
         let failed = || failed("end an iteration");
         let body = serde_json::to_string(record).map_err(unreadable("an iteration's record"))?;
@@ -198,6 +205,7 @@ impl Journal {
         .await
         .map_err(failed())?;
         upsert_state(&mut tx, repository, source, &record.task_id, state).await?;
+        tokens::insert(&mut tx, repository, record, accounts).await?;
         for follow_up in &record.said.block.follow_ups {
             sqlx::query(
                 "INSERT INTO suggestion (repository_id, iteration, title, description) VALUES (?, ?, ?, ?)

@@ -8,6 +8,7 @@ mod checkpoints;
 mod commands;
 mod loops;
 mod schema;
+mod tokens;
 
 fn at() -> jiff::Timestamp {
     "2026-01-02T03:04:05Z".parse().unwrap()

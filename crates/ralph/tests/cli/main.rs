@@ -6,6 +6,7 @@
 mod agent;
 mod artefacts;
 mod config;
+mod cost;
 mod doctor;
 mod import;
 mod init;

@@ -11,7 +11,7 @@ use ralph_core::{
 };
 use ralph_engine::{
     identity,
-    store::{IterationEnd, IterationStart, Journal, NewLoop, RepositoryId, TaskState},
+    store::{Accounts, IterationEnd, IterationStart, Journal, NewLoop, RepositoryId, TaskState},
 };
 use ralph_testkit::TestRepo;
 use serde_json::{Value, json};
@@ -180,17 +180,29 @@ impl Written {
             ..TaskState::default()
         };
         adapt(&mut record, &mut state);
-        let end = IterationEnd {
+        self.end_with(&record, &state, &Accounts::default());
+        record
+    }
+
+    /// Writes a verified iteration with what it used.
+    pub(crate) fn accounted(&mut self, task: (&str, &str, u32), accounts: &Accounts) {
+        let n = self.start(task.0, task.2);
+        let record = record(&self.loop_id, n, task, Verdict::Verified);
+        self.end_with(&record, &TaskState::default(), accounts);
+    }
+
+    fn end_with(&mut self, record: &IterationRecord, state: &TaskState, accounts: &Accounts) {
+        let ended = IterationEnd {
             pending: &[],
-            record: &record,
-            state: &state,
+            record,
+            state,
             checkpoint: None,
+            accounts,
         };
         let ended = self
             .journal
-            .end_iteration(&self.repository, &self.source, end);
+            .end_iteration(&self.repository, &self.source, ended);
         self.runtime.block_on(ended).unwrap();
-        record
     }
 
     pub(crate) fn state(&mut self, task: &str, state: &TaskState) {

@@ -27,6 +27,7 @@ mod prd_mode;
 mod real_agents;
 mod refusing;
 mod reverting;
+mod spending;
 mod squashing;
 mod stopping;
 mod storm;

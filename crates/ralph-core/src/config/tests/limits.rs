@@ -3,7 +3,10 @@
 use insta::assert_snapshot;
 
 use super::{mistakes, project};
-use crate::config::{AgentChoice, Config, OnUsageLimit};
+use crate::{
+    config::{AgentChoice, Config, OnUsageLimit},
+    economics::{Budget, BudgetPolicy, Prices},
+};
 
 #[test]
 fn a_usage_limit_is_waited_for_six_hours_unless_said_otherwise() {
@@ -72,4 +75,42 @@ pi: {models: {ui: x/y}}
     assert!(other.claude.models.is_empty(), "no label goes before it");
     assert_eq!(other.claude.max_turns, config.claude.max_turns);
     assert_eq!(other.pi.models.len(), 1, "another agent's");
+}
+
+#[test]
+fn budgets_are_a_list_and_their_mistakes_are_named() {
+    let text = "budgets:\n  - {scope: project, per: day, usd: 5}\n  - {scope: task, per: total, usd: 0.5, action: throttle}\n";
+    let config = project(text).unwrap().config;
+    let said: Vec<String> = config.budgets.iter().map(Budget::describe).collect();
+    assert_eq!(
+        said,
+        [
+            "the project's budget of $5.00 a day",
+            "the task's budget of $0.50 in total"
+        ]
+    );
+    assert_eq!(config.budgets[0].action, BudgetPolicy::Deny);
+    assert_eq!(config.budgets[1].action, BudgetPolicy::Throttle);
+    assert_eq!(
+        mistakes("budgets:\n  - {scope: projekt, per: day, usd: 5}\n"),
+        "ralph.yaml:2:13: `budgets[0].scope`: expected one of `organisation`, `project`, `task`, `loop`, found the text `projekt`; did you mean `project`?"
+    );
+    assert_eq!(
+        mistakes("budgets:\n  - {scope: project, per: day}\n"),
+        "ralph.yaml:2:5: `budgets[0]`: the key `usd` is missing"
+    );
+}
+
+#[test]
+fn prices_of_the_user_have_names_with_dots_and_stars() {
+    let text = "economics:\n  prices:\n    gpt-4.1*: {input: 1.5, output: 6, cache_read: 0}\n";
+    let config = project(text).unwrap().config;
+    let prices = Prices::with(&config.economics.prices);
+    let price = prices.of("openai/gpt-4.1-mini").unwrap();
+    assert_eq!(price.input.0.to_string(), "$1.50");
+    assert_eq!(price.cache_read.unwrap().0.to_string(), "$0.00");
+    assert_eq!(
+        mistakes("economics: {prices: {m: {input: -1, output: 2}}}\n"),
+        "ralph.yaml:1:33: `economics.prices.m.input`: expected a number of at least 0 and at most 1000000, found -1"
+    );
 }

@@ -106,6 +106,11 @@ fn every_value_is_shown_with_its_origin() {
       fallback_model: null  # default
       overload_retries: 6  # default
       overload_wait_seconds: 10  # default
+    budgets: []  # default
+    economics:
+      prices: {}  # default
+      multi_agent: false  # default
+      throttle_seconds: 30  # default
     notify:
       command: null  # default
       webhook: null  # default
@@ -186,7 +191,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 101);
+    assert_eq!(keys, 106);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];

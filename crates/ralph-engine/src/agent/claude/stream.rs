@@ -61,6 +61,11 @@ impl Dialect for Stream {
         self.result.is_some() && (self.pending.is_empty() || self.stopping)
     }
 
+    fn is_chatter(&self, line: &[u8]) -> bool {
+        const PIECE: &[u8] = br#"{"type":"stream_event","event":{"type":"content_block_"#;
+        line.starts_with(PIECE)
+    }
+
     fn is_hopeless(&self) -> bool {
         self.failures.is_hopeless()
     }
@@ -98,13 +103,16 @@ impl Dialect for Stream {
         let cut = (cut..)
             .find(|i| result.text.is_char_boundary(*i))
             .unwrap_or(0);
+        let usage = self.tally.usage();
+        let (context, calls) = self.tally.into_parts();
         Conclusion {
             ending,
             final_message: result.text[cut..].to_owned(),
             model: self.model,
             version: self.version,
-            usage: self.tally.usage(),
-            context: self.tally.into_context(),
+            usage,
+            context,
+            calls,
             turns: self.turns,
             denied: result.denied,
         }
@@ -311,7 +319,7 @@ impl Stream {
     /// Of a message in the making only its usage is read: the whole one comes by itself.
     fn partial(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
         if let Some(event) = line.event {
-            self.tally.partial(event, events);
+            self.tally.partial(event, line.parent_tool_use_id, events);
         }
     }
 

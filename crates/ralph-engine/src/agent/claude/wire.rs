@@ -229,22 +229,6 @@ pub(super) struct Usage {
     pub(super) cache_creation_input_tokens: u64,
 }
 
-impl Usage {
-    /// The larger of each figure: a message's own only grow.
-    pub(super) fn max(self, other: Self) -> Self {
-        Self {
-            input_tokens: self.input_tokens.max(other.input_tokens),
-            output_tokens: self.output_tokens.max(other.output_tokens),
-            cache_read_input_tokens: self
-                .cache_read_input_tokens
-                .max(other.cache_read_input_tokens),
-            cache_creation_input_tokens: self
-                .cache_creation_input_tokens
-                .max(other.cache_creation_input_tokens),
-        }
-    }
-}
-
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct ModelUsage {

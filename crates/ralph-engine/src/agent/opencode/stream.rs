@@ -4,7 +4,11 @@
 //! is ended by the limits of a run, never from here.
 
 use jiff::{SignedDuration, Timestamp};
-use ralph_core::agent::{AgentEvent, AgentResult, ContextUse, Ending, Usage};
+use ralph_core::{
+    agent::{AgentEvent, AgentResult, ContextUse, Ending, Usage},
+    dollars::Dollars,
+    economics::{Caller, ModelCall},
+};
 use serde_json::Value;
 
 use crate::{
@@ -24,6 +28,7 @@ pub(super) struct Stream {
     /// What it said in the step that it is in.
     said: String,
     usage: Usage,
+    calls: Vec<ModelCall>,
     context: ContextUse,
     steps: u32,
     last: Option<Last>,
@@ -98,6 +103,7 @@ impl Dialect for Stream {
         Conclusion {
             model: self.model,
             usage: self.usage,
+            calls: self.calls,
             context: self.context,
             turns: Some(self.steps).filter(|steps| *steps > 0),
             ..Conclusion::new(ending, final_message)
@@ -135,6 +141,12 @@ impl Stream {
         };
         step.context_tokens = step.input_tokens + step.cache_read_tokens + step.cache_write_tokens;
         self.usage.add(&step);
+        self.calls.push(ModelCall {
+            model: self.model.clone(),
+            caller: Caller::Agent,
+            tokens: step.into(),
+            told: step.cost_usd.map(Dollars::told),
+        });
         self.context.push(step.context_tokens);
         self.steps += 1;
         events.push(AgentEvent::Turn {

@@ -7,7 +7,10 @@ mod nudges;
 mod outcome;
 mod tally;
 
-use ralph_core::agent::{AgentEvent, AgentResult, Ending, FINAL_MESSAGE_BYTES};
+use ralph_core::{
+    agent::{AgentEvent, AgentResult, Ending, FINAL_MESSAGE_BYTES},
+    economics::Caller,
+};
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
@@ -102,7 +105,7 @@ impl Dialect for Stream {
     fn conclude(self: Box<Self>, ended: Ended, stderr: &str) -> Conclusion {
         let ending = outcome::ending(&self.known, ended, stderr);
         let turns = self.tally.turns();
-        let (usage, context) = self.tally.sum_up();
+        let (usage, context, calls) = self.tally.sum_up(self.model.as_deref());
         let text = self.known.last.map(|answer| answer.text);
         Conclusion {
             ending,
@@ -112,6 +115,7 @@ impl Dialect for Stream {
             version: None,
             usage,
             context,
+            calls,
             turns: Some(turns),
             denied: Vec::new(),
         }
@@ -243,8 +247,10 @@ impl Stream {
                 self.nudges.delivered(&text, events);
             }
             "toolResult" => {
+                // A tool that asked a model is an agent of its own.
                 if let Some(usage) = message.usage {
-                    self.tally.beside(usage, events);
+                    let by = (self.model.clone(), Caller::Subagent);
+                    self.tally.beside(usage, by, events);
                 }
             }
             _ => {}
@@ -282,7 +288,8 @@ impl Stream {
             after: result.estimated_tokens_after,
         });
         if let Some(usage) = result.usage {
-            self.tally.beside(usage, events);
+            let by = (self.model.clone(), Caller::Agent);
+            self.tally.beside(usage, by, events);
         }
     }
 

@@ -10,7 +10,7 @@ use ralph_core::{
 };
 use ralph_engine::{
     lock::Lock,
-    store::{Journal, LoopRow, RepositoryId},
+    store::{Journal, LoopPart, LoopRow, RepositoryId},
 };
 
 use super::fates::Fates;
@@ -56,6 +56,8 @@ pub(super) async fn gather(project: &Project, which: Which<'_>) -> Result<Facts,
             seen.observe(&record, fates.since(&record));
             facts.take(record, &fates);
         }
+        let parts = journal.parts_of_loop(&repository, &row.id).await;
+        facts.add_parts(parts.map_err(CommandError::internal)?);
     }
     let asked = journal.questions(&repository, &facts.source).await;
     facts.questions = asked.map_err(CommandError::internal)?;
@@ -164,6 +166,20 @@ impl Seen {
 }
 
 impl Facts {
+    /// Adds up who asked which model, over several loops.
+    fn add_parts(&mut self, parts: Vec<LoopPart>) {
+        for part in parts {
+            let same = |known: &&mut LoopPart| {
+                (&known.model, &known.agent, known.caller)
+                    == (&part.model, &part.agent, part.caller)
+            };
+            match self.parts.iter_mut().find(same) {
+                Some(known) => known.totals = known.totals.plus(part.totals),
+                None => self.parts.push(part),
+            }
+        }
+    }
+
     fn new(source: String) -> Self {
         Self {
             source,
@@ -188,6 +204,7 @@ impl Facts {
             flagged: Vec::new(),
             questions: Vec::new(),
             suggestions: Vec::new(),
+            parts: Vec::new(),
             now: None,
         }
     }

@@ -6,6 +6,7 @@
 mod axis;
 mod cost;
 mod markup;
+mod models;
 mod outcomes;
 mod sections;
 mod tiles;
@@ -114,6 +115,7 @@ fn plots(page: &mut Markup, facts: &Facts, zone: &TimeZone) {
     page.piece(&timeline::timeline(points, &axis));
     page.raw("</section>\n");
     page.piece(&cost::cost(points, &axis));
+    page.piece(&models::models(&facts.parts));
     page.piece(&outcomes::outcomes(points));
 }
 

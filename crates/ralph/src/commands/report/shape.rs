@@ -9,6 +9,7 @@ use ralph_core::{
     record::IterationRecord,
     verdict::Verdict,
 };
+use ralph_engine::store::LoopPart;
 use serde::Serialize;
 
 use crate::commands::status::facts::{Blocked, Held, LoopFacts, Next, Skipped, TaskCounts};
@@ -40,6 +41,9 @@ pub(super) struct Facts {
     pub(super) questions: Vec<Question>,
     pub(super) suggestions: Vec<Suggested>,
     pub(super) timeline: Vec<Point>,
+    /// Who asked which model, for the page; `ralph cost` and `ralph tokens` have it as JSON.
+    #[serde(skip)]
+    pub(super) parts: Vec<LoopPart>,
     /// How the tasks stand now; `None` where their file can't be read any more.
     pub(super) now: Option<Now>,
 }

@@ -5,7 +5,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use ralph_core::agent::{AgentEvent, ContextUse, Usage};
+use ralph_core::{
+    agent::{AgentEvent, ContextUse, Usage},
+    economics::{Caller, ModelCall, Tokens},
+};
 
 use super::super::wire::{self, Message, PartialEvent};
 
@@ -18,10 +21,14 @@ pub(super) struct Tally {
     usage: Usage,
     context: ContextUse,
     model: Option<String>,
+    /// Where the call of each message is among `calls`.
+    counted: HashMap<String, usize>,
     /// What each message brought so far.
-    counted: HashMap<String, wire::Usage>,
-    /// The message that is being streamed.
-    current: Option<String>,
+    calls: Vec<ModelCall>,
+    /// By the sums of the last result.
+    models: BTreeMap<String, Tokens>,
+    /// The messages that are being streamed: the agent's own, and one of each subagent.
+    current: HashMap<Option<String>, String>,
 }
 
 impl Tally {
@@ -29,8 +36,36 @@ impl Tally {
         self.usage
     }
 
-    pub(super) fn into_context(self) -> ContextUse {
-        self.context
+    pub(super) fn into_parts(mut self) -> (ContextUse, Vec<ModelCall>) {
+        self.add_the_unseen();
+        (self.context, self.calls)
+    }
+
+    /// A result sums up by model. What the calls that were seen do not come to is that model's too:
+    /// answers that were cut off, and calls that the stream does not show.
+    fn add_the_unseen(&mut self) {
+        let of = |call: &ModelCall| call.model.as_deref().map(plain_name).map(str::to_owned);
+        let is_known = |call: &ModelCall| of(call).is_some_and(|m| self.models.contains_key(&m));
+        // Named otherwise in the result: nobody can say which are which.
+        if !self.calls.iter().all(is_known) {
+            return;
+        }
+        for (model, sum) in &self.models {
+            let seen = self
+                .calls
+                .iter()
+                .filter(|call| of(call).as_deref() == Some(model))
+                .fold(Tokens::default(), |sum, call| sum.plus(call.tokens));
+            let rest = sum.without(seen);
+            if !rest.is_none() {
+                self.calls.push(ModelCall {
+                    model: Some(model.clone()),
+                    caller: Caller::Rest,
+                    tokens: rest,
+                    told: None,
+                });
+            }
+        }
     }
 
     /// Until a result says the window, the model's name does.
@@ -49,6 +84,10 @@ impl Tally {
             return;
         };
         let is_new = self.add(id, usage);
+        if is_new && let Some(call) = self.calls.last_mut() {
+            call.model.clone_from(&message.model);
+            call.caller = if own { Caller::Agent } else { Caller::Subagent };
+        }
         if is_new && own {
             let used = usage.input_tokens
                 + usage.cache_read_input_tokens
@@ -67,11 +106,21 @@ impl Tally {
     }
 
     /// The end of a streamed message says how long it became.
-    pub(super) fn partial(&mut self, event: PartialEvent, events: &mut Vec<AgentEvent>) {
-        match event.kind.as_str() {
-            "message_start" => self.current = event.message.and_then(|m| m.id),
-            "message_delta" => {
-                if let (Some(id), Some(usage)) = (self.current.clone(), event.usage)
+    pub(super) fn partial(
+        &mut self,
+        event: PartialEvent,
+        whose: Option<String>,
+        events: &mut Vec<AgentEvent>,
+    ) {
+        match (event.kind.as_str(), event.message.and_then(|m| m.id)) {
+            ("message_start", Some(id)) => {
+                self.current.insert(whose, id);
+            }
+            ("message_start", None) | ("message_stop", _) => {
+                self.current.remove(&whose);
+            }
+            ("message_delta", _) => {
+                if let (Some(id), Some(usage)) = (self.current.get(&whose).cloned(), event.usage)
                     && self.counted.contains_key(&id)
                 {
                     self.add(&id, usage);
@@ -85,17 +134,19 @@ impl Tally {
     /// Takes what a message came to. True if it was not seen before.
     fn add(&mut self, id: &str, usage: wire::Usage) -> bool {
         let before = self.counted.get(id).copied();
-        let old = before.unwrap_or_default();
-        let grown = |new: u64, old: u64| new.saturating_sub(old);
+        let at = before.unwrap_or(self.calls.len());
+        if before.is_none() {
+            self.calls.push(ModelCall::default());
+            self.counted.insert(id.to_owned(), at);
+        }
+        // A message's figures only grow.
+        let grown = tokens(usage).without(self.calls[at].tokens);
+        self.calls[at].tokens = self.calls[at].tokens.plus(grown);
         let sum = &mut self.usage;
-        sum.input_tokens += grown(usage.input_tokens, old.input_tokens);
-        sum.output_tokens += grown(usage.output_tokens, old.output_tokens);
-        sum.cache_read_tokens += grown(usage.cache_read_input_tokens, old.cache_read_input_tokens);
-        sum.cache_write_tokens += grown(
-            usage.cache_creation_input_tokens,
-            old.cache_creation_input_tokens,
-        );
-        self.counted.insert(id.to_owned(), old.max(usage));
+        sum.input_tokens += grown.input;
+        sum.output_tokens += grown.output;
+        sum.cache_read_tokens += grown.cache_read;
+        sum.cache_write_tokens += grown.cache_write;
         before.is_none()
     }
 
@@ -114,6 +165,11 @@ impl Tally {
                 sum.cache_write_tokens += m.cache_creation_input_tokens;
                 sum
             });
+            self.models.clear();
+            for (name, usage) in models {
+                let sum = self.models.entry(plain_name(name).to_owned()).or_default();
+                *sum = sum.plus(tokens_of_model(usage));
+            }
         } else if let Some(u) = main {
             self.usage.output_tokens = self.usage.output_tokens.max(u.output_tokens);
         }
@@ -126,5 +182,28 @@ impl Tally {
         if let Some(window) = window.filter(|window| *window > 0) {
             self.context.window = Some(window);
         }
+    }
+}
+
+/// The name without how large its window is: `claude-x[1m]` is `claude-x`.
+fn plain_name(model: &str) -> &str {
+    model.split('[').next().unwrap_or(model)
+}
+
+fn tokens(usage: wire::Usage) -> Tokens {
+    Tokens {
+        input: usage.input_tokens,
+        output: usage.output_tokens,
+        cache_read: usage.cache_read_input_tokens,
+        cache_write: usage.cache_creation_input_tokens,
+    }
+}
+
+fn tokens_of_model(usage: &wire::ModelUsage) -> Tokens {
+    Tokens {
+        input: usage.input_tokens,
+        output: usage.output_tokens,
+        cache_read: usage.cache_read_input_tokens,
+        cache_write: usage.cache_creation_input_tokens,
     }
 }

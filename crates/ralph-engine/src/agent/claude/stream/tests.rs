@@ -1,5 +1,6 @@
 //! Tests of Claude Code's stream: events, endings, and lines that are none of its own.
 
+mod calls;
 mod failures;
 mod odd;
 mod torn;

@@ -2,13 +2,18 @@
 //!
 //! Counts each answer once, where it ends: the copies in `turn_end` and `agent_end` are never read.
 
-use ralph_core::agent::{AgentEvent, ContextUse, Usage};
+use ralph_core::{
+    agent::{AgentEvent, ContextUse, Usage},
+    dollars::Dollars,
+    economics::{Caller, ModelCall, Tokens},
+};
 
 use super::super::wire;
 
 #[derive(Default)]
 pub(super) struct Tally {
     usage: Usage,
+    calls: Vec<ModelCall>,
     context: ContextUse,
     turns: u32,
     /// Of the message in the making, which counts only if it never ends.
@@ -46,37 +51,57 @@ impl Tally {
             self.usage.context_tokens = used;
             self.context.push(used);
             events.push(AgentEvent::Turn {
-                model,
+                model: model.clone(),
                 context_tokens: used,
                 window: self.context.window,
             });
         }
-        self.beside(usage, events);
+        self.beside(usage, (model, Caller::Agent), events);
     }
 
     /// What was used beside the answers: by a compaction, by a tool.
-    pub(super) fn beside(&mut self, usage: wire::Usage, events: &mut Vec<AgentEvent>) {
-        add(&mut self.usage, usage);
+    pub(super) fn beside(
+        &mut self,
+        usage: wire::Usage,
+        by: (Option<String>, Caller),
+        events: &mut Vec<AgentEvent>,
+    ) {
+        self.add(usage, by);
         events.push(AgentEvent::Usage(self.usage));
     }
 
-    pub(super) fn sum_up(self) -> (Usage, ContextUse) {
-        let mut usage = self.usage;
-        if let Some(cut_off) = self.in_flight {
-            add(&mut usage, cut_off);
+    pub(super) fn sum_up(mut self, model: Option<&str>) -> (Usage, ContextUse, Vec<ModelCall>) {
+        if let Some(cut_off) = self.in_flight.take() {
+            self.add(cut_off, (model.map(str::to_owned), Caller::Agent));
         }
-        (usage, self.context)
+        (self.usage, self.context, self.calls)
     }
-}
 
-fn add(sum: &mut Usage, more: wire::Usage) {
-    sum.input_tokens += more.input;
-    sum.output_tokens += more.output;
-    sum.cache_read_tokens += more.cache_read;
-    sum.cache_write_tokens += more.cache_write;
-    // Pi says 0 where it knows no price, which is not the same as costing nothing.
-    let cost = more.cost.and_then(|cost| cost.total).filter(|c| *c > 0.0);
-    if let Some(cost) = cost {
-        sum.cost_usd = Some(sum.cost_usd.unwrap_or(0.0) + cost);
+    fn add(&mut self, more: wire::Usage, (model, caller): (Option<String>, Caller)) {
+        let tokens = Tokens {
+            input: more.input,
+            output: more.output,
+            cache_read: more.cache_read,
+            cache_write: more.cache_write,
+        };
+        // Pi says 0 where it knows no price, which is not the same as costing nothing.
+        let cost = more.cost.and_then(|cost| cost.total).filter(|c| *c > 0.0);
+        let sum = &mut self.usage;
+        sum.input_tokens += tokens.input;
+        sum.output_tokens += tokens.output;
+        sum.cache_read_tokens += tokens.cache_read;
+        sum.cache_write_tokens += tokens.cache_write;
+        if let Some(cost) = cost {
+            sum.cost_usd = Some(sum.cost_usd.unwrap_or(0.0) + cost);
+        }
+        // A request that was refused is no call.
+        if !tokens.is_none() {
+            self.calls.push(ModelCall {
+                model,
+                caller,
+                tokens,
+                told: cost.map(Dollars::told),
+            });
+        }
     }
 }

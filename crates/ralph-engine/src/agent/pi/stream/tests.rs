@@ -3,7 +3,10 @@
 mod odd;
 
 use super::*;
-use ralph_core::agent::{NudgeState, Usage};
+use ralph_core::{
+    agent::{NudgeState, Usage},
+    dollars::Dollars,
+};
 
 /// What the program wrote to stdout; a capture of both directions says which lines those are.
 fn captured(name: &str) -> Vec<String> {
@@ -77,6 +80,11 @@ fn a_whole_run_reads_into_its_events_and_figures() {
     assert_eq!(end.final_message, "All done. <promise>DONE</promise>");
     assert_eq!(tokens(&end.usage), [1500, 160, 4800, 500]);
     assert!((end.usage.cost_usd.unwrap() - 0.010_215).abs() < 1e-9);
+    let of_calls = end.calls.iter().filter_map(|call| call.told);
+    let of_calls = of_calls.fold(Dollars::NOTHING, Dollars::plus);
+    assert_eq!(of_calls, Dollars::told(0.010_215), "each call has its cost");
+    assert_eq!(end.calls[0].tokens.input, 1_000);
+    assert_eq!(end.calls[0].tokens.cache_write, 500);
     assert_eq!(end.turns, Some(4));
 }
 

@@ -1,0 +1,227 @@
+//! Budgets, and whether another iteration may be begun.
+//!
+//! A budget that is spent, or that could not fund one more iteration, denies it; one that only alerts
+//! never does. From 80 % on it is said, and a budget that throttles makes each iteration wait longer.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::dollars::Dollars;
+
+/// The share of a budget from which it is told, and throttled.
+pub const THROTTLE_FROM: f64 = 0.8;
+/// The delay doubles with each of these shares beyond.
+const DOUBLES_EACH: f64 = 0.04;
+const LONGEST: Duration = Duration::from_secs(15 * 60);
+
+/// What may be spent by whom in which time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    /// Whose spending counts: the `organisation` is all that this journal knows of, the `project` is
+    /// this repository.
+    pub scope: Scope,
+    /// In which time: a `day` or a `month` (UTC), or in `total`.
+    pub per: Per,
+    /// How much, in dollars.
+    pub usd: Dollars,
+    /// What follows: `deny` ends the loop when it is spent, `throttle` also slows it down from 80 %
+    /// on, `alert_only` only says so.
+    #[serde(default)]
+    pub action: BudgetPolicy,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    Organisation,
+    Project,
+    Task,
+    Loop,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Per {
+    Day,
+    Month,
+    Total,
+}
+
+/// What a budget does when it is used up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetPolicy {
+    #[default]
+    Deny,
+    Throttle,
+    AlertOnly,
+}
+
+impl Scope {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Organisation => "organisation",
+            Self::Project => "project",
+            Self::Task => "task",
+            Self::Loop => "loop",
+        }
+    }
+}
+
+impl Budget {
+    /// `the project's budget of $5.00 a day`.
+    pub fn describe(&self) -> String {
+        let per = match self.per {
+            Per::Day => " a day",
+            Per::Month => " a month",
+            Per::Total => " in total",
+        };
+        format!("the {}'s budget of {}{per}", self.scope.as_str(), self.usd)
+    }
+}
+
+/// A budget with what is spent of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spending {
+    pub budget: Budget,
+    pub spent: Dollars,
+}
+
+impl Spending {
+    fn share(&self) -> f64 {
+        match self.budget.usd.millionths() {
+            0 => 1.0,
+            max => self.spent.millionths() as f64 / max as f64,
+        }
+    }
+
+    pub fn left(&self) -> Dollars {
+        self.budget.usd.without(self.spent)
+    }
+}
+
+/// What an iteration costs at least four times out of five; nothing where too little is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Reserve(pub Dollars);
+
+/// Iterations that have to be known before any is held back for want of money.
+const ENOUGH: usize = 3;
+
+/// What must be left to begin another iteration: the 80th percentile of past ones.
+pub fn reserve(costs: &[Dollars]) -> Option<Reserve> {
+    if costs.len() < ENOUGH {
+        return None;
+    }
+    let mut sorted = costs.to_vec();
+    sorted.sort_unstable();
+    let rank = (sorted.len() * 80).div_ceil(100);
+    sorted.get(rank - 1).copied().map(Reserve)
+}
+
+/// Which budget speaks, and with what figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Alert {
+    pub budget: Budget,
+    pub spent_usd: Dollars,
+    /// What another iteration may cost, where the rest of the budget can't fund that.
+    pub reserve_usd: Option<Reserve>,
+}
+
+impl Alert {
+    pub fn sentence(&self) -> String {
+        let (budget, spent) = (self.budget.describe(), self.spent_usd);
+        match self.reserve_usd {
+            Some(Reserve(reserve)) => format!(
+                "{budget} can't fund another iteration: {} are left, and one may cost {reserve}",
+                self.budget.usd.without(spent)
+            ),
+            None if spent >= self.budget.usd => format!("{budget} is used up: {spent} are spent"),
+            None => format!("{budget} is nearly used up: {spent} are spent"),
+        }
+    }
+}
+
+/// What follows for the next iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum BudgetAction {
+    Allow,
+    /// It may begin behind a delay.
+    Throttle {
+        delay: Duration,
+        alert: Alert,
+    },
+    Deny {
+        alert: Alert,
+    },
+    /// It may begin, and a person should know.
+    AlertOnly {
+        alert: Alert,
+    },
+}
+
+/// Whether another iteration may be begun. The strictest budget speaks; `first_delay` is what is waited
+/// at 80 %.
+pub fn check_budget(
+    spendings: &[Spending],
+    reserve: Option<Reserve>,
+    first_delay: Duration,
+) -> BudgetAction {
+    let of_one = |one: &Spending| check_one(one, reserve, first_delay);
+    spendings
+        .iter()
+        .map(|one| (of_one(one), one.share()))
+        .max_by(|(a, a_share), (b, b_share)| {
+            let (a, b) = (strictness(a), strictness(b));
+            a.cmp(&b).then(a_share.total_cmp(b_share))
+        })
+        .map_or(BudgetAction::Allow, |(action, _)| action)
+}
+
+fn check_one(one: &Spending, reserve: Option<Reserve>, first_delay: Duration) -> BudgetAction {
+    let alert = |reserve_usd| Alert {
+        budget: one.budget,
+        spent_usd: one.spent,
+        reserve_usd,
+    };
+    let is_spent = one.spent >= one.budget.usd;
+    let unfunded = reserve.filter(|Reserve(reserve)| *reserve > one.left());
+    match one.budget.action {
+        BudgetPolicy::Deny | BudgetPolicy::Throttle if is_spent => {
+            BudgetAction::Deny { alert: alert(None) }
+        }
+        BudgetPolicy::Deny | BudgetPolicy::Throttle if unfunded.is_some() => BudgetAction::Deny {
+            alert: alert(unfunded),
+        },
+        _ if one.share() < THROTTLE_FROM => BudgetAction::Allow,
+        BudgetPolicy::Throttle => BudgetAction::Throttle {
+            delay: delay(one.share(), first_delay),
+            alert: alert(None),
+        },
+        BudgetPolicy::Deny | BudgetPolicy::AlertOnly => {
+            BudgetAction::AlertOnly { alert: alert(None) }
+        }
+    }
+}
+
+/// Twice as long with each 4 % beyond 80 %.
+fn delay(share: f64, first: Duration) -> Duration {
+    // A share that is on a border by its figures must not fall below it by rounding.
+    let steps = ((share - THROTTLE_FROM) / DOUBLES_EACH + 1e-9).floor();
+    let factor = 2_u32.saturating_pow(steps.clamp(0.0, 31.0) as u32);
+    first.saturating_mul(factor).min(LONGEST)
+}
+
+fn strictness(action: &BudgetAction) -> (u8, Duration) {
+    match action {
+        BudgetAction::Allow => (0, Duration::ZERO),
+        BudgetAction::AlertOnly { .. } => (1, Duration::ZERO),
+        BudgetAction::Throttle { delay, .. } => (2, *delay),
+        BudgetAction::Deny { .. } => (3, Duration::ZERO),
+    }
+}

@@ -1,0 +1,82 @@
+//! What is still to come, from what finished tasks have cost: a bootstrap over them.
+//!
+//! The same history gives the same forecast. Says nothing where too little is known.
+
+use serde::{Deserialize, Serialize};
+
+use crate::dollars::Dollars;
+
+/// How much more tokens several agents use than one that works alone.
+pub const MULTI_AGENT_FACTOR: u32 = 15;
+/// Finished tasks that there have to be.
+const ENOUGH: usize = 3;
+const ROUNDS: usize = 1_000;
+/// Tasks that are drawn one by one; many more differ from their mean by nearly nothing.
+const MOST_DRAWN: usize = 500;
+
+/// What a forecast is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct ForecastBasis<'a> {
+    /// What each finished task has cost, all its attempts together.
+    pub finished: &'a [Dollars],
+    pub remaining_tasks: usize,
+    /// Subagents are to work that the history knows nothing of.
+    pub factor: u32,
+    pub seed: u64,
+}
+
+/// What the remaining tasks will cost: in eight cases of ten between `low` and `high`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Forecast {
+    pub finished_tasks: usize,
+    pub remaining_tasks: usize,
+    pub factor: u32,
+    pub low_usd: Dollars,
+    pub expected_usd: Dollars,
+    pub high_usd: Dollars,
+}
+
+/// Nothing where fewer than three tasks are finished.
+pub fn forecast(basis: ForecastBasis<'_>) -> Option<Forecast> {
+    let known = basis.finished;
+    if known.len() < ENOUGH {
+        return None;
+    }
+    let drawn = basis.remaining_tasks.min(MOST_DRAWN);
+    let scale = match drawn {
+        0 => 0.0,
+        drawn => basis.remaining_tasks as f64 / drawn as f64 * f64::from(basis.factor),
+    };
+    let mut dice = Dice(basis.seed);
+    let mut sums: Vec<Dollars> = (0..ROUNDS)
+        .map(|_| {
+            let draw = |sum: Dollars, _| sum.plus(known[dice.below(known.len())]);
+            (0..drawn).fold(Dollars::NOTHING, draw)
+        })
+        .collect();
+    sums.sort_unstable();
+    let all = known.iter().fold(Dollars::NOTHING, |sum, c| sum.plus(*c));
+    let mean = all.times(drawn as f64 / known.len() as f64);
+    Some(Forecast {
+        finished_tasks: known.len(),
+        remaining_tasks: basis.remaining_tasks,
+        factor: basis.factor,
+        low_usd: sums[ROUNDS / 10].times(scale),
+        expected_usd: mean.times(scale),
+        high_usd: sums[ROUNDS * 9 / 10].times(scale),
+    })
+}
+
+/// Numbers that look random and are always the same: SplitMix64.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) % n as u64) as usize
+    }
+}

@@ -1,0 +1,92 @@
+//! What keeps ralph itself from going on, each by name.
+
+use std::path::PathBuf;
+
+use ralph_core::{
+    artefacts::BadFile,
+    change::BadGlob,
+    iteration::IllegalStep,
+    loop_state::IllegalTransition,
+    prompt::TemplateError,
+    select::UnknownTask,
+    task::{TaskId, graph::Problem},
+};
+
+use super::rewrite::RewriteError;
+use crate::{
+    git::{GitError, RepoProblem},
+    lock::LockError,
+    source::SourceError,
+    store::JournalError,
+};
+
+/// Why ralph itself could not go on. Everything else is an outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum LoopError {
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Repository(#[from] RepoProblem),
+    #[error("the working tree has changes that are not committed: {}", paths.join(", "))]
+    Dirty { paths: Vec<String> },
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    #[error("{}", list_problems(.0))]
+    Graph(Vec<String>),
+    #[error(transparent)]
+    UnknownTask(#[from] UnknownTask),
+    #[error("task {0} is a container: its leaves are worked on, not itself")]
+    Container(TaskId),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    #[error(transparent)]
+    BadGlob(#[from] BadGlob),
+    #[error(transparent)]
+    IllegalStep(#[from] IllegalStep),
+    #[error(transparent)]
+    IllegalTransition(#[from] IllegalTransition),
+    #[error("can't {what} {path}")]
+    File {
+        what: &'static str,
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    /// A file of an artefacts project that a person, or another tool, left unreadable.
+    #[error("{} is not as it must be: {}", path.display(), source.message)]
+    Artefact { path: PathBuf, source: BadFile },
+    /// A revert or squash that a crash cut off could not be brought to an end.
+    #[error(transparent)]
+    Rewrite(#[from] Box<RewriteError>),
+    /// An agent or a person left the branch while no ralph was there to see it.
+    #[error("HEAD is at {found}, but an interrupted loop works on branch {branch}")]
+    LeftBranch { branch: String, found: String },
+    /// An agent had edited `ralph.yaml` when ralph was killed. It is put back; read it again.
+    #[error("{0} was edited while an agent ran, and is put back")]
+    ConfigRestored(PathBuf),
+}
+
+fn list_problems(problems: &[String]) -> String {
+    match problems {
+        [one] => one.clone(),
+        many => format!(
+            "{} problems in the task graph:\n  {}",
+            many.len(),
+            many.join("\n  ")
+        ),
+    }
+}
+
+impl LoopError {
+    pub(super) fn graph(problems: &[Problem], place: impl Fn(&Problem) -> String) -> Self {
+        Self::Graph(
+            problems
+                .iter()
+                .map(|p| format!("{}: {p}", place(p)))
+                .collect(),
+        )
+    }
+}

@@ -1,0 +1,226 @@
+//! Tests of tokens in the journal: what is written comes back, and all sums agree with the calls.
+
+use ralph_core::{
+    dollars::Dollars,
+    economics::{Caller, ModelCall, Prices, TokenRecord, Tokens, Totals, account},
+    record::IterationRecord,
+};
+
+use super::{super::*, begin_loop, journal, start};
+
+fn call(model: &str, caller: Caller, input: u64, output: u64) -> ModelCall {
+    ModelCall {
+        model: Some(model.into()),
+        caller,
+        tokens: Tokens {
+            input,
+            output,
+            cache_read: 10,
+            cache_write: 1,
+        },
+        told: None,
+    }
+}
+
+fn accounts(calls: &[ModelCall], told: Option<f64>) -> Accounts {
+    let prices = Prices::with(&Default::default());
+    Accounts {
+        records: account((1, "claude"), calls, told.map(Dollars::told), &prices),
+        tool_calls: 2,
+    }
+}
+
+fn record(id: &str, loop_id: &str, task: &str, ended_at: &str) -> IterationRecord {
+    let value = serde_json::json!({
+        "iterationId": id, "iteration": 1, "loopId": loop_id, "taskId": task, "title": "t",
+        "attempt": 1, "startedAt": "2026-01-02T03:04:05Z", "endedAt": ended_at, "runs": [],
+        "branch": "b", "baseCommit": "b", "filesChanged": [], "verification": [],
+        "unverified": false, "verdict": "verified", "outcome": "success", "flags": [],
+        "said": {"claimed": true, "foreignClaims": [], "block": {"learnings": [], "followUps": []},
+                 "finalMessage": ""},
+        "usage": {},
+    });
+    serde_json::from_value(value).unwrap()
+}
+
+async fn iteration(
+    journal: &mut Journal,
+    repository: &RepositoryId,
+    record: &IterationRecord,
+    accounts: &Accounts,
+) {
+    let begun = start(&record.loop_id, &record.iteration_id);
+    let begun = IterationStart {
+        task: ralph_core::task::TaskId::parse(&record.task_id).unwrap(),
+        ..begun
+    };
+    journal.begin_iteration(repository, &begun).await.unwrap();
+    let ended = IterationEnd {
+        checkpoint: None,
+        pending: &[],
+        record,
+        state: &TaskState::default(),
+        accounts,
+    };
+    journal
+        .end_iteration(repository, "prd.json", ended)
+        .await
+        .unwrap();
+}
+
+/// Two loops, two tasks, two days, three models (one without a price), a subagent.
+async fn history() -> (tempfile::TempDir, Journal, RepositoryId, Vec<TokenRecord>) {
+    let (dir, mut journal, repository) = journal().await;
+    begin_loop(&mut journal, &repository, "L1").await;
+    begin_loop(&mut journal, &repository, "L2").await;
+    let opus = |caller| call("claude-opus-4-8", caller, 1_000, 200);
+    let odd = call("scripted-1", Caller::Rest, 70, 7);
+    let gpt = call("gpt-5", Caller::Agent, 5_000, 100);
+    let all = [
+        (
+            "I1",
+            "L1",
+            "T1",
+            "2026-01-02T10:00:00Z",
+            accounts(&[opus(Caller::Agent), opus(Caller::Subagent)], Some(0.5)),
+        ),
+        (
+            "I2",
+            "L1",
+            "T2",
+            "2026-01-03T10:00:00Z",
+            accounts(&[odd.clone(), gpt.clone()], None),
+        ),
+        (
+            "I3",
+            "L2",
+            "T1",
+            "2026-01-03T23:59:59Z",
+            accounts(&[gpt], Some(0.25)),
+        ),
+    ];
+    let mut records = Vec::new();
+    for (id, loop_id, task, at, accounts) in all {
+        let record = record(id, loop_id, task, at);
+        iteration(&mut journal, &repository, &record, &accounts).await;
+        records.extend(accounts.records);
+    }
+    (dir, journal, repository, records)
+}
+
+#[tokio::test]
+async fn each_call_comes_back_as_it_was_written() {
+    let (_dir, mut journal, _, records) = history().await;
+    assert_eq!(journal.token_records("I1").await.unwrap(), records[..2]);
+    assert_eq!(journal.token_records("I2").await.unwrap(), records[2..4]);
+    assert_eq!(records[1].caller, Caller::Subagent);
+    assert_eq!(records[2].cost, None);
+}
+
+#[tokio::test]
+async fn grouped_by_anything_the_sums_are_those_of_all_calls() {
+    let (_dir, mut journal, repository, records) = history().await;
+    let all = Totals::sum(&records);
+    // 0.50 and 0.25 as told; 5,000 and 100 tokens of gpt-5, with 10 from and 1 into the cache.
+    assert_eq!(
+        all.spent.millionths(),
+        500_000 + 250_000 + 6_250 + 1_000 + 1 + 1
+    );
+    for by in [SumBy::Task, SumBy::Model, SumBy::Loop, SumBy::Day] {
+        for since in [None, Some("2026-01-01")] {
+            let rows = journal.costs(&repository, by, since, 100).await.unwrap();
+            let sum = rows
+                .iter()
+                .fold(Totals::default(), |sum, row| sum.plus(row.totals));
+            let tool_calls = if by == SumBy::Model { 0 } else { 6 };
+            assert_eq!(sum, Totals { tool_calls, ..all }, "{by:?} {since:?}");
+        }
+    }
+    let parts = journal.parts_of_loop(&repository, "L1").await.unwrap();
+    let sum = parts
+        .iter()
+        .fold(Totals::default(), |sum, part| sum.plus(part.totals));
+    assert_eq!(sum, Totals::sum(&records[..4]));
+    let subagents = parts.iter().filter(|p| p.caller == Caller::Subagent);
+    assert_eq!(subagents.map(|p| p.totals.calls).sum::<u64>(), 1);
+}
+
+#[tokio::test]
+async fn rows_have_their_names_and_the_dearest_comes_first() {
+    let (_dir, mut journal, repository, _) = history().await;
+    let mut names = Vec::new();
+    for by in [SumBy::Task, SumBy::Model, SumBy::Loop, SumBy::Day] {
+        let rows = journal.costs(&repository, by, None, 2).await.unwrap();
+        names.push(rows.into_iter().map(|row| row.key).collect::<Vec<_>>());
+    }
+    assert_eq!(
+        names,
+        [
+            ["T1", "T2"],
+            ["claude-opus-4-8", "gpt-5"],
+            ["L1", "L2"],
+            ["2026-01-03", "2026-01-02"]
+        ]
+    );
+    let since = journal
+        .costs(&repository, SumBy::Loop, Some("2026-01-03"), 9)
+        .await
+        .unwrap();
+    assert_eq!((since.len(), since[0].key.as_str()), (2, "L2"));
+}
+
+#[tokio::test]
+async fn spending_is_known_for_every_scope_and_time() {
+    let (_dir, mut journal, repository, _) = history().await;
+    for (whose, since, millionths) in [
+        (Whose::All, None, 757_252),
+        (Whose::Repository, None, 757_252),
+        (Whose::Repository, Some("2026-01-03"), 257_252),
+        (Whose::Task("T1"), None, 750_000),
+        (Whose::Task("T1"), Some("2026-01-03"), 250_000),
+        (Whose::Task("T9"), None, 0),
+        (Whose::Loop("L2"), None, 250_000),
+    ] {
+        let spent = journal
+            .spending(&repository, whose, since)
+            .await
+            .unwrap()
+            .spent;
+        assert_eq!(spent.millionths(), millionths, "{whose:?} {since:?}");
+    }
+    let now = "2026-03-31T23:59:59Z".parse().unwrap();
+    use ralph_core::economics::Per;
+    assert_eq!(first_day(Per::Day, now).as_deref(), Some("2026-03-31"));
+    assert_eq!(first_day(Per::Month, now).as_deref(), Some("2026-03-01"));
+    assert_eq!(first_day(Per::Total, now), None);
+}
+
+#[tokio::test]
+async fn the_past_is_known_for_reserves_and_forecasts() {
+    let (_dir, mut journal, repository, _) = history().await;
+    let costs = journal.last_costs(&repository, 50).await.unwrap();
+    let costs: Vec<u64> = costs.iter().map(|c| c.millionths()).collect();
+    assert_eq!(costs, [250_000, 7_252, 500_000]);
+    let mut finished = journal.finished_costs(&repository, "L1").await.unwrap();
+    finished.sort();
+    let names: Vec<&str> = finished.iter().map(|(task, _)| task.as_str()).collect();
+    assert_eq!(names, ["T1", "T2"]);
+    assert_eq!(
+        finished[0].1.millionths(),
+        500_000,
+        "what it cost in this loop"
+    );
+}
+
+#[tokio::test]
+async fn a_list_reads_only_what_it_shows() {
+    let (_dir, mut journal, ..) = history().await;
+    let sql = "EXPLAIN QUERY PLAN SELECT key FROM token_total
+               WHERE repository_id = ?1 AND dimension = ?2 AND day = ?3 ORDER BY spent DESC LIMIT 20";
+    let rows: Vec<(i64, i64, i64, String)> = sqlx::query_as(sql)
+        .fetch_all(&mut journal.db)
+        .await
+        .unwrap();
+    assert!(rows[0].3.contains("token_total_by_spent"), "{rows:?}");
+    assert_eq!(rows.len(), 1, "nothing is sorted: {rows:?}");
+}

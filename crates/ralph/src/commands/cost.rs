@@ -1,0 +1,204 @@
+//! `ralph cost`: what was spent, by task, model, day or loop; what is still to come; what models cost.
+//!
+//! Only reads, and only sums that the journal keeps: how much is stored makes no difference.
+
+pub(crate) mod figures;
+mod forecast;
+mod prices;
+mod show;
+
+use std::process::ExitCode;
+
+use jiff::civil::Date;
+use ralph_core::economics::{Forecast, Prices, Totals};
+use ralph_engine::store::{Journal, RepositoryId, SumBy, Whose, day_of};
+use serde::Serialize;
+
+pub(crate) use self::show::table_against_agents;
+
+use self::figures::Figures;
+use crate::{
+    cli::Global,
+    error::CommandError,
+    output,
+    project::{self, Project},
+};
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Sub>,
+
+    /// What the sums are made by
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = By::Task)]
+    by: By,
+
+    /// Only what was spent from this day on: a date such as 2026-01-31, or the last days, such as 7d
+    #[arg(long, value_name = "DAY", value_parser = parse_since)]
+    since: Option<Since>,
+
+    /// How many sums are shown, the dearest ones; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: u32,
+
+    /// Say what the tasks that are left will cost, by what finished ones did in the last loop
+    #[arg(long, conflicts_with = "csv")]
+    forecast: bool,
+
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+
+    /// Print comma-separated values instead of text
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Sub {
+    /// List the prices in force, in dollars for a million tokens
+    Prices(prices::Args),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum By {
+    Task,
+    Model,
+    Day,
+    Loop,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Since {
+    Day(Date),
+    /// So many days, today included.
+    Last(i64),
+}
+
+fn parse_since(text: &str) -> Result<Since, String> {
+    let days = text.strip_suffix('d').and_then(|n| n.parse::<i64>().ok());
+    if let Some(days) = days.filter(|n| (1..=36_500).contains(n)) {
+        return Ok(Since::Last(days));
+    }
+    let date = text.parse::<Date>();
+    date.map(Since::Day)
+        .map_err(|_| "expected a date such as 2026-01-31, or days such as 7d".to_owned())
+}
+
+/// The JSON form is a contract (docs/json.md).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Costs {
+    by: By,
+    since: Option<String>,
+    rows: Vec<Row>,
+    /// There are others, which cost less; or days before.
+    more: bool,
+    total: Figures,
+    prices_as_of: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forecast: Option<Foreseen>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    /// The task, model, day or loop; none for calls to a model that nobody named.
+    key: Option<String>,
+    #[serde(flatten)]
+    figures: Figures,
+}
+
+/// What is still to come; `forecast` is none where too few tasks are finished.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Foreseen {
+    loop_id: Option<String>,
+    finished_tasks: usize,
+    remaining_tasks: usize,
+    range: Option<Forecast>,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let project = Project::open(global, Vec::new())?;
+    if let Some(Sub::Prices(args)) = &args.command {
+        return prices::run(args, &project);
+    }
+    let costs = project::block_on(gather(&project, args))?;
+    if args.json {
+        output::print_json(&costs)?;
+    } else if args.csv {
+        output::print(&show::csv(&costs));
+    } else {
+        output::print(&show::render(&costs));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn gather(project: &Project, args: &Args) -> Result<Costs, CommandError> {
+    let since = args.since.map(first_day).transpose()?;
+    let prices = Prices::with(&project.config().economics.prices);
+    let mut costs = Costs {
+        by: args.by,
+        since,
+        rows: Vec::new(),
+        more: false,
+        total: Totals::default().into(),
+        prices_as_of: prices.as_of().to_owned(),
+        forecast: None,
+    };
+    let mut journal = project.journal().await?;
+    if let Some((journal, repository)) = &mut journal {
+        sum_up(journal, repository, args.limit, &mut costs)
+            .await
+            .map_err(CommandError::internal)?;
+    }
+    if args.forecast {
+        costs.forecast = Some(forecast::foresee(project, journal.as_mut()).await?);
+    }
+    Ok(costs)
+}
+
+async fn sum_up(
+    journal: &mut Journal,
+    repository: &RepositoryId,
+    limit: u32,
+    costs: &mut Costs,
+) -> Result<(), ralph_engine::store::JournalError> {
+    let by = match costs.by {
+        By::Task => SumBy::Task,
+        By::Model => SumBy::Model,
+        By::Day => SumBy::Day,
+        By::Loop => SumBy::Loop,
+    };
+    let most = if limit == 0 { u32::MAX } else { limit };
+    let since = costs.since.as_deref();
+    // One more than is shown: whether there are others.
+    let asked = most.saturating_add(1);
+    let mut rows = journal.costs(repository, by, since, asked).await?;
+    costs.more = rows.len() > most as usize;
+    rows.truncate(most as usize);
+    costs.rows = rows
+        .into_iter()
+        .map(|row| Row {
+            key: Some(row.key).filter(|key| !key.is_empty()),
+            figures: row.totals.into(),
+        })
+        .collect();
+    let total = journal.spending(repository, Whose::Repository, since);
+    costs.total = total.await?.into();
+    Ok(())
+}
+
+fn first_day(since: Since) -> Result<String, CommandError> {
+    match since {
+        Since::Day(date) => Ok(date.to_string()),
+        Since::Last(days) => {
+            let span = jiff::SignedDuration::from_hours(24 * (days - 1));
+            let first = Project::now().checked_sub(span);
+            first.map(day_of).map_err(CommandError::user)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Sums of tokens and money as JSON has them: a contract (docs/json.md).
+
+use ralph_core::{
+    dollars::Dollars,
+    economics::{CostByKind, Tokens, Totals},
+};
+use serde::Serialize;
+
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Figures {
+    /// What counts: what agents said, else what the table makes of it.
+    pub(crate) spent_usd: Dollars,
+    pub(crate) calls: u64,
+    pub(crate) tokens: Tokens,
+    /// By the table of prices.
+    pub(crate) cost_usd: CostByKind,
+    /// Tokens of models without a price, which `costUsd` does not hold.
+    pub(crate) unpriced_tokens: u64,
+    /// What agents said, and what the table makes of the same calls.
+    pub(crate) told_usd: Dollars,
+    pub(crate) told_by_table_usd: Dollars,
+    pub(crate) difference_usd: f64,
+}
+
+impl From<Totals> for Figures {
+    fn from(totals: Totals) -> Self {
+        Self {
+            spent_usd: totals.spent,
+            calls: totals.calls,
+            tokens: totals.tokens,
+            cost_usd: totals.cost,
+            unpriced_tokens: totals.unpriced_tokens,
+            told_usd: totals.told,
+            told_by_table_usd: totals.told_by_table,
+            difference_usd: totals.difference_usd(),
+        }
+    }
+}

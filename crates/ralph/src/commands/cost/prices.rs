@@ -1,0 +1,69 @@
+//! `ralph cost prices`: what models cost by the table in force.
+
+use std::process::ExitCode;
+
+use ralph_core::economics::{PriceRow, Prices, Rate};
+use serde::Serialize;
+
+use crate::{
+    error::CommandError,
+    output,
+    project::Project,
+    view::{
+        paint::Tone,
+        table::{Table, cell},
+    },
+};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// The JSON form is a contract (docs/json.md).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Listed {
+    /// What day the shipped ones are as of.
+    as_of: String,
+    /// In dollars for a million tokens.
+    prices: Vec<PriceRow>,
+}
+
+pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
+    let prices = Prices::with(&project.config().economics.prices);
+    let listed = Listed {
+        as_of: prices.as_of().to_owned(),
+        prices: prices.rows(),
+    };
+    if args.json {
+        output::print_json(&listed)?;
+    } else {
+        output::print(&render(&listed));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn render(listed: &Listed) -> String {
+    let mut table = Table::new(0, 0);
+    let heading = ["model", "input", "output", "cache read", "cache write", ""];
+    table.row(heading.map(|text| cell(Tone::Heading, text)));
+    for row in &listed.prices {
+        let rate = |rate: Rate| cell(Tone::Plain, rate.0.to_string());
+        table.row([
+            cell(Tone::Name, &row.model),
+            rate(row.input),
+            rate(row.output),
+            rate(row.cache_read),
+            rate(row.cache_write),
+            cell(Tone::Faint, if row.own { "yours" } else { "" }),
+        ]);
+    }
+    format!(
+        "{}\ndollars for a million tokens; the shipped ones as of {}. `economics.prices` in ralph.yaml sets others\n",
+        table.render(output::width()),
+        listed.as_of
+    )
+}

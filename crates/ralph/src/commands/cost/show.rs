@@ -1,0 +1,188 @@
+//! Sums for a person: a table with bars, what they come to, and what is not known. And as CSV.
+
+use ralph_core::dollars::Dollars;
+
+use super::{Costs, Figures, Foreseen, Row};
+use crate::{
+    output,
+    view::{
+        bar::bar,
+        figures::{count, short},
+        paint::{Tone, paint},
+        table::{Cell, Table, cell},
+    },
+};
+
+const BAR: usize = 20;
+
+pub(super) fn render(costs: &Costs) -> String {
+    let mut text = match costs.rows.is_empty() {
+        true => "nothing is spent yet\n".to_owned(),
+        false => table(costs) + &footer(costs),
+    };
+    if let Some(foreseen) = &costs.forecast {
+        text.push('\n');
+        text.push_str(&foresee(foreseen));
+    }
+    text
+}
+
+fn table(costs: &Costs) -> String {
+    let dearest = costs.rows.iter().map(|row| row.figures.spent_usd).max();
+    let dearest = dearest.unwrap_or_default();
+    let mut table = Table::new(0, 0);
+    let heading = |text: &str| cell(Tone::Heading, text);
+    table.row([
+        heading(name_of(costs)),
+        heading("spent"),
+        heading(""),
+        heading("tokens"),
+        heading("input"),
+        heading("output"),
+        heading("cache read"),
+        heading("cache write"),
+    ]);
+    for row in &costs.rows {
+        table.row(cells(row, dearest));
+    }
+    table.render(output::width())
+}
+
+fn cells(row: &Row, dearest: Dollars) -> [Cell; 8] {
+    let figures = &row.figures;
+    let money = |amount: Dollars| match amount == Dollars::NOTHING {
+        true => cell(Tone::Faint, "–"),
+        false => cell(Tone::Plain, amount.to_string()),
+    };
+    let share = figures.spent_usd.usd() / dearest.usd().max(f64::MIN_POSITIVE);
+    [
+        match &row.key {
+            Some(key) => cell(Tone::Name, key),
+            None => cell(Tone::Faint, "no model named"),
+        },
+        cell(Tone::Plain, figures.spent_usd.to_string()),
+        cell(Tone::Good, bar(share, BAR)),
+        cell(Tone::Plain, short(figures.tokens.total())),
+        money(figures.cost_usd.input),
+        money(figures.cost_usd.output),
+        money(figures.cost_usd.cache_read),
+        money(figures.cost_usd.cache_write),
+    ]
+}
+
+fn name_of(costs: &Costs) -> &'static str {
+    match costs.by {
+        super::By::Task => "task",
+        super::By::Model => "model",
+        super::By::Day => "day (UTC)",
+        super::By::Loop => "loop",
+    }
+}
+
+fn footer(costs: &Costs) -> String {
+    let total = &costs.total;
+    let mut text = String::new();
+    if costs.more {
+        text.push_str("… and others; `--limit 0` shows all\n");
+    }
+    let since = costs.since.as_deref();
+    let since = since.map_or_else(String::new, |day| format!(" since {day}"));
+    let calls = count(total.calls as usize, "call", "calls");
+    text.push_str(&format!(
+        "\n{} {}{since}, {calls} to models, {} tokens\n",
+        paint(Tone::Heading, "total"),
+        total.spent_usd,
+        short(total.tokens.total()),
+    ));
+    text.push_str(&table_against_agents(total, &costs.prices_as_of));
+    text
+}
+
+/// What the columns by kind come from, and how far they are from what agents say.
+pub(crate) fn table_against_agents(total: &Figures, as_of: &str) -> String {
+    let mut text = format!("by kind: as the prices of {as_of} have it");
+    if total.told_usd > Dollars::NOTHING {
+        let sign = if total.difference_usd < 0.0 { '-' } else { '+' };
+        text.push_str(&format!(
+            "; agents say {} where these make {} ({sign}{}), and theirs counts",
+            total.told_usd,
+            total.told_by_table_usd,
+            Dollars::told(total.difference_usd.abs()),
+        ));
+    }
+    text.push('\n');
+    if total.unpriced_tokens > 0 {
+        text.push_str(&format!(
+            "{} tokens are of models without a price; `economics.prices` sets one\n",
+            short(total.unpriced_tokens)
+        ));
+    }
+    text
+}
+
+fn foresee(foreseen: &Foreseen) -> String {
+    let left = count(foreseen.remaining_tasks, "task is", "tasks are");
+    let head = paint(Tone::Heading, "forecast");
+    match &foreseen.range {
+        None => format!(
+            "{head} {left} left; what they cost can be said when three are finished in one loop, not with {}\n",
+            foreseen.finished_tasks
+        ),
+        Some(range) => {
+            let factor = match range.factor {
+                1 => String::new(),
+                n => format!(", times {n} for subagents"),
+            };
+            format!(
+                "{head} {left} left: {}, in eight cases of ten {} to {}; by {} finished ones{factor}\n",
+                range.expected_usd, range.low_usd, range.high_usd, range.finished_tasks,
+            )
+        }
+    }
+}
+
+pub(super) fn csv(costs: &Costs) -> String {
+    let mut text = "key,spent_usd,calls,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,\
+         input_usd,output_usd,cache_read_usd,cache_write_usd,unpriced_tokens,told_usd,told_by_table_usd\n"
+        .to_owned();
+    for Row { key, figures } in &costs.rows {
+        let (tokens, cost) = (figures.tokens, figures.cost_usd);
+        let counts = [
+            tokens.input,
+            tokens.output,
+            tokens.cache_read,
+            tokens.cache_write,
+        ];
+        let kinds = [cost.input, cost.output, cost.cache_read, cost.cache_write];
+        let mut cells = vec![
+            quoted(key.as_deref().unwrap_or_default()),
+            plain(figures.spent_usd),
+            figures.calls.to_string(),
+        ];
+        cells.extend(counts.map(|n| n.to_string()));
+        cells.extend(kinds.map(plain));
+        cells.push(figures.unpriced_tokens.to_string());
+        cells.push(plain(figures.told_usd));
+        cells.push(plain(figures.told_by_table_usd));
+        text.push_str(&cells.join(","));
+        text.push('\n');
+    }
+    text
+}
+
+/// To the millionth, without a sign of what it is.
+fn plain(amount: Dollars) -> String {
+    format!("{:.6}", amount.usd())
+}
+
+/// A text as a cell. A spreadsheet must not take it for a formula.
+fn quoted(text: &str) -> String {
+    let safe = match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => format!("'{text}"),
+        false => text.to_owned(),
+    };
+    match safe.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", safe.replace('"', "\"\"")),
+        false => safe,
+    }
+}

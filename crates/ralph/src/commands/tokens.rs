@@ -1,0 +1,226 @@
+//! `ralph tokens`: what the last loop used, by kind and by model, and how well.
+//!
+//! Only reads.
+
+use std::process::ExitCode;
+
+use ralph_core::economics::{Caller, Prices, Totals};
+use ralph_engine::store::{Journal, JournalError, LoopPart, RepositoryId, Whose};
+use serde::Serialize;
+
+use super::cost::figures::Figures;
+use crate::{
+    cli::Global,
+    error::CommandError,
+    output,
+    project::{self, Project},
+    view::{
+        bar::bar,
+        figures::{count, short},
+        paint::{Tone, paint},
+        table::{Table, cell},
+    },
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// The JSON form is a contract (docs/json.md).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Used {
+    loop_id: Option<String>,
+    #[serde(flatten)]
+    total: Figures,
+    tool_calls: u64,
+    tokens_per_tool_call: Option<f64>,
+    cache_hit_rate: Option<f64>,
+    /// How full the context was at the last turn of the last iteration.
+    context: Option<Context>,
+    parts: Vec<Part>,
+    prices_as_of: String,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Context {
+    iteration: u64,
+    tokens: u64,
+    window: Option<u64>,
+    utilisation: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Part {
+    model: Option<String>,
+    agent: String,
+    caller: Caller,
+    #[serde(flatten)]
+    figures: Figures,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let project = Project::open(global, Vec::new())?;
+    let used = project::block_on(gather(&project))?;
+    if args.json {
+        output::print_json(&used)?;
+    } else {
+        output::print(&render(&used));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn gather(project: &Project) -> Result<Used, CommandError> {
+    let prices = Prices::with(&project.config().economics.prices);
+    let mut used = Used {
+        loop_id: None,
+        total: Totals::default().into(),
+        tool_calls: 0,
+        tokens_per_tool_call: None,
+        cache_hit_rate: None,
+        context: None,
+        parts: Vec::new(),
+        prices_as_of: prices.as_of().to_owned(),
+    };
+    if let Some((mut journal, repository)) = project.journal().await? {
+        read(&mut used, &project.worktree(), &mut journal, &repository)
+            .await
+            .map_err(CommandError::internal)?;
+    }
+    Ok(used)
+}
+
+async fn read(
+    used: &mut Used,
+    worktree: &str,
+    journal: &mut Journal,
+    repository: &RepositoryId,
+) -> Result<(), JournalError> {
+    let Some(last) = journal.last_loop(repository, worktree).await? else {
+        return Ok(());
+    };
+    let whose = Whose::Loop(&last.id);
+    let totals = journal.spending(repository, whose, None).await?;
+    used.total = totals.into();
+    used.tool_calls = totals.tool_calls;
+    used.tokens_per_tool_call = totals.tokens_per_tool_call();
+    used.cache_hit_rate = totals.tokens.cache_hit_rate();
+    let parts = journal.parts_of_loop(repository, &last.id).await?;
+    used.parts = parts.into_iter().map(Part::from).collect();
+    let records = journal.last_records(repository, worktree).await?;
+    let newest = records.iter().find(|record| record.loop_id == last.id);
+    used.context = newest.and_then(|record| {
+        let context = &record.runs.last()?.context;
+        Some(Context {
+            iteration: record.iteration,
+            tokens: *context.turns.last()?,
+            window: context.window,
+            utilisation: context.utilisation().last().copied(),
+        })
+    });
+    used.loop_id = Some(last.id);
+    Ok(())
+}
+
+impl From<LoopPart> for Part {
+    fn from(part: LoopPart) -> Self {
+        Self {
+            model: part.model,
+            agent: part.agent,
+            caller: part.caller,
+            figures: part.totals.into(),
+        }
+    }
+}
+
+fn render(used: &Used) -> String {
+    let total = &used.total;
+    let Some(id) = &used.loop_id else {
+        return "no loop has run here yet\n".to_owned();
+    };
+    let tokens = total.tokens;
+    let calls = count(total.calls as usize, "call", "calls");
+    let mut text = format!(
+        "{} {id}: {} tokens in {calls}, {}\n",
+        paint(Tone::Heading, "loop"),
+        short(tokens.total()),
+        total.spent_usd
+    );
+    let mut kinds = Table::new(1, 2);
+    let cost = total.cost_usd;
+    for (name, n, usd) in [
+        ("input", tokens.input, cost.input),
+        ("output", tokens.output, cost.output),
+        ("cache read", tokens.cache_read, cost.cache_read),
+        ("cache write", tokens.cache_write, cost.cache_write),
+    ] {
+        let share = n as f64 / tokens.total().max(1) as f64;
+        kinds.row([
+            cell(Tone::Plain, name),
+            cell(Tone::Good, bar(share, 20)),
+            cell(Tone::Plain, short(n)),
+            cell(Tone::Plain, usd.to_string()),
+        ]);
+    }
+    text.push_str(&kinds.render(output::width()));
+    text.push_str(&super::cost::table_against_agents(
+        total,
+        &used.prices_as_of,
+    ));
+    text.push('\n');
+    text.push_str(&parts(&used.parts));
+    text.push_str(&efficiency(used));
+    text
+}
+
+fn parts(parts: &[Part]) -> String {
+    let mut table = Table::new(0, 2);
+    for part in parts {
+        let by = match part.caller {
+            Caller::Agent => "the agent itself",
+            Caller::Subagent => "subagents",
+            Caller::Rest => "told only in sum",
+        };
+        table.row([
+            cell(
+                Tone::Name,
+                part.model.as_deref().unwrap_or("no model named"),
+            ),
+            cell(Tone::Plain, &part.agent),
+            cell(Tone::Faint, by),
+            cell(Tone::Plain, short(part.figures.tokens.total())),
+            cell(Tone::Plain, part.figures.spent_usd.to_string()),
+        ]);
+    }
+    table.render(output::width())
+}
+
+fn efficiency(used: &Used) -> String {
+    let mut text = String::from("\n");
+    if let Some(rate) = used.cache_hit_rate {
+        text.push_str(&format!("cache hit rate        {:.0} %\n", rate * 100.0));
+    }
+    if let Some(tokens) = used.tokens_per_tool_call {
+        let tools = count(used.tool_calls as usize, "tool call", "tool calls");
+        text.push_str(&format!(
+            "tokens a tool call    {} ({tools})\n",
+            short(tokens as u64)
+        ));
+    }
+    if let Some(context) = &used.context {
+        let share = context.utilisation.map_or_else(String::new, |share| {
+            format!(", {:.0} % of its window", share * 100.0)
+        });
+        text.push_str(&format!(
+            "context at the end    {} tokens{share} (iteration {})\n",
+            short(context.tokens),
+            context.iteration
+        ));
+    }
+    text
+}
