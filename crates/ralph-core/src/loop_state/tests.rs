@@ -5,7 +5,12 @@ use std::time::Duration;
 use super::{
     IterationResult, LoopConfig, LoopState, LoopStatus, Reached, Termination, TerminationReason,
 };
-use crate::{dollars::Dollars, termination::Stop, verdict::Verdict};
+use crate::{
+    dollars::Dollars,
+    economics::{Alert, Budget, BudgetPolicy, Per, Scope},
+    termination::Stop,
+    verdict::Verdict,
+};
 
 /// A line a state: what it is, and for each state in the order of the heading whether it may follow.
 const TRANSITIONS: &str = "
@@ -139,6 +144,16 @@ fn limits() -> Vec<(Stop, &'static str)> {
         spent_usd: Dollars::told(50.125),
         max_usd: Dollars::told(50.0),
     };
+    let denied = Stop::BudgetDenied(Alert {
+        budget: Budget {
+            scope: Scope::Project,
+            per: Per::Day,
+            usd: Dollars::told(50.0),
+            action: BudgetPolicy::Deny,
+        },
+        spent_usd: Dollars::told(50.125),
+        reserve_usd: None,
+    });
     vec![
         (
             once(Verdict::Verified),
@@ -159,6 +174,10 @@ fn limits() -> Vec<(Stop, &'static str)> {
         (
             budget,
             "terminated budget_exhausted: $50.12 >= $50.00 budget",
+        ),
+        (
+            denied,
+            "terminated budget_exhausted: the project's budget of $50.00 a day is used up: $50.1250 are spent",
         ),
         (
             Stop::UsageLimit { resets_at: None },
