@@ -180,6 +180,54 @@ fn pi_is_stopped_by_ctrl_c_and_what_it_used_is_recorded() {
     is_stopped_by_a_person(&with_env(project, env), "pi");
 }
 
+/// Its tool waits for a file, so that it is told something between two turns.
+fn is_told_something(
+    config: &str,
+    env: impl Fn(&Project, &str) -> Vec<(String, String)>,
+    agent: &str,
+) {
+    let scenario = r#"
+conversations:
+- when: "Id: A"
+  turns:
+  - tools: [{bash: "until [ -e ../go ]; do sleep 0.02; done; printf 'right\\n' > a.txt"}]
+  - say: "Task A complete"
+  - say: "As you wish.\n\nTask A complete"
+"#;
+    let model = ScriptedModel::start(Scenario::parse(scenario).unwrap());
+    let project = project(config);
+    let env = env(&project, &model.url());
+    let project = with_env(project, env);
+    let mut live = project.start(&["--agent", agent, "--task", "A"]);
+    while live.wait_for("agent")["kind"] != "tool" {}
+    assert_eq!(
+        project.told(&["say", "--now", "Mind the cents."]),
+        "told to the agent that works at A (iteration 1)\n"
+    );
+    std::fs::write(project.repo.root().parent().unwrap().join("go"), "").unwrap();
+    let ran = live.wait().expect(0);
+    assert_eq!(ran.verdicts(), ["A verified"]);
+    let told = |r: &ralph_testkit::model::Request| r.text().contains("Mind the cents.");
+    assert!(model.requests().iter().any(told), "it reached the model");
+    assert_eq!(
+        record(&project, 1)["guidance"][0]["text"],
+        "Mind the cents."
+    );
+}
+
+#[test]
+fn claude_code_is_told_something_from_another_terminal() {
+    let config = format!("claude: {{command: [{:?}]}}\n", agents::claude());
+    let env = |project: &Project, url: &str| agents::claude_env(&project.repo.home(), url);
+    is_told_something(&config, env, "claude");
+}
+
+#[test]
+fn pi_is_told_something_from_another_terminal() {
+    let env = |project: &Project, url: &str| agents::pi_env(&project.repo.home(), url);
+    is_told_something(&pi_config(), env, "pi");
+}
+
 /// One task with an agent that is a map in `ralph.yaml`; its key is in the environment of ralph.
 fn lands_one_task(dialect: &str, program: &std::path::Path, model_name: &str) {
     let scenario = r#"
