@@ -101,10 +101,11 @@ struct Proposal {
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, run::chosen_agent(args.agent.as_ref()))?;
+    let briefs = brief::read(&project, args.spec.as_deref())?;
     args.refuse_without_anybody()?;
     let wish = Wish {
         args,
-        briefs: brief::read(&project, args.spec.as_deref())?,
+        briefs,
         around: write::surrounding(&project, args)?,
         overwrite: match args.force {
             true => Overwrite::Forced,

@@ -7,6 +7,7 @@ pub(crate) mod facts;
 mod fresh;
 mod held;
 mod show;
+mod source;
 mod tree;
 mod view;
 mod waiting;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::{Live, Project, Ran, good_script, story, story_after};
 
 /// Three tasks that land one after the other, as iterations 1, 2 and 3.
-fn landed() -> Project {
+pub(super) fn landed() -> Project {
     let stories = [
         story("A"),
         story_after("B", &["A"]),
@@ -36,11 +36,11 @@ pub(super) fn ralph(project: &Project, args: &[&str]) -> Ran {
     Live::start(project.ralph(args)).wait()
 }
 
-fn said(ran: &Ran) -> Value {
+pub(super) fn said(ran: &Ran) -> Value {
     serde_json::from_slice(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {}", ran.all()))
 }
 
-fn rev(project: &Project, name: &str) -> String {
+pub(super) fn rev(project: &Project, name: &str) -> String {
     project.repo.git(["rev-parse", name])
 }
 

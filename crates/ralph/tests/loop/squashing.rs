@@ -3,28 +3,8 @@
 use ralph_engine::failpoint;
 use serde_json::{Value, json};
 
-use super::reverting::ralph;
-use crate::support::{Live, Project, Ran, good_script, story, story_after};
-
-/// Three tasks that land one after the other, as iterations 1, 2 and 3.
-fn landed() -> Project {
-    let stories = [
-        story("A"),
-        story_after("B", &["A"]),
-        story_after("C", &["B"]),
-    ];
-    let project = Project::with_stories(&stories).script(&good_script());
-    project.run(&[]).expect(0);
-    project
-}
-
-fn said(ran: &Ran) -> Value {
-    serde_json::from_slice(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {}", ran.all()))
-}
-
-fn rev(project: &Project, name: &str) -> String {
-    project.repo.git(["rev-parse", name])
-}
+use super::reverting::{landed, ralph, rev, said};
+use crate::support::{Live, Project, good_script, story, story_after};
 
 fn kept(project: &Project) -> Vec<String> {
     let refs = project.repo.git([

@@ -8,7 +8,7 @@ use ralph_core::{
 use ralph_engine::store::{Journal, JournalError, RepositoryId};
 
 use super::Foreseen;
-use crate::{error::CommandError, project::Project};
+use crate::{error::CommandError, project::Project, queue};
 
 /// Any will do: the same history must give the same forecast.
 const SEED: u64 = 1;
@@ -17,13 +17,16 @@ pub(super) async fn foresee(
     project: &Project,
     journal: Option<&mut (Journal, RepositoryId)>,
 ) -> Result<Foreseen, CommandError> {
-    let past = match journal {
-        Some((journal, repository)) => Past::read(project, journal, repository)
-            .await
-            .map_err(CommandError::internal)?,
-        None => Past::default(),
+    let (past, path) = match journal {
+        Some((journal, repository)) => {
+            let past = Past::read(project, journal, repository).await;
+            // What is foreseen is the rest of what the last loop worked at.
+            let path = queue::source_path(project, journal, repository).await?;
+            (past.map_err(CommandError::internal)?, path)
+        }
+        None => (Past::default(), project.source_path(None)?),
     };
-    let (_, graph, _) = project.source_in_brief(None)?;
+    let (_, graph, _) = project.source_in_brief(Some(&path))?;
     let scope = project.scope(&graph)?;
     let plan = Plan::new(&graph, scope.parent()).map_err(CommandError::internal)?;
     let counts = plan.counts();

@@ -22,6 +22,7 @@ use serde::Serialize;
 pub(crate) use super::held::{Blocked, Held, Skipped};
 use super::{
     held,
+    source::source_to_show,
     tree::{self, Tree},
     view::View,
     waiting::waiting_until,
@@ -150,15 +151,16 @@ pub(crate) async fn gather(
     named: Option<&Path>,
     afterwards: Afterwards,
 ) -> Result<Facts, CommandError> {
-    let (source, graph, problems) = project.source_in_brief(named)?;
+    let running = Lock::is_held(&project.data_dir()?, project.root());
+    let mut journal = project.journal().await?;
+    let path = source_to_show(project, journal.as_mut(), named, running).await?;
+    let (source, graph, problems) = project.source_in_brief(Some(&path))?;
     let mut warnings = graph_warnings(&problems);
     let scope = project.scope(&graph)?;
     if let Scope::Lost { message } = &scope {
         warnings.insert(0, format!("{message}; all tasks are shown"));
     }
     let plan = Plan::new(&graph, scope.parent()).map_err(CommandError::internal)?;
-    let running = Lock::is_held(&project.data_dir()?, project.root());
-    let mut journal = project.journal().await?;
     let told = match &mut journal {
         Some((journal, repository)) => Told::read(project, journal, repository, &source, &graph)
             .await

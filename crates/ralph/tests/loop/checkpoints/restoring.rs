@@ -4,31 +4,15 @@ use serde_json::json;
 
 use super::{asked, assert_whole, chain, said, sqlite};
 use crate::{
-    reverting::ralph,
+    reverting::{landed, ralph, rev},
     support::{Project, good_script, story, story_after},
 };
-
-/// Three tasks that landed as iterations 1, 2 and 3.
-fn landed() -> Project {
-    let stories = [
-        story("A"),
-        story_after("B", &["A"]),
-        story_after("C", &["B"]),
-    ];
-    let project = Project::with_stories(&stories).script(&good_script());
-    project.run(&[]).expect(0);
-    project
-}
 
 fn checkpoint(project: &Project, n: u32) -> String {
     sqlite(
         project,
         &format!("SELECT id FROM checkpoint WHERE n = {n} ORDER BY id LIMIT 1"),
     )
-}
-
-fn rev(project: &Project, name: &str) -> String {
-    project.repo.git(["rev-parse", name])
 }
 
 #[test]

@@ -160,6 +160,27 @@ fn without_any_command_the_work_is_unverified_and_said_to_be() {
 }
 
 #[test]
+fn status_shows_what_was_executed_also_where_other_tasks_lie_about() {
+    let shop = Shop::new("whole()");
+    let other = r#"{"userStories":[{"id":"X","title":"x","passes":false}]}"#;
+    shop.project
+        .repo
+        .file("prd.json", other)
+        .commit("other tasks");
+    shop.execute(&["--iterations", "1"]).expect(3);
+    let output = shop.project.ralph(&["status", "--json"]).output().unwrap();
+    let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(status["source"], ".artefacts/shop/tasks.json");
+    assert_eq!(status["tasks"]["completed"], 1);
+    let output = shop
+        .project
+        .ralph(&["cost", "--forecast"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
 fn resume_knows_that_it_was_an_execution() {
     let shop = Shop::new("whole()");
     shop.execute(&["--once"]).expect(0);

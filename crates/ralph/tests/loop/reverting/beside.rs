@@ -180,18 +180,24 @@ fn a_loop_that_dies_in_it_leaves_it_to_who_asked_and_it_is_done_once() {
 
 #[test]
 fn a_skip_in_between_is_no_commit_of_somebody_else_and_stays() {
-    let project = three();
-    for id in ["A", "B"] {
+    let mut stories = vec![story("A"), story_after("B", &["A"])];
+    stories.extend([story_after("C", &["B"]), story_after("D", &["C"])]);
+    let project = waits(Project::with_stories(&stories));
+    open_gate(&project, "A");
+    let mut live = project.start(&[]);
+    begun(&mut live, "B");
+    let skip = project.order(&["skip", "--task", "D", "--reason", "not now"]);
+    wait_until("the command is in the queue", || waiting(&project) == 1);
+    for id in ["B", "C"] {
         open_gate(&project, id);
     }
-    let mut live = project.start(&[]);
-    begun(&mut live, "C");
-    let skip = project.order(&["skip", "--task", "C", "--reason", "not now"]);
-    open_gate(&project, "C");
-    drop(skip.wait_with_output());
-    live.wait();
-    project.told(&["report"]);
+    let told = crate::intervening::said(skip.wait_with_output().unwrap());
+    assert_eq!(told, "D is skipped: not now; prd.json is committed\n");
+    live.wait().expect(0);
+    let log = project.repo.git(["log", "--format=%s", "-3"]);
+    assert_eq!(log, "feat: Write C\nchore: skip D\nfeat: Write B");
     let told = said(&super::ralph(&project, &["revert", "-i", "2", "--json"]).expect(0));
-    assert_eq!(told["done"], true);
+    assert_eq!(told["commits"].as_array().unwrap().len(), 3);
     assert_eq!(passing(&project), ["A"]);
+    assert_eq!(project.story_in_file("D")["skipped"], true);
 }
