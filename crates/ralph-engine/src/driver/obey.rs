@@ -24,6 +24,7 @@ use super::{
 use crate::{
     human::Human,
     inbox::Inbox,
+    source::Source,
     store::{CommandRow, Effects, Ended},
 };
 
@@ -84,7 +85,10 @@ impl Driver {
         if rows.is_empty() {
             return Ok(());
         }
-        self.reread_tasks()?;
+        // Also where nobody else wrote them: what this loop itself has written of a task since is in
+        // the file, and a command is about that.
+        let (source, tasks) = Source::read(self.board.source.path(), &self.root)?;
+        self.board.replace_tasks(source, tasks)?;
         for row in rows {
             let report = self.obey_one(&row).await?;
             self.tell(&commanded(&row, report));

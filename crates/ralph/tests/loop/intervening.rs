@@ -284,6 +284,75 @@ fn the_task_that_is_worked_on_can_be_skipped_if_it_is_not_done_by_then() {
     assert_eq!(ran.stop()["why"], "all_complete");
 }
 
+/// A is not done at first, and B is worked on until `go` is there; then A is done as well.
+fn a_comes_again(first: &str, command: &[&str], answer: &str) {
+    let stories = [story("A"), story("B")];
+    let project = Project::with_stories(&stories).config("loop:\n  max_attempts: 1\n");
+    let (go, prompts) = (project.outside("go"), project.outside("prompts"));
+    let project = project.command(&format!(
+        "cat >> {prompts}\n\
+         if [ $RALPH_TASK_ID = A ] && [ ! -e {go} ]; then {first}; exit; fi\n\
+         echo begun; while [ ! -e {go} ]; do sleep 0.02; done\n\
+         echo x > $RALPH_TASK_ID.txt; echo \"Task $RALPH_TASK_ID complete\"",
+        go = go.display(),
+        prompts = prompts.display(),
+    ));
+    let mut live = project.start(&[]);
+    begun(&mut live);
+    let order = project.order(command);
+    project.go();
+    assert_eq!(said(order.wait_with_output().unwrap()), answer);
+    let ran = live.wait().expect(0);
+    assert_eq!(ran.verdicts()[1..], ["B verified", "A verified"]);
+    if let Some(words) = command.iter().find(|word| word.starts_with("Mind")) {
+        assert!(project.prompts().contains(words));
+    }
+}
+
+#[test]
+fn a_task_is_opened_again_or_answered_while_another_is_worked_on() {
+    let question = "printf '<escalate type=stuck><question>How?</question></escalate>\\n'";
+    a_comes_again(
+        "echo no",
+        &["unblock", "--task", "A"],
+        "A is open, with all its attempts; prd.json is committed\n",
+    );
+    a_comes_again(
+        "echo no",
+        &["retry", "--task", "A", "--feedback", "Mind the gap."],
+        "A is open, with all its attempts; prd.json is committed; the next prompt has what you say\n",
+    );
+    a_comes_again(
+        question,
+        &["answer", "A", "--guidance", "Mind the gap."],
+        "question 1 about A is answered; the next prompt says: Mind the gap.\n",
+    );
+}
+
+#[test]
+fn what_the_same_loop_has_completed_is_neither_skipped_nor_opened() {
+    let project = Project::with_stories(&[story("A"), story("B")]);
+    let go = project.outside("go");
+    let project = project.command(&format!(
+        "if [ $RALPH_TASK_ID = B ]; then echo begun; while [ ! -e {} ]; do sleep 0.02; done; fi\n\
+         echo x > $RALPH_TASK_ID.txt; echo \"Task $RALPH_TASK_ID complete\"",
+        go.display(),
+    ));
+    let mut live = project.start(&[]);
+    begun(&mut live);
+    let skip = project.order(&["skip", "--task", "A", "--reason", "x"]);
+    let retry = project.order(&["retry", "--task", "A"]);
+    project.go();
+    for order in [skip, retry] {
+        let output = order.wait_with_output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains("A is complete"), "{error}");
+    }
+    live.wait().expect(0);
+    assert!(project.passes("A"));
+}
+
 #[test]
 fn two_commands_at_once_are_both_obeyed() {
     let project = waits_for_go(Project::with_stories(&[story("A"), story("B"), story("C")]));
