@@ -6,6 +6,7 @@
 mod budget;
 mod call;
 mod forecast;
+mod meter;
 mod prices;
 mod record;
 mod tokens;
@@ -20,6 +21,7 @@ pub use budget::{
 };
 pub use call::{Caller, MAX_CALLS, ModelCall, complete};
 pub use forecast::{Forecast, ForecastBasis, MULTI_AGENT_FACTOR, forecast};
+pub use meter::{Meter, Metered};
 pub use prices::{Price, PriceRow, PriceTable, Prices, Rate};
 pub use record::{TokenRecord, account};
 pub use tokens::{CostByKind, Tokens};

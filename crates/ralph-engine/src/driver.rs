@@ -60,6 +60,7 @@ use jiff::Timestamp;
 use ralph_core::{
     change::CompiledPolicy,
     config::Config,
+    economics::Prices,
     event::{Blocked, Event},
     goal::Goal,
     task::TaskId,
@@ -116,6 +117,7 @@ pub struct Driver {
     environment: Environment,
     baseline: Option<VerifyReport>,
     limits: Limits,
+    prices: Prices,
     stop: StopRequest,
     line: obey::Line,
     clock: Box<dyn Clock>,
@@ -167,6 +169,7 @@ impl Driver {
                 Heard::Nothing => {}
             }
             let stop = self.aborted().or(decision.stop);
+            let stop = stop.map(|stop| self.for_want_of_money(stop));
             // Who paused is there, and may be about to answer.
             if self.line.pace == Pace::Paused && matches!(stop, None | Some(Stop::Question)) {
                 self.rest().await?;
@@ -194,7 +197,7 @@ impl Driver {
                 return Ok(
                     match (self.board.all_complete(), self.board.open_questions()) {
                         (true, _) => Stop::AllComplete,
-                        (false, 0) => Stop::NothingReady,
+                        (false, 0) => self.for_want_of_money(Stop::NothingReady),
                         (false, _) => Stop::Question,
                     },
                 );
@@ -206,6 +209,10 @@ impl Driver {
                 MaySpend::Yes => {}
                 MaySpend::AskAgain => continue,
                 MaySpend::No(stop) => return Ok(stop),
+                MaySpend::NotThis(alert) => {
+                    self.set_aside_unfunded(&task, alert).await?;
+                    continue;
+                }
             }
             let status = self.repo.status().await?;
             if let Some(reason) = self.not_ours(&status) {
@@ -258,7 +265,7 @@ impl Driver {
             iterations: self.tally.counted(),
             now: self.now(),
             elapsed: began.elapsed(),
-            spent: self.tally.spent(),
+            spent: self.tally.spent,
             errors_in_a_row: self.tally.errors_in_a_row,
             fruitless: self.tally.fruitless,
             fruitless_tasks: u32::try_from(self.tally.fruitless_tasks.len()).unwrap_or(u32::MAX),

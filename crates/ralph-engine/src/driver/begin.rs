@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use ralph_core::{
     change::ChangePolicy,
     config::Config,
+    economics::Prices,
     event::Event,
     termination::{LimitPolicy, Limits, Span},
 };
@@ -149,6 +150,7 @@ impl Driver {
                 setup.config_file.as_ref(),
                 mode.prompt_path(&setup.root, &board.source),
             ),
+            prices: Prices::with(&config.economics.prices),
             limits: Limits {
                 max_iterations: mode.max_iterations(&config, &board),
                 ..limits(&config, setup.wanted.span)

@@ -13,7 +13,7 @@ use ralph_core::{
     termination::Stop,
 };
 
-use super::{Driver, LoopError};
+use super::{Driver, LoopError, wait::Waited};
 use crate::{
     agent::CostLimit,
     store::{Whose, first_day},
@@ -28,6 +28,8 @@ pub(super) enum MaySpend {
     /// A person or a signal came in between: all is decided anew.
     AskAgain,
     No(Stop),
+    /// Not at this task, whose own budget says so; at others.
+    NotThis(Alert),
 }
 
 impl Driver {
@@ -40,8 +42,20 @@ impl Driver {
         self.tally.budget = tightest(&spendings);
         let costs = self.journal.last_costs(&self.repository, RECENT).await?;
         let first = u64::from(self.config.economics.throttle_seconds);
-        let action = check_budget(&spendings, reserve(&costs), Duration::from_secs(first));
-        Ok(match action {
+        let check = |spendings: &[Spending]| {
+            check_budget(spendings, reserve(&costs), Duration::from_secs(first))
+        };
+        // What ends the loop goes first: no task is set aside that could not be begun anyway.
+        let (own, shared): (Vec<_>, Vec<_>) = spendings
+            .iter()
+            .partition(|one| one.budget.scope == Scope::Task);
+        if let BudgetAction::Deny { alert } = check(&shared) {
+            return Ok(MaySpend::No(Stop::BudgetDenied(alert)));
+        }
+        if let BudgetAction::Deny { alert } = check(&own) {
+            return Ok(MaySpend::NotThis(alert));
+        }
+        Ok(match check(&spendings) {
             BudgetAction::Allow => MaySpend::Yes,
             BudgetAction::AlertOnly { alert } => {
                 self.alert(&alert);
@@ -49,12 +63,31 @@ impl Driver {
             }
             BudgetAction::Throttle { delay, alert } => {
                 match self.wait_for_budget(delay, alert.sentence()).await {
-                    true => MaySpend::Yes,
-                    false => MaySpend::AskAgain,
+                    Waited::Through => MaySpend::Yes,
+                    Waited::Stopped | Waited::Called => MaySpend::AskAgain,
                 }
             }
             BudgetAction::Deny { alert } => MaySpend::No(Stop::BudgetDenied(alert)),
         })
+    }
+
+    /// Sets a task aside that has no money left; a person can open it again.
+    pub(super) async fn set_aside_unfunded(
+        &mut self,
+        task: &TaskId,
+        alert: Alert,
+    ) -> Result<(), LoopError> {
+        self.block(task, alert.sentence()).await?;
+        self.tally.unfunded = Some(alert);
+        Ok(())
+    }
+
+    /// Where nothing is ready because a task is out of money, that is why.
+    pub(super) fn for_want_of_money(&self, stop: Stop) -> Stop {
+        match (stop, self.tally.unfunded) {
+            (Stop::NothingReady, Some(alert)) => Stop::BudgetDenied(alert),
+            (stop, _) => stop,
+        }
     }
 
     async fn spendings(&mut self, task: &TaskId) -> Result<Vec<Spending>, LoopError> {
@@ -101,5 +134,6 @@ fn tightest(spendings: &[Spending]) -> Option<CostLimit> {
         .map(|one| CostLimit {
             spent: one.spent,
             max: one.budget.usd,
+            budget: Some(one.budget),
         })
 }

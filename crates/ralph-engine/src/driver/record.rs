@@ -2,6 +2,7 @@
 
 use ralph_core::{
     artefacts::state::EntryStatus,
+    economics::Totals,
     event::Event,
     iteration::{Action, Failure, Lands, Purpose, StepDone},
     memory::Entry,
@@ -59,6 +60,8 @@ impl Driver {
         turn.machine.apply(&StepDone::Recorded)?;
         self.after_record(&turn, &verdict, state)?;
         self.tally.usage.add(&record.usage);
+        let spent = Totals::sum(&accounts.records).spent;
+        self.tally.spent = self.tally.spent.plus(spent);
         self.append_progress(&progress_entry(&turn, &record))?;
         logs.heading("verdict");
         logs.line(&verdict.sentence());

@@ -6,7 +6,8 @@ use std::collections::HashSet;
 
 use ralph_core::{
     agent::Usage,
-    economics::Budget,
+    dollars::Dollars,
+    economics::{Alert, Budget},
     gutter::Circling,
     task::TaskId,
     termination::{LimitRow, Settled},
@@ -25,6 +26,12 @@ pub(super) struct RunTally {
     pub(super) fruitless: u32,
     pub(super) fruitless_tasks: HashSet<TaskId>,
     pub(super) usage: Usage,
+    /// What the iterations that have ended cost.
+    pub(super) spent: Dollars,
+    /// Models of which it was said that they have no price.
+    pub(super) unpriced: HashSet<String>,
+    /// The last task that was set aside because its own budget denied it.
+    pub(super) unfunded: Option<Alert>,
     pub(super) last: Option<LastIteration>,
     /// The number of the last iteration.
     pub(super) number: u64,
