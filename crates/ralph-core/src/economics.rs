@@ -22,7 +22,9 @@ pub use budget::{
 pub use call::{Caller, MAX_CALLS, ModelCall, complete};
 pub use forecast::{Forecast, ForecastBasis, MULTI_AGENT_FACTOR, forecast};
 pub use meter::{Meter, Metered};
-pub use prices::{Price, PriceRow, PriceTable, Prices, Rate};
+pub use prices::{
+    BadPriceList, Price, PriceFile, PriceList, PriceRow, PriceSource, PriceTable, Prices, Rate,
+};
 pub use record::{TokenRecord, account};
 pub use tokens::{CostByKind, Tokens};
 pub use totals::Totals;

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use ralph_core::{
     change::ChangePolicy,
     config::Config,
-    economics::Prices,
     event::Event,
     termination::{LimitPolicy, Limits, Span},
 };
@@ -30,6 +29,7 @@ use crate::{
     human::Human,
     inbox::Inbox,
     lock::Lock,
+    prices::{prices_path, read_prices},
     process::Detection,
     report::Reporter,
     source::{Snapshots, Source},
@@ -148,9 +148,11 @@ impl Driver {
             config_files: ConfigFiles::of(
                 &setup.root,
                 setup.config_file.as_ref(),
-                mode.prompt_path(&setup.root, &board.source),
+                mode.prompt_path(&setup.root, &board.source)
+                    .into_iter()
+                    .chain(prices_path(&config.economics, &setup.root)),
             ),
-            prices: Prices::with(&config.economics.prices),
+            prices: read_prices(&config.economics, &setup.root)?,
             limits: Limits {
                 max_iterations: mode.max_iterations(&config, &board),
                 ..limits(&config, setup.wanted.span)

@@ -5,19 +5,14 @@
 use std::time::Duration;
 
 use ralph_core::{
-    economics::{
-        Alert, Budget, BudgetAction, BudgetPolicy, Scope, Spending, check_budget, reserve,
-    },
+    economics::{Alert, Budget, BudgetAction, Scope, Spending, check_budget, reserve},
     event::Event,
     task::TaskId,
     termination::Stop,
 };
 
 use super::{Driver, LoopError, wait::Waited};
-use crate::{
-    agent::CostLimit,
-    store::{Whose, first_day},
-};
+use crate::purse::{spendings, tightest};
 
 /// Iterations that the reserve is judged by.
 const RECENT: u32 = 50;
@@ -38,7 +33,9 @@ impl Driver {
         if self.config.budgets.is_empty() {
             return Ok(MaySpend::Yes);
         }
-        let spendings = self.spendings(task).await?;
+        let of = (self.config.budgets.as_slice(), self.clock.now());
+        let at_work = Some((task.as_str(), self.loop_id.as_str()));
+        let spendings = spendings(&mut self.journal, &self.repository, of, at_work).await?;
         self.tally.budget = tightest(&spendings);
         let costs = self.journal.last_costs(&self.repository, RECENT).await?;
         let first = u64::from(self.config.economics.throttle_seconds);
@@ -90,27 +87,6 @@ impl Driver {
         }
     }
 
-    async fn spendings(&mut self, task: &TaskId) -> Result<Vec<Spending>, LoopError> {
-        let mut spendings = Vec::new();
-        for budget in self.config.budgets.clone() {
-            let whose = match budget.scope {
-                Scope::Organisation => Whose::All,
-                Scope::Project => Whose::Repository,
-                Scope::Task => Whose::Task(task.as_str()),
-                Scope::Loop => Whose::Loop(&self.loop_id),
-            };
-            let since = first_day(budget.per, self.clock.now());
-            let spent = self
-                .journal
-                .spending(&self.repository, whose, since.as_deref());
-            spendings.push(Spending {
-                budget,
-                spent: spent.await?.spent,
-            });
-        }
-        Ok(spendings)
-    }
-
     /// Says it once when a budget is nearly used up, and once when it is.
     fn alert(&mut self, alert: &Alert) {
         let seen: (Budget, bool) = (alert.budget, alert.spent_usd >= alert.budget.usd);
@@ -120,20 +96,4 @@ impl Driver {
             self.tell(&Event::Warning { message });
         }
     }
-}
-
-/// The budget that stops an agent first: a run of it ends there, not only the iteration.
-fn tightest(spendings: &[Spending]) -> Option<CostLimit> {
-    spendings
-        .iter()
-        .filter(|one| match one.budget.action {
-            BudgetPolicy::Deny | BudgetPolicy::Throttle => true,
-            BudgetPolicy::AlertOnly => false,
-        })
-        .min_by_key(|one| one.left())
-        .map(|one| CostLimit {
-            spent: one.spent,
-            max: one.budget.usd,
-            budget: Some(one.budget),
-        })
 }

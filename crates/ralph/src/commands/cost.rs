@@ -10,11 +10,11 @@ mod show;
 use std::process::ExitCode;
 
 use jiff::civil::Date;
-use ralph_core::economics::{Forecast, Prices, Totals};
+use ralph_core::economics::{Forecast, Totals};
 use ralph_engine::store::{Journal, RepositoryId, SumBy, Whose, day_of};
 use serde::Serialize;
 
-pub(crate) use self::show::table_against_agents;
+pub(crate) use self::{prices::in_force as prices_in_force, show::table_against_agents};
 
 use self::figures::Figures;
 use crate::{
@@ -139,7 +139,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 
 async fn gather(project: &Project, args: &Args) -> Result<Costs, CommandError> {
     let since = args.since.map(first_day).transpose()?;
-    let prices = Prices::with(&project.config().economics.prices);
+    let prices = prices::in_force(project)?;
     let mut costs = Costs {
         by: args.by,
         since,

@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use ralph_core::economics::{Caller, Prices, Totals};
+use ralph_core::economics::{Caller, Totals};
 use ralph_engine::store::{Journal, JournalError, LoopPart, RepositoryId, Whose};
 use serde::Serialize;
 
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 }
 
 async fn gather(project: &Project) -> Result<Used, CommandError> {
-    let prices = Prices::with(&project.config().economics.prices);
+    let prices = super::cost::prices_in_force(project)?;
     let mut used = Used {
         loop_id: None,
         total: Totals::default().into(),

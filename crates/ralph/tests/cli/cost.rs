@@ -1,5 +1,7 @@
 //! `ralph cost` and `ralph tokens`: their JSON is a contract, and docs/json.md has it word for word.
 
+mod prices;
+
 use ralph_core::{
     dollars::Dollars,
     economics::{Caller, ModelCall, Prices, Tokens, account},

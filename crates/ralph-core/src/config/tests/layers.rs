@@ -72,7 +72,7 @@ fn the_defaults_are_those_of_the_design() {
                 "overload_wait_seconds": 10,
             },
             "budgets": [],
-            "economics": {"prices": {}, "multi_agent": false, "throttle_seconds": 30},
+            "economics": {"prices": {}, "prices_file": null, "multi_agent": false, "throttle_seconds": 30},
             "notify": {
                 "command": null,
                 "webhook": null,
@@ -232,8 +232,8 @@ fn the_environment_sets_keys_of_every_type() {
 fn no_two_keys_share_a_variable() {
     let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
     let unique: BTreeSet<&String> = names.iter().collect();
-    assert_eq!(unique.len(), 90);
-    assert_eq!(names.len(), 90);
+    assert_eq!(unique.len(), 91);
+    assert_eq!(names.len(), 91);
     assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 
