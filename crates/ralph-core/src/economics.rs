@@ -6,6 +6,7 @@
 mod budget;
 mod call;
 mod forecast;
+mod foresight;
 mod meter;
 mod prices;
 mod record;
@@ -21,6 +22,7 @@ pub use budget::{
 };
 pub use call::{Caller, MAX_CALLS, ModelCall, complete};
 pub use forecast::{Forecast, ForecastBasis, MULTI_AGENT_FACTOR, forecast};
+pub use foresight::{ComparedForecast, ForecastResult, KeptForecast};
 pub use meter::{Meter, Metered};
 pub use prices::{
     BadPriceList, Price, PriceFile, PriceList, PriceRow, PriceSource, PriceTable, Prices, Rate,

@@ -16,6 +16,7 @@ mod cost;
 mod desk;
 mod error;
 mod files;
+mod foresee;
 mod goal;
 mod gutter;
 mod hands;
@@ -159,6 +160,7 @@ impl Driver {
         self.note_edits().await?;
         self.tell_questions().await?;
         self.settle_leftover().await?;
+        self.foresee_at_start().await?;
         let mut measured = Measured::NotYet;
         loop {
             self.obey().await?;
@@ -222,6 +224,9 @@ impl Driver {
             self.note_verdict(&task, &verdict);
             self.take_new_tasks().await?;
             self.look_for_circles(&task).await?;
+            if verdict == Verdict::Verified {
+                self.foresee().await?;
+            }
         }
     }
 

@@ -10,6 +10,7 @@ pub mod dot_ralph;
 pub mod driver;
 pub mod environment;
 pub mod failpoint;
+pub mod foresight;
 pub mod git;
 pub mod human;
 pub mod identity;

@@ -14,6 +14,7 @@ use ralph_core::{
     verdict::Verdict,
 };
 
+use super::foresee::Foreseen;
 use crate::agent::CostLimit;
 
 /// What this run of the command comes to.
@@ -32,6 +33,7 @@ pub(super) struct RunTally {
     pub(super) unpriced: HashSet<String>,
     /// The last task that was set aside because its own budget denied it.
     pub(super) unfunded: Option<Alert>,
+    pub(super) foreseen: Foreseen,
     pub(super) last: Option<LastIteration>,
     /// The number of the last iteration.
     pub(super) number: u64,
