@@ -1,6 +1,7 @@
 //! Tokens and money from an agent's stream to `ralph cost`, and budgets that hold a loop back.
 
 mod budgets;
+mod foreseeing;
 mod real_claude;
 
 use ralph_core::economics::{Caller, TokenRecord};

@@ -136,7 +136,11 @@ pub(crate) fn table_against_agents(total: &Figures, as_of: &str) -> String {
 }
 
 fn foresee(foreseen: &Foreseen) -> String {
-    let earlier = foreseen.earlier.map(|earlier| {
+    // One that nothing has come of yet says what the new one says.
+    let earlier = foreseen
+        .earlier
+        .filter(|e| e.came_to_usd > Dollars::NOTHING);
+    let earlier = earlier.map(|earlier| {
         let at = earlier.kept.made_at.strftime("%Y-%m-%d %H:%M UTC");
         format!("made {at}: {}\n", earlier.sentence())
     });

@@ -15,7 +15,7 @@ const THICK: f64 = 16.0;
 /// Room for the figure behind the longest bar.
 const FIGURE: f64 = 110.0;
 /// Letters of a name that fit before the bars.
-const NAME: usize = 18;
+const NAME: usize = 17;
 
 pub(super) fn bars(economics: &Economics) -> Markup {
     let mut section = Markup::default();
@@ -62,14 +62,10 @@ pub(super) fn bars(economics: &Economics) -> Markup {
     section
 }
 
-/// Of a long name the end: that is what tells one model from another.
+/// Of a long name the beginning; the whole is told to who points at it, and in the table below.
 fn shortened(name: &str) -> String {
-    let letters = name.chars().count();
-    match letters > NAME {
-        true => format!(
-            "…{}",
-            name.chars().skip(letters + 1 - NAME).collect::<String>()
-        ),
+    match name.chars().count() > NAME {
+        true => name.chars().take(NAME - 1).chain(['…']).collect(),
         false => name.to_owned(),
     }
 }
