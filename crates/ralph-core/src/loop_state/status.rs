@@ -124,7 +124,10 @@ impl IterationResult {
             input_tokens: record.usage.input_tokens,
             output_tokens: record.usage.output_tokens,
             cost: exact(record.usage.cost_usd.unwrap_or(0.0)),
-            handoff_trigger: String::new(),
+            handoff_trigger: match &record.verdict {
+                Verdict::Handoff { trigger } => trigger.as_str().to_owned(),
+                _ => String::new(),
+            },
             health_state: "healthy".to_owned(),
         }
     }
@@ -172,6 +175,7 @@ fn error(verdict: &Verdict) -> Option<String> {
         | Verdict::Unclaimed
         | Verdict::Escalated
         | Verdict::Diagnosed
+        | Verdict::Handoff { .. }
         | Verdict::Interrupted => None,
         Verdict::Failed { .. }
         | Verdict::NoChange { .. }
@@ -179,6 +183,7 @@ fn error(verdict: &Verdict) -> Option<String> {
         | Verdict::LimitHit { .. }
         | Verdict::Budget { .. }
         | Verdict::TimedOut { .. }
+        | Verdict::Terminated { .. }
         | Verdict::AgentError { .. }
         | Verdict::Overloaded { .. }
         | Verdict::AgentUnavailable { .. } => Some(verdict.sentence()),

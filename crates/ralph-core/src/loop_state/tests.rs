@@ -8,6 +8,7 @@ use super::{
 use crate::{
     dollars::Dollars,
     economics::{Alert, Budget, BudgetPolicy, Per, Scope},
+    health::HealthState,
     termination::Stop,
     verdict::Verdict,
 };
@@ -126,6 +127,20 @@ fn ends() -> Vec<(Stop, &'static str)> {
         (
             Stop::NoProgress { iterations: 3 },
             "failed no_progress: No completed items after 3 iterations",
+        ),
+        (
+            Stop::CircuitBreakerOpen {
+                failures: 5,
+                of: 10,
+                until: None,
+            },
+            "failed circuit_breaker_open: Too many failures — circuit breaker tripped",
+        ),
+        (
+            Stop::HealthFailure {
+                state: HealthState::Terminated,
+            },
+            "failed health_failure: Agent health state: terminated",
         ),
         (
             Stop::AgentUnavailable { message },
