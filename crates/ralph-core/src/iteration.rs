@@ -362,6 +362,10 @@ fn after_agent(report: &AgentReport) -> Phase {
             max_usd: *max_usd,
             budget: *budget,
         },
+        Ending::HandedOff { trigger } => Verdict::Handoff { trigger: *trigger },
+        Ending::Terminated { reason } => Verdict::Terminated {
+            reason: reason.clone(),
+        },
         Ending::Stopped => Verdict::Interrupted,
     };
     Phase::Keeping { verdict }

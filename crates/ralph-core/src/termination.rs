@@ -246,7 +246,10 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
             max_usd: *max_usd,
             budget: *budget,
         }),
-        Verdict::AgentError { .. } | Verdict::TimedOut { .. } | Verdict::Overloaded { .. }
+        Verdict::AgentError { .. }
+        | Verdict::TimedOut { .. }
+        | Verdict::Terminated { .. }
+        | Verdict::Overloaded { .. }
             if standing.errors_in_a_row >= limits.max_errors =>
         {
             Some(Stop::Errors {
@@ -264,7 +267,9 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
         | Verdict::LimitHit { .. }
         | Verdict::Interrupted
         | Verdict::Budget { .. }
+        | Verdict::Handoff { .. }
         | Verdict::TimedOut { .. }
+        | Verdict::Terminated { .. }
         | Verdict::Overloaded { .. }
         | Verdict::AgentError { .. } => None,
     }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{dollars::Dollars, economics::Budget};
+use crate::{dollars::Dollars, economics::Budget, handoff::HandoffTrigger};
 
 /// The one judgement of an iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,7 +46,15 @@ pub enum Verdict {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         budget: Option<Budget>,
     },
+    /// Its agent wrapped up before it was done: a fresh one goes on with what it left.
+    Handoff {
+        trigger: HandoffTrigger,
+    },
     TimedOut {
+        reason: String,
+    },
+    /// Its agent made no progress, nothing helped, and it was ended.
+    Terminated {
         reason: String,
     },
     AgentError {
@@ -105,7 +113,9 @@ impl Verdict {
             Self::LimitHit { .. } => "limit_hit",
             Self::Interrupted => "interrupted",
             Self::Budget { .. } => "budget",
+            Self::Handoff { .. } => "handoff",
             Self::TimedOut { .. } => "timed_out",
+            Self::Terminated { .. } => "terminated",
             Self::AgentError { .. } => "agent_error",
             Self::Overloaded { .. } => "overloaded",
             Self::AgentUnavailable { .. } => "agent_unavailable",
@@ -122,7 +132,9 @@ impl Verdict {
             | Self::NoChange { .. }
             | Self::Refused { .. }
             | Self::Interrupted
+            | Self::Handoff { .. }
             | Self::TimedOut { .. }
+            | Self::Terminated { .. }
             | Self::AgentError { .. }
             | Self::Overloaded { .. }
             | Self::AgentUnavailable { .. } => Outcome::Failed,
@@ -137,6 +149,7 @@ impl Verdict {
             | Self::NoChange { .. }
             | Self::Refused { .. }
             | Self::TimedOut { .. }
+            | Self::Terminated { .. }
             | Self::AgentError { .. } => true,
             Self::Verified
             | Self::Progress
@@ -145,6 +158,7 @@ impl Verdict {
             | Self::LimitHit { .. }
             | Self::Interrupted
             | Self::Budget { .. }
+            | Self::Handoff { .. }
             | Self::Overloaded { .. }
             | Self::AgentUnavailable { .. } => false,
         }
@@ -154,7 +168,10 @@ impl Verdict {
     pub fn is_agent_error(&self) -> bool {
         matches!(
             self,
-            Self::AgentError { .. } | Self::TimedOut { .. } | Self::Overloaded { .. }
+            Self::AgentError { .. }
+                | Self::TimedOut { .. }
+                | Self::Terminated { .. }
+                | Self::Overloaded { .. }
         )
     }
 
@@ -167,7 +184,9 @@ impl Verdict {
             | Self::LimitHit { .. }
             | Self::Interrupted
             | Self::Budget { .. }
+            | Self::Handoff { .. }
             | Self::TimedOut { .. }
+            | Self::Terminated { .. }
             | Self::AgentError { .. }
             | Self::Overloaded { .. }
             | Self::AgentUnavailable { .. } => true,
@@ -215,7 +234,9 @@ impl Verdict {
             } => {
                 format!("stopped by its cost: {spent_usd} of {max_usd} are spent")
             }
+            Self::Handoff { trigger } => format!("handed over: {}", trigger.sentence()),
             Self::TimedOut { reason } => format!("timed out: {reason}"),
+            Self::Terminated { reason } => format!("ended: {reason}"),
             Self::AgentError { message } => format!("the agent failed: {message}"),
             Self::Overloaded { message } => {
                 format!("the agent's API is overloaded or out of reach: {message}")

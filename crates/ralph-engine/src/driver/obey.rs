@@ -124,6 +124,7 @@ impl Driver {
             | Command::Unblock { .. }
             | Command::Revert { .. }
             | Command::Say { .. }
+            | Command::Intervene { .. }
             | Command::Answer { .. } => None,
         };
         let now = self.now();

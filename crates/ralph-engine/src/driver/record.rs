@@ -224,6 +224,7 @@ fn told_next(
         (Verdict::Failed { .. }, failure) => (failure.clone(), verdict.sentence()),
         (
             Verdict::Interrupted
+            | Verdict::Handoff { .. }
             | Verdict::Budget { .. }
             | Verdict::LimitHit { .. }
             | Verdict::Overloaded { .. }
@@ -235,6 +236,7 @@ fn told_next(
         ),
         (
             Verdict::Interrupted
+            | Verdict::Handoff { .. }
             | Verdict::Budget { .. }
             | Verdict::LimitHit { .. }
             | Verdict::Overloaded { .. }
@@ -250,6 +252,7 @@ fn told_next(
             | Verdict::Escalated
             | Verdict::Diagnosed
             | Verdict::TimedOut { .. }
+            | Verdict::Terminated { .. }
             | Verdict::AgentError { .. },
             _,
         ) => (None, verdict.sentence()),

@@ -170,7 +170,9 @@ impl<'a> Scene<'a> {
             | Ending::Refused { .. }
             | Ending::Interrupted { .. }
             | Ending::TimedOut { .. }
-            | Ending::Silent { .. } => End::Useless,
+            | Ending::Silent { .. }
+            | Ending::HandedOff { .. }
+            | Ending::Terminated { .. } => End::Useless,
             Ending::Budget { .. } | Ending::OverBudget { .. } => End::OutOfMoney,
         };
         if !matches!(end, End::Interrupted(_)) {
