@@ -21,7 +21,7 @@ use limit::{after_limit, after_lost_fallback};
 use crate::{
     config::{OnGutter, OnMaxAttempts},
     dollars::Dollars,
-    economics::{Budget, Scope},
+    economics::Budget,
     gutter::{Circling, Gutter, GutterLimits, Made},
     task::TaskId,
     verdict::{Halt, Verdict},
@@ -237,15 +237,10 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
         } => Some(Stop::Halted {
             reason: reason.clone(),
         }),
-        Verdict::Budget {
-            spent_usd,
-            max_usd,
-            budget,
-        } if !is_of_task(*budget) => Some(Stop::Budget {
-            spent_usd: *spent_usd,
-            max_usd: *max_usd,
-            budget: *budget,
-        }),
+        // The money of one task is used up: others have theirs.
+        Verdict::Budget { budget, .. } if !budget.is_some_and(Budget::is_of_task) => {
+            Stop::by_cost(last.verdict)
+        }
         Verdict::AgentError { .. }
         | Verdict::TimedOut { .. }
         | Verdict::Terminated { .. }
@@ -275,11 +270,6 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
     }
 }
 
-/// The money of one task is used up: others have theirs.
-fn is_of_task(budget: Option<Budget>) -> bool {
-    budget.is_some_and(|budget| budget.scope == Scope::Task)
-}
-
 /// What becomes of the task that was worked on, by its own history.
 pub fn fate(last: &Last<'_>, limits: &Limits) -> Fate {
     match last.settled {
@@ -305,7 +295,7 @@ pub fn fate(last: &Last<'_>, limits: &Limits) -> Fate {
                 verdict.sentence()
             ),
         },
-        Verdict::Budget { budget, .. } if is_of_task(*budget) => Fate::Block {
+        Verdict::Budget { budget, .. } if budget.is_some_and(Budget::is_of_task) => Fate::Block {
             reason: last.verdict.sentence(),
         },
         // After the last attempt nobody would go by what it finds.
@@ -355,18 +345,10 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
     let ready = standing.work.other_ready || (standing.work.same_ready && fate.goes_on());
     if !ready {
         let asked = fate.asks() || standing.work.questions > 0;
-        return Some(match last_verdict(standing) {
-            _ if asked => Stop::Question,
-            Some(Verdict::Budget {
-                spent_usd,
-                max_usd,
-                budget,
-            }) => Stop::Budget {
-                spent_usd: *spent_usd,
-                max_usd: *max_usd,
-                budget: *budget,
-            },
-            _ => Stop::NothingReady,
+        let by_cost = last_verdict(standing).and_then(Stop::by_cost);
+        return Some(match asked {
+            true => Stop::Question,
+            false => by_cost.unwrap_or(Stop::NothingReady),
         });
     }
     if let Some(max_usd) = limits.max_cost

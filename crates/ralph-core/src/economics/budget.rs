@@ -72,6 +72,10 @@ impl Scope {
 }
 
 impl Budget {
+    pub fn is_of_task(self) -> bool {
+        self.scope == Scope::Task
+    }
+
     /// `the project's budget of $5.00 a day`.
     pub fn describe(&self) -> String {
         let per = match self.per {

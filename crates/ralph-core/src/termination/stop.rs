@@ -82,6 +82,22 @@ pub enum Stop {
 }
 
 impl Stop {
+    /// What a verdict says that is about money.
+    pub(super) fn by_cost(verdict: &Verdict) -> Option<Self> {
+        match verdict {
+            Verdict::Budget {
+                spent_usd,
+                max_usd,
+                budget,
+            } => Some(Self::Budget {
+                spent_usd: *spent_usd,
+                max_usd: *max_usd,
+                budget: *budget,
+            }),
+            _ => None,
+        }
+    }
+
     /// The exit code of `ralph run`.
     pub fn exit_code(&self) -> u8 {
         match self {

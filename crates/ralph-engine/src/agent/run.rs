@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use ralph_core::{
     agent::{AgentEvent, AgentReport, Ending, NudgeState},
-    dollars::Dollars,
-    economics::{Meter, Metered, complete},
+    economics::complete,
 };
 use tokio::sync::{mpsc, watch};
 
@@ -53,8 +52,8 @@ pub async fn run_agent(
     let began = Instant::now();
     let mut running = process::spawn(&agent.command(context), containment)?;
     crate::failpoint::failpoint("agent-running");
-    let meter = limits.cost.as_ref().map(|limit| limit.meter.clone());
-    let mut reader = Reader::new(&mut running, agent.dialect(), &context.prompt, meter);
+    let mut reader = Reader::new(&mut running, agent.dialect(), &context.prompt);
+    reader.cost.clone_from(&limits.cost);
     let plan = StopPlan {
         first: agent.polite_signal(),
         grace: limits.grace,
@@ -144,16 +143,11 @@ struct Reader {
     tools_running: usize,
     tool_calls: u64,
     /// What the run costs so far, where there is a limit of it.
-    meter: Option<Meter>,
+    cost: Option<RunCost>,
 }
 
 impl Reader {
-    fn new(
-        running: &mut Running,
-        mut dialect: Box<dyn Dialect>,
-        prompt: &str,
-        meter: Option<Meter>,
-    ) -> Self {
+    fn new(running: &mut Running, mut dialect: Box<dyn Dialect>, prompt: &str) -> Self {
         let voice = running.take_stdin().map(Voice::new);
         if let Some(voice) = &voice {
             voice.say(dialect.opening(prompt));
@@ -168,7 +162,7 @@ impl Reader {
             heard_events: false,
             tools_running: 0,
             tool_calls: 0,
-            meter,
+            cost: None,
         }
     }
 
@@ -239,7 +233,7 @@ impl Reader {
             }
             if cut.is_none()
                 && !exited
-                && let Some(over) = self.over_budget(limits)
+                && let Some(over) = self.over_budget()
             {
                 cut = Some(over);
                 self.drain_while_stopping(running, plan, log).await;
@@ -257,9 +251,8 @@ impl Reader {
     }
 
     /// An agent that has said its last word costs no more: what it made is judged like any other.
-    fn over_budget(&self, limits: &RunLimits) -> Option<Ending> {
-        let spent = self.meter.as_ref().map(Meter::spent)?;
-        let reached = limits.cost.as_ref()?.limit.reached(spent);
+    fn over_budget(&self) -> Option<Ending> {
+        let reached = self.cost.as_ref()?.reached();
         reached.filter(|_| !self.dialect.has_concluded())
     }
 
@@ -287,11 +280,9 @@ impl Reader {
 
     fn report_events(&mut self, watcher: &mut dyn Watcher) {
         self.heard_events |= !self.events.is_empty();
-        for call in self.dialect.used() {
-            let metered = self.meter.as_mut().map(|meter| meter.add(&call));
-            if metered == Some(Metered::NewUnpriced) {
-                watcher.unpriced(call.model.as_deref());
-            }
+        let used = self.dialect.used();
+        if let Some(cost) = &mut self.cost {
+            cost.count(&used, watcher);
         }
         for event in self.events.drain(..) {
             match event {
@@ -303,8 +294,8 @@ impl Reader {
                     self.tools_running = self.tools_running.saturating_sub(1);
                 }
                 AgentEvent::Usage(usage) => {
-                    if let (Some(meter), Some(told)) = (&mut self.meter, usage.cost_usd) {
-                        meter.tell(Dollars::told(told));
+                    if let Some(cost) = &mut self.cost {
+                        cost.tell(usage);
                     }
                 }
                 _ => {}
