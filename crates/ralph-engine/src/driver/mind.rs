@@ -12,6 +12,8 @@ use ralph_core::{
     health::Choice,
 };
 
+use super::hand_over::Handing;
+
 /// What time it is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Now {
@@ -79,16 +81,17 @@ pub(super) enum Minds {
 }
 
 /// All that an agent is watched for.
-#[derive(Default)]
 pub(super) struct Minder {
-    handoff: Option<Box<dyn Part>>,
+    pub(super) handoff: Option<Handing>,
 }
 
 impl Minder {
     /// The parts that are there, each with its name.
-    fn parts(&mut self) -> impl Iterator<Item = (Minds, &mut (dyn Part + 'static))> {
-        let handoff = self.handoff.as_deref_mut();
-        handoff.map(|part| (Minds::Handoff, part)).into_iter()
+    fn parts(&mut self) -> impl Iterator<Item = (Minds, &mut dyn Part)> {
+        let handoff = self.handoff.as_mut().map(|part| part as &mut dyn Part);
+        [(Minds::Handoff, handoff)]
+            .into_iter()
+            .filter_map(|(name, part)| Some((name, part?)))
     }
 
     fn each(&mut self, ask: impl Fn(&mut dyn Part) -> Vec<Step>) -> Vec<(Minds, Step)> {

@@ -80,7 +80,7 @@ impl Driver {
             grace: Duration::from_secs(u64::from(self.config.loop_.stop_grace_seconds.get())),
             cost: self.cost_limit(turn),
         };
-        let mut minder = Minder::default();
+        let mut minder = self.minder(turn, deadline);
         let report = self
             .run_attended(turn, logs, (&context, &limits), (&signalled, &mut minder))
             .await;
@@ -105,6 +105,8 @@ impl Driver {
         if let (None, Some(artefacts)) = (signals.claim, &self.artefacts) {
             signals.claim = artefacts.claim(turn, &self.board.source, &signalled);
         }
+        let asked = minder.handoff.as_ref().and_then(|h| h.asked().cloned());
+        let handoff = self.handed_over(turn, asked, (&report, &signals));
         let by = RanBy {
             agent: self.hands.name(),
             command: shown_command(&self.hands.agent().command(&context)),
@@ -113,6 +115,7 @@ impl Driver {
             by,
             report,
             signals,
+            handoff,
         })))
     }
 
@@ -161,6 +164,7 @@ impl Driver {
             report.ending = cut;
         }
         turn.tool_calls += ears.tools();
+        turn.failed_calls = ears.failed_calls();
         for event in ears.take() {
             self.tell(&event);
         }
