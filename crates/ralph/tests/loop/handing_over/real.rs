@@ -1,0 +1,1 @@
+//! The real Claude Code and the real Pi.
