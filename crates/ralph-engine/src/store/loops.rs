@@ -5,9 +5,12 @@
 
 use jiff::Timestamp;
 use ralph_core::{checkpoint::Moment, record::IterationRecord, termination::Stop};
-use sqlx::Connection as _;
 
-use super::{Journal, JournalError, RepositoryId, checkpoints, failed, unreadable};
+use super::{
+    Journal, JournalError, RepositoryId, checkpoints, failed,
+    held::{self, unwritten},
+    unreadable,
+};
 
 /// A loop that is about to begin.
 #[derive(Debug, Clone)]
@@ -85,7 +88,7 @@ impl Journal {
         .bind(new.at.to_string())
         .execute(&mut self.db)
         .await
-        .map_err(failed("begin a loop"))?;
+        .map_err(unwritten(&self.path, "begin a loop"))?;
         Ok(())
     }
 
@@ -99,7 +102,7 @@ impl Journal {
             .bind(loop_id)
             .execute(&mut self.db)
             .await
-            .map_err(failed("record the baseline"))?;
+            .map_err(unwritten(&self.path, "record the baseline"))?;
         Ok(())
     }
 
@@ -109,7 +112,9 @@ impl Journal {
         stop: &Stop,
         at: Timestamp,
     ) -> Result<(), JournalError> {
-        end(&mut self.db, loop_id, stop, at).await
+        let mut tx = held::begin(&mut self.db, &self.path, "end the loop").await?;
+        end(&mut tx, loop_id, stop, at).await?;
+        tx.commit().await.map_err(failed("end the loop"))
     }
 
     /// Ends a loop together with the checkpoint of its stop.
@@ -120,7 +125,7 @@ impl Journal {
         moment: &Moment,
     ) -> Result<(), JournalError> {
         let failed = || failed("end the loop");
-        let mut tx = self.db.begin().await.map_err(failed())?;
+        let mut tx = held::begin(&mut self.db, &self.path, "end the loop").await?;
         end(&mut tx, &moment.loop_id, stop, moment.at).await?;
         checkpoints::add_to(&mut tx, repository, moment).await?;
         tx.commit().await.map_err(failed())
