@@ -33,7 +33,7 @@ const QUESTIONS: [&[&str]; 20] = [
     &["cost", "--forecast"],
     &["tokens"],
     &["report"],
-    &["logs"],
+    &["logs", "--json"],
     &["checkpoint", "list"],
     &["escalations"],
 ];

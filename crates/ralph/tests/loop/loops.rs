@@ -1,5 +1,7 @@
 //! A loop as a thing: its files in the data folder, the list of loops, and going on with one by its id.
 
+mod ends;
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
