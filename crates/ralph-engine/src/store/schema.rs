@@ -8,7 +8,7 @@ use sqlx::{Executor as _, SqliteConnection, migrate::Migrator};
 
 use super::{JournalError, cant_open};
 
-static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+pub(super) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
 /// Whether nothing is missing. Only looks, and refuses what a newer ralph wrote.
 pub(super) async fn is_up_to_date(

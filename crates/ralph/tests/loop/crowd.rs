@@ -187,3 +187,29 @@ fn sixty_four_loops_share_a_journal_and_nothing_is_lost() {
     let told = projects[0].told(&["checkpoint", "verify"]);
     assert!(told.contains("the chain is whole"), "{told}");
 }
+
+#[test]
+fn many_processes_that_find_an_older_journal_bring_it_forward_once() {
+    let shared = TestRepo::bare_folder();
+    let data_dir = shared.data_dir();
+    let project = project(&data_dir);
+    project.run(&["--once"]).expect(0);
+    // As the ralph before left it.
+    let older = "DROP TRIGGER token_total_begins; DROP TRIGGER token_total_grows;
+                 DROP TABLE token_month; DELETE FROM _sqlx_migrations WHERE version = 9";
+    ask(&data_dir, older);
+    let many: Vec<_> = (0..12)
+        .map(|_| project.order(&["cost", "--since", "2020-01-01"]))
+        .collect();
+    for one in many {
+        let output = one.wait_with_output().unwrap();
+        assert_undisturbed("ralph cost", &output);
+        assert!(String::from_utf8_lossy(&output.stdout).contains("$0.25"));
+    }
+    let months = "SELECT dimension, spent FROM token_month ORDER BY 1";
+    assert_eq!(ask(&data_dir, months), ["loop|250000", "task|250000"]);
+    let names = std::fs::read_dir(&data_dir).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let backups = names.filter(|name| name.contains("backup") || name.contains("half"));
+    assert_eq!(backups.count(), 1);
+}
