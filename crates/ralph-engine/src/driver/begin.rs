@@ -314,6 +314,7 @@ impl Driver {
     ) {
         self.tell(&Event::LoopStarted {
             loop_id: self.loop_id.clone(),
+            command: self.command(),
             source: self.board.source.name().to_owned(),
             branch: self.branch.clone(),
             agent: self.hands.main_name(),
