@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::task::TaskId;
+use crate::{health::Choice, task::TaskId};
 
 /// One command to a loop, as the journal's queue holds it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +49,10 @@ pub enum Command {
         of: Option<String>,
         answer: Answer,
         amend: Option<Amendment>,
+    },
+    /// What becomes of the agent that works now.
+    Intervene {
+        choice: Choice,
     },
 }
 
@@ -157,13 +161,14 @@ impl Command {
             Self::Restore { .. } => "checkpoint restore",
             Self::Say { .. } => "say",
             Self::Answer { .. } => "answer",
+            Self::Intervene { .. } => "intervene",
         }
     }
 
     /// Whether it can be obeyed while an agent works: it leaves the tasks and their files alone.
     pub fn leaves_tasks_alone(&self) -> bool {
         match self {
-            Self::Pause { .. } | Self::Resume | Self::Say { .. } => true,
+            Self::Pause { .. } | Self::Resume | Self::Say { .. } | Self::Intervene { .. } => true,
             Self::Retry { .. }
             | Self::Skip { .. }
             | Self::Unblock { .. }

@@ -8,8 +8,11 @@ use serde::Serialize;
 
 use crate::{
     agent::{AgentEvent, Usage},
+    breaker::BreakerState,
     command::CommandReport,
     gutter::Gutter,
+    handoff::HandoffTrigger,
+    health::{HealthState, InterventionLevel},
     iteration::ChangedFile,
     select::Counts,
     signal::Escalation,
@@ -141,6 +144,40 @@ pub enum Event {
         /// What it changed all the same: put aside.
         put_aside: Vec<String>,
     },
+    /// The agent was asked to wrap up, so that a fresh one goes on.
+    HandoffAsked {
+        iteration: u64,
+        task: String,
+        trigger: HandoffTrigger,
+        /// What it comes from, with its figures.
+        sentence: String,
+    },
+    /// How well the agent does has changed.
+    Health {
+        iteration: u64,
+        task: String,
+        before: HealthState,
+        state: HealthState,
+        sentence: String,
+    },
+    /// Something is done about an agent that makes no progress.
+    Intervention {
+        iteration: u64,
+        task: String,
+        level: InterventionLevel,
+        /// Which of its kind, from 1.
+        nth: u32,
+        sentence: String,
+        /// What a person can do.
+        hint: Option<String>,
+        /// How long that is waited for.
+        until: Option<Timestamp>,
+    },
+    /// The circuit breaker opened, closed, or lets one iteration through.
+    Breaker {
+        state: BreakerState,
+        sentence: String,
+    },
     /// A person's command was obeyed, or refused.
     Commanded {
         /// Its number in the queue.
@@ -196,6 +233,8 @@ pub enum WaitReason {
     Overload,
     /// A budget is nearly used up: the next iteration begins later.
     Budget,
+    /// The circuit breaker is open until then.
+    Breaker,
 }
 
 /// Leaf tasks in scope, by where they stand.

@@ -352,6 +352,10 @@ fn after_agent(report: &AgentReport) -> Phase {
             spent_usd: *spent_usd,
             max_usd: *max_usd,
         },
+        Ending::HandedOff { trigger } => Verdict::Handoff { trigger: *trigger },
+        Ending::Terminated { reason } => Verdict::Terminated {
+            reason: reason.clone(),
+        },
         Ending::Stopped => Verdict::Interrupted,
     };
     Phase::Keeping { verdict }

@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod artefacts;
+pub mod breaker;
 pub mod change;
 pub mod checkpoint;
 pub mod command;
@@ -16,6 +17,8 @@ pub mod escalation;
 pub mod event;
 pub mod goal;
 pub mod gutter;
+pub mod handoff;
+pub mod health;
 pub mod iteration;
 pub mod lint;
 pub mod loop_state;

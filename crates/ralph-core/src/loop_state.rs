@@ -124,6 +124,8 @@ impl LoopState {
             | Stop::Halted { .. }
             | Stop::Errors { .. }
             | Stop::NoProgress { .. }
+            | Stop::CircuitBreakerOpen { .. }
+            | Stop::HealthFailure { .. }
             | Stop::AgentUnavailable { .. } => Self::Failed,
         }
     }

@@ -240,7 +240,10 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
             spent_usd: *spent_usd,
             max_usd: *max_usd,
         }),
-        Verdict::AgentError { .. } | Verdict::TimedOut { .. } | Verdict::Overloaded { .. }
+        Verdict::AgentError { .. }
+        | Verdict::TimedOut { .. }
+        | Verdict::Terminated { .. }
+        | Verdict::Overloaded { .. }
             if standing.errors_in_a_row >= limits.max_errors =>
         {
             Some(Stop::Errors {
@@ -257,7 +260,9 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
         | Verdict::Diagnosed
         | Verdict::LimitHit { .. }
         | Verdict::Interrupted
+        | Verdict::Handoff { .. }
         | Verdict::TimedOut { .. }
+        | Verdict::Terminated { .. }
         | Verdict::Overloaded { .. }
         | Verdict::AgentError { .. } => None,
     }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::dollars::Dollars;
+use crate::{dollars::Dollars, handoff::HandoffTrigger};
 
 /// The one judgement of an iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +43,15 @@ pub enum Verdict {
         spent_usd: Dollars,
         max_usd: Dollars,
     },
+    /// Its agent wrapped up before it was done: a fresh one goes on with what it left.
+    Handoff {
+        trigger: HandoffTrigger,
+    },
     TimedOut {
+        reason: String,
+    },
+    /// Its agent made no progress, nothing helped, and it was ended.
+    Terminated {
         reason: String,
     },
     AgentError {
@@ -102,7 +110,9 @@ impl Verdict {
             Self::LimitHit { .. } => "limit_hit",
             Self::Interrupted => "interrupted",
             Self::Budget { .. } => "budget",
+            Self::Handoff { .. } => "handoff",
             Self::TimedOut { .. } => "timed_out",
+            Self::Terminated { .. } => "terminated",
             Self::AgentError { .. } => "agent_error",
             Self::Overloaded { .. } => "overloaded",
             Self::AgentUnavailable { .. } => "agent_unavailable",
@@ -119,7 +129,9 @@ impl Verdict {
             | Self::NoChange { .. }
             | Self::Refused { .. }
             | Self::Interrupted
+            | Self::Handoff { .. }
             | Self::TimedOut { .. }
+            | Self::Terminated { .. }
             | Self::AgentError { .. }
             | Self::Overloaded { .. }
             | Self::AgentUnavailable { .. } => Outcome::Failed,
@@ -134,6 +146,7 @@ impl Verdict {
             | Self::NoChange { .. }
             | Self::Refused { .. }
             | Self::TimedOut { .. }
+            | Self::Terminated { .. }
             | Self::AgentError { .. } => true,
             Self::Verified
             | Self::Progress
@@ -142,6 +155,7 @@ impl Verdict {
             | Self::LimitHit { .. }
             | Self::Interrupted
             | Self::Budget { .. }
+            | Self::Handoff { .. }
             | Self::Overloaded { .. }
             | Self::AgentUnavailable { .. } => false,
         }
@@ -151,7 +165,10 @@ impl Verdict {
     pub fn is_agent_error(&self) -> bool {
         matches!(
             self,
-            Self::AgentError { .. } | Self::TimedOut { .. } | Self::Overloaded { .. }
+            Self::AgentError { .. }
+                | Self::TimedOut { .. }
+                | Self::Terminated { .. }
+                | Self::Overloaded { .. }
         )
     }
 
@@ -164,7 +181,9 @@ impl Verdict {
             | Self::LimitHit { .. }
             | Self::Interrupted
             | Self::Budget { .. }
+            | Self::Handoff { .. }
             | Self::TimedOut { .. }
+            | Self::Terminated { .. }
             | Self::AgentError { .. }
             | Self::Overloaded { .. }
             | Self::AgentUnavailable { .. } => true,
@@ -200,7 +219,9 @@ impl Verdict {
             Self::Budget { spent_usd, max_usd } => {
                 format!("stopped by its cost: {spent_usd} of {max_usd} are spent")
             }
+            Self::Handoff { trigger } => format!("handed over: {}", trigger.sentence()),
             Self::TimedOut { reason } => format!("timed out: {reason}"),
+            Self::Terminated { reason } => format!("ended: {reason}"),
             Self::AgentError { message } => format!("the agent failed: {message}"),
             Self::Overloaded { message } => {
                 format!("the agent's API is overloaded or out of reach: {message}")

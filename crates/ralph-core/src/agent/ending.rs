@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::dollars::Dollars;
+use crate::{dollars::Dollars, handoff::HandoffTrigger};
 
 /// Why a run of an agent is over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +77,14 @@ pub enum Ending {
         spent_usd: Dollars,
         max_usd: Dollars,
     },
+    /// It was asked to wrap up, and a fresh agent goes on.
+    HandedOff {
+        trigger: HandoffTrigger,
+    },
+    /// ralph ended it: it made no progress, and nothing else helped.
+    Terminated {
+        reason: String,
+    },
     /// A person or a signal stopped it.
     Stopped,
 }
@@ -98,7 +106,9 @@ impl Ending {
             Self::Interrupted { .. }
             | Self::TimedOut { .. }
             | Self::Silent { .. }
+            | Self::Terminated { .. }
             | Self::Stopped => "interrupted",
+            Self::HandedOff { .. } => "handoff",
         }
     }
 
@@ -115,12 +125,14 @@ impl Ending {
             | Self::MaxTurns { message }
             | Self::Budget { message }
             | Self::Refused { message }
-            | Self::Interrupted { message } => Some(message),
+            | Self::Interrupted { message }
+            | Self::Terminated { reason: message } => Some(message),
             Self::Finished
             | Self::Limit { .. }
             | Self::TimedOut { .. }
             | Self::Silent { .. }
             | Self::OverBudget { .. }
+            | Self::HandedOff { .. }
             | Self::Stopped => None,
         }
     }

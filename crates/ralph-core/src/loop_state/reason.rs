@@ -82,6 +82,8 @@ impl TerminationReason {
             Stop::Halted { .. } => Self::Halted,
             Stop::Errors { .. } => Self::ConsecutiveErrors,
             Stop::NoProgress { .. } => Self::NoProgress,
+            Stop::CircuitBreakerOpen { .. } => Self::CircuitBreakerOpen,
+            Stop::HealthFailure { .. } => Self::HealthFailure,
             Stop::UsageLimit { .. } => Self::UsageLimit,
             Stop::AgentUnavailable { .. } => Self::AgentUnavailable,
         }
@@ -105,6 +107,10 @@ impl Termination {
             Stop::NoProgress { iterations } => {
                 format!("No completed items after {iterations} iterations")
             }
+            Stop::CircuitBreakerOpen { .. } => {
+                "Too many failures — circuit breaker tripped".to_owned()
+            }
+            Stop::HealthFailure { state } => format!("Agent health state: {}", state.as_str()),
             Stop::AllComplete
             | Stop::BudgetDenied(_)
             | Stop::Attempts { .. }

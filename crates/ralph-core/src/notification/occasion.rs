@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     event::{Event, WaitReason},
+    health::InterventionLevel,
     termination::Stop,
     verdict::Verdict,
 };
@@ -66,7 +67,11 @@ impl FromStr for Occasion {
 /// Which occasion an event is, if any. What the budget makes of it is not seen here.
 pub fn occasion(event: &Event) -> Option<Occasion> {
     match event {
-        Event::Question { .. } => Some(Occasion::Escalation),
+        Event::Question { .. }
+        | Event::Intervention {
+            level: InterventionLevel::Escalate,
+            ..
+        } => Some(Occasion::Escalation),
         // A wait is told of again and again; a person needs to hear of it once.
         Event::Waiting {
             reason: WaitReason::UsageLimit,
@@ -91,6 +96,10 @@ pub fn occasion(event: &Event) -> Option<Occasion> {
         | Event::TaskBlocked { .. }
         | Event::Gutter { .. }
         | Event::Diagnosis { .. }
+        | Event::HandoffAsked { .. }
+        | Event::Health { .. }
+        | Event::Intervention { .. }
+        | Event::Breaker { .. }
         | Event::Commanded { .. } => None,
     }
 }
@@ -111,6 +120,8 @@ fn of_stop(stop: &Stop) -> Option<Occasion> {
         | Stop::Halted { .. }
         | Stop::Errors { .. }
         | Stop::NoProgress { .. }
+        | Stop::CircuitBreakerOpen { .. }
+        | Stop::HealthFailure { .. }
         | Stop::AgentUnavailable { .. } => Some(Occasion::Halt),
         // Whoever ended it knows.
         Stop::Aborted | Stop::Interrupted { .. } => None,
@@ -129,7 +140,9 @@ fn of_only_iteration(verdict: &Verdict) -> Occasion {
         | Verdict::Escalated
         | Verdict::Diagnosed
         | Verdict::Interrupted
+        | Verdict::Handoff { .. }
         | Verdict::TimedOut { .. }
+        | Verdict::Terminated { .. }
         | Verdict::Overloaded { .. }
         | Verdict::AgentError { .. }
         | Verdict::AgentUnavailable { .. } => Occasion::Halt,

@@ -140,6 +140,12 @@ fn the_events_that_are_an_occasion() {
         (ended(Stop::Errors { count: 3 }), Some(Halted)),
         (ended(Stop::NoProgress { iterations: 3 }), Some(Halted)),
         (
+            ended(Stop::HealthFailure {
+                state: crate::health::HealthState::Terminated,
+            }),
+            Some(Halted),
+        ),
+        (
             ended(Stop::AgentUnavailable {
                 message: "x".into(),
             }),

@@ -117,7 +117,9 @@ fn said(verdict: &Verdict) -> Said {
         | Verdict::Refused { .. }
         | Verdict::Escalated
         | Verdict::Diagnosed
+        | Verdict::Handoff { .. }
         | Verdict::TimedOut { .. }
+        | Verdict::Terminated { .. }
         | Verdict::AgentError { .. }
         | Verdict::Budget { .. } => Said::Through,
         Verdict::Interrupted | Verdict::Overloaded { .. } | Verdict::AgentUnavailable { .. } => {

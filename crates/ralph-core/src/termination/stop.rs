@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{dollars::Dollars, economics::Alert, verdict::Verdict};
+use crate::{dollars::Dollars, economics::Alert, health::HealthState, verdict::Verdict};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
@@ -52,6 +52,16 @@ pub enum Stop {
     NoProgress {
         iterations: u32,
     },
+    /// Too many of the last iterations failed: no agent is started before `until`.
+    CircuitBreakerOpen {
+        failures: u32,
+        of: u32,
+        until: Option<Timestamp>,
+    },
+    /// The agent was ended because it made no progress, or does nothing but fail.
+    HealthFailure {
+        state: HealthState,
+    },
     UsageLimit {
         resets_at: Option<Timestamp>,
     },
@@ -74,12 +84,14 @@ impl Stop {
                 Verdict::Budget { .. } => 5,
                 Verdict::LimitHit { .. } | Verdict::AgentUnavailable { .. } => 6,
                 Verdict::Progress
+                | Verdict::Handoff { .. }
                 | Verdict::Unclaimed
                 | Verdict::Diagnosed
                 | Verdict::Failed { .. }
                 | Verdict::NoChange { .. }
                 | Verdict::Interrupted
                 | Verdict::TimedOut { .. }
+                | Verdict::Terminated { .. }
                 | Verdict::Overloaded { .. }
                 | Verdict::AgentError { .. } => 3,
             },
@@ -91,7 +103,10 @@ impl Stop {
             | Self::Attempts { .. } => 4,
             Self::Budget { .. } | Self::BudgetDenied(_) => 5,
             Self::UsageLimit { .. } | Self::AgentUnavailable { .. } => 6,
-            Self::Errors { .. } | Self::NoProgress { .. } => 7,
+            Self::Errors { .. }
+            | Self::NoProgress { .. }
+            | Self::CircuitBreakerOpen { .. }
+            | Self::HealthFailure { .. } => 7,
             Self::Interrupted { signal } => u8::try_from(128 + signal).unwrap_or(130),
         }
     }
@@ -123,6 +138,14 @@ impl Stop {
             Self::Errors { count } => format!("the agent failed {count} times in a row"),
             Self::NoProgress { iterations } => {
                 format!("{iterations} iterations in a row without a verified commit")
+            }
+            Self::CircuitBreakerOpen { failures, of, .. } => {
+                format!(
+                    "the circuit breaker is open: {failures} of the last {of} iterations failed"
+                )
+            }
+            Self::HealthFailure { state } => {
+                format!("the agent does not get on: it is {}", state.as_str())
             }
             Self::UsageLimit {
                 resets_at: Some(at),
@@ -182,6 +205,12 @@ impl Stop {
             Self::NoProgress { .. } => Some(
                 "`ralph logs` shows the last one; a clearer task often helps, and an agent must say \
                      that the task is complete",
+            ),
+            Self::CircuitBreakerOpen { .. } => Some(
+                "`ralph logs` shows what failed, `ralph health` the breaker; `ralph run` tries one iteration",
+            ),
+            Self::HealthFailure { .. } => Some(
+                "`ralph logs` shows where it got stuck; a smaller task often helps; `ralph run` goes on from the last checkpoint",
             ),
             Self::UsageLimit { .. } => {
                 Some("`ralph run` goes on after the reset; no attempt was charged")

@@ -195,6 +195,7 @@ impl Attendant<'_> {
                 | Command::Unblock { .. }
                 | Command::Revert { .. }
                 | Command::Restore { .. }
+                | Command::Intervene { .. }
                 | Command::Answer { .. } => {}
             }
         }

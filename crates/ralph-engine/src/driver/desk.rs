@@ -162,6 +162,11 @@ impl Desk<'_> {
             // A loop obeys these itself.
             Command::Pause { .. } => Ok(Obeyed::saying("no loop runs here: nothing to pause")),
             Command::Resume => Ok(Obeyed::saying("no loop runs here: nothing to resume")),
+            // Obeyed while an agent works; this one came too early or too late.
+            Command::Intervene { .. } => Err(Not::hinted(
+                "no agent works here now",
+                "`ralph health` shows what a loop does",
+            )),
             Command::Say { text, when } => Ok(self.say(row, text, *when)),
             Command::Skip { task, reason } => self.skip(row, task, reason).await,
             Command::Retry { task, feedback } => self.retry(row, task, feedback.as_deref()).await,

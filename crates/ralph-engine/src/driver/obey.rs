@@ -125,6 +125,7 @@ impl Driver {
             | Command::Revert { .. }
             | Command::Restore { .. }
             | Command::Say { .. }
+            | Command::Intervene { .. }
             | Command::Answer { .. } => None,
         };
         let now = self.now();

@@ -40,7 +40,11 @@ impl Driver {
 /// Whether the agent was still at work, so that nobody has looked at what it made.
 fn is_cut_off(verdict: &Verdict) -> bool {
     match verdict {
-        Verdict::Budget { .. } | Verdict::TimedOut { .. } | Verdict::Interrupted => true,
+        Verdict::Budget { .. }
+        | Verdict::Handoff { .. }
+        | Verdict::TimedOut { .. }
+        | Verdict::Terminated { .. }
+        | Verdict::Interrupted => true,
         Verdict::Verified
         | Verdict::Progress
         | Verdict::Unclaimed

@@ -221,6 +221,7 @@ fn told_next(
         (Verdict::Failed { .. }, failure) => (failure.clone(), verdict.sentence()),
         (
             Verdict::Interrupted
+            | Verdict::Handoff { .. }
             | Verdict::Budget { .. }
             | Verdict::LimitHit { .. }
             | Verdict::Overloaded { .. }
@@ -232,6 +233,7 @@ fn told_next(
         ),
         (
             Verdict::Interrupted
+            | Verdict::Handoff { .. }
             | Verdict::Budget { .. }
             | Verdict::LimitHit { .. }
             | Verdict::Overloaded { .. }
@@ -247,6 +249,7 @@ fn told_next(
             | Verdict::Escalated
             | Verdict::Diagnosed
             | Verdict::TimedOut { .. }
+            | Verdict::Terminated { .. }
             | Verdict::AgentError { .. },
             _,
         ) => (None, verdict.sentence()),

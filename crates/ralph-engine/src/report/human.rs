@@ -5,6 +5,7 @@
 
 mod agent;
 mod gutter;
+mod health;
 mod question;
 mod totals;
 mod verdict;
@@ -105,6 +106,9 @@ impl Human {
             Event::TaskBlocked { task, reason } => blocked(page, task, reason),
             Event::Gutter { .. } => gutter::render(page, event),
             Event::Question { .. } => question::render(page, event),
+            Event::Intervention { .. } if health::needs_a_person(event) => {
+                health::render(page, event);
+            }
             Event::Landed {
                 unverified: true, ..
             } => self.memory.unverified_tasks += 1,
@@ -122,6 +126,10 @@ impl Human {
             | Event::Waiting { .. }
             | Event::Commanded { .. }
             | Event::Diagnosis { .. }
+            | Event::HandoffAsked { .. }
+            | Event::Health { .. }
+            | Event::Intervention { .. }
+            | Event::Breaker { .. }
             | Event::IterationEnded { .. } => {}
         }
     }
@@ -200,6 +208,10 @@ impl Human {
             }
             Event::Gutter { .. } | Event::Diagnosis { .. } => gutter::render(page, event),
             Event::Question { .. } => question::render(page, event),
+            Event::HandoffAsked { .. }
+            | Event::Health { .. }
+            | Event::Intervention { .. }
+            | Event::Breaker { .. } => health::render(page, event),
             Event::LoopEnded { .. } => self.loop_ended(page, event),
         }
     }

@@ -23,6 +23,7 @@ pub(super) fn sentence(
         }
         WaitReason::Overload => format!("the API is overloaded, tries again in {left}"),
         WaitReason::Budget => format!("a budget is nearly used up, goes on in {left}"),
+        WaitReason::Breaker => format!("the circuit breaker is open, tries again in {left}"),
     }
 }
 
@@ -59,5 +60,10 @@ mod tests {
         assert_eq!(overload, "the API is overloaded, tries again in 42s");
         let budget = said(WaitReason::Budget, "2026-11-15T11:17:30Z");
         assert_eq!(budget, "a budget is nearly used up, goes on in 30s");
+        let breaker = said(WaitReason::Breaker, "2026-11-15T11:27:00Z");
+        assert_eq!(
+            breaker,
+            "the circuit breaker is open, tries again in 10m 00s"
+        );
     }
 }

@@ -112,11 +112,13 @@ impl Human {
             | Verdict::Diagnosed
             | Verdict::LimitHit { resets_at: None }
             | Verdict::Budget { .. }
+            | Verdict::Handoff { .. }
             | Verdict::Interrupted => (Mark::Look, verdict.sentence()),
             Verdict::Failed { .. }
             | Verdict::NoChange { .. }
             | Verdict::Refused { .. }
             | Verdict::TimedOut { .. }
+            | Verdict::Terminated { .. }
             | Verdict::AgentError { .. }
             | Verdict::Overloaded { .. }
             | Verdict::AgentUnavailable { .. } => (Mark::Bad, verdict.sentence()),

@@ -138,6 +138,10 @@ impl Status {
             Event::TaskBlocked { .. }
             | Event::Gutter { .. }
             | Event::Diagnosis { .. }
+            | Event::HandoffAsked { .. }
+            | Event::Health { .. }
+            | Event::Intervention { .. }
+            | Event::Breaker { .. }
             | Event::Question { .. } => {}
             Event::Commanded {
                 command, report, ..

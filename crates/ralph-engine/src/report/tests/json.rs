@@ -3,10 +3,13 @@
 use jiff::Timestamp;
 use ralph_core::{
     agent::{AgentEvent, AgentResult},
+    breaker::BreakerState,
     command::CommandReport,
     dollars::Dollars,
     event::{AfterGutter, Blocked, Event, WaitReason},
     gutter::Gutter,
+    handoff::HandoffTrigger,
+    health::{HealthState, InterventionLevel},
     termination::Stop,
     verdict::{Halt, Verdict},
 };
@@ -82,6 +85,14 @@ fn loop_lines() -> Vec<(Event, &'static str)> {
          r#""event":"gutter","task":"T","rule":"oscillation","count":2,"attempts":4,"trees":["1a","2b"],"sentence":"so","then":"pause","hint":"do"}"#),
         (Event::Diagnosis { iteration: 7, task: "T".into(), text: "why".into(), put_aside: vec!["a.rs".into()] },
          r#""event":"diagnosis","iteration":7,"task":"T","text":"why","putAside":["a.rs"]}"#),
+        (Event::HandoffAsked { iteration: 7, task: "T".into(), trigger: HandoffTrigger::ContextThreshold, sentence: "71 % of its context are in use".into() },
+         r#""event":"handoff_asked","iteration":7,"task":"T","trigger":"context_threshold","sentence":"71 % of its context are in use"}"#),
+        (Event::Health { iteration: 7, task: "T".into(), before: HealthState::Healthy, state: HealthState::Stuck, sentence: "no progress for 30 min".into() },
+         r#""event":"health","iteration":7,"task":"T","before":"healthy","state":"stuck","sentence":"no progress for 30 min"}"#),
+        (Event::Intervention { iteration: 7, task: "T".into(), level: InterventionLevel::Nudge, nth: 2, sentence: "reminded".into(), hint: None, until: Some("2026-11-15T14:30:00Z".parse().unwrap()) },
+         r#""event":"intervention","iteration":7,"task":"T","level":"nudge","nth":2,"sentence":"reminded","hint":null,"until":"2026-11-15T14:30:00Z"}"#),
+        (Event::Breaker { state: BreakerState::HalfOpen, sentence: "one is tried".into() },
+         r#""event":"breaker","state":"half_open","sentence":"one is tried"}"#),
         (Event::Commanded { id: 7, command: "skip".into(), report: CommandReport::done("T is skipped") },
          r#""event":"commanded","id":7,"command":"skip","state":"done","sentence":"T is skipped","hint":null}"#),
         (Event::Question { id: 3, task: "T".into(), question: "how?".into(), escalation: None },
@@ -206,6 +217,16 @@ fn verdicts_stand_in_the_event_with_fields_of_their_own() {
             r#""verdict":"budget","spentUsd":0.6,"maxUsd":0.5,"outcome":"budget_exceeded""#,
         ),
         (
+            Verdict::Handoff {
+                trigger: HandoffTrigger::Timeout,
+            },
+            r#""verdict":"handoff","trigger":"timeout","outcome":"failed""#,
+        ),
+        (
+            Verdict::Terminated { reason: "r".into() },
+            r#""verdict":"terminated","reason":"r","outcome":"failed""#,
+        ),
+        (
             Verdict::Interrupted,
             r#""verdict":"interrupted","outcome":"failed""#,
         ),
@@ -273,6 +294,10 @@ fn heading(event: &Event) -> &'static str {
         Event::TaskBlocked { .. } => "### `task_blocked`",
         Event::Gutter { .. } => "### `gutter`",
         Event::Diagnosis { .. } => "### `diagnosis`",
+        Event::HandoffAsked { .. } => "### `handoff_asked`",
+        Event::Health { .. } => "### `health`",
+        Event::Intervention { .. } => "### `intervention`",
+        Event::Breaker { .. } => "### `breaker`",
         Event::Commanded { .. } => "### `commanded`",
         Event::Question { .. } => "### `question`",
         Event::LoopEnded { .. } => "### `loop_ended`",
@@ -299,8 +324,8 @@ fn the_documentation_names_every_field_of_every_event() {
         }
     }
     let documented = DOCS.lines().filter(|l| l.starts_with("### `")).count();
-    assert_eq!(headings.len(), 20);
-    assert_eq!(documented, 20);
+    assert_eq!(headings.len(), 24);
+    assert_eq!(documented, 24);
 }
 
 #[test]

@@ -141,6 +141,8 @@ impl<'a> Scene<'a> {
             | Ending::Interrupted { .. }
             | Ending::TimedOut { .. }
             | Ending::Silent { .. }
+            | Ending::HandedOff { .. }
+            | Ending::Terminated { .. }
             | Ending::OverBudget { .. } => End::Useless,
         };
         if !matches!(end, End::Interrupted(_)) {

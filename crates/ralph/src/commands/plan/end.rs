@@ -124,6 +124,8 @@ pub(super) fn ended(asked: &Asked<Proposal>, ending: &Ending, signal: Option<i32
         | Ending::Overloaded { .. }
         | Ending::Refused { .. }
         | Ending::Interrupted { .. }
+        | Ending::HandedOff { .. }
+        | Ending::Terminated { .. }
         | Ending::Finished => (FAILED, "its stream is in .ralph/logs/plan.stream"),
     };
     let why = match ending {
