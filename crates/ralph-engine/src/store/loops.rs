@@ -64,9 +64,17 @@ pub struct ListedLoop {
     pub ended_at: Option<String>,
     pub stop: Option<String>,
     pub paused_at: Option<String>,
+    /// The project's name and the parent or the one task, as `status.json` has them; empty for a loop of
+    /// an older ralph, which did not keep them.
+    pub project_id: String,
+    pub task_id: String,
+    pub last_checkpoint_id: Option<String>,
 }
 
-const LISTED: &str = "id, worktree, source, goal, branch, agent, iterations, verified, cost_millionths, input_tokens, output_tokens, started_at, ended_at, stop, paused_at";
+const LISTED: &str = "id, worktree, source, goal, branch, agent, iterations, verified, cost_millionths, input_tokens, output_tokens, started_at, ended_at, stop, paused_at, \
+     COALESCE(CASE WHEN json_valid(config) THEN config ->> '$.named.projectId' END, '') AS project_id, \
+     COALESCE(CASE WHEN json_valid(config) THEN config ->> '$.named.taskId' END, '') AS task_id, \
+     (SELECT c.id FROM checkpoint c WHERE c.loop_id = loop.id ORDER BY c.n DESC LIMIT 1) AS last_checkpoint_id";
 
 pub(super) const COLUMNS: &str = "id, source, branch, base_commit, agent, config, baseline, started_at, ended_at, stop, paused_at";
 

@@ -129,7 +129,7 @@ fn assert_whole(data_dir: &Path, ids: &mut [String]) {
     let calls = LOOPS * tasks;
     let recorded = "SELECT COUNT(*), SUM(input), SUM(output), SUM(spent) FROM token_record";
     let sums = format!("{calls}|{}|{}|{}", calls * 100, calls * 20, calls * 250_000);
-    assert_eq!(ask(data_dir, recorded), [sums.clone()]);
+    assert_eq!(ask(data_dir, recorded), [sums.as_str()]);
     // Every kind of sum comes to the same: over all days, and over each of them.
     let summed =
         "SELECT repository_id = '', dimension, day = '', SUM(calls), SUM(input), SUM(output),
@@ -156,7 +156,7 @@ fn assert_queue_and_chains(data_dir: &Path) {
                     WHERE c > ";
     let many = LOOPS.to_string();
     let sql = format!("{at_least} {}", tasks());
-    assert_eq!(ask(data_dir, &sql), [many.clone()]);
+    assert_eq!(ask(data_dir, &sql), [many.as_str()]);
     let obeyed = "SELECT COUNT(*), SUM(done_at IS NOT NULL) FROM command";
     assert_eq!(ask(data_dir, obeyed), [format!("{many}|{many}")]);
     assert_eq!(ask(data_dir, "SELECT COUNT(*) FROM guidance"), [many]);

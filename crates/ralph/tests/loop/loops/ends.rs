@@ -4,7 +4,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::{file_of, loop_id, loops};
-use crate::support::{Project, Ran, good_attempt, good_script, prd, story};
+use crate::support::{Project, Ran, good_attempt, good_script, prd, story, wait_until};
 
 /// A loop that is killed while its agent works at B; A is done.
 fn killed() -> (Project, String) {
@@ -22,6 +22,7 @@ fn killed() -> (Project, String) {
     let id = loop_id(&live.wait_for("loop_started"));
     live.wait_for("iteration_ended");
     live.wait_for("run_started");
+    wait_until("the agent has begun", || project.repo.exists("B.txt"));
     live.signal(Signal::KILL);
     live.wait().expect(-Signal::KILL.as_raw());
     project.assert_nothing_alive();
