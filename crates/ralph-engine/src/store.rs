@@ -131,10 +131,7 @@ async fn connect(path: &Path, patience: Duration) -> Result<SqliteConnection, Jo
         .busy_timeout(patience)
         .connect()
         .await
-        .map_err(|e| match held::is_busy(&e) {
-            true => held::unwritten(path, "be opened")(e),
-            false => cant_open(path, e),
-        })
+        .map_err(|e| cant_open(path, e))
 }
 
 /// Makes the folder for its user alone, and the journal in it; one that is there keeps its rights, and
@@ -188,13 +185,22 @@ async fn opening(data_dir: &Path, journal: &Path) -> Result<std::fs::File, Journ
     }
 }
 
+/// Why it can't be opened; somebody who holds it is named, however deep that is in the error.
 fn cant_open(
     path: &Path,
     source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
 ) -> JournalError {
+    let source = source.into();
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&*source);
+    while let Some(error) = cause {
+        if error.downcast_ref().is_some_and(held::is_busy) {
+            return held::held(path, "be opened");
+        }
+        cause = error.source();
+    }
     JournalError::Open {
         path: path.to_owned(),
-        source: source.into(),
+        source,
     }
 }
 

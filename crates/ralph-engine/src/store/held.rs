@@ -48,12 +48,17 @@ pub(super) fn unwritten(
     what: &'static str,
 ) -> impl FnOnce(sqlx::Error) -> JournalError {
     move |source| match is_busy(&source) {
-        true => JournalError::Held {
-            path: path.to_owned(),
-            what,
-            by: by(writer_of(path).as_ref()),
-        },
+        true => held(path, what),
         false => JournalError::Query { what, source },
+    }
+}
+
+/// The error that names who writes to the journal now.
+pub(super) fn held(path: &Path, what: &'static str) -> JournalError {
+    JournalError::Held {
+        path: path.to_owned(),
+        what,
+        by: by(writer_of(path).as_ref()),
     }
 }
 

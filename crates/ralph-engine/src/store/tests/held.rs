@@ -95,3 +95,23 @@ async fn transactions_that_read_first_do_not_lose_what_another_wrote() {
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=40).collect::<Vec<u64>>());
 }
+
+#[tokio::test]
+async fn who_is_in_the_way_of_bringing_a_journal_forward_is_named_too() {
+    let dir = tempfile::tempdir().unwrap();
+    schema::made_by(dir.path(), 8).await;
+    let writer = Writer::begin(dir.path());
+    let opened = Journal::open_within(dir.path(), Duration::from_millis(50)).await;
+    let Err(error) = opened else {
+        panic!("it was opened");
+    };
+    let pid = writer.0.id();
+    let text = error.to_string();
+    assert!(text.contains("can't be opened: process "), "{text}");
+    assert!(
+        text.ends_with(&format!("end it with `kill {pid}`")),
+        "{text}"
+    );
+    writer.end();
+    Journal::open(dir.path()).await.unwrap();
+}

@@ -5,7 +5,7 @@ use sqlx::{Connection as _, migrate::Migrator};
 use super::{super::schema::MIGRATIONS, *};
 
 /// A journal as the ralph of that schema left it, with a past of that time in it: all that it could keep.
-async fn made_by(dir: &std::path::Path, version: i64) {
+pub(super) async fn made_by(dir: &std::path::Path, version: i64) {
     let path = dir.join("ralph.db");
     let mut db = connect(&path, Duration::from_secs(10)).await.unwrap();
     let old = MIGRATIONS.iter().filter(|m| m.version <= version).cloned();
