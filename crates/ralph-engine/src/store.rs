@@ -26,7 +26,7 @@ pub use query::{IterationRow, Suggestion};
 pub use questions::NewQuestion;
 pub use repository::{Moved, RepositoryId};
 pub use rewrites::{LandingRow, NewRewrite, ReopenedTask, RewriteBody, RewriteKind, RewriteRow};
-pub use tokens::{Accounts, Grouped, LoopPart, SumBy, Whose, day_of, first_day};
+pub use tokens::{Accounts, Grouped, LoopPart, SideRun, SideWork, SumBy, Whose, day_of, first_day};
 
 use std::{
     fs::TryLockError,

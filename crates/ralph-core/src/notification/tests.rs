@@ -122,6 +122,7 @@ fn the_events_that_are_an_occasion() {
             ended(Stop::Budget {
                 spent_usd: spent,
                 max_usd: spent,
+                budget: None,
             }),
             Some(Limit),
         ),

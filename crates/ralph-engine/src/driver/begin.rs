@@ -30,6 +30,7 @@ use crate::{
     human::Human,
     inbox::Inbox,
     lock::Lock,
+    prices::{prices_path, read_prices},
     process::Detection,
     report::Reporter,
     source::{Snapshots, Source},
@@ -154,8 +155,11 @@ impl Driver {
             config_files: ConfigFiles::of(
                 &setup.root,
                 setup.config_file.as_ref(),
-                mode.prompt_path(&setup.root, &board.source),
+                mode.prompt_path(&setup.root, &board.source)
+                    .into_iter()
+                    .chain(prices_path(&config.economics, &setup.root)),
             ),
+            prices: read_prices(&config.economics, &setup.root)?,
             limits: Limits {
                 max_iterations: mode.max_iterations(&config, &board),
                 ..limits(&config, setup.wanted.span)

@@ -12,6 +12,7 @@ use ralph_core::{
 
 use super::{Driver, LoopError, board::Board, board::Scope, kept, standing};
 use crate::{
+    foresight::compared,
     loop_files::{Ended, LoopFiles},
     source::Source,
     store::{ListedLoop, LoopRow},
@@ -46,6 +47,7 @@ impl Driver {
             branch: &row.branch,
             verified: u64::try_from(listed.verified).unwrap_or_default(),
             tasks: self.tally_of(row).await?,
+            forecast: compared(&mut self.journal, &self.repository, &row.id).await?,
         };
         let data_dir = self.journal.path().with_file_name("");
         let written = LoopFiles::open(&data_dir, status).and_then(|files| {

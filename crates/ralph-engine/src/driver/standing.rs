@@ -18,6 +18,7 @@ use super::{
     kept::{Named, NamedLimits},
 };
 use crate::{
+    foresight::compared,
     loop_files::{Ended, LoopFiles},
     store::{Journal, ListedLoop},
 };
@@ -168,6 +169,7 @@ impl Driver {
             branch: &self.branch,
             verified,
             tasks: self.board.tally(),
+            forecast: compared(&mut self.journal, &self.repository, &self.loop_id).await?,
         };
         let written = self.loop_files.as_ref().map(|f| f.write_report(&ended));
         if let Some(Err(error)) = written {

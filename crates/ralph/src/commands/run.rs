@@ -267,7 +267,10 @@ pub(crate) fn explain(error: LoopError) -> CommandError {
             Kind::User,
             Some("put it right, or move it away: ralph begins a new one".into()),
         ),
-        LoopError::Source(_) | LoopError::Template(_) | LoopError::BadGlob(_) => (Kind::User, None),
+        LoopError::Source(_)
+        | LoopError::Template(_)
+        | LoopError::Prices(_)
+        | LoopError::BadGlob(_) => (Kind::User, None),
         LoopError::Graph(_) => (
             Kind::User,
             Some("`ralph lint` shows all problems and where they are".into()),

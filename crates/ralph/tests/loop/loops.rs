@@ -175,7 +175,8 @@ fn report_json_says_what_the_loop_came_to() {
         "total_cost": 0.35,
         "started_at": "TIME",
         "completed_at": "TIME",
-        "errors": ["verification failed: test -f B.txt"]
+        "errors": ["verification failed: test -f B.txt"],
+        "forecast": null
     });
     assert_eq!(file_of(&project, &id, "report.json"), expected);
 }

@@ -213,6 +213,7 @@ fn verdicts_stand_in_the_event_with_fields_of_their_own() {
             Verdict::Budget {
                 spent_usd: Dollars::told(0.6),
                 max_usd: Dollars::told(0.5),
+                budget: None,
             },
             r#""verdict":"budget","spentUsd":0.6,"maxUsd":0.5,"outcome":"budget_exceeded""#,
         ),
@@ -248,6 +249,7 @@ fn each_stop_brings_its_own_figures() {
     let budget = stop(Stop::Budget {
         spent_usd: Dollars::told(0.6),
         max_usd: Dollars::told(0.5),
+        budget: None,
     });
     assert!(
         budget.contains(r#""stop":{"why":"budget","spentUsd":0.6,"maxUsd":0.5}"#),

@@ -303,3 +303,29 @@ async fn a_month_is_the_sum_of_its_days() {
     ];
     assert_eq!(rows, expected);
 }
+
+#[tokio::test]
+async fn work_outside_of_loops_counts_for_the_repository_and_for_all_and_keeps_its_calls() {
+    let (_folder, mut journal, repository) = journal().await;
+    let calls = [call("claude-opus-4-8", Caller::Agent, 1_000, 200)];
+    let run = SideRun {
+        work: SideWork::Plan,
+        at: "2026-01-02T03:04:05Z".parse().unwrap(),
+        accounts: accounts(&calls, Some(0.5)),
+    };
+    journal.record_side_run(&repository, &run).await.unwrap();
+    for whose in [Whose::All, Whose::Repository, Whose::Task("ralph plan")] {
+        let spent = journal.spending(&repository, whose, None).await.unwrap();
+        assert_eq!(spent.spent, Dollars::told(0.5), "{whose:?}");
+        assert_eq!(spent.tool_calls, 2, "{whose:?}");
+        let later = journal.spending(&repository, whose, Some("2026-01-03"));
+        assert_eq!(later.await.unwrap().calls, 0, "{whose:?}");
+    }
+    let kept = journal.side_records(&repository).await.unwrap();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(
+        (kept[0].0.as_str(), kept[0].1.tokens.input),
+        ("plan", 1_000)
+    );
+    assert_eq!(kept[0].1.told, Some(Dollars::told(0.5)));
+}

@@ -247,6 +247,22 @@ impl Journal {
             .collect())
     }
 
+    /// What each iteration of a loop has cost, of those that cost anything.
+    pub async fn spent_by_iteration(
+        &mut self,
+        loop_id: &str,
+    ) -> Result<std::collections::HashMap<String, Dollars>, JournalError> {
+        let rows: Vec<(String, i64)> = sqlx::query_as(
+            "SELECT i.id, SUM(t.spent) FROM iteration i JOIN token_record t ON t.iteration_id = i.id
+             WHERE i.loop_id = ? GROUP BY i.id HAVING SUM(t.spent) > 0",
+        )
+        .bind(loop_id)
+        .fetch_all(&mut self.db)
+        .await
+        .map_err(failed("look up what iterations cost"))?;
+        Ok(rows.into_iter().map(|(id, n)| (id, dollars(n))).collect())
+    }
+
     /// The sums of all days whose key is of a loop.
     async fn below(
         &mut self,
