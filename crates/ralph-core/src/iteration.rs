@@ -4,68 +4,16 @@
 //! journal holds every `StepDone`, so folding them through `apply` gives back the state after a
 //! crash. An answer that does not fit the state is an `IllegalStep`, never a guess.
 
+mod policy;
 mod step;
 
+pub use policy::{Handoffs, IterationPolicy, Lands, Purpose};
 pub use step::{Action, AgentEnded, Change, ChangedFile, Check, Failure, RanBy, Refusal, StepDone};
-
-use serde::{Deserialize, Serialize};
 
 use crate::{
     agent::{AgentReport, Ending},
     verdict::{Halt, Verdict},
 };
-
-/// What may differ from one iteration to the next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IterationPolicy {
-    /// Fresh runs after a failed verification, within the iteration.
-    pub max_verify_retries: u32,
-    /// Fresh runs in a row after the agent's API was overloaded, each behind a wait.
-    pub max_overload_retries: u32,
-    /// False for a task that is right to end without a change.
-    pub expects_change: bool,
-    #[serde(default)]
-    pub purpose: Purpose,
-    #[serde(default)]
-    pub lands: Lands,
-}
-
-/// Which of the changes that pass are landed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Lands {
-    /// Only one whose agent says that the task is done: what lands is a task.
-    #[default]
-    Claimed,
-    /// Every one: a goal is reached step by step.
-    Each,
-}
-
-impl Lands {
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// What an iteration is for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Purpose {
-    /// To do its task.
-    #[default]
-    Attempt,
-    /// To find out why the task goes round in circles. Whatever it changes is put aside.
-    Diagnosis,
-}
-
-impl Purpose {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Attempt => "attempt",
-            Self::Diagnosis => "diagnosis",
-        }
-    }
-}
 
 #[derive(Debug, Clone, PartialEq)]
 enum Phase {
@@ -180,7 +128,10 @@ impl Iteration {
                 let fix = fix.clone();
                 self.claimed = ended.signals.claims_done();
                 self.escalated = ended.signals.escalation.is_some();
-                self.after_run(&ended.report, fix)
+                match self.handed_over(ended) {
+                    Some(verdict) => Phase::Keeping { verdict },
+                    None => self.after_run(&ended.report, fix),
+                }
             }
             (Phase::Waiting { fix, .. }, StepDone::Waited { .. }) => {
                 let fix = fix.clone();
@@ -239,6 +190,29 @@ impl Iteration {
         };
         self.phase = next;
         Ok(())
+    }
+
+    /// What it comes to that a run hands over, if it does. One that ended by itself and says that the
+    /// task is done, or asks a person, is judged by that.
+    fn handed_over(&self, ended: &AgentEnded) -> Option<Verdict> {
+        let asks_for_more = self.claimed || self.escalated;
+        let trigger = match (&ended.report.ending, &ended.handoff) {
+            (Ending::HandedOff { trigger }, _) => *trigger,
+            (Ending::Finished, Some(handoff)) if !asks_for_more => handoff.trigger,
+            (_, _) => return None,
+        };
+        match (self.policy.purpose, self.policy.handoffs) {
+            // Nobody goes on with a diagnosis: what it found so far is what there is.
+            (Purpose::Diagnosis, _) => None,
+            (Purpose::Attempt, Handoffs::Allowed) => Some(Verdict::Handoff { trigger }),
+            (Purpose::Attempt, Handoffs::UsedUp { in_a_row }) => Some(Verdict::AgentError {
+                message: format!(
+                    "it was handed over {in_a_row} times in a row already, which is all that \
+                     `handoff.max_in_a_row` allows, and again because {}",
+                    trigger.sentence()
+                ),
+            }),
+        }
     }
 
     /// An API that is overloaded for a while costs the task nothing, and the loop little.
@@ -362,7 +336,8 @@ fn after_agent(report: &AgentReport) -> Phase {
             max_usd: *max_usd,
             budget: *budget,
         },
-        Ending::HandedOff { trigger } => Verdict::Handoff { trigger: *trigger },
+        // Of a diagnosis; any other is judged before.
+        Ending::HandedOff { .. } => return Phase::Inspecting,
         Ending::Terminated { reason } => Verdict::Terminated {
             reason: reason.clone(),
         },

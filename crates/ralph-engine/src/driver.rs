@@ -17,15 +17,19 @@ mod desk;
 mod error;
 mod files;
 mod foresee;
+mod given_up;
 mod goal;
 mod gutter;
+mod hand_over;
 mod hands;
 mod idle;
 mod inspect;
 mod iterate;
 mod keep;
+mod kept;
 mod land;
 mod logs;
+mod mind;
 mod notes;
 mod obey;
 mod onlooker;
@@ -52,6 +56,7 @@ pub use error::LoopError;
 pub use goal::{goal_of, write_goal};
 pub use hands::Fallback;
 pub use idle::{Idle, Left, obey_waiting, register};
+pub use kept::{Bounds, bounds_of};
 pub use preview::{Preview, preview};
 pub use rewrite::{revert, squash};
 
@@ -118,6 +123,8 @@ pub struct Driver {
     environment: Environment,
     baseline: Option<VerifyReport>,
     limits: Limits,
+    /// What of them flags said.
+    bounds: kept::Bounds,
     prices: Prices,
     stop: StopRequest,
     line: obey::Line,

@@ -8,6 +8,7 @@ use crate::{
     agent::AgentReport,
     dollars::Dollars,
     economics::Budget,
+    handoff::Handover,
     record::VerificationRecord,
     signal::Signals,
     verdict::{Halt, Verdict},
@@ -92,6 +93,9 @@ pub struct AgentEnded {
     pub by: RanBy,
     pub report: AgentReport,
     pub signals: Signals,
+    /// That it was asked to wrap up, or asks for it itself. A claim goes before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<Handover>,
 }
 
 /// Who ran: never its prompt or its environment.

@@ -22,7 +22,11 @@ impl Driver {
         if self.journal.forecast_of(&self.loop_id).await?.is_some() {
             self.tally.foreseen = Foreseen::Kept;
         }
-        self.foresee().await?;
+        if self.tally.foreseen == Foreseen::Kept {
+            return Ok(());
+        }
+        let history = History::of_loop(&mut self.journal, &self.repository, &self.loop_id).await?;
+        self.keep_forecast(&history).await?;
         if self.tally.foreseen == Foreseen::Kept {
             return Ok(());
         }
@@ -36,7 +40,8 @@ impl Driver {
 
     /// After an iteration: by what this loop has finished.
     pub(super) async fn foresee(&mut self) -> Result<(), LoopError> {
-        if self.tally.foreseen == Foreseen::Kept {
+        // Of an agent that tells of no cost, nothing is foreseen, and its history is not looked at.
+        if self.tally.foreseen == Foreseen::Kept || self.tally.spent == Dollars::NOTHING {
             return Ok(());
         }
         let history = History::of_loop(&mut self.journal, &self.repository, &self.loop_id).await?;

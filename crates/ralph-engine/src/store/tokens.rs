@@ -16,6 +16,7 @@ use super::{Journal, JournalError, RepositoryId, failed, unreadable};
 mod ask;
 mod foreseen;
 mod side;
+mod since;
 
 pub use ask::{Grouped, LoopPart, SumBy, Whose, first_day};
 pub use side::{SideRun, SideWork};
