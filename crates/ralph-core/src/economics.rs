@@ -6,6 +6,8 @@
 mod budget;
 mod call;
 mod forecast;
+mod foresight;
+mod meter;
 mod prices;
 mod record;
 mod tokens;
@@ -20,7 +22,11 @@ pub use budget::{
 };
 pub use call::{Caller, MAX_CALLS, ModelCall, complete};
 pub use forecast::{Forecast, ForecastBasis, MULTI_AGENT_FACTOR, forecast};
-pub use prices::{Price, PriceRow, PriceTable, Prices, Rate};
+pub use foresight::{ComparedForecast, ForecastResult, KeptForecast};
+pub use meter::{Meter, Metered};
+pub use prices::{
+    BadPriceList, Price, PriceFile, PriceList, PriceRow, PriceSource, PriceTable, Prices, Rate,
+};
 pub use record::{TokenRecord, account};
 pub use tokens::{CostByKind, Tokens};
 pub use totals::Totals;

@@ -169,11 +169,16 @@ impl Iteration {
             // Before an agent is started again: what is there already is kept.
             (
                 Phase::Bundling { .. } | Phase::Waiting { .. },
-                StepDone::OutOfBudget { spent_usd, max_usd },
+                StepDone::OutOfBudget {
+                    spent_usd,
+                    max_usd,
+                    budget,
+                },
             ) => Phase::Keeping {
                 verdict: Verdict::Budget {
                     spent_usd: *spent_usd,
                     max_usd: *max_usd,
+                    budget: *budget,
                 },
             },
             (state, step) => {
@@ -322,9 +327,14 @@ fn after_agent(report: &AgentReport) -> Phase {
         Ending::Silent { minutes } => Verdict::TimedOut {
             reason: format!("the agent said nothing for {minutes} min"),
         },
-        Ending::OverBudget { spent_usd, max_usd } => Verdict::Budget {
+        Ending::OverBudget {
+            spent_usd,
+            max_usd,
+            budget,
+        } => Verdict::Budget {
             spent_usd: *spent_usd,
             max_usd: *max_usd,
+            budget: *budget,
         },
         // Of a diagnosis; any other is judged before.
         Ending::HandedOff { .. } => return Phase::Inspecting,

@@ -21,6 +21,7 @@ use limit::{after_limit, after_lost_fallback};
 use crate::{
     config::{OnGutter, OnMaxAttempts},
     dollars::Dollars,
+    economics::{Budget, Scope},
     gutter::{Circling, Gutter, GutterLimits, Made},
     task::TaskId,
     verdict::{Halt, Verdict},
@@ -236,9 +237,14 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
         } => Some(Stop::Halted {
             reason: reason.clone(),
         }),
-        Verdict::Budget { spent_usd, max_usd } => Some(Stop::Budget {
+        Verdict::Budget {
+            spent_usd,
+            max_usd,
+            budget,
+        } if !is_of_task(*budget) => Some(Stop::Budget {
             spent_usd: *spent_usd,
             max_usd: *max_usd,
+            budget: *budget,
         }),
         Verdict::AgentError { .. }
         | Verdict::TimedOut { .. }
@@ -260,12 +266,18 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
         | Verdict::Diagnosed
         | Verdict::LimitHit { .. }
         | Verdict::Interrupted
+        | Verdict::Budget { .. }
         | Verdict::Handoff { .. }
         | Verdict::TimedOut { .. }
         | Verdict::Terminated { .. }
         | Verdict::Overloaded { .. }
         | Verdict::AgentError { .. } => None,
     }
+}
+
+/// The money of one task is used up: others have theirs.
+fn is_of_task(budget: Option<Budget>) -> bool {
+    budget.is_some_and(|budget| budget.scope == Scope::Task)
 }
 
 /// What becomes of the task that was worked on, by its own history.
@@ -293,6 +305,9 @@ pub fn fate(last: &Last<'_>, limits: &Limits) -> Fate {
                 verdict.sentence()
             ),
         },
+        Verdict::Budget { budget, .. } if is_of_task(*budget) => Fate::Block {
+            reason: last.verdict.sentence(),
+        },
         // After the last attempt nobody would go by what it finds.
         Verdict::Failed { .. } => diagnosis(last.circling, limits),
         _ => Fate::Keep,
@@ -316,6 +331,7 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
     }
     if let (Some(last), Fate::Block { .. }, OnMaxAttempts::Halt) =
         (&standing.last, fate, limits.on_max_attempts)
+        && last.verdict.is_charged()
     {
         return Some(Stop::Attempts {
             task: last.task.to_string(),
@@ -339,10 +355,18 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
     let ready = standing.work.other_ready || (standing.work.same_ready && fate.goes_on());
     if !ready {
         let asked = fate.asks() || standing.work.questions > 0;
-        return Some(if asked {
-            Stop::Question
-        } else {
-            Stop::NothingReady
+        return Some(match last_verdict(standing) {
+            _ if asked => Stop::Question,
+            Some(Verdict::Budget {
+                spent_usd,
+                max_usd,
+                budget,
+            }) => Stop::Budget {
+                spent_usd: *spent_usd,
+                max_usd: *max_usd,
+                budget: *budget,
+            },
+            _ => Stop::NothingReady,
         });
     }
     if let Some(max_usd) = limits.max_cost
@@ -351,6 +375,7 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
         return Some(Stop::Budget {
             spent_usd: standing.spent,
             max_usd,
+            budget: None,
         });
     }
     if standing.iterations >= limits.max_iterations {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{dollars::Dollars, handoff::HandoffTrigger};
+use crate::{dollars::Dollars, economics::Budget, handoff::HandoffTrigger};
 
 /// The one judgement of an iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +42,9 @@ pub enum Verdict {
     Budget {
         spent_usd: Dollars,
         max_usd: Dollars,
+        /// The budget that it was, where it is not the limit of the command itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        budget: Option<Budget>,
     },
     /// Its agent wrapped up before it was done: a fresh one goes on with what it left.
     Handoff {
@@ -216,7 +219,19 @@ impl Verdict {
             } => format!("usage limit reached, resets at {at}"),
             Self::LimitHit { resets_at: None } => "usage limit reached".into(),
             Self::Interrupted => "interrupted".into(),
-            Self::Budget { spent_usd, max_usd } => {
+            Self::Budget {
+                spent_usd,
+                budget: Some(budget),
+                ..
+            } => format!(
+                "stopped by its cost: {} is used up: {spent_usd} are spent",
+                budget.describe()
+            ),
+            Self::Budget {
+                spent_usd,
+                max_usd,
+                budget: None,
+            } => {
                 format!("stopped by its cost: {spent_usd} of {max_usd} are spent")
             }
             Self::Handoff { trigger } => format!("handed over: {}", trigger.sentence()),

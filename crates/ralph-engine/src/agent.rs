@@ -23,7 +23,7 @@ mod table;
 mod voice;
 
 pub use command::CommandAgent;
-pub use cost::{CostLimit, Costs};
+pub use cost::{CostLimit, Costs, RunCost};
 pub use credentials::Credential;
 pub(crate) use done_file::DoneFile;
 pub use interactive::{FirstPrompt, Session, TalkContext, TalkEnd, TalkError, talk};
@@ -134,6 +134,12 @@ pub trait Dialect {
 
     /// What the stream asked for and waits for, to be written to the open input.
     fn replies(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// What calls to models were seen to use since this was last asked. A call that grows comes in
+    /// parts; an agent that sums up only at its end shows none.
+    fn used(&mut self) -> Vec<ModelCall> {
         Vec::new()
     }
 

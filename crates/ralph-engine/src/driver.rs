@@ -16,6 +16,8 @@ mod cost;
 mod desk;
 mod error;
 mod files;
+mod foresee;
+mod given_up;
 mod goal;
 mod gutter;
 mod hand_over;
@@ -24,6 +26,7 @@ mod idle;
 mod inspect;
 mod iterate;
 mod keep;
+mod kept;
 mod land;
 mod logs;
 mod mind;
@@ -53,6 +56,7 @@ pub use error::LoopError;
 pub use goal::{goal_of, write_goal};
 pub use hands::Fallback;
 pub use idle::{Idle, Left, obey_waiting, register};
+pub use kept::{Bounds, bounds_of};
 pub use preview::{Preview, preview};
 pub use rewrite::{revert, squash};
 
@@ -62,6 +66,7 @@ use jiff::Timestamp;
 use ralph_core::{
     change::CompiledPolicy,
     config::Config,
+    economics::Prices,
     event::{Blocked, Event},
     goal::Goal,
     task::TaskId,
@@ -118,6 +123,9 @@ pub struct Driver {
     environment: Environment,
     baseline: Option<VerifyReport>,
     limits: Limits,
+    /// What of them flags said.
+    bounds: kept::Bounds,
+    prices: Prices,
     stop: StopRequest,
     line: obey::Line,
     clock: Box<dyn Clock>,
@@ -159,6 +167,7 @@ impl Driver {
         self.note_edits().await?;
         self.tell_questions().await?;
         self.settle_leftover().await?;
+        self.foresee_at_start().await?;
         let mut measured = Measured::NotYet;
         loop {
             self.obey().await?;
@@ -169,6 +178,7 @@ impl Driver {
                 Heard::Nothing => {}
             }
             let stop = self.aborted().or(decision.stop);
+            let stop = stop.map(|stop| self.for_want_of_money(stop));
             // Who paused is there, and may be about to answer.
             if self.line.pace == Pace::Paused && matches!(stop, None | Some(Stop::Question)) {
                 self.rest().await?;
@@ -196,7 +206,7 @@ impl Driver {
                 return Ok(
                     match (self.board.all_complete(), self.board.open_questions()) {
                         (true, _) => Stop::AllComplete,
-                        (false, 0) => Stop::NothingReady,
+                        (false, 0) => self.for_want_of_money(Stop::NothingReady),
                         (false, _) => Stop::Question,
                     },
                 );
@@ -208,6 +218,10 @@ impl Driver {
                 MaySpend::Yes => {}
                 MaySpend::AskAgain => continue,
                 MaySpend::No(stop) => return Ok(stop),
+                MaySpend::NotThis(alert) => {
+                    self.set_aside_unfunded(&task, alert).await?;
+                    continue;
+                }
             }
             let status = self.repo.status().await?;
             if let Some(reason) = self.not_ours(&status) {
@@ -217,6 +231,9 @@ impl Driver {
             self.note_verdict(&task, &verdict);
             self.take_new_tasks().await?;
             self.look_for_circles(&task).await?;
+            if verdict == Verdict::Verified {
+                self.foresee().await?;
+            }
         }
     }
 
@@ -260,7 +277,7 @@ impl Driver {
             iterations: self.tally.counted(),
             now: self.now(),
             elapsed: began.elapsed(),
-            spent: self.tally.spent(),
+            spent: self.tally.spent,
             errors_in_a_row: self.tally.errors_in_a_row,
             fruitless: self.tally.fruitless,
             fruitless_tasks: u32::try_from(self.tally.fruitless_tasks.len()).unwrap_or(u32::MAX),

@@ -11,6 +11,7 @@ use std::{
 };
 
 use ralph_core::{
+    economics::ComparedForecast,
     event::Tally,
     loop_state::{LoopState, LoopStatus, Termination},
 };
@@ -51,6 +52,8 @@ pub(crate) struct LoopSummary<'a> {
     pub(crate) started_at: &'a str,
     pub(crate) completed_at: &'a str,
     pub(crate) errors: &'a [String],
+    /// What it was foreseen to cost beside what it did; none where nothing was foreseen.
+    pub(crate) forecast: Option<ComparedForecast>,
 }
 
 /// What only the driver knows when a loop ends.
@@ -60,6 +63,7 @@ pub(crate) struct Ended<'a> {
     pub(crate) branch: &'a str,
     pub(crate) verified: u64,
     pub(crate) tasks: Tally,
+    pub(crate) forecast: Option<ComparedForecast>,
 }
 
 impl LoopFiles {
@@ -97,6 +101,7 @@ impl LoopFiles {
             started_at: &status.started_at,
             completed_at: &status.completed_at,
             errors: &status.errors,
+            forecast: ended.forecast,
         };
         self.write("report.json", &summary)
     }

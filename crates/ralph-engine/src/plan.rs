@@ -15,13 +15,14 @@ use std::{
 
 use ralph_core::{
     agent::{AgentEvent, AgentReport, Ending, Usage},
-    dollars::Dollars,
+    economics::{Alert, BudgetAction},
     plan::Repair,
     prompt::TemplateError,
 };
 
 use crate::{
     agent::{Agent, RunContext, RunLimits, StopRequest, Watch, Watcher, run_agent},
+    clock::{Clock as _, SystemClock},
     dot_ralph,
     environment::Environment,
     git::{self, GitError, Repo},
@@ -29,6 +30,8 @@ use crate::{
     lock::{Lock, LockError},
     plain_file,
     process::{CappedLog, Containment, LogCaps, SpawnError},
+    purse::Purse,
+    store::JournalError,
 };
 use watch::Before;
 
@@ -50,6 +53,8 @@ pub struct Asking {
     pub git_environment: git::Environment,
     pub stop: StopRequest,
     pub patience: Patience,
+    /// What it may cost, and where that is written down.
+    pub purse: Purse,
     /// Hears what the agent does as it does it.
     pub onlooker: Box<dyn FnMut(&AgentEvent)>,
 }
@@ -63,8 +68,6 @@ pub struct Patience {
     pub idle: Duration,
     pub idle_with_tool: Duration,
     pub grace: Duration,
-    /// What it may cost, for an agent that can be told.
-    pub budget: Option<Dollars>,
 }
 
 /// What to ask, and what an answer has to be.
@@ -97,6 +100,8 @@ pub enum Outcome<T> {
     },
     /// The agent gave no answer.
     Ended(Ending),
+    /// A budget does not let an agent be started.
+    Denied(Alert),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -107,6 +112,8 @@ pub enum AskError {
     Git(#[from] GitError),
     #[error(transparent)]
     Template(#[from] TemplateError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
     #[error("can't write {path}")]
     File {
         path: PathBuf,
@@ -157,6 +164,9 @@ async fn converse<T>(
     let outcome = loop {
         round += 1;
         let prompt = (question.prompt)(repair.as_ref())?;
+        if let BudgetAction::Deny { alert } = asking.purse.ask(SystemClock.now()).await? {
+            break Outcome::Denied(alert);
+        }
         let report = run_round(asking, prompt, round, until, log).await;
         let report = match report {
             Ok(report) => report,
@@ -166,6 +176,9 @@ async fn converse<T>(
                 break Outcome::Ended(Ending::Unavailable { message });
             }
         };
+        let agent = asking.agent.name();
+        let recorded = asking.purse.record(&agent, &report, SystemClock.now());
+        recorded.await?;
         usage.add(&report.usage);
         if report.ending != Ending::Finished {
             break Outcome::Ended(report.ending);
@@ -202,14 +215,14 @@ async fn run_round(
         ),
         prompt,
         labels: Vec::new(),
-        budget: patience.budget,
+        budget: asking.purse.left(),
     };
     let limits = RunLimits {
         deadline: Some((until, patience.time.as_secs() / 60)),
         idle: patience.idle,
         idle_with_tool: patience.idle_with_tool,
         grace: patience.grace,
-        cost: None,
+        cost: asking.purse.run_cost(),
     };
     log.push(crate::agent::run_line(round, &asking.agent.name()).as_bytes());
     let mut watcher = Onlooker(&mut *asking.onlooker);

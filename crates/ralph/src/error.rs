@@ -19,6 +19,8 @@ pub(crate) enum Kind {
     User,
     /// The agent's program is not there.
     Unavailable,
+    /// There is no money for it.
+    Budget,
 }
 
 impl CommandError {
@@ -54,6 +56,7 @@ impl CommandError {
         match self.kind {
             Kind::Internal => 1,
             Kind::User => 2,
+            Kind::Budget => 5,
             Kind::Unavailable => 6,
         }
     }

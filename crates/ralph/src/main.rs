@@ -7,6 +7,7 @@ mod error;
 mod output;
 mod past;
 mod project;
+mod purse;
 mod queue;
 mod view;
 

@@ -249,7 +249,10 @@ fn idle(project: &Project, root: &Path, source: PathBuf) -> Result<Idle, Command
 }
 
 /// The journal; where ralph never ran before, it and the repository's row are made.
-async fn open(project: &Project, root: &Path) -> Result<(Journal, RepositoryId), CommandError> {
+pub(crate) async fn open(
+    project: &Project,
+    root: &Path,
+) -> Result<(Journal, RepositoryId), CommandError> {
     if let Some(known) = project.journal().await? {
         return Ok(known);
     }

@@ -3,8 +3,10 @@
 //! Makes text; `output` prints it. Colours only where standard output is a terminal that wants them.
 
 pub(crate) mod bar;
+pub(crate) mod columns;
 pub(crate) mod figures;
 pub(crate) mod paint;
 pub(crate) mod places;
+pub(crate) mod scale;
 pub(crate) mod table;
 pub(crate) mod time;

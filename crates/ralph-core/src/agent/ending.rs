@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{dollars::Dollars, handoff::HandoffTrigger};
+use crate::{dollars::Dollars, economics::Budget, handoff::HandoffTrigger};
 
 /// Why a run of an agent is over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +76,9 @@ pub enum Ending {
     OverBudget {
         spent_usd: Dollars,
         max_usd: Dollars,
+        /// The budget that it was, where it is not the limit of the command itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        budget: Option<Budget>,
     },
     /// It was asked to wrap up, and a fresh agent goes on.
     HandedOff {

@@ -2,6 +2,8 @@
 //!
 //! Only what is wanted; what is spent is in the journal.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +16,9 @@ pub struct EconomicsConfig {
     /// Prices that go before the shipped ones: a model's name, which may hold `*`, with the dollars
     /// for a million tokens by kind.
     pub prices: PriceTable,
+    /// A file with prices that go before the shipped ones: YAML with `as_of`, a date, and `models`, which
+    /// is as `prices`. A relative path is that of the repository.
+    pub prices_file: Option<PathBuf>,
     /// Whether agents are to start subagents from now on that the history knows nothing of: a
     /// forecast is then 15 times as high.
     pub multi_agent: bool,
@@ -26,6 +31,7 @@ impl Default for EconomicsConfig {
     fn default() -> Self {
         Self {
             prices: PriceTable::new(),
+            prices_file: None,
             multi_agent: false,
             throttle_seconds: 30,
         }

@@ -58,19 +58,65 @@ impl Price {
 /// A table as it is written down: names of models, which may hold `*`.
 pub type PriceTable = BTreeMap<String, Price>;
 
-#[derive(Deserialize)]
+/// A whole list of prices, as the shipped one is written, and a user's own file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Shipped {
-    as_of: String,
-    models: PriceTable,
+pub struct PriceList {
+    /// The day that they are as of.
+    pub as_of: String,
+    pub models: PriceTable,
+}
+
+/// Why a list of prices can't be read, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{line}:{column}: {message}")]
+pub struct BadPriceList {
+    pub line: u64,
+    pub column: u64,
+    pub message: String,
+}
+
+impl PriceList {
+    pub fn parse(text: &str) -> Result<Self, BadPriceList> {
+        let options = serde_saphyr::options! { with_snippet: false };
+        serde_saphyr::from_str_with_options(text, options).map_err(|error: serde_saphyr::Error| {
+            let place = error.location();
+            let message = error.without_snippet().to_string();
+            // The place stands in front; in the parser's words it would stand there twice.
+            let end = message.find(" at line ").unwrap_or(message.len());
+            BadPriceList {
+                line: place.map_or(1, |place| place.line()),
+                column: place.map_or(1, |place| place.column()),
+                message: message[..end].to_owned(),
+            }
+        })
+    }
+}
+
+/// A list of prices that the user named, with where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PriceFile {
+    pub path: String,
+    pub list: PriceList,
 }
 
 /// The prices in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prices {
-    as_of: String,
-    shipped: PriceTable,
+    shipped: PriceList,
+    file: Option<PriceFile>,
     own: PriceTable,
+}
+
+/// Where a price is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PriceSource {
+    /// `economics.prices`.
+    Config,
+    /// The file of `economics.prices_file`.
+    File,
+    Shipped,
 }
 
 /// One row of the prices in force.
@@ -80,6 +126,7 @@ pub struct PriceRow {
     pub model: String,
     /// The user's own.
     pub own: bool,
+    pub source: PriceSource,
     pub input: Rate,
     pub output: Rate,
     pub cache_read: Rate,
@@ -89,26 +136,44 @@ pub struct PriceRow {
 impl Prices {
     /// The shipped table, with the user's own rows before it.
     pub fn with(own: &PriceTable) -> Self {
-        // A test reads it: what is shipped can be read.
-        let shipped: Shipped = serde_saphyr::from_str(SHIPPED).unwrap_or(Shipped {
-            as_of: String::new(),
-            models: PriceTable::new(),
-        });
         Self {
-            as_of: shipped.as_of,
-            shipped: shipped.models,
+            // A test reads it: what is shipped can be read.
+            shipped: PriceList::parse(SHIPPED).unwrap_or_default(),
+            file: None,
             own: own.clone(),
         }
     }
 
-    /// What day the shipped prices are as of.
-    pub fn as_of(&self) -> &str {
-        &self.as_of
+    /// With the rows of a file between the two.
+    #[must_use]
+    pub fn and_file(self, file: Option<PriceFile>) -> Self {
+        Self { file, ..self }
     }
 
-    /// The price of a model. The user's rows go first; among those that fit, the most exact one.
+    /// What day the shipped prices are as of.
+    pub fn as_of(&self) -> &str {
+        &self.shipped.as_of
+    }
+
+    pub fn file(&self) -> Option<&PriceFile> {
+        self.file.as_ref()
+    }
+
+    /// All rows by where they are from, those that go first first.
+    fn tables(&self) -> [(PriceSource, Option<&PriceTable>); 3] {
+        let file = self.file.as_ref().map(|file| &file.list.models);
+        [
+            (PriceSource::Config, Some(&self.own)),
+            (PriceSource::File, file),
+            (PriceSource::Shipped, Some(&self.shipped.models)),
+        ]
+    }
+
+    /// The price of a model. The user's rows go first, then those of the file; among those that fit,
+    /// the most exact one.
     pub fn of(&self, model: &str) -> Option<&Price> {
-        best(&self.own, model).or_else(|| best(&self.shipped, model))
+        let mut tables = self.tables().into_iter().filter_map(|(_, table)| table);
+        tables.find_map(|table| best(table, model))
     }
 
     pub fn cost(&self, model: Option<&str>, tokens: Tokens) -> Option<CostByKind> {
@@ -116,20 +181,25 @@ impl Prices {
     }
 
     pub fn rows(&self) -> Vec<PriceRow> {
-        let row = |own: bool| {
-            move |(model, price): (&String, &Price)| PriceRow {
-                model: model.clone(),
-                own,
-                input: price.input,
-                output: price.output,
-                cache_read: price.cache_read.unwrap_or(price.input),
-                cache_write: price.cache_write.unwrap_or(price.input),
+        let mut rows: Vec<PriceRow> = Vec::new();
+        for (source, table) in self.tables() {
+            for (model, price) in table.into_iter().flatten() {
+                // One that goes before it has the same name.
+                if rows.iter().any(|row| row.model == *model) {
+                    continue;
+                }
+                rows.push(PriceRow {
+                    model: model.clone(),
+                    own: source != PriceSource::Shipped,
+                    source,
+                    input: price.input,
+                    output: price.output,
+                    cache_read: price.cache_read.unwrap_or(price.input),
+                    cache_write: price.cache_write.unwrap_or(price.input),
+                });
             }
-        };
-        let hidden = |model: &String| self.own.contains_key(model);
-        let shipped = self.shipped.iter().filter(|(model, _)| !hidden(model));
-        let own = self.own.iter().map(row(true));
-        own.chain(shipped.map(row(false))).collect()
+        }
+        rows
     }
 }
 

@@ -199,6 +199,8 @@ fn tokens_of_a_run_are_those_of_its_usage() {
     assert_eq!(Tokens::from(usage), tokens(1, 2, 3, 4));
 }
 
+mod meter;
+
 mod sums {
     use std::collections::BTreeMap;
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     agent::AgentReport,
     dollars::Dollars,
+    economics::Budget,
     handoff::Handover,
     record::VerificationRecord,
     signal::Signals,
@@ -76,6 +77,9 @@ pub enum StepDone {
     OutOfBudget {
         spent_usd: Dollars,
         max_usd: Dollars,
+        /// The budget that it was, where it is not the limit of the command itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        budget: Option<Budget>,
     },
     /// A person or a signal ended the iteration before its time.
     Interrupted,

@@ -236,6 +236,7 @@ fn how_an_agent_ended_decides_the_verdict() {
             Ending::OverBudget {
                 spent_usd: SPENT,
                 max_usd: SPENT,
+                budget: None,
             },
             OVER,
         ),
@@ -321,10 +322,12 @@ const SPENT: Dollars = Dollars::NOTHING;
 const OVER: Verdict = Verdict::Budget {
     spent_usd: SPENT,
     max_usd: SPENT,
+    budget: None,
 };
 const OUT_OF_BUDGET: StepDone = StepDone::OutOfBudget {
     spent_usd: SPENT,
     max_usd: SPENT,
+    budget: None,
 };
 
 #[test]

@@ -100,7 +100,9 @@ impl Termination {
             Stop::Minutes { max } => {
                 format!("{} min >= {max} max", reached.elapsed.as_secs() / 60)
             }
-            Stop::Budget { spent_usd, max_usd } => {
+            Stop::Budget {
+                spent_usd, max_usd, ..
+            } => {
                 format!("${:.2} >= ${:.2} budget", spent_usd.usd(), max_usd.usd())
             }
             Stop::Errors { count } => format!("{count} consecutive errors"),

@@ -33,7 +33,7 @@ pub struct LoopStatus {
     pub total_output_tokens: u64,
     pub total_cost: f64,
     pub started_at: String,
-    /// Empty until it has ended, and so are the next two.
+    /// Empty until it has ended, and so is the next.
     pub completed_at: String,
     pub termination_reason: String,
     pub last_checkpoint_id: String,

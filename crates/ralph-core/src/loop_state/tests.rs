@@ -158,6 +158,7 @@ fn limits() -> Vec<(Stop, &'static str)> {
     let budget = Stop::Budget {
         spent_usd: Dollars::told(50.125),
         max_usd: Dollars::told(50.0),
+        budget: None,
     };
     let denied = Stop::BudgetDenied(Alert {
         budget: Budget {

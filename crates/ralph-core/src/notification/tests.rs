@@ -19,6 +19,7 @@ fn at() -> Timestamp {
 fn started() -> Event {
     Event::LoopStarted {
         loop_id: "loop-1".into(),
+        command: "ralph run".into(),
         source: "prd.json".into(),
         branch: "ralph/work".into(),
         agent: "claude".into(),
@@ -121,6 +122,7 @@ fn the_events_that_are_an_occasion() {
             ended(Stop::Budget {
                 spent_usd: spent,
                 max_usd: spent,
+                budget: None,
             }),
             Some(Limit),
         ),

@@ -3,7 +3,12 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{dollars::Dollars, economics::Alert, health::HealthState, verdict::Verdict};
+use crate::{
+    dollars::Dollars,
+    economics::{Alert, Budget, Scope},
+    health::HealthState,
+    verdict::Verdict,
+};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
@@ -27,6 +32,9 @@ pub enum Stop {
     Budget {
         spent_usd: Dollars,
         max_usd: Dollars,
+        /// The budget that it was, where it is not the limit of the command itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        budget: Option<Budget>,
     },
     /// A budget of the configuration is used up, or could not fund another iteration.
     BudgetDenied(Alert),
@@ -122,7 +130,16 @@ impl Stop {
             Self::Iterations { max } => format!("the limit of {max} iterations is reached"),
             Self::Minutes { max: 1 } => "the limit of one minute is reached".into(),
             Self::Minutes { max } => format!("the limit of {max} minutes is reached"),
-            Self::Budget { spent_usd, max_usd } => {
+            Self::Budget {
+                spent_usd,
+                budget: Some(budget),
+                ..
+            } => format!("{} is used up: {spent_usd} are spent", budget.describe()),
+            Self::Budget {
+                spent_usd,
+                max_usd,
+                budget: None,
+            } => {
                 format!("the limit of {max_usd} is reached: {spent_usd} are spent")
             }
             Self::BudgetDenied(alert) => alert.sentence(),
@@ -157,6 +174,8 @@ impl Stop {
             Self::Interrupted { signal: 1 } => "stopped: the terminal is gone (SIGHUP)".into(),
             Self::Interrupted { signal: 2 } => "stopped by Ctrl-C (SIGINT)".into(),
             Self::Interrupted { signal: 15 } => "asked to stop (SIGTERM)".into(),
+            // A process that is killed says nothing: who began another loop in its place did.
+            Self::Interrupted { signal: 9 } => "its process was gone, and it was given up".into(),
             Self::Interrupted { signal } => format!("stopped by signal {signal}"),
         }
     }
@@ -175,12 +194,14 @@ impl Stop {
                 Some("`ralph run` goes on; `--max-iterations N` allows more")
             }
             Self::Minutes { .. } => Some("`ralph run` goes on; `loop.max_minutes` allows more"),
-            Self::Budget { .. } => {
+            Self::Budget {
+                budget: Some(budget),
+                ..
+            } => Some(more_money(budget)),
+            Self::Budget { budget: None, .. } => {
                 Some("`ralph run` goes on with the work that was kept; `--max-cost N` allows more")
             }
-            Self::BudgetDenied(_) => Some(
-                "`ralph cost` shows what was spent; `budgets` in ralph.yaml allows more, and `ralph run` goes on",
-            ),
+            Self::BudgetDenied(alert) => Some(more_money(&alert.budget)),
             Self::Attempts { .. } => Some(
                 "`ralph logs` shows what failed; `ralph retry --task ID` opens the task again, or set `loop.on_max_attempts: block`",
             ),
@@ -218,6 +239,18 @@ impl Stop {
                      ralph.yaml; `--agent` chooses another one",
             ),
             Self::Interrupted { .. } => Some("`ralph run` goes on where it stopped"),
+        }
+    }
+}
+
+/// What can be done about a budget of the configuration.
+fn more_money(budget: &Budget) -> &'static str {
+    match budget.scope {
+        Scope::Organisation | Scope::Project | Scope::Loop => {
+            "`ralph cost` shows what was spent; `budgets` in ralph.yaml allows more, and `ralph run` goes on"
+        }
+        Scope::Task => {
+            "`ralph cost` shows what was spent; `budgets` in ralph.yaml allows more, then `ralph unblock --task ID` opens the task again"
         }
     }
 }

@@ -80,7 +80,7 @@ impl Agent for Claude {
     }
 
     fn costs(&self) -> Costs {
-        Costs::AtTheEnd
+        Costs::AsItGoes
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {

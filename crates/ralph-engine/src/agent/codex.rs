@@ -5,7 +5,7 @@
 mod stream;
 
 use super::{
-    Agent, Credential, Dialect, RunContext, credentials,
+    Agent, Costs, Credential, Dialect, RunContext, credentials,
     jsonl::{Program, Start},
     table::Kind,
 };
@@ -50,6 +50,10 @@ impl Agent for Codex {
 
     fn announces_itself(&self) -> bool {
         true
+    }
+
+    fn costs(&self) -> Costs {
+        Costs::AtTheEnd
     }
 
     fn credentials(&self) -> &'static [Credential] {

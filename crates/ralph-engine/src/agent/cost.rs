@@ -1,15 +1,19 @@
 //! What a run of an agent may cost, and when an agent says what it does.
 //!
-//! Knows no prices: an agent that tells nothing costs nothing here.
+//! Knows no prices: what calls come to is the core's [`Meter`] to say.
 
-use ralph_core::{agent::Ending, dollars::Dollars};
+use ralph_core::{
+    agent::Ending,
+    dollars::Dollars,
+    economics::{Budget, Meter},
+};
 
-/// When an agent says what its run costs.
+/// When it can be known what a run of an agent costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Costs {
     /// After each answer of its model.
     AsItGoes,
-    /// When it ends; it stops by itself at an amount that it is told.
+    /// When it ends: it tells its tokens only as a sum.
     AtTheEnd,
     Untold,
 }
@@ -19,6 +23,15 @@ pub enum Costs {
 pub struct CostLimit {
     pub spent: Dollars,
     pub max: Dollars,
+    /// The budget that says so; none where the command does.
+    pub budget: Option<Budget>,
+}
+
+/// What one run may cost, and what its calls are measured by.
+#[derive(Debug, Clone)]
+pub struct RunCost {
+    pub limit: CostLimit,
+    pub meter: Meter,
 }
 
 impl CostLimit {
@@ -28,6 +41,7 @@ impl CostLimit {
         (spent_usd >= self.max).then_some(Ending::OverBudget {
             spent_usd,
             max_usd: self.max,
+            budget: self.budget,
         })
     }
 }

@@ -6,7 +6,7 @@
 mod stream;
 
 use super::{
-    Agent, Credential, Dialect, RunContext, credentials,
+    Agent, Costs, Credential, Dialect, RunContext, credentials,
     jsonl::{Program, Start},
     table::Kind,
 };
@@ -46,6 +46,10 @@ impl Agent for Gemini {
 
     fn announces_itself(&self) -> bool {
         true
+    }
+
+    fn costs(&self) -> Costs {
+        Costs::AtTheEnd
     }
 
     fn credentials(&self) -> &'static [Credential] {

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use ralph_core::{
     agent::{AgentEvent, AgentReport, Ending, NudgeState},
     dollars::Dollars,
-    economics::complete,
+    economics::{Meter, Metered, complete},
 };
 use tokio::sync::{mpsc, watch};
 
-use super::{Agent, Conclusion, CostLimit, Dialect, RunContext, describe_end, voice::Voice};
+use super::{Agent, Conclusion, Dialect, RunContext, RunCost, describe_end, voice::Voice};
 use crate::agent::output::{log_stderr, next_batch, stderr_tail, take_batch};
 use crate::process::{
     self, CappedLog, Containment, Ended, LineReader, OutputPipe, Running, SpawnError, StopPlan,
@@ -19,7 +19,7 @@ use crate::process::{
 };
 
 /// How long a run may take, and how long it may say nothing.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct RunLimits {
     pub deadline: Option<(Instant, u64)>,
     pub idle: Duration,
@@ -27,7 +27,7 @@ pub struct RunLimits {
     pub idle_with_tool: Duration,
     /// Between the polite signal and the next one.
     pub grace: Duration,
-    pub cost: Option<CostLimit>,
+    pub cost: Option<RunCost>,
 }
 
 /// Becomes `Some(signal)` when a person or a signal asks for an end.
@@ -53,7 +53,8 @@ pub async fn run_agent(
     let began = Instant::now();
     let mut running = process::spawn(&agent.command(context), containment)?;
     crate::failpoint::failpoint("agent-running");
-    let mut reader = Reader::new(&mut running, agent.dialect(), &context.prompt);
+    let meter = limits.cost.as_ref().map(|limit| limit.meter.clone());
+    let mut reader = Reader::new(&mut running, agent.dialect(), &context.prompt, meter);
     let plan = StopPlan {
         first: agent.polite_signal(),
         grace: limits.grace,
@@ -120,6 +121,9 @@ pub struct Watch<'a> {
 pub trait Watcher {
     fn event(&mut self, event: &AgentEvent);
 
+    /// There is a limit of its cost, and this model of its has no price: it can't be kept. Once a run.
+    fn unpriced(&mut self, _model: Option<&str>) {}
+
     /// Called now and then while nothing happens, if it is wanted at all.
     fn tick(&mut self) {}
 
@@ -139,12 +143,17 @@ struct Reader {
     heard_events: bool,
     tools_running: usize,
     tool_calls: u64,
-    /// What the run costs so far, as far as it tells.
-    cost: Dollars,
+    /// What the run costs so far, where there is a limit of it.
+    meter: Option<Meter>,
 }
 
 impl Reader {
-    fn new(running: &mut Running, mut dialect: Box<dyn Dialect>, prompt: &str) -> Self {
+    fn new(
+        running: &mut Running,
+        mut dialect: Box<dyn Dialect>,
+        prompt: &str,
+        meter: Option<Meter>,
+    ) -> Self {
         let voice = running.take_stdin().map(Voice::new);
         if let Some(voice) = &voice {
             voice.say(dialect.opening(prompt));
@@ -159,7 +168,7 @@ impl Reader {
             heard_events: false,
             tools_running: 0,
             tool_calls: 0,
-            cost: Dollars::NOTHING,
+            meter,
         }
     }
 
@@ -249,7 +258,8 @@ impl Reader {
 
     /// An agent that has said its last word costs no more: what it made is judged like any other.
     fn over_budget(&self, limits: &RunLimits) -> Option<Ending> {
-        let reached = limits.cost.and_then(|cost| cost.reached(self.cost));
+        let spent = self.meter.as_ref().map(Meter::spent)?;
+        let reached = limits.cost.as_ref()?.limit.reached(spent);
         reached.filter(|_| !self.dialect.has_concluded())
     }
 
@@ -277,6 +287,12 @@ impl Reader {
 
     fn report_events(&mut self, watcher: &mut dyn Watcher) {
         self.heard_events |= !self.events.is_empty();
+        for call in self.dialect.used() {
+            let metered = self.meter.as_mut().map(|meter| meter.add(&call));
+            if metered == Some(Metered::NewUnpriced) {
+                watcher.unpriced(call.model.as_deref());
+            }
+        }
         for event in self.events.drain(..) {
             match event {
                 AgentEvent::Tool { .. } => {
@@ -287,7 +303,9 @@ impl Reader {
                     self.tools_running = self.tools_running.saturating_sub(1);
                 }
                 AgentEvent::Usage(usage) => {
-                    self.cost = usage.cost_usd.map_or(self.cost, Dollars::told);
+                    if let (Some(meter), Some(told)) = (&mut self.meter, usage.cost_usd) {
+                        meter.tell(Dollars::told(told));
+                    }
                 }
                 _ => {}
             }

@@ -59,6 +59,8 @@ impl Agent for ScriptAgent {
 struct Events {
     usage: Usage,
     calls: Vec<ModelCall>,
+    /// How many of them somebody has asked for.
+    taken: usize,
     limit: Option<Option<jiff::Timestamp>>,
     result: Option<AgentResult>,
 }
@@ -72,7 +74,7 @@ impl Dialect for Events {
             return;
         };
         match &event {
-            AgentEvent::Usage(usage) => self.used(*usage),
+            AgentEvent::Usage(usage) => self.count(*usage),
             AgentEvent::Limit {
                 rejected: true,
                 resets_at,
@@ -98,6 +100,11 @@ impl Dialect for Events {
         events.push(event);
     }
 
+    fn used(&mut self) -> Vec<ModelCall> {
+        let from = std::mem::replace(&mut self.taken, self.calls.len());
+        self.calls[from..].to_vec()
+    }
+
     fn conclude(self: Box<Self>, ended: Ended, stderr: &str) -> Conclusion {
         let ending = match (&self.limit, &self.result) {
             (Some(resets_at), _) => Ending::Limit {
@@ -121,7 +128,7 @@ impl Dialect for Events {
 
 impl Events {
     /// Its sums grow by a call at a time.
-    fn used(&mut self, usage: Usage) {
+    fn count(&mut self, usage: Usage) {
         let before = self.usage.cost_usd.map_or(Dollars::NOTHING, Dollars::told);
         self.calls.push(ModelCall {
             model: Some("script".into()),

@@ -227,6 +227,7 @@ impl Attendant<'_> {
                 | Command::Skip { .. }
                 | Command::Unblock { .. }
                 | Command::Revert { .. }
+                | Command::Restore { .. }
                 | Command::Answer { .. } => {}
             }
         }

@@ -17,6 +17,7 @@ use super::{
     board::Scope,
     config_files::ConfigFiles,
     hands::Hands,
+    kept::Bounds,
     obey::{Line, Pace},
     place::{Place, register, state_dir},
     restore::{self, BranchNow},
@@ -29,6 +30,7 @@ use crate::{
     human::Human,
     inbox::Inbox,
     lock::Lock,
+    prices::{prices_path, read_prices},
     process::Detection,
     report::Reporter,
     source::{Snapshots, Source},
@@ -72,6 +74,8 @@ pub struct Wanted {
     pub mode: Mode,
     /// The branch of a new loop, where it is not to be called by its tasks.
     pub branch: Option<String>,
+    /// What flags said about how far it is to go.
+    pub bounds: Bounds,
 }
 
 impl Driver {
@@ -89,9 +93,10 @@ impl Driver {
             .await?;
         let mut notices = setup.notices.clone();
         notices.extend(found.notices);
+        let mut given_up = None;
         if let (Some(row), BranchNow::Gone) = (&interrupted, found.branch) {
             restore::give_up(row, &mut journal, now).await?;
-            interrupted = None;
+            given_up = interrupted.take();
         }
         if let Some(row) = &interrupted {
             restore::restore_config(&state_dir, row, &mut journal).await?;
@@ -116,6 +121,9 @@ impl Driver {
         driver.ensure_dot_ralph()?;
         driver.archive_progress()?;
         driver.recall_area().await?;
+        if let Some(row) = &given_up {
+            driver.close_given_up(row).await?;
+        }
         let resumed = driver.take_over(interrupted).await?;
         if resumed == Resumed::No {
             driver.open_new_loop(stash, branch).await?;
@@ -147,8 +155,11 @@ impl Driver {
             config_files: ConfigFiles::of(
                 &setup.root,
                 setup.config_file.as_ref(),
-                mode.prompt_path(&setup.root, &board.source),
+                mode.prompt_path(&setup.root, &board.source)
+                    .into_iter()
+                    .chain(prices_path(&config.economics, &setup.root)),
             ),
+            prices: read_prices(&config.economics, &setup.root)?,
             limits: Limits {
                 max_iterations: mode.max_iterations(&config, &board),
                 ..limits(&config, setup.wanted.span)
@@ -156,6 +167,7 @@ impl Driver {
             policy: policy(&config).compile()?,
             artefacts,
             goal: mode.goal().cloned(),
+            bounds: setup.wanted.bounds,
             root: setup.root,
             state_dir,
             repo,
@@ -306,6 +318,7 @@ impl Driver {
     ) {
         self.tell(&Event::LoopStarted {
             loop_id: self.loop_id.clone(),
+            command: self.command(),
             source: self.board.source.name().to_owned(),
             branch: self.branch.clone(),
             agent: self.hands.main_name(),

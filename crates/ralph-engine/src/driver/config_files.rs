@@ -25,21 +25,22 @@ use crate::{plain_file, settings::config_paths, source::write_atomically};
 pub(super) struct ConfigFiles(Vec<(String, Option<String>)>);
 
 impl ConfigFiles {
-    /// As they stand: `used` is the file that was read, which may be any, and `prompt` the one beside
-    /// the tasks.
+    /// As they stand: `used` is the file that was read, which may be any, and `others` the prompt beside
+    /// the tasks and what the configuration refers to.
     pub(super) fn of(
         root: &Path,
         used: Option<&(PathBuf, Vec<u8>)>,
-        prompt: Option<PathBuf>,
+        others: impl IntoIterator<Item = PathBuf>,
     ) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let mut files = Vec::new();
         if let Some((path, bytes)) = used {
             files.push((path_to_text(path), Some(text(bytes))));
         }
-        // Prompts are configuration too: an agent must not write what the next one is told.
-        let prompts = prompt.into_iter().chain([root.join(TEMPLATE)]);
-        for path in config_paths(root).into_iter().chain(prompts) {
+        // Prompts are configuration too: an agent must not write what the next one is told, nor what
+        // it costs.
+        let others = others.into_iter().chain([root.join(TEMPLATE)]);
+        for path in config_paths(root).into_iter().chain(others) {
             if used.is_none_or(|(used, _)| *used != path) {
                 let there = plain_file::read(&path).ok();
                 files.push((path_to_text(&path), there.as_deref().map(text)));
@@ -123,7 +124,10 @@ impl Driver {
         let project = self.artefacts.as_ref().map(Artefacts::name);
         let files = &self.config_files;
         let goal = &self.goal;
-        serde_json::json!({ "effective": config, "files": files, "project": project, "goal": goal })
-            .to_string()
+        serde_json::json!({
+            "effective": config, "files": files, "project": project, "goal": goal,
+            "bounds": self.bounds, "named": self.named(),
+        })
+        .to_string()
     }
 }

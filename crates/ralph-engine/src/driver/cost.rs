@@ -1,27 +1,28 @@
 //! What a run of the command has cost, and what is left of what it may.
 //!
-//! Counts what agents tell and estimates nothing. Whether the loop stops is decided in the core.
+//! What agents tell counts, else what the table of prices makes of their calls. Whether the loop stops is decided in the core.
 
 use ralph_core::{
     agent::{AgentReport, Ending},
     dollars::Dollars,
-    economics::{Prices, account},
+    economics::{Meter, Totals, account},
     iteration::{Action, StepDone},
 };
 
-use super::{Driver, RunTally, notes::Turn};
+use super::{Driver, notes::Turn};
 use crate::{
-    agent::{CostLimit, Costs},
+    agent::{CostLimit, Costs, RunCost},
     store::Accounts,
 };
 
 impl Driver {
     /// The limit as it is for a run of an agent in this iteration.
     pub(super) fn cost_limit(&self, turn: &Turn) -> Option<CostLimit> {
-        let earlier = told(turn.notes.usage().cost_usd);
+        let earlier = Totals::sum(&self.accounts(turn).records).spent;
         let of_run = self.limits.max_cost.map(|max| CostLimit {
-            spent: self.tally.spent(),
+            spent: self.tally.spent,
             max,
+            budget: None,
         });
         let nearest = of_run
             .into_iter()
@@ -29,7 +30,15 @@ impl Driver {
             .min_by_key(|limit| limit.max.without(limit.spent))?;
         Some(CostLimit {
             spent: nearest.spent.plus(earlier),
-            max: nearest.max,
+            ..nearest
+        })
+    }
+
+    /// The same, with what the calls of a run are measured by.
+    pub(super) fn run_cost(&self, turn: &Turn) -> Option<RunCost> {
+        Some(RunCost {
+            limit: self.cost_limit(turn)?,
+            meter: Meter::new(self.prices.clone()),
         })
     }
 
@@ -50,10 +59,11 @@ impl Driver {
             | Action::Record { .. }
             | Action::Done => return None,
         }
-        let CostLimit { spent, max } = self.cost_limit(turn)?;
+        let CostLimit { spent, max, budget } = self.cost_limit(turn)?;
         (spent >= max).then_some(StepDone::OutOfBudget {
             spent_usd: spent,
             max_usd: max,
+            budget,
         })
     }
 
@@ -71,14 +81,13 @@ impl Driver {
 
     /// What an iteration used, by the prices of this loop.
     pub(super) fn accounts(&self, turn: &Turn) -> Accounts {
-        let prices = Prices::with(&self.config.economics.prices);
         let notes = &turn.notes;
         let runs = notes.runs.iter().zip(&notes.calls);
         Accounts {
             records: runs
                 .flat_map(|(run, calls)| {
                     let cost = run.usage.cost_usd.map(Dollars::told);
-                    account((run.run, &run.agent), calls, cost, &prices)
+                    account((run.run, &run.agent), calls, cost, &self.prices)
                 })
                 .collect(),
             tool_calls: notes.tool_calls,
@@ -92,19 +101,12 @@ impl Driver {
         match self.hands.agent().costs() {
             Costs::AsItGoes => None,
             Costs::AtTheEnd => Some(format!(
-                "{name} says what it costs only when it ends: it is told to stop by itself at {max}, and may go over it by an answer"
+                "{name} says what it used only when it ends: the limit of {max} is looked at between its runs"
             )),
             Costs::Untold => Some(format!(
                 "{name} does not say what it costs: the limit of {max} can't be kept"
             )),
         }
-    }
-}
-
-impl RunTally {
-    /// Of the iterations that have ended.
-    pub(super) fn spent(&self) -> Dollars {
-        told(self.usage.cost_usd)
     }
 }
 

@@ -16,6 +16,7 @@ use super::rewrite::RewriteError;
 use crate::{
     git::{GitError, RepoProblem},
     lock::LockError,
+    prices::PricesError,
     source::SourceError,
     store::JournalError,
 };
@@ -41,6 +42,8 @@ pub enum LoopError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     Lock(#[from] LockError),
+    #[error(transparent)]
+    Prices(#[from] PricesError),
     #[error(transparent)]
     Template(#[from] TemplateError),
     #[error(transparent)]

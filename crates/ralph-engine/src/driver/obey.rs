@@ -123,6 +123,7 @@ impl Driver {
             | Command::Skip { .. }
             | Command::Unblock { .. }
             | Command::Revert { .. }
+            | Command::Restore { .. }
             | Command::Say { .. }
             | Command::Intervene { .. }
             | Command::Answer { .. } => None,

@@ -2,6 +2,8 @@
 //!
 //! Passes on, and decides nothing.
 
+use std::collections::HashSet;
+
 use ralph_core::{agent::AgentEvent, event::Event};
 
 use super::attend::Ears;
@@ -14,6 +16,8 @@ pub(super) struct Onlooker<'a> {
     pub(super) text: &'a mut crate::process::CappedLog,
     pub(super) reporter: &'a mut dyn Reporter,
     pub(super) clock: &'a dyn crate::clock::Clock,
+    /// Models of which it was said already that they have no price.
+    pub(super) unpriced: &'a mut HashSet<String>,
 }
 
 impl Onlooker<'_> {
@@ -31,6 +35,17 @@ impl Watcher for Onlooker<'_> {
         super::logs::write_event(self.text, event);
         self.reporter
             .report(&Event::Agent(event.clone()), self.clock.now());
+    }
+
+    fn unpriced(&mut self, model: Option<&str>) {
+        let name = model.unwrap_or("a model that is not named");
+        if self.unpriced.insert(name.to_owned()) {
+            let message = format!(
+                "there is no price for {name}: what may be spent can't be kept to while it works; `economics.prices` sets one"
+            );
+            self.reporter
+                .report(&Event::Warning { message }, self.clock.now());
+        }
     }
 
     fn tick(&mut self) {

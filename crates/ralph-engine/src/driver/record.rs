@@ -3,6 +3,7 @@
 use ralph_core::{
     artefacts::state::EntryStatus,
     checkpoint::ExecutionPhase,
+    economics::Totals,
     event::Event,
     iteration::{Action, Failure, Lands, Purpose, StepDone},
     memory::Entry,
@@ -64,6 +65,8 @@ impl Driver {
         turn.machine.apply(&StepDone::Recorded)?;
         self.after_record(&turn, &verdict, state)?;
         self.tally.usage.add(&record.usage);
+        let spent = Totals::sum(&accounts.records).spent;
+        self.tally.spent = self.tally.spent.plus(spent);
         self.append_progress(&progress_entry(&turn, &record))?;
         logs.heading("verdict");
         logs.line(&verdict.sentence());

@@ -78,7 +78,7 @@ impl Driver {
             idle: self.config.loop_.idle_minutes.duration(),
             idle_with_tool: self.config.loop_.idle_minutes_tool.duration(),
             grace: Duration::from_secs(u64::from(self.config.loop_.stop_grace_seconds.get())),
-            cost: self.cost_limit(turn),
+            cost: self.run_cost(turn),
         };
         let mut minder = self.minder(turn, deadline);
         let report = self
@@ -135,6 +135,7 @@ impl Driver {
             reporter: &mut *self.reporter,
             clock: &*self.clock,
             ears: &ears,
+            unpriced: &mut self.tally.unpriced,
         };
         let watch = Watch {
             stop: &mut inputs.stop,

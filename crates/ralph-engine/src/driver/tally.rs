@@ -6,13 +6,15 @@ use std::collections::HashSet;
 
 use ralph_core::{
     agent::Usage,
-    economics::Budget,
+    dollars::Dollars,
+    economics::{Alert, Budget},
     gutter::Circling,
     task::TaskId,
     termination::{LimitRow, Settled},
     verdict::Verdict,
 };
 
+use super::foresee::Foreseen;
 use super::notes::Moved;
 use crate::agent::CostLimit;
 
@@ -26,6 +28,13 @@ pub(super) struct RunTally {
     pub(super) fruitless: u32,
     pub(super) fruitless_tasks: HashSet<TaskId>,
     pub(super) usage: Usage,
+    /// What the iterations that have ended cost.
+    pub(super) spent: Dollars,
+    /// Models of which it was said that they have no price.
+    pub(super) unpriced: HashSet<String>,
+    /// The last task that was set aside because its own budget denied it.
+    pub(super) unfunded: Option<Alert>,
+    pub(super) foreseen: Foreseen,
     pub(super) last: Option<LastIteration>,
     /// Whether the last iteration changed anything, where it was handed over.
     pub(super) moved: Moved,

@@ -32,7 +32,7 @@ const MOST_BEFORE_JITTER: Duration = Duration::from_secs(150);
 
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Waited {
+pub(super) enum Waited {
     Through,
     /// A stop was asked for.
     Stopped,
@@ -150,14 +150,14 @@ impl Driver {
         Ok(())
     }
 
-    /// Waits because a budget is nearly used up. True if nobody asked for anything else meanwhile.
-    pub(super) async fn wait_for_budget(&mut self, delay: Duration, detail: String) -> bool {
+    /// Waits because a budget is nearly used up.
+    pub(super) async fn wait_for_budget(&mut self, delay: Duration, detail: String) -> Waited {
         let wait = Wait {
             reason: WaitReason::Budget,
             until: later(self.now(), delay),
             detail,
         };
-        self.wait(wait).await == Waited::Through
+        self.wait(wait).await
     }
 
     /// Waits for an overloaded API, longer each time; the tree stays as the agent left it.

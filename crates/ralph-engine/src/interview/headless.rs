@@ -10,7 +10,7 @@ use ralph_core::{
 };
 
 use crate::{
-    agent::{Agent, RunContext, RunLimits, StopRequest, Watch, Watcher, run_agent},
+    agent::{Agent, RunContext, RunCost, RunLimits, StopRequest, Watch, Watcher, run_agent},
     process::{CappedLog, Containment, LogCaps, SpawnError},
 };
 
@@ -23,11 +23,11 @@ pub struct Headless {
     pub containment: Containment,
 }
 
-/// Runs the agent with a prompt to its end.
+/// Runs the agent with a prompt to its end. `cost` is what it may cost.
 pub async fn run_headless(
     agent: &dyn Agent,
     headless: &Headless,
-    config: &Config,
+    (config, cost): (&Config, Option<RunCost>),
     prompt: String,
     stop: &mut StopRequest,
 ) -> Result<AgentReport, SpawnError> {
@@ -36,7 +36,9 @@ pub async fn run_headless(
         env: headless.env.clone(),
         prompt,
         labels: Vec::new(),
-        budget: None,
+        budget: cost
+            .as_ref()
+            .map(|cost| cost.limit.max.without(cost.limit.spent)),
     };
     let limit = config.loop_.max_minutes_per_iteration.duration();
     let limits = RunLimits {
@@ -44,7 +46,7 @@ pub async fn run_headless(
         idle: config.loop_.idle_minutes.duration(),
         idle_with_tool: config.loop_.idle_minutes_tool.duration(),
         grace: Duration::from_secs(u64::from(config.loop_.stop_grace_seconds.get())),
-        cost: None,
+        cost,
     };
     let mut log = nowhere(agent)?;
     let watch = Watch {

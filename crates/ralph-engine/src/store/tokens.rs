@@ -14,8 +14,12 @@ use serde_json::{Value, json};
 use super::{Journal, JournalError, RepositoryId, failed, unreadable};
 
 mod ask;
+mod foreseen;
+mod side;
+mod since;
 
 pub use ask::{Grouped, LoopPart, SumBy, Whose, first_day};
+pub use side::{SideRun, SideWork};
 
 /// What an iteration used.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -83,8 +87,14 @@ pub(super) async fn insert(
     .execute(&mut *db)
     .await
     .map_err(failed("record calls to models"))?;
-    let sums = sums(repository, record, accounts);
-    let sums = serde_json::to_string(&sums).map_err(unreadable("a sum of tokens"))?;
+    let mut sums = Sums::of(repository, record.ended_at, accounts);
+    let (of_loop, task) = (&record.loop_id, &record.task_id);
+    sums.add_loop(of_loop, task, accounts);
+    grow(db, sums).await
+}
+
+async fn grow(db: &mut sqlx::SqliteConnection, sums: Sums) -> Result<(), JournalError> {
+    let sums = serde_json::to_string(&sums.rows()).map_err(unreadable("a sum of tokens"))?;
     sqlx::query(sqlx::AssertSqlSafe(upsert()))
         .bind(sums)
         .execute(db)
@@ -140,34 +150,63 @@ fn record_row(record: &TokenRecord) -> Value {
     ])
 }
 
-/// All sums that an iteration adds to, each for its day and for all days.
-fn sums(repository: &RepositoryId, record: &IterationRecord, accounts: &Accounts) -> Vec<Value> {
-    let day = day_of(record.ended_at);
-    let (all, id) = (accounts.totals(), repository.0.as_str());
-    let (of_loop, task) = (&record.loop_id, &record.task_id);
-    let mut sums: BTreeMap<[String; 4], Totals> = BTreeMap::new();
-    let mut add = |repository: &str, dimension: &str, key: &str, totals: Totals| {
-        for day in ["", &day] {
+/// All sums that some work adds to, each for its day and for all days.
+struct Sums {
+    repository: String,
+    day: String,
+    sums: BTreeMap<[String; 4], Totals>,
+}
+
+impl Sums {
+    /// Of everything, of the repository, and of each model in it.
+    fn of(repository: &RepositoryId, at: Timestamp, accounts: &Accounts) -> Self {
+        let mut sums = Self {
+            repository: repository.0.clone(),
+            day: day_of(at),
+            sums: BTreeMap::new(),
+        };
+        let all = accounts.totals();
+        sums.add_to("", ("total", ""), all);
+        sums.add(("total", ""), all);
+        for one in &accounts.records {
+            let model = one.model.as_deref().unwrap_or_default();
+            sums.add(("model", model), Totals::of(one));
+        }
+        sums
+    }
+
+    fn add_loop(&mut self, of_loop: &str, task: &str, accounts: &Accounts) {
+        let all = accounts.totals();
+        self.add(("loop", of_loop), all);
+        self.add(("task", task), all);
+        let within = format!("{of_loop}{BETWEEN}{task}");
+        self.add(("loop_task", &within), all);
+        for one in &accounts.records {
+            let model = one.model.as_deref().unwrap_or_default();
+            let (agent, caller) = (&one.agent, one.caller.as_str());
+            let part = format!("{of_loop}{BETWEEN}{model}{BETWEEN}{agent}{BETWEEN}{caller}");
+            self.add(("loop_part", &part), Totals::of(one));
+        }
+    }
+
+    fn add(&mut self, place: (&str, &str), totals: Totals) {
+        let repository = self.repository.clone();
+        self.add_to(&repository, place, totals);
+    }
+
+    fn add_to(&mut self, repository: &str, (dimension, key): (&str, &str), totals: Totals) {
+        for day in ["", &self.day] {
             let place = [repository, dimension, key, day].map(str::to_owned);
-            let sum = sums.entry(place).or_default();
+            let sum = self.sums.entry(place).or_default();
             *sum = sum.plus(totals);
         }
-    };
-    add("", "total", "", all);
-    add(id, "total", "", all);
-    add(id, "loop", of_loop, all);
-    add(id, "task", task, all);
-    add(id, "loop_task", &format!("{of_loop}{BETWEEN}{task}"), all);
-    for one in &accounts.records {
-        let model = one.model.as_deref().unwrap_or_default();
-        let (agent, caller) = (&one.agent, one.caller.as_str());
-        let part = format!("{of_loop}{BETWEEN}{model}{BETWEEN}{agent}{BETWEEN}{caller}");
-        add(id, "model", model, Totals::of(one));
-        add(id, "loop_part", &part, Totals::of(one));
     }
-    sums.into_iter()
-        .map(|(place, totals)| total_row(place, totals))
-        .collect()
+
+    fn rows(self) -> Vec<Value> {
+        let rows = self.sums.into_iter();
+        rows.map(|(place, totals)| total_row(place, totals))
+            .collect()
+    }
 }
 
 fn total_row(place: [String; 4], totals: Totals) -> Value {

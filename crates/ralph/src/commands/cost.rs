@@ -4,17 +4,21 @@
 
 pub(crate) mod figures;
 mod forecast;
+mod plot;
 mod prices;
 mod show;
 
 use std::process::ExitCode;
 
 use jiff::civil::Date;
-use ralph_core::economics::{Forecast, Prices, Totals};
+use ralph_core::{
+    dollars::Dollars,
+    economics::{ComparedForecast, Forecast, Totals},
+};
 use ralph_engine::store::{Journal, RepositoryId, SumBy, Whose, day_of};
 use serde::Serialize;
 
-pub(crate) use self::show::table_against_agents;
+pub(crate) use self::{prices::in_force as prices_in_force, show::table_against_agents};
 
 use self::figures::Figures;
 use crate::{
@@ -100,6 +104,9 @@ struct Costs {
     prices_as_of: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     forecast: Option<Foreseen>,
+    /// Only for the plot of days.
+    #[serde(skip)]
+    backdrop: plot::Backdrop,
 }
 
 #[derive(Debug, Serialize)]
@@ -119,6 +126,8 @@ struct Foreseen {
     finished_tasks: usize,
     remaining_tasks: usize,
     range: Option<Forecast>,
+    /// What the loop was foreseen to cost earlier, beside what came true.
+    earlier: Option<ComparedForecast>,
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
@@ -139,7 +148,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 
 async fn gather(project: &Project, args: &Args) -> Result<Costs, CommandError> {
     let since = args.since.map(first_day).transpose()?;
-    let prices = Prices::with(&project.config().economics.prices);
+    let prices = prices::in_force(project)?;
     let mut costs = Costs {
         by: args.by,
         since,
@@ -148,6 +157,10 @@ async fn gather(project: &Project, args: &Args) -> Result<Costs, CommandError> {
         total: Totals::default().into(),
         prices_as_of: prices.as_of().to_owned(),
         forecast: None,
+        backdrop: plot::Backdrop {
+            budgets: project.config().budgets.clone(),
+            ..plot::Backdrop::default()
+        },
     };
     let mut journal = project.journal().await?;
     if let Some((journal, repository)) = &mut journal {
@@ -189,6 +202,12 @@ async fn sum_up(
         .collect();
     let total = journal.spending(repository, Whose::Repository, since);
     costs.total = total.await?.into();
+    if costs.by == By::Day {
+        let ever = journal.spending(repository, Whose::Repository, None);
+        let shown = costs.rows.iter().map(|row| row.figures.spent_usd);
+        let shown = shown.fold(Dollars::NOTHING, Dollars::plus);
+        costs.backdrop.before = ever.await?.spent.without(shown);
+    }
     Ok(())
 }
 

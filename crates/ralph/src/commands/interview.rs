@@ -82,8 +82,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         let message = format!("another ralph leads an interview about {}", named.name);
         return Err(CommandError::user(message).hint("wait for it to end, or stop it"));
     };
-    let scene = Scene::new(&project, named, agent, setting)?;
     let end = project::block_on(async {
+        let purse = Scene::open_purse(&project).await?;
+        let scene = Scene::new((&project, purse), named, agent, setting)?;
         match setting {
             Setting::Headless => {
                 scene.warn_unattended();

@@ -27,6 +27,7 @@ use ralph_engine::{
     agent::StopRequest,
     git,
     plan::{Asked, Asking, Outcome, Patience, Question, Remains, ask},
+    store::SideWork,
 };
 
 use super::import::{Overwrite, Target, To};
@@ -36,6 +37,7 @@ use crate::{
     error::CommandError,
     output,
     project::{self, Project},
+    purse,
     view::{
         figures::count,
         paint::{Tone, paint_for_stderr},
@@ -130,10 +132,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     project::block_on(async {
         let mut stop = run::listen_for_signals(ralph_engine::inbox::Inbox::default())
             .map_err(CommandError::internal)?;
+        let mut purse = purse::open(&project, SideWork::Plan).await?;
+        purse::ask(&mut purse).await?;
         if !args.json {
             output::print_to_stderr(&format!("planning with {} …\n", agent.name()));
         }
         let asking = Asking {
+            purse,
             data_dir: project.data_dir()?,
             containment: run::detection(&project)?.containment,
             environment: project.environment(&root),
@@ -240,6 +245,7 @@ impl Wish<'_> {
         let proposal = match &asked.outcome {
             Outcome::Answered(proposal) => proposal,
             Outcome::Wrong { faults } => return Ok(end::wrong(project, &asked, faults)),
+            Outcome::Denied(alert) => return Ok(end::denied(alert)),
             Outcome::Ended(ending) => {
                 let signal = *stop.borrow();
                 return Ok(end::ended(&asked, ending, signal));
@@ -303,7 +309,6 @@ fn patience(project: &Project) -> Patience {
         idle: config.idle_minutes.duration(),
         idle_with_tool: config.idle_minutes_tool.duration(),
         grace: Duration::from_secs(u64::from(config.stop_grace_seconds.get())),
-        budget: config.max_cost_usd,
     }
 }
 

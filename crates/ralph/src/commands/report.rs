@@ -4,6 +4,7 @@
 //! Says plainly what nothing stood behind. Never asks git; the journal has the commits.
 
 mod dress;
+mod economics;
 mod facts;
 mod fates;
 mod html;

@@ -4,7 +4,10 @@
 
 use std::process::ExitCode;
 
-use ralph_core::economics::{Caller, Prices, Totals};
+use ralph_core::{
+    dollars::Dollars,
+    economics::{Caller, Totals},
+};
 use ralph_engine::store::{Journal, JournalError, LoopPart, RepositoryId, Whose};
 use serde::Serialize;
 
@@ -39,6 +42,8 @@ struct Used {
     tool_calls: u64,
     tokens_per_tool_call: Option<f64>,
     cache_hit_rate: Option<f64>,
+    /// All that was spent, for each task that commands stood behind.
+    cost_per_verified_task_usd: Option<f64>,
     /// How full the context was at the last turn of the last iteration.
     context: Option<Context>,
     parts: Vec<Part>,
@@ -76,13 +81,14 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 }
 
 async fn gather(project: &Project) -> Result<Used, CommandError> {
-    let prices = Prices::with(&project.config().economics.prices);
+    let prices = super::cost::prices_in_force(project)?;
     let mut used = Used {
         loop_id: None,
         total: Totals::default().into(),
         tool_calls: 0,
         tokens_per_tool_call: None,
         cache_hit_rate: None,
+        cost_per_verified_task_usd: None,
         context: None,
         parts: Vec::new(),
         prices_as_of: prices.as_of().to_owned(),
@@ -110,6 +116,9 @@ async fn read(
     used.tool_calls = totals.tool_calls;
     used.tokens_per_tool_call = totals.tokens_per_tool_call();
     used.cache_hit_rate = totals.tokens.cache_hit_rate();
+    let verified = journal.verified_tasks(&last.id).await?;
+    used.cost_per_verified_task_usd = (verified > 0 && totals.spent > Dollars::NOTHING)
+        .then(|| totals.spent.usd() / verified as f64);
     let parts = journal.parts_of_loop(repository, &last.id).await?;
     used.parts = parts.into_iter().map(Part::from).collect();
     let records = journal.last_records(repository, worktree).await?;
@@ -211,6 +220,9 @@ fn efficiency(used: &Used) -> String {
             "tokens a tool call    {} ({tools})\n",
             short(tokens as u64)
         ));
+    }
+    if let Some(cost) = used.cost_per_verified_task_usd {
+        text.push_str(&format!("cost a verified task  {}\n", Dollars::told(cost)));
     }
     if let Some(context) = &used.context {
         let share = context.utilisation.map_or_else(String::new, |share| {

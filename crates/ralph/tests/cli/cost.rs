@@ -1,5 +1,7 @@
 //! `ralph cost` and `ralph tokens`: their JSON is a contract, and docs/json.md has it word for word.
 
+mod prices;
+
 use ralph_core::{
     dollars::Dollars,
     economics::{Caller, ModelCall, Prices, Tokens, account},
@@ -107,6 +109,7 @@ fn cost_is_told_as_it_is_documented() {
         "pricesAsOf": "2025-12-01",
         "forecast": {
             "loopId": "0190c1f2", "finishedTasks": 1, "remainingTasks": 2, "range": null,
+            "earlier": null,
         },
     });
     assert_eq!(cost, expected);
@@ -121,6 +124,7 @@ fn tokens_are_told_as_they_are_documented() {
         &json!({
             "loopId": "0190c1f2",
             "toolCalls": 4, "tokensPerToolCall": 2685.0, "cacheHitRate": 0.7619047619047619,
+            "costPerVerifiedTaskUsd": 0.025,
             "context": {
                 "iteration": 1, "tokens": 50_000, "window": 200_000, "utilisation": 0.25,
             },

@@ -334,3 +334,27 @@ fn another_model_is_asked_for_where_the_agent_takes_one() {
     );
     assert_eq!(ran.error(2), "error: --model: command:cat takes no model\n");
 }
+
+#[test]
+fn what_an_interview_costs_counts_for_the_project_and_a_used_up_budget_refuses_the_next_run() {
+    let repo = TestRepo::new();
+    assert_eq!(ralph(&repo, &["init", "shop"]).code, 0);
+    repo.file("questions.yaml", "default: [{do: [{usage: {input: 10, output: 5, cost: 0.5}}, {say: '{\"questions\": []}'}]}]\n");
+    repo.file(
+        "ralph.yaml",
+        "agent: script:questions.yaml\nbudgets: [{scope: project, per: total, usd: 0.4}]\n",
+    );
+    // The first run is let, and stopped when it says what it costs: there is no second one.
+    let ran = interview(&repo, &[]);
+    assert_eq!(ran.code, 5, "{ran:?}");
+    let cost = ralph(&repo, &["cost", "--json"]).json(0);
+    assert_eq!(cost["rows"][0]["key"], "ralph interview");
+    assert_eq!(cost["total"]["spentUsd"], 0.5);
+    let said = interview(&repo, &[]).error(5).to_owned();
+    assert!(
+        said.contains(
+            "error: the project's budget of $0.40 in total is used up: $0.50 are spent\n"
+        ),
+        "{said}"
+    );
+}

@@ -1,5 +1,6 @@
 //! `ralph plan`: with an agent that does every wrong thing there is, and with real ones.
 
+mod budgets;
 mod people;
 mod real_agents;
 mod support;

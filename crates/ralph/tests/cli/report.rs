@@ -75,21 +75,33 @@ fn timeline() -> serde_json::Value {
             "iteration": 1, "taskId": "US-001", "title": "Add a cart", "attempt": 1,
             "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
             "verdict": "verified", "unverified": true, "reverted": false, "commit": "1c0ffee1234567890",
-            "tokens": 1200, "costUsd": 0.25
+            "tokens": 1200, "costUsd": 0.25, "spentUsd": null
         },
         {
             "iteration": 2, "taskId": "US-002", "title": "Show the cart", "attempt": 1,
             "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
             "verdict": "failed", "unverified": false, "reverted": false, "commit": null,
-            "tokens": 1200, "costUsd": 0.25
+            "tokens": 1200, "costUsd": 0.25, "spentUsd": null
         },
         {
             "iteration": 3, "taskId": "US-002", "title": "Show the cart", "attempt": 2,
             "startedAt": "2026-01-02T03:01:00Z", "endedAt": "2026-01-02T03:03:30Z",
             "verdict": "refused", "unverified": false, "reverted": false, "commit": null,
-            "tokens": 1200, "costUsd": 0.25
+            "tokens": 1200, "costUsd": 0.25, "spentUsd": null
         }
     ])
+}
+
+/// Of records from before calls to models were kept.
+fn nothing_accounted() -> serde_json::Value {
+    json!({
+        "spentUsd": 0, "calls": 0,
+        "tokens": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+        "costUsd": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+        "unpricedTokens": 0, "toldUsd": 0, "toldByTableUsd": 0, "differenceUsd": 0.0,
+        "toolCalls": 0, "tokensPerToolCall": null, "cacheHitRate": null,
+        "models": [], "forecasts": []
+    })
 }
 
 #[test]
@@ -160,6 +172,7 @@ fn the_json_contract() {
         }],
         "questions": [],
         "timeline": timeline(),
+        "economics": nothing_accounted(),
         "now": now()
     });
     assert_eq!(ralph(&repo, &["report", "--json"]).json(0), expected);

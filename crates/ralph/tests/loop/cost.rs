@@ -1,6 +1,7 @@
 //! What a run of the command may cost: enforced while an agent runs and between iterations. And what
 //! becomes of a loop whose task is out of attempts.
 
+mod hard_stop;
 mod real_claude;
 
 use serde_json::{Value, json};
@@ -178,7 +179,7 @@ fn an_agent_that_does_not_tell_its_cost_is_said_to_at_the_start() {
     );
     says(
         stories(&["A"]).claude(&claude_at(0.1, &[])),
-        "says what it costs only when it ends",
+        "there is no price for",
     );
     let tells = stories(&["A"]).script(&good_script());
     let ran = tells.run(&["--max-cost=0.5"]).expect(0);

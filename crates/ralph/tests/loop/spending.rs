@@ -1,6 +1,7 @@
 //! Tokens and money from an agent's stream to `ralph cost`, and budgets that hold a loop back.
 
 mod budgets;
+mod foreseeing;
 mod real_claude;
 
 use ralph_core::economics::{Caller, TokenRecord};
@@ -231,7 +232,7 @@ fn prices_of_the_project_are_shown_and_used() {
     let prices = said(&project, &["cost", "prices", "--json"]);
     assert_eq!(
         prices["prices"][0],
-        json!({"model": "scr*", "own": true, "input": 100, "output": 1000,
+        json!({"model": "scr*", "own": true, "source": "config", "input": 100, "output": 1000,
                "cacheRead": 100, "cacheWrite": 100})
     );
     assert_eq!(prices["asOf"], "2025-12-01");

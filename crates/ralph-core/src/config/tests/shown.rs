@@ -109,6 +109,7 @@ fn every_value_is_shown_with_its_origin() {
     budgets: []  # default
     economics:
       prices: {}  # default
+      prices_file: null  # default
       multi_agent: false  # default
       throttle_seconds: 30  # default
     handoff:
@@ -198,7 +199,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 113);
+    assert_eq!(keys, 114);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];

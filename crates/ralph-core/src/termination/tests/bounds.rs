@@ -1,6 +1,7 @@
 //! What a run of the command may cost, and tasks that are out of attempts.
 
 use super::*;
+use crate::economics::{Budget, BudgetPolicy, Per, Scope};
 
 /// Half a dollar, so much of it spent; what else is true is for `change` to say.
 fn at_cost(
@@ -24,6 +25,7 @@ fn budget(spent: f64) -> Stop {
     Stop::Budget {
         spent_usd: Dollars::told(spent),
         max_usd: Dollars::told(0.5),
+        budget: None,
     }
 }
 
@@ -85,6 +87,7 @@ fn an_agent_that_was_stopped_by_its_cost_stops_the_loop_also_with_once() {
     let verdict = Verdict::Budget {
         spent_usd: Dollars::told(0.61),
         max_usd: Dollars::told(0.5),
+        budget: None,
     };
     for span in [Span::All, Span::Once] {
         assert_eq!(at_cost(0.61, &verdict, span, |_| {}), Some(budget(0.61)));
@@ -92,6 +95,40 @@ fn an_agent_that_was_stopped_by_its_cost_stops_the_loop_also_with_once() {
     assert!(!verdict.is_charged(), "no work failed");
     assert!(verdict.keeps_work());
     assert_eq!(verdict.outcome().as_str(), "budget_exceeded");
+}
+
+#[test]
+fn a_task_that_used_its_own_budget_up_is_blocked_and_ends_the_loop_only_where_nothing_else_is_ready()
+ {
+    let verdict = Verdict::Budget {
+        spent_usd: Dollars::told(0.61),
+        max_usd: Dollars::told(0.5),
+        budget: Some(Budget {
+            scope: Scope::Task,
+            per: Per::Total,
+            usd: Dollars::told(0.5),
+            action: BudgetPolicy::Deny,
+        }),
+    };
+    let of = |other_ready: bool| {
+        let mut standing = standing(Some(last(&verdict)));
+        standing.work.other_ready = other_ready;
+        // Out of money is not out of attempts, whatever follows from that.
+        let limits = Limits {
+            on_max_attempts: OnMaxAttempts::Halt,
+            ..LIMITS
+        };
+        decide(&standing, &limits)
+    };
+    let reason =
+        "stopped by its cost: the task's budget of $0.50 in total is used up: $0.61 are spent";
+    let block = Fate::Block {
+        reason: reason.into(),
+    };
+    assert_eq!((of(true).fate, of(true).stop), (block.clone(), None));
+    let alone = of(false);
+    assert_eq!(alone.fate, block);
+    assert_eq!(alone.stop.unwrap().exit_code(), 5);
 }
 
 #[test]

@@ -6,7 +6,10 @@ mod tally;
 mod torn;
 
 use jiff::Timestamp;
-use ralph_core::agent::{AgentEvent, AgentResult, FINAL_MESSAGE_BYTES, NudgeState};
+use ralph_core::{
+    agent::{AgentEvent, AgentResult, FINAL_MESSAGE_BYTES, NudgeState},
+    economics::ModelCall,
+};
 use serde_json::json;
 
 use super::wire::{Content, Line, Message};
@@ -59,6 +62,10 @@ impl Dialect for Stream {
     /// A message that came too late for one turn makes another: it is over when all were delivered.
     fn has_concluded(&self) -> bool {
         self.result.is_some() && (self.pending.is_empty() || self.stopping)
+    }
+
+    fn used(&mut self) -> Vec<ModelCall> {
+        self.tally.take_fresh()
     }
 
     fn is_chatter(&self, line: &[u8]) -> bool {

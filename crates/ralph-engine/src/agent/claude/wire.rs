@@ -191,6 +191,25 @@ impl Content {
     }
 }
 
+impl Content {
+    /// How many bytes the model wrote for it.
+    pub(super) fn written(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Blocks(blocks) => blocks.iter().map(Block::written).sum(),
+        }
+    }
+}
+
+impl Block {
+    fn written(&self) -> usize {
+        let texts = [&self.text, &self.thinking, &self.name];
+        let texts: usize = texts.into_iter().flatten().map(String::len).sum();
+        let input = self.input.as_ref().map(|input| Value::from(input.clone()));
+        texts + input.map_or(0, |input| input.to_string().len())
+    }
+}
+
 impl Default for Content {
     fn default() -> Self {
         Self::Blocks(Vec::new())
@@ -204,6 +223,8 @@ pub(super) struct Block {
     pub(super) kind: String,
     #[serde(deserialize_with = "lenient::any")]
     pub(super) text: Option<String>,
+    #[serde(deserialize_with = "lenient::any")]
+    pub(super) thinking: Option<String>,
     #[serde(deserialize_with = "lenient::any")]
     pub(super) id: Option<String>,
     #[serde(deserialize_with = "lenient::any")]

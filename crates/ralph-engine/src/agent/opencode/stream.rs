@@ -29,6 +29,8 @@ pub(super) struct Stream {
     said: String,
     usage: Usage,
     calls: Vec<ModelCall>,
+    /// How many of them somebody has asked for.
+    taken: usize,
     context: ContextUse,
     steps: u32,
     last: Option<Last>,
@@ -88,6 +90,11 @@ impl Dialect for Stream {
             Some(Last::Failed(_)) => true,
             None => false,
         }
+    }
+
+    fn used(&mut self) -> Vec<ModelCall> {
+        let from = std::mem::replace(&mut self.taken, self.calls.len());
+        self.calls[from..].to_vec()
     }
 
     fn conclude(self: Box<Self>, ended: Ended, stderr: &str) -> Conclusion {

@@ -9,7 +9,7 @@ mod tally;
 
 use ralph_core::{
     agent::{AgentEvent, AgentResult, Ending, FINAL_MESSAGE_BYTES},
-    economics::Caller,
+    economics::{Caller, ModelCall},
 };
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
@@ -96,6 +96,10 @@ impl Dialect for Stream {
         let mut lines = line_of(&json!({"type": "clear_queue"}));
         lines.extend(line_of(&json!({"id": STOP, "type": "abort"})));
         Some(lines)
+    }
+
+    fn used(&mut self) -> Vec<ModelCall> {
+        self.tally.take_fresh()
     }
 
     fn replies(&mut self) -> Vec<u8> {

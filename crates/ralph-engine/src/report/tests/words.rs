@@ -59,6 +59,7 @@ fn every_verdict_is_one_line_with_its_figures() {
             Verdict::Budget {
                 spent_usd: Dollars::told(0.6),
                 max_usd: Dollars::told(0.5),
+                budget: None,
             },
             "! T: stopped by its cost: $0.60 of $0.50 are spent",
         ),
@@ -103,6 +104,7 @@ fn every_end_says_what_its_exit_code_means() {
             Stop::Budget {
                 spent_usd: Dollars::told(0.6),
                 max_usd: Dollars::told(0.5),
+                budget: None,
             },
             "exit code 5: budget exhausted",
         ),

@@ -1,17 +1,13 @@
 //! What the tasks that are left will cost, by what those of the last loop did.
 
-use ralph_core::{
-    dollars::Dollars,
-    economics::{Caller, ForecastBasis, MULTI_AGENT_FACTOR, forecast},
-    select::Plan,
+use ralph_core::{economics::ComparedForecast, select::Plan};
+use ralph_engine::{
+    foresight::{History, compared},
+    store::{Journal, JournalError, RepositoryId},
 };
-use ralph_engine::store::{Journal, JournalError, RepositoryId};
 
 use super::Foreseen;
 use crate::{error::CommandError, project::Project, queue};
-
-/// Any will do: the same history must give the same forecast.
-const SEED: u64 = 1;
 
 pub(super) async fn foresee(
     project: &Project,
@@ -31,29 +27,22 @@ pub(super) async fn foresee(
     let plan = Plan::new(&graph, scope.parent()).map_err(CommandError::internal)?;
     let counts = plan.counts();
     let remaining_tasks = counts.ready + counts.waiting;
-    // Where subagents worked already, what they cost is in the history.
-    let factor = match project.config().economics.multi_agent && !past.had_subagents {
-        true => MULTI_AGENT_FACTOR,
-        false => 1,
-    };
     Ok(Foreseen {
         loop_id: past.loop_id,
-        finished_tasks: past.finished.len(),
+        finished_tasks: past.history.finished.len(),
         remaining_tasks,
-        range: forecast(ForecastBasis {
-            finished: &past.finished,
-            remaining_tasks,
-            factor,
-            seed: SEED,
-        }),
+        range: past
+            .history
+            .foresee(remaining_tasks, project.config().economics.multi_agent),
+        earlier: past.earlier,
     })
 }
 
 #[derive(Default)]
 struct Past {
     loop_id: Option<String>,
-    finished: Vec<Dollars>,
-    had_subagents: bool,
+    history: History,
+    earlier: Option<ComparedForecast>,
 }
 
 impl Past {
@@ -66,13 +55,10 @@ impl Past {
         let Some(last) = journal.last_loop(repository, &worktree).await? else {
             return Ok(Self::default());
         };
-        let mut costs = journal.finished_costs(repository, &last.id).await?;
-        costs.sort();
-        let parts = journal.parts_of_loop(repository, &last.id).await?;
         Ok(Self {
+            history: History::of_loop(journal, repository, &last.id).await?,
+            earlier: compared(journal, repository, &last.id).await?,
             loop_id: Some(last.id),
-            finished: costs.into_iter().map(|(_, cost)| cost).collect(),
-            had_subagents: parts.iter().any(|part| part.caller == Caller::Subagent),
         })
     }
 }

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use ralph_core::economics::{PriceRow, Prices, Rate};
+use ralph_core::economics::{PriceRow, PriceSource, Prices, Rate};
+use ralph_engine::prices::read_prices;
 use serde::Serialize;
 
 use crate::{
@@ -28,14 +29,33 @@ pub(super) struct Args {
 struct Listed {
     /// What day the shipped ones are as of.
     as_of: String,
+    /// The file of `economics.prices_file`, where one is named.
+    file: Option<NamedFile>,
     /// In dollars for a million tokens.
     prices: Vec<PriceRow>,
 }
 
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NamedFile {
+    path: String,
+    as_of: String,
+}
+
+/// The prices in force here.
+pub(crate) fn in_force(project: &Project) -> Result<Prices, CommandError> {
+    let config = &project.config().economics;
+    read_prices(config, project.root()).map_err(CommandError::user)
+}
+
 pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
-    let prices = Prices::with(&project.config().economics.prices);
+    let prices = in_force(project)?;
     let listed = Listed {
         as_of: prices.as_of().to_owned(),
+        file: prices.file().map(|file| NamedFile {
+            path: file.path.clone(),
+            as_of: file.list.as_of.clone(),
+        }),
         prices: prices.rows(),
     };
     if args.json {
@@ -58,11 +78,21 @@ fn render(listed: &Listed) -> String {
             rate(row.output),
             rate(row.cache_read),
             rate(row.cache_write),
-            cell(Tone::Faint, if row.own { "yours" } else { "" }),
+            cell(
+                Tone::Faint,
+                match row.source {
+                    PriceSource::Config => "yours",
+                    PriceSource::File => "from the file",
+                    PriceSource::Shipped => "",
+                },
+            ),
         ]);
     }
+    let file = listed.file.as_ref().map_or_else(String::new, |file| {
+        format!(", those of {} as of {}", file.path, file.as_of)
+    });
     format!(
-        "{}\ndollars for a million tokens; the shipped ones as of {}. `economics.prices` in ralph.yaml sets others\n",
+        "{}\ndollars for a million tokens; the shipped ones as of {}{file}. `economics.prices` in ralph.yaml sets others\n",
         table.render(output::width()),
         listed.as_of
     )

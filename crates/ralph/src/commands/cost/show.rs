@@ -2,7 +2,7 @@
 
 use ralph_core::dollars::Dollars;
 
-use super::{Costs, Figures, Foreseen, Row};
+use super::{Costs, Figures, Foreseen, Row, plot};
 use crate::{
     output,
     view::{
@@ -18,13 +18,28 @@ const BAR: usize = 20;
 pub(super) fn render(costs: &Costs) -> String {
     let mut text = match costs.rows.is_empty() {
         true => "nothing is spent yet\n".to_owned(),
-        false => table(costs) + &footer(costs),
+        false => days(costs) + &table(costs) + &footer(costs),
     };
     if let Some(foreseen) = &costs.forecast {
         text.push('\n');
         text.push_str(&foresee(foreseen));
     }
     text
+}
+
+/// Columns where nobody says how wide the terminal is.
+const WIDTH: usize = 80;
+
+/// A plot, where the sums are of days.
+fn days(costs: &Costs) -> String {
+    match costs.by {
+        super::By::Day => plot::render(
+            &costs.rows,
+            &costs.backdrop,
+            output::width().unwrap_or(WIDTH),
+        ),
+        super::By::Task | super::By::Model | super::By::Loop => String::new(),
+    }
 }
 
 fn table(costs: &Costs) -> String {
@@ -121,6 +136,18 @@ pub(crate) fn table_against_agents(total: &Figures, as_of: &str) -> String {
 }
 
 fn foresee(foreseen: &Foreseen) -> String {
+    // One that nothing has come of yet says what the new one says.
+    let earlier = foreseen
+        .earlier
+        .filter(|e| e.came_to_usd > Dollars::NOTHING);
+    let earlier = earlier.map(|earlier| {
+        let at = earlier.kept.made_at.strftime("%Y-%m-%d %H:%M UTC");
+        format!("made {at}: {}\n", earlier.sentence())
+    });
+    of_the_rest(foreseen) + &earlier.unwrap_or_default()
+}
+
+fn of_the_rest(foreseen: &Foreseen) -> String {
     let left = count(foreseen.remaining_tasks, "task is", "tasks are");
     let head = paint(Tone::Heading, "forecast");
     match &foreseen.range {

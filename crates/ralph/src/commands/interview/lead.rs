@@ -28,6 +28,8 @@ pub(super) enum End {
     Unanswered,
     /// The tasks can't be worked from, also after repairs.
     WrongTasks,
+    /// What it may cost is used up.
+    OutOfMoney,
     /// The agent can't be used now.
     Unavailable,
     /// The agent failed, or did not do what it was told to.
@@ -41,6 +43,7 @@ impl End {
             Self::WrongTasks => 2,
             Self::Stopped => 3,
             Self::Unanswered => 4,
+            Self::OutOfMoney => 5,
             Self::Unavailable => 6,
             Self::Useless => 7,
             Self::Interrupted(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
@@ -88,7 +91,12 @@ pub(super) async fn lead<C: Conductor>(
         End::Stopped | End::Interrupted(_) => {
             output::print(&format!("stopped; `{}` goes on\n", scene.command()));
         }
-        End::Complete | End::Unanswered | End::WrongTasks | End::Unavailable | End::Useless => {}
+        End::Complete
+        | End::Unanswered
+        | End::WrongTasks
+        | End::OutOfMoney
+        | End::Unavailable
+        | End::Useless => {}
     }
     Ok(end)
 }

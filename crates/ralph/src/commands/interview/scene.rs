@@ -13,7 +13,10 @@ use ralph_engine::{
     agent::{Agent, Session, StopRequest, TalkEnd, TalkError, talk},
     interview::{self, FoundTasks, Headless, InterviewError, look_at_tasks, run_headless},
     process::Containment,
+    purse::Purse,
+    store::SideWork,
 };
+use tokio::sync::Mutex;
 
 use super::{diff, lead::End};
 use crate::{
@@ -22,6 +25,7 @@ use crate::{
     error::{CommandError, Kind},
     output,
     project::Project,
+    purse,
 };
 
 /// What an agent has to save when it is asked to end takes a moment.
@@ -36,11 +40,13 @@ pub(super) struct Scene<'a> {
     env: Vec<(OsString, OsString)>,
     containment: Containment,
     setting: Setting,
+    /// None outside of a git repository: there is no project whose money it could be.
+    purse: Option<Mutex<Purse>>,
 }
 
 impl<'a> Scene<'a> {
     pub(super) fn new(
-        project: &'a Project,
+        (project, purse): (&'a Project, Option<Purse>),
         named: ArtefactsProject,
         agent: Box<dyn Agent>,
         setting: Setting,
@@ -53,7 +59,18 @@ impl<'a> Scene<'a> {
             named,
             agent,
             setting,
+            purse: purse.map(Mutex::new),
         })
+    }
+
+    /// What the interview may cost; refused where a budget is used up.
+    pub(super) async fn open_purse(project: &Project) -> Result<Option<Purse>, CommandError> {
+        if project.git_root().is_err() {
+            return Ok(None);
+        }
+        let mut purse = purse::open(project, SideWork::Interview).await?;
+        purse::ask(&mut purse).await?;
+        Ok(Some(purse))
     }
 
     /// What to type for the interview to go on.
@@ -121,9 +138,23 @@ impl<'a> Scene<'a> {
             containment: self.containment,
         };
         let config = self.project.config();
-        let report = run_headless(&*self.agent, &headless, config, prompt, stop)
+        let mut purse = match &self.purse {
+            Some(purse) => Some(purse.lock().await),
+            None => None,
+        };
+        let mut cost = None;
+        if let Some(purse) = &mut purse {
+            purse::ask(purse).await?;
+            cost = purse.run_cost();
+        }
+        let report = run_headless(&*self.agent, &headless, (config, cost), prompt, stop)
             .await
             .map_err(|error| CommandError::new(Kind::Unavailable, error))?;
+        if let Some(purse) = &mut purse {
+            let agent = self.agent_name();
+            let recorded = purse.record(&agent, &report, Project::now());
+            recorded.await.map_err(CommandError::internal)?;
+        }
         let end = match &report.ending {
             Ending::Finished => return Ok(Ok(report)),
             Ending::Stopped => End::Interrupted(stop.borrow().unwrap_or(2)),
@@ -136,14 +167,13 @@ impl<'a> Scene<'a> {
             | Ending::Rejected { .. }
             | Ending::Overloaded { .. }
             | Ending::MaxTurns { .. }
-            | Ending::Budget { .. }
             | Ending::Refused { .. }
             | Ending::Interrupted { .. }
             | Ending::TimedOut { .. }
             | Ending::Silent { .. }
             | Ending::HandedOff { .. }
-            | Ending::Terminated { .. }
-            | Ending::OverBudget { .. } => End::Useless,
+            | Ending::Terminated { .. } => End::Useless,
+            Ending::Budget { .. } | Ending::OverBudget { .. } => End::OutOfMoney,
         };
         if !matches!(end, End::Interrupted(_)) {
             let said = report.ending.message().unwrap_or_default();

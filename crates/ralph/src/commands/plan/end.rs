@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use ralph_core::{agent::Ending, sanitize::one_line};
+use ralph_core::{agent::Ending, economics::Alert, sanitize::one_line};
 use ralph_engine::{
     lock::LockError,
     plan::{AskError, Asked},
@@ -15,6 +15,7 @@ use crate::{
     error::{CommandError, Kind},
     output,
     project::Project,
+    purse,
 };
 
 /// Faults and files that are listed.
@@ -38,7 +39,9 @@ pub(super) fn explain(error: AskError) -> CommandError {
         ),
         AskError::Git(error) => (Kind::User, error.hint()),
         AskError::Template(_) => (Kind::User, None),
-        AskError::Lock(LockError::Io { .. }) | AskError::File { .. } => (Kind::Internal, None),
+        AskError::Lock(LockError::Io { .. }) | AskError::Journal(_) | AskError::File { .. } => {
+            (Kind::Internal, None)
+        }
     };
     CommandError::new(kind, error).hint_opt(hint)
 }
@@ -101,6 +104,12 @@ pub(super) fn stopped(signal: i32) -> ExitCode {
     ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
 }
 
+/// A budget was used up by the rounds before.
+pub(super) fn denied(alert: &Alert) -> ExitCode {
+    let error = purse::denied(alert);
+    said(&error, error.exit_code())
+}
+
 /// The agent ended without an answer.
 pub(super) fn ended(asked: &Asked<Proposal>, ending: &Ending, signal: Option<i32>) -> ExitCode {
     let (code, hint) = match ending {
@@ -110,9 +119,13 @@ pub(super) fn ended(asked: &Asked<Proposal>, ending: &Ending, signal: Option<i32
             "`loop.max_minutes_per_iteration` and `loop.idle_minutes` are its limits",
         ),
         Ending::MaxTurns { .. } => (LIMIT, "`claude.max_turns` limits it"),
-        Ending::Budget { .. } | Ending::OverBudget { .. } => {
-            (BUDGET, "`loop.max_cost_usd` limits it")
-        }
+        Ending::OverBudget {
+            budget: Some(_), ..
+        } => (BUDGET, "`budgets` in ralph.yaml limit it"),
+        Ending::Budget { .. } | Ending::OverBudget { budget: None, .. } => (
+            BUDGET,
+            "`loop.max_cost_usd` and `budgets` in ralph.yaml limit it",
+        ),
         Ending::Unavailable { .. } | Ending::Auth { .. } | Ending::Limit { .. } => (
             UNAVAILABLE,
             "`ralph doctor` checks the agent; `--agent` chooses another one",
@@ -135,6 +148,9 @@ pub(super) fn ended(asked: &Asked<Proposal>, ending: &Ending, signal: Option<i32
             Some(at) => format!("a usage limit, until {at}"),
             None => "a usage limit".to_owned(),
         },
+        Ending::OverBudget {
+            spent_usd, max_usd, ..
+        } => format!("stopped by its cost: {spent_usd} of {max_usd} are spent"),
         other => {
             let message = other.message().unwrap_or(other.outcome());
             one_line(message, 400)

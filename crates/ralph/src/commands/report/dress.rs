@@ -22,6 +22,14 @@ impl Dress {
         }
     }
 
+    /// Ralph's own words. Two dollar signs on a line of Markdown would be read as a formula.
+    pub(super) fn plain(self, text: String) -> String {
+        match self {
+            Self::Terminal | Self::Plain => text,
+            Self::Markdown => text.replace('$', "\\$"),
+        }
+    }
+
     /// Text that somebody else wrote, at most `width` columns of it.
     pub(super) fn said(self, text: &str, width: usize) -> String {
         let line = one_line(text, width);

@@ -13,6 +13,7 @@ use ralph_engine::{
     store::{Journal, LoopPart, LoopRow, RepositoryId},
 };
 
+use super::economics::Economics;
 use super::fates::Fates;
 use super::shape::{
     self, Command, Commit, Completed, Diagnosed, Facts, Failed, Flagged, Highlight, HighlightKind,
@@ -51,19 +52,33 @@ pub(super) async fn gather(project: &Project, which: Which<'_>) -> Result<Facts,
     let fates = Fates::read(&mut journal, &repository).await;
     let fates = fates.map_err(CommandError::internal)?;
     for row in &rows {
+        let spent = journal.spent_by_iteration(&row.id).await;
+        let spent = spent.map_err(CommandError::internal)?;
         let records = journal.records_of(&row.id).await;
         for record in records.map_err(CommandError::internal)? {
             seen.observe(&record, fates.since(&record));
+            let spent = spent.get(&record.iteration_id).copied();
             facts.take(record, &fates);
+            if let Some(point) = facts.timeline.last_mut() {
+                point.spent_usd = spent;
+            }
         }
         let parts = journal.parts_of_loop(&repository, &row.id).await;
-        facts.add_parts(parts.map_err(CommandError::internal)?);
+        let parts = parts.map_err(CommandError::internal)?;
+        let economics = &mut facts.economics;
+        let added = economics.add(&mut journal, (&repository, &row.id), &parts);
+        added.await.map_err(CommandError::internal)?;
+        facts.add_parts(parts);
     }
     let asked = journal.questions(&repository, &facts.source).await;
     facts.questions = asked.map_err(CommandError::internal)?;
     let worked: HashSet<u64> = facts.timeline.iter().map(|p| p.iteration).collect();
     facts.questions.retain(|q| worked.contains(&q.iteration));
-    facts.metrics.figures = seen.metrics.figures();
+    let mut figures = seen.metrics.figures();
+    // What counts as spent: also what no agent told, by the table of prices.
+    let each = facts.economics.per_verified_task(figures.verified_tasks);
+    figures.cost_per_verified_task_usd = each.or(figures.cost_per_verified_task_usd);
+    facts.metrics.figures = figures;
     facts.verification = seen.commands.into_values().collect();
     let suggestions = journal.all_suggestions(&repository).await;
     let suggestions = suggestions.map_err(CommandError::internal)?;
@@ -205,6 +220,7 @@ impl Facts {
             questions: Vec::new(),
             suggestions: Vec::new(),
             parts: Vec::new(),
+            economics: Economics::default(),
             now: None,
         }
     }
@@ -332,6 +348,7 @@ fn point(record: &IterationRecord, since: Since) -> Point {
         commit: record.git.result_commit.clone(),
         tokens: record.usage.total_tokens(),
         cost_usd: record.usage.cost_usd,
+        spent_usd: None,
         reverted: since == Since::TakenBack,
         look: Look::of(record, since),
     }

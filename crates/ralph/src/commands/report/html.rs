@@ -4,6 +4,7 @@
 //! All that agents and files say goes in as text; see `markup`.
 
 mod axis;
+mod bars;
 mod cost;
 mod markup;
 mod models;
@@ -115,6 +116,7 @@ fn plots(page: &mut Markup, facts: &Facts, zone: &TimeZone) {
     page.piece(&timeline::timeline(points, &axis));
     page.raw("</section>\n");
     page.piece(&cost::cost(points, &axis));
+    page.piece(&bars::bars(&facts.economics));
     page.piece(&models::models(&facts.parts));
     page.piece(&outcomes::outcomes(points));
 }

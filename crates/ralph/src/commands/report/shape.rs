@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use ralph_core::{
     agent::Usage,
+    dollars::Dollars,
     escalation::Question,
     metrics::{Figures, Since},
     record::IterationRecord,
@@ -12,6 +13,7 @@ use ralph_core::{
 use ralph_engine::store::LoopPart;
 use serde::Serialize;
 
+use super::economics::Economics;
 use crate::commands::status::facts::{Blocked, Held, LoopFacts, Next, Skipped, TaskCounts};
 
 #[derive(Debug, Serialize)]
@@ -41,7 +43,8 @@ pub(super) struct Facts {
     pub(super) questions: Vec<Question>,
     pub(super) suggestions: Vec<Suggested>,
     pub(super) timeline: Vec<Point>,
-    /// Who asked which model, for the page; `ralph cost` and `ralph tokens` have it as JSON.
+    pub(super) economics: Economics,
+    /// Who asked which model, for the page; `ralph tokens` has it as JSON.
     #[serde(skip)]
     pub(super) parts: Vec<LoopPart>,
     /// How the tasks stand now; `None` where their file can't be read any more.
@@ -121,7 +124,10 @@ pub(super) struct Point {
     pub(super) reverted: bool,
     pub(super) commit: Option<String>,
     pub(super) tokens: u64,
+    /// As the agent told it.
     pub(super) cost_usd: Option<f64>,
+    /// What counts: what the agent told, else what the table of prices makes of it.
+    pub(super) spent_usd: Option<Dollars>,
     #[serde(skip)]
     pub(super) look: Look,
 }

@@ -25,7 +25,9 @@ pub(super) fn render(facts: &Facts, dress: Dress) -> String {
         ended(&mut text, facts, dress);
     }
     let mut section = |name: &str, lines: &[String]| put_section(&mut text, name, lines, dress);
-    section("Figures", &lines::figures(facts));
+    let figures = lines::figures(facts);
+    let figures: Vec<String> = figures.into_iter().map(|line| dress.plain(line)).collect();
+    section("Figures", &figures);
     section("Commits", &lines::commits(&facts.commits, dress));
     section("Reverted", &lines::commits(&facts.reverted, dress));
     section("Completed", &lines::completed(facts, dress));
@@ -82,12 +84,7 @@ fn summary(facts: &Facts, dress: Dress) -> String {
         span(facts.seconds),
     ]);
     parts.extend(usage(&facts.usage));
-    let text = parts.join(", ");
-    match dress {
-        // Two dollar signs on a line would be read as a formula.
-        Dress::Markdown => format!("{}.\n", text.replace('$', "\\$")),
-        Dress::Terminal | Dress::Plain => format!("{text}.\n"),
-    }
+    format!("{}.\n", dress.plain(parts.join(", ")))
 }
 
 fn ended(text: &mut String, facts: &Facts, dress: Dress) {

@@ -1,4 +1,5 @@
-//! The real Claude Code, which stops by itself at the amount that ralph gives it.
+//! The real Claude Code is stopped by what its calls come to while it runs, those of its subagents too.
+//! It is told the amount as well, and would stop by itself.
 
 use ralph_testkit::{
     agents,
@@ -6,38 +7,90 @@ use ralph_testkit::{
 };
 use serde_json::json;
 
-use super::stories;
+use super::{record, stories};
+use crate::support::Project;
 
-#[test]
-fn claude_code_stops_at_what_is_left_and_its_work_is_kept() {
-    let scenario = r#"
-conversations:
-  - when: "Write A"
-    turns:
-      - tools: [{bash: "echo half > A.txt"}]
-        usage: {input: 1, output: 1}
-      - tools: [{bash: "echo never > A.txt"}]
-        usage: {input: 100000, output: 10000}
-      - say: Task A complete
-"#;
-    let model = ScriptedModel::start(Scenario::parse(scenario).unwrap());
-    let mut project = stories(&["A"]).agent("claude");
+fn claude_against(model: &ScriptedModel, project: Project) -> Project {
+    let mut project = project.agent("claude");
     let home = project.repo.home();
     for (name, value) in agents::claude_env(&home, &model.url()) {
         project = project.env(&name, value);
     }
     let command = json!([agents::claude()]).to_string();
-    let project = project.env("RALPH_CLAUDE_COMMAND", command);
-    let ran = project.run(&["--max-cost=0.01"]).expect(5);
+    project.env("RALPH_CLAUDE_COMMAND", command)
+}
+
+/// A dollar for each thousand tokens that any model writes: what it reads costs nothing.
+const DEAR: &str = "economics:\n  prices:\n    '*': {input: 0, output: 1000}\n";
+
+#[test]
+fn claude_code_is_stopped_by_its_calls_and_its_work_is_kept() {
+    let scenario = r#"
+conversations:
+  - when: "Write A"
+    turns:
+      - tools: [{bash: "echo half > A.txt"}]
+        usage: {input: 1, output: 300}
+      - tools: [{bash: "echo more >> A.txt"}]
+        usage: {input: 1, output: 300}
+      - tools: [{bash: "echo more >> A.txt"}]
+        usage: {input: 1, output: 300}
+      - tools: [{bash: "echo more >> A.txt"}]
+      - tools: [{bash: "echo more >> A.txt"}]
+      - say: Task A complete
+"#;
+    let model = ScriptedModel::start(Scenario::parse(scenario).unwrap());
+    let project = claude_against(&model, stories(&["A"]).config(DEAR));
+    // By its own prices it is far from this.
+    let ran = project.run(&["--max-cost=0.55"]).expect(5);
     assert_eq!(ran.verdicts(), ["A budget"]);
-    let stop = ran.stop();
-    assert!(stop["spentUsd"].as_f64().unwrap() >= 0.01, "{stop}");
+    assert_eq!(
+        record(&project, 1)["runs"][0]["ending"],
+        json!({"how": "over_budget", "spentUsd": 0.6, "maxUsd": 0.55})
+    );
+    let asked = model.requests().len();
+    assert!(
+        (2..=3).contains(&asked),
+        "two calls, and one on its way: {asked}"
+    );
     assert!(project.landed().is_empty());
     let patch = project.repo.read(".ralph/logs/iteration-1.patch");
-    // The call that came with the answer that was too dear is sometimes still made.
-    let kept = ["\n+half\n", "\n+never\n"]
-        .iter()
-        .any(|line| patch.contains(line));
-    assert!(kept, "{patch}");
+    assert!(patch.contains("\n+half\n"), "{patch}");
     assert!(model.unscripted().is_empty());
+    project.assert_nothing_alive();
+}
+
+/// Claude Code never says how long an answer of a subagent became: what it gives to its tools is
+/// reckoned by its length.
+#[test]
+fn what_a_subagent_of_claude_code_writes_counts_before_it_has_ended() {
+    let scenario = r#"
+conversations:
+  - when: "look around in the attic"
+    turns:
+      - tools: [{write: {path: one.txt, content: "LONG"}}]
+      - tools: [{write: {path: two.txt, content: "LONG"}}]
+      - tools: [{write: {path: three.txt, content: "LONG"}}]
+      - tools: [{write: {path: four.txt, content: "LONG"}}]
+      - say: Nothing there.
+  - when: "Write A"
+    turns:
+      - tools: [{call: {name: Agent, input: {description: look, prompt: look around in the attic, subagent_type: general-purpose}}}]
+        usage: {input: 1, output: 100}
+      - say: Task A complete
+"#;
+    let scenario = scenario.replace("LONG", &"word ".repeat(320));
+    let model = ScriptedModel::start(Scenario::parse(&scenario).unwrap());
+    let project = claude_against(&model, stories(&["A"]).config(DEAR));
+    let ran = project.run(&["--max-cost=0.85"]).expect(5);
+    assert_eq!(ran.verdicts(), ["A budget"]);
+    let ending = record(&project, 1)["runs"][0]["ending"].clone();
+    assert_eq!(ending["how"], "over_budget");
+    // 100 tokens of the agent, twice about 400 and a tool's of its subagent.
+    let spent = ending["spentUsd"].as_f64().unwrap();
+    assert!((0.9..1.0).contains(&spent), "{ending}");
+    // One of the agent, two of its subagent, and one more that may be on its way.
+    let asked = model.requests().len();
+    assert!((3..=4).contains(&asked), "{asked}");
+    project.assert_nothing_alive();
 }

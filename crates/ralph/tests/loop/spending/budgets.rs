@@ -67,12 +67,77 @@ fn a_running_agent_is_stopped_where_a_budget_ends() {
         ]}]}));
     let ran = project.run(&[]).expect(5);
     assert_eq!(ran.verdicts(), ["A budget"]);
-    let stop = json!({"why": "budget", "spentUsd": 0.6, "maxUsd": 0.5});
+    let stop = json!({"why": "budget", "spentUsd": 0.6, "maxUsd": 0.5,
+                      "budget": {"scope": "task", "per": "total", "usd": 0.5, "action": "deny"}});
     assert_eq!(ran.stop(), stop);
+    let end = ran.one("loop_ended");
+    assert_eq!(
+        end["sentence"],
+        "the task's budget of $0.50 in total is used up: $0.60 are spent"
+    );
+    assert_eq!(
+        end["hint"],
+        "`ralph cost` shows what was spent; `budgets` in ralph.yaml allows more, then `ralph unblock --task ID` opens the task again"
+    );
     assert_eq!(
         said(&project, &["cost", "--json"])["total"]["spentUsd"],
         0.6
     );
+}
+
+/// A is dear, B is not.
+fn dear_a(config: &str) -> Project {
+    stories(&["A", "B"]).config(config).script(&json!({
+        "tasks": {"A": [{"do": [
+            {"usage": {"input": 10, "output": 10, "cost": 0.6}},
+            "hang",
+        ]}]},
+        "default": [{"do": [
+            {"usage": {"input": 10, "output": 10, "cost": 0.1}},
+            {"write": {"path": "{id}.txt", "text": "x"}},
+            {"say": "Task {id} complete"},
+        ]}],
+    }))
+}
+
+#[test]
+fn a_task_that_has_used_its_budget_up_is_set_aside_and_the_others_go_on() {
+    let project = dear_a("budgets: [{scope: task, per: total, usd: 0.5}]\n");
+    let ran = project.run(&[]).expect(4);
+    assert_eq!(ran.verdicts(), ["A budget", "B verified"]);
+    assert_eq!(
+        ran.one("task_blocked")["reason"],
+        "stopped by its cost: the task's budget of $0.50 in total is used up: $0.60 are spent"
+    );
+    assert_eq!(ran.stop()["why"], "nothing_ready");
+    assert_eq!(project.landed(), ["B"]);
+    // Opened again, it is still without money: that is said before anybody works.
+    let unblocked = project.ralph(&["unblock", "--task", "A"]).output().unwrap();
+    assert!(unblocked.status.success());
+    let again = project.run(&[]).expect(5);
+    assert!(again.verdicts().is_empty());
+    assert_eq!(
+        again.one("task_blocked")["reason"],
+        "the task's budget of $0.50 in total is used up: $0.60 are spent"
+    );
+    assert_eq!(again.stop()["why"], "budget_denied");
+}
+
+#[test]
+fn the_budget_of_a_project_that_speaks_while_an_agent_runs_ends_the_loop_and_is_named() {
+    let project = dear_a("budgets: [{scope: project, per: day, usd: 0.5}]\n");
+    let ran = project.run(&["--max-cost=9"]).expect(5);
+    assert_eq!(ran.verdicts(), ["A budget"]);
+    let end = ran.one("loop_ended");
+    assert_eq!(
+        end["sentence"],
+        "the project's budget of $0.50 a day is used up: $0.60 are spent"
+    );
+    assert_eq!(
+        end["hint"],
+        "`ralph cost` shows what was spent; `budgets` in ralph.yaml allows more, and `ralph run` goes on"
+    );
+    assert!(ran.named("task_blocked").is_empty());
 }
 
 #[test]

@@ -15,6 +15,8 @@ use super::super::wire::{self, Message, PartialEvent};
 /// The window of a model whose name does not say more; a result says it exactly.
 const WINDOW: u64 = 200_000;
 const LONG_WINDOW: u64 = 1_000_000;
+/// Of English and of code, about.
+const LETTERS_A_TOKEN: u64 = 4;
 
 #[derive(Default)]
 pub(super) struct Tally {
@@ -25,6 +27,10 @@ pub(super) struct Tally {
     counted: HashMap<String, usize>,
     /// What each message brought so far.
     calls: Vec<ModelCall>,
+    /// What they brought since somebody asked.
+    fresh: Vec<ModelCall>,
+    /// About how many tokens each message of a subagent has written, by its length.
+    guessed: HashMap<String, u64>,
     /// By the sums of the last result.
     models: BTreeMap<String, Tokens>,
     /// The messages that are being streamed: the agent's own, and one of each subagent.
@@ -34,6 +40,10 @@ pub(super) struct Tally {
 impl Tally {
     pub(super) fn usage(&self) -> Usage {
         self.usage
+    }
+
+    pub(super) fn take_fresh(&mut self) -> Vec<ModelCall> {
+        std::mem::take(&mut self.fresh)
     }
 
     pub(super) fn into_parts(mut self) -> (ContextUse, Vec<ModelCall>) {
@@ -83,10 +93,19 @@ impl Tally {
         let (Some(id), Some(usage)) = (&message.id, message.usage) else {
             return;
         };
-        let is_new = self.add(id, usage);
-        if is_new && let Some(call) = self.calls.last_mut() {
-            call.model.clone_from(&message.model);
-            call.caller = if own { Caller::Agent } else { Caller::Subagent };
+        let is_new = !self.counted.contains_key(id);
+        if is_new {
+            self.counted.insert(id.clone(), self.calls.len());
+            self.calls.push(ModelCall {
+                model: message.model.clone(),
+                caller: if own { Caller::Agent } else { Caller::Subagent },
+                ..ModelCall::default()
+            });
+        }
+        let before = self.written(id);
+        self.add(id, usage);
+        if !own {
+            self.guess(id, message, before);
         }
         if is_new && own {
             let used = usage.input_tokens
@@ -105,6 +124,34 @@ impl Tally {
         }
     }
 
+    /// The stream never says how long an answer of a subagent became, and shows of it only what goes
+    /// to its tools: the length of that says how many tokens it took at least, until the result does.
+    /// For whoever asks meanwhile; not for the record.
+    fn guess(&mut self, id: &str, message: &Message, before: u64) {
+        let letters = message.content.written() as u64;
+        *self.guessed.entry(id.to_owned()).or_default() += letters.div_ceil(LETTERS_A_TOKEN);
+        let more = self.written(id).saturating_sub(before);
+        // What the message itself says is among the fresh already.
+        let told = self.fresh.last().map_or(0, |call| call.tokens.output);
+        if let Some(call) = self.counted.get(id).and_then(|at| self.calls.get(*at)) {
+            self.fresh.push(ModelCall {
+                tokens: Tokens {
+                    output: more.saturating_sub(told),
+                    ..Tokens::default()
+                },
+                ..call.clone()
+            });
+        }
+    }
+
+    /// How many tokens a message has written, by its own word or by its length.
+    fn written(&self, id: &str) -> u64 {
+        let at = self.counted.get(id);
+        let told = at.and_then(|at| self.calls.get(*at));
+        let guessed = self.guessed.get(id).copied().unwrap_or(0);
+        told.map_or(0, |call| call.tokens.output).max(guessed)
+    }
+
     /// The end of a streamed message says how long it became.
     pub(super) fn partial(
         &mut self,
@@ -121,9 +168,8 @@ impl Tally {
             }
             ("message_delta", _) => {
                 if let (Some(id), Some(usage)) = (self.current.get(&whose).cloned(), event.usage)
-                    && self.counted.contains_key(&id)
+                    && self.add(&id, usage) == Known::Yes
                 {
-                    self.add(&id, usage);
                     events.push(AgentEvent::Usage(self.usage));
                 }
             }
@@ -131,23 +177,25 @@ impl Tally {
         }
     }
 
-    /// Takes what a message came to. True if it was not seen before.
-    fn add(&mut self, id: &str, usage: wire::Usage) -> bool {
-        let before = self.counted.get(id).copied();
-        let at = before.unwrap_or(self.calls.len());
-        if before.is_none() {
-            self.calls.push(ModelCall::default());
-            self.counted.insert(id.to_owned(), at);
-        }
+    /// Takes what a message came to, if it is one that was seen.
+    fn add(&mut self, id: &str, usage: wire::Usage) -> Known {
+        let at = self.counted.get(id).copied();
+        let Some(call) = at.and_then(|at| self.calls.get_mut(at)) else {
+            return Known::No;
+        };
         // A message's figures only grow.
-        let grown = tokens(usage).without(self.calls[at].tokens);
-        self.calls[at].tokens = self.calls[at].tokens.plus(grown);
+        let grown = tokens(usage).without(call.tokens);
+        call.tokens = call.tokens.plus(grown);
+        self.fresh.push(ModelCall {
+            tokens: grown,
+            ..call.clone()
+        });
         let sum = &mut self.usage;
         sum.input_tokens += grown.input;
         sum.output_tokens += grown.output;
         sum.cache_read_tokens += grown.cache_read;
         sum.cache_write_tokens += grown.cache_write;
-        before.is_none()
+        Known::Yes
     }
 
     pub(super) fn sum_up(
@@ -183,6 +231,13 @@ impl Tally {
             self.context.window = Some(window);
         }
     }
+}
+
+/// Whether a message was seen as a whole.
+#[derive(PartialEq, Eq)]
+enum Known {
+    Yes,
+    No,
 }
 
 /// The name without how large its window is: `claude-x[1m]` is `claude-x`.

@@ -14,6 +14,8 @@ use super::super::wire;
 pub(super) struct Tally {
     usage: Usage,
     calls: Vec<ModelCall>,
+    /// How many of them somebody has asked for.
+    taken: usize,
     context: ContextUse,
     turns: u32,
     /// Of the message in the making, which counts only if it never ends.
@@ -23,6 +25,11 @@ pub(super) struct Tally {
 impl Tally {
     pub(super) fn turns(&self) -> u32 {
         self.turns
+    }
+
+    pub(super) fn take_fresh(&mut self) -> Vec<ModelCall> {
+        let from = std::mem::replace(&mut self.taken, self.calls.len());
+        self.calls[from..].to_vec()
     }
 
     pub(super) fn expect_window(&mut self, tokens: u64) {

@@ -1,10 +1,12 @@
-//! Cost over time: what was spent up to each moment, and what landed for it. Where no agent told what
+//! Cost over time: what was spent up to each moment, and what landed for it. Where nobody knows what
 //! it cost, tokens.
+
+use ralph_core::dollars::Dollars;
 
 use super::{LEFT, RIGHT, axis::Axis, drawing, markup::Markup, time_axis};
 use crate::{
     commands::report::shape::{Look, Point},
-    view::figures::short,
+    view::{figures::short, scale::ceiling},
 };
 
 const TOP: f64 = 12.0;
@@ -20,7 +22,7 @@ enum Unit {
 impl Unit {
     fn of(self, point: &Point) -> f64 {
         match self {
-            Self::Dollars => point.cost_usd.unwrap_or(0.0),
+            Self::Dollars => dollars(point).unwrap_or(0.0),
             Self::Tokens => point.tokens as f64,
         }
     }
@@ -33,9 +35,14 @@ impl Unit {
     }
 }
 
+/// What counts as spent; in journals of before calls were kept, what the agent told.
+fn dollars(point: &Point) -> Option<f64> {
+    point.spent_usd.map(Dollars::usd).or(point.cost_usd)
+}
+
 pub(super) fn cost(points: &[Point], axis: &Axis) -> Markup {
     let mut section = Markup::default();
-    let unit = match points.iter().any(|point| point.cost_usd.is_some()) {
+    let unit = match points.iter().any(|point| dollars(point).is_some()) {
         true => Unit::Dollars,
         false => Unit::Tokens,
     };
@@ -107,32 +114,5 @@ fn curve(svg: &mut Markup, points: &[Point], axis: &Axis, (unit, y): (Unit, &dyn
             unit.label(spent)
         ));
         svg.raw("</title></circle>\n");
-    }
-}
-
-/// The next round figure: 1, 2, 4, 5 or 8 and noughts, so that its quarters are round as well.
-fn ceiling(value: f64) -> f64 {
-    let power = 10_f64.powf(value.log10().floor());
-    let steps = [1.0, 2.0, 4.0, 5.0, 8.0, 10.0];
-    let step = steps.into_iter().find(|step| step * power >= value);
-    step.unwrap_or(10.0) * power
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_axis_ends_at_the_next_round_figure() {
-        let cases = [
-            (0.75, 0.8),
-            (1.0, 1.0),
-            (1.2, 2.0),
-            (37.0, 40.0),
-            (810.0, 1000.0),
-        ];
-        for (value, top) in cases {
-            assert!((ceiling(value) - top).abs() < 1e-9, "{value}");
-        }
     }
 }

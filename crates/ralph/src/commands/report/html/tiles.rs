@@ -116,6 +116,29 @@ fn of_means(facts: &Facts) -> Vec<Tile> {
             note: "as agents tell it".to_owned(),
         });
     }
+    for one in &facts.economics.forecasts {
+        let compared = &one.compared;
+        tiles.push(Tile {
+            name: "Forecast",
+            figure: compared.kept.forecast.expected_usd.to_string(),
+            note: compared.sentence(),
+        });
+    }
+    if let Some(rate) = facts.economics.cache_hit_rate {
+        tiles.push(Tile {
+            name: "Cache hit rate",
+            figure: format!("{:.0} %", rate * 100.0),
+            note: "of what models read".to_owned(),
+        });
+    }
+    if let Some(tokens) = facts.economics.tokens_per_tool_call {
+        let tools = facts.economics.tool_calls as usize;
+        tiles.push(Tile {
+            name: "Tokens a tool call",
+            figure: short(tokens as u64),
+            note: format!("of {}", count(tools, "tool call", "tool calls")),
+        });
+    }
     if let Some(each) = facts.metrics.figures.cost_per_verified_task_usd {
         let verified = facts.metrics.figures.verified_tasks;
         tiles.push(Tile {

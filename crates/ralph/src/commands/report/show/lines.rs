@@ -4,10 +4,11 @@ use super::MOST;
 use crate::{
     commands::report::{
         dress::Dress,
+        economics::Economics,
         shape::{Commit, Completed, Facts, Failed, Flagged, Now, Suggested},
     },
     view::{
-        figures::{count, short_commit},
+        figures::{count, short, short_commit},
         paint::Tone,
         time::span,
     },
@@ -51,6 +52,7 @@ pub(super) fn figures(facts: &Facts) -> Vec<String> {
     if let Some(cost) = figures.cost_per_verified_task_usd {
         lines.push(format!("${cost:.2} per verified task"));
     }
+    lines.extend(economics(&facts.economics));
     if facts.iterations > 0 {
         lines.push(format!(
             "of the time, agents took {} and verification {}",
@@ -58,6 +60,27 @@ pub(super) fn figures(facts: &Facts) -> Vec<String> {
             span(facts.verify_seconds)
         ));
     }
+    lines
+}
+
+/// How well tokens were used, and whether it cost what was foreseen.
+fn economics(economics: &Economics) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(tokens) = economics.tokens_per_tool_call {
+        let tools = count(economics.tool_calls as usize, "tool call", "tool calls");
+        lines.push(format!(
+            "{} tokens a tool call, of {tools}",
+            short(tokens as u64)
+        ));
+    }
+    if let Some(rate) = economics.cache_hit_rate {
+        lines.push(format!(
+            "{:.0} % of what models read came out of a cache",
+            rate * 100.0
+        ));
+    }
+    let forecasts = economics.forecasts.iter();
+    lines.extend(forecasts.map(|one| one.compared.sentence()));
     lines
 }
 

@@ -1,0 +1,67 @@
+//! Keeps what a loop is foreseen to cost, once: when it starts, by the loop before it, or as soon as
+//! enough of its own tasks are finished.
+//!
+//! Decides nothing by it; the report at the end compares.
+
+use ralph_core::dollars::Dollars;
+
+use super::{Driver, LoopError};
+use crate::foresight::{self, History};
+
+/// Whether what the loop will cost is written down.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Foreseen {
+    #[default]
+    NotYet,
+    Kept,
+}
+
+impl Driver {
+    /// By the history of this loop, or of the one before it while this one has none of its own.
+    pub(super) async fn foresee_at_start(&mut self) -> Result<(), LoopError> {
+        if self.journal.forecast_of(&self.loop_id).await?.is_some() {
+            self.tally.foreseen = Foreseen::Kept;
+        }
+        if self.tally.foreseen == Foreseen::Kept {
+            return Ok(());
+        }
+        let history = History::of_loop(&mut self.journal, &self.repository, &self.loop_id).await?;
+        self.keep_forecast(&history).await?;
+        if self.tally.foreseen == Foreseen::Kept {
+            return Ok(());
+        }
+        let before = self.journal.loop_before(&self.repository, &self.loop_id);
+        if let Some(before) = before.await? {
+            let history = History::of_loop(&mut self.journal, &self.repository, &before).await?;
+            self.keep_forecast(&history).await?;
+        }
+        Ok(())
+    }
+
+    /// After an iteration: by what this loop has finished.
+    pub(super) async fn foresee(&mut self) -> Result<(), LoopError> {
+        // Of an agent that tells of no cost, nothing is foreseen, and its history is not looked at.
+        if self.tally.foreseen == Foreseen::Kept || self.tally.spent == Dollars::NOTHING {
+            return Ok(());
+        }
+        let history = History::of_loop(&mut self.journal, &self.repository, &self.loop_id).await?;
+        self.keep_forecast(&history).await
+    }
+
+    async fn keep_forecast(&mut self, history: &History) -> Result<(), LoopError> {
+        let tasks = self.board.tally();
+        let remaining = tasks.ready + tasks.waiting;
+        let forecast = history.foresee(remaining, self.config.economics.multi_agent);
+        // Nothing to come, or nothing told by agents so far, is nothing to compare.
+        let Some(forecast) = forecast.filter(|f| remaining > 0 && f.high_usd > Dollars::NOTHING)
+        else {
+            return Ok(());
+        };
+        let made = (forecast, self.now());
+        let kept =
+            foresight::make(&mut self.journal, &self.repository, &self.loop_id, made).await?;
+        self.journal.keep_forecast(&self.loop_id, &kept).await?;
+        self.tally.foreseen = Foreseen::Kept;
+        Ok(())
+    }
+}

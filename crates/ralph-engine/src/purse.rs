@@ -1,0 +1,160 @@
+//! What work outside of a loop may cost and has cost: a plan, an interview.
+//!
+//! Asks the budgets of the project and the organisation, and records what was used. Decides nothing
+//! that the core decides, and waits for nothing: a person is there.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ralph_core::{
+    agent::AgentReport,
+    dollars::Dollars,
+    economics::{
+        Budget, BudgetAction, BudgetPolicy, Meter, Prices, Scope, Spending, Totals, account,
+        check_budget,
+    },
+};
+
+use crate::{
+    agent::{CostLimit, RunCost},
+    store::{Accounts, Journal, JournalError, RepositoryId, SideRun, SideWork, Whose, first_day},
+};
+
+pub struct Purse {
+    pub journal: Journal,
+    pub repository: RepositoryId,
+    pub prices: Prices,
+    pub budgets: Vec<Budget>,
+    /// What the whole work may cost, whatever budgets say.
+    pub max: Option<Dollars>,
+    pub work: SideWork,
+    limit: Option<CostLimit>,
+    /// Of the runs so far.
+    spent: Dollars,
+    runs: u32,
+}
+
+impl Purse {
+    pub fn new(
+        (journal, repository): (Journal, RepositoryId),
+        prices: Prices,
+        budgets: &[Budget],
+        max: Option<Dollars>,
+        work: SideWork,
+    ) -> Self {
+        let of_all = |budget: &&Budget| match budget.scope {
+            Scope::Organisation | Scope::Project => true,
+            Scope::Task | Scope::Loop => false,
+        };
+        Self {
+            journal,
+            repository,
+            prices,
+            budgets: budgets.iter().filter(of_all).copied().collect(),
+            max,
+            work,
+            limit: None,
+            spent: Dollars::NOTHING,
+            runs: 0,
+        }
+    }
+
+    /// Whether an agent may be started, by the budgets as they stand now.
+    pub async fn ask(&mut self, now: Timestamp) -> Result<BudgetAction, JournalError> {
+        let spendings = spendings(
+            &mut self.journal,
+            &self.repository,
+            (&self.budgets, now),
+            None,
+        )
+        .await?;
+        let of_work = self.max.map(|max| CostLimit {
+            spent: self.spent,
+            max,
+            budget: None,
+        });
+        self.limit = of_work
+            .into_iter()
+            .chain(tightest(&spendings))
+            .min_by_key(|limit| limit.max.without(limit.spent));
+        Ok(check_budget(&spendings, None, Duration::ZERO))
+    }
+
+    /// What the next run may cost, as it was when the budgets were asked.
+    pub fn run_cost(&self) -> Option<RunCost> {
+        Some(RunCost {
+            limit: self.limit?,
+            meter: Meter::new(self.prices.clone()),
+        })
+    }
+
+    /// What is left for the next run.
+    pub fn left(&self) -> Option<Dollars> {
+        let limit = self.limit?;
+        Some(limit.max.without(limit.spent))
+    }
+
+    /// Writes down what a run used, however it ended.
+    pub async fn record(
+        &mut self,
+        agent: &str,
+        report: &AgentReport,
+        at: Timestamp,
+    ) -> Result<(), JournalError> {
+        self.runs += 1;
+        let told = report.usage.cost_usd.map(Dollars::told);
+        let records = account((self.runs, agent), &report.calls, told, &self.prices);
+        self.spent = self.spent.plus(Totals::sum(&records).spent);
+        let run = SideRun {
+            work: self.work,
+            at,
+            accounts: Accounts {
+                records,
+                tool_calls: report.tool_calls,
+            },
+        };
+        self.journal.record_side_run(&self.repository, &run).await
+    }
+}
+
+/// What is spent of each budget; of a task and a loop only where one is worked at.
+pub(crate) async fn spendings(
+    journal: &mut Journal,
+    repository: &RepositoryId,
+    (budgets, now): (&[Budget], Timestamp),
+    at_work: Option<(&str, &str)>,
+) -> Result<Vec<Spending>, JournalError> {
+    let mut spendings = Vec::new();
+    for budget in budgets {
+        let whose = match (budget.scope, at_work) {
+            (Scope::Organisation, _) => Whose::All,
+            (Scope::Project, _) => Whose::Repository,
+            (Scope::Task, Some((task, _))) => Whose::Task(task),
+            (Scope::Loop, Some((_, loop_id))) => Whose::Loop(loop_id),
+            (Scope::Task | Scope::Loop, None) => continue,
+        };
+        let since = first_day(budget.per, now);
+        let spent = journal.spending(repository, whose, since.as_deref());
+        spendings.push(Spending {
+            budget: *budget,
+            spent: spent.await?.spent,
+        });
+    }
+    Ok(spendings)
+}
+
+/// The budget that stops an agent first: a run of it ends there, not only the iteration.
+pub(crate) fn tightest(spendings: &[Spending]) -> Option<CostLimit> {
+    spendings
+        .iter()
+        .filter(|one| match one.budget.action {
+            BudgetPolicy::Deny | BudgetPolicy::Throttle => true,
+            BudgetPolicy::AlertOnly => false,
+        })
+        .min_by_key(|one| one.left())
+        .map(|one| CostLimit {
+            spent: one.spent,
+            max: one.budget.usd,
+            budget: Some(one.budget),
+        })
+}

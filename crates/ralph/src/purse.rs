@@ -1,0 +1,39 @@
+//! Opens the purse of work outside of a loop, and says what its budgets say.
+
+use ralph_core::economics::{Alert, BudgetAction};
+use ralph_engine::{prices::read_prices, purse::Purse, store::SideWork};
+
+use crate::{
+    error::{CommandError, Kind},
+    output,
+    project::Project,
+    queue,
+};
+
+/// What it may cost, by this project's settings. The journal is made where ralph never ran before.
+pub(crate) async fn open(project: &Project, work: SideWork) -> Result<Purse, CommandError> {
+    let root = project.git_root()?;
+    let known = queue::open(project, &root).await?;
+    let config = project.config();
+    let prices = read_prices(&config.economics, project.root()).map_err(CommandError::user)?;
+    let max = config.loop_.max_cost_usd;
+    Ok(Purse::new(known, prices, &config.budgets, max, work))
+}
+
+/// Refuses where a budget does. One that is nearly used up is said.
+pub(crate) async fn ask(purse: &mut Purse) -> Result<(), CommandError> {
+    let asked = purse.ask(Project::now()).await;
+    match asked.map_err(CommandError::internal)? {
+        BudgetAction::Allow => Ok(()),
+        BudgetAction::AlertOnly { alert } | BudgetAction::Throttle { alert, .. } => {
+            output::print_warning(&alert.sentence());
+            Ok(())
+        }
+        BudgetAction::Deny { alert } => Err(denied(&alert)),
+    }
+}
+
+pub(crate) fn denied(alert: &Alert) -> CommandError {
+    CommandError::new(Kind::Budget, alert.sentence())
+        .hint("`ralph cost` shows what was spent; `budgets` in ralph.yaml allows more")
+}
