@@ -2,9 +2,11 @@
 //!
 //! An event is what the agent's own stream said; nothing here decides whether it is believed.
 
+mod beat;
 mod ending;
 mod line;
 
+pub use beat::{Beat, mark};
 pub use ending::Ending;
 
 use jiff::Timestamp;

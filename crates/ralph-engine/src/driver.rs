@@ -25,6 +25,7 @@ mod iterate;
 mod keep;
 mod land;
 mod logs;
+mod mind;
 mod notes;
 mod obey;
 mod onlooker;

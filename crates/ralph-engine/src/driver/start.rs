@@ -1,6 +1,9 @@
 //! One run of an agent within an iteration: its context and limits, who looks on, what came of it.
 
-use std::{ffi::OsString, time::Duration};
+use std::{
+    ffi::OsString,
+    time::{Duration, Instant},
+};
 
 use ralph_core::{
     agent::{AgentReport, Ending},
@@ -12,10 +15,11 @@ use ralph_core::{
 use super::{
     Driver, LoopError,
     artefacts::Signalled,
-    attend::{Attendant, wires},
+    attend::{Attendant, Attended, wires},
     hands::unavailable,
     iterate::{Deadline, Whose},
     logs::Logs,
+    mind::Minder,
     notes::{AgentSeen, Turn},
     onlooker::Onlooker,
 };
@@ -76,8 +80,9 @@ impl Driver {
             grace: Duration::from_secs(u64::from(self.config.loop_.stop_grace_seconds.get())),
             cost: self.cost_limit(turn),
         };
+        let mut minder = Minder::default();
         let report = self
-            .run_attended(turn, logs, (&context, &limits), &signalled)
+            .run_attended(turn, logs, (&context, &limits), (&signalled, &mut minder))
             .await;
         failpoint("agent-ended");
         // An agent that can't be started is an outcome like any other: the record says so.
@@ -117,7 +122,7 @@ impl Driver {
         turn: &mut Turn,
         logs: &mut Logs,
         (context, limits): (&RunContext, &RunLimits),
-        signalled: &Signalled,
+        (signalled, minder): (&Signalled, &mut Minder),
     ) -> Result<AgentReport, SpawnError> {
         let source = self.board.source.name().to_owned();
         let worktree = self.root.to_string_lossy().into_owned();
@@ -146,8 +151,15 @@ impl Driver {
             turn,
             ears: &ears,
             signalled,
+            minder,
+            began: Instant::now(),
         };
-        let report = attendant.attend(running, wires).await;
+        let Attended { mut report, cut } = attendant.attend(running, wires).await;
+        if let (Ok(report), Some(cut)) = (&mut report, cut)
+            && report.ending == Ending::Stopped
+        {
+            report.ending = cut;
+        }
         turn.tool_calls += ears.tools();
         for event in ears.take() {
             self.tell(&event);
