@@ -14,7 +14,7 @@ pub use call::{Call, CallResult, Calls};
 pub use machine::{Health, Reaction, Sign};
 pub use policy::{HealthPolicy, Watching};
 pub use report::HealthReport;
-pub use words::REMINDER;
+pub use words::{REMINDER, for_people};
 
 use serde::{Deserialize, Serialize};
 

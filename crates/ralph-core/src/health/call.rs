@@ -1,36 +1,20 @@
 //! Tool calls of an agent, seen from outside: which came before, and which of them are progress.
 //!
-//! Bounded whatever the agent does. Reads nothing of what a tool answered but whether it went well.
+//! Bounded whatever the agent does. Knows nothing of what a tool answered but whether it went well.
 
-use std::{
-    collections::{HashMap, HashSet, hash_map::DefaultHasher},
-    hash::{Hash as _, Hasher as _},
-};
+use std::collections::{HashMap, HashSet};
 
-use crate::agent::AgentEvent;
+use crate::agent::{Beat, ToolKind};
 
 /// Calls under way, and different calls, that are kept in mind at most.
 const MOST: usize = 4_096;
 
-/// Names under which agents run commands, in small letters.
-const COMMANDS: [&str; 9] = [
-    "bash",
-    "shell",
-    "exec",
-    "exec_command",
-    "execute_command",
-    "command_execution",
-    "local_shell",
-    "run_shell_command",
-    "powershell",
-];
-
 /// A tool call that has ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
-    pub name: String,
-    /// The one thing that it works on: a command, a file.
-    pub target: String,
+    /// The same for the same tool at the same thing.
+    pub what: u64,
+    pub kind: ToolKind,
     pub result: CallResult,
 }
 
@@ -40,65 +24,42 @@ pub enum CallResult {
     Failed,
 }
 
-impl Call {
-    fn print(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        (&self.name, &self.target, self.result).hash(&mut hasher);
-        hasher.finish()
-    }
-
-    fn is_passed_command(&self) -> bool {
-        let name = self.name.to_ascii_lowercase();
-        self.result == CallResult::Ok && COMMANDS.contains(&name.as_str())
-    }
-}
-
 /// Pairs the begin of a tool call with its end.
 #[derive(Debug, Default)]
 pub struct Calls {
-    under_way: HashMap<String, (String, String)>,
+    under_way: HashMap<u64, (u64, ToolKind)>,
 }
 
 impl Calls {
-    /// The call that ends with this event, if one does.
-    pub fn observe(&mut self, event: &AgentEvent) -> Option<Call> {
-        match event {
-            AgentEvent::Tool { id, name, target } => {
+    /// The call that ends with this, if one does.
+    pub fn observe(&mut self, beat: &Beat) -> Option<Call> {
+        match *beat {
+            Beat::Tool { id, call, kind } => {
                 if self.under_way.len() >= MOST {
                     self.under_way.clear();
                 }
-                let call = (name.clone(), target.clone());
-                self.under_way.insert(id.clone(), call);
+                self.under_way.insert(id, (call, kind));
                 None
             }
-            AgentEvent::ToolDone { id, ok } => {
-                let (name, target) = self.under_way.remove(id)?;
-                Some(Call {
-                    name,
-                    target,
-                    result: if *ok {
-                        CallResult::Ok
-                    } else {
-                        CallResult::Failed
-                    },
-                })
+            Beat::ToolDone { id, ok } => {
+                let (what, kind) = self.under_way.remove(&id)?;
+                let result = match ok {
+                    true => CallResult::Ok,
+                    false => CallResult::Failed,
+                };
+                Some(Call { what, kind, result })
             }
-            AgentEvent::Started { .. }
-            | AgentEvent::Text { .. }
-            | AgentEvent::Usage(_)
-            | AgentEvent::Turn { .. }
-            | AgentEvent::Thinking { .. }
-            | AgentEvent::Background { .. }
-            | AgentEvent::Compacted { .. }
-            | AgentEvent::ModelChanged { .. }
-            | AgentEvent::Hook { .. }
-            | AgentEvent::Nudge { .. }
-            | AgentEvent::Notice { .. }
-            | AgentEvent::Retry { .. }
-            | AgentEvent::Limit { .. }
-            | AgentEvent::Result(_)
-            | AgentEvent::Other { .. } => None,
+            Beat::Turn { .. }
+            | Beat::Usage(_)
+            | Beat::Text { .. }
+            | Beat::Waits
+            | Beat::Ended
+            | Beat::Other => None,
         }
+    }
+
+    pub fn under_way(&self) -> usize {
+        self.under_way.len()
     }
 }
 
@@ -107,38 +68,42 @@ impl Calls {
 pub(super) enum Worth {
     /// A command that passes, and has not passed before in this run.
     Progress,
-    /// It came so often since the last progress, this one included.
-    Seen(u32),
+    Nothing,
 }
 
 /// Calls of one run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
     passed: HashSet<u64>,
-    since_progress: HashMap<u64, u32>,
+    since_progress: HashMap<(u64, CallResult), u32>,
     /// How often the call that came most often did.
     most: u32,
 }
 
 impl Memory {
     pub(super) fn note(&mut self, call: &Call) -> Worth {
-        let print = call.print();
-        if call.is_passed_command() {
-            if self.passed.len() >= MOST {
-                // Forgetting is the gentle side: an old command counts as a new one.
-                self.passed.clear();
+        match (call.kind, call.result) {
+            (ToolKind::Command, CallResult::Ok) => {
+                if self.passed.len() >= MOST {
+                    // Forgetting is the gentle side: an old command counts as a new one.
+                    self.passed.clear();
+                }
+                if self.passed.insert(call.what) {
+                    return Worth::Progress;
+                }
             }
-            if self.passed.insert(print) {
-                return Worth::Progress;
-            }
+            (ToolKind::Command, CallResult::Failed) | (ToolKind::Other, _) => {}
         }
         if self.since_progress.len() >= MOST {
             self.since_progress.clear();
         }
-        let times = self.since_progress.entry(print).or_default();
+        let times = self
+            .since_progress
+            .entry((call.what, call.result))
+            .or_default();
         *times = times.saturating_add(1);
         self.most = self.most.max(*times);
-        Worth::Seen(*times)
+        Worth::Nothing
     }
 
     pub(super) fn repeats(&self) -> u32 {

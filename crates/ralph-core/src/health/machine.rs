@@ -246,7 +246,7 @@ impl Health {
         self.steps.push_back(call.result);
         match self.memory.note(call) {
             Worth::Progress => self.progress(now),
-            Worth::Seen(_) => {}
+            Worth::Nothing => {}
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::agent::{AgentEvent, NudgeState};
+use crate::agent::{Beat, NudgeState, ToolKind, mark};
 
 mod properties;
 
@@ -31,8 +31,11 @@ fn at(minutes: i64) -> Timestamp {
 
 fn call(name: &str, target: &str, result: CallResult) -> Sign {
     Sign::Called(Call {
-        name: name.into(),
-        target: target.into(),
+        what: mark(&[name, target]),
+        kind: match name {
+            "Bash" => ToolKind::Command,
+            _ => ToolKind::Other,
+        },
         result,
     })
 }
@@ -368,23 +371,19 @@ fn where_health_is_off_nothing_is_done_but_what_a_person_wants() {
 #[test]
 fn a_call_is_told_by_its_begin_and_its_end() {
     let mut calls = Calls::default();
-    let begin = |id: &str, target: &str| AgentEvent::Tool {
-        id: id.into(),
-        name: "Bash".into(),
-        target: target.into(),
+    let begin = |id, call| Beat::Tool {
+        id,
+        call,
+        kind: ToolKind::Command,
     };
-    let end = |id: &str, ok| AgentEvent::ToolDone { id: id.into(), ok };
-    assert_eq!(calls.observe(&begin("1", "make")), None);
-    assert_eq!(calls.observe(&begin("2", "ls")), None);
-    let made = calls.observe(&end("1", false)).expect("a call");
-    assert_eq!(
-        (made.target.as_str(), made.result),
-        ("make", CallResult::Failed)
-    );
-    assert_eq!(calls.observe(&end("1", false)), None, "it has ended");
-    let listed = calls.observe(&end("2", true)).expect("a call");
-    assert_eq!(
-        (listed.target.as_str(), listed.result),
-        ("ls", CallResult::Ok)
-    );
+    let end = |id, ok| Beat::ToolDone { id, ok };
+    assert_eq!(calls.observe(&begin(1, 70)), None);
+    assert_eq!(calls.observe(&begin(2, 80)), None);
+    assert_eq!(calls.under_way(), 2);
+    let made = calls.observe(&end(1, false)).expect("a call");
+    assert_eq!((made.what, made.result), (70, CallResult::Failed));
+    assert_eq!(calls.observe(&end(1, false)), None, "it has ended");
+    let listed = calls.observe(&end(2, true)).expect("a call");
+    assert_eq!((listed.what, listed.result), (80, CallResult::Ok));
+    assert_eq!(calls.under_way(), 0);
 }

@@ -17,7 +17,7 @@ pub(super) fn reminder(without_progress: Duration) -> String {
 }
 
 /// A length of time in the one or two units that matter.
-pub(super) fn for_people(time: Duration) -> String {
+pub fn for_people(time: Duration) -> String {
     let count = |n: u64, unit: &str| match n {
         1 => format!("1 {unit}"),
         n => format!("{n} {unit}s"),

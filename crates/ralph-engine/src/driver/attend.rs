@@ -8,6 +8,7 @@ use std::{
     cell::{Cell, RefCell},
     collections::{HashSet, VecDeque},
     future::Future,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -29,6 +30,8 @@ use super::{
 use crate::{
     agent::{Nudges, StopRequest},
     clock::Clock,
+    git::Repo,
+    report::Reporter,
     store::{CommandRow, Effects, Ended, Journal, NewGuidance, RepositoryId},
 };
 
@@ -154,7 +157,12 @@ pub(super) struct Attendant<'a> {
     pub(super) signalled: &'a Signalled,
     pub(super) minder: &'a mut Minder,
     pub(super) began: Instant,
+    pub(super) repo: &'a Repo,
+    pub(super) reporter: &'a RefCell<&'a mut dyn Reporter>,
 }
+
+/// What ralph itself writes there is no work of the agent's.
+const OWN_FOLDER: &str = ".ralph";
 
 /// Between two wakings of the minder, at least: one that asks for too many must not take all the time.
 const REST: Duration = Duration::from_millis(50);
@@ -245,6 +253,7 @@ impl Attendant<'_> {
                 self.step(told, wires, step);
             }
         }
+        self.pass_on();
     }
 
     /// Takes one step; whether it is to look around.
@@ -263,7 +272,16 @@ impl Attendant<'_> {
 
     /// Looks at what can't be heard of an agent: here is the journal, and the working tree.
     async fn look_about(&mut self) -> Sight {
-        Sight::default()
+        Sight {
+            tree: self.repo.fingerprint(Path::new(OWN_FOLDER)).await.ok(),
+        }
+    }
+
+    /// Tells at once what there is to tell: an agent that hangs says nothing after which it could be.
+    fn pass_on(&self) {
+        for event in self.ears.take() {
+            self.reporter.borrow_mut().report(&event, self.clock.now());
+        }
     }
 
     /// Obeys what can be obeyed now. A journal that can't be read is seen by whoever writes next.
@@ -365,6 +383,7 @@ impl Attendant<'_> {
             .await;
         if written.is_ok() {
             self.ears.said.borrow_mut().push(commanded(row, report));
+            self.pass_on();
         }
     }
 }

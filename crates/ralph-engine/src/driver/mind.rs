@@ -12,6 +12,8 @@ use ralph_core::{
     health::Choice,
 };
 
+use super::health::HealthPart;
+
 /// What time it is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Now {
@@ -35,7 +37,10 @@ pub(super) enum Step {
 
 /// What was seen on a look around. Filled by the attendant, in `look_about`.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sight {}
+pub(super) struct Sight {
+    /// The working tree's fingerprint; none where it can't be looked at.
+    pub(super) tree: Option<u64>,
+}
 
 /// What a part makes of a person's choice.
 pub(super) struct Heeded {
@@ -75,20 +80,25 @@ pub(super) trait Part {
 /// Which part it is: words to the agent are heard of by who said them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Minds {
+    Health,
     Handoff,
 }
 
 /// All that an agent is watched for.
 #[derive(Default)]
 pub(super) struct Minder {
-    handoff: Option<Box<dyn Part>>,
+    pub(super) health: Option<HealthPart>,
+    pub(super) handoff: Option<Box<dyn Part>>,
 }
 
 impl Minder {
     /// The parts that are there, each with its name.
     fn parts(&mut self) -> impl Iterator<Item = (Minds, &mut (dyn Part + 'static))> {
+        let health = self.health.as_mut().map(|part| part as &mut dyn Part);
         let handoff = self.handoff.as_deref_mut();
-        handoff.map(|part| (Minds::Handoff, part)).into_iter()
+        let health = health.map(|part| (Minds::Health, part));
+        let handoff = handoff.map(|part| (Minds::Handoff, part));
+        health.into_iter().chain(handoff)
     }
 
     fn each(&mut self, ask: impl Fn(&mut dyn Part) -> Vec<Step>) -> Vec<(Minds, Step)> {

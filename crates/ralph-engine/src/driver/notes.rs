@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use ralph_core::{
     agent::Usage,
     economics::ModelCall,
+    health::HealthState,
     iteration::{Change, Check, Failure, Iteration, StepDone},
     record::{Guidance, RunRecord, Said, VerificationRecord},
     task::{Task, TaskId},
@@ -61,6 +62,8 @@ pub(super) struct Notes {
     pub(super) flags: Vec<String>,
     pub(super) commit: Option<String>,
     pub(super) kept: Option<String>,
+    /// How well the last agent did when it ended.
+    pub(super) health: HealthState,
     prompt_bytes: u64,
 }
 
@@ -89,6 +92,7 @@ impl Notes {
                     usage: report.usage,
                 });
                 self.calls.push(report.calls.clone());
+                self.health = report.health;
                 self.tool_calls += report.tool_calls;
                 let skip = report
                     .final_message

@@ -56,6 +56,7 @@ impl Driver {
         failpoint("recorded");
         self.add_to_status(&record, &moment.id);
         self.tally.number = turn.n;
+        self.tally.health = record.health_state;
         turn.machine.apply(&StepDone::Recorded)?;
         self.after_record(&turn, &verdict, state)?;
         self.tally.usage.add(&record.usage);
@@ -126,6 +127,7 @@ impl Driver {
             diagnoses: turn.start.diagnose.clone(),
             diagnosis: None,
             usage: notes.usage(),
+            health_state: notes.health,
         }
     }
 

@@ -13,9 +13,9 @@ use ralph_core::{
     termination::Stop,
 };
 
-use super::{Driver, LoopError};
+use super::{Driver, LoopError, health::Pulse};
 use crate::{
-    loop_files::{Ended, LoopFiles},
+    loop_files::{Ended, LoopFiles, folder},
     store::ListedLoop,
 };
 
@@ -45,7 +45,11 @@ impl Driver {
             status.show(record, nth, checkpoint.map_or("", String::as_str));
         }
         match LoopFiles::open(data_dir, status) {
-            Ok(files) => self.loop_files = Some(files),
+            Ok(files) => {
+                self.loop_files = Some(files);
+                let folder = folder(data_dir, &self.loop_id);
+                self.pulse = Some(Pulse::start(folder, &self.loop_id, &self.root));
+            }
             Err(error) => self.warn_of_loop_files(&error),
         }
         self.write_loop_status();

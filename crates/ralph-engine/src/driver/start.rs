@@ -1,6 +1,7 @@
 //! One run of an agent within an iteration: its context and limits, who looks on, what came of it.
 
 use std::{
+    cell::RefCell,
     ffi::OsString,
     time::{Duration, Instant},
 };
@@ -8,6 +9,7 @@ use std::{
 use ralph_core::{
     agent::{AgentReport, Ending},
     event::Event,
+    health::HealthState,
     iteration::{AgentEnded, RanBy, StepDone},
     signal::parse_signals,
 };
@@ -17,6 +19,7 @@ use super::{
     artefacts::Signalled,
     attend::{Attendant, Attended, wires},
     hands::unavailable,
+    health::{About, Doing, HealthPart, Pulse},
     iterate::{Deadline, Whose},
     logs::Logs,
     mind::Minder,
@@ -27,6 +30,7 @@ use crate::{
     agent::{RunContext, RunLimits, Watch, run_agent, run_line},
     failpoint::failpoint,
     process::{CommandSpec, SpawnError},
+    report::Reporter,
 };
 
 impl Driver {
@@ -80,13 +84,16 @@ impl Driver {
             grace: Duration::from_secs(u64::from(self.config.loop_.stop_grace_seconds.get())),
             cost: self.cost_limit(turn),
         };
-        let mut minder = Minder::default();
+        let mut minder = self.minder(turn);
         let report = self
             .run_attended(turn, logs, (&context, &limits), (&signalled, &mut minder))
             .await;
         failpoint("agent-ended");
         // An agent that can't be started is an outcome like any other: the record says so.
         let mut report = report.unwrap_or_else(|error| unavailable(&error.to_string()));
+        report.health = minder
+            .health
+            .map_or(HealthState::Healthy, HealthPart::ended);
         if let (Ending::TimedOut { .. }, Some(Whose::Run)) =
             (&report.ending, deadline.map(|d| d.whose))
         {
@@ -127,9 +134,10 @@ impl Driver {
         let source = self.board.source.name().to_owned();
         let worktree = self.root.to_string_lossy().into_owned();
         let (ears, wires, mut inputs) = wires();
+        let reporter: RefCell<&mut dyn Reporter> = RefCell::new(&mut *self.reporter);
         let mut watcher = Onlooker {
             text: &mut logs.text,
-            reporter: &mut *self.reporter,
+            reporter: &reporter,
             clock: &*self.clock,
             ears: &ears,
         };
@@ -153,6 +161,8 @@ impl Driver {
             signalled,
             minder,
             began: Instant::now(),
+            repo: &self.repo,
+            reporter: &reporter,
         };
         let Attended { mut report, cut } = attendant.attend(running, wires).await;
         if let (Ok(report), Some(cut)) = (&mut report, cut)
@@ -165,6 +175,22 @@ impl Driver {
             self.tell(&event);
         }
         report
+    }
+
+    /// Who minds the agent that is about to start.
+    fn minder(&self, turn: &Turn) -> Minder {
+        let about = About {
+            iteration: turn.n,
+            task: turn.task_id().to_string(),
+            agent: self.hands.name(),
+        };
+        self.does(Doing::Agent, None);
+        let beating = self.pulse.as_ref().map(Pulse::beating);
+        let policy = self.config.health.policy();
+        Minder {
+            health: Some(HealthPart::new(policy, about, beating, self.now())),
+            ..Minder::default()
+        }
     }
 
     /// Makes the files of an executed project ready for a run, and its signal file heard.

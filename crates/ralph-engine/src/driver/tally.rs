@@ -8,8 +8,9 @@ use ralph_core::{
     agent::Usage,
     economics::Budget,
     gutter::Circling,
+    health::HealthState,
     task::TaskId,
-    termination::{LimitRow, Settled},
+    termination::{LimitRow, Settled, Sick},
     verdict::Verdict,
 };
 
@@ -22,6 +23,10 @@ pub(super) struct RunTally {
     /// Those of them that looked for a cause, and are no attempts.
     pub(super) diagnoses: u32,
     pub(super) errors_in_a_row: u32,
+    /// How well the last agent did.
+    pub(super) health: HealthState,
+    /// Iterations in a row that ended with a sick agent.
+    pub(super) sick: Option<Sick>,
     pub(super) fruitless: u32,
     pub(super) fruitless_tasks: HashSet<TaskId>,
     pub(super) usage: Usage,
@@ -79,6 +84,7 @@ impl RunTally {
         } else {
             0
         };
+        self.sick = self.sick_after(verdict);
         if matches!(verdict, Verdict::Verified | Verdict::Progress) {
             self.fruitless = 0;
             self.fruitless_tasks.clear();
@@ -86,6 +92,18 @@ impl RunTally {
             // A question is no failure, and neither is a diagnosis: others may be ready that have none.
             self.fruitless += 1;
             self.fruitless_tasks.insert(task.clone());
+        }
+    }
+
+    /// One that landed its work was well enough, whatever it looked like.
+    fn sick_after(&self, verdict: &Verdict) -> Option<Sick> {
+        match (self.health, verdict) {
+            (_, Verdict::Verified | Verdict::Progress) => None,
+            (state @ (HealthState::Failing | HealthState::Terminated), _) => Some(Sick {
+                in_a_row: self.sick.map_or(0, |sick| sick.in_a_row) + 1,
+                state,
+            }),
+            (HealthState::Healthy | HealthState::Degraded | HealthState::Stuck, _) => None,
         }
     }
 }

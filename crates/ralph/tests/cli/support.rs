@@ -261,6 +261,7 @@ fn record(
                 turns: vec![50_000],
             },
             seconds: 120.0,
+            health_state: Default::default(),
             usage,
         }],
         git: GitRecord {
