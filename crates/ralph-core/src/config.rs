@@ -14,6 +14,7 @@ mod claude;
 mod env;
 mod error;
 mod guess;
+mod handoff;
 mod health;
 mod init;
 mod key;
@@ -43,6 +44,7 @@ pub use claude::{ClaudeConfig, PermissionMode, SettingSource};
 pub use env::may_set_key;
 pub use error::{ConfigError, ConfigErrors, Position, Problem, Source};
 pub use guess::{Guess, GuessKind, ProjectFiles, guess_verify};
+pub use handoff::HandoffConfig;
 pub use health::{BreakerConfig, HealthConfig, OnOpen};
 pub use init::{InitPlan, render_ralph_yaml};
 pub use key::KeyPath;
@@ -104,6 +106,8 @@ pub struct Config {
     pub budgets: Vec<Budget>,
     /// What models cost, and how spending is judged.
     pub economics: EconomicsConfig,
+    /// When an agent is asked to wrap up, so that a fresh one goes on.
+    pub handoff: HandoffConfig,
     /// Who is told of a question, the end, a halt, a limit, the budget, and how.
     pub notify: NotifyConfig,
     /// How much of each thing goes into a prompt.

@@ -18,6 +18,7 @@ mod error;
 mod files;
 mod goal;
 mod gutter;
+mod hand_over;
 mod hands;
 mod health;
 mod idle;

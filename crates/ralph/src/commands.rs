@@ -13,6 +13,7 @@ pub(crate) mod execute;
 pub(crate) mod goal;
 pub(crate) mod import;
 pub(crate) mod init;
+pub(crate) mod intervene;
 pub(crate) mod interview;
 pub(crate) mod lint;
 pub(crate) mod logs;

@@ -23,7 +23,11 @@ fn small_turn() -> Beat {
 }
 
 fn tool(id: u64) -> Beat {
-    Beat::Tool { id, call: 7 }
+    Beat::Tool {
+        id,
+        call: 7,
+        kind: crate::agent::ToolKind::Other,
+    }
 }
 
 fn done(id: u64, ok: bool) -> Beat {
@@ -48,7 +52,7 @@ fn start(spent: u32, max: u32) -> Start {
 }
 
 fn watch() -> HandoffWatch {
-    HandoffWatch::new(Thresholds::default(), &start(0, 10))
+    HandoffWatch::new(Some(Thresholds::default()), &start(0, 10))
 }
 
 /// What the watch says to each of these, one after the other.
@@ -162,7 +166,7 @@ fn a_threshold_must_be_passed_and_not_only_met() {
         ),
     ];
     for (what, start, beats, expected) in table {
-        let mut watch = HandoffWatch::new(Thresholds::default(), &start);
+        let mut watch = HandoffWatch::new(Some(Thresholds::default()), &start);
         let found = asked_at_last(&mut watch, &beats);
         let expected = expected.map(|(trigger, sentence)| (trigger, sentence.to_owned()));
         assert_eq!(found, expected, "{what}");
@@ -299,7 +303,7 @@ fn an_agent_with_little_time_has_half_of_it_and_one_without_a_limit_all() {
         time: Some(Duration::from_secs(seconds)),
         room: None,
     };
-    let wakes = |start: &Start| HandoffWatch::new(Thresholds::default(), start).wakes_at();
+    let wakes = |start: &Start| HandoffWatch::new(Some(Thresholds::default()), start).wakes_at();
     assert_eq!(wakes(&of(4)), Some(Duration::from_secs(2)));
     assert_eq!(wakes(&of(11 * 60)), Some(Duration::from_secs(6 * 60)));
     assert_eq!(wakes(&Start::default()), None);
@@ -396,6 +400,17 @@ fn a_person_s_request_is_followed_at_once_and_once() {
         trigger: HandoffTrigger::ExplicitRequest,
     };
     assert_eq!(watch.nudged(NudgeState::Impossible), Some(cut));
+}
+
+#[test]
+fn without_thresholds_only_a_person_hands_over() {
+    let mut watch = HandoffWatch::new(None, &start(0, 10));
+    assert_eq!(watch.wakes_at(), None);
+    let failed = (0..9).flat_map(|id| [small_turn(), tool(id), done(id, false)]);
+    let full = [turn(199_000, Some(200_000)), cost(9.9), tool(99)];
+    let beats: Vec<Beat> = failed.chain(full).collect();
+    assert!(said(&mut watch, &beats).iter().all(Option::is_none));
+    assert!(matches!(watch.request(), Some(HandoffStep::Ask(_))));
 }
 
 #[test]

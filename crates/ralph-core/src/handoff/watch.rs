@@ -7,7 +7,7 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use super::{HandoffTrigger, Handover, Start, Thresholds};
+use super::{HandoffTrigger, Handover, Share, Start, Thresholds};
 use crate::{
     agent::{Beat, NudgeState},
     dollars::Dollars,
@@ -26,7 +26,8 @@ pub enum HandoffStep {
 
 #[derive(Debug, Clone)]
 pub struct HandoffWatch {
-    thresholds: Thresholds,
+    /// None where only a person asks for it.
+    thresholds: Option<Thresholds>,
     wraps_up_at: Option<Duration>,
     /// What was left to spend when the run began.
     left: Option<Dollars>,
@@ -74,10 +75,11 @@ enum Answer {
 }
 
 impl HandoffWatch {
-    pub fn new(thresholds: Thresholds, start: &Start) -> Self {
+    /// Without thresholds it waits for a person's request alone.
+    pub fn new(thresholds: Option<Thresholds>, start: &Start) -> Self {
         Self {
-            wraps_up_at: thresholds.wraps_up_at(start),
-            left: thresholds.left(start),
+            wraps_up_at: thresholds.and_then(|t| t.wraps_up_at(start)),
+            left: thresholds.and_then(|t| t.left(start)),
             time: start.time,
             thresholds,
             seen: Seen::default(),
@@ -172,34 +174,34 @@ impl HandoffWatch {
 
     /// The first of the reasons that there are, in their order.
     fn due(&self, now: Duration) -> Option<Handover> {
+        let thresholds = self.thresholds?;
         let why = |trigger, sentence| Handover { trigger, sentence };
-        let context = self.context_used();
+        let context = self.context_used(thresholds.context);
         let context = context.map(|sentence| why(HandoffTrigger::ContextThreshold, sentence));
         let errors = self.seen.errors;
+        let budget = || self.budget_used(thresholds.budget);
         context
             .or_else(|| {
-                (errors >= self.thresholds.errors).then(|| {
+                (errors >= thresholds.errors).then(|| {
                     let sentence = format!("{errors} of its steps in a row failed");
                     why(HandoffTrigger::ErrorThreshold, sentence)
                 })
             })
-            .or_else(|| Some(why(HandoffTrigger::TokenBudget, self.budget_used()?)))
+            .or_else(|| Some(why(HandoffTrigger::TokenBudget, budget()?)))
             .or_else(|| Some(why(HandoffTrigger::Timeout, self.time_used(now)?)))
     }
 
-    fn context_used(&self) -> Option<String> {
+    fn context_used(&self, share: Share) -> Option<String> {
         let (used, window) = self.seen.context?;
         let window = window?;
-        let share = self.thresholds.context;
         share.is_exceeded(used, window).then(|| {
             let percent = u128::from(used) * 100 / u128::from(window.max(1));
             format!("{percent} % of its context are in use ({used} of {window} tokens), more than {share}")
         })
     }
 
-    fn budget_used(&self) -> Option<String> {
+    fn budget_used(&self, share: Share) -> Option<String> {
         let (left, cost) = (self.left?, self.seen.cost);
-        let share = self.thresholds.budget;
         share
             .is_exceeded(cost.millionths(), left.millionths())
             .then(|| format!("it has cost {cost} of the {left} that were left, more than {share}"))

@@ -6,7 +6,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::{HashSet, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     future::Future,
     path::Path,
     time::{Duration, Instant},
@@ -44,6 +44,44 @@ pub(super) struct Ears {
     said: RefCell<Vec<Event>>,
     heard: mpsc::UnboundedSender<Heard>,
     tools: Cell<u64>,
+    calls: RefCell<Calls>,
+}
+
+/// Calls to tools, as far as it must be known which of them failed.
+#[derive(Default)]
+struct Calls {
+    running: HashMap<String, String>,
+    failed: VecDeque<String>,
+}
+
+/// Calls that run at once and are known by name, and failed ones that are remembered.
+const MOST_RUNNING: usize = 100;
+const MOST_FAILED: usize = 3;
+/// Most characters of a call.
+const CALL_CHARS: usize = 300;
+
+impl Calls {
+    fn hear(&mut self, event: &AgentEvent) {
+        match event {
+            AgentEvent::Tool { id, name, target } if self.running.len() < MOST_RUNNING => {
+                let call = format!("{name} {target}")
+                    .chars()
+                    .take(CALL_CHARS)
+                    .collect();
+                self.running.insert(id.clone(), call);
+            }
+            AgentEvent::ToolDone { id, ok } => {
+                let call = self.running.remove(id);
+                if let (Some(call), false) = (call, *ok) {
+                    self.failed.truncate(MOST_FAILED - 1);
+                    self.failed.push_front(call);
+                }
+            }
+            // What ran before is done, whatever was heard of it.
+            AgentEvent::Turn { .. } => self.running.clear(),
+            _ => {}
+        }
+    }
 }
 
 /// What is heard of the running agent, in its order.
@@ -62,6 +100,11 @@ impl Ears {
         self.tools.get()
     }
 
+    /// The last calls to tools that failed, newest first.
+    pub(super) fn failed_calls(&self) -> Vec<String> {
+        self.calls.borrow().failed.iter().cloned().collect()
+    }
+
     /// What is to be told to whoever watches.
     pub(super) fn take(&self) -> Vec<Event> {
         self.said.take()
@@ -71,6 +114,7 @@ impl Ears {
         if let AgentEvent::Tool { .. } = event {
             self.tools.set(self.tools.get() + 1);
         }
+        self.calls.borrow_mut().hear(event);
         let heard = match event {
             AgentEvent::Nudge { text, state } => Some(Heard::Nudged {
                 mark: mark(&[text]),
@@ -129,6 +173,7 @@ pub(super) fn wires() -> (Ears, Wires, Inputs) {
         said: RefCell::default(),
         heard: heard_out,
         tools: Cell::default(),
+        calls: RefCell::default(),
     };
     let wires = Wires {
         cut,

@@ -339,6 +339,7 @@ impl Driver {
             self.hands.agent().warning(),
             self.untold_cost(),
             self.unused_instructions(),
+            self.unused_continuation(),
         ];
         let unclear = self.artefacts.iter().flat_map(|a| a.unclear.clone());
         let warnings: Vec<String> = warnings.into_iter().flatten().chain(unclear).collect();

@@ -12,7 +12,7 @@ use ralph_core::{
     health::Choice,
 };
 
-use super::health::HealthPart;
+use super::{hand_over::Handing, health::HealthPart};
 
 /// What time it is.
 #[derive(Debug, Clone, Copy)]
@@ -85,20 +85,20 @@ pub(super) enum Minds {
 }
 
 /// All that an agent is watched for.
-#[derive(Default)]
 pub(super) struct Minder {
     pub(super) health: Option<HealthPart>,
-    pub(super) handoff: Option<Box<dyn Part>>,
+    pub(super) handoff: Option<Handing>,
 }
 
 impl Minder {
     /// The parts that are there, each with its name.
-    fn parts(&mut self) -> impl Iterator<Item = (Minds, &mut (dyn Part + 'static))> {
+    fn parts(&mut self) -> impl Iterator<Item = (Minds, &mut dyn Part)> {
+        let handoff = self.handoff.as_mut().map(|part| part as &mut dyn Part);
         let health = self.health.as_mut().map(|part| part as &mut dyn Part);
-        let handoff = self.handoff.as_deref_mut();
-        let health = health.map(|part| (Minds::Health, part));
-        let handoff = handoff.map(|part| (Minds::Handoff, part));
-        health.into_iter().chain(handoff)
+        // Health first: it must hear of a choice that another part follows.
+        [(Minds::Health, health), (Minds::Handoff, handoff)]
+            .into_iter()
+            .filter_map(|(name, part)| Some((name, part?)))
     }
 
     fn each(&mut self, ask: impl Fn(&mut dyn Part) -> Vec<Step>) -> Vec<(Minds, Step)> {

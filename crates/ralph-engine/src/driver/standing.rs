@@ -19,9 +19,6 @@ use crate::{
     store::ListedLoop,
 };
 
-/// From here on an agent is to hand over.
-const CONTEXT_THRESHOLD: f64 = 0.70;
-
 impl Driver {
     /// Opens the files of the loop; what a loop that goes on had done before is in the journal.
     pub(super) async fn open_loop_files(&mut self, data_dir: &Path) -> Result<(), LoopError> {
@@ -69,7 +66,7 @@ impl Driver {
                 max_iterations: limits.max_iterations,
                 max_cost: limits.max_cost.map_or(0.0, Dollars::usd),
                 max_duration_minutes: limits.max_time.map_or(0.0, |t| t.as_secs_f64() / 60.0),
-                context_threshold: CONTEXT_THRESHOLD,
+                context_threshold: self.config.handoff.context_threshold.as_f64(),
                 agent_type: row.agent.clone(),
                 model: String::new(),
             },
@@ -111,9 +108,10 @@ impl Driver {
         Ok(())
     }
 
-    /// Says that the loop rests. It may do so before its first iteration: then it runs first.
+    /// Says that the loop rests. It may do so before its first iteration, or before a fresh agent takes
+    /// over: then it runs first.
     pub(super) fn pause_status(&mut self) -> Result<(), LoopError> {
-        if self.loop_state() == Some(LoopState::Initializing) {
+        if let Some(LoopState::Initializing | LoopState::Handoff) = self.loop_state() {
             self.enter(LoopState::Running)?;
         }
         self.enter(LoopState::Paused)
@@ -146,6 +144,9 @@ impl Driver {
         checkpoint: &str,
     ) -> Result<(), LoopError> {
         let last = LoopState::after(stop);
+        if self.loop_state() == Some(LoopState::Handoff) {
+            self.enter(LoopState::Running)?;
+        }
         if last == LoopState::Completed {
             self.enter(LoopState::Completing)?;
         }

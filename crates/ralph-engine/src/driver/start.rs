@@ -19,7 +19,7 @@ use super::{
     artefacts::Signalled,
     attend::{Attendant, Attended, wires},
     hands::unavailable,
-    health::{About, Doing, HealthPart, Pulse},
+    health::HealthPart,
     iterate::{Deadline, Whose},
     logs::Logs,
     mind::Minder,
@@ -84,7 +84,7 @@ impl Driver {
             grace: Duration::from_secs(u64::from(self.config.loop_.stop_grace_seconds.get())),
             cost: self.cost_limit(turn),
         };
-        let mut minder = self.minder(turn);
+        let mut minder = self.minder(turn, deadline);
         let report = self
             .run_attended(turn, logs, (&context, &limits), (&signalled, &mut minder))
             .await;
@@ -112,6 +112,8 @@ impl Driver {
         if let (None, Some(artefacts)) = (signals.claim, &self.artefacts) {
             signals.claim = artefacts.claim(turn, &self.board.source, &signalled);
         }
+        let asked = minder.handoff.as_ref().and_then(|h| h.asked().cloned());
+        let handoff = self.handed_over(turn, asked, (&report, &signals));
         let by = RanBy {
             agent: self.hands.name(),
             command: shown_command(&self.hands.agent().command(&context)),
@@ -120,6 +122,7 @@ impl Driver {
             by,
             report,
             signals,
+            handoff,
         })))
     }
 
@@ -171,26 +174,11 @@ impl Driver {
             report.ending = cut;
         }
         turn.tool_calls += ears.tools();
+        turn.failed_calls = ears.failed_calls();
         for event in ears.take() {
             self.tell(&event);
         }
         report
-    }
-
-    /// Who minds the agent that is about to start.
-    fn minder(&self, turn: &Turn) -> Minder {
-        let about = About {
-            iteration: turn.n,
-            task: turn.task_id().to_string(),
-            agent: self.hands.name(),
-        };
-        self.does(Doing::Agent, None);
-        let beating = self.pulse.as_ref().map(Pulse::beating);
-        let policy = self.config.health.policy();
-        Minder {
-            health: Some(HealthPart::new(policy, about, beating, self.now())),
-            ..Minder::default()
-        }
     }
 
     /// Makes the files of an executed project ready for a run, and its signal file heard.

@@ -14,6 +14,7 @@ use ralph_core::{
     verdict::Verdict,
 };
 
+use super::notes::Moved;
 use crate::agent::CostLimit;
 
 /// What this run of the command comes to.
@@ -31,6 +32,8 @@ pub(super) struct RunTally {
     pub(super) fruitless_tasks: HashSet<TaskId>,
     pub(super) usage: Usage,
     pub(super) last: Option<LastIteration>,
+    /// Whether the last iteration changed anything, where it was handed over.
+    pub(super) moved: Moved,
     /// The number of the last iteration.
     pub(super) number: u64,
     /// Usage limits that were met in a row.
@@ -71,6 +74,17 @@ impl RunTally {
         self.limit = limit;
     }
 
+    /// Whether an iteration without fruit says nothing against the loop. A question is no failure, and
+    /// neither is a diagnosis: others may be ready that have none. Nor is a handoff, as long as each
+    /// agent adds to the work.
+    fn goes_on(&self, verdict: &Verdict) -> bool {
+        match verdict {
+            Verdict::Escalated | Verdict::Diagnosed => true,
+            Verdict::Handoff { .. } => self.moved == Moved::Yes,
+            _ => false,
+        }
+    }
+
     pub(super) fn note(&mut self, task: &TaskId, verdict: &Verdict) {
         self.no_iteration(task, verdict, None);
         // Cut short by a person: it is the same iteration when it is begun again.
@@ -88,8 +102,7 @@ impl RunTally {
         if matches!(verdict, Verdict::Verified | Verdict::Progress) {
             self.fruitless = 0;
             self.fruitless_tasks.clear();
-        } else if !matches!(verdict, Verdict::Escalated | Verdict::Diagnosed) {
-            // A question is no failure, and neither is a diagnosis: others may be ready that have none.
+        } else if !self.goes_on(verdict) {
             self.fruitless += 1;
             self.fruitless_tasks.insert(task.clone());
         }

@@ -82,6 +82,10 @@ fn the_defaults_are_those_of_the_design() {
             },
             "budgets": [],
             "economics": {"prices": {}, "multi_agent": false, "throttle_seconds": 30},
+            "handoff": {
+                "enabled": true, "context_threshold": 0.7, "max_errors": 3,
+                "budget_threshold": 0.8, "wrap_up_minutes": 5, "max_in_a_row": 10,
+            },
             "notify": {
                 "command": null,
                 "webhook": null,
@@ -241,8 +245,8 @@ fn the_environment_sets_keys_of_every_type() {
 fn no_two_keys_share_a_variable() {
     let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
     let unique: BTreeSet<&String> = names.iter().collect();
-    assert_eq!(unique.len(), 105);
-    assert_eq!(names.len(), 105);
+    assert_eq!(unique.len(), 111);
+    assert_eq!(names.len(), 111);
     assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 

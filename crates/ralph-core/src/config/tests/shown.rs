@@ -128,6 +128,13 @@ fn every_value_is_shown_with_its_origin() {
       prices: {}  # default
       multi_agent: false  # default
       throttle_seconds: 30  # default
+    handoff:
+      enabled: true  # default
+      context_threshold: 0.7  # default
+      max_errors: 3  # default
+      budget_threshold: 0.8  # default
+      wrap_up_minutes: 5  # default
+      max_in_a_row: 10  # default
     notify:
       command: null  # default
       webhook: null  # default
@@ -208,7 +215,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 123);
+    assert_eq!(keys, 130);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];
