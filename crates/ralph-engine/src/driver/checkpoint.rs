@@ -12,6 +12,7 @@ use ralph_core::{
     record::{IterationRecord, VerificationRecord},
     task::{Task, TaskId},
     termination::Stop,
+    verdict::Verdict,
 };
 
 use super::{Board, Driver, notes::Turn};

@@ -234,6 +234,7 @@ fn record(
         ..Usage::default()
     };
     IterationRecord {
+        health_state: Default::default(),
         guidance: Vec::new(),
         trace: None,
         diagnoses: None,
@@ -261,7 +262,6 @@ fn record(
                 turns: vec![50_000],
             },
             seconds: 120.0,
-            health_state: Default::default(),
             usage,
         }],
         git: GitRecord {
