@@ -73,13 +73,13 @@ impl HealthPart {
             left: Vec::new(),
         };
         if let Some(beating) = &part.beating {
-            beating.say(|report| {
+            beating.note(|report| {
                 report.iteration = Some(part.about.iteration);
                 report.task_id = Some(part.about.task.clone());
                 report.agent = Some(part.about.agent.clone());
             });
         }
-        part.tell_pulse(News::Yes);
+        part.tell_pulse(News::No);
         part
     }
 
@@ -87,7 +87,7 @@ impl HealthPart {
     pub(in crate::driver) fn ended(mut self) -> HealthState {
         // A run that is over reacts to nothing, so that the time does not matter.
         let _ = self.health.observe(&Sign::Ended, self.began);
-        self.tell_pulse(News::Yes);
+        self.tell_pulse(News::No);
         self.health.state()
     }
 
