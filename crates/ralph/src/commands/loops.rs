@@ -54,6 +54,9 @@ struct Shown {
     /// Whether a process works on it; one that is not over and has none was interrupted.
     alive: bool,
     source: String,
+    /// As `status.json` has them; empty where there is none.
+    project_id: String,
+    task_id: String,
     goal: String,
     branch: String,
     worktree: String,
@@ -68,6 +71,7 @@ struct Shown {
     reason: Option<TerminationReason>,
     /// The same in a sentence.
     why: Option<String>,
+    last_checkpoint_id: Option<String>,
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
@@ -117,6 +121,8 @@ fn shown(row: ListedLoop, data_dir: &Path) -> Shown {
         state,
         alive,
         source: row.source,
+        project_id: row.project_id,
+        task_id: row.task_id,
         goal: row.goal,
         branch: row.branch,
         worktree: row.worktree,
@@ -130,6 +136,7 @@ fn shown(row: ListedLoop, data_dir: &Path) -> Shown {
         ended_at: row.ended_at,
         reason: stop.as_ref().map(TerminationReason::of),
         why: stop.as_ref().map(Stop::sentence),
+        last_checkpoint_id: row.last_checkpoint_id,
     }
 }
 

@@ -117,13 +117,13 @@ impl HealthPart {
                 before,
                 state,
                 sentence,
-            } => steps.push(Step::Tell(Event::Health {
+            } => steps.push(Step::Tell(Box::new(Event::Health {
                 iteration: self.about.iteration,
                 task: self.about.task.clone(),
                 before,
                 state,
                 sentence,
-            })),
+            }))),
             Reaction::Nudge {
                 nth,
                 text,
@@ -159,7 +159,7 @@ impl HealthPart {
         sentence: String,
         (hint, until): (Option<String>, Option<Timestamp>),
     ) -> Step {
-        Step::Tell(Event::Intervention {
+        Step::Tell(Box::new(Event::Intervention {
             iteration: self.about.iteration,
             task: self.about.task.clone(),
             level,
@@ -167,7 +167,7 @@ impl HealthPart {
             sentence,
             hint,
             until,
-        })
+        }))
     }
 
     fn tell_pulse(&self, news: News) {
