@@ -7,6 +7,7 @@ use super::*;
 mod checkpoints;
 mod commands;
 mod loops;
+mod notes;
 mod schema;
 mod tokens;
 
