@@ -6,5 +6,6 @@ pub(crate) mod bar;
 pub(crate) mod figures;
 pub(crate) mod paint;
 pub(crate) mod places;
+pub(crate) mod screen;
 pub(crate) mod table;
 pub(crate) mod time;

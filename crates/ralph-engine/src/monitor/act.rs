@@ -196,7 +196,7 @@ impl Monitor {
 /// The agent that a loop began with; a map is in a file that is read again.
 fn agent_of(config: &str) -> Option<String> {
     let config: serde_json::Value = serde_json::from_str(config).ok()?;
-    config.get("agent")?.as_str().map(str::to_owned)
+    config["effective"]["agent"].as_str().map(str::to_owned)
 }
 
 /// Signals the process of a loop, and remembers all that is below it. Says what went wrong.

@@ -7,10 +7,10 @@ use std::{path::Path, time::Duration};
 use jiff::Timestamp;
 use ralph_core::{
     health::HealthReport,
-    monitor::{ProcessState, Sight, process_state, sight},
+    monitor::{AfterLoss, Loss, ProcessState, Sight, process_state, sight},
 };
 
-use super::{Change, ChangeKind, Target};
+use super::{Change, ChangeKind, Target, words};
 use crate::{
     lock::Lock,
     loop_files, plain_file,
@@ -112,6 +112,17 @@ impl Looked {
         silent
             .and_then(|silent| Duration::try_from(silent).ok())
             .unwrap_or_default()
+    }
+
+    /// How it stands, without anything done about it.
+    pub fn described(&self, kind: ChangeKind, now: Timestamp) -> Change {
+        let (sentence, hint) = match self.process {
+            ProcessState::Alive => (words::watching(self), None),
+            ProcessState::Hangs => (words::hangs(self, now), None),
+            ProcessState::Gone => words::lost(self, Loss::Crashed, AfterLoss::Leave),
+        };
+        let change = self.change(kind, sentence, now);
+        Change { hint, ..change }
     }
 
     pub fn change(&self, kind: ChangeKind, sentence: String, at: Timestamp) -> Change {

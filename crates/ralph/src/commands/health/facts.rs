@@ -1,0 +1,102 @@
+//! What is known of the loops that are not over.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ralph_core::{health::HealthReport, monitor::ProcessState};
+use ralph_engine::{
+    monitor::{Looked, looked},
+    store::{Journal, LoopNote},
+};
+use serde::Serialize;
+
+use super::Reach;
+use crate::{error::CommandError, project::Project};
+
+/// The JSON form is a contract (docs/json.md).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Facts {
+    pub(super) loops: Vec<Shown>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Shown {
+    pub(super) id: String,
+    pub(super) worktree: String,
+    pub(super) source: String,
+    pub(super) goal: String,
+    pub(super) branch: String,
+    pub(super) started_at: String,
+    /// Since when a person lets it rest.
+    pub(super) paused_at: Option<String>,
+    pub(super) process: ProcessState,
+    /// Its number, where the process that wrote `health` is still that one.
+    pub(super) pid: Option<u32>,
+    /// A signal has stopped it.
+    pub(super) stopped: bool,
+    /// What the loop says of itself.
+    pub(super) health: Option<HealthReport>,
+    /// What `ralph monitor` noted last.
+    pub(super) note: Option<LoopNote>,
+}
+
+impl Shown {
+    fn new(looked: Looked, note: Option<LoopNote>) -> Self {
+        let stopped = looked.is_stopped();
+        let row = looked.row;
+        Self {
+            id: row.id,
+            worktree: row.worktree,
+            source: row.source,
+            goal: row.goal,
+            branch: row.branch,
+            started_at: row.started_at,
+            paused_at: row.paused_at,
+            process: looked.process,
+            pid: looked.target.map(|target| target.pid),
+            stopped,
+            health: looked.report,
+            note,
+        }
+    }
+
+    /// The same without what changes as long as a loop lives at all.
+    pub(super) fn without_pulse(&self) -> Self {
+        let mut same = self.clone();
+        if let Some(health) = &mut same.health {
+            health.written_at = Timestamp::UNIX_EPOCH;
+            health.last_heartbeat = None;
+            health.last_progress = None;
+            health.quiet_until = None;
+            health.steps = 0;
+            health.errors = 0;
+        }
+        same
+    }
+}
+
+pub(super) async fn gather(project: &Project, reach: Reach) -> Result<Facts, CommandError> {
+    let none = Facts { loops: Vec::new() };
+    let data_dir = project.data_dir()?;
+    let (mut journal, repository) = match reach {
+        Reach::Here => match project.journal().await? {
+            Some((journal, id)) => (journal, Some(id.0)),
+            None => return Ok(none),
+        },
+        Reach::Everywhere if !data_dir.join("ralph.db").exists() => return Ok(none),
+        Reach::Everywhere => {
+            let journal = Journal::open(&data_dir).await;
+            (journal.map_err(CommandError::internal)?, None)
+        }
+    };
+    let hang_after = u64::from(project.config().monitor.hang_seconds.get());
+    let times = (Duration::from_secs(hang_after), Project::now());
+    let found = looked(&mut journal, &data_dir, repository.as_deref(), times).await;
+    let mut loops = Vec::new();
+    for one in found.map_err(CommandError::internal)? {
+        let note = journal.last_note(&one.row.id).await;
+        loops.push(Shown::new(one, note.map_err(CommandError::internal)?));
+    }
+    Ok(Facts { loops })
+}
