@@ -8,7 +8,10 @@ use ralph_core::{
     loop_state::{LoopState, TerminationReason},
     termination::Stop,
 };
-use ralph_engine::{lock::Lock, store::ListedLoop};
+use ralph_engine::{
+    lock::Lock,
+    store::{ListedLoop, LoopNote},
+};
 use serde::Serialize;
 
 use crate::{
@@ -68,6 +71,8 @@ struct Shown {
     reason: Option<TerminationReason>,
     /// The same in a sentence.
     why: Option<String>,
+    /// What `ralph monitor` noted about one that was interrupted.
+    note: Option<LoopNote>,
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
@@ -95,11 +100,17 @@ async fn gather(project: &Project, most: u32) -> Result<Listed, CommandError> {
     let more = rows.len() > most;
     rows.truncate(most);
     let data_dir = project.data_dir()?;
-    let loops = rows.into_iter().map(|row| shown(row, &data_dir));
-    Ok(Listed {
-        loops: loops.collect(),
-        more,
-    })
+    let mut loops = Vec::new();
+    for row in rows {
+        let mut one = shown(row, &data_dir);
+        // Only of those that look interrupted: they are few.
+        if !one.state.is_final() && !one.alive {
+            let note = journal.last_note(&one.id).await;
+            one.note = note.map_err(CommandError::internal)?;
+        }
+        loops.push(one);
+    }
+    Ok(Listed { loops, more })
 }
 
 fn shown(row: ListedLoop, data_dir: &Path) -> Shown {
@@ -130,6 +141,7 @@ fn shown(row: ListedLoop, data_dir: &Path) -> Shown {
         ended_at: row.ended_at,
         reason: stop.as_ref().map(TerminationReason::of),
         why: stop.as_ref().map(Stop::sentence),
+        note: None,
     }
 }
 
@@ -165,7 +177,7 @@ fn render(listed: &Listed) -> String {
                 format!("started {}", ago_text(&one.started_at, now)),
             ),
             cell(Tone::Faint, ended),
-            cell(Tone::Faint, one.why.as_deref().unwrap_or_default()),
+            cell(Tone::Faint, why(one)),
         ]);
     }
     let mut text = table.render(output::width());
@@ -173,6 +185,12 @@ fn render(listed: &Listed) -> String {
         text.push_str("there are more: `ralph loops --all`\n");
     }
     text
+}
+
+/// Why it ended, or what became of one that did not.
+fn why(one: &Shown) -> &str {
+    let note = one.note.as_ref().map(|note| note.sentence.as_str());
+    one.why.as_deref().or(note).unwrap_or_default()
 }
 
 fn state_of(one: &Shown) -> (Tone, &'static str) {
