@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{record::IterationRecord, verdict::Verdict};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutionPhase {
@@ -69,6 +71,19 @@ pub enum Found {
     /// Files were changed, and nothing was checked.
     Changed,
     Nothing,
+}
+
+impl Found {
+    pub fn in_record(record: &IterationRecord) -> Self {
+        match (&record.verdict, &record.verification[..]) {
+            (Verdict::Verified, _) => Self::Verified,
+            (_, [_, ..]) => Self::Checked,
+            // What an agent left that was cut off is kept, and nobody has looked at it.
+            (_, []) if record.git.kept_ref.is_some() => Self::Changed,
+            (_, []) if !record.git.files_changed.is_empty() => Self::Changed,
+            (_, []) => Self::Nothing,
+        }
+    }
 }
 
 /// The phase at the end of an agent's work. `told` and `handoff` are from its closing block.

@@ -6,7 +6,11 @@
 use serde::Serialize;
 
 use super::LoopState;
-use crate::{record::IterationRecord, verdict::Verdict};
+use crate::{
+    checkpoint::{self, ExecutionPhase, Found},
+    record::IterationRecord,
+    verdict::Verdict,
+};
 
 /// So many iterations are in the file at most, the newest.
 pub const MOST_ITERATIONS: usize = 1_000;
@@ -112,7 +116,7 @@ impl IterationResult {
             agent_id: format!("ralph-loop-{short}-iter-{nth}"),
             started_at: record.started_at.to_string(),
             completed_at: record.ended_at.to_string(),
-            phase: phase(record).to_owned(),
+            phase: phase(record).as_str().to_owned(),
             completed_items: completed,
             pending_items: left
                 .into_iter()
@@ -133,38 +137,11 @@ impl IterationResult {
     }
 }
 
-/// The agent's own word where it is one of those that are known, else what the verdict says.
-fn phase(record: &IterationRecord) -> &'static str {
-    const KNOWN: [&str; 6] = [
-        "planning",
-        "implementing",
-        "testing",
-        "reviewing",
-        "handoff",
-        "complete",
-    ];
-    let said = record
-        .said
-        .block
-        .phase
-        .as_deref()
-        .unwrap_or_default()
-        .trim();
-    match &record.verdict {
-        Verdict::Verified => "complete",
-        _ if KNOWN[..5]
-            .iter()
-            .any(|word| said.eq_ignore_ascii_case(word)) =>
-        {
-            KNOWN
-                .into_iter()
-                .find(|word| said.eq_ignore_ascii_case(word))
-                .unwrap_or("implementing")
-        }
-        Verdict::Failed { .. } => "testing",
-        Verdict::Diagnosed => "planning",
-        _ => "implementing",
-    }
+/// The same as in the checkpoint that was written with the record.
+fn phase(record: &IterationRecord) -> ExecutionPhase {
+    let block = &record.said.block;
+    let (told, handoff) = (block.phase.as_deref(), block.handoff.as_deref());
+    checkpoint::phase(Found::in_record(record), told, handoff)
 }
 
 /// What went wrong, where something did: a question or a stop is no error.

@@ -314,23 +314,45 @@ fn the_status_stays_bounded_and_its_totals_are_of_all() {
 }
 
 #[test]
-fn the_phase_is_what_the_verdict_says_or_the_agent_where_it_may() {
-    let failed = || Verdict::Failed {
+fn the_phase_of_an_iteration_is_that_of_its_checkpoint() {
+    let checked = [crate::record::VerificationRecord {
+        run: 1,
         command: "c".into(),
-        signature: "s".into(),
-    };
+        outcome: "passed".into(),
+        passed: true,
+        seconds: 0.1,
+        against_baseline: "held".into(),
+        signature: None,
+        tail: String::new(),
+    }];
     let cases = [
-        (Verdict::Verified, None, "complete"),
-        (Verdict::Verified, Some("planning"), "complete"),
-        (Verdict::Unclaimed, None, "implementing"),
-        (Verdict::Unclaimed, Some("Reviewing"), "reviewing"),
-        (Verdict::Unclaimed, Some("complete"), "implementing"),
-        (Verdict::Unclaimed, Some("dancing"), "implementing"),
-        (failed(), None, "testing"),
-        (Verdict::Diagnosed, None, "planning"),
+        (Verdict::Verified, &[][..], None, "complete"),
+        (
+            Verdict::Verified,
+            &checked[..],
+            Some("planning"),
+            "complete",
+        ),
+        (Verdict::Unclaimed, &[][..], None, "planning"),
+        (Verdict::Unclaimed, &checked[..], None, "testing"),
+        (
+            Verdict::Unclaimed,
+            &checked[..],
+            Some("Reviewing"),
+            "reviewing",
+        ),
+        (
+            Verdict::Unclaimed,
+            &checked[..],
+            Some("complete"),
+            "reviewing",
+        ),
+        (Verdict::Unclaimed, &checked[..], Some("dancing"), "testing"),
+        (Verdict::Progress, &checked[..], Some("testing"), "testing"),
     ];
-    for (verdict, said, phase) in cases {
+    for (verdict, verification, said, phase) in cases {
         let mut record = record(1, verdict);
+        record.verification = verification.to_vec();
         record.said.block.phase = said.map(str::to_owned);
         let result = IterationResult::of(&record, 1, "");
         assert_eq!(result.phase, phase, "{:?} {said:?}", record.verdict);

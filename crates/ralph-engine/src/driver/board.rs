@@ -234,6 +234,13 @@ impl Board {
         self.scope.only.as_ref()
     }
 
+    /// What all tasks are below, or the one task that there is.
+    pub(super) fn only_root(&self) -> Option<&TaskId> {
+        let mut roots = self.graph.roots();
+        let first = roots.next()?;
+        roots.next().is_none().then_some(&first.id)
+    }
+
     pub(super) fn state(&self, id: &TaskId) -> Option<&TaskState> {
         self.states.get(id)
     }

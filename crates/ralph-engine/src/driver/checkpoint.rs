@@ -12,7 +12,6 @@ use ralph_core::{
     record::{IterationRecord, VerificationRecord},
     task::{Task, TaskId},
     termination::Stop,
-    verdict::Verdict,
 };
 
 use super::{Board, Driver, notes::Turn};
@@ -54,12 +53,7 @@ pub async fn create_checkpoint(
 impl Driver {
     /// After an iteration.
     pub(super) fn checkpoint_after(&self, turn: &Turn, record: &IterationRecord) -> Moment {
-        let found = match (&record.verdict, &record.verification[..]) {
-            (Verdict::Verified, _) => Found::Verified,
-            (_, [_, ..]) => Found::Checked,
-            (_, []) if !record.git.files_changed.is_empty() => Found::Changed,
-            (_, []) => Found::Nothing,
-        };
+        let found = Found::in_record(record);
         let commit = record.git.result_commit.as_ref();
         let agent = record.runs.last().map(|run| run.agent.clone());
         let work = Work {

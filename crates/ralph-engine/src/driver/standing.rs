@@ -84,9 +84,10 @@ impl Driver {
 
     /// The parent of the tasks, or the one task that is worked on; empty where there is neither.
     fn task_of_loop(&self) -> String {
-        let only = self.board.only_task().map(ToString::to_string);
-        let parent = self.board.parent().map(|task| task.id.to_string());
-        only.or(parent).unwrap_or_default()
+        let parent = self.board.parent().map(|task| &task.id);
+        let only = self.board.only_task().or(parent);
+        let only = only.or_else(|| self.board.only_root());
+        only.map(ToString::to_string).unwrap_or_default()
     }
 
     fn project_name(&self) -> String {

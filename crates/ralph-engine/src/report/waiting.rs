@@ -61,6 +61,9 @@ mod tests {
         let budget = said(WaitReason::Budget, "2026-11-15T11:17:30Z");
         assert_eq!(budget, "a budget is nearly used up, goes on in 30s");
         let breaker = said(WaitReason::Breaker, "2026-11-15T11:27:00Z");
-        assert_eq!(breaker, "the circuit breaker is open, tries again in 10m");
+        assert_eq!(
+            breaker,
+            "the circuit breaker is open, tries again in 10m 00s"
+        );
     }
 }

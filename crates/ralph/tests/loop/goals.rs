@@ -67,6 +67,16 @@ fn each_verified_step_lands_and_the_promise_ends_it() {
     );
     assert_eq!(ran.stop(), json!({"why": "all_complete"}));
     assert_eq!(project.leftovers(), [""; 0]);
+    let id = ran.one("loop_started")["loopId"].clone();
+    let folder = project.repo.data_dir().join("ralph-loops");
+    let status = folder.join(id.as_str().unwrap()).join("status.json");
+    let status: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(status).unwrap()).unwrap();
+    assert_eq!(status["task_id"], "goal", "the one task that there is");
+    // What its checkpoints say as well: verified steps, and then all of it.
+    let phases = status["iterations"].as_array().unwrap().iter();
+    let phases: Vec<&serde_json::Value> = phases.map(|one| &one["phase"]).collect();
+    assert_eq!(phases, ["testing", "testing", "complete"]);
     // The same prompt each time: nothing of what went before is in it.
     let prompt = |n: u32| std::fs::read_to_string(project.outside(&format!("prompt-{n}"))).unwrap();
     assert_eq!(prompt(1), prompt(2));

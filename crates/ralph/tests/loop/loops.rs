@@ -261,6 +261,8 @@ fn a_killed_loop_is_gone_on_with_by_the_beginning_of_its_id() {
         (&json!("running"), &json!(1))
     );
     assert_eq!(loops(&project, &[])["loops"][0]["alive"], true);
+    let half = project.repo.root().join("B.txt");
+    wait_until("half of B is there", || half.exists());
     live.signal(Signal::KILL);
     live.wait().expect(-Signal::KILL.as_raw());
     // What was started dies a moment after ralph does, and holds its lock until then.
