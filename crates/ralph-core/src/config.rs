@@ -14,6 +14,8 @@ mod claude;
 mod env;
 mod error;
 mod guess;
+mod handoff;
+mod health;
 mod init;
 mod key;
 mod layer;
@@ -43,6 +45,8 @@ pub use claude::{ClaudeConfig, PermissionMode, SettingSource};
 pub use env::may_set_key;
 pub use error::{ConfigError, ConfigErrors, Position, Problem, Source};
 pub use guess::{Guess, GuessKind, ProjectFiles, guess_verify};
+pub use handoff::HandoffConfig;
+pub use health::{BreakerConfig, HealthConfig, OnOpen};
 pub use init::{InitPlan, render_ralph_yaml};
 pub use key::KeyPath;
 pub use layer::{ConfigFile, FlagValue, Given, Layers, Origin};
@@ -96,10 +100,16 @@ pub struct Config {
     pub loop_: LoopConfig,
     /// What happens when an agent's usage limit is reached, or its API is overloaded.
     pub limits: UsageLimitsConfig,
+    /// When an agent makes no progress, and what is done about it.
+    pub health: HealthConfig,
+    /// When agents fail so often that none is started for a while.
+    pub breaker: BreakerConfig,
     /// What may be spent: by day, month or in total, by all projects, this one, a task or a loop.
     pub budgets: Vec<Budget>,
     /// What models cost, and how spending is judged.
     pub economics: EconomicsConfig,
+    /// When an agent is asked to wrap up, so that a fresh one goes on.
+    pub handoff: HandoffConfig,
     /// Who is told of a question, the end, a halt, a limit, the budget, and how.
     pub notify: NotifyConfig,
     /// When `ralph monitor` takes a loop for hanging, and how long it waits before it goes further.

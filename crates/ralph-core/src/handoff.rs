@@ -2,7 +2,21 @@
 //!
 //! Only decides. Asking the agent, stopping it and keeping its work are the engine's.
 
+mod last_words;
+mod share;
+mod thresholds;
+mod watch;
+mod words;
+
+pub use last_words::from_block;
+pub use share::Share;
+pub use thresholds::{Room, Start, Thresholds};
+pub use watch::{HandoffStep, HandoffWatch};
+pub use words::wrap_up;
+
 use serde::{Deserialize, Serialize};
+
+use crate::{checkpoint::ExecutionPhase, verdict::Verdict};
 
 /// Why an agent hands over, in the words that users know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -55,3 +69,79 @@ impl HandoffTrigger {
         }
     }
 }
+
+/// That an agent hands over, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Handover {
+    pub trigger: HandoffTrigger,
+    /// What it comes from, with its figures; without a full stop.
+    pub sentence: String,
+}
+
+/// What is remembered of a task's handoffs until it comes to something.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HandoffState {
+    /// Handoffs since the task last came to something else.
+    pub in_a_row: u32,
+    /// The phase that an agent last said to be in.
+    pub phase: Option<ExecutionPhase>,
+    pub next: Next,
+}
+
+/// What the next agent at a task begins with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Next {
+    /// As any attempt.
+    #[default]
+    Attempt,
+    /// It goes on where another was cut off, and is told what that one left.
+    GoesOn,
+}
+
+impl HandoffState {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether a fresh agent is to go on before anything else is done.
+    pub fn is_under_way(&self) -> bool {
+        self.in_a_row > 0
+    }
+
+    /// After an iteration at the task in which its agent said to be in this phase.
+    pub fn after(self, verdict: &Verdict, told: Option<ExecutionPhase>) -> Self {
+        let phase = told.or(self.phase);
+        let goes_on = |in_a_row| Self {
+            in_a_row,
+            phase,
+            next: Next::GoesOn,
+        };
+        match verdict {
+            Verdict::Handoff { .. } => goes_on(self.in_a_row.saturating_add(1)),
+            // Nobody's doing, and it says nothing of the work.
+            Verdict::Interrupted
+            | Verdict::Budget { .. }
+            | Verdict::LimitHit { .. }
+            | Verdict::Overloaded { .. }
+            | Verdict::AgentUnavailable { .. } => goes_on(self.in_a_row),
+            Verdict::Terminated { .. } => goes_on(0),
+            Verdict::Verified | Verdict::Progress => Self::default(),
+            Verdict::Diagnosed => self,
+            Verdict::Unclaimed
+            | Verdict::Failed { .. }
+            | Verdict::NoChange { .. }
+            | Verdict::Refused { .. }
+            | Verdict::Escalated
+            | Verdict::TimedOut { .. }
+            | Verdict::AgentError { .. } => Self {
+                phase,
+                ..Self::default()
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

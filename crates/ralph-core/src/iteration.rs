@@ -28,6 +28,18 @@ pub struct IterationPolicy {
     pub purpose: Purpose,
     #[serde(default)]
     pub lands: Lands,
+    #[serde(default)]
+    pub handoffs: Handoffs,
+}
+
+/// Whether the task may be handed over once more.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Handoffs {
+    #[default]
+    Allowed,
+    /// It was so often in a row already: one more is a failure.
+    UsedUp { in_a_row: u32 },
 }
 
 /// Which of the changes that pass are landed.
@@ -180,7 +192,10 @@ impl Iteration {
                 let fix = fix.clone();
                 self.claimed = ended.signals.claims_done();
                 self.escalated = ended.signals.escalation.is_some();
-                self.after_run(&ended.report, fix)
+                match self.handed_over(ended) {
+                    Some(verdict) => Phase::Keeping { verdict },
+                    None => self.after_run(&ended.report, fix),
+                }
             }
             (Phase::Waiting { fix, .. }, StepDone::Waited { .. }) => {
                 let fix = fix.clone();
@@ -234,6 +249,29 @@ impl Iteration {
         };
         self.phase = next;
         Ok(())
+    }
+
+    /// What it comes to that a run hands over, if it does. One that ended by itself and says that the
+    /// task is done, or asks a person, is judged by that.
+    fn handed_over(&self, ended: &AgentEnded) -> Option<Verdict> {
+        let asks_for_more = self.claimed || self.escalated;
+        let trigger = match (&ended.report.ending, &ended.handoff) {
+            (Ending::HandedOff { trigger }, _) => *trigger,
+            (Ending::Finished, Some(handoff)) if !asks_for_more => handoff.trigger,
+            (_, _) => return None,
+        };
+        match (self.policy.purpose, self.policy.handoffs) {
+            // Nobody goes on with a diagnosis: what it found so far is what there is.
+            (Purpose::Diagnosis, _) => None,
+            (Purpose::Attempt, Handoffs::Allowed) => Some(Verdict::Handoff { trigger }),
+            (Purpose::Attempt, Handoffs::UsedUp { in_a_row }) => Some(Verdict::AgentError {
+                message: format!(
+                    "it was handed over {in_a_row} times in a row already, which is all that \
+                     `handoff.max_in_a_row` allows, and again because {}",
+                    trigger.sentence()
+                ),
+            }),
+        }
     }
 
     /// An API that is overloaded for a while costs the task nothing, and the loop little.
@@ -352,7 +390,8 @@ fn after_agent(report: &AgentReport) -> Phase {
             spent_usd: *spent_usd,
             max_usd: *max_usd,
         },
-        Ending::HandedOff { trigger } => Verdict::Handoff { trigger: *trigger },
+        // Of a diagnosis; any other is judged before.
+        Ending::HandedOff { .. } => return Phase::Inspecting,
         Ending::Terminated { reason } => Verdict::Terminated {
             reason: reason.clone(),
         },

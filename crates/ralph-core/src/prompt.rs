@@ -38,6 +38,7 @@ pub struct PromptCaps {
     pub guidance_bytes: usize,
     pub instructions_bytes: usize,
     pub diagnosis_bytes: usize,
+    pub continuation_bytes: usize,
 }
 
 impl Default for PromptCaps {
@@ -54,6 +55,7 @@ impl Default for PromptCaps {
             guidance_bytes: 8 * 1024,
             instructions_bytes: 16 * 1024,
             diagnosis_bytes: 8 * 1024,
+            continuation_bytes: 16 * 1024,
         }
     }
 }
@@ -71,6 +73,8 @@ pub struct Bundle<'a> {
     /// `AGENTS.md` files of the folders concerned: path and text, nearest the root first.
     pub agents_md: Vec<(String, String)>,
     pub last: Option<LastAttempt<'a>>,
+    /// Where the agent before was cut off, as its checkpoint says it; `None` where none was.
+    pub continuation: Option<String>,
     pub guidance: Vec<String>,
     /// What an agent found out about earlier attempts.
     pub diagnosis: Option<&'a Diagnosis>,
@@ -281,6 +285,7 @@ fn context(bundle: &Bundle<'_>, caps: &PromptCaps) -> minijinja::Value {
         patterns => data(&head_within(&bundle.patterns, caps.patterns_bytes)),
         agents_md,
         last,
+        continuation => bundle.continuation.as_deref().map(|text| data(&head_within(text.trim_end(), caps.continuation_bytes))),
         guidance => bundle.guidance.iter().map(|g| data(&head_within(g, caps.guidance_bytes))).collect::<Vec<_>>(),
         facts => minijinja::context! {
             branch => bundle.facts.branch.clone(),

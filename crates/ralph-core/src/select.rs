@@ -121,6 +121,22 @@ impl Plan {
             .map(|node| self.shape.id(node))
     }
 
+    /// The task to work at now, where some are half done and a fresh agent is to go on with them: they
+    /// go before all others, in their own order.
+    pub fn next_going_on(
+        &self,
+        handed_over: &HashSet<TaskId>,
+        history: &History<'_>,
+    ) -> Option<&TaskId> {
+        let is_free = |id: &&TaskId| self.is_ready(id) && !history.set_aside.contains(*id);
+        let nodes = handed_over.iter().filter(is_free);
+        let nodes = nodes.filter_map(|id| self.shape.node(id));
+        match nodes.min_by_key(|node| self.queue.rank(*node)) {
+            Some(node) => Some(self.shape.id(node)),
+            None => self.next(history),
+        }
+    }
+
     /// Takes note of a task's own status. Costs what depends on the change: for a leaf its
     /// dependants, for a container that takes its leaves out also the leaves.
     pub fn set_status(&mut self, id: &TaskId, status: Status) -> Result<(), UnknownTask> {

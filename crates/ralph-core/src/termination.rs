@@ -1,13 +1,24 @@
 //! Decides what follows from an iteration: what becomes of its task, and whether the loop goes on.
 //!
 //! One pure function, asked after every iteration and before the first. It changes nothing; the
-//! driver acts on the answer. The order in which the rules speak: a question to a person, then the
-//! task's own limit, then the loop's criteria.
+//! driver acts on the answer. The order in which the rules speak, the first one that has something to
+//! say being the answer:
+//!
+//! 1. the agent can't work at all, a refusal halts the loop, the iteration was stopped by its cost;
+//! 2. what becomes of the task: a question, circles, attempts. Nothing of it where a sick agent ends
+//!    the loop (circuit breaker, health failure, errors in a row): that is not held against the task;
+//! 3. the first criteria of [`evaluate`]: explicit stop, goal achieved, circuit breaker, health
+//!    failure, errors in a row;
+//! 4. a task out of attempts that halts the loop, `--once`, no task ready;
+//! 5. the other criteria of [`evaluate`]: budget, iterations, duration, no progress;
+//! 6. a usage limit, which waits, goes on with somebody else or stops.
 
+mod evaluate;
 mod limit;
 mod recall;
 mod stop;
 
+pub use evaluate::{Fruitless, Sick, Snapshot, Tripped, evaluate};
 pub use limit::{AfterLimit, LimitPolicy, LimitRow, Worker, try_again_at};
 pub use recall::{OfLoop, Past, Recalled, recall};
 pub use stop::Stop;
@@ -38,6 +49,9 @@ pub struct Limits {
     pub gutter: GutterPolicy,
     /// Agent errors in a row.
     pub max_errors: u32,
+    /// Agents in a row that were ended by their health, or did nothing but fail, and that a fresh one
+    /// goes on after.
+    pub max_recoveries: u32,
     /// Iterations in a row without a verified commit.
     pub max_no_progress: u32,
     pub usage: LimitPolicy,
@@ -90,6 +104,16 @@ pub struct Standing<'a> {
     pub main_back_at: Option<Timestamp>,
     /// The signal that asked for a stop.
     pub signal: Option<i32>,
+    pub ills: Ills,
+}
+
+/// What ails the agents of the loop.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ills {
+    /// The circuit breaker is open, and that ends the loop.
+    pub tripped: Option<Tripped>,
+    /// The last iterations ended with a sick agent.
+    pub sick: Option<Sick>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -172,7 +196,7 @@ pub struct Decision {
 /// What follows from where the loop stands.
 pub fn decide(standing: &Standing<'_>, limits: &Limits) -> Decision {
     if let Some(last) = &standing.last
-        && let Some(stop) = stop_at_once(standing, last, limits)
+        && let Some(stop) = stop_at_once(standing, last)
     {
         return Decision {
             fate: Fate::Keep,
@@ -180,11 +204,13 @@ pub fn decide(standing: &Standing<'_>, limits: &Limits) -> Decision {
             limit: None,
         };
     }
-    let fate = standing
-        .last
-        .as_ref()
-        .map_or(Fate::Keep, |last| fate(last, limits));
-    let mut stop = loop_stop(standing, &fate, limits);
+    let criterion = evaluate(&snapshot(standing), limits);
+    let fate = match (&standing.last, &criterion) {
+        (None, _) => Fate::Keep,
+        (Some(_), Some(stop)) if ends_for_a_sick_agent(stop) => Fate::Keep,
+        (Some(last), _) => fate(last, limits),
+    };
+    let mut stop = loop_stop(standing, &fate, criterion, limits);
     let mut limit = None;
     if stop.is_none() {
         match after_nobody_worked(standing, limits) {
@@ -223,7 +249,7 @@ fn last_verdict<'a>(standing: &Standing<'a>) -> Option<&'a Verdict> {
 }
 
 /// What ends the loop whatever becomes of the task: nothing is held against it.
-fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Option<Stop> {
+fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>) -> Option<Stop> {
     match last.verdict {
         // The agent of the loop comes back when its limit resets; the fallback need not.
         Verdict::AgentUnavailable { .. } if standing.main_back_at.is_some() => None,
@@ -240,16 +266,6 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
             spent_usd: *spent_usd,
             max_usd: *max_usd,
         }),
-        Verdict::AgentError { .. }
-        | Verdict::TimedOut { .. }
-        | Verdict::Terminated { .. }
-        | Verdict::Overloaded { .. }
-            if standing.errors_in_a_row >= limits.max_errors =>
-        {
-            Some(Stop::Errors {
-                count: standing.errors_in_a_row,
-            })
-        }
         Verdict::Verified
         | Verdict::Progress
         | Verdict::Unclaimed
@@ -309,11 +325,48 @@ fn diagnosis(circling: &Circling, limits: &Limits) -> Fate {
     }
 }
 
-/// The loop's own criteria, in order.
-fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<Stop> {
-    if let Some(signal) = standing.signal {
-        return Some(Stop::Interrupted { signal });
+fn snapshot(standing: &Standing<'_>) -> Snapshot {
+    Snapshot {
+        signal: standing.signal,
+        all_complete: standing.work.all_complete,
+        tripped: standing.ills.tripped,
+        sick: standing.ills.sick,
+        errors_in_a_row: standing.errors_in_a_row,
+        spent: standing.spent,
+        iterations: standing.iterations,
+        elapsed: standing.elapsed,
+        fruitless: Fruitless {
+            iterations: standing.fruitless,
+            tasks: standing.fruitless_tasks,
+            other_ready: standing.work.other_ready,
+        },
     }
+}
+
+fn ends_for_a_sick_agent(stop: &Stop) -> bool {
+    matches!(
+        stop,
+        Stop::CircuitBreakerOpen { .. } | Stop::HealthFailure { .. } | Stop::Errors { .. }
+    )
+}
+
+/// Why the loop ends, if it does: its criteria, and what the tasks say between them.
+fn loop_stop(
+    standing: &Standing<'_>,
+    fate: &Fate,
+    criterion: Option<Stop>,
+    limits: &Limits,
+) -> Option<Stop> {
+    match criterion {
+        Some(stop @ (Stop::Interrupted { .. } | Stop::AllComplete)) => Some(stop),
+        Some(stop) if ends_for_a_sick_agent(&stop) => Some(stop),
+        // Running out of something matters only where there is more to be done.
+        criterion => task_stop(standing, fate, limits).or(criterion),
+    }
+}
+
+/// Why there is nothing more to be done: the tasks, or what was asked for.
+fn task_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<Stop> {
     if let (Some(last), Fate::Block { .. }, OnMaxAttempts::Halt) =
         (&standing.last, fate, limits.on_max_attempts)
     {
@@ -322,9 +375,6 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
             attempts: last.attempts,
             max: last.max_attempts,
         });
-    }
-    if standing.work.all_complete {
-        return Some(Stop::AllComplete);
     }
     // One in which nobody could work, or that was paused, is not the iteration that was asked for.
     match (limits.span, last_verdict(standing)) {
@@ -337,41 +387,15 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
         }
     }
     let ready = standing.work.other_ready || (standing.work.same_ready && fate.goes_on());
-    if !ready {
-        let asked = fate.asks() || standing.work.questions > 0;
-        return Some(if asked {
-            Stop::Question
-        } else {
-            Stop::NothingReady
-        });
+    if ready {
+        return None;
     }
-    if let Some(max_usd) = limits.max_cost
-        && standing.spent >= max_usd
-    {
-        return Some(Stop::Budget {
-            spent_usd: standing.spent,
-            max_usd,
-        });
-    }
-    if standing.iterations >= limits.max_iterations {
-        return Some(Stop::Iterations {
-            max: limits.max_iterations,
-        });
-    }
-    if let Some(max) = limits.max_time
-        && standing.elapsed >= max
-    {
-        return Some(Stop::Minutes {
-            max: max.as_secs().div_ceil(60).max(1),
-        });
-    }
-    let alone = !standing.work.other_ready;
-    if standing.fruitless >= limits.max_no_progress && (standing.fruitless_tasks >= 2 || alone) {
-        return Some(Stop::NoProgress {
-            iterations: standing.fruitless,
-        });
-    }
-    None
+    let asked = fate.asks() || standing.work.questions > 0;
+    Some(if asked {
+        Stop::Question
+    } else {
+        Stop::NothingReady
+    })
 }
 
 #[cfg(test)]

@@ -56,6 +56,8 @@ enum Command {
     Checkpoint(commands::checkpoint::Args),
     /// Let the loop rest: after its iteration, or with `--now` at once
     Pause(commands::pause::Args),
+    /// Decide about the agent that works now: more time, hand over to a fresh one, or end it
+    Intervene(commands::intervene::Args),
     /// Let a paused loop go on; start it again if its process is gone
     Resume(commands::resume::Args),
     /// Open a task again with all its attempts, and say what to do differently
@@ -139,6 +141,7 @@ impl Cli {
             Command::Squash(args) => commands::squash::run(&args, global),
             Command::Checkpoint(args) => commands::checkpoint::run(&args, global),
             Command::Pause(args) => commands::pause::run(&args, global),
+            Command::Intervene(args) => commands::intervene::run(&args, global),
             Command::Resume(args) => commands::resume::run(args, global),
             Command::Retry(args) => commands::retry::run(args, global),
             Command::Skip(args) => commands::skip::run(args, global),

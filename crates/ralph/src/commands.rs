@@ -14,6 +14,7 @@ pub(crate) mod goal;
 pub(crate) mod health;
 pub(crate) mod import;
 pub(crate) mod init;
+pub(crate) mod intervene;
 pub(crate) mod interview;
 pub(crate) mod lint;
 pub(crate) mod logs;

@@ -60,6 +60,8 @@ pub struct Work {
     /// Where the work is kept that did not land.
     pub kept: Option<String>,
     pub said: ClosingBlock,
+    /// Why its agent hands over, in a sentence of ralph's.
+    pub handed_over: Option<String>,
     /// `None` between two runs: an iteration is counted at its end.
     pub spent: Option<Spent>,
     pub verification: Vec<CommandResult>,
@@ -134,8 +136,9 @@ impl Moment {
     /// The phase that this would be in.
     pub fn phase(&self, old: Option<&Checkpoint>) -> ExecutionPhase {
         let told = |work: &Work| {
-            let (told, handoff) = (work.said.phase.as_deref(), work.said.handoff.as_deref());
-            phase(work.found, told, handoff)
+            let handoff = work.handed_over.as_ref().or(work.said.handoff.as_ref());
+            let told = work.said.phase.as_deref();
+            phase(work.found, told, handoff.map(String::as_str))
         };
         match (&self.stopped, &self.work, old) {
             (Some(stopped), _, _) if stopped.left == Left::Nothing => ExecutionPhase::Complete,
@@ -250,6 +253,9 @@ impl Moment {
     }
 }
 
+/// Most characters of why an agent hands over: failed calls may be named in it.
+const MAX_WHY: usize = 800;
+
 fn after_work(work: &Work) -> Vec<String> {
     let id = &work.task.task_id;
     let mut lines = vec![match work.found {
@@ -261,8 +267,13 @@ fn after_work(work: &Work) -> Vec<String> {
     if let Some(kept) = &work.kept {
         lines.push(format!("The work so far is kept as {kept}."));
     }
+    if let Some(why) = &work.handed_over {
+        lines.push(format!("It handed over: {}.", cut(why, MAX_WHY)));
+    }
+    let own = work.said.handoff.as_ref();
+    let own = own.filter(|_| work.handed_over.is_none()).cloned();
     for (what, said) in [
-        ("It handed over", &work.said.handoff),
+        ("It handed over", &own),
         ("It said what is next", &work.said.next),
     ] {
         if let Some(said) = said {

@@ -43,6 +43,7 @@ fn work(iteration: u64, id: &str, found: Found) -> Work {
         sentence: "verification failed: cargo test".into(),
         kept: None,
         said: ClosingBlock::default(),
+        handed_over: None,
         spent: Some(Spent::default()),
         verification: Vec::new(),
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     agent::AgentReport,
     dollars::Dollars,
+    handoff::Handover,
     record::VerificationRecord,
     signal::Signals,
     verdict::{Halt, Verdict},
@@ -88,6 +89,9 @@ pub struct AgentEnded {
     pub by: RanBy,
     pub report: AgentReport,
     pub signals: Signals,
+    /// That it was asked to wrap up, or asks for it itself. A claim goes before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<Handover>,
 }
 
 /// Who ran: never its prompt or its environment.

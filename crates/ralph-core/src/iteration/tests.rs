@@ -1,5 +1,7 @@
 //! Tests of the state machine: every way through an iteration, and the ways that do not fit.
 
+mod handoff;
+
 use super::*;
 use crate::dollars::Dollars;
 use crate::{
@@ -14,6 +16,7 @@ fn machine() -> Iteration {
         expects_change: true,
         purpose: Purpose::Attempt,
         lands: Lands::Claimed,
+        handoffs: Handoffs::Allowed,
     })
 }
 
@@ -21,6 +24,7 @@ fn ended(ending: Ending, claim: Option<Claim>) -> StepDone {
     StepDone::AgentEnded(Box::new(AgentEnded {
         by: RanBy::default(),
         report: AgentReport {
+            health: Default::default(),
             ending,
             final_message: String::new(),
             model: None,
@@ -37,6 +41,7 @@ fn ended(ending: Ending, claim: Option<Claim>) -> StepDone {
             claim,
             ..Signals::default()
         },
+        handoff: None,
     }))
 }
 
@@ -146,6 +151,7 @@ fn a_task_that_expects_no_change_may_end_without_one() {
         expects_change: false,
         purpose: Purpose::Attempt,
         lands: Lands::Claimed,
+        handoffs: Handoffs::Allowed,
     });
     let steps = [
         BUNDLED,
@@ -447,6 +453,7 @@ fn a_diagnosis_is_neither_verified_nor_landed_whatever_it_changed_and_claimed() 
             expects_change: true,
             purpose: Purpose::Diagnosis,
             lands: Lands::Claimed,
+            handoffs: Handoffs::Allowed,
         });
         let bundled = StepDone::Bundled { prompt_bytes: 1 };
         let steps = [
@@ -469,6 +476,7 @@ fn towards_a_goal(expects_change: bool) -> Iteration {
         expects_change,
         purpose: Purpose::Attempt,
         lands: Lands::Each,
+        handoffs: Handoffs::Allowed,
     })
 }
 

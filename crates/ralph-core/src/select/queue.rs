@@ -106,6 +106,11 @@ impl Queue {
         Some(near.unwrap_or(best).node)
     }
 
+    /// The place of a leaf in the order, lowest first.
+    pub(super) fn rank(&self, node: Node) -> u32 {
+        self.ranks[node.at()]
+    }
+
     /// The ready leaves in order.
     pub(super) fn ready(&self) -> impl Iterator<Item = Node> {
         let entries = self.ready.iter();

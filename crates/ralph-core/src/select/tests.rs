@@ -1,5 +1,7 @@
 //! The order of selection case by case, what counts as met, and why a task is not ready.
 
+mod going_on;
+
 use super::*;
 use crate::task::Task;
 use crate::task::graph::sample::{Sample, build, id, sound, task};

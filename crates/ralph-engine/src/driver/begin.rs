@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use ralph_core::{
+    breaker::Breaker,
     change::ChangePolicy,
     config::Config,
     event::Event,
@@ -154,6 +155,7 @@ impl Driver {
                 ..limits(&config, setup.wanted.span)
             },
             policy: policy(&config).compile()?,
+            breaker: Breaker::new(config.breaker.policy()),
             artefacts,
             goal: mode.goal().cloned(),
             root: setup.root,
@@ -186,6 +188,7 @@ impl Driver {
             reporter: setup.reporter,
             tally: RunTally::default(),
             loop_files: None,
+            pulse: None,
             _lock: lock,
         })
     }
@@ -336,6 +339,7 @@ impl Driver {
             self.hands.agent().warning(),
             self.untold_cost(),
             self.unused_instructions(),
+            self.unused_continuation(),
         ];
         let unclear = self.artefacts.iter().flat_map(|a| a.unclear.clone());
         let warnings: Vec<String> = warnings.into_iter().flatten().chain(unclear).collect();
@@ -370,6 +374,7 @@ fn limits(config: &Config, span: Span) -> Limits {
         on_max_attempts: config.loop_.on_max_attempts,
         gutter: super::gutter::policy(config),
         max_errors: config.loop_.max_errors.get(),
+        max_recoveries: config.health.max_recoveries,
         max_no_progress: config.loop_.max_no_progress.get(),
         usage: LimitPolicy {
             on_limit: config.limits.on_usage_limit,

@@ -41,6 +41,8 @@ pub struct Board {
     scope: Scope,
     states: HashMap<TaskId, TaskState>,
     set_aside: HashSet<TaskId>,
+    /// Half done: a fresh agent is to go on with them before anything else.
+    handed_over: HashSet<TaskId>,
     last_area: Option<String>,
     /// Tasks that a person changed after a question about them, and so answered it.
     answered: Vec<TaskId>,
@@ -72,11 +74,15 @@ impl Board {
             scope,
             states,
             set_aside: HashSet::new(),
+            handed_over: HashSet::new(),
             last_area: None,
             answered: Vec::new(),
         };
         board.forget_what_a_person_reopened();
         board.set_aside = board.questions();
+        let under_way = board.states.iter();
+        let under_way = under_way.filter(|(_, state)| state.handoff.is_under_way());
+        board.handed_over = under_way.map(|(id, _)| id.clone()).collect();
         Ok(board)
     }
 
@@ -179,7 +185,8 @@ impl Board {
 
     /// The task to work on now.
     pub fn next(&self) -> Option<TaskId> {
-        self.plan.next(&self.history()).cloned()
+        let next = self.plan.next_going_on(&self.handed_over, &self.history());
+        next.cloned()
     }
 
     pub(super) fn has_work(&self) -> bool {
@@ -251,6 +258,10 @@ impl Board {
         } else {
             self.set_aside.remove(id);
         }
+        match state.handoff.is_under_way() {
+            true => self.handed_over.insert(id.clone()),
+            false => self.handed_over.remove(id),
+        };
         self.states.insert(id.clone(), state);
     }
 

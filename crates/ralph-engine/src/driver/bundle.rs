@@ -62,6 +62,10 @@ impl Driver {
             (None, _) => None,
         };
         let facts = self.facts(turn, changed).await?;
+        let continuation = match fix {
+            None => self.continuation(turn).await?,
+            Some(_) => None,
+        };
         let bundle = Bundle {
             task: &turn.task,
             count: Count {
@@ -79,6 +83,7 @@ impl Driver {
             patterns: memory::patterns(&turn.progress, caps.patterns_bytes),
             agents_md: agents_md(&self.root, &turn.task, caps.agents_md_bytes),
             last,
+            continuation,
             guidance: self.told(turn),
             diagnosis: state.gutter.diagnosis.as_ref(),
             diagnose: self.what_to_find_out(turn).await?,

@@ -12,6 +12,7 @@ use ralph_core::{
     record::{IterationRecord, VerificationRecord},
     task::{Task, TaskId},
     termination::Stop,
+    verdict::Verdict,
 };
 
 use super::{Board, Driver, notes::Turn};
@@ -63,6 +64,10 @@ impl Driver {
             sentence: record.verdict.sentence(),
             kept: record.git.kept_ref.clone(),
             said: record.said.block.clone(),
+            handed_over: match record.verdict {
+                Verdict::Handoff { .. } => turn.notes.handoff.as_ref().map(|h| h.sentence.clone()),
+                _ => None,
+            },
             spent: Some(Spent {
                 usage: record.usage,
                 tool_calls: turn.tool_calls,
@@ -98,6 +103,7 @@ impl Driver {
             },
             kept: None,
             said: notes.said.block.clone(),
+            handed_over: None,
             spent: None,
             verification: results(&notes.verification),
         };

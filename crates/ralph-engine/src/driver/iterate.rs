@@ -12,7 +12,7 @@ use ralph_core::{
 use super::{
     Driver, LoopError,
     logs::Logs,
-    notes::{AgentSeen, Notes, Turn},
+    notes::{AgentSeen, Moved, Notes, Turn},
     text::path_to_text,
 };
 use crate::{
@@ -64,6 +64,7 @@ impl Driver {
             .begin_iteration(&self.repository, &start)
             .await?;
         failpoint("iteration-begun");
+        self.run_status()?;
         let taken_up = self.take_up_attempt(id).await;
         let mut turn = self.turn(n, start, task)?;
         turn.taken_up = taken_up;
@@ -123,6 +124,7 @@ impl Driver {
                 None => Purpose::Attempt,
             },
             lands: start.lands,
+            handoffs: self.handoffs_left(&task.id),
         };
         Ok(Turn {
             n,
@@ -140,6 +142,8 @@ impl Driver {
             tip: None,
             tool_calls: 0,
             guidance: Vec::new(),
+            failed_calls: Vec::new(),
+            moved: Moved::Yes,
         })
     }
 

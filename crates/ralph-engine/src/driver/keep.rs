@@ -12,10 +12,10 @@ use ralph_core::{
 use super::{
     Driver, LoopError,
     inspect::Findings,
-    notes::{AgentSeen, Turn},
+    notes::{AgentSeen, Moved, Turn},
 };
 use crate::{
-    git::{History, ResetSpec},
+    git::{History, ResetSpec, Staged},
     store::{NewQuestion, TaskState},
 };
 
@@ -54,6 +54,7 @@ impl Driver {
                     .await?;
             }
         }
+        turn.moved = self.moved(turn, &staged).await?;
         if staged.change.is_empty() {
             // A commit that holds nothing but ralph's own files is not to stay on the branch.
             if let History::Ahead { .. } = staged.history {
@@ -75,6 +76,24 @@ impl Driver {
         self.reset(turn).await?;
         Ok(StepDone::Kept {
             reference: Some(reference),
+        })
+    }
+
+    /// Whether an agent that hands over leaves anything else than what it found.
+    async fn moved(&self, turn: &Turn, staged: &Staged) -> Result<Moved, LoopError> {
+        let is_handoff = turn.notes.handoff.is_some();
+        let differs = match (&turn.taken_up, staged.change.is_empty()) {
+            _ if !is_handoff => true,
+            (_, true) => false,
+            (None, false) => true,
+            (Some(found), false) => {
+                let (_, total) = self.repo.diff_stat(found, &staged.tree, 1).await?;
+                total > 0
+            }
+        };
+        Ok(match differs {
+            true => Moved::Yes,
+            false => Moved::No,
         })
     }
 

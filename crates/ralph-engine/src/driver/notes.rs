@@ -6,6 +6,8 @@ use jiff::Timestamp;
 use ralph_core::{
     agent::Usage,
     economics::ModelCall,
+    handoff::Handover,
+    health::HealthState,
     iteration::{Change, Check, Failure, Iteration, StepDone},
     record::{Guidance, RunRecord, Said, VerificationRecord},
     task::{Task, TaskId},
@@ -39,6 +41,18 @@ pub(super) struct Turn {
     pub(super) tool_calls: u64,
     /// What a person said that it is told.
     pub(super) guidance: Vec<Guidance>,
+    /// The last calls to tools that failed in its last run.
+    pub(super) failed_calls: Vec<String>,
+    /// Whether its work is another than what it began with, where that was looked at.
+    pub(super) moved: Moved,
+}
+
+/// Whether an agent that handed over has changed anything.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Moved {
+    #[default]
+    Yes,
+    No,
 }
 
 /// Whether an agent was started: until then, what is in the tree is only what ralph put there.
@@ -58,9 +72,13 @@ pub(super) struct Notes {
     pub(super) change: Option<Change>,
     pub(super) failure: Option<Failure>,
     pub(super) said: Said,
+    /// Why its last run handed over.
+    pub(super) handoff: Option<Handover>,
     pub(super) flags: Vec<String>,
     pub(super) commit: Option<String>,
     pub(super) kept: Option<String>,
+    /// How well the last agent did when it ended.
+    pub(super) health: HealthState,
     prompt_bytes: u64,
 }
 
@@ -88,7 +106,9 @@ impl Notes {
                     seconds: report.seconds,
                     usage: report.usage,
                 });
+                self.handoff.clone_from(&ended.handoff);
                 self.calls.push(report.calls.clone());
+                self.health = report.health;
                 self.tool_calls += report.tool_calls;
                 let skip = report
                     .final_message

@@ -2,6 +2,8 @@
 //!
 //! Passes on, and decides nothing.
 
+use std::cell::RefCell;
+
 use ralph_core::{agent::AgentEvent, event::Event};
 
 use super::attend::Ears;
@@ -12,14 +14,15 @@ pub(super) struct Onlooker<'a> {
     /// What the attendant has to tell, and wants to know.
     pub(super) ears: &'a Ears,
     pub(super) text: &'a mut crate::process::CappedLog,
-    pub(super) reporter: &'a mut dyn Reporter,
+    /// Shared with the attendant, who has something to say when the agent has not.
+    pub(super) reporter: &'a RefCell<&'a mut dyn Reporter>,
     pub(super) clock: &'a dyn crate::clock::Clock,
 }
 
 impl Onlooker<'_> {
     fn pass_on(&mut self) {
         for event in self.ears.take() {
-            self.reporter.report(&event, self.clock.now());
+            self.reporter.borrow_mut().report(&event, self.clock.now());
         }
     }
 }
@@ -30,15 +33,16 @@ impl Watcher for Onlooker<'_> {
         self.pass_on();
         super::logs::write_event(self.text, event);
         self.reporter
+            .borrow_mut()
             .report(&Event::Agent(event.clone()), self.clock.now());
     }
 
     fn tick(&mut self) {
         self.pass_on();
-        self.reporter.tick(self.clock.now());
+        self.reporter.borrow_mut().tick(self.clock.now());
     }
 
     fn wants_ticks(&self) -> bool {
-        self.reporter.wants_ticks()
+        self.reporter.borrow().wants_ticks()
     }
 }

@@ -2,8 +2,10 @@
 
 use ralph_core::{
     artefacts::state::EntryStatus,
+    checkpoint::ExecutionPhase,
     event::Event,
     iteration::{Action, Failure, Lands, Purpose, StepDone},
+    loop_state::LoopState,
     memory::Entry,
     record::{GitRecord, IterationRecord},
     task::Status,
@@ -55,7 +57,12 @@ impl Driver {
             .await?;
         failpoint("recorded");
         self.add_to_status(&record, &moment.id);
+        if matches!(verdict, Verdict::Handoff { .. }) {
+            self.enter(LoopState::Handoff)?;
+        }
         self.tally.number = turn.n;
+        self.tally.health = record.health_state;
+        self.tally.moved = turn.moved;
         turn.machine.apply(&StepDone::Recorded)?;
         self.after_record(&turn, &verdict, state)?;
         self.tally.usage.add(&record.usage);
@@ -126,6 +133,7 @@ impl Driver {
             diagnoses: turn.start.diagnose.clone(),
             diagnosis: None,
             usage: notes.usage(),
+            health_state: notes.health,
         }
     }
 
@@ -177,6 +185,7 @@ impl Driver {
             last_verdict: Some(last_verdict),
             escalation: turn.notes.said.escalation.clone(),
             gutter: before.gutter,
+            handoff: before.handoff.after(verdict, told_phase(turn)),
             progress: before.progress,
             ..TaskState::default()
         }
@@ -200,6 +209,12 @@ impl Driver {
         }
         Ok(())
     }
+}
+
+/// The phase that the agent said to be in.
+fn told_phase(turn: &Turn) -> Option<ExecutionPhase> {
+    let told = turn.notes.said.block.phase.as_deref()?;
+    told.parse().ok()
 }
 
 fn entry_status(verdict: &Verdict) -> EntryStatus {

@@ -13,14 +13,11 @@ use ralph_core::{
     termination::Stop,
 };
 
-use super::{Driver, LoopError};
+use super::{Driver, LoopError, health::Pulse};
 use crate::{
-    loop_files::{Ended, LoopFiles},
+    loop_files::{Ended, LoopFiles, folder},
     store::ListedLoop,
 };
-
-/// From here on an agent is to hand over.
-const CONTEXT_THRESHOLD: f64 = 0.70;
 
 impl Driver {
     /// Opens the files of the loop; what a loop that goes on had done before is in the journal.
@@ -45,7 +42,11 @@ impl Driver {
             status.show(record, nth, checkpoint.map_or("", String::as_str));
         }
         match LoopFiles::open(data_dir, status) {
-            Ok(files) => self.loop_files = Some(files),
+            Ok(files) => {
+                self.loop_files = Some(files);
+                let folder = folder(data_dir, &self.loop_id);
+                self.pulse = Some(Pulse::start(folder, &self.loop_id, &self.root));
+            }
             Err(error) => self.warn_of_loop_files(&error),
         }
         self.write_loop_status();
@@ -65,7 +66,7 @@ impl Driver {
                 max_iterations: limits.max_iterations,
                 max_cost: limits.max_cost.map_or(0.0, Dollars::usd),
                 max_duration_minutes: limits.max_time.map_or(0.0, |t| t.as_secs_f64() / 60.0),
-                context_threshold: CONTEXT_THRESHOLD,
+                context_threshold: self.config.handoff.context_threshold.as_f64(),
                 agent_type: row.agent.clone(),
                 model: String::new(),
             },
@@ -108,9 +109,10 @@ impl Driver {
         Ok(())
     }
 
-    /// Says that the loop rests. It may do so before its first iteration: then it runs first.
+    /// Says that the loop rests. It may do so before its first iteration, or before a fresh agent takes
+    /// over: then it runs first.
     pub(super) fn pause_status(&mut self) -> Result<(), LoopError> {
-        if self.loop_state() == Some(LoopState::Initializing) {
+        if let Some(LoopState::Initializing | LoopState::Handoff) = self.loop_state() {
             self.enter(LoopState::Running)?;
         }
         self.enter(LoopState::Paused)
@@ -143,6 +145,9 @@ impl Driver {
         checkpoint: &str,
     ) -> Result<(), LoopError> {
         let last = LoopState::after(stop);
+        if self.loop_state() == Some(LoopState::Handoff) {
+            self.enter(LoopState::Running)?;
+        }
         if last == LoopState::Completed {
             self.enter(LoopState::Completing)?;
         }

@@ -1,10 +1,15 @@
 //! One run of an agent within an iteration: its context and limits, who looks on, what came of it.
 
-use std::{ffi::OsString, time::Duration};
+use std::{
+    cell::RefCell,
+    ffi::OsString,
+    time::{Duration, Instant},
+};
 
 use ralph_core::{
     agent::{AgentReport, Ending},
     event::Event,
+    health::HealthState,
     iteration::{AgentEnded, RanBy, StepDone},
     signal::parse_signals,
 };
@@ -12,10 +17,12 @@ use ralph_core::{
 use super::{
     Driver, LoopError,
     artefacts::Signalled,
-    attend::{Attendant, wires},
+    attend::{Attendant, Attended, wires},
     hands::unavailable,
+    health::HealthPart,
     iterate::{Deadline, Whose},
     logs::Logs,
+    mind::Minder,
     notes::{AgentSeen, Turn},
     onlooker::Onlooker,
 };
@@ -23,6 +30,7 @@ use crate::{
     agent::{RunContext, RunLimits, Watch, run_agent, run_line},
     failpoint::failpoint,
     process::{CommandSpec, SpawnError},
+    report::Reporter,
 };
 
 impl Driver {
@@ -76,12 +84,16 @@ impl Driver {
             grace: Duration::from_secs(u64::from(self.config.loop_.stop_grace_seconds.get())),
             cost: self.cost_limit(turn),
         };
+        let mut minder = self.minder(turn, deadline);
         let report = self
-            .run_attended(turn, logs, (&context, &limits), &signalled)
+            .run_attended(turn, logs, (&context, &limits), (&signalled, &mut minder))
             .await;
         failpoint("agent-ended");
         // An agent that can't be started is an outcome like any other: the record says so.
         let mut report = report.unwrap_or_else(|error| unavailable(&error.to_string()));
+        report.health = minder
+            .health
+            .map_or(HealthState::Healthy, HealthPart::ended);
         if let (Ending::TimedOut { .. }, Some(Whose::Run)) =
             (&report.ending, deadline.map(|d| d.whose))
         {
@@ -100,6 +112,8 @@ impl Driver {
         if let (None, Some(artefacts)) = (signals.claim, &self.artefacts) {
             signals.claim = artefacts.claim(turn, &self.board.source, &signalled);
         }
+        let asked = minder.handoff.as_ref().and_then(|h| h.asked().cloned());
+        let handoff = self.handed_over(turn, asked, (&report, &signals));
         let by = RanBy {
             agent: self.hands.name(),
             command: shown_command(&self.hands.agent().command(&context)),
@@ -108,6 +122,7 @@ impl Driver {
             by,
             report,
             signals,
+            handoff,
         })))
     }
 
@@ -117,14 +132,15 @@ impl Driver {
         turn: &mut Turn,
         logs: &mut Logs,
         (context, limits): (&RunContext, &RunLimits),
-        signalled: &Signalled,
+        (signalled, minder): (&Signalled, &mut Minder),
     ) -> Result<AgentReport, SpawnError> {
         let source = self.board.source.name().to_owned();
         let worktree = self.root.to_string_lossy().into_owned();
         let (ears, wires, mut inputs) = wires();
+        let reporter: RefCell<&mut dyn Reporter> = RefCell::new(&mut *self.reporter);
         let mut watcher = Onlooker {
             text: &mut logs.text,
-            reporter: &mut *self.reporter,
+            reporter: &reporter,
             clock: &*self.clock,
             ears: &ears,
         };
@@ -146,9 +162,19 @@ impl Driver {
             turn,
             ears: &ears,
             signalled,
+            minder,
+            began: Instant::now(),
+            repo: &self.repo,
+            reporter: &reporter,
         };
-        let report = attendant.attend(running, wires).await;
+        let Attended { mut report, cut } = attendant.attend(running, wires).await;
+        if let (Ok(report), Some(cut)) = (&mut report, cut)
+            && report.ending == Ending::Stopped
+        {
+            report.ending = cut;
+        }
         turn.tool_calls += ears.tools();
+        turn.failed_calls = ears.failed_calls();
         for event in ears.take() {
             self.tell(&event);
         }

@@ -8,11 +8,13 @@ use ralph_core::{
     agent::Usage,
     economics::Budget,
     gutter::Circling,
+    health::HealthState,
     task::TaskId,
-    termination::{LimitRow, Settled},
+    termination::{LimitRow, Settled, Sick},
     verdict::Verdict,
 };
 
+use super::notes::Moved;
 use crate::agent::CostLimit;
 
 /// What this run of the command comes to.
@@ -22,10 +24,16 @@ pub(super) struct RunTally {
     /// Those of them that looked for a cause, and are no attempts.
     pub(super) diagnoses: u32,
     pub(super) errors_in_a_row: u32,
+    /// How well the last agent did.
+    pub(super) health: HealthState,
+    /// Iterations in a row that ended with a sick agent.
+    pub(super) sick: Option<Sick>,
     pub(super) fruitless: u32,
     pub(super) fruitless_tasks: HashSet<TaskId>,
     pub(super) usage: Usage,
     pub(super) last: Option<LastIteration>,
+    /// Whether the last iteration changed anything, where it was handed over.
+    pub(super) moved: Moved,
     /// The number of the last iteration.
     pub(super) number: u64,
     /// Usage limits that were met in a row.
@@ -66,6 +74,17 @@ impl RunTally {
         self.limit = limit;
     }
 
+    /// Whether an iteration without fruit says nothing against the loop. A question is no failure, and
+    /// neither is a diagnosis: others may be ready that have none. Nor is a handoff, as long as each
+    /// agent adds to the work.
+    fn goes_on(&self, verdict: &Verdict) -> bool {
+        match verdict {
+            Verdict::Escalated | Verdict::Diagnosed => true,
+            Verdict::Handoff { .. } => self.moved == Moved::Yes,
+            _ => false,
+        }
+    }
+
     pub(super) fn note(&mut self, task: &TaskId, verdict: &Verdict) {
         self.no_iteration(task, verdict, None);
         // Cut short by a person: it is the same iteration when it is begun again.
@@ -79,13 +98,25 @@ impl RunTally {
         } else {
             0
         };
+        self.sick = self.sick_after(verdict);
         if matches!(verdict, Verdict::Verified | Verdict::Progress) {
             self.fruitless = 0;
             self.fruitless_tasks.clear();
-        } else if !matches!(verdict, Verdict::Escalated | Verdict::Diagnosed) {
-            // A question is no failure, and neither is a diagnosis: others may be ready that have none.
+        } else if !self.goes_on(verdict) {
             self.fruitless += 1;
             self.fruitless_tasks.insert(task.clone());
+        }
+    }
+
+    /// One that landed its work was well enough, whatever it looked like.
+    fn sick_after(&self, verdict: &Verdict) -> Option<Sick> {
+        match (self.health, verdict) {
+            (_, Verdict::Verified | Verdict::Progress) => None,
+            (state @ (HealthState::Failing | HealthState::Terminated), _) => Some(Sick {
+                in_a_row: self.sick.map_or(0, |sick| sick.in_a_row) + 1,
+                state,
+            }),
+            (HealthState::Healthy | HealthState::Degraded | HealthState::Stuck, _) => None,
         }
     }
 }

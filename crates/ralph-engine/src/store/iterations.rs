@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use ralph_core::{
     checkpoint::Moment,
     gutter::{Gutter, GutterState},
+    handoff::HandoffState,
     iteration::{Lands, StepDone},
     record::IterationRecord,
     signal::Escalation,
@@ -97,6 +98,8 @@ pub struct TaskState {
     pub progress: u32,
     #[serde(skip_serializing_if = "GutterState::is_empty")]
     pub gutter: GutterState,
+    #[serde(skip_serializing_if = "HandoffState::is_empty")]
+    pub handoff: HandoffState,
 }
 
 fn is_none(count: &u32) -> bool {

@@ -293,6 +293,7 @@ fn record(
             final_message: "Task complete".into(),
             ..Said::default()
         },
+        health_state: Default::default(),
         usage,
     }
 }

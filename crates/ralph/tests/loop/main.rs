@@ -15,6 +15,7 @@ mod formats;
 mod git_tricks;
 mod goals;
 mod gutter;
+mod health;
 mod intervening;
 mod landing;
 mod limits;

@@ -56,6 +56,31 @@ fn a_loop_that_hangs_is_asked_told_of_terminated_and_can_be_gone_on_with() {
     assert_eq!(kinds, "asked,escalated,terminating,terminated");
 }
 
+/// With what the loop itself writes and nothing else.
+#[test]
+fn a_loop_that_falls_silent_is_found_by_its_own_heartbeat_and_its_agent_dies_with_it() {
+    let project = hangs_once(Project::with_stories(&[story("A")]));
+    let mut live = project.start(&[]);
+    let id = begun(&mut live);
+    let mut watcher = monitor(&project, &[]);
+    let seen = watcher.wait_for("watching");
+    assert_eq!(seen["pid"], live.pid().as_raw_nonzero().get());
+    let sentence = seen["sentence"].as_str().unwrap();
+    assert!(sentence.contains("agent healthy"), "{sentence}");
+    live.signal(Signal::STOP);
+    let asked = watcher.wait_for("hangs");
+    assert_eq!(asked["loopId"], id.as_str());
+    assert!(scene::has_agent(&project), "it works on without its loop");
+    watcher.wait_for("terminated");
+    live.wait().expect(143);
+    watcher.signal(Signal::INT);
+    watcher.wait().expect(0);
+    project.assert_nothing_alive();
+    assert!(!health_file(&project, &id).exists(), "it has an end");
+    project.run(&[]).expect(0);
+    assert_eq!(project.landed(), ["A"]);
+}
+
 #[test]
 fn a_loop_that_does_not_end_when_it_is_told_is_killed_with_its_agent() {
     let project = Project::with_stories(&[story("A")])

@@ -37,6 +37,7 @@ fn work(iteration: u64, found: Found) -> Option<Box<Work>> {
         sentence: "verified".into(),
         kept: None,
         said: ClosingBlock::default(),
+        handed_over: None,
         spent: Some(Spent::default()),
         verification: Vec::new(),
     }))

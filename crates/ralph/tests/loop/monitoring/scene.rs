@@ -66,7 +66,8 @@ pub(super) fn monitor_with(project: &Project, args: &[&str], env: &[(&str, &str)
 
 pub(super) fn quick(mut command: Command) -> Command {
     let times = [
-        ("RALPH_MONITOR_HANG_SECONDS", "3"),
+        // More than a loop is ever silent while it works.
+        ("RALPH_MONITOR_HANG_SECONDS", "8"),
         ("RALPH_MONITOR_ASK_WAIT_SECONDS", "1"),
         ("RALPH_MONITOR_ESCALATE_WAIT_MINUTES", "0.02"),
         ("RALPH_MONITOR_GRACE_SECONDS", "2"),

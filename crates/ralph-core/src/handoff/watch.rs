@@ -1,0 +1,286 @@
+//! Watches a run for the moment to hand over: asks the agent to wrap up once, and ends it when it was
+//! given a turn to answer and would ask its model once more.
+//!
+//! Asks only while a tool of the agent's runs: its model is asked again then anyway. One that is about
+//! to end by itself is not disturbed, lest its claim be followed by other last words. The time is an
+//! argument; it counts from the start of the run.
+
+use std::{collections::HashSet, time::Duration};
+
+use super::{HandoffTrigger, Handover, Share, Start, Thresholds};
+use crate::{
+    agent::{Beat, NudgeState},
+    dollars::Dollars,
+};
+
+/// Tools at once that are told from each other.
+const MOST_TOOLS: usize = 1_000;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HandoffStep {
+    /// Ask the agent to wrap up.
+    Ask(Handover),
+    /// End it.
+    Cut { trigger: HandoffTrigger },
+}
+
+#[derive(Debug, Clone)]
+pub struct HandoffWatch {
+    /// None where only a person asks for it.
+    thresholds: Option<Thresholds>,
+    wraps_up_at: Option<Duration>,
+    /// What was left to spend when the run began.
+    left: Option<Dollars>,
+    time: Option<Duration>,
+    seen: Seen,
+    state: State,
+}
+
+/// What was seen of the run.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    /// Tokens in use at the last turn, and the window.
+    context: Option<(u64, Option<u64>)>,
+    cost: Dollars,
+    /// Tools that run.
+    open: HashSet<u64>,
+    /// How the tools of this turn ended.
+    worked: u32,
+    failed: u32,
+    /// Turns in a row whose tools all failed.
+    errors: u32,
+    /// The timer has rung.
+    woken: bool,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    Watching,
+    Asked { why: Handover, answer: Answer },
+    Cut { why: Handover },
+}
+
+/// How far the agent is with its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// It was not heard to have got the request. The turns since: the one under way when it was sent
+    /// may not know of it.
+    Waiting { turns: u32 },
+    /// The request is on its way to the model: the next turn is the answer.
+    Next,
+    /// Its model has answered.
+    Given,
+    /// It can't be asked while it runs.
+    Deaf,
+}
+
+impl HandoffWatch {
+    /// Without thresholds it waits for a person's request alone.
+    pub fn new(thresholds: Option<Thresholds>, start: &Start) -> Self {
+        Self {
+            wraps_up_at: thresholds.and_then(|t| t.wraps_up_at(start)),
+            left: thresholds.and_then(|t| t.left(start)),
+            time: start.time,
+            thresholds,
+            seen: Seen::default(),
+            state: State::Watching,
+        }
+    }
+
+    /// Why the agent was asked to hand over, if it was.
+    pub fn asked(&self) -> Option<&Handover> {
+        match &self.state {
+            State::Watching => None,
+            State::Asked { why, .. } | State::Cut { why } => Some(why),
+        }
+    }
+
+    /// When it is to be woken.
+    pub fn wakes_at(&self) -> Option<Duration> {
+        match (&self.state, self.seen.woken) {
+            (State::Watching, false) => self.wraps_up_at,
+            (State::Watching, true) | (State::Asked { .. } | State::Cut { .. }, _) => None,
+        }
+    }
+
+    pub fn wake(&mut self, now: Duration) -> Option<HandoffStep> {
+        self.seen.woken |= self.wraps_up_at.is_some_and(|at| now >= at);
+        self.decide(now)
+    }
+
+    pub fn observe(&mut self, beat: Beat, now: Duration) -> Option<HandoffStep> {
+        self.seen.take(beat);
+        match &mut self.state {
+            State::Watching => self.decide(now),
+            State::Asked { why, answer } => {
+                let is_over = answer.after(beat, &self.seen);
+                is_over.then(|| why.clone()).map(|why| self.cut(why))
+            }
+            State::Cut { .. } => None,
+        }
+    }
+
+    /// What became of the request to wrap up.
+    pub fn nudged(&mut self, nudged: NudgeState) -> Option<HandoffStep> {
+        let State::Asked { why, answer } = &mut self.state else {
+            return None;
+        };
+        match (nudged, *answer) {
+            (NudgeState::Delivered, Answer::Waiting { .. }) => *answer = Answer::Next,
+            (NudgeState::Impossible, _) => {
+                *answer = Answer::Deaf;
+                // Of one that tells nothing of its turns, no boundary will ever be heard.
+                if self.seen.context.is_none() && self.seen.open.is_empty() {
+                    let why = why.clone();
+                    return Some(self.cut(why));
+                }
+            }
+            (NudgeState::Sent, _) | (NudgeState::Delivered, _) => {}
+        }
+        None
+    }
+
+    /// A person asks for it; nothing if the agent was asked already.
+    pub fn request(&mut self) -> Option<HandoffStep> {
+        match self.state {
+            State::Watching => Some(self.ask(Handover {
+                trigger: HandoffTrigger::ExplicitRequest,
+                sentence: "a person asked for it".to_owned(),
+            })),
+            State::Asked { .. } | State::Cut { .. } => None,
+        }
+    }
+
+    fn decide(&mut self, now: Duration) -> Option<HandoffStep> {
+        let may_ask = matches!(self.state, State::Watching) && !self.seen.open.is_empty();
+        let why = self.due(now).filter(|_| may_ask)?;
+        Some(self.ask(why))
+    }
+
+    fn ask(&mut self, why: Handover) -> HandoffStep {
+        let answer = Answer::Waiting { turns: 0 };
+        self.state = State::Asked {
+            why: why.clone(),
+            answer,
+        };
+        HandoffStep::Ask(why)
+    }
+
+    fn cut(&mut self, why: Handover) -> HandoffStep {
+        let trigger = why.trigger;
+        self.state = State::Cut { why };
+        HandoffStep::Cut { trigger }
+    }
+
+    /// The first of the reasons that there are, in their order.
+    fn due(&self, now: Duration) -> Option<Handover> {
+        let thresholds = self.thresholds?;
+        let why = |trigger, sentence| Handover { trigger, sentence };
+        let context = self.context_used(thresholds.context);
+        let context = context.map(|sentence| why(HandoffTrigger::ContextThreshold, sentence));
+        let errors = self.seen.errors;
+        let budget = || self.budget_used(thresholds.budget);
+        context
+            .or_else(|| {
+                (errors >= thresholds.errors).then(|| {
+                    let sentence = format!("{errors} of its steps in a row failed");
+                    why(HandoffTrigger::ErrorThreshold, sentence)
+                })
+            })
+            .or_else(|| Some(why(HandoffTrigger::TokenBudget, budget()?)))
+            .or_else(|| Some(why(HandoffTrigger::Timeout, self.time_used(now)?)))
+    }
+
+    fn context_used(&self, share: Share) -> Option<String> {
+        let (used, window) = self.seen.context?;
+        let window = window?;
+        share.is_exceeded(used, window).then(|| {
+            let percent = u128::from(used) * 100 / u128::from(window.max(1));
+            format!("{percent} % of its context are in use ({used} of {window} tokens), more than {share}")
+        })
+    }
+
+    fn budget_used(&self, share: Share) -> Option<String> {
+        let (left, cost) = (self.left?, self.seen.cost);
+        share
+            .is_exceeded(cost.millionths(), left.millionths())
+            .then(|| format!("it has cost {cost} of the {left} that were left, more than {share}"))
+    }
+
+    fn time_used(&self, now: Duration) -> Option<String> {
+        let (at, time) = (self.wraps_up_at?, self.time?);
+        (now >= at).then(|| {
+            let left = time.saturating_sub(now);
+            format!("{} of its {} are left", length(left), length(time))
+        })
+    }
+}
+
+impl Answer {
+    /// Takes note of what the agent did; whether it has had its turn and would go on.
+    fn after(&mut self, beat: Beat, seen: &Seen) -> bool {
+        match (*self, beat) {
+            (Self::Waiting { turns: 0 }, Beat::Turn { .. }) => {
+                *self = Self::Waiting { turns: 1 };
+                false
+            }
+            (Self::Waiting { .. } | Self::Next, Beat::Turn { .. }) => {
+                *self = Self::Given;
+                false
+            }
+            (Self::Given, Beat::Turn { .. } | Beat::Tool { .. }) => true,
+            (Self::Deaf, Beat::ToolDone { .. }) => seen.open.is_empty(),
+            (Self::Waiting { .. } | Self::Next | Self::Given | Self::Deaf, _) => false,
+        }
+    }
+}
+
+impl Seen {
+    fn take(&mut self, beat: Beat) {
+        match beat {
+            Beat::Turn {
+                context_tokens,
+                window,
+            } => {
+                self.context = Some((context_tokens, window));
+                self.end_of_turn();
+            }
+            Beat::Tool { id, .. } => {
+                if self.open.len() < MOST_TOOLS {
+                    self.open.insert(id);
+                }
+            }
+            Beat::ToolDone { id, ok } => {
+                self.open.remove(&id);
+                match ok {
+                    true => self.worked += 1,
+                    false => self.failed += 1,
+                }
+            }
+            Beat::Usage(usage) => {
+                self.cost = usage.cost_usd.map_or(self.cost, Dollars::told);
+            }
+            Beat::Text { .. } | Beat::Waits | Beat::Ended | Beat::Other => {}
+        }
+    }
+
+    /// A turn without tools says nothing of whether steps fail.
+    fn end_of_turn(&mut self) {
+        match (self.worked, self.failed) {
+            (0, 0) => {}
+            (0, _) => self.errors += 1,
+            (_, _) => self.errors = 0,
+        }
+        (self.worked, self.failed) = (0, 0);
+        // Its model is asked only when the tools are done, whatever was heard of them.
+        self.open.clear();
+    }
+}
+
+/// Minutes, or seconds where they are few.
+fn length(time: Duration) -> String {
+    match time.as_secs() {
+        seconds if seconds < 120 => format!("{seconds} s"),
+        seconds => format!("{} min", seconds / 60),
+    }
+}

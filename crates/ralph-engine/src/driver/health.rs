@@ -1,0 +1,30 @@
+//! Health in the driver: how the running agent does, what others can read of it, and the circuit
+//! breaker before each iteration.
+//!
+//! Decides nothing: the machine and the breaker are the core's.
+
+mod gate;
+mod part;
+mod pulse;
+
+pub(super) use gate::Gate;
+pub(super) use part::HealthPart;
+pub(super) use pulse::{Doing, Pulse};
+
+use part::About;
+
+use super::{Driver, notes::Turn};
+
+impl Driver {
+    /// Who minds the health of the agent that is about to start.
+    pub(super) fn health_part(&self, turn: &Turn) -> HealthPart {
+        let about = About {
+            iteration: turn.n,
+            task: turn.task_id().to_string(),
+            agent: self.hands.name(),
+        };
+        self.does(Doing::Agent, None);
+        let beating = self.pulse.as_ref().map(Pulse::beating);
+        HealthPart::new(self.config.health.policy(), about, beating, self.now())
+    }
+}
