@@ -127,7 +127,14 @@ impl Monitor {
     ) -> Result<(), JournalError> {
         let id = &looked.row.id;
         let is_new = !self.watched.contains_key(id);
-        let sight = looked.sight();
+        let mut watched = self.watched.remove(id).unwrap_or_default();
+        let sight = match looked.sight() {
+            // It has written its end, and is not gone: what it had may still be in use.
+            Sight::Ended | Sight::Gone if watched.target.is_some_and(Target::is_alive) => {
+                Sight::Hangs
+            }
+            sight => sight,
+        };
         if is_new && matches!(sight, Sight::Well | Sight::Asking) {
             changes.push(looked.change(ChangeKind::Watching, words::watching(looked), now));
         }
@@ -142,7 +149,6 @@ impl Monitor {
             restarts: self.journal.restarts(worktree, since).await?,
             silent: looked.silent(now),
         };
-        let mut watched = self.watched.remove(id).unwrap_or_default();
         let act = watched.watch.observe(&seen, &self.policy, now);
         self.act(act, looked, &mut watched, changes, now).await;
         if act != Act::Over {

@@ -201,7 +201,7 @@ fn agent_of(config: &str) -> Option<String> {
 
 /// Signals the process of a loop, and remembers all that is below it. Says what went wrong.
 fn signals(looked: &Looked, watched: &mut Watched, all: &[Signal]) -> Option<String> {
-    let target = looked.target?;
+    let target = looked.target.or(watched.target)?;
     watched.target = Some(target);
     for below in target.descendants() {
         if !watched.tree.contains(&below) {

@@ -63,7 +63,7 @@ pub(super) fn lost(looked: &Looked, how: Loss, then: AfterLoss) -> (String, Opti
         Loss::Terminated => "it hung and was terminated",
     };
     let hint = match then {
-        AfterLoss::Restart => None,
+        AfterLoss::Restart => Some("it is started again by itself".to_owned()),
         AfterLoss::Leave => Some(format!("{resume} goes on with it")),
         AfterLoss::Rests => Some(format!("a person let it rest: {resume} goes on with it")),
         AfterLoss::GiveUp => Some(format!(

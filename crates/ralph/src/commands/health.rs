@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         block_on(watch::watch(&project, reach, form))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let facts = block_on(facts::gather(&project, reach))?;
+    let facts = block_on(facts::Sources::new(&project, reach).gather())?;
     if args.json {
         output::print_json(&facts)?;
     } else {

@@ -29,6 +29,7 @@ fn gone(expected: &mut Value) -> (TestRepo, Written) {
     std::fs::write(folder.join("health.json"), shown["health"].to_string()).unwrap();
     let noted = repo
         .command("sqlite3")
+        .args(["-cmd", ".timeout 10000"])
         .arg(repo.data_dir().join("ralph.db"))
         .arg(
             "INSERT INTO loop_note (loop_id, worktree, kind, sentence, at) VALUES ('L1', '/w', 'gone',

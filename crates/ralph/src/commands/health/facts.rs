@@ -76,27 +76,56 @@ impl Shown {
     }
 }
 
-pub(super) async fn gather(project: &Project, reach: Reach) -> Result<Facts, CommandError> {
-    let none = Facts { loops: Vec::new() };
-    let data_dir = project.data_dir()?;
-    let (mut journal, repository) = match reach {
-        Reach::Here => match project.journal().await? {
-            Some((journal, id)) => (journal, Some(id.0)),
-            None => return Ok(none),
-        },
-        Reach::Everywhere if !data_dir.join("ralph.db").exists() => return Ok(none),
-        Reach::Everywhere => {
-            let journal = Journal::open(&data_dir).await;
-            (journal.map_err(CommandError::internal)?, None)
+/// The journal, opened once for as long as somebody looks.
+pub(super) struct Sources<'a> {
+    project: &'a Project,
+    reach: Reach,
+    /// With the repository whose loops are shown; none for all. Where ralph never ran there is none.
+    journal: Option<(Journal, Option<String>)>,
+}
+
+impl<'a> Sources<'a> {
+    pub(super) fn new(project: &'a Project, reach: Reach) -> Self {
+        Self {
+            project,
+            reach,
+            journal: None,
         }
-    };
-    let hang_after = u64::from(project.config().monitor.hang_seconds.get());
-    let times = (Duration::from_secs(hang_after), Project::now());
-    let found = looked(&mut journal, &data_dir, repository.as_deref(), times).await;
-    let mut loops = Vec::new();
-    for one in found.map_err(CommandError::internal)? {
-        let note = journal.last_note(&one.row.id).await;
-        loops.push(Shown::new(one, note.map_err(CommandError::internal)?));
     }
-    Ok(Facts { loops })
+
+    pub(super) async fn gather(&mut self) -> Result<Facts, CommandError> {
+        if self.journal.is_none() {
+            self.journal = self.open().await?;
+        }
+        let Some((journal, repository)) = &mut self.journal else {
+            return Ok(Facts { loops: Vec::new() });
+        };
+        let data_dir = self.project.data_dir()?;
+        let hang_after = u64::from(self.project.config().monitor.hang_seconds.get());
+        let times = (Duration::from_secs(hang_after), Project::now());
+        let found = looked(journal, &data_dir, repository.as_deref(), times).await;
+        let mut loops = Vec::new();
+        for one in found.map_err(CommandError::internal)? {
+            let note = journal.last_note(&one.row.id).await;
+            loops.push(Shown::new(one, note.map_err(CommandError::internal)?));
+        }
+        Ok(Facts { loops })
+    }
+
+    async fn open(&self) -> Result<Option<(Journal, Option<String>)>, CommandError> {
+        match self.reach {
+            Reach::Here => {
+                let known = self.project.journal().await?;
+                Ok(known.map(|(journal, id)| (journal, Some(id.0))))
+            }
+            Reach::Everywhere => {
+                let data_dir = self.project.data_dir()?;
+                if !data_dir.join("ralph.db").exists() {
+                    return Ok(None);
+                }
+                let journal = Journal::open(&data_dir).await;
+                Ok(Some((journal.map_err(CommandError::internal)?, None)))
+            }
+        }
+    }
 }

@@ -10,7 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{
     Reach,
-    facts::{Facts, Shown, gather},
+    facts::{Facts, Shown, Sources},
     show,
 };
 use crate::{
@@ -52,7 +52,8 @@ pub(super) async fn watch(project: &Project, reach: Reach, form: Form) -> Result
 }
 
 async fn on_screen(project: &Project, reach: Reach) -> Result<(), CommandError> {
-    let mut facts = gather(project, reach).await?;
+    let mut sources = Sources::new(project, reach);
+    let mut facts = sources.gather().await?;
     let screen = Screen::enter("ralph health")?;
     let mut ends = Ends::listen().map_err(CommandError::internal)?;
     let mut resized = signal(SignalKind::window_change()).map_err(CommandError::internal)?;
@@ -64,7 +65,7 @@ async fn on_screen(project: &Project, reach: Reach) -> Result<(), CommandError> 
             () = ends.come() => break,
             _ = &mut quit => break,
             _ = resized.recv() => {}
-            _ = ticks.tick() => facts = gather(project, reach).await?,
+            _ = ticks.tick() => facts = sources.gather().await?,
         }
         // Drawn each time: the times that it shows grow.
         screen.draw(&show::render(&facts, Project::now()));
@@ -76,12 +77,13 @@ async fn on_screen(project: &Project, reach: Reach) -> Result<(), CommandError> 
 async fn in_lines(project: &Project, reach: Reach, form: Form) -> Result<(), CommandError> {
     let mut ends = Ends::listen().map_err(CommandError::internal)?;
     let mut ticks = ticks();
+    let mut sources = Sources::new(project, reach);
     let mut known: Option<Facts> = None;
     loop {
         tokio::select! {
             () = ends.come() => return Ok(()),
             _ = ticks.tick() => {
-                let facts = gather(project, reach).await?;
+                let facts = sources.gather().await?;
                 tell(known.as_ref(), &facts, form)?;
                 known = Some(facts);
             }

@@ -3,8 +3,10 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::scene::{begun, fresh, hangs_once, quick, stale, started};
-use crate::support::{Live, Project, story};
+use super::scene::{
+    begun, fresh, hangs_once, messages, monitor, quick, stale, started, with_messages,
+};
+use crate::support::{Live, Project, story, wait_until};
 
 fn health(project: &Project, args: &[&str]) -> String {
     let mut all = vec!["health"];
@@ -39,6 +41,46 @@ fn a_loop_is_alive_hangs_or_is_gone() {
     assert_eq!(process(&project), json!("gone"));
     let text = health(&project, &["--all"]);
     assert!(text.contains(&format!("resume {id}")), "{text}");
+}
+
+/// The loop itself sees that its agent is stuck; the monitor only passes its question on.
+#[test]
+fn a_question_about_an_agent_is_passed_on_once_and_shown() {
+    let quick_ladder = [
+        ("RALPH_HEALTH_STUCK_MINUTES", "0.02"),
+        ("RALPH_HEALTH_NUDGE_WAIT_MINUTES", "0.005"),
+        ("RALPH_HEALTH_ESCALATION_WAIT_MINUTES", "10"),
+    ];
+    let mut project = with_messages(hangs_once(Project::with_stories(&[story("A")])));
+    for (name, value) in quick_ladder {
+        project = project.env(name, value);
+    }
+    let mut live = project.start(&[]);
+    let id = begun(&mut live);
+    let mut watcher = monitor(&project, &[]);
+    let asks = watcher.wait_for("needs_person");
+    assert_eq!(asks["loopId"], id.as_str());
+    let sentence = asks["sentence"].as_str().unwrap();
+    assert!(
+        sentence.starts_with("its agent at A is stuck"),
+        "{sentence}"
+    );
+    let hint = asks["hint"].as_str().unwrap();
+    let command = "intervene more-time|handoff|terminate`";
+    assert!(hint.ends_with(command), "{hint}");
+    let text = health(&project, &[]);
+    assert!(text.contains("asks       a person, for another "), "{text}");
+    // One by the loop itself, one by the monitor.
+    wait_until("both have told", || {
+        messages(&project) == ["escalation", "escalation"]
+    });
+    live.signal(Signal::INT);
+    live.wait().expect(130);
+    watcher.wait_for("ended");
+    watcher.signal(Signal::INT);
+    let ran = watcher.wait().expect(0);
+    assert_eq!(ran.named("needs_person").len(), 1);
+    project.assert_nothing_alive();
 }
 
 #[test]
