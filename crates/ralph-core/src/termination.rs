@@ -14,11 +14,13 @@
 //! 6. a usage limit, which waits, goes on with somebody else or stops.
 
 mod evaluate;
+mod fate;
 mod limit;
 mod recall;
 mod stop;
 
 pub use evaluate::{Fruitless, Sick, Snapshot, Tripped, evaluate};
+pub use fate::{Fate, fate};
 pub use limit::{AfterLimit, LimitPolicy, LimitRow, Worker, try_again_at};
 pub use recall::{OfLoop, Past, Recalled, recall};
 pub use stop::Stop;
@@ -32,7 +34,7 @@ use limit::{after_limit, after_lost_fallback};
 use crate::{
     config::{OnGutter, OnMaxAttempts},
     dollars::Dollars,
-    gutter::{Circling, Gutter, GutterLimits, Made},
+    gutter::{Circling, GutterLimits},
     task::TaskId,
     verdict::{Halt, Verdict},
 };
@@ -147,43 +149,6 @@ pub struct Work {
     pub questions: usize,
 }
 
-/// What becomes of the task that was worked on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
-    /// It goes on as it is: completed, or to be tried again.
-    Keep,
-    /// A person has to answer before it is taken again.
-    SetAside { question: String },
-    /// It goes round in circles: its next iteration is to find out why.
-    Diagnose { gutter: Gutter },
-    /// It goes round in circles, and that is enough.
-    Stuck { gutter: Gutter, then: OnGutter },
-    /// It is out of attempts.
-    Block { reason: String },
-}
-
-impl Fate {
-    /// Whether the task can be taken again.
-    fn goes_on(&self) -> bool {
-        match self {
-            Self::Keep | Self::Diagnose { .. } => true,
-            Self::SetAside { .. } | Self::Stuck { .. } | Self::Block { .. } => false,
-        }
-    }
-
-    /// Whether a person is asked.
-    fn asks(&self) -> bool {
-        match self {
-            Self::SetAside { .. } => true,
-            Self::Stuck { then, .. } => match then {
-                OnGutter::Ask | OnGutter::Pause => true,
-                OnGutter::Block => false,
-            },
-            Self::Keep | Self::Diagnose { .. } | Self::Block { .. } => false,
-        }
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Decision {
@@ -281,47 +246,6 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>) -> Option<Stop> {
         | Verdict::Terminated { .. }
         | Verdict::Overloaded { .. }
         | Verdict::AgentError { .. } => None,
-    }
-}
-
-/// What becomes of the task that was worked on, by its own history.
-pub fn fate(last: &Last<'_>, limits: &Limits) -> Fate {
-    match last.settled {
-        Settled::Yes => return Fate::Keep,
-        Settled::NotYet => {}
-    }
-    if let (Verdict::Failed { .. }, Some(gutter)) = (last.verdict, &last.circling.reached) {
-        return Fate::Stuck {
-            gutter: gutter.clone(),
-            then: limits.gutter.then,
-        };
-    }
-    match last.verdict {
-        Verdict::Verified | Verdict::Progress | Verdict::Diagnosed => Fate::Keep,
-        Verdict::Escalated => Fate::SetAside {
-            question: "the agent asks a person".into(),
-        },
-        verdict if verdict.is_charged() && last.attempts >= last.max_attempts => Fate::Block {
-            reason: format!(
-                "{} of {} attempts failed, the last one: {}",
-                last.attempts,
-                last.max_attempts,
-                verdict.sentence()
-            ),
-        },
-        // After the last attempt nobody would go by what it finds.
-        Verdict::Failed { .. } => diagnosis(last.circling, limits),
-        _ => Fate::Keep,
-    }
-}
-
-/// A diagnosis comes one step before a limit is reached, once.
-fn diagnosis(circling: &Circling, limits: &Limits) -> Fate {
-    match (&circling.near, circling.made, limits.gutter.diagnose) {
-        (Some(gutter), Made::NotYet, Diagnose::Yes) => Fate::Diagnose {
-            gutter: gutter.clone(),
-        },
-        (_, _, _) => Fate::Keep,
     }
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::value::Minutes;
-use crate::handoff::{Share, Thresholds};
+use crate::handoff::Share;
 
 /// When an agent is asked to wrap up, so that a fresh one goes on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,17 +36,6 @@ impl Default for HandoffConfig {
             budget_threshold: Share::percent(80),
             wrap_up_minutes: Minutes::whole(5),
             max_in_a_row: const { NonZeroU32::new(10).expect("not zero") },
-        }
-    }
-}
-
-impl HandoffConfig {
-    pub fn thresholds(&self) -> Thresholds {
-        Thresholds {
-            context: self.context_threshold,
-            errors: self.max_errors.get(),
-            budget: self.budget_threshold,
-            wrap_up: self.wrap_up_minutes.duration(),
         }
     }
 }

@@ -9,6 +9,7 @@ use super::*;
 use crate::agent::{Beat, NudgeState, ToolKind, mark};
 
 mod properties;
+mod report;
 
 const POLICY: HealthPolicy = HealthPolicy {
     watching: Watching::Yes,

@@ -3,7 +3,10 @@
 use std::sync::LazyLock;
 
 use super::*;
-use crate::config::OnUsageLimit;
+use crate::{
+    config::OnUsageLimit,
+    gutter::{Gutter, Made},
+};
 
 mod bounds;
 mod criteria;

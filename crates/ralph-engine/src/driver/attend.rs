@@ -4,22 +4,28 @@
 //! Obeys what leaves the tasks alone; everything else waits until the iteration has ended, because
 //! what changes in a task file while an agent runs is taken for the agent's.
 
+mod told;
+mod wires;
+
+pub(super) use wires::{Ears, wires};
+
 use std::{
-    cell::{Cell, RefCell},
-    collections::{HashMap, HashSet, VecDeque},
+    cell::RefCell,
     future::Future,
     path::Path,
     time::{Duration, Instant},
 };
 
 use ralph_core::{
-    agent::{AgentEvent, Beat, Ending, NudgeState, mark},
+    agent::{Ending, NudgeState, mark},
     command::{Command, CommandReport, When},
-    event::Event,
     record::Guidance,
 };
-use tokio::sync::{mpsc, watch};
 
+use self::{
+    told::{Told, Words},
+    wires::{Heard, Why, Wires},
+};
 use super::{
     artefacts::Signalled,
     mind::{Minder, Minds, Now, Sight, Step},
@@ -28,7 +34,7 @@ use super::{
     wait::stop_asked,
 };
 use crate::{
-    agent::{Nudges, StopRequest},
+    agent::StopRequest,
     clock::Clock,
     git::Repo,
     report::Reporter,
@@ -38,154 +44,11 @@ use crate::{
 /// A pause ends a run as a signal would, and is none.
 const NO_SIGNAL: i32 = 0;
 
-/// What the onlooker, who has the reporter while an agent runs, hears for the attendant and says for
-/// it.
-pub(super) struct Ears {
-    said: RefCell<Vec<Event>>,
-    heard: mpsc::UnboundedSender<Heard>,
-    tools: Cell<u64>,
-    calls: RefCell<Calls>,
-}
-
-/// Calls to tools, as far as it must be known which of them failed.
-#[derive(Default)]
-struct Calls {
-    running: HashMap<String, String>,
-    failed: VecDeque<String>,
-}
-
-/// Calls that run at once and are known by name, and failed ones that are remembered.
-const MOST_RUNNING: usize = 100;
-const MOST_FAILED: usize = 3;
-/// Most characters of a call.
-const CALL_CHARS: usize = 300;
-
-impl Calls {
-    fn hear(&mut self, event: &AgentEvent) {
-        match event {
-            AgentEvent::Tool { id, name, target } if self.running.len() < MOST_RUNNING => {
-                let call = format!("{name} {target}")
-                    .chars()
-                    .take(CALL_CHARS)
-                    .collect();
-                self.running.insert(id.clone(), call);
-            }
-            AgentEvent::ToolDone { id, ok } => {
-                let call = self.running.remove(id);
-                if let (Some(call), false) = (call, *ok) {
-                    self.failed.truncate(MOST_FAILED - 1);
-                    self.failed.push_front(call);
-                }
-            }
-            // What ran before is done, whatever was heard of it.
-            AgentEvent::Turn { .. } => self.running.clear(),
-            _ => {}
-        }
-    }
-}
-
-/// What is heard of the running agent, in its order.
-enum Heard {
-    Beat(Beat),
-    /// What became of a message to it, which is known again by its mark.
-    Nudged {
-        mark: u64,
-        state: NudgeState,
-    },
-}
-
-impl Ears {
-    /// How many tools the agent was seen to use.
-    pub(super) fn tools(&self) -> u64 {
-        self.tools.get()
-    }
-
-    /// The last calls to tools that failed, newest first.
-    pub(super) fn failed_calls(&self) -> Vec<String> {
-        self.calls.borrow().failed.iter().cloned().collect()
-    }
-
-    /// What is to be told to whoever watches.
-    pub(super) fn take(&self) -> Vec<Event> {
-        self.said.take()
-    }
-
-    pub(super) fn hear(&self, event: &AgentEvent) {
-        if let AgentEvent::Tool { .. } = event {
-            self.tools.set(self.tools.get() + 1);
-        }
-        self.calls.borrow_mut().hear(event);
-        let heard = match event {
-            AgentEvent::Nudge { text, state } => Some(Heard::Nudged {
-                mark: mark(&[text]),
-                state: *state,
-            }),
-            event => Beat::of(event).map(Heard::Beat),
-        };
-        if let Some(heard) = heard {
-            // Nobody listens any more once the run is over.
-            let _ = self.heard.send(heard);
-        }
-    }
-}
-
-/// How the attendant reaches the running agent.
-pub(super) struct Wires {
-    cut: watch::Sender<Option<i32>>,
-    /// Why it is cut off; the first reason holds.
-    why: Option<Why>,
-    nudges: mpsc::UnboundedSender<String>,
-    heard: mpsc::UnboundedReceiver<Heard>,
-}
-
-/// Why a run is cut off.
-enum Why {
-    /// By a person or a signal, or because it is over: its ending says so itself.
-    Stop,
-    Ending(Ending),
-}
-
-impl Wires {
-    fn cut(&mut self, signal: i32, why: Why) {
-        self.why.get_or_insert(why);
-        let _ = self.cut.send(Some(signal));
-    }
-}
-
 /// A run that was attended to.
 pub(super) struct Attended<T> {
     pub(super) report: T,
     /// How it ended if it was cut off, where that is not a stop.
     pub(super) cut: Option<Ending>,
-}
-
-/// What the run of the agent listens to.
-pub(super) struct Inputs {
-    pub(super) stop: StopRequest,
-    pub(super) nudges: Nudges,
-}
-
-pub(super) fn wires() -> (Ears, Wires, Inputs) {
-    let (cut, stop) = watch::channel(None);
-    let (nudges, nudges_in) = mpsc::unbounded_channel();
-    let (heard_out, heard) = mpsc::unbounded_channel();
-    let ears = Ears {
-        said: RefCell::default(),
-        heard: heard_out,
-        tools: Cell::default(),
-        calls: RefCell::default(),
-    };
-    let wires = Wires {
-        cut,
-        why: None,
-        nudges,
-        heard,
-    };
-    let inputs = Inputs {
-        stop,
-        nudges: nudges_in,
-    };
-    (ears, wires, inputs)
 }
 
 pub(super) struct Attendant<'a> {
@@ -266,7 +129,6 @@ impl Attendant<'_> {
     fn time(&self) -> Now {
         Now {
             run: self.began.elapsed(),
-            at: self.clock.now(),
         }
     }
 
@@ -442,46 +304,6 @@ async fn alarm(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,
         None => std::future::pending().await,
-    }
-}
-
-/// What was done about the commands that came while the agent ran, and what the agent was told.
-#[derive(Default)]
-struct Told {
-    seen: HashSet<u64>,
-    /// Words that the agent was not heard to take yet, with their marks, in the order in which they
-    /// were said.
-    on_their_way: VecDeque<(u64, Words)>,
-    /// Words of the minder's that it took, and may yet say to have read.
-    taken: Vec<(u64, Minds)>,
-}
-
-/// Whose words were said to the agent.
-enum Words {
-    Persons(Box<CommandRow>),
-    Minders(Minds),
-}
-
-impl Told {
-    fn say(&mut self, mark: u64, words: Words) {
-        self.on_their_way.push_back((mark, words));
-    }
-
-    /// Who is to hear what became of words with this mark. A person hears it once.
-    fn whose(&mut self, mark: u64, state: NudgeState) -> Option<Words> {
-        match state {
-            NudgeState::Delivered => {
-                let at = self.taken.iter().position(|(of, _)| *of == mark)?;
-                Some(Words::Minders(self.taken.remove(at).1))
-            }
-            NudgeState::Sent | NudgeState::Impossible => {
-                let (mark, words) = self.on_their_way.pop_front()?;
-                if let Words::Minders(whose) = words {
-                    self.taken.push((mark, whose));
-                }
-                Some(words)
-            }
-        }
     }
 }
 

@@ -11,7 +11,8 @@ use ralph_core::{
     dollars::Dollars,
     event::Event,
     handoff::{
-        HandoffStep, HandoffTrigger, HandoffWatch, Handover, Next, Room, Start, from_block, wrap_up,
+        HandoffStep, HandoffTrigger, HandoffWatch, Handover, Next, Room, Start, Thresholds,
+        from_block, wrap_up,
     },
     health::Choice,
     iteration::{Handoffs, Lands, Purpose},
@@ -127,7 +128,12 @@ impl Driver {
             max: limit.max,
         });
         let config = &self.config.handoff;
-        let thresholds = config.enabled.then(|| config.thresholds());
+        let thresholds = config.enabled.then(|| Thresholds {
+            context: config.context_threshold,
+            errors: config.max_errors.get(),
+            budget: config.budget_threshold,
+            wrap_up: config.wrap_up_minutes.duration(),
+        });
         Handing {
             watch: HandoffWatch::new(thresholds, &Start { time, room }),
             iteration: turn.n,

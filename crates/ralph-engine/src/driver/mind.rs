@@ -5,7 +5,6 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use ralph_core::{
     agent::{Beat, Ending, NudgeState},
     event::Event,
@@ -19,8 +18,6 @@ use super::{hand_over::Handing, health::HealthPart};
 pub(super) struct Now {
     /// Since the run began: what is measured is measured by this.
     pub(super) run: Duration,
-    /// For what is told.
-    pub(super) at: Timestamp,
 }
 
 /// What is to be done about the running agent.

@@ -5,7 +5,6 @@ use ralph_core::{
     checkpoint::ExecutionPhase,
     event::Event,
     iteration::{Action, Failure, Lands, Purpose, StepDone},
-    loop_state::LoopState,
     memory::Entry,
     record::{GitRecord, IterationRecord},
     task::Status,
@@ -58,7 +57,7 @@ impl Driver {
         failpoint("recorded");
         self.add_to_status(&record, &moment.id);
         if matches!(verdict, Verdict::Handoff { .. }) {
-            self.enter(LoopState::Handoff)?;
+            self.hand_over_status()?;
         }
         self.tally.number = turn.n;
         self.tally.health = record.health_state;

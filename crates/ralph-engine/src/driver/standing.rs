@@ -118,6 +118,12 @@ impl Driver {
         self.enter(LoopState::Paused)
     }
 
+    /// Says that a fresh agent takes over. After a crash that may be the first that is done.
+    pub(super) fn hand_over_status(&mut self) -> Result<(), LoopError> {
+        self.run_status()?;
+        self.enter(LoopState::Handoff)
+    }
+
     /// Says that it does not any more; so that it runs when it goes on, or ends.
     pub(super) fn run_status(&mut self) -> Result<(), LoopError> {
         match self.loop_state() {

@@ -22,7 +22,7 @@ pub struct Scenario {
     pub default: Vec<Action>,
 }
 
-/// Actions for one task, attempt or run; what is not named fits all.
+/// Actions for one task, attempt, iteration or run; what is not named fits all.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Case {
@@ -30,6 +30,8 @@ pub struct Case {
     pub task: Option<String>,
     /// `RALPH_ATTEMPT`.
     pub attempt: Option<u32>,
+    /// `RALPH_ITERATION`.
+    pub iteration: Option<u32>,
     /// `RALPH_RUN`.
     pub run: Option<u32>,
     pub actions: Vec<Action>,
@@ -83,6 +85,7 @@ impl Scenario {
             .find(|case| {
                 fits("RALPH_TASK_ID", case.task.clone())
                     && fits("RALPH_ATTEMPT", case.attempt.map(|n| n.to_string()))
+                    && fits("RALPH_ITERATION", case.iteration.map(|n| n.to_string()))
                     && fits("RALPH_RUN", case.run.map(|n| n.to_string()))
             })
             .map_or(&self.default, |case| &case.actions)

@@ -15,6 +15,7 @@ mod formats;
 mod git_tricks;
 mod goals;
 mod gutter;
+mod handing_over;
 mod health;
 mod intervening;
 mod landing;
