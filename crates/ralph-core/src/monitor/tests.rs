@@ -42,113 +42,28 @@ const ENDED_IT: Act = Act::Lost {
     then: AfterLoss::Leave,
 };
 
-/// Every phase × everything that can be seen, before its wait is over.
+/// Every phase × everything that can be seen, ten seconds later and before its wait is over.
 #[test]
 fn every_phase_and_sight_has_its_answer() {
     let since = at(0);
-    let asked = Phase::Asked { since };
-    let escalated = Phase::Escalated { since };
-    let ending = Phase::Ending { since };
-    let killing = Phase::Killing { since };
-    let restarted = Phase::Restarted { since };
-    let (watched, passed) = (Phase::Watched, Phase::PassedOn);
-    let (lost, over) = (Phase::Lost, Phase::Over);
-    // Ten seconds later.
-    let asked_now = Phase::Asked { since: at(10) };
-    let none = Act::Nothing;
-    let (back, ask, pass) = (Act::Recovered, Act::Ask, Act::PassOn);
+    let [w, p, l, o] = [Phase::Watched, Phase::PassedOn, Phase::Lost, Phase::Over];
+    let (a, a10) = (Phase::Asked { since }, Phase::Asked { since: at(10) });
+    let (e, r) = (Phase::Escalated { since }, Phase::Restarted { since });
+    let (t, k) = (Phase::Ending { since }, Phase::Killing { since });
+    let [none, back, ask] = [Act::Nothing, Act::Recovered, Act::Ask];
+    let [pass, over] = [Act::PassOn, Act::Over];
+    let (gone, done) = (LEAVE, ENDED_IT);
     let table = [
-        // phase, then what follows when it is: well, asking, hanging, gone, ended
-        (
-            watched,
-            [
-                (watched, none),
-                (passed, pass),
-                (asked_now, ask),
-                (lost, LEAVE),
-                (over, Act::Over),
-            ],
-        ),
-        (
-            passed,
-            [
-                (watched, none),
-                (passed, none),
-                (asked_now, ask),
-                (lost, LEAVE),
-                (over, Act::Over),
-            ],
-        ),
-        (
-            asked,
-            [
-                (watched, back),
-                (passed, pass),
-                (asked, none),
-                (lost, LEAVE),
-                (over, Act::Over),
-            ],
-        ),
-        (
-            escalated,
-            [
-                (watched, back),
-                (passed, pass),
-                (escalated, none),
-                (lost, LEAVE),
-                (over, Act::Over),
-            ],
-        ),
-        (
-            ending,
-            [
-                (ending, none),
-                (ending, none),
-                (ending, none),
-                (lost, ENDED_IT),
-                (lost, ENDED_IT),
-            ],
-        ),
-        (
-            killing,
-            [
-                (killing, none),
-                (killing, none),
-                (killing, none),
-                (lost, ENDED_IT),
-                (lost, ENDED_IT),
-            ],
-        ),
-        (
-            lost,
-            [
-                (watched, back),
-                (passed, pass),
-                (asked_now, ask),
-                (lost, none),
-                (over, Act::Over),
-            ],
-        ),
-        (
-            restarted,
-            [
-                (watched, back),
-                (passed, pass),
-                (asked_now, ask),
-                (restarted, none),
-                (restarted, none),
-            ],
-        ),
-        (
-            over,
-            [
-                (watched, back),
-                (passed, pass),
-                (asked_now, ask),
-                (lost, none),
-                (over, none),
-            ],
-        ),
+        // What follows when it is: well, asking, hanging, gone, ended.
+        (w, [(w, none), (p, pass), (a10, ask), (l, gone), (o, over)]),
+        (p, [(w, none), (p, none), (a10, ask), (l, gone), (o, over)]),
+        (a, [(w, back), (p, pass), (a, none), (l, gone), (o, over)]),
+        (e, [(w, back), (p, pass), (e, none), (l, gone), (o, over)]),
+        (t, [(t, none), (t, none), (t, none), (l, done), (l, done)]),
+        (k, [(k, none), (k, none), (k, none), (l, done), (l, done)]),
+        (l, [(w, back), (p, pass), (a10, ask), (l, none), (o, over)]),
+        (r, [(w, back), (p, pass), (a10, ask), (r, none), (r, none)]),
+        (o, [(w, back), (p, pass), (a10, ask), (l, none), (o, none)]),
     ];
     for (phase, answers) in table {
         for (sight, expected) in Sight::ALL.into_iter().zip(answers) {

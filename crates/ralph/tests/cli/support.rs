@@ -294,7 +294,6 @@ fn record(
             final_message: "Task complete".into(),
             ..Said::default()
         },
-        health_state: Default::default(),
         usage,
     }
 }

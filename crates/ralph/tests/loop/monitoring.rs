@@ -189,7 +189,7 @@ fn a_number_that_is_somebody_elses_by_now_is_never_signalled() {
     watcher.signal(Signal::INT);
     let ran = watcher.wait().expect(0);
     assert!(ran.named("hangs").is_empty());
-    assert!(sleeper.is_alive());
+    assert!(sleeper.sleeps_on());
 }
 
 #[test]

@@ -157,7 +157,7 @@ impl Sleeper {
         identity(self.0.id())
     }
 
-    pub(super) fn is_alive(mut self) -> bool {
+    pub(super) fn sleeps_on(mut self) -> bool {
         self.0.try_wait().unwrap().is_none()
     }
 }
