@@ -1,22 +1,42 @@
-//! `ralph status` and `ralph loops` over a journal with a million iterations in a thousand loops: they
-//! must take as long as what they show, not as what is stored.
+//! What people ask of a journal with a million iterations in a thousand loops: it must take as long as
+//! what is shown, not as what is stored.
 
-use std::path::Path;
+mod past;
 
 use crate::{
     Outcome,
     figures::{median_time, milliseconds},
-    floor,
     landing::ralph_run,
     parts::{Parts, project},
     standing::ask,
     table::{Row, Table, Target},
 };
 
-const ITERATIONS: u64 = 1_000_000;
-const LOOPS: u64 = 1_000;
-/// Few tasks: what a long list of them costs is measured elsewhere.
+/// Few tasks are in the file: what a long list of them costs is measured elsewhere.
 const TASKS: usize = 100;
+
+const QUESTIONS: [&[&str]; 20] = [
+    &["status"],
+    &["loops"],
+    &["loops", "--all"],
+    &["cost"],
+    &["cost", "--by", "model"],
+    &["cost", "--by", "day"],
+    &["cost", "--by", "loop"],
+    &["cost", "--since", "30d"],
+    &["cost", "--since", "30d", "--by", "loop"],
+    &["cost", "--since", "30d", "--by", "model"],
+    &["cost", "--since", "400d", "--by", "task"],
+    &["cost", "--since", "400d", "--by", "loop"],
+    &["cost", "--since", "2020-01-01", "--by", "task"],
+    &["cost", "--since", "2020-01-01", "--by", "day"],
+    &["cost", "--forecast"],
+    &["tokens"],
+    &["report"],
+    &["logs", "--json"],
+    &["checkpoint", "list"],
+    &["escalations"],
+];
 
 pub(crate) fn measure(parts: &Parts, repeats: usize, table: &mut Table) -> Outcome<()> {
     let repo = project(TASKS);
@@ -28,61 +48,15 @@ pub(crate) fn measure(parts: &Parts, repeats: usize, table: &mut Table) -> Outco
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(lengthen(&repo.data_dir().join("ralph.db")))?;
-    for (what, args) in [
-        ("ralph status, 1,000,000 iterations", &["status"][..]),
-        ("ralph loops, 1,000,000 iterations", &["loops"][..]),
-        (
-            "ralph loops --all, 1,000 loops of them",
-            &["loops", "--all"][..],
-        ),
-    ] {
+    runtime.block_on(past::lengthen(&repo.data_dir().join("ralph.db")))?;
+    for args in QUESTIONS {
         let time = median_time(repeats.max(11), || ask(&repo, parts, args))?;
         table.add(&Row {
-            what,
+            what: &format!("ralph {}, 1,000,000 iterations", args.join(" ")),
             value: milliseconds(time),
             unit: "ms",
             target: Target::AtMost(100.0),
         });
     }
-    Ok(())
-}
-
-/// Repeats the one loop, and its iteration until there are as many as wanted. Old records are cut to
-/// what a list shows, or the journal would be some gigabytes; neither command reads them.
-async fn lengthen(journal: &Path) -> Outcome<()> {
-    use sqlx::Connection as _;
-    let mut database = floor::connect(journal).await?;
-    let mut transaction = database.begin().await?;
-    let columns = "repository_id, worktree, source, goal, branch, base_commit, agent, config, \
-                   started_at, ended_at, stop";
-    let inserts = [
-        format!(
-            "WITH RECURSIVE k(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM k WHERE i < {LOOPS})
-             INSERT INTO loop (id, {columns}, iterations, verified)
-             SELECT printf('00000000-%08d', i), {columns}, {ITERATIONS} / {LOOPS}, 1 FROM loop, k"
-        ),
-        format!(
-            "WITH RECURSIVE k(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM k WHERE i < {ITERATIONS})
-             INSERT INTO iteration (id, repository_id, loop_id, n, task_id, attempt, base_commit,
-                    start, started_at, ended_at, verdict, outcome, result_commit, record)
-             SELECT printf('%s-%d', id, i), repository_id,
-                    CASE WHEN i % {LOOPS} < 2 THEN loop_id
-                         ELSE printf('00000000-%08d', i % {LOOPS}) END,
-                    i, task_id, attempt, base_commit, start, started_at, ended_at, verdict, outcome,
-                    result_commit,
-                    CASE WHEN i > {ITERATIONS} - 100 THEN record
-                         ELSE json_object('title', json_extract(record, '$.title')) END
-             FROM iteration, k WHERE n = 1"
-        ),
-        format!("UPDATE repository SET next_iteration = {ITERATIONS} + 1"),
-    ];
-    for insert in inserts {
-        sqlx::query(sqlx::AssertSqlSafe(insert))
-            .execute(&mut *transaction)
-            .await?;
-    }
-    transaction.commit().await?;
-    database.close().await?;
     Ok(())
 }

@@ -70,7 +70,7 @@ impl Table {
 
 fn line(cells: &[&str; 5]) -> String {
     let [what, measured, target, ratio, word] = cells;
-    format!("{what:<58} {measured:>14} {target:>14} {ratio:>6} {word}\n")
+    format!("{what:<66} {measured:>14} {target:>14} {ratio:>6} {word}\n")
 }
 
 fn figure(value: f64) -> String {

@@ -36,6 +36,12 @@ pub enum Command {
         others: Others,
         extent: Extent,
     },
+    /// The branch goes back to the commit of a checkpoint, which is named by its whole id.
+    Restore {
+        checkpoint: String,
+        others: Others,
+        extent: Extent,
+    },
     Say {
         text: String,
         when: When,
@@ -155,6 +161,7 @@ impl Command {
             Self::Skip { .. } => "skip",
             Self::Unblock { .. } => "unblock",
             Self::Revert { .. } => "revert",
+            Self::Restore { .. } => "checkpoint restore",
             Self::Say { .. } => "say",
             Self::Answer { .. } => "answer",
             Self::Intervene { .. } => "intervene",
@@ -173,6 +180,7 @@ impl Command {
             | Self::Skip { .. }
             | Self::Unblock { .. }
             | Self::Revert { .. }
+            | Self::Restore { .. }
             | Self::Answer { .. } => false,
         }
     }
@@ -240,6 +248,14 @@ mod tests {
                     extent: Extent::All,
                 },
                 json!({"command": "revert", "iteration": 7, "others": "drop", "extent": "all"}),
+            ),
+            (
+                Command::Restore {
+                    checkpoint: "0190".into(),
+                    others: Others::Refuse,
+                    extent: Extent::Plan,
+                },
+                json!({"command": "restore", "checkpoint": "0190", "others": "refuse", "extent": "plan"}),
             ),
             (
                 Command::Answer {

@@ -29,6 +29,8 @@ use crate::{
 pub enum Event {
     LoopStarted {
         loop_id: String,
+        /// What was typed, as far as it says what is worked at.
+        command: String,
         source: String,
         branch: String,
         agent: String,

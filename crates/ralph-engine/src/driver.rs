@@ -16,6 +16,7 @@ mod cost;
 mod desk;
 mod error;
 mod files;
+mod given_up;
 mod goal;
 mod gutter;
 mod hand_over;
@@ -25,6 +26,7 @@ mod idle;
 mod inspect;
 mod iterate;
 mod keep;
+mod kept;
 mod land;
 mod logs;
 mod mind;
@@ -54,6 +56,7 @@ pub use error::LoopError;
 pub use goal::{goal_of, write_goal};
 pub use hands::Fallback;
 pub use idle::{Idle, Left, obey_waiting, register};
+pub use kept::{Bounds, bounds_of};
 pub use preview::{Preview, preview};
 pub use rewrite::{revert, squash};
 
@@ -121,6 +124,8 @@ pub struct Driver {
     environment: Environment,
     baseline: Option<VerifyReport>,
     limits: Limits,
+    /// What of them flags said.
+    bounds: kept::Bounds,
     stop: StopRequest,
     line: obey::Line,
     clock: Box<dyn Clock>,

@@ -33,7 +33,7 @@ pub struct LoopStatus {
     pub total_output_tokens: u64,
     pub total_cost: f64,
     pub started_at: String,
-    /// Empty until it has ended, and so are the next two.
+    /// Empty until it has ended, and so is the next.
     pub completed_at: String,
     pub termination_reason: String,
     pub last_checkpoint_id: String,
@@ -140,8 +140,11 @@ impl IterationResult {
 /// The same as in the checkpoint that was written with the record.
 fn phase(record: &IterationRecord) -> ExecutionPhase {
     let block = &record.said.block;
-    let (told, handoff) = (block.phase.as_deref(), block.handoff.as_deref());
-    checkpoint::phase(Found::in_record(record), told, handoff)
+    let handoff = match &record.verdict {
+        Verdict::Handoff { trigger } => Some(trigger.as_str()),
+        _ => block.handoff.as_deref(),
+    };
+    checkpoint::phase(Found::in_record(record), block.phase.as_deref(), handoff)
 }
 
 /// What went wrong, where something did: a question or a stop is no error.

@@ -20,6 +20,7 @@ fn at() -> Timestamp {
 fn started() -> Event {
     Event::LoopStarted {
         loop_id: "loop-1".into(),
+        command: "ralph run".into(),
         source: "prd.json".into(),
         branch: "ralph/work".into(),
         agent: "claude".into(),

@@ -163,6 +163,8 @@ impl Stop {
             Self::Interrupted { signal: 1 } => "stopped: the terminal is gone (SIGHUP)".into(),
             Self::Interrupted { signal: 2 } => "stopped by Ctrl-C (SIGINT)".into(),
             Self::Interrupted { signal: 15 } => "asked to stop (SIGTERM)".into(),
+            // A process that is killed says nothing: who began another loop in its place did.
+            Self::Interrupted { signal: 9 } => "its process was gone, and it was given up".into(),
             Self::Interrupted { signal } => format!("stopped by signal {signal}"),
         }
     }

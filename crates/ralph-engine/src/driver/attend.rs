@@ -250,6 +250,7 @@ impl Attendant<'_> {
                 | Command::Skip { .. }
                 | Command::Unblock { .. }
                 | Command::Revert { .. }
+                | Command::Restore { .. }
                 | Command::Answer { .. } => {}
             }
         }

@@ -18,6 +18,7 @@ use super::{
     board::Scope,
     config_files::ConfigFiles,
     hands::Hands,
+    kept::Bounds,
     obey::{Line, Pace},
     place::{Place, register, state_dir},
     restore::{self, BranchNow},
@@ -73,6 +74,8 @@ pub struct Wanted {
     pub mode: Mode,
     /// The branch of a new loop, where it is not to be called by its tasks.
     pub branch: Option<String>,
+    /// What flags said about how far it is to go.
+    pub bounds: Bounds,
 }
 
 impl Driver {
@@ -90,9 +93,10 @@ impl Driver {
             .await?;
         let mut notices = setup.notices.clone();
         notices.extend(found.notices);
+        let mut given_up = None;
         if let (Some(row), BranchNow::Gone) = (&interrupted, found.branch) {
             restore::give_up(row, &mut journal, now).await?;
-            interrupted = None;
+            given_up = interrupted.take();
         }
         if let Some(row) = &interrupted {
             restore::restore_config(&state_dir, row, &mut journal).await?;
@@ -117,6 +121,9 @@ impl Driver {
         driver.ensure_dot_ralph()?;
         driver.archive_progress()?;
         driver.recall_area().await?;
+        if let Some(row) = &given_up {
+            driver.close_given_up(row).await?;
+        }
         let resumed = driver.take_over(interrupted).await?;
         if resumed == Resumed::No {
             driver.open_new_loop(stash, branch).await?;
@@ -158,6 +165,7 @@ impl Driver {
             breaker: Breaker::new(config.breaker.policy()),
             artefacts,
             goal: mode.goal().cloned(),
+            bounds: setup.wanted.bounds,
             root: setup.root,
             state_dir,
             repo,
@@ -309,6 +317,7 @@ impl Driver {
     ) {
         self.tell(&Event::LoopStarted {
             loop_id: self.loop_id.clone(),
+            command: self.command(),
             source: self.board.source.name().to_owned(),
             branch: self.branch.clone(),
             agent: self.hands.main_name(),

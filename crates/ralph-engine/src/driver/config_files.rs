@@ -123,7 +123,10 @@ impl Driver {
         let project = self.artefacts.as_ref().map(Artefacts::name);
         let files = &self.config_files;
         let goal = &self.goal;
-        serde_json::json!({ "effective": config, "files": files, "project": project, "goal": goal })
-            .to_string()
+        serde_json::json!({
+            "effective": config, "files": files, "project": project, "goal": goal,
+            "bounds": self.bounds, "named": self.named(),
+        })
+        .to_string()
     }
 }

@@ -6,6 +6,7 @@
 
 mod answer;
 mod reopen;
+mod restore;
 mod revert;
 mod skip;
 
@@ -176,6 +177,11 @@ impl Desk<'_> {
                 others,
                 extent,
             } => self.revert(row, (*iteration, *others, *extent)).await,
+            Command::Restore {
+                checkpoint,
+                others,
+                extent,
+            } => self.restore(checkpoint, *others, *extent).await,
             Command::Answer { of, answer, amend } => {
                 self.answer(row, of.as_deref(), (answer, amend.as_ref()))
                     .await

@@ -125,6 +125,7 @@ impl Driver {
             | Command::Skip { .. }
             | Command::Unblock { .. }
             | Command::Revert { .. }
+            | Command::Restore { .. }
             | Command::Say { .. }
             | Command::Intervene { .. }
             | Command::Answer { .. } => None,

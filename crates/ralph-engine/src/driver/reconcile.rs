@@ -7,7 +7,6 @@ use ralph_core::{
     event::Event,
     iteration::{Action, StepDone},
     task::Status,
-    termination::Stop,
 };
 
 use super::{
@@ -187,11 +186,7 @@ impl Driver {
                 }
             }
         }
-        let now = self.now();
-        self.journal
-            .end_loop(&row.id, &Stop::Interrupted { signal: 9 }, now)
-            .await?;
-        Ok(())
+        self.close_given_up(row).await
     }
 
     /// The files of the project that another loop executed.

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use ralph_core::{change::shown, iteration::StepDone, termination::Stop};
+use ralph_core::{change::shown, iteration::StepDone};
 
 use super::{LoopError, Setup, config_files::ConfigFiles, files::own_files, rewrite};
 use crate::{
@@ -62,7 +62,7 @@ pub(super) fn restore_git(state_dir: &Path) -> Result<FoundGit, LoopError> {
     })
 }
 
-/// Ends an interrupted loop whose branch is gone: there is nothing to go on with.
+/// Ends what an interrupted loop left whose branch is gone: there is nothing to go on with.
 pub(super) async fn give_up(
     row: &LoopRow,
     journal: &mut Journal,
@@ -71,8 +71,7 @@ pub(super) async fn give_up(
     if let Some(unfinished) = journal.unfinished_iteration(&row.id).await? {
         journal.forget_iteration(&unfinished.start.id, now).await?;
     }
-    let stop = Stop::Interrupted { signal: 9 };
-    Ok(journal.end_loop(&row.id, &stop, now).await?)
+    Ok(())
 }
 
 /// If ralph was killed while an agent ran, an edit of `ralph.yaml` is the agent's: put back, so that

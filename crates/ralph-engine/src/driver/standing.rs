@@ -13,10 +13,14 @@ use ralph_core::{
     termination::Stop,
 };
 
-use super::{Driver, LoopError, health::Pulse};
+use super::{
+    Driver, LoopError,
+    health::Pulse,
+    kept::{Named, NamedLimits},
+};
 use crate::{
     loop_files::{Ended, LoopFiles, folder},
-    store::ListedLoop,
+    store::{Journal, ListedLoop},
 };
 
 impl Driver {
@@ -26,21 +30,7 @@ impl Driver {
             return Ok(());
         };
         let mut status = self.new_status(&row);
-        let most = u32::try_from(MOST_ITERATIONS).unwrap_or(u32::MAX);
-        let records = match row.iterations {
-            0 => Vec::new(),
-            _ => self.journal.last_records_of(&self.loop_id, most).await?,
-        };
-        let shown = records.len() as u64;
-        let checkpoints = match shown {
-            0 => HashMap::new(),
-            _ => self.journal.checkpoints_after(&self.loop_id).await?,
-        };
-        for (at, record) in (1..).zip(&records) {
-            let nth = (status.current_iteration + at).saturating_sub(shown);
-            let checkpoint = checkpoints.get(&record.iteration);
-            status.show(record, nth, checkpoint.map_or("", String::as_str));
-        }
+        recall(&mut self.journal, &mut status).await?;
         match LoopFiles::open(data_dir, status) {
             Ok(files) => {
                 self.loop_files = Some(files);
@@ -54,32 +44,31 @@ impl Driver {
     }
 
     fn new_status(&self, row: &ListedLoop) -> LoopStatus {
-        let number = |n: i64| u64::try_from(n).unwrap_or_default();
-        let limits = &self.limits;
         LoopStatus {
-            loop_id: row.id.clone(),
             task_id: self.task_of_loop(),
             project_id: self.project_name(),
-            state: LoopState::Initializing,
-            goal: row.goal.clone(),
-            config: LoopConfig {
-                max_iterations: limits.max_iterations,
-                max_cost: limits.max_cost.map_or(0.0, Dollars::usd),
-                max_duration_minutes: limits.max_time.map_or(0.0, |t| t.as_secs_f64() / 60.0),
-                context_threshold: self.config.handoff.context_threshold.as_f64(),
-                agent_type: row.agent.clone(),
-                model: String::new(),
-            },
-            current_iteration: number(row.iterations),
-            iterations: Vec::new(),
-            total_input_tokens: number(row.input_tokens),
-            total_output_tokens: number(row.output_tokens),
-            total_cost: row.cost_millionths.map_or(0.0, |c| c as f64 / 1_000_000.0),
-            started_at: row.started_at.clone(),
-            completed_at: String::new(),
-            termination_reason: String::new(),
-            last_checkpoint_id: String::new(),
-            errors: Vec::new(),
+            ..status_by(row, self.loop_config(&row.agent))
+        }
+    }
+
+    pub(super) fn loop_config(&self, agent: &str) -> LoopConfig {
+        let limits = &self.limits;
+        LoopConfig {
+            max_iterations: limits.max_iterations,
+            max_cost: limits.max_cost.map_or(0.0, Dollars::usd),
+            max_duration_minutes: limits.max_time.map_or(0.0, |t| t.as_secs_f64() / 60.0),
+            context_threshold: self.config.handoff.context_threshold.as_f64(),
+            agent_type: agent.to_owned(),
+            model: String::new(),
+        }
+    }
+
+    /// What others call this loop, to be kept with it.
+    pub(super) fn named(&self) -> Named {
+        Named {
+            project_id: self.project_name(),
+            task_id: self.task_of_loop(),
+            limits: Some(NamedLimits::from(&self.loop_config(""))),
         }
     }
 
@@ -93,10 +82,14 @@ impl Driver {
 
     fn project_name(&self) -> String {
         let meta = self.board.source.meta();
-        let folder = self.root.file_name();
-        let folder = folder.map(|name| name.to_string_lossy().into_owned());
         let executed = self.artefacts.as_ref().map(|a| a.name().to_owned());
-        executed.or(meta.project).or(folder).unwrap_or_default()
+        let named = executed.or(meta.project);
+        named.unwrap_or_else(|| self.folder_name())
+    }
+
+    pub(super) fn folder_name(&self) -> String {
+        let folder = self.root.file_name();
+        folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     }
 
     /// Moves the loop to its next state, and says so.
@@ -201,4 +194,50 @@ impl Driver {
         let message = format!("status.json of this loop is not written any more: {error}");
         self.tell(&Event::Warning { message });
     }
+}
+
+/// Where a loop stands by its row alone: nothing of its iterations yet.
+pub(super) fn status_by(row: &ListedLoop, config: LoopConfig) -> LoopStatus {
+    let number = |n: i64| u64::try_from(n).unwrap_or_default();
+    LoopStatus {
+        loop_id: row.id.clone(),
+        task_id: String::new(),
+        project_id: String::new(),
+        state: LoopState::Initializing,
+        goal: row.goal.clone(),
+        config,
+        current_iteration: number(row.iterations),
+        iterations: Vec::new(),
+        total_input_tokens: number(row.input_tokens),
+        total_output_tokens: number(row.output_tokens),
+        total_cost: row.cost_millionths.map_or(0.0, |c| c as f64 / 1_000_000.0),
+        started_at: row.started_at.clone(),
+        completed_at: String::new(),
+        termination_reason: String::new(),
+        last_checkpoint_id: String::new(),
+        errors: Vec::new(),
+    }
+}
+
+/// Adds what the loop had done before, from the journal.
+pub(super) async fn recall(
+    journal: &mut Journal,
+    status: &mut LoopStatus,
+) -> Result<(), LoopError> {
+    let most = u32::try_from(MOST_ITERATIONS).unwrap_or(u32::MAX);
+    let records = match status.current_iteration {
+        0 => Vec::new(),
+        _ => journal.last_records_of(&status.loop_id, most).await?,
+    };
+    let shown = records.len() as u64;
+    let checkpoints = match shown {
+        0 => HashMap::new(),
+        _ => journal.checkpoints_after(&status.loop_id).await?,
+    };
+    for (at, record) in (1..).zip(&records) {
+        let nth = (status.current_iteration + at).saturating_sub(shown);
+        let checkpoint = checkpoints.get(&record.iteration);
+        status.show(record, nth, checkpoint.map_or("", String::as_str));
+    }
+    Ok(())
 }

@@ -6,9 +6,9 @@
 use std::collections::{HashMap, HashSet};
 
 use ralph_core::checkpoint::{Before, Checkpoint, Link, Moment, Sealed, Trigger, seal};
-use sqlx::{Connection as _, SqliteConnection};
+use sqlx::SqliteConnection;
 
-use super::{Journal, JournalError, RepositoryId, failed, unreadable};
+use super::{Journal, JournalError, RepositoryId, failed, held, unreadable};
 
 /// Whose checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +65,7 @@ impl Journal {
         moment: &Moment,
     ) -> Result<Sealed, JournalError> {
         let failed = || failed("make a checkpoint");
-        let begun = self.db.begin_with("BEGIN IMMEDIATE").await;
-        let mut tx = begun.map_err(failed())?;
+        let mut tx = held::begin(&mut self.db, &self.path, "make a checkpoint").await?;
         let before = before(&mut tx, repository, &moment.loop_id).await?;
         let sealed = insert(&mut tx, repository, moment, &before).await?;
         tx.commit().await.map_err(failed())?;

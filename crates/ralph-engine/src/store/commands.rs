@@ -12,6 +12,7 @@ use ralph_core::{
 use super::{
     Journal, JournalError, RepositoryId, TaskState, failed,
     guidance::{NewGuidance, insert_guidance},
+    held::{self, unwritten},
     iterations::upsert_state,
     questions::write_answer,
     unreadable,
@@ -63,7 +64,7 @@ impl Journal {
         .bind(body)
         .fetch_one(&mut self.db)
         .await
-        .map_err(failed("queue a command"))?;
+        .map_err(unwritten(&self.path, "queue a command"))?;
         Ok(number(id))
     }
 
@@ -115,11 +116,10 @@ impl Journal {
         ended: Ended<'_>,
         effects: &Effects,
     ) -> Result<(), JournalError> {
-        use sqlx::Connection as _;
         let failed = || failed("end a command");
         let Ended { id, report, at } = ended;
         let result = serde_json::to_string(report).map_err(unreadable("a command's result"))?;
-        let mut tx = self.db.begin().await.map_err(failed())?;
+        let mut tx = held::begin(&mut self.db, &self.path, "end a command").await?;
         let changed = sqlx::query(
             "UPDATE command SET done_at = ?, result = ? WHERE id = ? AND done_at IS NULL",
         )
@@ -155,7 +155,7 @@ impl Journal {
             .bind(loop_id)
             .execute(&mut self.db)
             .await
-            .map_err(failed("note a pause"))?;
+            .map_err(unwritten(&self.path, "note a pause"))?;
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use ralph_core::{record::Guidance, task::TaskId};
 
-use super::{Journal, JournalError, RepositoryId, commands::column, failed};
+use super::{Journal, JournalError, RepositoryId, commands::column, failed, held::unwritten};
 
 /// Of all that was ever said about a task, the newest are told.
 const MOST: i64 = 20;
@@ -72,7 +72,7 @@ impl Journal {
         .bind(source)
         .execute(&mut self.db)
         .await
-        .map_err(failed("note that guidance is used"))?;
+        .map_err(unwritten(&self.path, "note that guidance is used"))?;
         Ok(found)
     }
 }

@@ -11,10 +11,10 @@ use ralph_core::{
     task::TaskId,
 };
 use serde::{Deserialize, Serialize};
-use sqlx::Connection as _;
 
 use super::{
     Journal, JournalError, RepositoryId, checkpoints, failed,
+    held::{self, unwritten},
     tokens::{self, Accounts},
     unreadable,
 };
@@ -115,7 +115,7 @@ impl Journal {
     ) -> Result<u64, JournalError> {
         let failed = || failed("begin an iteration");
         let body = serde_json::to_string(start).map_err(unreadable("an iteration's start"))?;
-        let mut tx = self.db.begin().await.map_err(failed())?;
+        let mut tx = held::begin(&mut self.db, &self.path, "begin an iteration").await?;
         let (n,): (i64,) = sqlx::query_as(
             "UPDATE repository SET next_iteration = next_iteration + 1 WHERE id = ? RETURNING next_iteration - 1",
         )
@@ -155,7 +155,9 @@ impl Journal {
         if steps.is_empty() {
             return Ok(());
         }
-        insert_steps(&mut self.db, iteration, steps, at).await
+        let mut tx = held::begin(&mut self.db, &self.path, "record a step").await?;
+        insert_steps(&mut tx, iteration, steps, at).await?;
+        tx.commit().await.map_err(failed("record a step"))
     }
 
     /// Appends steps, and a checkpoint where a phase ends with them, all or none.
@@ -167,7 +169,7 @@ impl Journal {
         moment: &Moment,
     ) -> Result<(), JournalError> {
         let failed = || failed("record a step");
-        let mut tx = self.db.begin().await.map_err(failed())?;
+        let mut tx = held::begin(&mut self.db, &self.path, "record a step").await?;
         insert_steps(&mut tx, iteration, steps, moment.at).await?;
         checkpoints::add_to(&mut tx, repository, moment).await?;
         tx.commit().await.map_err(failed())
@@ -191,7 +193,7 @@ impl Journal {
         let failed = || failed("end an iteration");
         let body = serde_json::to_string(record).map_err(unreadable("an iteration's record"))?;
         let at = record.ended_at;
-        let mut tx = self.db.begin().await.map_err(failed())?;
+        let mut tx = held::begin(&mut self.db, &self.path, "end an iteration").await?;
         let mut steps = pending.to_vec();
         steps.push(Step::Done(StepDone::Recorded));
         insert_steps(&mut tx, &record.iteration_id, &steps, at).await?;
@@ -235,7 +237,7 @@ impl Journal {
             .bind(id)
             .execute(&mut self.db)
             .await
-            .map_err(failed("end an iteration"))?;
+            .map_err(unwritten(&self.path, "end an iteration"))?;
         Ok(())
     }
 
@@ -246,7 +248,10 @@ impl Journal {
         task: &TaskId,
         state: &TaskState,
     ) -> Result<(), JournalError> {
-        upsert_state(&mut self.db, repository, source, task.as_str(), state).await
+        let what = "record a task's history";
+        let mut tx = held::begin(&mut self.db, &self.path, what).await?;
+        upsert_state(&mut tx, repository, source, task.as_str(), state).await?;
+        tx.commit().await.map_err(failed(what))
     }
 
     /// What the journal knows of the tasks of a source. Tasks never worked on are not in it.

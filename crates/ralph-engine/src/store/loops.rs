@@ -5,9 +5,12 @@
 
 use jiff::Timestamp;
 use ralph_core::{checkpoint::Moment, record::IterationRecord, termination::Stop};
-use sqlx::Connection as _;
 
-use super::{Journal, JournalError, RepositoryId, checkpoints, failed, unreadable};
+use super::{
+    Journal, JournalError, RepositoryId, checkpoints, failed,
+    held::{self, unwritten},
+    unreadable,
+};
 
 /// A loop that is about to begin.
 #[derive(Debug, Clone)]
@@ -61,9 +64,17 @@ pub struct ListedLoop {
     pub ended_at: Option<String>,
     pub stop: Option<String>,
     pub paused_at: Option<String>,
+    /// The project's name and the parent or the one task, as `status.json` has them; empty for a loop of
+    /// an older ralph, which did not keep them.
+    pub project_id: String,
+    pub task_id: String,
+    pub last_checkpoint_id: Option<String>,
 }
 
-const LISTED: &str = "id, worktree, source, goal, branch, agent, iterations, verified, cost_millionths, input_tokens, output_tokens, started_at, ended_at, stop, paused_at";
+const LISTED: &str = "id, worktree, source, goal, branch, agent, iterations, verified, cost_millionths, input_tokens, output_tokens, started_at, ended_at, stop, paused_at, \
+     COALESCE(CASE WHEN json_valid(config) THEN config ->> '$.named.projectId' END, '') AS project_id, \
+     COALESCE(CASE WHEN json_valid(config) THEN config ->> '$.named.taskId' END, '') AS task_id, \
+     (SELECT c.id FROM checkpoint c WHERE c.loop_id = loop.id ORDER BY c.n DESC LIMIT 1) AS last_checkpoint_id";
 
 pub(super) const COLUMNS: &str = "id, source, branch, base_commit, agent, config, baseline, started_at, ended_at, stop, paused_at";
 
@@ -85,7 +96,7 @@ impl Journal {
         .bind(new.at.to_string())
         .execute(&mut self.db)
         .await
-        .map_err(failed("begin a loop"))?;
+        .map_err(unwritten(&self.path, "begin a loop"))?;
         Ok(())
     }
 
@@ -99,7 +110,7 @@ impl Journal {
             .bind(loop_id)
             .execute(&mut self.db)
             .await
-            .map_err(failed("record the baseline"))?;
+            .map_err(unwritten(&self.path, "record the baseline"))?;
         Ok(())
     }
 
@@ -109,7 +120,9 @@ impl Journal {
         stop: &Stop,
         at: Timestamp,
     ) -> Result<(), JournalError> {
-        end(&mut self.db, loop_id, stop, at).await
+        let mut tx = held::begin(&mut self.db, &self.path, "end the loop").await?;
+        end(&mut tx, loop_id, stop, at).await?;
+        tx.commit().await.map_err(failed("end the loop"))
     }
 
     /// Ends a loop together with the checkpoint of its stop.
@@ -120,7 +133,7 @@ impl Journal {
         moment: &Moment,
     ) -> Result<(), JournalError> {
         let failed = || failed("end the loop");
-        let mut tx = self.db.begin().await.map_err(failed())?;
+        let mut tx = held::begin(&mut self.db, &self.path, "end the loop").await?;
         end(&mut tx, &moment.loop_id, stop, moment.at).await?;
         checkpoints::add_to(&mut tx, repository, moment).await?;
         tx.commit().await.map_err(failed())

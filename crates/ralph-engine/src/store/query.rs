@@ -2,7 +2,10 @@
 
 use ralph_core::record::IterationRecord;
 
-use super::{Journal, JournalError, LoopRow, RepositoryId, TaskState, failed, loops, unreadable};
+use super::{
+    Journal, JournalError, LoopRow, RepositoryId, TaskState, failed, held::unwritten, loops,
+    unreadable,
+};
 
 /// An iteration as a list shows it.
 #[derive(Debug, Clone, PartialEq, sqlx::FromRow)]
@@ -299,7 +302,7 @@ impl Journal {
             .bind(id)
             .execute(&mut self.db)
             .await
-            .map_err(failed("take a suggestion"))?;
+            .map_err(unwritten(&self.path, "take a suggestion"))?;
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use ralph_core::{
 use super::{
     Journal, JournalError, RepositoryId, TaskState,
     commands::{column, number},
-    failed,
+    failed, held,
     iterations::upsert_state,
     unreadable,
 };
@@ -52,11 +52,10 @@ impl Journal {
         new: &NewQuestion,
         state: &mut TaskState,
     ) -> Result<u64, JournalError> {
-        use sqlx::Connection as _;
         let failed = || failed("ask a question");
         let body = new.escalation.as_ref().map(serde_json::to_string);
         let body = body.transpose().map_err(unreadable("a question"))?;
-        let mut tx = self.db.begin().await.map_err(failed())?;
+        let mut tx = held::begin(&mut self.db, &self.path, "ask a question").await?;
         let (id,): (i64,) = sqlx::query_as(
             "INSERT INTO escalation (repository_id, source, task_id, iteration, asked_by, question, body, asked_at)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
@@ -115,7 +114,6 @@ impl Journal {
         state: &TaskState,
         at: Timestamp,
     ) -> Result<(), JournalError> {
-        use sqlx::Connection as _;
         let failed = || failed("note an answer");
         let answered = Answered {
             how: How::Edited,
@@ -125,7 +123,7 @@ impl Journal {
             amended: None,
         };
         let answer = serde_json::to_string(&answered).map_err(unreadable("an answer"))?;
-        let mut tx = self.db.begin().await.map_err(failed())?;
+        let mut tx = held::begin(&mut self.db, &self.path, "note an answer").await?;
         sqlx::query(
             "UPDATE escalation SET answer = ?, answered_at = ?
              WHERE repository_id = ? AND source = ? AND task_id = ? AND answered_at IS NULL",

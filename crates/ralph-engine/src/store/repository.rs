@@ -4,7 +4,7 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use super::{Journal, JournalError, failed};
+use super::{Journal, JournalError, failed, held::unwritten};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RepositoryId(pub String);
@@ -45,7 +45,7 @@ impl Journal {
                     .bind(&id)
                     .execute(&mut self.db)
                     .await
-                    .map_err(failed("note that the repository moved"))?;
+                    .map_err(unwritten(&self.path, "note that the repository moved"))?;
                 Ok((RepositoryId(id), Moved::From(place)))
             }
             Some((_, place)) => Ok((self.mint(&here, None, now).await?, Moved::CopyOf(place))),
@@ -71,13 +71,16 @@ impl Journal {
         now: jiff::Timestamp,
     ) -> Result<RepositoryId, JournalError> {
         let id = id.map_or_else(|| Uuid::now_v7().to_string(), str::to_owned);
-        sqlx::query("INSERT INTO repository (id, common_dir, created_at) VALUES (?, ?, ?)")
-            .bind(&id)
-            .bind(here)
-            .bind(now.to_string())
-            .execute(&mut self.db)
-            .await
-            .map_err(failed("register the repository"))?;
+        sqlx::query(
+            "INSERT INTO repository (id, common_dir, created_at) VALUES (?, ?, ?)
+             ON CONFLICT (id) DO NOTHING",
+        )
+        .bind(&id)
+        .bind(here)
+        .bind(now.to_string())
+        .execute(&mut self.db)
+        .await
+        .map_err(unwritten(&self.path, "register the repository"))?;
         Ok(RepositoryId(id))
     }
 }

@@ -6,10 +6,12 @@
 use jiff::Timestamp;
 use ralph_core::task::TaskId;
 use serde::{Deserialize, Serialize};
-use sqlx::Connection as _;
 
 use super::{
-    Journal, JournalError, RepositoryId, TaskState, failed, iterations::upsert_state, unreadable,
+    Journal, JournalError, RepositoryId, TaskState, failed,
+    held::{self, unwritten},
+    iterations::upsert_state,
+    unreadable,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,7 +141,7 @@ impl Journal {
         .bind(new.at.to_string())
         .execute(&mut self.db)
         .await
-        .map_err(failed("record what is about to be rewritten"))?;
+        .map_err(unwritten(&self.path, "record what is about to be rewritten"))?;
         Ok(())
     }
 
@@ -162,7 +164,7 @@ impl Journal {
                 "UPDATE iteration SET squashed_by = ? WHERE repository_id = ? AND id IN (SELECT value FROM json_each(?))"
             }
         };
-        let mut tx = self.db.begin().await.map_err(failed())?;
+        let mut tx = held::begin(&mut self.db, &self.path, "record what was rewritten").await?;
         sqlx::query(mark)
             .bind(&row.id)
             .bind(&repository.0)
@@ -197,7 +199,7 @@ impl Journal {
             .bind(id)
             .execute(&mut self.db)
             .await
-            .map_err(failed("give up a rewrite"))?;
+            .map_err(unwritten(&self.path, "give up a rewrite"))?;
         Ok(())
     }
 

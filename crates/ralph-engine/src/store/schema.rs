@@ -6,9 +6,19 @@ use std::path::{Path, PathBuf};
 
 use sqlx::{Executor as _, SqliteConnection, migrate::Migrator};
 
-use super::JournalError;
+use super::{JournalError, cant_open};
 
-static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+pub(super) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+
+/// Whether nothing is missing. Only looks, and refuses what a newer ralph wrote.
+pub(super) async fn is_up_to_date(
+    db: &mut SqliteConnection,
+    path: &Path,
+) -> Result<bool, JournalError> {
+    let applied = applied(db).await.map_err(|e| cant_open(path, e))?;
+    refuse_newer(&applied, path)?;
+    Ok(MIGRATIONS.iter().all(|m| applied.contains(&m.version)))
+}
 
 /// Applies what is missing. What is there already is copied beside the journal first.
 pub(super) async fn bring_forward(
@@ -16,21 +26,24 @@ pub(super) async fn bring_forward(
     path: &Path,
 ) -> Result<(), JournalError> {
     let applied = applied(db).await.map_err(|e| cant_open(path, e))?;
-    let known = MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0);
-    if let Some(found) = applied.iter().copied().max()
-        && found > known
-    {
-        return Err(JournalError::Newer {
-            path: path.to_owned(),
-            found,
-            known,
-        });
-    }
+    refuse_newer(&applied, path)?;
     let pending = MIGRATIONS.iter().any(|m| !applied.contains(&m.version));
     if let (true, Some(from)) = (pending, applied.iter().copied().max()) {
         back_up(db, path, from).await?;
     }
     MIGRATIONS.run(db).await.map_err(|e| cant_open(path, e))
+}
+
+fn refuse_newer(applied: &[i64], path: &Path) -> Result<(), JournalError> {
+    let known = MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0);
+    match applied.iter().copied().max() {
+        Some(found) if found > known => Err(JournalError::Newer {
+            path: path.to_owned(),
+            found,
+            known,
+        }),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// The versions that the journal has; none if it is new.
@@ -90,14 +103,4 @@ pub(super) fn backup_path(path: &Path, from: i64) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".schema-{from}.backup"));
     path.with_file_name(name)
-}
-
-fn cant_open(
-    path: &Path,
-    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-) -> JournalError {
-    JournalError::Open {
-        path: path.to_owned(),
-        source: source.into(),
-    }
 }

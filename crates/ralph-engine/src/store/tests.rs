@@ -6,6 +6,7 @@ use super::*;
 
 mod checkpoints;
 mod commands;
+mod held;
 mod loops;
 mod notes;
 mod schema;

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::{Journal, JournalError, RepositoryId, failed, unreadable};
 
 mod ask;
+mod since;
 
 pub use ask::{Grouped, LoopPart, SumBy, Whose, first_day};
 

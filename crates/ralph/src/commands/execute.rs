@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::run::{self, Look, Options, Order, Target};
+use super::run::{self, Options, Order, Target};
 use crate::{cli::Global, error::CommandError};
 
 /// The tasks are those of `.artefacts/NAME/tasks.json`. Each iteration is a fresh agent without a
@@ -23,11 +23,11 @@ pub(crate) struct Args {
 
 impl Args {
     /// `ralph execute` as `ralph resume` starts it.
-    pub(crate) fn again(name: String, agent: Option<String>, look: Look) -> Self {
+    pub(crate) fn again(name: String, iterations: Option<u32>, options: Options) -> Self {
         Self {
             name,
-            iterations: None,
-            options: Options::plain(look).with_agent(agent),
+            iterations,
+            options,
         }
     }
 }

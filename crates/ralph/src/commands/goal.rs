@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use ralph_core::goal::{Goal, Promise};
 
-use super::run::{self, Look, Options, Order, Target};
+use super::run::{self, Options, Order, Target};
 use crate::{cli::Global, error::CommandError};
 
 /// Every iteration is a fresh agent that is told the same goal. What it changes is verified and, if it
@@ -44,14 +44,14 @@ pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError>
 /// `ralph loop` as `ralph resume` starts it.
 pub(crate) fn again(
     (goal, branch): (Goal, Option<String>),
-    agent: Option<String>,
-    look: Look,
+    iterations: Option<u32>,
+    options: Options,
     global: &Global,
 ) -> Result<ExitCode, CommandError> {
     let order = Order {
         target: Target::Goal(goal),
-        iterations: None,
-        options: Options::plain(look).with_agent(agent),
+        iterations,
+        options,
         branch,
     };
     run::start(&order, global)

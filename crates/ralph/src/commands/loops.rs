@@ -57,6 +57,9 @@ struct Shown {
     /// Whether a process works on it; one that is not over and has none was interrupted.
     alive: bool,
     source: String,
+    /// As `status.json` has them; empty where there is none.
+    project_id: String,
+    task_id: String,
     goal: String,
     branch: String,
     worktree: String,
@@ -73,6 +76,7 @@ struct Shown {
     why: Option<String>,
     /// What `ralph monitor` noted about one that was interrupted.
     note: Option<LoopNote>,
+    last_checkpoint_id: Option<String>,
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
@@ -128,6 +132,8 @@ fn shown(row: ListedLoop, data_dir: &Path) -> Shown {
         state,
         alive,
         source: row.source,
+        project_id: row.project_id,
+        task_id: row.task_id,
         goal: row.goal,
         branch: row.branch,
         worktree: row.worktree,
@@ -142,6 +148,7 @@ fn shown(row: ListedLoop, data_dir: &Path) -> Shown {
         reason: stop.as_ref().map(TerminationReason::of),
         why: stop.as_ref().map(Stop::sentence),
         note: None,
+        last_checkpoint_id: row.last_checkpoint_id,
     }
 }
 

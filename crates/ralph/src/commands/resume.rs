@@ -8,12 +8,15 @@ use std::{
 
 use ralph_core::command::Command;
 use ralph_engine::{
-    driver::{goal_of, project_of},
+    driver::{Bounds, bounds_of, goal_of, project_of},
     lock::Lock,
     store::{Journal, LoopRow, RepositoryId},
 };
 
-use super::{execute, goal, run};
+use super::{
+    execute, goal,
+    run::{self, Options},
+};
 use crate::{
     cli::Global,
     error::CommandError,
@@ -34,8 +37,31 @@ pub(crate) struct Args {
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
 
+    /// Stop after this many iterations; without it, what the loop was started with
+    #[arg(long, visible_alias = "iterations", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_iterations: Option<u32>,
+
+    /// Stop after this many minutes; without it, what the loop was started with
+    #[arg(long, value_name = "N", value_parser = run::finite)]
+    max_minutes: Option<f64>,
+
+    /// Stop once this many dollars are spent; without it, what the loop was started with
+    #[arg(long, value_name = "N", value_parser = run::finite)]
+    max_cost: Option<f64>,
+
     #[command(flatten)]
     look: run::Look,
+}
+
+impl Args {
+    fn bounds(&self) -> Bounds {
+        Bounds {
+            max_iterations: self.max_iterations,
+            max_minutes: self.max_minutes,
+            max_cost_usd: self.max_cost,
+            task: None,
+        }
+    }
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {
@@ -76,7 +102,7 @@ async fn found(project: &Project, args: &Args) -> Result<Found, CommandError> {
     Ok(Found { row, source })
 }
 
-/// Starts again what the loop did.
+/// Starts again what the loop did, and lets it go as far as it was asked to; flags of now go first.
 fn again(
     args: Args,
     project: &Project,
@@ -84,43 +110,37 @@ fn again(
     global: &Global,
 ) -> Result<ExitCode, CommandError> {
     let config = row.as_ref().map_or("", |row| row.config.as_str());
+    let bounds = args.bounds().or(bounds_of(config));
+    let iterations = bounds.max_iterations;
+    let options = Options::plain(args.look)
+        .with_agent(args.agent)
+        .within(bounds);
     if let Some(reached) = goal_of(config) {
         let title = reached.title();
         say(&format!("ralph loop \"{title}\""));
         let branch = row.map(|row| row.branch);
-        return goal::again((reached, branch), args.agent, args.look, global);
+        return goal::again((reached, branch), iterations, options, global);
     }
     if let Some(name) = project_of(config) {
         say(&format!("ralph execute {name}"));
-        let again = execute::Args::again(name.to_string(), args.agent, args.look);
+        let again = execute::Args::again(name.to_string(), iterations, options);
         return execute::run(again, global);
     }
-    match (row, source) {
+    let what = match (row, source) {
         (Some(row), None) => {
             let source = project.root().join(&row.source);
             if !source.exists() {
                 let message = format!("the tasks of this loop are gone: {}", row.source);
                 return Err(CommandError::user(message));
             }
-            start_run(args, project, (source, Some(row.branch)), global)
+            (source, Some(row.branch))
         }
-        (_, Some(source)) => start_run(args, project, (source, None), global),
+        (_, Some(source)) => (source, None),
         // Says why there are no tasks.
-        (None, None) => {
-            let source = project.source_path(None)?;
-            start_run(args, project, (source, None), global)
-        }
-    }
-}
-
-fn start_run(
-    args: Args,
-    project: &Project,
-    what: (PathBuf, Option<String>),
-    global: &Global,
-) -> Result<ExitCode, CommandError> {
+        (None, None) => (project.source_path(None)?, None),
+    };
     say(&format!("ralph run {}", project.shown(&what.0)));
-    run::run(run::Args::again(what, args.agent, args.look), global)
+    run::run(run::Args::again(what, iterations, options), global)
 }
 
 fn say(command: &str) {

@@ -12,7 +12,7 @@ pub(crate) use agent::{
     choose as choose_agent, choose_with as choose_agent_with, chosen as chosen_agent,
     make as make_agent,
 };
-pub(crate) use options::Options;
+pub(crate) use options::{Options, finite};
 pub(crate) use order::{Order, Target};
 pub(crate) use reporter::Look;
 pub(crate) use signals::listen as listen_for_signals;
@@ -234,13 +234,13 @@ impl Args {
     /// `ralph run` on this source, as `ralph resume` starts it.
     pub(crate) fn again(
         (source, branch): (PathBuf, Option<String>),
-        agent: Option<String>,
-        look: Look,
+        iterations: Option<u32>,
+        options: Options,
     ) -> Self {
         Self {
             source: Some(source),
-            max_iterations: None,
-            options: Options::plain(look).with_agent(agent),
+            max_iterations: iterations,
+            options,
             branch,
         }
     }

@@ -1,6 +1,7 @@
 //! Checkpoints of real loops: what they say, that their chain is whole whatever happened, and the way
 //! back to one.
 
+mod beside;
 mod crashing;
 mod forms;
 mod restoring;

@@ -288,3 +288,23 @@ fn tasks_after_a_goal_that_was_cut_off_leave_its_steps_alone() {
         (&json!(1), &json!(GOAL))
     );
 }
+
+#[test]
+fn what_is_said_names_the_command_that_was_typed_and_the_one_that_goes_on() {
+    let project = steps(counting(), &["echo 1 >> numbers.txt; echo 'one is there'"]);
+    let agent = format!("command:{}", project.outside("agent.sh").display());
+    let args = ["loop", GOAL, "--max-iterations", "1", "--agent", &agent];
+    let ran = Live::start(project.ralph(&args)).wait().expect(3);
+    let text = String::from_utf8(ran.stdout).unwrap();
+    assert!(text.starts_with("━━━ ralph loop ━"), "{text}");
+    assert!(
+        text.contains("`ralph resume` goes on; `--max-iterations N` allows more"),
+        "{text}"
+    );
+    // And so it does, as far as it is asked to now.
+    let args = ["resume", "--max-iterations", "2", "--agent", &agent];
+    let ran = Live::start(project.ralph(&args)).wait().expect(3);
+    let text = String::from_utf8(ran.stdout).unwrap();
+    assert!(text.starts_with("━━━ ralph loop ━"), "{text}");
+    assert_eq!(project.repo.read("numbers.txt"), "1\n1\n1\n");
+}

@@ -184,6 +184,8 @@ fn an_agent_that_goes_on_all_the_same_is_ended_when_it_has_had_its_turn() {
     );
     let prompt = project.prompt_of(2);
     assert!(prompt.contains("## Handoff from Iteration 1"), "{prompt}");
+    let first = &project.loop_status()["iterations"][0];
+    assert_eq!(first["phase"], "handoff");
     project.assert_nothing_alive();
 }
 

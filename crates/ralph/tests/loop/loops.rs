@@ -1,5 +1,8 @@
 //! A loop as a thing: its files in the data folder, the list of loops, and going on with one by its id.
 
+mod ends;
+mod schema;
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -195,6 +198,8 @@ fn loops_are_listed_newest_first_with_what_they_came_to() {
             time.as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
         }
         fields.remove("agent").unwrap();
+        let mut last = fields.remove("lastCheckpointId").unwrap();
+        same_checkpoint(&mut last);
         assert_eq!(
             fields.remove("worktree").unwrap(),
             project.repo.root().to_str().unwrap()
@@ -204,7 +209,7 @@ fn loops_are_listed_newest_first_with_what_they_came_to() {
     let row = |id: &str, rest: Value| {
         let mut row = json!({
             "id": id, "alive": false, "source": "prd.json", "goal": "Sample",
-            "branch": "ralph/work",
+            "projectId": "Sample", "taskId": "", "branch": "ralph/work",
         });
         let fields = row.as_object_mut().unwrap();
         fields.extend(rest.as_object().unwrap().clone());

@@ -9,6 +9,7 @@ mod claims;
 mod contents;
 mod cost;
 mod crash;
+mod crowd;
 mod executing;
 mod following;
 mod formats;

@@ -1,6 +1,6 @@
 //! `ralph revert`: the branch goes back, the tasks are open again, and nobody's work is lost by it.
 
-mod beside;
+pub(crate) mod beside;
 mod crash;
 mod refusals;
 

@@ -40,14 +40,27 @@ impl Driver {
     /// The hint of a stop, for the command that was typed.
     pub(in crate::driver) fn hint(&self, stop: &Stop) -> Option<String> {
         let hint = stop.hint()?;
-        Some(match &self.artefacts {
-            None => hint.to_owned(),
-            Some(artefacts) => {
-                let execute = format!("`ralph execute {}", artefacts.name());
+        Some(match (&self.artefacts, &self.goal) {
+            (Some(_), _) => {
+                let execute = format!("`{}", self.command());
                 hint.replace("`ralph run", &execute)
                     .replace("--max-iterations", "--iterations")
             }
+            // Nobody types a goal again.
+            (None, Some(_)) => hint
+                .replace("`ralph run --once`", "`ralph run`")
+                .replace("`ralph run`", "`ralph resume`"),
+            (None, None) => hint.to_owned(),
         })
+    }
+
+    /// What was typed, as far as it says what is worked at.
+    pub(in crate::driver) fn command(&self) -> String {
+        match (&self.artefacts, &self.goal) {
+            (Some(artefacts), _) => format!("ralph execute {}", artefacts.name()),
+            (None, Some(_)) => "ralph loop".to_owned(),
+            (None, None) => "ralph run".to_owned(),
+        }
     }
 
     /// Sums up the project. Gives the path, as a person would write it.

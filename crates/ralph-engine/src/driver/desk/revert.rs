@@ -1,6 +1,9 @@
 //! `revert` between two iterations: the branch goes back, and the tasks of what went are open again.
 
-use ralph_core::command::{Extent, Others};
+use ralph_core::{
+    command::{Extent, Others},
+    task::TaskId,
+};
 
 use super::{
     super::rewrite::{
@@ -18,15 +21,7 @@ impl Desk<'_> {
     ) -> Result<Obeyed, Not> {
         let (iteration, others, extent) = wanted;
         let wanted = Revert { iteration, others };
-        let mut ground = Ground {
-            root: self.root,
-            repo: self.repo,
-            journal: self.journal,
-            repository: self.repository,
-            own: self.own,
-            progress: self.progress,
-            now: self.now,
-        };
+        let mut ground = self.ground();
         let report = match extent {
             Extent::Plan => plan_revert(&mut ground, wanted)
                 .await
@@ -45,25 +40,40 @@ impl Desk<'_> {
         let report: RevertReport = report.map_err(refused)?;
         let mut obeyed = Obeyed::saying(report.sentence());
         if extent == Extent::All {
-            let source = self.board.source.name();
-            for task in report.reopened.iter().filter(|t| t.source == source) {
-                let task = self
-                    .board
-                    .graph
-                    .tasks()
-                    .iter()
-                    .find(|t| *t.id.as_str() == *task.task_id);
-                let states = task.map(|task| (task.id.clone(), TaskState::default()));
-                obeyed.effects.states.extend(states);
-            }
+            obeyed.effects.states = self.afresh(&report);
         }
         obeyed.detail = serde_json::to_value(&report).ok();
         Ok(obeyed)
     }
+
+    pub(super) fn ground(&mut self) -> Ground<'_> {
+        Ground {
+            root: self.root,
+            repo: self.repo,
+            journal: self.journal,
+            repository: self.repository,
+            own: self.own,
+            progress: self.progress,
+            now: self.now,
+        }
+    }
+
+    /// The tasks of this source that are open again: nothing of their past counts.
+    pub(super) fn afresh(&self, report: &RevertReport) -> Vec<(TaskId, TaskState)> {
+        let source = self.board.source.name();
+        let reopened = report.reopened.iter().filter(|t| t.source == source);
+        let tasks = reopened.filter_map(|task| {
+            let mut tasks = self.board.graph.tasks().iter();
+            tasks.find(|t| *t.id.as_str() == *task.task_id)
+        });
+        tasks
+            .map(|task| (task.id.clone(), TaskState::default()))
+            .collect()
+    }
 }
 
 /// What can't be done is a refusal; what went wrong is an error.
-fn refused(error: RewriteError) -> Not {
+pub(super) fn refused(error: RewriteError) -> Not {
     match error {
         error if error.is_internal() => Not::Failed(LoopError::Rewrite(Box::new(error))),
         error => Not::Refused {

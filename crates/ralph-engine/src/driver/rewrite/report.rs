@@ -72,6 +72,11 @@ impl From<&Reverted> for RevertReport {
 }
 
 impl RevertReport {
+    /// Nothing changed, or would.
+    pub fn is_idle(&self) -> bool {
+        self.commits.is_empty() && self.reopened.is_empty()
+    }
+
     /// The same in one sentence.
     pub fn sentence(&self) -> String {
         let many = match self.commits.len() {

@@ -15,6 +15,7 @@ impl Human {
     pub(super) fn loop_started(&mut self, page: &mut Page, event: &Event) {
         let Event::LoopStarted {
             loop_id,
+            command,
             source,
             branch,
             agent,
@@ -25,13 +26,12 @@ impl Human {
         else {
             return;
         };
-        let title = if *resumed {
-            "ralph run, resumed"
-        } else {
-            "ralph run"
+        let title = match *resumed {
+            true => format!("{}, resumed", safe(command)),
+            false => safe(command).to_string(),
         };
         let date = page.date();
-        page.banner(title, &date);
+        page.banner(&title, &date);
         page.line(&format!("tasks   {} · {}", safe(source), tally(tasks)));
         page.more(&format!("branch  {}", safe(branch)));
         page.more(&format!("agent   {}", safe(agent)));

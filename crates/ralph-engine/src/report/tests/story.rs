@@ -46,6 +46,7 @@ pub(super) fn tally(completed: usize, ready: usize, waiting: usize, blocked: usi
 pub(super) fn loop_started(resumed: bool) -> Event {
     Event::LoopStarted {
         loop_id: "0198c0de-0000-7000-8000-000000000001".into(),
+        command: "ralph run".into(),
         source: "PRD.json".into(),
         branch: "ralph/users".into(),
         agent: "claude".into(),

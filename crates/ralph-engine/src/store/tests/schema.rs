@@ -1,39 +1,171 @@
-//! A journal that is older, and one that is newer.
+//! Journals of every schema that there was, and one that is newer.
 
-use sqlx::Connection as _;
+use sqlx::{Connection as _, migrate::Migrator};
 
-use super::*;
+use super::{super::schema::MIGRATIONS, *};
 
-/// Makes the journal one of schema 4, with a loop and two iterations of that time in it.
-async fn made_old(dir: &std::path::Path) {
-    let (mut journal, repository) = {
-        let mut journal = Journal::open(dir).await.unwrap();
-        let (id, _) = journal.repository(dir, None, at()).await.unwrap();
-        (journal, id)
-    };
-    begin_loop(&mut journal, &repository, "L1").await;
-    let undo = [
-        "DROP TRIGGER iteration_ends",
-        "DROP TRIGGER iteration_is_taken_back",
-        "DROP INDEX loop_by_time",
-        "ALTER TABLE loop DROP COLUMN goal",
-        "ALTER TABLE loop DROP COLUMN iterations",
-        "ALTER TABLE loop DROP COLUMN verified",
-        "ALTER TABLE loop DROP COLUMN cost_millionths",
-        "ALTER TABLE loop DROP COLUMN input_tokens",
-        "ALTER TABLE loop DROP COLUMN output_tokens",
-        "DELETE FROM _sqlx_migrations WHERE version = 8",
-        "INSERT INTO iteration (id, repository_id, loop_id, n, task_id, attempt, base_commit, start, started_at, ended_at, verdict, record)
-         SELECT 'I1', repository_id, id, 1, 'T1', 1, 'b', '{}', 's', 'e', 'verified',
-                '{\"usage\":{\"inputTokens\":10,\"outputTokens\":3,\"costUsd\":0.25}}' FROM loop",
-        "INSERT INTO iteration (id, repository_id, loop_id, n, task_id, attempt, base_commit, start, started_at, ended_at, verdict, record)
-         SELECT 'I2', repository_id, id, 2, 'T2', 1, 'b', '{}', 's', 'e', 'failed',
-                '{\"usage\":{\"inputTokens\":5,\"outputTokens\":1,\"costUsd\":null}}' FROM loop",
-    ];
-    for sql in undo {
-        sqlx::query(sql).execute(&mut journal.db).await.unwrap();
+/// A journal as the ralph of that schema left it, with a past of that time in it: all that it could keep.
+pub(super) async fn made_by(dir: &std::path::Path, version: i64) {
+    let path = dir.join("ralph.db");
+    let mut db = connect(&path, Duration::from_secs(10)).await.unwrap();
+    let old = MIGRATIONS.iter().filter(|m| m.version <= version).cloned();
+    let old = Migrator::with_migrations(old.collect());
+    old.run(&mut db).await.unwrap();
+    for (since, sql) in PAST {
+        if version >= since {
+            let done = sqlx::query(sql).execute(&mut db).await;
+            done.unwrap_or_else(|error| panic!("schema {version}: {error}: {sql}"));
+        }
     }
-    journal.close().await.unwrap();
+    db.close().await.unwrap();
+}
+
+/// Rows, and the schema that had a place for them first.
+const PAST: [(i64, &str); 15] = [
+    (1, "INSERT INTO repository VALUES ('R', '/r/.git', '2026-01-01T00:00:00Z', 3)"),
+    (
+        1,
+        "INSERT INTO loop (id, repository_id, worktree, source, branch, base_commit, agent, config,
+                           baseline, started_at, ended_at, stop)
+         VALUES ('L1', 'R', '/r', 'prd.json', 'ralph/x', 'b', 'claude', '{}', NULL,
+                 '2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', '{\"why\":\"all_complete\"}')",
+    ),
+    (
+        1,
+        "INSERT INTO iteration (id, repository_id, loop_id, n, task_id, attempt, base_commit, start,
+                                started_at, ended_at, verdict, outcome, result_commit, record)
+         VALUES ('I1', 'R', 'L1', 1, 'T1', 1, 'b', '{}', '2026-01-01T00:00:00Z',
+                 '2026-01-01T00:10:00Z', 'verified', 'success', 'c1',
+                 '{\"title\":\"One\",\"usage\":{\"inputTokens\":10,\"outputTokens\":3,\"costUsd\":0.25}}')",
+    ),
+    (
+        1,
+        "INSERT INTO iteration (id, repository_id, loop_id, n, task_id, attempt, base_commit, start,
+                                started_at, ended_at, verdict, outcome, record)
+         VALUES ('I2', 'R', 'L1', 2, 'T2', 1, 'b', '{}', '2026-01-01T00:20:00Z',
+                 '2026-01-01T00:30:00Z', 'failed', 'failed',
+                 '{\"title\":\"Two\",\"usage\":{\"inputTokens\":5,\"outputTokens\":1,\"costUsd\":null}}')",
+    ),
+    (1, "INSERT INTO step VALUES ('I1', 1, '2026-01-01T00:00:00Z', 'intent', 'agent')"),
+    (
+        1,
+        "INSERT INTO task_state VALUES ('R', 'prd.json', 'T2', '{\"attempts\":1,\"blocked\":\"no way\"}')",
+    ),
+    (
+        1,
+        "INSERT INTO suggestion (repository_id, iteration, title, description)
+         VALUES ('R', 1, 'More', 'of it')",
+    ),
+    (
+        3,
+        "INSERT INTO command (repository_id, worktree, who, at, body)
+         VALUES ('R', '/r', 'ann', '2026-01-02T00:00:00Z', '{\"command\":\"resume\"}')",
+    ),
+    (
+        3,
+        "INSERT INTO guidance (repository_id, source, task_id, text, who, at)
+         VALUES ('R', 'prd.json', 'T2', 'mind the gap', 'ann', '2026-01-02T00:00:00Z')",
+    ),
+    (
+        3,
+        "INSERT INTO escalation (repository_id, source, task_id, iteration, asked_by, question, asked_at)
+         VALUES ('R', 'prd.json', 'T2', 2, 'ralph', 'which way?', '2026-01-01T00:30:00Z')",
+    ),
+    (
+        4,
+        "INSERT INTO rewrite VALUES ('W', 'R', '/r', 'revert', 'ralph/x', 'f', 't', NULL, '{}',
+                                     '2026-01-01T00:40:00Z', '2026-01-01T00:40:00Z', 'done')",
+    ),
+    (
+        6,
+        "INSERT INTO checkpoint VALUES ('C1', 'R', 'L1', 1, 1, 'complete', '2026-01-01T00:10:00Z',
+                                        '{}', 'h', NULL, 'c1')",
+    ),
+    (
+        7,
+        "INSERT INTO token_record VALUES ('I1', 1, 1, 'claude', 'opus', 'agent', 10, 3, 0, 0,
+                                          1, 2, 3, 4, NULL, 250000)",
+    ),
+    (
+        7,
+        "INSERT INTO token_total VALUES ('R', 'task', 'T1', '2026-01-01', 1, 0, 10, 3, 0, 0, 1, 2, 3, 4,
+                                         0, 0, 0, 250000)",
+    ),
+    (
+        7,
+        "INSERT INTO token_total VALUES ('R', 'total', '', '2026-01-01', 1, 0, 10, 3, 0, 0, 1, 2, 3, 4,
+                                         0, 0, 0, 250000)",
+    ),
+];
+
+/// Everything that the older ralph wrote is read by this one.
+async fn assert_past(journal: &mut Journal, version: i64) {
+    let repository = RepositoryId("R".into());
+    assert_eq!(journal.next_iteration(&repository).await.unwrap(), 3);
+    let last = journal.last_loop(&repository, "/r").await.unwrap().unwrap();
+    assert_eq!((last.id.as_str(), last.branch.as_str()), ("L1", "ralph/x"));
+    let listed = journal.listed_loop("L1").await.unwrap().unwrap();
+    // From schema 8 on the database counts when an iteration ends; before, once when it is brought
+    // forward.
+    if version < 8 {
+        assert_eq!((listed.iterations, listed.verified), (2, 1));
+        assert_eq!((listed.input_tokens, listed.output_tokens), (15, 4));
+        assert_eq!(listed.cost_millionths, Some(250_000));
+    }
+    let rows = journal.last_iterations(&repository, 9).await.unwrap();
+    let rows: Vec<(i64, &str, &str, bool)> = rows
+        .iter()
+        .map(|row| {
+            let (title, verdict) = (row.title.as_deref(), row.verdict.as_deref());
+            (row.n, title.unwrap(), verdict.unwrap(), row.reverted)
+        })
+        .collect();
+    let expected = [(2, "Two", "failed", false), (1, "One", "verified", false)];
+    assert_eq!(rows, expected);
+    let held = journal.held_tasks(&repository, "prd.json").await.unwrap();
+    assert_eq!(held[0].1.blocked.as_deref(), Some("no way"));
+    let suggested = journal.suggestions(&repository).await.unwrap();
+    assert_eq!(suggested[0].title, "More");
+    if version >= 3 {
+        let waiting = journal.waiting_commands(&repository, "/r").await.unwrap();
+        assert_eq!(waiting[0].who, "ann");
+        let questions = journal.questions(&repository, "prd.json").await.unwrap();
+        assert_eq!(questions[0].question, "which way?");
+        let task = TaskId::parse("T2").unwrap();
+        let told = journal.guidance(&repository, "prd.json", &task);
+        assert_eq!(told.await.unwrap()[0].text, "mind the gap");
+    }
+    if version >= 4 {
+        assert_eq!(journal.rewrites(&repository).await.unwrap()[0].id, "W");
+    }
+    if version >= 6 {
+        let last = journal.last_checkpoint_id("L1").await.unwrap();
+        assert_eq!(last.as_deref(), Some("C1"));
+    }
+    if version >= 7 {
+        let records = journal.token_records("I1").await.unwrap();
+        assert_eq!(records[0].tokens.input, 10);
+        for since in ["2025-12-31", "2026-01-01"] {
+            let sums = journal.spending(&repository, Whose::Task("T1"), Some(since));
+            assert_eq!(sums.await.unwrap().spent.millionths(), 250_000);
+        }
+        let months: Vec<(String, i64)> = sqlx::query_as("SELECT month, spent FROM token_month")
+            .fetch_all(&mut journal.db)
+            .await
+            .unwrap();
+        assert_eq!(months, [("2026-01".to_owned(), 250_000)]);
+    }
+}
+
+/// This ralph works with it as with its own: it goes on from where the older one was.
+async fn assert_goes_on(journal: &mut Journal) {
+    let repository = RepositoryId("R".into());
+    begin_loop(journal, &repository, "L2").await;
+    let n = journal
+        .begin_iteration(&repository, &start("L2", "I3"))
+        .await
+        .unwrap();
+    assert_eq!(n, 3);
 }
 
 fn backups(dir: &std::path::Path) -> Vec<String> {
@@ -46,44 +178,93 @@ fn backups(dir: &std::path::Path) -> Vec<String> {
     names
 }
 
+/// The newest schema of a file, and how many iterations are in it.
+async fn looked_into(path: &std::path::Path) -> (i64, i64) {
+    let mut db = sqlx::SqliteConnection::connect(&format!("sqlite://{}", path.display()))
+        .await
+        .unwrap();
+    let sql =
+        "SELECT (SELECT MAX(version) FROM _sqlx_migrations), (SELECT COUNT(*) FROM iteration)";
+    sqlx::query_as(sql).fetch_one(&mut db).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_journal_of_every_older_schema_is_copied_and_brought_forward_with_all_that_it_holds() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let newest = MIGRATIONS.iter().map(|m| m.version).max().unwrap();
+    let older = MIGRATIONS.iter().map(|m| m.version).filter(|v| *v < newest);
+    let older: Vec<i64> = older.collect();
+    assert!(older.starts_with(&[1, 2, 3, 4, 6, 7, 8]), "{older:?}");
+    for version in older {
+        let dir = tempfile::tempdir().unwrap();
+        made_by(dir.path(), version).await;
+        let mut journal = Journal::open(dir.path()).await.unwrap();
+        assert_past(&mut journal, version).await;
+        assert_goes_on(&mut journal).await;
+        journal.close().await.unwrap();
+        let name = format!("ralph.db.schema-{version}.backup");
+        assert_eq!(backups(dir.path()), [name.as_str()]);
+        let backup = dir.path().join(name);
+        let mode = backup.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(
+            looked_into(&backup).await,
+            (version, 2),
+            "the copy is of before"
+        );
+        // It is current now: nothing is copied again.
+        std::fs::remove_file(&backup).unwrap();
+        Journal::open(dir.path()).await.unwrap();
+        assert_eq!(backups(dir.path()), [""; 0]);
+    }
+}
+
+#[test]
+fn a_schema_that_was_shipped_is_never_changed() {
+    let shipped = [
+        (1, "745df7ec"),
+        (2, "67c2f5e6"),
+        (3, "176d4e36"),
+        (4, "772c16a9"),
+        (6, "6e174baa"),
+        (7, "879ebea7"),
+        (8, "e10ee382"),
+        (9, "c0fba45f"),
+    ];
+    for (version, expected) in shipped {
+        let migration = MIGRATIONS.iter().find(|m| m.version == version).unwrap();
+        let sum: String = migration.checksum[..4]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        assert_eq!(sum, expected, "migration {version}");
+    }
+}
+
+#[tokio::test]
+async fn many_that_open_an_older_journal_at_once_bring_it_forward_once() {
+    let dir = tempfile::tempdir().unwrap();
+    made_by(dir.path(), 7).await;
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                let runtime = tokio::runtime::Builder::new_current_thread();
+                let runtime = { runtime }.enable_all().build().unwrap();
+                runtime.block_on(Journal::open(dir.path())).unwrap();
+            });
+        }
+    });
+    assert_eq!(backups(dir.path()), ["ralph.db.schema-7.backup"]);
+    let mut journal = Journal::open(dir.path()).await.unwrap();
+    assert_past(&mut journal, 7).await;
+}
+
 #[tokio::test]
 async fn a_new_journal_needs_no_backup() {
     let dir = tempfile::tempdir().unwrap();
     Journal::open(dir.path()).await.unwrap();
     Journal::open(dir.path()).await.unwrap();
     assert_eq!(backups(dir.path()), [""; 0]);
-}
-
-#[tokio::test]
-async fn an_older_journal_is_copied_and_then_brought_forward_with_its_past() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let dir = tempfile::tempdir().unwrap();
-    made_old(dir.path()).await;
-    let mut journal = Journal::open(dir.path()).await.unwrap();
-    let row = journal.listed_loop("L1").await.unwrap().unwrap();
-    assert_eq!((row.iterations, row.verified), (2, 1));
-    assert_eq!((row.input_tokens, row.output_tokens), (15, 4));
-    assert_eq!(row.cost_millionths, Some(250_000));
-
-    let names = backups(dir.path());
-    assert_eq!(names.len(), 1, "{names:?}");
-    let backup = dir.path().join(&names[0]);
-    let mode = backup.metadata().unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
-    let mut old = sqlx::SqliteConnection::connect(&format!("sqlite://{}", backup.display()))
-        .await
-        .unwrap();
-    let (loops,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM loop")
-        .fetch_one(&mut old)
-        .await
-        .unwrap();
-    assert_eq!(loops, 1);
-    let (newest,): (i64,) =
-        sqlx::query_as("SELECT COUNT(*) FROM _sqlx_migrations WHERE version = 8")
-            .fetch_one(&mut old)
-            .await
-            .unwrap();
-    assert_eq!(newest, 0, "the copy is of before");
 }
 
 #[tokio::test]
@@ -98,6 +279,7 @@ async fn a_journal_of_a_newer_ralph_is_refused_by_name_and_left_alone() {
     .await
     .unwrap();
     journal.close().await.unwrap();
+    let before = std::fs::read(dir.path().join("ralph.db")).unwrap();
     let Err(error) = Journal::open(dir.path()).await else {
         panic!("it was opened");
     };
@@ -110,4 +292,5 @@ async fn a_journal_of_a_newer_ralph_is_refused_by_name_and_left_alone() {
     assert!(text.contains(path.to_str().unwrap()), "{text}");
     assert!(text.contains("newer ralph (schema 9999,"), "{text}");
     assert_eq!(backups(dir.path()), [""; 0]);
+    assert_eq!(std::fs::read(&path).unwrap(), before);
 }

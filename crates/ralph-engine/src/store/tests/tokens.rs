@@ -224,3 +224,82 @@ async fn a_list_reads_only_what_it_shows() {
     assert!(rows[0].3.contains("token_total_by_spent"), "{rows:?}");
     assert_eq!(rows.len(), 1, "nothing is sorted: {rows:?}");
 }
+
+/// Three tasks over four months: `old` cost most at first, `new` lately, `even` a little in each.
+async fn months() -> (tempfile::TempDir, Journal, RepositoryId) {
+    let (dir, mut journal, repository) = journal().await;
+    begin_loop(&mut journal, &repository, "L1").await;
+    let spent = [
+        ("old", "2025-12-30", 9.0),
+        ("even", "2025-12-31", 1.0),
+        ("old", "2026-01-01", 1.0),
+        ("even", "2026-01-15", 1.0),
+        ("even", "2026-01-15", 1.0),
+        ("new", "2026-02-27", 2.0),
+        ("even", "2026-02-28", 1.0),
+        ("new", "2026-03-01", 3.0),
+    ];
+    for (at, (task, day, usd)) in (1..).zip(spent) {
+        let record = record(&format!("I{at}"), "L1", task, &format!("{day}T12:00:00Z"));
+        let asked = call("gpt-5", Caller::Agent, 10, 1);
+        let accounts = accounts(&[asked], Some(usd));
+        iteration(&mut journal, &repository, &record, &accounts).await;
+    }
+    (dir, journal, repository)
+}
+
+#[tokio::test]
+async fn since_any_day_the_dearest_come_first_with_what_they_cost_from_then_on() {
+    let (_dir, mut journal, repository) = months().await;
+    let cases: [(&str, &[(&str, u64)]); 7] = [
+        ("2020-01-01", &[("old", 10), ("new", 5), ("even", 4)]),
+        ("2025-12-31", &[("new", 5), ("even", 4), ("old", 1)]),
+        ("2026-01-01", &[("new", 5), ("even", 3), ("old", 1)]),
+        ("2026-01-02", &[("new", 5), ("even", 3)]),
+        ("2026-02-28", &[("new", 3), ("even", 1)]),
+        ("2026-03-01", &[("new", 3)]),
+        ("2026-03-02", &[]),
+    ];
+    for (since, expected) in cases {
+        let rows = journal
+            .costs(&repository, SumBy::Task, Some(since), 20)
+            .await
+            .unwrap();
+        let rows: Vec<(&str, u64)> = rows
+            .iter()
+            .map(|row| (row.key.as_str(), row.totals.spent.millionths() / 1_000_000))
+            .collect();
+        assert_eq!(rows, expected, "since {since}");
+        let top = journal.costs(&repository, SumBy::Task, Some(since), 1);
+        let top = top.await.unwrap();
+        let top: Vec<&str> = top.iter().map(|row| row.key.as_str()).collect();
+        let first: Vec<&str> = expected.iter().take(1).map(|(key, _)| *key).collect();
+        assert_eq!(top, first, "the dearest since {since}");
+    }
+}
+
+#[tokio::test]
+async fn a_month_is_the_sum_of_its_days() {
+    let (_dir, mut journal, _repository) = months().await;
+    let rows: Vec<(String, String, i64)> = sqlx::query_as(
+        "SELECT key, month, spent / 1000000 FROM token_month WHERE dimension = 'task'
+         ORDER BY key, month",
+    )
+    .fetch_all(&mut journal.db)
+    .await
+    .unwrap();
+    let rows: Vec<String> = rows
+        .iter()
+        .map(|(key, month, spent)| format!("{key} {month} {spent}"))
+        .collect();
+    let expected = [
+        "even 2025-12 1",
+        "even 2026-01 2",
+        "even 2026-02 1",
+        "new 2026-02 2",
+        "new 2026-03 3",
+        "old 2025-12 9",
+        "old 2026-01 1",
+    ];
+    assert_eq!(rows, expected);
+}

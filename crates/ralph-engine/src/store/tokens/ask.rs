@@ -101,10 +101,12 @@ impl Journal {
             SumBy::Loop => ("loop", "key"),
             SumBy::Day => ("total", "day"),
         };
+        // Since before anything was spent, and of all time, are the same.
+        let since = match since {
+            Some(day) if self.is_after_the_first(repository, day).await? => Some(day),
+            Some(_) | None => None,
+        };
         let plain = COLUMNS.join(", ");
-        let summed = COLUMNS
-            .map(|name| format!("SUM({name}) AS {name}"))
-            .join(", ");
         let sql = match (by, since) {
             (SumBy::Day, _) => format!(
                 "SELECT {key} AS key, {plain} FROM token_total
@@ -117,11 +119,7 @@ impl Journal {
                  WHERE repository_id = ?1 AND dimension = ?2 AND day = ?3
                  ORDER BY spent DESC LIMIT ?4"
             ),
-            (_, Some(_)) => format!(
-                "SELECT key, {summed} FROM token_total INDEXED BY token_total_by_spent
-                 WHERE repository_id = ?1 AND dimension = ?2 AND day >= ?3
-                 GROUP BY key ORDER BY SUM(spent) DESC, key LIMIT ?4"
-            ),
+            (_, Some(day)) => return self.costs_since(repository, dimension, day, most).await,
         };
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(&repository.0)
@@ -290,7 +288,7 @@ pub fn first_day(per: Per, now: jiff::Timestamp) -> Option<String> {
     }
 }
 
-fn totals(row: &sqlx::sqlite::SqliteRow, from: usize) -> Result<Totals, JournalError> {
+pub(super) fn totals(row: &sqlx::sqlite::SqliteRow, from: usize) -> Result<Totals, JournalError> {
     let mut figures = [0_i64; COLUMNS.len()];
     for (at, figure) in figures.iter_mut().enumerate() {
         *figure = row.try_get(from + at).map_err(failed("read a sum"))?;

@@ -1,11 +1,15 @@
 //! `ralph checkpoint restore`: puts the branch back to a checkpoint's commit, as `ralph revert` would.
 //!
-//! Takes the worktree's lock: beside a loop it is refused. A checkpoint that is damaged is refused, too.
+//! Takes the worktree's lock; where a loop holds it, that loop is asked to do it between two iterations.
+//! A checkpoint that is damaged is refused.
 
 use std::process::ExitCode;
 
-use ralph_core::command::Others;
-use ralph_engine::driver::rewrite::{Restore, Restored, RevertReport, plan_restore, restore};
+use ralph_core::command::{Command, Extent, Others};
+use ralph_engine::{
+    driver::rewrite::{Restore, Restored, RevertReport, plan_restore, restore},
+    lock::Lock,
+};
 use serde::Serialize;
 
 use super::{find, journal, read};
@@ -15,6 +19,7 @@ use crate::{
     error::CommandError,
     output,
     project::{Project, block_on},
+    queue,
     view::figures::short_commit,
 };
 
@@ -47,30 +52,55 @@ struct Said<'a> {
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
-    let (wanted, report) = block_on(async {
-        let wanted = wanted(&project, args).await?;
+    let wanted = block_on(wanted(&project, args))?;
+    let root = project.git_root()?;
+    if Lock::is_held(&project.data_dir()?, &root) {
+        return ask_the_loop(&project, wanted, args);
+    }
+    let report = block_on(async {
         let mut opened = revert::open(&project).await?;
         let mut ground = opened.ground();
         let explain = |error| revert::explain(&project, error);
         if args.dry_run {
             let plan = plan_restore(&mut ground, &wanted).await.map_err(explain)?;
-            return Ok((wanted, RevertReport::from(&plan)));
+            return Ok(RevertReport::from(&plan));
         }
         revert::end_earlier(&project, &mut ground).await?;
-        let report = match restore(&mut ground, &wanted).await.map_err(explain)? {
-            Restored::Done(done) => RevertReport::from(&*done),
-            Restored::Idle(plan) => RevertReport::from(&*plan),
-        };
-        Ok((wanted, report))
+        Ok(
+            match restore(&mut ground, &wanted).await.map_err(explain)? {
+                Restored::Done(done) => RevertReport::from(&*done),
+                Restored::Idle(plan) => RevertReport::from(&*plan),
+            },
+        )
     })?;
-    if args.json {
-        output::print_json(&Said {
-            checkpoint: &wanted.checkpoint,
-            report: &report,
-        })?;
-        return Ok(ExitCode::SUCCESS);
+    say(args, &wanted.checkpoint, &report)
+}
+
+/// The loop that runs here does it between two iterations.
+fn ask_the_loop(project: &Project, wanted: Restore, args: &Args) -> Result<ExitCode, CommandError> {
+    let command = Command::Restore {
+        checkpoint: wanted.checkpoint.clone(),
+        others: wanted.others,
+        extent: match args.dry_run {
+            true => Extent::Plan,
+            false => Extent::All,
+        },
+    };
+    let mut sent = block_on(queue::deliver(project, &command, queue::PATIENCE))?;
+    let report = sent.detail.take();
+    match report.and_then(|detail| serde_json::from_value(detail).ok()) {
+        Some(report) => say(args, &wanted.checkpoint, &report),
+        None => {
+            sent.print(&queue::Said::new(args.json))?;
+            Ok(ExitCode::SUCCESS)
+        }
     }
-    if report.commits.is_empty() && report.reopened.is_empty() {
+}
+
+fn say(args: &Args, checkpoint: &str, report: &RevertReport) -> Result<ExitCode, CommandError> {
+    if args.json {
+        output::print_json(&Said { checkpoint, report })?;
+    } else if report.is_idle() {
         let commit = short_commit(&report.target);
         let text = format!(
             "nothing to restore: {} is at {commit} already\n",
@@ -78,7 +108,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         );
         output::print(&text);
     } else {
-        output::print(&revert::render(&report));
+        output::print(&revert::render(report));
     }
     Ok(ExitCode::SUCCESS)
 }

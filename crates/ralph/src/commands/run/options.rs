@@ -1,5 +1,7 @@
 //! What can be said of any loop on the command line, whatever its tasks come from.
 
+use ralph_engine::driver::Bounds;
+
 use super::Look;
 
 #[derive(Debug, Clone, clap::Args)]
@@ -54,10 +56,20 @@ impl Options {
     pub(crate) fn with_agent(self, agent: Option<String>) -> Self {
         Self { agent, ..self }
     }
+
+    /// As far as a loop may go that is gone on with.
+    pub(crate) fn within(self, bounds: Bounds) -> Self {
+        Self {
+            max_minutes: bounds.max_minutes,
+            max_cost: bounds.max_cost_usd,
+            task: bounds.task,
+            ..self
+        }
+    }
 }
 
 /// A number that is one: no JSON could carry the others on, and a limit would be lost.
-fn finite(text: &str) -> Result<f64, String> {
+pub(crate) fn finite(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(number),
         Ok(_) | Err(_) => Err("expected a number".into()),

@@ -8,7 +8,7 @@ use ralph_core::{
     task::TaskId,
     termination::Span,
 };
-use ralph_engine::driver::{Execution, Iterations, Mode, Scope, Wanted, write_goal};
+use ralph_engine::driver::{Bounds, Execution, Iterations, Mode, Scope, Wanted, write_goal};
 
 use super::Options;
 use crate::{artefacts::ArtefactsProject, error::CommandError, project::Project};
@@ -82,7 +82,18 @@ impl Order {
             stash: options.stash,
             mode,
             branch: self.branch.clone(),
+            bounds: self.bounds(),
         })
+    }
+
+    /// What the flags say about how far the loop is to go.
+    fn bounds(&self) -> Bounds {
+        Bounds {
+            max_iterations: self.iterations,
+            max_minutes: self.options.max_minutes,
+            max_cost_usd: self.options.max_cost,
+            task: self.options.task.clone(),
+        }
     }
 
     /// What the flags say about the configuration.

@@ -190,6 +190,7 @@ fn resume_knows_that_it_was_an_execution() {
     assert_eq!(ran.verdicts(), ["T2 verified"]);
     assert_eq!(shop.log(), ["1 T1 completed", "2 T2 completed"]);
     assert!(ran.stderr().contains("starting `ralph execute shop`"));
+    assert_eq!(ran.one("loop_started")["command"], "ralph execute shop");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::{passing, rev, said};
 use crate::support::{Live, Project, story, story_after, wait_until};
 
 /// Writes its file, then waits for another file that is named after its task.
-fn waits(project: Project) -> Project {
+pub(crate) fn waits(project: Project) -> Project {
     let gate = project.outside("go");
     project.command(&format!(
         "echo begun\nwhile [ ! -e {gate}-$RALPH_TASK_ID ]; do sleep 0.02; done\n\
@@ -20,18 +20,18 @@ fn waits(project: Project) -> Project {
     ))
 }
 
-fn open_gate(project: &Project, id: &str) {
+pub(crate) fn open_gate(project: &Project, id: &str) {
     let gate = format!("{}-{id}", project.outside("go").display());
     std::fs::write(gate, "").unwrap();
 }
 
-fn begun(live: &mut Live, id: &str) {
+pub(crate) fn begun(live: &mut Live, id: &str) {
     while live.wait_for("iteration_started")["task"] != id {}
     while live.wait_for("agent")["text"] != "begun" {}
 }
 
 /// How many commands are in the queue.
-fn waiting(project: &Project) -> usize {
+pub(crate) fn waiting(project: &Project) -> usize {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().build().unwrap();
     runtime.block_on(async {
@@ -44,7 +44,7 @@ fn waiting(project: &Project) -> usize {
     })
 }
 
-fn three() -> Project {
+pub(crate) fn three() -> Project {
     let stories = [
         story("A"),
         story_after("B", &["A"]),

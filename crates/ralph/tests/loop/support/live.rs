@@ -25,7 +25,12 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    pub(crate) fn start(mut command: Command) -> Self {
+    pub(crate) fn start(command: Command) -> Self {
+        Self::start_within(command, LIMIT)
+    }
+
+    /// The same for a run that has to share the machine with many others.
+    pub(crate) fn start_within(mut command: Command, limit: Duration) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -54,7 +59,7 @@ impl Live {
             lines,
             seen: Vec::new(),
             stderr: Some(stderr),
-            until: Instant::now() + LIMIT,
+            until: Instant::now() + limit,
         }
     }
 

@@ -1,0 +1,123 @@
+//! The end of a loop that nobody goes on with: its process is gone, and another loop begins in its place.
+//!
+//! It ends as any other: with a checkpoint, a reason, and files that say so. Only writes down; what its
+//! last iteration left is brought to its end by `reconcile`.
+
+use ralph_core::{
+    checkpoint::{Left, Moment, Stopped, Trigger},
+    event::{Event, Tally},
+    loop_state::{LoopConfig, LoopState, LoopStatus, Reached, Termination},
+    termination::Stop,
+};
+
+use super::{Driver, LoopError, board::Board, board::Scope, kept, standing};
+use crate::{
+    loop_files::{Ended, LoopFiles},
+    source::Source,
+    store::{ListedLoop, LoopRow},
+};
+
+/// No process can catch this one, so that no loop ends by it in any other way.
+const GIVEN_UP: Stop = Stop::Interrupted { signal: 9 };
+
+impl Driver {
+    /// Ends a loop that is given up.
+    pub(super) async fn close_given_up(&mut self, row: &LoopRow) -> Result<(), LoopError> {
+        let moment = self.moment_of_giving_up(row);
+        self.journal
+            .end_loop_at(&self.repository, &GIVEN_UP, &moment)
+            .await?;
+        let Some(listed) = self.journal.listed_loop(&row.id).await? else {
+            return Ok(());
+        };
+        let mut status = self.status_of(row, &listed);
+        standing::recall(&mut self.journal, &mut status).await?;
+        let termination = Termination::of(&GIVEN_UP, Reached::default());
+        status.state = LoopState::after(&GIVEN_UP);
+        status.completed_at = moment.at.to_string();
+        status.last_checkpoint_id = moment.id;
+        termination
+            .reason
+            .as_str()
+            .clone_into(&mut status.termination_reason);
+        let ended = Ended {
+            termination: &termination,
+            exit_code: GIVEN_UP.exit_code(),
+            branch: &row.branch,
+            verified: u64::try_from(listed.verified).unwrap_or_default(),
+            tasks: self.tally_of(row).await?,
+        };
+        let data_dir = self.journal.path().with_file_name("");
+        let written = LoopFiles::open(&data_dir, status).and_then(|files| {
+            files
+                .write_status()
+                .and_then(|()| files.write_report(&ended))
+        });
+        if let Err(error) = written {
+            let message = format!("how loop {} ended is in the journal alone: {error}", row.id);
+            self.tell(&Event::Warning { message });
+        }
+        Ok(())
+    }
+
+    fn moment_of_giving_up(&self, row: &LoopRow) -> Moment {
+        // A branch that somebody removed has no tip: then it is where the loop began.
+        let tip = self.repo.branch_tip(&row.branch).ok().flatten();
+        Moment {
+            id: uuid::Uuid::now_v7().to_string(),
+            loop_id: row.id.clone(),
+            at: self.now(),
+            trigger: Trigger::Stop,
+            note: None,
+            branch: row.branch.clone(),
+            commit: tip.map_or_else(|| row.base_commit.clone(), |tip| tip.to_string()),
+            agent: row.agent.clone(),
+            work: None,
+            // What was left then is left now.
+            pending: None,
+            blocked: None,
+            stopped: Some(Stopped {
+                sentence: GIVEN_UP.sentence(),
+                left: Left::Work,
+            }),
+        }
+    }
+
+    /// Where it stood, by what the journal keeps of it.
+    fn status_of(&self, row: &LoopRow, listed: &ListedLoop) -> LoopStatus {
+        let named = kept::named_of(&row.config);
+        let limits = named.limits.unwrap_or(kept::NamedLimits {
+            max_iterations: 0,
+            max_cost: 0.0,
+            max_duration_minutes: 0.0,
+        });
+        let config = LoopConfig {
+            max_iterations: limits.max_iterations,
+            max_cost: limits.max_cost,
+            max_duration_minutes: limits.max_duration_minutes,
+            ..self.loop_config(&row.agent)
+        };
+        LoopStatus {
+            task_id: named.task_id,
+            project_id: match named.project_id.is_empty() {
+                true => self.folder_name(),
+                false => named.project_id,
+            },
+            ..standing::status_by(listed, config)
+        }
+    }
+
+    /// Where its tasks stand now; nothing where they are gone.
+    async fn tally_of(&mut self, row: &LoopRow) -> Result<Tally, LoopError> {
+        if row.source == self.board.source.name() {
+            return Ok(self.board.tally());
+        }
+        let Ok((source, tasks)) = Source::read(&self.root.join(&row.source), &self.root) else {
+            return Ok(Tally::default());
+        };
+        let states = self.journal.task_states(&self.repository, source.name());
+        let states = states.await?;
+        let board = Board::new(source, tasks, Scope::default(), states);
+        Ok(board.map_or_else(|_| Tally::default(), |board| board.tally()))
+    }
+}

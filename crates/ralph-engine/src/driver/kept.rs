@@ -1,0 +1,114 @@
+//! What is kept of how a loop was started, beside its configuration: how far its flags let it go, and
+//! what others call it. Enough to go on with it as it was asked for, and to say how it ended once its
+//! process is gone.
+//!
+//! Only shapes and their reading: a loop of an older ralph that kept less gives the defaults.
+
+use ralph_core::loop_state::LoopConfig;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// How far a loop was to go, as far as flags said so. What they did not say is the configuration's.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Bounds {
+    pub max_iterations: Option<u32>,
+    pub max_minutes: Option<f64>,
+    pub max_cost_usd: Option<f64>,
+    /// The one task that it is about.
+    pub task: Option<String>,
+}
+
+impl Bounds {
+    /// These, where they say something; else what the others say.
+    #[must_use]
+    pub fn or(self, others: Self) -> Self {
+        Self {
+            max_iterations: self.max_iterations.or(others.max_iterations),
+            max_minutes: self.max_minutes.or(others.max_minutes),
+            max_cost_usd: self.max_cost_usd.or(others.max_cost_usd),
+            task: self.task.or(others.task),
+        }
+    }
+}
+
+/// What `status.json` calls a loop.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Named {
+    pub(super) project_id: String,
+    pub(super) task_id: String,
+    pub(super) limits: Option<NamedLimits>,
+}
+
+/// The limits that were in force when it began; 0 for none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NamedLimits {
+    pub(super) max_iterations: u32,
+    pub(super) max_cost: f64,
+    pub(super) max_duration_minutes: f64,
+}
+
+impl From<&LoopConfig> for NamedLimits {
+    fn from(config: &LoopConfig) -> Self {
+        Self {
+            max_iterations: config.max_iterations,
+            max_cost: config.max_cost,
+            max_duration_minutes: config.max_duration_minutes,
+        }
+    }
+}
+
+/// The bounds of a loop, from what the journal keeps of its configuration.
+pub fn bounds_of(config: &str) -> Bounds {
+    part_of(config, "bounds")
+}
+
+pub(super) fn named_of(config: &str) -> Named {
+    part_of(config, "named")
+}
+
+fn part_of<T: Default + serde::de::DeserializeOwned>(config: &str, name: &str) -> T {
+    let mut kept: Value = serde_json::from_str(config).unwrap_or_default();
+    serde_json::from_value(kept[name].take()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_come_back_from_what_is_kept_and_an_older_loop_has_none() {
+        let kept = r#"{"bounds": {"maxIterations": 7, "maxMinutes": null, "maxCostUsd": 1.5, "task": "A"}}"#;
+        let expected = Bounds {
+            max_iterations: Some(7),
+            max_minutes: None,
+            max_cost_usd: Some(1.5),
+            task: Some("A".into()),
+        };
+        assert_eq!(bounds_of(kept), expected);
+        for old in ["{}", "", r#"{"effective": {}}"#] {
+            assert_eq!(bounds_of(old), Bounds::default(), "{old}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_now_goes_before_what_was_said_then() {
+        let now = Bounds {
+            max_iterations: Some(2),
+            ..Bounds::default()
+        };
+        let then = Bounds {
+            max_iterations: Some(7),
+            max_cost_usd: Some(1.5),
+            ..Bounds::default()
+        };
+        let expected = Bounds {
+            max_iterations: Some(2),
+            max_cost_usd: Some(1.5),
+            ..Bounds::default()
+        };
+        assert_eq!(now.or(then), expected);
+    }
+}
