@@ -54,9 +54,9 @@ impl Monitor {
                 changes.push(self.noted(NoteKind::Escalated, looked, change).await);
             }
             Act::Terminate => {
+                let sentence = format!("{}: told to end", words::hangs(looked, now));
                 // It may be stopped, and hears nothing until it goes on.
                 let sent = signals(looked, watched, &[Signal::TERM, Signal::CONT]);
-                let sentence = format!("{}: told to end", words::hangs(looked, now));
                 let mut change = looked.change(ChangeKind::Terminating, sentence, now);
                 change.trouble = sent;
                 changes.push(self.noted(NoteKind::Terminating, looked, change).await);

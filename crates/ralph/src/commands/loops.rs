@@ -74,7 +74,7 @@ struct Shown {
     reason: Option<TerminationReason>,
     /// The same in a sentence.
     why: Option<String>,
-    /// What `ralph monitor` noted about one that was interrupted.
+    /// What `ralph monitor` noted about one that was interrupted or told to stop.
     note: Option<LoopNote>,
     last_checkpoint_id: Option<String>,
 }
@@ -107,8 +107,9 @@ async fn gather(project: &Project, most: u32) -> Result<Listed, CommandError> {
     let mut loops = Vec::new();
     for row in rows {
         let mut one = shown(row, &data_dir);
-        // Only of those that look interrupted: they are few.
-        if !one.state.is_final() && !one.alive {
+        // Only of those that were interrupted, or told to stop: they are few.
+        let told = one.reason == Some(TerminationReason::ExplicitStop);
+        if told || (!one.state.is_final() && !one.alive) {
             let note = journal.last_note(&one.id).await;
             one.note = note.map_err(CommandError::internal)?;
         }
@@ -194,10 +195,11 @@ fn render(listed: &Listed) -> String {
     text
 }
 
-/// Why it ended, or what became of one that did not.
-fn why(one: &Shown) -> &str {
+/// Why it ended, and what the monitor did about it.
+fn why(one: &Shown) -> String {
     let note = one.note.as_ref().map(|note| note.sentence.as_str());
-    one.why.as_deref().or(note).unwrap_or_default()
+    let parts = [one.why.as_deref(), note];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 fn state_of(one: &Shown) -> (Tone, &'static str) {

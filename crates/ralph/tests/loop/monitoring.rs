@@ -47,6 +47,11 @@ fn a_loop_that_hangs_is_asked_told_of_terminated_and_can_be_gone_on_with() {
     assert_eq!(messages(&project), ["escalation", "halt"]);
     assert_eq!(project.attempts().len(), 1, "its work is kept");
 
+    let listed = project.ralph(&["loops"]).output().unwrap();
+    let text = String::from_utf8(listed.stdout).unwrap();
+    let both = "asked to stop (SIGTERM); it hung and was terminated (process ";
+    assert!(text.contains(both), "{text}");
+
     let again = project.ralph(&["resume", &id, "--json", "--agent", &project.agent_word()]);
     let ran = Live::start(again).wait().expect(0);
     assert_eq!(ran.verdicts(), ["A verified", "B verified"]);

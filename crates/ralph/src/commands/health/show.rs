@@ -93,6 +93,7 @@ fn of_health(
     let state = format!("{} for {since}{old}", health.state.as_str());
     let when = |at: Option<Timestamp>| at.map_or_else(|| "none yet".to_owned(), |at| ago(at, now));
     let (tone, steps) = match (health.errors, health.steps) {
+        (0, 0) => (Tone::Plain, "no steps yet".to_owned()),
         (0, steps) => (Tone::Plain, format!("none in the last {steps} steps")),
         (errors, steps) => (Tone::Careful, format!("{errors} of the last {steps} steps")),
     };
