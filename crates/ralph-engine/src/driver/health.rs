@@ -23,8 +23,11 @@ impl Driver {
             task: turn.task_id().to_string(),
             agent: self.hands.name(),
         };
-        self.does(Doing::Agent, None);
         let beating = self.pulse.as_ref().map(Pulse::beating);
-        HealthPart::new(self.config.health.policy(), about, beating, self.now())
+        let policy = self.config.health.policy();
+        let part = HealthPart::new(policy, about, beating, self.now());
+        // Written once, with all that is new.
+        self.does(Doing::Agent, None);
+        part
     }
 }

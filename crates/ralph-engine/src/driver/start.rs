@@ -77,13 +77,7 @@ impl Driver {
             labels: turn.task.labels.clone(),
             budget: self.budget_left(turn),
         };
-        let limits = RunLimits {
-            deadline: deadline.map(|d| (d.at, d.minutes)),
-            idle: self.config.loop_.idle_minutes.duration(),
-            idle_with_tool: self.config.loop_.idle_minutes_tool.duration(),
-            grace: Duration::from_secs(u64::from(self.config.loop_.stop_grace_seconds.get())),
-            cost: self.cost_limit(turn),
-        };
+        let limits = self.run_limits(turn, deadline);
         let mut minder = self.minder(turn, deadline);
         let report = self
             .run_attended(turn, logs, (&context, &limits), (&signalled, &mut minder))
@@ -179,6 +173,17 @@ impl Driver {
             self.tell(&event);
         }
         report
+    }
+
+    fn run_limits(&self, turn: &Turn, deadline: Option<Deadline>) -> RunLimits {
+        let config = &self.config.loop_;
+        RunLimits {
+            deadline: deadline.map(|d| (d.at, d.minutes)),
+            idle: config.idle_minutes.duration(),
+            idle_with_tool: config.idle_minutes_tool.duration(),
+            grace: Duration::from_secs(u64::from(config.stop_grace_seconds.get())),
+            cost: self.cost_limit(turn),
+        }
     }
 
     /// Makes the files of an executed project ready for a run, and its signal file heard.

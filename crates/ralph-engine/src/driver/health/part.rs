@@ -73,13 +73,13 @@ impl HealthPart {
             left: Vec::new(),
         };
         if let Some(beating) = &part.beating {
-            beating.say(|report| {
+            beating.note(|report| {
                 report.iteration = Some(part.about.iteration);
                 report.task_id = Some(part.about.task.clone());
                 report.agent = Some(part.about.agent.clone());
             });
         }
-        part.tell_pulse(News::Yes);
+        part.tell_pulse(News::No);
         part
     }
 
@@ -87,7 +87,7 @@ impl HealthPart {
     pub(in crate::driver) fn ended(mut self) -> HealthState {
         // A run that is over reacts to nothing, so that the time does not matter.
         let _ = self.health.observe(&Sign::Ended, self.began);
-        self.tell_pulse(News::Yes);
+        self.tell_pulse(News::No);
         self.health.state()
     }
 
@@ -117,13 +117,13 @@ impl HealthPart {
                 before,
                 state,
                 sentence,
-            } => steps.push(Step::Tell(Event::Health {
+            } => steps.push(Step::Tell(Box::new(Event::Health {
                 iteration: self.about.iteration,
                 task: self.about.task.clone(),
                 before,
                 state,
                 sentence,
-            })),
+            }))),
             Reaction::Nudge {
                 nth,
                 text,
@@ -159,7 +159,7 @@ impl HealthPart {
         sentence: String,
         (hint, until): (Option<String>, Option<Timestamp>),
     ) -> Step {
-        Step::Tell(Event::Intervention {
+        Step::Tell(Box::new(Event::Intervention {
             iteration: self.about.iteration,
             task: self.about.task.clone(),
             level,
@@ -167,7 +167,7 @@ impl HealthPart {
             sentence,
             hint,
             until,
-        })
+        }))
     }
 
     fn tell_pulse(&self, news: News) {

@@ -82,10 +82,13 @@ fn nobody_is_called_stuck_before_a_last_look() {
     let told: Vec<&str> = steps
         .iter()
         .map(|step| match step {
-            Step::Tell(Event::Health { state, .. }) => state.as_str(),
-            Step::Tell(Event::Intervention { level, .. }) => level.as_str(),
+            Step::Tell(event) => match &**event {
+                Event::Health { state, .. } => state.as_str(),
+                Event::Intervention { level, .. } => level.as_str(),
+                _ => "?",
+            },
             Step::Nudge(text) => text,
-            Step::Tell(_) | Step::Cut(_) | Step::Look => "?",
+            Step::Cut(_) | Step::Look => "?",
         })
         .collect();
     let reminder = "REMINDER: You have been working for 30 minutes without checkpoint update. Please \
