@@ -18,6 +18,8 @@ pub enum Command {
         when: When,
     },
     Resume,
+    /// Whether the loop still listens: `ralph monitor` asks. Changes nothing.
+    Ping,
     Retry {
         task: TaskId,
         feedback: Option<String>,
@@ -154,6 +156,7 @@ impl Command {
         match self {
             Self::Pause { .. } => "pause",
             Self::Resume => "resume",
+            Self::Ping => "ping",
             Self::Retry { .. } => "retry",
             Self::Skip { .. } => "skip",
             Self::Unblock { .. } => "unblock",
@@ -168,7 +171,11 @@ impl Command {
     /// Whether it can be obeyed while an agent works: it leaves the tasks and their files alone.
     pub fn leaves_tasks_alone(&self) -> bool {
         match self {
-            Self::Pause { .. } | Self::Resume | Self::Say { .. } | Self::Intervene { .. } => true,
+            Self::Pause { .. }
+            | Self::Resume
+            | Self::Ping
+            | Self::Say { .. }
+            | Self::Intervene { .. } => true,
             Self::Retry { .. }
             | Self::Skip { .. }
             | Self::Unblock { .. }
@@ -226,6 +233,7 @@ mod tests {
                 json!({"command": "pause", "when": "now"}),
             ),
             (Command::Resume, json!({"command": "resume"})),
+            (Command::Ping, json!({"command": "ping"})),
             (
                 Command::Skip {
                     task: id("A"),

@@ -20,6 +20,7 @@ mod init;
 mod key;
 mod layer;
 mod limits;
+mod monitor;
 mod node;
 mod not_in_force;
 mod notify;
@@ -50,6 +51,7 @@ pub use init::{InitPlan, render_ralph_yaml};
 pub use key::KeyPath;
 pub use layer::{ConfigFile, FlagValue, Given, Layers, Origin};
 pub use limits::{GutterConfig, LogsConfig, LoopConfig, OnGutter, OnMaxAttempts};
+pub use monitor::MonitorConfig;
 pub use not_in_force::NotInForce;
 pub use notify::{Desktop, NotifyCommand, NotifyConfig, VariableName, WebhookUrl};
 pub use pi::{PiConfig, PiMode};
@@ -110,6 +112,8 @@ pub struct Config {
     pub handoff: HandoffConfig,
     /// Who is told of a question, the end, a halt, a limit, the budget, and how.
     pub notify: NotifyConfig,
+    /// When `ralph monitor` takes a loop for hanging, and how long it waits before it goes further.
+    pub monitor: MonitorConfig,
     /// How much of each thing goes into a prompt.
     pub prompt: PromptConfig,
     /// What ralph's commits look like.

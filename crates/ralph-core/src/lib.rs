@@ -24,6 +24,7 @@ pub mod lint;
 pub mod loop_state;
 pub mod memory;
 pub mod metrics;
+pub mod monitor;
 pub mod notification;
 pub mod plan;
 pub mod prompt;

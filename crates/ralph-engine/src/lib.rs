@@ -18,6 +18,7 @@ pub mod inbox;
 pub mod interview;
 pub mod lock;
 pub mod loop_files;
+pub mod monitor;
 pub mod notify;
 pub mod plain_file;
 pub mod plan;

@@ -7,6 +7,7 @@
 
 mod command;
 mod desktop;
+mod dispatch;
 mod listener;
 mod outbox;
 mod program;
@@ -15,6 +16,7 @@ mod way;
 mod webhook;
 
 pub use desktop::{PROGRAM as DESKTOP_PROGRAM, is_reachable as desktop_is_reachable};
+pub use dispatch::dispatch;
 pub use listener::Listener;
 pub use outbox::{Outbox, Post, attach};
 pub use trace::Trace;

@@ -74,6 +74,10 @@ enum Command {
     Escalations(commands::escalations::Args),
     /// List the loops of this repository, and what each came to
     Loops(commands::loops::Args),
+    /// Show how the loops that are not over do: their agents, and their processes
+    Health(commands::health::Args),
+    /// Watch all loops of this machine from outside, and act where one hangs or is gone
+    Monitor(commands::monitor::Args),
     /// Show where the tasks and the loop stand
     Status(commands::status::Args),
     /// Show what happened in an iteration
@@ -146,6 +150,8 @@ impl Cli {
             Command::Answer(args) => commands::answer::run(args, global),
             Command::Escalations(args) => commands::escalations::run(&args, global),
             Command::Loops(args) => commands::loops::run(&args, global),
+            Command::Health(args) => commands::health::run(&args, global),
+            Command::Monitor(args) => commands::monitor::run(&args, global),
             Command::Status(args) => commands::status::run(&args, global),
             Command::Logs(args) => commands::logs::run(&args, global),
             Command::Report(args) => commands::report::run(&args, global),

@@ -81,6 +81,13 @@ pub(crate) fn print_warning(text: &str) {
     print_to_stderr(&format!("{label} {}\n", terminal_safe(text)));
 }
 
+/// The same for several.
+pub(crate) fn print_warnings(texts: &[String]) {
+    for text in texts {
+        print_warning(text);
+    }
+}
+
 pub(crate) fn print_error(error: &CommandError) {
     let paint = console::Style::new().for_stderr().red().bold();
     let mut sentences = error.sentences().into_iter();

@@ -8,5 +8,6 @@ pub(crate) mod figures;
 pub(crate) mod paint;
 pub(crate) mod places;
 pub(crate) mod scale;
+pub(crate) mod screen;
 pub(crate) mod table;
 pub(crate) mod time;

@@ -218,6 +218,10 @@ impl Attendant<'_> {
                     self.done(&row, sentence.to_owned(), Effects::default())
                         .await;
                 }
+                Command::Ping => {
+                    self.done(&row, "the loop listens".to_owned(), Effects::default())
+                        .await;
+                }
                 Command::Say {
                     text,
                     when: When::InTurn,

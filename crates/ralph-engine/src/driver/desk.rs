@@ -162,6 +162,7 @@ impl Desk<'_> {
             // A loop obeys these itself.
             Command::Pause { .. } => Ok(Obeyed::saying("no loop runs here: nothing to pause")),
             Command::Resume => Ok(Obeyed::saying("no loop runs here: nothing to resume")),
+            Command::Ping => Ok(Obeyed::saying("no loop runs here: nobody listens")),
             // Obeyed while an agent works; this one came too early or too late.
             Command::Intervene { .. } => Err(Not::hinted(
                 "no agent works here now",

@@ -120,6 +120,7 @@ impl Driver {
             )),
             Command::Pause { when } => Some(self.pause(*when)),
             Command::Resume => Some(CommandReport::done(self.line.go_on())),
+            Command::Ping => Some(CommandReport::done("the loop listens")),
             Command::Retry { .. }
             | Command::Skip { .. }
             | Command::Unblock { .. }

@@ -8,6 +8,7 @@ mod checkpoints;
 mod commands;
 mod held;
 mod loops;
+mod notes;
 mod schema;
 mod tokens;
 

@@ -8,7 +8,10 @@ use ralph_core::{
     loop_state::{LoopState, TerminationReason},
     termination::Stop,
 };
-use ralph_engine::{lock::Lock, store::ListedLoop};
+use ralph_engine::{
+    lock::Lock,
+    store::{ListedLoop, LoopNote},
+};
 use serde::Serialize;
 
 use crate::{
@@ -71,6 +74,8 @@ struct Shown {
     reason: Option<TerminationReason>,
     /// The same in a sentence.
     why: Option<String>,
+    /// What `ralph monitor` noted about one that was interrupted or told to stop.
+    note: Option<LoopNote>,
     last_checkpoint_id: Option<String>,
 }
 
@@ -99,11 +104,18 @@ async fn gather(project: &Project, most: u32) -> Result<Listed, CommandError> {
     let more = rows.len() > most;
     rows.truncate(most);
     let data_dir = project.data_dir()?;
-    let loops = rows.into_iter().map(|row| shown(row, &data_dir));
-    Ok(Listed {
-        loops: loops.collect(),
-        more,
-    })
+    let mut loops = Vec::new();
+    for row in rows {
+        let mut one = shown(row, &data_dir);
+        // Only of those that were interrupted, or told to stop: they are few.
+        let told = one.reason == Some(TerminationReason::ExplicitStop);
+        if told || (!one.state.is_final() && !one.alive) {
+            let note = journal.last_note(&one.id).await;
+            one.note = note.map_err(CommandError::internal)?;
+        }
+        loops.push(one);
+    }
+    Ok(Listed { loops, more })
 }
 
 fn shown(row: ListedLoop, data_dir: &Path) -> Shown {
@@ -136,6 +148,7 @@ fn shown(row: ListedLoop, data_dir: &Path) -> Shown {
         ended_at: row.ended_at,
         reason: stop.as_ref().map(TerminationReason::of),
         why: stop.as_ref().map(Stop::sentence),
+        note: None,
         last_checkpoint_id: row.last_checkpoint_id,
     }
 }
@@ -172,7 +185,7 @@ fn render(listed: &Listed) -> String {
                 format!("started {}", ago_text(&one.started_at, now)),
             ),
             cell(Tone::Faint, ended),
-            cell(Tone::Faint, one.why.as_deref().unwrap_or_default()),
+            cell(Tone::Faint, why(one)),
         ]);
     }
     let mut text = table.render(output::width());
@@ -180,6 +193,13 @@ fn render(listed: &Listed) -> String {
         text.push_str("there are more: `ralph loops --all`\n");
     }
     text
+}
+
+/// Why it ended, and what the monitor did about it.
+fn why(one: &Shown) -> String {
+    let note = one.note.as_ref().map(|note| note.sentence.as_str());
+    let parts = [one.why.as_deref(), note];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 fn state_of(one: &Shown) -> (Tone, &'static str) {

@@ -46,6 +46,7 @@ fn a_journal_of_a_newer_ralph_is_refused_by_name() {
     let path = repo.data_dir().join("ralph.db");
     let done = repo
         .command("sqlite3")
+        .args(["-cmd", ".timeout 10000"])
         .arg(&path)
         .arg("INSERT INTO _sqlx_migrations VALUES (9999, 'new', '2026-01-01', 1, x'00', 0)")
         .status()

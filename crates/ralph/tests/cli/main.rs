@@ -8,6 +8,7 @@ mod artefacts;
 mod config;
 mod cost;
 mod doctor;
+mod health;
 mod import;
 mod init;
 mod interview;

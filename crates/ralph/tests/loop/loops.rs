@@ -222,7 +222,7 @@ fn loops_are_listed_newest_first_with_what_they_came_to() {
             json!({
                 "state": "terminated", "iterations": 1, "verified": 0, "costUsd": 0.1,
                 "inputTokens": 50, "outputTokens": 5, "reason": "max_iterations",
-                "why": "the limit of one iteration is reached"
+                "why": "the limit of one iteration is reached", "note": null
             }),
         ),
         row(
@@ -230,7 +230,7 @@ fn loops_are_listed_newest_first_with_what_they_came_to() {
             json!({
                 "state": "completed", "iterations": 1, "verified": 1, "costUsd": 0.25,
                 "inputTokens": 100, "outputTokens": 20, "reason": "max_iterations",
-                "why": "one iteration, as asked: verified"
+                "why": "one iteration, as asked: verified", "note": null
             }),
         ),
     ];

@@ -22,6 +22,7 @@ mod intervening;
 mod landing;
 mod limits;
 mod loops;
+mod monitoring;
 mod notifying;
 mod options;
 mod outcomes;

@@ -9,7 +9,7 @@ mod survivors;
 
 pub(crate) use live::Live;
 pub(crate) use ran::Ran;
-pub(crate) use survivors::{assert_all_dead, wait_until};
+pub(crate) use survivors::{assert_all_dead, processes_at, wait_until};
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -223,6 +223,17 @@ impl Project {
         let stories = prd["userStories"].as_array().unwrap();
         let story = stories.iter().find(|s| s["id"] == id);
         story.unwrap_or_else(|| panic!("no story {id}"))["passes"] == true
+    }
+
+    /// What `--agent` is given.
+    pub(crate) fn agent_word(&self) -> String {
+        self.agent.clone().unwrap()
+    }
+
+    /// The data folder in force, which may be that of another project.
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        let own = self.env.iter().find(|(name, _)| name == "RALPH_DATA_DIR");
+        own.map_or_else(|| self.repo.data_dir(), |(_, value)| value.into())
     }
 
     /// Fails if anything that was started for this project is alive.

@@ -5,6 +5,7 @@
 mod answering;
 mod claude;
 mod hand_over;
+mod health;
 mod interview;
 mod panic;
 mod pi;

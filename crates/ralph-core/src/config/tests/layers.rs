@@ -104,6 +104,10 @@ fn the_defaults_are_those_of_the_design() {
                 "budget_alert_percent": 80,
                 "timeout_seconds": 10,
             },
+            "monitor": {
+                "interval_seconds": 10, "hang_seconds": 60, "ask_wait_seconds": 30,
+                "escalate_wait_minutes": 15, "grace_seconds": 30, "max_restarts": 3,
+            },
             "prompt": {
                 "file_list": 100, "patterns_bytes": 8192, "agents_md_bytes": 8192,
                 "description_bytes": 65536, "greps": [],
@@ -254,8 +258,8 @@ fn the_environment_sets_keys_of_every_type() {
 fn no_two_keys_share_a_variable() {
     let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
     let unique: BTreeSet<&String> = names.iter().collect();
-    assert_eq!(unique.len(), 112);
-    assert_eq!(names.len(), 112);
+    assert_eq!(unique.len(), 118);
+    assert_eq!(names.len(), 118);
     assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 

@@ -144,6 +144,13 @@ fn every_value_is_shown_with_its_origin() {
       desktop: auto  # default
       budget_alert_percent: 80  # default
       timeout_seconds: 10  # default
+    monitor:
+      interval_seconds: 10  # default
+      hang_seconds: 60  # default
+      ask_wait_seconds: 30  # default
+      escalate_wait_minutes: 15  # default
+      grace_seconds: 30  # default
+      max_restarts: 3  # default
     prompt:
       file_list: 100  # default
       patterns_bytes: 8192  # default
@@ -216,7 +223,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 131);
+    assert_eq!(keys, 138);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];

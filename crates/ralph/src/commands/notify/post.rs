@@ -74,13 +74,13 @@ pub(crate) async fn close(outbox: Outbox, ending: Ending<'_>, give_up: impl Futu
 }
 
 /// The name of the folder, which a person knows the project by.
-pub(super) fn project_name(root: &Path) -> String {
+pub(crate) fn project_name(root: &Path) -> String {
     let name = root.file_name().unwrap_or(root.as_os_str());
     name.to_string_lossy().into_owned()
 }
 
 /// All values that are known to be secret.
-pub(super) fn redaction(config: &Config, means: &Means<'_>) -> Redaction {
+pub(crate) fn redaction(config: &Config, means: &Means<'_>) -> Redaction {
     let mut values = means.environment.credentials();
     values.extend(means.token.clone());
     if let Some(url) = &config.notify.webhook {

@@ -1,0 +1,141 @@
+//! One look at a loop: its row, its `health.json`, the lock of its working tree, its process.
+//!
+//! Only reads.
+
+use std::{path::Path, time::Duration};
+
+use jiff::Timestamp;
+use ralph_core::{
+    health::HealthReport,
+    monitor::{AfterLoss, Loss, ProcessState, Sight, process_state, sight},
+};
+
+use super::{Change, ChangeKind, Target, words};
+use crate::{
+    lock::Lock,
+    loop_files, plain_file,
+    store::{Journal, JournalError, OpenLoop},
+};
+
+/// What a look found.
+#[derive(Debug, Clone)]
+pub struct Looked {
+    pub row: OpenLoop,
+    /// What the loop itself wrote last.
+    pub report: Option<HealthReport>,
+    pub process: ProcessState,
+    /// Its process, where it is known to be that one.
+    pub target: Option<Target>,
+}
+
+/// Looks at every loop that is not over, of one repository or of all.
+pub async fn looked(
+    journal: &mut Journal,
+    data_dir: &Path,
+    repository: Option<&str>,
+    times: (Duration, Timestamp),
+) -> Result<Vec<Looked>, JournalError> {
+    let (hang_after, now) = times;
+    let rows = journal.open_loops().await?.into_iter();
+    let wanted = rows.filter(|row| repository.is_none_or(|id| row.repository_id == id));
+    let looked = wanted.map(|row| look_at(data_dir, row, hang_after, now));
+    Ok(looked.filter(|one| !one.is_abandoned()).collect())
+}
+
+/// Looks at one loop.
+pub fn look_at(data_dir: &Path, row: OpenLoop, hang_after: Duration, now: Timestamp) -> Looked {
+    let report = read_report(data_dir, &row.id);
+    let written_by = report.as_ref().map(|report| Target {
+        pid: report.pid,
+        started: report.pid_started,
+    });
+    let target = written_by.filter(|target| target.is_alive());
+    let worktree = Path::new(&row.worktree);
+    let process = if !Lock::is_held(data_dir, worktree) {
+        // Whoever wrote last may be about to end.
+        match target {
+            Some(_) => ProcessState::Alive,
+            None => ProcessState::Gone,
+        }
+    } else {
+        // Another process than the one that wrote has only begun; it is not judged by old words.
+        let owner = Lock::owner(data_dir, worktree);
+        match target {
+            Some(target) if owner == Some(target.pid) => {
+                process_state(report.as_ref(), hang_after, now)
+            }
+            Some(_) | None => ProcessState::Alive,
+        }
+    };
+    Looked {
+        row,
+        report,
+        process,
+        target,
+    }
+}
+
+fn read_report(data_dir: &Path, loop_id: &str) -> Option<HealthReport> {
+    let path = loop_files::folder(data_dir, loop_id).join("health.json");
+    let report: HealthReport = serde_json::from_slice(&plain_file::read(&path).ok()?).ok()?;
+    (report.loop_id == loop_id).then_some(report)
+}
+
+impl Looked {
+    pub fn sight(&self) -> Sight {
+        // One that was told to end may still be at it.
+        match (&self.row.ended_at, self.process) {
+            (Some(_), ProcessState::Gone) => Sight::Ended,
+            (Some(_), ProcessState::Alive) if self.target.is_none() => Sight::Ended,
+            (Some(_) | None, process) => sight(process, self.report.as_ref()),
+        }
+    }
+
+    /// Whether nobody can go on with it: its process and its folder are gone.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.process == ProcessState::Gone && !Path::new(&self.row.worktree).is_dir()
+    }
+
+    /// Whether a signal has stopped its process.
+    pub fn is_stopped(&self) -> bool {
+        self.target.is_some_and(Target::is_stopped)
+    }
+
+    /// The last sign of life.
+    pub fn last_seen(&self) -> Option<Timestamp> {
+        let written = self.report.as_ref().map(|report| report.written_at);
+        written.or_else(|| self.row.started_at.parse().ok())
+    }
+
+    pub(super) fn silent(&self, now: Timestamp) -> Duration {
+        let silent = self.last_seen().map(|then| now.duration_since(then));
+        silent
+            .and_then(|silent| Duration::try_from(silent).ok())
+            .unwrap_or_default()
+    }
+
+    /// How it stands, without anything done about it.
+    pub fn described(&self, kind: ChangeKind, now: Timestamp) -> Change {
+        let (sentence, hint) = match self.process {
+            ProcessState::Alive => (words::watching(self), None),
+            ProcessState::Hangs => (words::hangs(self, now), None),
+            ProcessState::Gone => words::lost(self, Loss::Crashed, AfterLoss::Leave),
+        };
+        let change = self.change(kind, sentence, now);
+        Change { hint, ..change }
+    }
+
+    pub fn change(&self, kind: ChangeKind, sentence: String, at: Timestamp) -> Change {
+        Change {
+            event: kind,
+            loop_id: self.row.id.clone(),
+            worktree: self.row.worktree.clone(),
+            pid: self.target.map(|target| target.pid),
+            sentence,
+            hint: None,
+            at,
+            tell: None,
+            trouble: None,
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! `ralph health`: how the loops that are not over do, as they say it themselves and as their
+//! processes look from outside.
+//!
+//! Only reads. A loop's own words are old where its process is gone, and are shown as that.
+
+mod facts;
+mod show;
+mod watch;
+
+use std::process::ExitCode;
+
+use crate::{
+    cli::Global,
+    error::CommandError,
+    output,
+    project::{Project, block_on},
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Loops of all repositories, not of this one alone
+    #[arg(long, short)]
+    all: bool,
+
+    /// Keep it on the screen, up to date, until q or Ctrl-C; without a terminal, print what changes
+    #[arg(long, short)]
+    watch: bool,
+
+    /// Print one JSON document instead of text; with --watch, a line for each change
+    #[arg(long)]
+    json: bool,
+}
+
+/// Whose loops are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Here,
+    Everywhere,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let project = Project::open(global, Vec::new())?;
+    let reach = if args.all {
+        Reach::Everywhere
+    } else {
+        Reach::Here
+    };
+    if args.watch {
+        let form = match (args.json, output::stdout_is_terminal()) {
+            (true, _) => watch::Form::Json,
+            (false, true) => watch::Form::Screen,
+            (false, false) => watch::Form::Lines,
+        };
+        block_on(watch::watch(&project, reach, form))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let facts = block_on(facts::Sources::new(&project, reach).gather())?;
+    if args.json {
+        output::print_json(&facts)?;
+    } else {
+        output::print(&show::render(&facts, Project::now()));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,131 @@
+//! What is known of the loops that are not over.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ralph_core::{health::HealthReport, monitor::ProcessState};
+use ralph_engine::{
+    monitor::{Looked, looked},
+    store::{Journal, LoopNote},
+};
+use serde::Serialize;
+
+use super::Reach;
+use crate::{error::CommandError, project::Project};
+
+/// The JSON form is a contract (docs/json.md).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Facts {
+    pub(super) loops: Vec<Shown>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Shown {
+    pub(super) id: String,
+    pub(super) worktree: String,
+    pub(super) source: String,
+    pub(super) goal: String,
+    pub(super) branch: String,
+    pub(super) started_at: String,
+    /// Since when a person lets it rest.
+    pub(super) paused_at: Option<String>,
+    pub(super) process: ProcessState,
+    /// Its number, where the process that wrote `health` is still that one.
+    pub(super) pid: Option<u32>,
+    /// A signal has stopped it.
+    pub(super) stopped: bool,
+    /// What the loop says of itself.
+    pub(super) health: Option<HealthReport>,
+    /// What `ralph monitor` noted last.
+    pub(super) note: Option<LoopNote>,
+}
+
+impl Shown {
+    fn new(looked: Looked, note: Option<LoopNote>) -> Self {
+        let stopped = looked.is_stopped();
+        let row = looked.row;
+        Self {
+            id: row.id,
+            worktree: row.worktree,
+            source: row.source,
+            goal: row.goal,
+            branch: row.branch,
+            started_at: row.started_at,
+            paused_at: row.paused_at,
+            process: looked.process,
+            pid: looked.target.map(|target| target.pid),
+            stopped,
+            health: looked.report,
+            note,
+        }
+    }
+
+    /// The same without what changes as long as a loop lives at all.
+    pub(super) fn without_pulse(&self) -> Self {
+        let mut same = self.clone();
+        if let Some(health) = &mut same.health {
+            health.written_at = Timestamp::UNIX_EPOCH;
+            health.last_heartbeat = None;
+            health.last_progress = None;
+            health.quiet_until = None;
+            health.steps = 0;
+            health.errors = 0;
+        }
+        same
+    }
+}
+
+/// The journal, opened once for as long as somebody looks.
+pub(super) struct Sources<'a> {
+    project: &'a Project,
+    reach: Reach,
+    /// With the repository whose loops are shown; none for all. Where ralph never ran there is none.
+    journal: Option<(Journal, Option<String>)>,
+}
+
+impl<'a> Sources<'a> {
+    pub(super) fn new(project: &'a Project, reach: Reach) -> Self {
+        Self {
+            project,
+            reach,
+            journal: None,
+        }
+    }
+
+    pub(super) async fn gather(&mut self) -> Result<Facts, CommandError> {
+        if self.journal.is_none() {
+            self.journal = self.open().await?;
+        }
+        let Some((journal, repository)) = &mut self.journal else {
+            return Ok(Facts { loops: Vec::new() });
+        };
+        let data_dir = self.project.data_dir()?;
+        let hang_after = u64::from(self.project.config().monitor.hang_seconds.get());
+        let times = (Duration::from_secs(hang_after), Project::now());
+        let found = looked(journal, &data_dir, repository.as_deref(), times).await;
+        let mut loops = Vec::new();
+        for one in found.map_err(CommandError::internal)? {
+            let note = journal.last_note(&one.row.id).await;
+            loops.push(Shown::new(one, note.map_err(CommandError::internal)?));
+        }
+        Ok(Facts { loops })
+    }
+
+    async fn open(&self) -> Result<Option<(Journal, Option<String>)>, CommandError> {
+        match self.reach {
+            Reach::Here => {
+                let known = self.project.journal().await?;
+                Ok(known.map(|(journal, id)| (journal, Some(id.0))))
+            }
+            Reach::Everywhere => {
+                let data_dir = self.project.data_dir()?;
+                if !data_dir.join("ralph.db").exists() {
+                    return Ok(None);
+                }
+                let journal = Journal::open(&data_dir).await;
+                Ok(Some((journal.map_err(CommandError::internal)?, None)))
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The same for a person: a few lines a loop, or one.
+
+use jiff::Timestamp;
+use ralph_core::{
+    breaker::BreakerState,
+    health::{Choice, HealthReport, HealthState},
+    monitor::ProcessState,
+    sanitize::one_line,
+};
+
+use super::facts::{Facts, Shown};
+use crate::{
+    output,
+    view::{
+        paint::{Tone, paint},
+        table::{Cell, Table, cell},
+        time::{ago, ago_text, span},
+    },
+};
+
+pub(super) fn render(facts: &Facts, now: Timestamp) -> String {
+    if facts.loops.is_empty() {
+        return "no loop is under way here\n".to_owned();
+    }
+    let loops: Vec<String> = facts.loops.iter().map(|one| block(one, now)).collect();
+    loops.join("\n")
+}
+
+/// One line, for who reads along without a terminal.
+pub(super) fn line(one: &Shown, now: Timestamp) -> String {
+    let mut parts = vec![one.id.clone(), one.worktree.clone(), process(one)];
+    if let Some(health) = &one.health {
+        parts.push(format!("agent {}", health.state.as_str()));
+        parts.push(doing(health));
+        parts.extend(done_about_it(health));
+        parts.extend(asks(health, now));
+    }
+    if let Some(note) = &one.note {
+        parts.push(format!("monitor: {}", note.sentence));
+    }
+    one_line(&parts.join("; "), usize::MAX)
+}
+
+fn block(one: &Shown, now: Timestamp) -> String {
+    let what = match one.goal.as_str() {
+        "" => one.source.clone(),
+        goal => format!("{goal} ({})", one.source),
+    };
+    let mut head = Table::new(1, 0);
+    head.row([
+        cell(Tone::Name, &one.id),
+        cell(Tone::Heading, what),
+        cell(Tone::Faint, &one.worktree),
+    ]);
+    let mut rows = Table::new(1, 2);
+    let mut row = |name: &str, value: Cell| rows.row([cell(Tone::Faint, name), value]);
+    row("process", cell(process_tone(one), process(one)));
+    if let Some(at) = &one.paused_at {
+        row("paused", cell(Tone::Careful, ago_text(at, now)));
+    }
+    match &one.health {
+        Some(health) => {
+            for (name, tone, text) in of_health(one, health, now) {
+                row(name, cell(tone, text));
+            }
+        }
+        None => row("agent", cell(Tone::Faint, "it says nothing of its health")),
+    }
+    if let Some(note) = &one.note {
+        let text = format!("{}, {}", note.sentence, ago_text(&note.at, now));
+        row("monitor", cell(Tone::Careful, text));
+    }
+    if one.process == ProcessState::Gone {
+        let hint = format!("`ralph -C {} resume {}`", one.worktree, one.id);
+        row("hint", cell(Tone::Name, hint));
+    }
+    let width = output::width();
+    format!("{}{}", head.render(width), rows.render(width))
+}
+
+fn of_health(
+    one: &Shown,
+    health: &HealthReport,
+    now: Timestamp,
+) -> Vec<(&'static str, Tone, String)> {
+    let old = match one.process {
+        ProcessState::Alive => String::new(),
+        ProcessState::Hangs | ProcessState::Gone => {
+            format!(", as of {}", ago(health.written_at, now))
+        }
+    };
+    let since = span(seconds(health.since, now));
+    let state = format!("{} for {since}{old}", health.state.as_str());
+    let when = |at: Option<Timestamp>| at.map_or_else(|| "none yet".to_owned(), |at| ago(at, now));
+    let (tone, steps) = match (health.errors, health.steps) {
+        (0, 0) => (Tone::Plain, "no steps yet".to_owned()),
+        (0, steps) => (Tone::Plain, format!("none in the last {steps} steps")),
+        (errors, steps) => (Tone::Careful, format!("{errors} of the last {steps} steps")),
+    };
+    let mut rows = vec![
+        ("agent", state_tone(health.state), state),
+        ("doing", Tone::Plain, doing(health)),
+        ("heartbeat", Tone::Plain, when(health.last_heartbeat)),
+        ("progress", Tone::Plain, when(health.last_progress)),
+        ("errors", tone, steps),
+    ];
+    if health.repeats > 0 {
+        let text = format!("the same call {} times", health.repeats);
+        rows.push(("repeats", Tone::Plain, text));
+    }
+    if let Some(text) = done_about_it(health) {
+        rows.push(("done", Tone::Careful, text));
+    }
+    if let Some(text) = asks(health, now) {
+        rows.push(("asks", Tone::Bad, text));
+    }
+    let tone = match health.breaker {
+        BreakerState::Closed => Tone::Plain,
+        BreakerState::HalfOpen => Tone::Careful,
+        BreakerState::Open => Tone::Bad,
+    };
+    rows.push(("breaker", tone, health.breaker.as_str().replace('_', "-")));
+    rows
+}
+
+fn doing(health: &HealthReport) -> String {
+    let mut text = health.doing.clone();
+    if let Some(agent) = &health.agent {
+        text.push_str(&format!(" {agent}"));
+    }
+    if let Some(task) = &health.task_id {
+        text.push_str(&format!(", task {task}"));
+    }
+    if let Some(n) = health.iteration {
+        text.push_str(&format!(", iteration {n}"));
+    }
+    text
+}
+
+fn done_about_it(health: &HealthReport) -> Option<String> {
+    let last = health.intervention?.as_str();
+    Some(format!("{last}; reminded {} times", health.nudges))
+}
+
+fn asks(health: &HealthReport, now: Timestamp) -> Option<String> {
+    let left = span(seconds(now, health.answer_until?));
+    let choices = Choice::ALL.map(Choice::as_str).join("|");
+    Some(format!(
+        "a person, for another {left}: `ralph intervene {choices}`"
+    ))
+}
+
+fn process(one: &Shown) -> String {
+    let pid = one.pid.map_or_else(String::new, |pid| format!(" ({pid})"));
+    let stopped = if one.stopped {
+        ", stopped by a signal"
+    } else {
+        ""
+    };
+    format!("{}{pid}{stopped}", one.process.as_str())
+}
+
+fn process_tone(one: &Shown) -> Tone {
+    match one.process {
+        ProcessState::Alive if !one.stopped => Tone::Good,
+        ProcessState::Alive => Tone::Careful,
+        ProcessState::Hangs | ProcessState::Gone => Tone::Bad,
+    }
+}
+
+fn state_tone(state: HealthState) -> Tone {
+    match state {
+        HealthState::Healthy => Tone::Good,
+        HealthState::Degraded => Tone::Careful,
+        HealthState::Stuck | HealthState::Failing | HealthState::Terminated => Tone::Bad,
+    }
+}
+
+fn seconds(from: Timestamp, to: Timestamp) -> f64 {
+    to.duration_since(from).as_secs_f64()
+}
+
+/// How a loop that is no longer listed is taken leave of.
+pub(super) fn over(one: &Shown) -> String {
+    let text = format!("{}; {}; over", one.id, one.worktree);
+    paint(Tone::Plain, &one_line(&text, usize::MAX))
+}

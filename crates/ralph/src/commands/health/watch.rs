@@ -1,0 +1,135 @@
+//! `health --watch`: the same, kept up to date: on the screen, or as a line for each change.
+//!
+//! Looks once a second, and needs nothing of the loops. Goes on when none is left: the next one may
+//! come.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{
+    Reach,
+    facts::{Facts, Shown, Sources},
+    show,
+};
+use crate::{
+    error::CommandError,
+    output,
+    project::Project,
+    view::screen::{Ends, Screen, keys},
+};
+
+const LOOKS_EVERY: Duration = Duration::from_secs(1);
+
+/// How it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Screen,
+    Lines,
+    Json,
+}
+
+/// A line of `--watch --json`; a contract (docs/json.md).
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Line<'a> {
+    Changed {
+        #[serde(flatten)]
+        one: &'a Shown,
+    },
+    Over {
+        id: &'a str,
+        worktree: &'a str,
+    },
+}
+
+pub(super) async fn watch(project: &Project, reach: Reach, form: Form) -> Result<(), CommandError> {
+    match form {
+        Form::Screen => on_screen(project, reach).await,
+        Form::Lines | Form::Json => in_lines(project, reach, form).await,
+    }
+}
+
+async fn on_screen(project: &Project, reach: Reach) -> Result<(), CommandError> {
+    let mut sources = Sources::new(project, reach);
+    let mut facts = sources.gather().await?;
+    let screen = Screen::enter("ralph health")?;
+    let mut ends = Ends::listen().map_err(CommandError::internal)?;
+    let mut resized = signal(SignalKind::window_change()).map_err(CommandError::internal)?;
+    let mut quit = keys();
+    let mut ticks = ticks();
+    screen.draw(&show::render(&facts, Project::now()));
+    loop {
+        tokio::select! {
+            () = ends.come() => break,
+            _ = &mut quit => break,
+            _ = resized.recv() => {}
+            _ = ticks.tick() => facts = sources.gather().await?,
+        }
+        // Drawn each time: the times that it shows grow.
+        screen.draw(&show::render(&facts, Project::now()));
+    }
+    drop(screen);
+    Ok(())
+}
+
+async fn in_lines(project: &Project, reach: Reach, form: Form) -> Result<(), CommandError> {
+    let mut ends = Ends::listen().map_err(CommandError::internal)?;
+    let mut ticks = ticks();
+    let mut sources = Sources::new(project, reach);
+    let mut known: Option<Facts> = None;
+    loop {
+        tokio::select! {
+            () = ends.come() => return Ok(()),
+            _ = ticks.tick() => {
+                let facts = sources.gather().await?;
+                tell(known.as_ref(), &facts, form)?;
+                known = Some(facts);
+            }
+        }
+    }
+}
+
+/// Says what has changed.
+fn tell(before: Option<&Facts>, now: &Facts, form: Form) -> Result<(), CommandError> {
+    if before.is_none() && now.loops.is_empty() && form == Form::Lines {
+        output::print(&show::render(now, Project::now()));
+    }
+    let before = before.map_or(&[][..], |facts| &facts.loops);
+    for one in &now.loops {
+        let known = before.iter().find(|known| known.id == one.id);
+        if known.is_some_and(|known| known.without_pulse() == one.without_pulse()) {
+            continue;
+        }
+        match form {
+            Form::Json => print_line(&Line::Changed { one })?,
+            Form::Lines | Form::Screen => {
+                output::print(&format!("{}\n", show::line(one, Project::now())));
+            }
+        }
+    }
+    let gone = before
+        .iter()
+        .filter(|known| !now.loops.iter().any(|one| one.id == known.id));
+    for one in gone {
+        let (id, worktree) = (one.id.as_str(), one.worktree.as_str());
+        match form {
+            Form::Json => print_line(&Line::Over { id, worktree })?,
+            Form::Lines | Form::Screen => output::print(&format!("{}\n", show::over(one))),
+        }
+    }
+    Ok(())
+}
+
+fn print_line(line: &Line<'_>) -> Result<(), CommandError> {
+    let text = serde_json::to_string(line).map_err(CommandError::internal)?;
+    output::print(&format!("{text}\n"));
+    Ok(())
+}
+
+fn ticks() -> tokio::time::Interval {
+    let mut ticks = tokio::time::interval(LOOKS_EVERY);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    ticks
+}

@@ -1,0 +1,165 @@
+//! `ralph monitor`: watches all loops of this machine from outside, and acts where one hangs or is
+//! gone.
+//!
+//! A process of its own, which the loops need not and which needs nothing of them. Ended, it leaves
+//! them as they are.
+
+mod say;
+mod tell;
+
+use std::{num::NonZeroU32, path::Path, process::ExitCode, time::Duration};
+
+use ralph_core::monitor::{ProcessState, Restarting};
+use ralph_engine::{
+    monitor::{self, ChangeKind, Monitor, MonitorLock, MonitorLockError, Starter, looked},
+    store::Journal,
+};
+
+use say::Form;
+use tell::Messages;
+
+use crate::{
+    cli::Global,
+    error::CommandError,
+    output,
+    project::{Project, block_on},
+    view::screen::Ends,
+};
+
+/// Exit code of `--once` where something hangs or is gone.
+const UNWELL: u8 = 7;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Look once, say how the loops do and do nothing about it: exit code 7 if one hangs or is gone
+    #[arg(long, conflicts_with_all = ["interval", "restart"])]
+    once: bool,
+
+    /// Seconds from one look to the next, instead of `monitor.interval_seconds`
+    #[arg(long, value_name = "SECONDS")]
+    interval: Option<NonZeroU32>,
+
+    /// Start a loop again whose process is gone or was terminated, as `ralph resume` does
+    #[arg(long)]
+    restart: bool,
+
+    /// Print a JSON object for each line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let project = Project::open(global, Vec::new())?;
+    let form = if args.json { Form::Json } else { Form::Text };
+    if args.once {
+        return block_on(once(&project, form));
+    }
+    block_on(watch(args, &project, form))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn hang_after(project: &Project) -> Duration {
+    Duration::from_secs(project.config().monitor.hang_seconds.get().into())
+}
+
+async fn once(project: &Project, form: Form) -> Result<ExitCode, CommandError> {
+    let data_dir = project.data_dir()?;
+    if !data_dir.join("ralph.db").exists() {
+        say::nothing(form);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut journal = open(&data_dir).await?;
+    let now = Project::now();
+    let found = looked(&mut journal, &data_dir, None, (hang_after(project), now)).await;
+    let found = found.map_err(CommandError::internal)?;
+    if found.is_empty() {
+        say::nothing(form);
+    }
+    let mut all_well = true;
+    for one in &found {
+        let kind = match one.process {
+            ProcessState::Alive => ChangeKind::Watching,
+            ProcessState::Hangs => ChangeKind::Hangs,
+            ProcessState::Gone => ChangeKind::Gone,
+        };
+        all_well &= one.process == ProcessState::Alive;
+        say::change(&one.described(kind, now), form)?;
+    }
+    Ok(ExitCode::from(if all_well { 0 } else { UNWELL }))
+}
+
+async fn watch(args: &Args, project: &Project, form: Form) -> Result<(), CommandError> {
+    let data_dir = project.data_dir()?;
+    let journal = open(&data_dir).await?;
+    let _lock = MonitorLock::acquire(&data_dir).map_err(explain)?;
+    let config = &project.config().monitor;
+    let interval = args.interval.unwrap_or(config.interval_seconds);
+    let interval = Duration::from_secs(interval.get().into());
+    let restarting = match args.restart {
+        true => Restarting::Automatic,
+        false => Restarting::Never,
+    };
+    let policy = monitor::policy(config, interval, restarting);
+    let program = std::env::current_exe().map_err(CommandError::internal)?;
+    let times = (policy, hang_after(project));
+    let mut monitor = Monitor::new(journal, data_dir, times, Starter::new(program));
+    let mut messages = Messages::new(project)?;
+    let mut ends = Ends::listen().map_err(CommandError::internal)?;
+    let mut ticks = tokio::time::interval(interval);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    say::begins(interval, form);
+    let mut trouble = None;
+    loop {
+        tokio::select! {
+            () = ends.come() => break,
+            said = messages.next() => output::print_warnings(&said),
+            _ = ticks.tick() => {
+                let found = look(&mut monitor, &mut messages, form).await?;
+                // A journal that can't be read is said once, not at each look.
+                if let Some(text) = &found && trouble.as_ref() != Some(text) {
+                    output::print_warning(text);
+                }
+                trouble = found;
+            }
+        }
+    }
+    tokio::select! {
+        () = ends.come() => {}
+        said = messages.finish() => output::print_warnings(&said),
+    }
+    Ok(())
+}
+
+/// Looks once, says what changed, and tells people. Answers with what kept it from looking.
+async fn look(
+    monitor: &mut Monitor,
+    messages: &mut Messages,
+    form: Form,
+) -> Result<Option<String>, CommandError> {
+    let changes = match monitor.look(Project::now()).await {
+        Ok(changes) => changes,
+        Err(error) => return Ok(Some(CommandError::internal(error).sentences().join(": "))),
+    };
+    for change in &changes {
+        say::change(change, form)?;
+        if let Some(text) = &change.trouble {
+            output::print_warning(text);
+        }
+        messages.tell(change, monitor.journal()).await;
+    }
+    Ok(None)
+}
+
+async fn open(data_dir: &Path) -> Result<Journal, CommandError> {
+    Journal::open(data_dir)
+        .await
+        .map_err(CommandError::internal)
+}
+
+fn explain(error: MonitorLockError) -> CommandError {
+    match &error {
+        MonitorLockError::Held { .. } => CommandError::user(error)
+            .hint("one is enough: it watches the loops of all repositories"),
+        MonitorLockError::Io { .. } => CommandError::internal(error),
+    }
+}

@@ -1,0 +1,115 @@
+//! The other screen of the terminal, for what is kept on it and up to date until a key or a signal.
+//!
+//! Leaves the terminal as it was, whichever way it ends.
+
+use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::oneshot,
+};
+
+use super::paint::{Tone, paint};
+use crate::{error::CommandError, output};
+
+/// The other screen, without a cursor and without wrapping, and back.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+
+/// Told when a key asks to end. Keys are read by a thread that ends with the process: it starts
+/// nothing, and standard input has no other reader.
+pub(crate) fn keys() -> oneshot::Receiver<()> {
+    let (asked, quit) = oneshot::channel();
+    std::thread::spawn(move || {
+        let mut key = [0_u8];
+        loop {
+            match rustix::io::read(rustix::stdio::stdin(), &mut key) {
+                // Ctrl-C comes as a signal; Ctrl-D is how a reader says that it is done.
+                Ok(1) if matches!(key[0], b'q' | b'Q' | 4) => break,
+                Ok(1) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) | Err(_) => break,
+            }
+        }
+        let _ = asked.send(());
+    });
+    quit
+}
+
+/// The ways in which a watcher is asked to end.
+pub(crate) struct Ends {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Ends {
+    pub(crate) fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    pub(crate) async fn come(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.hangup.recv() => {}
+        }
+    }
+}
+
+/// The other screen of the terminal, with keys that are read one by one; dropped, all is as it was.
+pub(crate) struct Screen {
+    modes: Termios,
+}
+
+impl Screen {
+    /// `command` is what was typed, for a refusal.
+    pub(crate) fn enter(command: &str) -> Result<Self, CommandError> {
+        let refuse = |stream: &str| {
+            let message = format!("`{command} --watch` needs a terminal, and {stream} is none");
+            CommandError::user(message)
+                .hint(format!("`{command}` prints it once, `--json` for programs"))
+        };
+        if !output::stdout_is_terminal() {
+            return Err(refuse("the standard output"));
+        }
+        let stdin = rustix::stdio::stdin();
+        let modes = termios::tcgetattr(stdin).map_err(|_| refuse("the standard input"))?;
+        let mut keys = modes.clone();
+        keys.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
+        keys.special_codes[SpecialCodeIndex::VMIN] = 1;
+        keys.special_codes[SpecialCodeIndex::VTIME] = 0;
+        termios::tcsetattr(stdin, OptionalActions::Now, &keys).map_err(CommandError::internal)?;
+        output::print(ENTER);
+        Ok(Self { modes })
+    }
+
+    /// Draws as many lines as there is room for; what is too wide the terminal cuts.
+    pub(crate) fn draw(&self, text: &str) {
+        let rows = usize::from(console::Term::stdout().size().0).max(3);
+        let lines: Vec<&str> = text.lines().collect();
+        let room = rows - 2;
+        let mut drawn = "\x1b[H".to_owned();
+        for line in lines.iter().take(room) {
+            drawn.push_str(&format!("{line}\x1b[K\n"));
+        }
+        let more = match lines.len().saturating_sub(room) {
+            0 => String::new(),
+            more => format!("… {more} more lines; "),
+        };
+        let foot = paint(Tone::Faint, &format!("{more}q quits"));
+        drawn.push_str(&format!("\x1b[K\n{foot}\x1b[J"));
+        output::print(&drawn);
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        output::print(LEAVE);
+        let stdin = rustix::stdio::stdin();
+        // A terminal that is gone needs no care.
+        let _ = termios::tcsetattr(stdin, OptionalActions::Now, &self.modes);
+    }
+}
