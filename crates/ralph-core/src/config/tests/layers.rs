@@ -22,6 +22,13 @@ fn flag(key: &str, value: Given, flag: &str) -> FlagValue {
     }
 }
 
+fn monitor() -> Value {
+    json!({
+        "interval_seconds": 10, "hang_seconds": 60, "ask_wait_seconds": 30,
+        "escalate_wait_minutes": 15, "grace_seconds": 30, "max_restarts": 3,
+    })
+}
+
 fn health() -> Value {
     json!({
         "enabled": true, "stuck_minutes": 30, "nudge_wait_minutes": 10, "max_nudges": 3,
@@ -104,10 +111,7 @@ fn the_defaults_are_those_of_the_design() {
                 "budget_alert_percent": 80,
                 "timeout_seconds": 10,
             },
-            "monitor": {
-                "interval_seconds": 10, "hang_seconds": 60, "ask_wait_seconds": 30,
-                "escalate_wait_minutes": 15, "grace_seconds": 30, "max_restarts": 3,
-            },
+            "monitor": monitor(),
             "prompt": {
                 "file_list": 100, "patterns_bytes": 8192, "agents_md_bytes": 8192,
                 "description_bytes": 65536, "greps": [],
