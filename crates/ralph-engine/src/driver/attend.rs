@@ -161,7 +161,7 @@ impl Attendant<'_> {
                 let _ = wires.nudges.send(text);
             }
             Step::Cut(ending) => wires.cut(NO_SIGNAL, Why::Ending(ending)),
-            Step::Tell(event) => self.ears.said.borrow_mut().push(event),
+            Step::Tell(event) => self.ears.said.borrow_mut().push(*event),
             Step::Look => return true,
         }
         false

@@ -51,12 +51,12 @@ impl Handing {
         match step {
             None => Vec::new(),
             Some(HandoffStep::Ask(why)) => vec![
-                Step::Tell(Event::HandoffAsked {
+                Step::Tell(Box::new(Event::HandoffAsked {
                     iteration: self.iteration,
                     task: self.task.clone(),
                     trigger: why.trigger,
                     sentence: why.sentence.clone(),
-                }),
+                })),
                 Step::Nudge(wrap_up(&why)),
             ],
             Some(HandoffStep::Cut { trigger }) => vec![Step::Cut(Ending::HandedOff { trigger })],

@@ -27,7 +27,7 @@ pub(super) enum Step {
     Nudge(String),
     /// End it with all that it started; its run has ended like this then.
     Cut(Ending),
-    Tell(Event),
+    Tell(Box<Event>),
     /// Look at what can't be heard: the working tree, the journal. Answered by [`Part::saw`].
     #[allow(dead_code, reason = "handing over goes by what is heard alone")]
     Look,
