@@ -6,13 +6,13 @@ mod beat;
 mod ending;
 mod line;
 
-pub use beat::{Beat, mark};
+pub use beat::{Beat, ToolKind, mark};
 pub use ending::Ending;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::economics::ModelCall;
+use crate::{economics::ModelCall, health::HealthState};
 
 /// Longest final message that is kept: signals stand at its end, so the end is what stays.
 pub const FINAL_MESSAGE_BYTES: usize = 64 * 1024;
@@ -236,4 +236,7 @@ pub struct AgentReport {
     /// Tools that it used.
     #[serde(default)]
     pub tool_calls: u64,
+    /// How well it did when it ended.
+    #[serde(default)]
+    pub health: HealthState,
 }

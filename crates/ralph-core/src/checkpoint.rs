@@ -10,12 +10,14 @@ mod chain;
 mod continuation;
 mod make;
 mod phase;
+mod valid;
 
 pub use canonical::canonical;
 pub use chain::{Chain, Damage, Link, Sealed, seal, verify};
 pub use continuation::continuation;
 pub use make::{Before, Left, Moment, Spent, Stopped, Work};
 pub use phase::{ExecutionPhase, Found, UnknownPhase, phase};
+pub use valid::valid;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

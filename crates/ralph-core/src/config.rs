@@ -15,6 +15,7 @@ mod env;
 mod error;
 mod guess;
 mod handoff;
+mod health;
 mod init;
 mod key;
 mod layer;
@@ -44,6 +45,7 @@ pub use env::may_set_key;
 pub use error::{ConfigError, ConfigErrors, Position, Problem, Source};
 pub use guess::{Guess, GuessKind, ProjectFiles, guess_verify};
 pub use handoff::HandoffConfig;
+pub use health::{BreakerConfig, HealthConfig, OnOpen};
 pub use init::{InitPlan, render_ralph_yaml};
 pub use key::KeyPath;
 pub use layer::{ConfigFile, FlagValue, Given, Layers, Origin};
@@ -96,6 +98,10 @@ pub struct Config {
     pub loop_: LoopConfig,
     /// What happens when an agent's usage limit is reached, or its API is overloaded.
     pub limits: UsageLimitsConfig,
+    /// When an agent makes no progress, and what is done about it.
+    pub health: HealthConfig,
+    /// When agents fail so often that none is started for a while.
+    pub breaker: BreakerConfig,
     /// What may be spent: by day, month or in total, by all projects, this one, a task or a loop.
     pub budgets: Vec<Budget>,
     /// What models cost, and how spending is judged.

@@ -3,9 +3,18 @@
 //! Only decides, by a clock that it is given. Reminding an agent, asking a person and ending a process
 //! are the engine's.
 
+mod call;
+mod ladder;
+mod machine;
+mod policy;
 mod report;
+mod words;
 
+pub use call::{Call, CallResult, Calls};
+pub use machine::{Health, Reaction, Sign};
+pub use policy::{HealthPolicy, Watching};
 pub use report::HealthReport;
+pub use words::{REMINDER, for_people};
 
 use serde::{Deserialize, Serialize};
 
@@ -90,3 +99,6 @@ impl Choice {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     agent::{ContextUse, Usage},
     gutter::{Diagnosis, Gutter, Trace},
+    health::HealthState,
     iteration::ChangedFile,
     signal::{ClosingBlock, Escalation},
     verdict::{Outcome, Verdict},
@@ -50,6 +51,9 @@ pub struct IterationRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<Diagnosis>,
     pub usage: Usage,
+    /// How well its last agent did when it ended.
+    #[serde(default)]
+    pub health_state: HealthState,
 }
 
 /// What a person added to a prompt.

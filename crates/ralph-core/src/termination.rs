@@ -1,13 +1,26 @@
 //! Decides what follows from an iteration: what becomes of its task, and whether the loop goes on.
 //!
 //! One pure function, asked after every iteration and before the first. It changes nothing; the
-//! driver acts on the answer. The order in which the rules speak: a question to a person, then the
-//! task's own limit, then the loop's criteria.
+//! driver acts on the answer. The order in which the rules speak, the first one that has something to
+//! say being the answer:
+//!
+//! 1. the agent can't work at all, a refusal halts the loop, the iteration was stopped by its cost;
+//! 2. what becomes of the task: a question, circles, attempts. Nothing of it where a sick agent ends
+//!    the loop (circuit breaker, health failure, errors in a row): that is not held against the task;
+//! 3. the first criteria of [`evaluate`]: explicit stop, goal achieved, circuit breaker, health
+//!    failure, errors in a row;
+//! 4. a task out of attempts that halts the loop, `--once`, no task ready;
+//! 5. the other criteria of [`evaluate`]: budget, iterations, duration, no progress;
+//! 6. a usage limit, which waits, goes on with somebody else or stops.
 
+mod evaluate;
+mod fate;
 mod limit;
 mod recall;
 mod stop;
 
+pub use evaluate::{Fruitless, Sick, Snapshot, Tripped, evaluate};
+pub use fate::{Fate, fate};
 pub use limit::{AfterLimit, LimitPolicy, LimitRow, Worker, try_again_at};
 pub use recall::{OfLoop, Past, Recalled, recall};
 pub use stop::Stop;
@@ -22,7 +35,7 @@ use crate::{
     config::{OnGutter, OnMaxAttempts},
     dollars::Dollars,
     economics::Budget,
-    gutter::{Circling, Gutter, GutterLimits, Made},
+    gutter::{Circling, GutterLimits},
     task::TaskId,
     verdict::{Halt, Verdict},
 };
@@ -39,6 +52,9 @@ pub struct Limits {
     pub gutter: GutterPolicy,
     /// Agent errors in a row.
     pub max_errors: u32,
+    /// Agents in a row that were ended by their health, or did nothing but fail, and that a fresh one
+    /// goes on after.
+    pub max_recoveries: u32,
     /// Iterations in a row without a verified commit.
     pub max_no_progress: u32,
     pub usage: LimitPolicy,
@@ -91,6 +107,16 @@ pub struct Standing<'a> {
     pub main_back_at: Option<Timestamp>,
     /// The signal that asked for a stop.
     pub signal: Option<i32>,
+    pub ills: Ills,
+}
+
+/// What ails the agents of the loop.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ills {
+    /// The circuit breaker is open, and that ends the loop.
+    pub tripped: Option<Tripped>,
+    /// The last iterations ended with a sick agent.
+    pub sick: Option<Sick>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -124,43 +150,6 @@ pub struct Work {
     pub questions: usize,
 }
 
-/// What becomes of the task that was worked on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
-    /// It goes on as it is: completed, or to be tried again.
-    Keep,
-    /// A person has to answer before it is taken again.
-    SetAside { question: String },
-    /// It goes round in circles: its next iteration is to find out why.
-    Diagnose { gutter: Gutter },
-    /// It goes round in circles, and that is enough.
-    Stuck { gutter: Gutter, then: OnGutter },
-    /// It is out of attempts.
-    Block { reason: String },
-}
-
-impl Fate {
-    /// Whether the task can be taken again.
-    fn goes_on(&self) -> bool {
-        match self {
-            Self::Keep | Self::Diagnose { .. } => true,
-            Self::SetAside { .. } | Self::Stuck { .. } | Self::Block { .. } => false,
-        }
-    }
-
-    /// Whether a person is asked.
-    fn asks(&self) -> bool {
-        match self {
-            Self::SetAside { .. } => true,
-            Self::Stuck { then, .. } => match then {
-                OnGutter::Ask | OnGutter::Pause => true,
-                OnGutter::Block => false,
-            },
-            Self::Keep | Self::Diagnose { .. } | Self::Block { .. } => false,
-        }
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Decision {
@@ -173,7 +162,7 @@ pub struct Decision {
 /// What follows from where the loop stands.
 pub fn decide(standing: &Standing<'_>, limits: &Limits) -> Decision {
     if let Some(last) = &standing.last
-        && let Some(stop) = stop_at_once(standing, last, limits)
+        && let Some(stop) = stop_at_once(standing, last)
     {
         return Decision {
             fate: Fate::Keep,
@@ -181,11 +170,13 @@ pub fn decide(standing: &Standing<'_>, limits: &Limits) -> Decision {
             limit: None,
         };
     }
-    let fate = standing
-        .last
-        .as_ref()
-        .map_or(Fate::Keep, |last| fate(last, limits));
-    let mut stop = loop_stop(standing, &fate, limits);
+    let criterion = evaluate(&snapshot(standing), limits);
+    let fate = match (&standing.last, &criterion) {
+        (None, _) => Fate::Keep,
+        (Some(_), Some(stop)) if ends_for_a_sick_agent(stop) => Fate::Keep,
+        (Some(last), _) => fate(last, limits),
+    };
+    let mut stop = loop_stop(standing, &fate, criterion, limits);
     let mut limit = None;
     if stop.is_none() {
         match after_nobody_worked(standing, limits) {
@@ -224,7 +215,7 @@ fn last_verdict<'a>(standing: &Standing<'a>) -> Option<&'a Verdict> {
 }
 
 /// What ends the loop whatever becomes of the task: nothing is held against it.
-fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Option<Stop> {
+fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>) -> Option<Stop> {
     match last.verdict {
         // The agent of the loop comes back when its limit resets; the fallback need not.
         Verdict::AgentUnavailable { .. } if standing.main_back_at.is_some() => None,
@@ -240,16 +231,6 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
         // The money of one task is used up: others have theirs.
         Verdict::Budget { budget, .. } if !budget.is_some_and(Budget::is_of_task) => {
             Stop::by_cost(last.verdict)
-        }
-        Verdict::AgentError { .. }
-        | Verdict::TimedOut { .. }
-        | Verdict::Terminated { .. }
-        | Verdict::Overloaded { .. }
-            if standing.errors_in_a_row >= limits.max_errors =>
-        {
-            Some(Stop::Errors {
-                count: standing.errors_in_a_row,
-            })
         }
         Verdict::Verified
         | Verdict::Progress
@@ -270,55 +251,48 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>, limits: &Limits) -> Op
     }
 }
 
-/// What becomes of the task that was worked on, by its own history.
-pub fn fate(last: &Last<'_>, limits: &Limits) -> Fate {
-    match last.settled {
-        Settled::Yes => return Fate::Keep,
-        Settled::NotYet => {}
-    }
-    if let (Verdict::Failed { .. }, Some(gutter)) = (last.verdict, &last.circling.reached) {
-        return Fate::Stuck {
-            gutter: gutter.clone(),
-            then: limits.gutter.then,
-        };
-    }
-    match last.verdict {
-        Verdict::Verified | Verdict::Progress | Verdict::Diagnosed => Fate::Keep,
-        Verdict::Escalated => Fate::SetAside {
-            question: "the agent asks a person".into(),
+fn snapshot(standing: &Standing<'_>) -> Snapshot {
+    Snapshot {
+        signal: standing.signal,
+        all_complete: standing.work.all_complete,
+        tripped: standing.ills.tripped,
+        sick: standing.ills.sick,
+        errors_in_a_row: standing.errors_in_a_row,
+        spent: standing.spent,
+        iterations: standing.iterations,
+        elapsed: standing.elapsed,
+        fruitless: Fruitless {
+            iterations: standing.fruitless,
+            tasks: standing.fruitless_tasks,
+            other_ready: standing.work.other_ready,
         },
-        verdict if verdict.is_charged() && last.attempts >= last.max_attempts => Fate::Block {
-            reason: format!(
-                "{} of {} attempts failed, the last one: {}",
-                last.attempts,
-                last.max_attempts,
-                verdict.sentence()
-            ),
-        },
-        Verdict::Budget { budget, .. } if budget.is_some_and(Budget::is_of_task) => Fate::Block {
-            reason: last.verdict.sentence(),
-        },
-        // After the last attempt nobody would go by what it finds.
-        Verdict::Failed { .. } => diagnosis(last.circling, limits),
-        _ => Fate::Keep,
     }
 }
 
-/// A diagnosis comes one step before a limit is reached, once.
-fn diagnosis(circling: &Circling, limits: &Limits) -> Fate {
-    match (&circling.near, circling.made, limits.gutter.diagnose) {
-        (Some(gutter), Made::NotYet, Diagnose::Yes) => Fate::Diagnose {
-            gutter: gutter.clone(),
-        },
-        (_, _, _) => Fate::Keep,
+fn ends_for_a_sick_agent(stop: &Stop) -> bool {
+    matches!(
+        stop,
+        Stop::CircuitBreakerOpen { .. } | Stop::HealthFailure { .. } | Stop::Errors { .. }
+    )
+}
+
+/// Why the loop ends, if it does: its criteria, and what the tasks say between them.
+fn loop_stop(
+    standing: &Standing<'_>,
+    fate: &Fate,
+    criterion: Option<Stop>,
+    limits: &Limits,
+) -> Option<Stop> {
+    match criterion {
+        Some(stop @ (Stop::Interrupted { .. } | Stop::AllComplete)) => Some(stop),
+        Some(stop) if ends_for_a_sick_agent(&stop) => Some(stop),
+        // Running out of something matters only where there is more to be done.
+        criterion => task_stop(standing, fate, limits).or(criterion),
     }
 }
 
-/// The loop's own criteria, in order.
-fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<Stop> {
-    if let Some(signal) = standing.signal {
-        return Some(Stop::Interrupted { signal });
-    }
+/// Why there is nothing more to be done: the tasks, or what was asked for.
+fn task_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<Stop> {
     if let (Some(last), Fate::Block { .. }, OnMaxAttempts::Halt) =
         (&standing.last, fate, limits.on_max_attempts)
         && last.verdict.is_charged()
@@ -328,9 +302,6 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
             attempts: last.attempts,
             max: last.max_attempts,
         });
-    }
-    if standing.work.all_complete {
-        return Some(Stop::AllComplete);
     }
     // One in which nobody could work, or that was paused, is not the iteration that was asked for.
     match (limits.span, last_verdict(standing)) {
@@ -343,42 +314,15 @@ fn loop_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
         }
     }
     let ready = standing.work.other_ready || (standing.work.same_ready && fate.goes_on());
-    if !ready {
-        let asked = fate.asks() || standing.work.questions > 0;
-        let by_cost = last_verdict(standing).and_then(Stop::by_cost);
-        return Some(match asked {
-            true => Stop::Question,
-            false => by_cost.unwrap_or(Stop::NothingReady),
-        });
+    if ready {
+        return None;
     }
-    if let Some(max_usd) = limits.max_cost
-        && standing.spent >= max_usd
-    {
-        return Some(Stop::Budget {
-            spent_usd: standing.spent,
-            max_usd,
-            budget: None,
-        });
-    }
-    if standing.iterations >= limits.max_iterations {
-        return Some(Stop::Iterations {
-            max: limits.max_iterations,
-        });
-    }
-    if let Some(max) = limits.max_time
-        && standing.elapsed >= max
-    {
-        return Some(Stop::Minutes {
-            max: max.as_secs().div_ceil(60).max(1),
-        });
-    }
-    let alone = !standing.work.other_ready;
-    if standing.fruitless >= limits.max_no_progress && (standing.fruitless_tasks >= 2 || alone) {
-        return Some(Stop::NoProgress {
-            iterations: standing.fruitless,
-        });
-    }
-    None
+    let asked = fate.asks() || standing.work.questions > 0;
+    let by_cost = last_verdict(standing).and_then(Stop::by_cost);
+    Some(match asked {
+        true => Stop::Question,
+        false => by_cost.unwrap_or(Stop::NothingReady),
+    })
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ mod goal;
 mod gutter;
 mod hand_over;
 mod hands;
+mod health;
 mod idle;
 mod inspect;
 mod iterate;
@@ -64,6 +65,7 @@ use std::{path::PathBuf, time::Instant};
 
 use jiff::Timestamp;
 use ralph_core::{
+    breaker::Breaker,
     change::CompiledPolicy,
     config::Config,
     economics::Prices,
@@ -79,6 +81,7 @@ use ralph_core::{
 
 use self::{
     budget::MaySpend,
+    health::{Doing, Gate, Pulse},
     obey::{Heard, Pace},
     reconcile::Leftover,
     tally::RunTally,
@@ -133,6 +136,9 @@ pub struct Driver {
     tally: RunTally,
     /// What others can read of this loop; none where nothing is begun, or it can't be written.
     loop_files: Option<LoopFiles>,
+    breaker: Breaker,
+    /// Its heartbeat, where its files can be written.
+    pulse: Option<Pulse>,
     _lock: Option<Lock>,
 }
 
@@ -162,7 +168,14 @@ impl Driver {
     /// Iterates until something says stop.
     async fn work(&mut self, began: Instant) -> Result<Stop, LoopError> {
         self.reconcile(Leftover::GoOn).await?;
-        self.recall_limits(began).await?;
+        let worktree = self.root.to_string_lossy().into_owned();
+        let records = self
+            .journal
+            .last_records(&self.repository, &worktree)
+            .await?;
+        self.recall_limits(&records, began);
+        self.recall_breaker(&records);
+        drop(records);
         self.obey().await?;
         self.note_edits().await?;
         self.tell_questions().await?;
@@ -170,6 +183,7 @@ impl Driver {
         self.foresee_at_start().await?;
         let mut measured = Measured::NotYet;
         loop {
+            self.does(Doing::Between, None);
             self.obey().await?;
             let decision = self.decide(began);
             self.settle(decision.fate).await?;
@@ -198,6 +212,10 @@ impl Driver {
                 if matches!(limit, AfterLimit::Wait { .. }) {
                     continue;
                 }
+            }
+            match self.pass_breaker().await {
+                Gate::Open => {}
+                Gate::AskAgain => continue,
             }
             self.choose_worker();
             self.reload_tasks().await?;
@@ -229,6 +247,7 @@ impl Driver {
             }
             let verdict = self.iterate(&task, status, began).await?;
             self.note_verdict(&task, &verdict);
+            self.note_in_breaker(&verdict);
             self.take_new_tasks().await?;
             self.look_for_circles(&task).await?;
             if verdict == Verdict::Verified {
@@ -290,6 +309,7 @@ impl Driver {
             limit: self.tally.limit,
             main_back_at: self.hands.back_at(),
             signal: *self.stop.borrow(),
+            ills: self.ills(),
         };
         decide(&standing, &self.limits)
     }
@@ -325,6 +345,13 @@ impl Driver {
             stop,
             iterations: self.tally.iterations,
         })
+    }
+
+    /// Says what the loop does, to whoever looks on from outside.
+    fn does(&self, doing: Doing, quiet_until: Option<Timestamp>) {
+        if let Some(pulse) = &self.pulse {
+            pulse.doing(doing, quiet_until);
+        }
     }
 
     fn tell(&mut self, event: &Event) {

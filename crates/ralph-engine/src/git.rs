@@ -22,6 +22,7 @@ mod config;
 mod early;
 mod environment;
 mod error;
+mod fingerprint;
 mod grep;
 mod guard;
 mod history;

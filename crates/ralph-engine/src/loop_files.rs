@@ -1,8 +1,8 @@
 //! The files of a loop in the data folder, beside the journal: `ralph-loops/<loop_id>/status.json`,
-//! rewritten after every iteration, and `report.json` at the end.
+//! rewritten after every iteration, `health.json` while it runs, and `report.json` at the end.
 //!
-//! For others to read. Replaced as a whole but not fsynced: both can be made again from the journal,
-//! and ralph itself never reads them.
+//! For others to read. Replaced as a whole but not fsynced: they can be made again from the journal, or
+//! say what is so only now. The loop itself never reads them.
 
 use std::{
     fs, io,
@@ -13,6 +13,7 @@ use std::{
 use ralph_core::{
     economics::ComparedForecast,
     event::Tally,
+    health::HealthReport,
     loop_state::{LoopState, LoopStatus, Termination},
 };
 use serde::Serialize;
@@ -109,10 +110,26 @@ impl LoopFiles {
     /// The worktree's lock makes this the only writer, so that one name for the new text will do; what
     /// a kill left of it is written over.
     fn write(&self, name: &str, value: &impl Serialize) -> io::Result<()> {
-        let mut text = serde_json::to_vec_pretty(value)?;
-        text.push(b'\n');
-        let new = self.folder.join(format!(".{name}.new"));
-        fs::write(&new, text)?;
-        fs::rename(new, self.folder.join(name))
+        write(&self.folder, name, value)
     }
+}
+
+const HEALTH: &str = "health.json";
+
+/// How the agent of a loop does, and that the loop lives.
+pub(crate) fn write_health(folder: &Path, report: &HealthReport) -> io::Result<()> {
+    write(folder, HEALTH, report)
+}
+
+/// A loop that has ended has no health.
+pub(crate) fn remove_health(folder: &Path) {
+    let _ = fs::remove_file(folder.join(HEALTH));
+}
+
+fn write(folder: &Path, name: &str, value: &impl Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_vec_pretty(value)?;
+    text.push(b'\n');
+    let new = folder.join(format!(".{name}.new"));
+    fs::write(&new, text)?;
+    fs::rename(new, folder.join(name))
 }

@@ -17,6 +17,7 @@ pub enum Beat {
     Tool {
         id: u64,
         call: u64,
+        kind: ToolKind,
     },
     ToolDone {
         id: u64,
@@ -35,6 +36,36 @@ pub enum Beat {
     Other,
 }
 
+/// What a tool does, as far as its name tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolKind {
+    /// Runs a command.
+    Command,
+    Other,
+}
+
+/// Names under which agents run commands, in small letters.
+const COMMANDS: [&str; 9] = [
+    "bash",
+    "shell",
+    "exec",
+    "exec_command",
+    "execute_command",
+    "command_execution",
+    "local_shell",
+    "run_shell_command",
+    "powershell",
+];
+
+impl ToolKind {
+    fn of(name: &str) -> Self {
+        match COMMANDS.iter().any(|one| one.eq_ignore_ascii_case(name)) {
+            true => Self::Command,
+            false => Self::Other,
+        }
+    }
+}
+
 impl Beat {
     /// Nothing for a message to the agent: what becomes of that is heard by who sent it.
     pub fn of(event: &AgentEvent) -> Option<Self> {
@@ -50,6 +81,7 @@ impl Beat {
             AgentEvent::Tool { id, name, target } => Self::Tool {
                 id: mark(&[id]),
                 call: mark(&[name, target]),
+                kind: ToolKind::of(name),
             },
             AgentEvent::ToolDone { id, ok } => Self::ToolDone {
                 id: mark(&[id]),
@@ -105,6 +137,19 @@ mod tests {
         assert_eq!(tool("Bash", "make"), tool("Bash", "make"));
         assert_ne!(tool("Bash", "make"), tool("Bash", "make "));
         assert_ne!(tool("Bash", "make"), tool("Bashm", "ake"));
+    }
+
+    #[test]
+    fn a_command_is_told_from_other_tools_by_its_name() {
+        let kind = |name| match tool(name, "x") {
+            Some(Beat::Tool { kind, .. }) => kind,
+            _ => panic!("a tool"),
+        };
+        assert_eq!(kind("Bash"), ToolKind::Command);
+        assert_eq!(kind("bash"), ToolKind::Command);
+        assert_eq!(kind("run_shell_command"), ToolKind::Command);
+        assert_eq!(kind("Read"), ToolKind::Other);
+        assert_eq!(kind("BashOutput"), ToolKind::Other);
     }
 
     #[test]

@@ -174,6 +174,7 @@ impl Merge {
         }
         self.notes.extend(drop_code_argument(&mut config));
         self.notes.extend(short_iteration(&config));
+        self.notes.extend(cut_ladder(&config));
         Ok(Resolved {
             config,
             origins: self.origins,
@@ -252,6 +253,19 @@ fn short_iteration(config: &Config) -> Option<Note> {
         message: format!(
             "an iteration ends after {limit}, before ralph would look after an agent that is \
              silent while a tool runs (`loop.idle_minutes_tool`: {idle})"
+        ),
+    })
+}
+
+/// A person who is never asked ought to know why.
+fn cut_ladder(config: &Config) -> Option<Note> {
+    let limit = config.loop_.max_minutes_per_iteration;
+    let (what, at) = config.health.cut_by(limit)?;
+    Some(Note {
+        key: Some(KeyPath::dotted("loop.max_minutes_per_iteration")),
+        message: format!(
+            "an iteration ends after {limit}, before an agent without progress would be {what} \
+             (`health`: {at})"
         ),
     })
 }

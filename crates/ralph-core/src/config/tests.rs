@@ -1,6 +1,7 @@
 //! Tests of the configuration, by what they are about.
 
 mod guesses;
+mod health;
 mod layers;
 mod limits;
 mod mistakes;

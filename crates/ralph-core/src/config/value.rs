@@ -29,6 +29,14 @@ impl Minutes {
         }
     }
 
+    /// To the millisecond.
+    pub(super) fn of(time: Duration) -> Self {
+        let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            millis: millis.max(1),
+        }
+    }
+
     pub const fn duration(self) -> Duration {
         Duration::from_millis(self.millis)
     }

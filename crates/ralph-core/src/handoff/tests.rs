@@ -23,7 +23,11 @@ fn small_turn() -> Beat {
 }
 
 fn tool(id: u64) -> Beat {
-    Beat::Tool { id, call: 7 }
+    Beat::Tool {
+        id,
+        call: 7,
+        kind: crate::agent::ToolKind::Other,
+    }
 }
 
 fn done(id: u64, ok: bool) -> Beat {
@@ -69,6 +73,11 @@ fn asked_at_last(watch: &mut HandoffWatch, beats: &[Beat]) -> Option<(HandoffTri
 }
 
 #[test]
+#[allow(
+    clippy::too_many_lines,
+    clippy::type_complexity,
+    reason = "one table, with every trigger and its near misses"
+)]
 fn a_threshold_must_be_passed_and_not_only_met() {
     use HandoffTrigger as T;
     let failing = |n: u64| {

@@ -132,7 +132,7 @@ impl IterationResult {
                 Verdict::Handoff { trigger } => trigger.as_str().to_owned(),
                 _ => String::new(),
             },
-            health_state: "healthy".to_owned(),
+            health_state: record.health_state.as_str().to_owned(),
         }
     }
 }

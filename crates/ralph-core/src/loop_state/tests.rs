@@ -244,6 +244,7 @@ fn record(n: u64, verdict: Verdict) -> crate::record::IterationRecord {
         trace: None,
         diagnoses: None,
         diagnosis: None,
+        health_state: Default::default(),
         usage: crate::agent::Usage {
             input_tokens: 2,
             output_tokens: 1,

@@ -37,6 +37,7 @@ fn record(task: &str, ended: &str, verdict: Verdict) -> IterationRecord {
         diagnosis: None,
         flags: Vec::new(),
         said: Said::default(),
+        health_state: Default::default(),
         usage: Usage {
             cost_usd: Some(0.5),
             ..Usage::default()

@@ -8,6 +8,7 @@ use crate::{
     agent::{AgentEvent, Usage},
     dollars::Dollars,
     event::{Event, Tally, WaitReason},
+    health::InterventionLevel,
     termination::Stop,
     verdict::{Halt, Outcome, Verdict},
 };
@@ -177,6 +178,32 @@ fn watch() -> Watch {
 
 fn told(event: &Event) -> Value {
     serde_json::to_value(watch().observe(event, at()).unwrap()).unwrap()
+}
+
+#[test]
+fn a_person_is_asked_about_an_agent_that_does_not_get_on_and_not_told_of_reminders() {
+    let intervention = |level| Event::Intervention {
+        iteration: 4,
+        task: "A".into(),
+        level,
+        nth: 1,
+        sentence: "no progress for 1 hour".into(),
+        hint: Some("`ralph intervene more-time` lets it go on".into()),
+        until: None,
+    };
+    let message = told(&intervention(InterventionLevel::Escalate));
+    assert_eq!(message["event"], "escalation");
+    let title = "ralph in shop: the agent at task A does not get on";
+    assert_eq!(message["title"], title);
+    assert_eq!(message["text"], "no progress for 1 hour");
+    let hint = "`ralph intervene more-time` lets it go on";
+    assert_eq!(
+        (&message["hint"], &message["task"]),
+        (&json!(hint), &json!("A"))
+    );
+    for level in [InterventionLevel::Nudge, InterventionLevel::Terminate] {
+        assert_eq!(watch().observe(&intervention(level), at()), None);
+    }
 }
 
 #[test]

@@ -151,6 +151,20 @@ impl Watch {
                     ..self.blank(about, &what, at)
                 })
             }
+            Event::Intervention {
+                task,
+                sentence,
+                hint,
+                ..
+            } => {
+                let what = format!("the agent at task {task} does not get on");
+                Some(Notification {
+                    text: sentence.clone(),
+                    hint: hint.clone(),
+                    task: Some(task.clone()),
+                    ..self.blank(about, &what, at)
+                })
+            }
             Event::Waiting { until, .. } => Some(Notification {
                 text: format!("the agent's usage limit is reached: ralph waits until {until}"),
                 hint: Some("ralph goes on by itself; no attempt was charged".into()),

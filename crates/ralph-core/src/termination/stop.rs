@@ -172,9 +172,15 @@ impl Stop {
             Self::NoProgress { iterations } => {
                 format!("{iterations} iterations in a row without a verified commit")
             }
-            Self::CircuitBreakerOpen { failures, of, .. } => {
+            Self::CircuitBreakerOpen {
+                failures,
+                of,
+                until,
+            } => {
+                let until = until.map(|at| format!("; it lets one through at {at}"));
                 format!(
-                    "the circuit breaker is open: {failures} of the last {of} iterations failed"
+                    "the circuit breaker is open: {failures} of the last {of} iterations failed{}",
+                    until.unwrap_or_default()
                 )
             }
             Self::HealthFailure { state } => {

@@ -3,9 +3,13 @@
 use std::sync::LazyLock;
 
 use super::*;
-use crate::config::OnUsageLimit;
+use crate::{
+    config::OnUsageLimit,
+    gutter::{Gutter, Made},
+};
 
 mod bounds;
+mod criteria;
 mod gutter;
 mod limits;
 mod recall;
@@ -19,6 +23,7 @@ const LIMITS: Limits = Limits {
     on_max_attempts: OnMaxAttempts::Block,
     gutter: GUTTER,
     max_errors: 3,
+    max_recoveries: 1,
     max_no_progress: 3,
     usage: WAIT,
     span: Span::All,
@@ -84,6 +89,7 @@ fn standing<'a>(last: Option<Last<'a>>) -> Standing<'a> {
         limit: None,
         main_back_at: None,
         signal: None,
+        ills: Ills::default(),
     }
 }
 

@@ -10,7 +10,9 @@ mod wires;
 pub(super) use wires::{Ears, wires};
 
 use std::{
+    cell::RefCell,
     future::Future,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -34,6 +36,8 @@ use super::{
 use crate::{
     agent::StopRequest,
     clock::Clock,
+    git::Repo,
+    report::Reporter,
     store::{CommandRow, Effects, Ended, Journal, NewGuidance, RepositoryId},
 };
 
@@ -61,7 +65,12 @@ pub(super) struct Attendant<'a> {
     pub(super) signalled: &'a Signalled,
     pub(super) minder: &'a mut Minder,
     pub(super) began: Instant,
+    pub(super) repo: &'a Repo,
+    pub(super) reporter: &'a RefCell<&'a mut dyn Reporter>,
 }
+
+/// What ralph itself writes there is no work of the agent's.
+const OWN_FOLDER: &str = ".ralph";
 
 /// Between two wakings of the minder, at least: one that asks for too many must not take all the time.
 const REST: Duration = Duration::from_millis(50);
@@ -151,6 +160,7 @@ impl Attendant<'_> {
                 self.step(told, wires, step);
             }
         }
+        self.pass_on();
     }
 
     /// Takes one step; whether it is to look around.
@@ -169,7 +179,16 @@ impl Attendant<'_> {
 
     /// Looks at what can't be heard of an agent: here is the journal, and the working tree.
     async fn look_about(&mut self) -> Sight {
-        Sight::default()
+        Sight {
+            tree: self.repo.fingerprint(Path::new(OWN_FOLDER)).await.ok(),
+        }
+    }
+
+    /// Tells at once what there is to tell: an agent that hangs says nothing after which it could be.
+    fn pass_on(&self) {
+        for event in self.ears.take() {
+            self.reporter.borrow_mut().report(&event, self.clock.now());
+        }
     }
 
     /// Obeys what can be obeyed now. A journal that can't be read is seen by whoever writes next.
@@ -272,6 +291,7 @@ impl Attendant<'_> {
             .await;
         if written.is_ok() {
             self.ears.said.borrow_mut().push(commanded(row, report));
+            self.pass_on();
         }
     }
 }

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use ralph_core::{
+    breaker::Breaker,
     config::Config,
     event::Event,
     termination::{LimitPolicy, Limits, Span},
@@ -164,6 +165,7 @@ impl Driver {
                 ..limits(&config, setup.wanted.span)
             },
             policy: super::inspect::policy(&config).compile()?,
+            breaker: Breaker::new(config.breaker.policy()),
             artefacts,
             goal: mode.goal().cloned(),
             bounds: setup.wanted.bounds,
@@ -197,6 +199,7 @@ impl Driver {
             reporter: setup.reporter,
             tally: RunTally::default(),
             loop_files: None,
+            pulse: None,
             _lock: lock,
         })
     }
@@ -383,6 +386,7 @@ fn limits(config: &Config, span: Span) -> Limits {
         on_max_attempts: config.loop_.on_max_attempts,
         gutter: super::gutter::policy(config),
         max_errors: config.loop_.max_errors.get(),
+        max_recoveries: config.health.max_recoveries,
         max_no_progress: config.loop_.max_no_progress.get(),
         usage: LimitPolicy {
             on_limit: config.limits.on_usage_limit,

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use ralph_core::{
     agent::{AgentReport, Beat, Ending, NudgeState},
-    checkpoint::{Trigger, continuation},
+    checkpoint::{Trigger, continuation, valid},
     dollars::Dollars,
     event::Event,
     handoff::{
@@ -111,7 +111,10 @@ impl Driver {
             Purpose::Attempt => Some(self.handing(turn, deadline)),
             Purpose::Diagnosis => None,
         };
-        Minder { handoff }
+        Minder {
+            health: Some(self.health_part(turn)),
+            handoff,
+        }
     }
 
     fn handing(&self, turn: &Turn, deadline: Option<Deadline>) -> Handing {
@@ -204,11 +207,17 @@ impl Driver {
         }
         let id = turn.task_id().as_str();
         // A new loop may go on with what an earlier one left.
-        for of in [Of::Loop(&self.loop_id), Of::Repository] {
+        let loop_id = self.loop_id.clone();
+        for of in [Of::Loop(&loop_id), Of::Repository] {
             let links = self.journal.checkpoints(&self.repository, of, LOOKED_AT);
-            let links = links.await?.into_iter();
-            // One that is damaged is none: `ralph checkpoint verify` tells of it.
-            let mut ours = links.filter_map(|link| link.read().ok()).filter(|one| {
+            let (found, damage) = valid(&links.await?);
+            if let Some(damage) = damage {
+                let message = format!(
+                    "{damage}; it is not gone on from, `ralph checkpoint verify` says more"
+                );
+                self.tell(&Event::Warning { message });
+            }
+            let mut ours = found.into_iter().filter(|one| {
                 let is_work = match one.metadata.trigger {
                     Trigger::Iteration | Trigger::Phase | Trigger::Handoff => true,
                     Trigger::Stop | Trigger::Manual => false,

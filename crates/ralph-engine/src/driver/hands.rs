@@ -5,6 +5,7 @@
 use jiff::Timestamp;
 use ralph_core::{
     agent::{AgentReport, ContextUse, Ending, Usage},
+    health::HealthState,
     termination::Worker,
 };
 
@@ -104,6 +105,7 @@ pub(super) enum Change {
 /// How a run went of an agent that could not be started.
 pub(super) fn unavailable(message: &str) -> AgentReport {
     AgentReport {
+        health: HealthState::Healthy,
         ending: Ending::Unavailable {
             message: message.to_owned(),
         },

@@ -11,7 +11,7 @@ use ralph_core::{
     health::Choice,
 };
 
-use super::hand_over::Handing;
+use super::{hand_over::Handing, health::HealthPart};
 
 /// What time it is.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,10 @@ pub(super) enum Step {
 
 /// What was seen on a look around. Filled by the attendant, in `look_about`.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sight {}
+pub(super) struct Sight {
+    /// The working tree's fingerprint; none where it can't be looked at.
+    pub(super) tree: Option<u64>,
+}
 
 /// What a part makes of a person's choice.
 pub(super) struct Heeded {
@@ -75,11 +78,13 @@ pub(super) trait Part {
 /// Which part it is: words to the agent are heard of by who said them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Minds {
+    Health,
     Handoff,
 }
 
 /// All that an agent is watched for.
 pub(super) struct Minder {
+    pub(super) health: Option<HealthPart>,
     pub(super) handoff: Option<Handing>,
 }
 
@@ -87,7 +92,9 @@ impl Minder {
     /// The parts that are there, each with its name.
     fn parts(&mut self) -> impl Iterator<Item = (Minds, &mut dyn Part)> {
         let handoff = self.handoff.as_mut().map(|part| part as &mut dyn Part);
-        [(Minds::Handoff, handoff)]
+        let health = self.health.as_mut().map(|part| part as &mut dyn Part);
+        // Health first: it must hear of a choice that another part follows.
+        [(Minds::Health, health), (Minds::Handoff, handoff)]
             .into_iter()
             .filter_map(|(name, part)| Some((name, part?)))
     }

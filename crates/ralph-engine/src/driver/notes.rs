@@ -7,6 +7,7 @@ use ralph_core::{
     agent::Usage,
     economics::ModelCall,
     handoff::Handover,
+    health::HealthState,
     iteration::{Change, Check, Failure, Iteration, StepDone},
     record::{Guidance, RunRecord, Said, VerificationRecord},
     task::{Task, TaskId},
@@ -76,6 +77,8 @@ pub(super) struct Notes {
     pub(super) flags: Vec<String>,
     pub(super) commit: Option<String>,
     pub(super) kept: Option<String>,
+    /// How well the last agent did when it ended.
+    pub(super) health: HealthState,
     prompt_bytes: u64,
 }
 
@@ -105,6 +108,7 @@ impl Notes {
                 });
                 self.handoff.clone_from(&ended.handoff);
                 self.calls.push(report.calls.clone());
+                self.health = report.health;
                 self.tool_calls += report.tool_calls;
                 let skip = report
                     .final_message

@@ -18,6 +18,7 @@ use super::{
     Driver, LoopError,
     desk::{Desk, Follows, There},
     files::own_files,
+    health::Doing,
     notes::Turn,
     wait::stop_asked,
 };
@@ -180,6 +181,7 @@ impl Driver {
         let now = self.now();
         self.journal.set_paused(&self.loop_id, Some(now)).await?;
         self.pause_status()?;
+        self.does(Doing::Pause, None);
         while self.line.pace == Pace::Paused && self.stop.borrow().is_none() {
             tokio::select! {
                 () = stop_asked(&mut self.stop) => {}

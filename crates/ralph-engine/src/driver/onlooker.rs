@@ -2,7 +2,7 @@
 //!
 //! Passes on, and decides nothing.
 
-use std::collections::HashSet;
+use std::{cell::RefCell, collections::HashSet};
 
 use ralph_core::{agent::AgentEvent, event::Event};
 
@@ -14,7 +14,8 @@ pub(super) struct Onlooker<'a> {
     /// What the attendant has to tell, and wants to know.
     pub(super) ears: &'a Ears,
     pub(super) text: &'a mut crate::process::CappedLog,
-    pub(super) reporter: &'a mut dyn Reporter,
+    /// Shared with the attendant, who has something to say when the agent has not.
+    pub(super) reporter: &'a RefCell<&'a mut dyn Reporter>,
     pub(super) clock: &'a dyn crate::clock::Clock,
     /// Models of which it was said already that they have no price.
     pub(super) unpriced: &'a mut HashSet<String>,
@@ -23,7 +24,7 @@ pub(super) struct Onlooker<'a> {
 impl Onlooker<'_> {
     fn pass_on(&mut self) {
         for event in self.ears.take() {
-            self.reporter.report(&event, self.clock.now());
+            self.reporter.borrow_mut().report(&event, self.clock.now());
         }
     }
 }
@@ -34,6 +35,7 @@ impl Watcher for Onlooker<'_> {
         self.pass_on();
         super::logs::write_event(self.text, event);
         self.reporter
+            .borrow_mut()
             .report(&Event::Agent(event.clone()), self.clock.now());
     }
 
@@ -44,16 +46,17 @@ impl Watcher for Onlooker<'_> {
                 "there is no price for {name}: what may be spent can't be kept to while it works; `economics.prices` sets one"
             );
             self.reporter
+                .borrow_mut()
                 .report(&Event::Warning { message }, self.clock.now());
         }
     }
 
     fn tick(&mut self) {
         self.pass_on();
-        self.reporter.tick(self.clock.now());
+        self.reporter.borrow_mut().tick(self.clock.now());
     }
 
     fn wants_ticks(&self) -> bool {
-        self.reporter.wants_ticks()
+        self.reporter.borrow().wants_ticks()
     }
 }

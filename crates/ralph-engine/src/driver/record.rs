@@ -61,6 +61,7 @@ impl Driver {
             self.hand_over_status()?;
         }
         self.tally.number = turn.n;
+        self.tally.health = record.health_state;
         self.tally.moved = turn.moved;
         turn.machine.apply(&StepDone::Recorded)?;
         self.after_record(&turn, &verdict, state)?;
@@ -134,6 +135,7 @@ impl Driver {
             diagnoses: turn.start.diagnose.clone(),
             diagnosis: None,
             usage: notes.usage(),
+            health_state: notes.health,
         }
     }
 

@@ -15,11 +15,12 @@ use ralph_core::{
 
 use super::{
     Driver, LoopError,
+    health::Pulse,
     kept::{Named, NamedLimits},
 };
 use crate::{
     foresight::compared,
-    loop_files::{Ended, LoopFiles},
+    loop_files::{Ended, LoopFiles, folder},
     store::{Journal, ListedLoop},
 };
 
@@ -32,7 +33,11 @@ impl Driver {
         let mut status = self.new_status(&row);
         recall(&mut self.journal, &mut status).await?;
         match LoopFiles::open(data_dir, status) {
-            Ok(files) => self.loop_files = Some(files),
+            Ok(files) => {
+                self.loop_files = Some(files);
+                let folder = folder(data_dir, &self.loop_id);
+                self.pulse = Some(Pulse::start(folder, &self.loop_id, &self.root));
+            }
             Err(error) => self.warn_of_loop_files(&error),
         }
         self.write_loop_status();

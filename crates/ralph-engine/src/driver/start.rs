@@ -1,6 +1,7 @@
 //! One run of an agent within an iteration: its context and limits, who looks on, what came of it.
 
 use std::{
+    cell::RefCell,
     ffi::OsString,
     time::{Duration, Instant},
 };
@@ -8,6 +9,7 @@ use std::{
 use ralph_core::{
     agent::{AgentReport, Ending},
     event::Event,
+    health::HealthState,
     iteration::{AgentEnded, RanBy, StepDone},
     signal::parse_signals,
 };
@@ -17,6 +19,7 @@ use super::{
     artefacts::Signalled,
     attend::{Attendant, Attended, wires},
     hands::unavailable,
+    health::HealthPart,
     iterate::{Deadline, Whose},
     logs::Logs,
     mind::Minder,
@@ -27,6 +30,7 @@ use crate::{
     agent::{RunContext, RunLimits, Watch, run_agent, run_line},
     failpoint::failpoint,
     process::{CommandSpec, SpawnError},
+    report::Reporter,
 };
 
 impl Driver {
@@ -73,13 +77,7 @@ impl Driver {
             labels: turn.task.labels.clone(),
             budget: self.budget_left(turn),
         };
-        let limits = RunLimits {
-            deadline: deadline.map(|d| (d.at, d.minutes)),
-            idle: self.config.loop_.idle_minutes.duration(),
-            idle_with_tool: self.config.loop_.idle_minutes_tool.duration(),
-            grace: Duration::from_secs(u64::from(self.config.loop_.stop_grace_seconds.get())),
-            cost: self.run_cost(turn),
-        };
+        let limits = self.run_limits(turn, deadline);
         let mut minder = self.minder(turn, deadline);
         let report = self
             .run_attended(turn, logs, (&context, &limits), (&signalled, &mut minder))
@@ -87,6 +85,9 @@ impl Driver {
         failpoint("agent-ended");
         // An agent that can't be started is an outcome like any other: the record says so.
         let mut report = report.unwrap_or_else(|error| unavailable(&error.to_string()));
+        report.health = minder
+            .health
+            .map_or(HealthState::Healthy, HealthPart::ended);
         if let (Ending::TimedOut { .. }, Some(Whose::Run)) =
             (&report.ending, deadline.map(|d| d.whose))
         {
@@ -130,9 +131,10 @@ impl Driver {
         let source = self.board.source.name().to_owned();
         let worktree = self.root.to_string_lossy().into_owned();
         let (ears, wires, mut inputs) = wires();
+        let reporter: RefCell<&mut dyn Reporter> = RefCell::new(&mut *self.reporter);
         let mut watcher = Onlooker {
             text: &mut logs.text,
-            reporter: &mut *self.reporter,
+            reporter: &reporter,
             clock: &*self.clock,
             ears: &ears,
             unpriced: &mut self.tally.unpriced,
@@ -157,6 +159,8 @@ impl Driver {
             signalled,
             minder,
             began: Instant::now(),
+            repo: &self.repo,
+            reporter: &reporter,
         };
         let Attended { mut report, cut } = attendant.attend(running, wires).await;
         if let (Ok(report), Some(cut)) = (&mut report, cut)
@@ -170,6 +174,17 @@ impl Driver {
             self.tell(&event);
         }
         report
+    }
+
+    fn run_limits(&self, turn: &Turn, deadline: Option<Deadline>) -> RunLimits {
+        let config = &self.config.loop_;
+        RunLimits {
+            deadline: deadline.map(|d| (d.at, d.minutes)),
+            idle: config.idle_minutes.duration(),
+            idle_with_tool: config.idle_minutes_tool.duration(),
+            grace: Duration::from_secs(u64::from(config.stop_grace_seconds.get())),
+            cost: self.run_cost(turn),
+        }
     }
 
     /// Makes the files of an executed project ready for a run, and its signal file heard.

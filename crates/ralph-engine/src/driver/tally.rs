@@ -9,8 +9,9 @@ use ralph_core::{
     dollars::Dollars,
     economics::{Alert, Budget},
     gutter::Circling,
+    health::HealthState,
     task::TaskId,
-    termination::{LimitRow, Settled},
+    termination::{LimitRow, Settled, Sick},
     verdict::Verdict,
 };
 
@@ -25,6 +26,10 @@ pub(super) struct RunTally {
     /// Those of them that looked for a cause, and are no attempts.
     pub(super) diagnoses: u32,
     pub(super) errors_in_a_row: u32,
+    /// How well the last agent did.
+    pub(super) health: HealthState,
+    /// Iterations in a row that ended with a sick agent.
+    pub(super) sick: Option<Sick>,
     pub(super) fruitless: u32,
     pub(super) fruitless_tasks: HashSet<TaskId>,
     pub(super) usage: Usage,
@@ -102,12 +107,25 @@ impl RunTally {
         } else {
             0
         };
+        self.sick = self.sick_after(verdict);
         if matches!(verdict, Verdict::Verified | Verdict::Progress) {
             self.fruitless = 0;
             self.fruitless_tasks.clear();
         } else if !self.goes_on(verdict) {
             self.fruitless += 1;
             self.fruitless_tasks.insert(task.clone());
+        }
+    }
+
+    /// One that landed its work was well enough, whatever it looked like.
+    fn sick_after(&self, verdict: &Verdict) -> Option<Sick> {
+        match (self.health, verdict) {
+            (_, Verdict::Verified | Verdict::Progress) => None,
+            (state @ (HealthState::Failing | HealthState::Terminated), _) => Some(Sick {
+                in_a_row: self.sick.map_or(0, |sick| sick.in_a_row) + 1,
+                state,
+            }),
+            (HealthState::Healthy | HealthState::Degraded | HealthState::Stuck, _) => None,
         }
     }
 }

@@ -9,7 +9,7 @@ use ralph_core::{
     verify::{CommandReport, Comparison, VerifyReport, compare},
 };
 
-use super::{Driver, LoopError, logs::Logs, notes::Turn};
+use super::{Driver, LoopError, health::Doing, logs::Logs, notes::Turn, wait::later};
 use crate::verifier::{TailCaps, VerifyContext, VerifyEvent, run_commands};
 
 impl Driver {
@@ -56,6 +56,9 @@ impl Driver {
         logs: &mut Logs,
     ) -> VerifyReport {
         let verification = &self.config.verification;
+        let each = verification.timeout_minutes.duration();
+        let longest = each * u32::try_from(commands.len()).unwrap_or(u32::MAX);
+        self.does(Doing::Verify, Some(later(self.now(), longest)));
         let context = VerifyContext {
             cwd: self.root.clone(),
             env: self.environment.vars.clone(),

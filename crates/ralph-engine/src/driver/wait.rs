@@ -15,7 +15,10 @@ use ralph_core::{
     verdict::Verdict,
 };
 
-use super::{Driver, LoopError, hands::Change, inspect::Findings, iterate::Deadline, notes::Turn};
+use super::{
+    Driver, LoopError, hands::Change, health::Doing, inspect::Findings, iterate::Deadline,
+    notes::Turn,
+};
 use crate::agent::StopRequest;
 
 /// Beyond the moment of a reset: the agent's clock may be a little behind.
@@ -98,12 +101,7 @@ impl Driver {
     }
 
     /// A usage limit that an earlier run met is still one: the journal has when it resets.
-    pub(super) async fn recall_limits(&mut self, began: Instant) -> Result<(), LoopError> {
-        let worktree = self.root.to_string_lossy();
-        let records = self
-            .journal
-            .last_records(&self.repository, &worktree)
-            .await?;
+    pub(super) fn recall_limits(&mut self, records: &[IterationRecord], began: Instant) {
         let ours: Vec<(&IterationRecord, Worker)> = records
             .iter()
             .rev()
@@ -123,14 +121,14 @@ impl Driver {
             })
             .collect();
         let Some(recalled) = recall(&past, self.now(), &self.limits.usage) else {
-            return Ok(());
+            return;
         };
         if !recalled.is_waited_for(self.now(), &self.limits.usage) {
-            return Ok(());
+            return;
         }
         let (record, _) = ours[recalled.nth];
         let Ok(task) = TaskId::parse(&record.task_id) else {
-            return Ok(());
+            return;
         };
         self.hands.rest_until(recalled.main_back_at);
         self.tally
@@ -147,7 +145,6 @@ impl Driver {
             let message = format!("{what}; `--agent` or `limits.on_usage_limit` choose otherwise");
             self.tell(&Event::Notice { message });
         }
-        Ok(())
     }
 
     /// Waits because a budget is nearly used up.
@@ -158,6 +155,16 @@ impl Driver {
             detail,
         };
         self.wait(wait).await
+    }
+
+    /// Waits until the circuit breaker lets one iteration through, or somebody asks for something else.
+    pub(super) async fn wait_for_breaker(&mut self, until: Timestamp, detail: String) {
+        let wait = Wait {
+            reason: WaitReason::Breaker,
+            until,
+            detail,
+        };
+        let _: Waited = self.wait(wait).await;
     }
 
     /// Waits for an overloaded API, longer each time; the tree stays as the agent left it.
@@ -195,6 +202,7 @@ impl Driver {
     }
 
     async fn wait(&mut self, wait: Wait) -> Waited {
+        self.does(Doing::Wait, Some(wait.until));
         let mut nth = 0;
         let mut say_at = self.now();
         loop {
@@ -257,11 +265,11 @@ fn overload_delay(first_seconds: u32, attempt: u32) -> Duration {
 }
 
 /// For people, who need no fractions.
-fn to_the_second(time: Timestamp) -> Timestamp {
+pub(super) fn to_the_second(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
 }
 
-fn later(from: Timestamp, by: Duration) -> Timestamp {
+pub(super) fn later(from: Timestamp, by: Duration) -> Timestamp {
     let by = SignedDuration::try_from(by).unwrap_or(SignedDuration::MAX);
     from.checked_add(by).unwrap_or(Timestamp::MAX)
 }

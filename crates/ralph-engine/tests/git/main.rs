@@ -4,6 +4,7 @@
 
 mod guarding;
 mod landing;
+mod noticing;
 mod opening;
 mod planted;
 mod resetting;

@@ -111,7 +111,8 @@ fn the_json_contract_of_a_record() {
             "finalMessage": "Task complete"
         },
         "guidance": [],
-        "usage": usage
+        "usage": usage,
+        "healthState": "healthy",
     });
     assert_eq!(ralph(&repo, &["logs", "--json"]).json(0), expected);
 }

@@ -234,6 +234,7 @@ fn record(
         ..Usage::default()
     };
     IterationRecord {
+        health_state: Default::default(),
         guidance: Vec::new(),
         trace: None,
         diagnoses: None,

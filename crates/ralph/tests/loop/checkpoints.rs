@@ -68,7 +68,7 @@ fn assert_whole(project: &Project, loops: usize, checkpoints: u64) {
     assert_eq!((all.len(), sum), (loops, checkpoints), "{found}");
 }
 
-fn sqlite(project: &Project, sql: &str) -> String {
+pub(crate) fn sqlite(project: &Project, sql: &str) -> String {
     let output = project
         .repo
         .command("sqlite3")

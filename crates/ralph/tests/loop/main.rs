@@ -17,6 +17,7 @@ mod git_tricks;
 mod goals;
 mod gutter;
 mod handing_over;
+mod health;
 mod intervening;
 mod landing;
 mod limits;

@@ -42,6 +42,25 @@ fn a_content_that_was_changed_and_hashed_anew_breaks_the_next_link() {
 }
 
 #[test]
+fn what_can_be_gone_on_from_is_whole_and_follows_from_the_one_before() {
+    let numbers = |links: &[Link]| {
+        let newest_first: Vec<Link> = links.iter().rev().cloned().collect();
+        let (found, damage) = valid(&newest_first);
+        let numbers: Vec<u64> = found.iter().map(|one| one.metadata.n).collect();
+        (numbers, damage.map(|damage| damage.n()))
+    };
+    assert_eq!(numbers(&links()), (vec![4, 3, 2, 1], None));
+    let mut damaged = links();
+    damaged[3].body.push(' ');
+    assert_eq!(numbers(&damaged), (vec![3, 2, 1], Some(4)));
+    let mut replaced = links();
+    let mut checkpoint: Checkpoint = serde_json::from_str(&replaced[2].body).unwrap();
+    checkpoint.metrics.cost_micro_usd = 1;
+    replaced[2] = Link::from(&seal(checkpoint).unwrap());
+    assert_eq!(numbers(&replaced), (vec![3, 2, 1], Some(4)));
+}
+
+#[test]
 fn a_missing_one_is_named_by_its_successor() {
     let mut links = links();
     links.remove(1);

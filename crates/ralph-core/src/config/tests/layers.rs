@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{SEED_EXAMPLE, env, file, project};
 use crate::config::env::env_name;
@@ -20,6 +20,25 @@ fn flag(key: &str, value: Given, flag: &str) -> FlagValue {
         value,
         flag: flag.to_owned(),
     }
+}
+
+fn health() -> Value {
+    json!({
+        "enabled": true, "stuck_minutes": 30, "nudge_wait_minutes": 10, "max_nudges": 3,
+        "escalation_wait_minutes": 15, "degraded_error_percent": 50, "degraded_steps": 10,
+        "failing_steps": 20, "degraded_repeats": 5, "stuck_repeats": 10, "max_recoveries": 1,
+    })
+}
+
+fn handoff() -> Value {
+    json!({
+        "enabled": true, "context_threshold": 0.7, "max_errors": 3, "budget_threshold": 0.8,
+        "wrap_up_minutes": 5, "max_in_a_row": 10,
+    })
+}
+
+fn breaker() -> Value {
+    json!({"failures": 5, "window": 10, "cooldown_minutes": 10, "on_open": "stop"})
 }
 
 #[test]
@@ -71,12 +90,11 @@ fn the_defaults_are_those_of_the_design() {
                 "fallback_agent": null, "fallback_model": null, "overload_retries": 6,
                 "overload_wait_seconds": 10,
             },
+            "health": health(),
+            "breaker": breaker(),
             "budgets": [],
             "economics": {"prices": {}, "prices_file": null, "multi_agent": false, "throttle_seconds": 30},
-            "handoff": {
-                "enabled": true, "context_threshold": 0.7, "max_errors": 3,
-                "budget_threshold": 0.8, "wrap_up_minutes": 5, "max_in_a_row": 10,
-            },
+            "handoff": handoff(),
             "notify": {
                 "command": null,
                 "webhook": null,
@@ -236,8 +254,8 @@ fn the_environment_sets_keys_of_every_type() {
 fn no_two_keys_share_a_variable() {
     let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
     let unique: BTreeSet<&String> = names.iter().collect();
-    assert_eq!(unique.len(), 97);
-    assert_eq!(names.len(), 97);
+    assert_eq!(unique.len(), 112);
+    assert_eq!(names.len(), 112);
     assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 
@@ -318,6 +336,8 @@ fn the_example_of_the_specification_is_accepted_and_what_is_not_built_is_said() 
             "`loop.max_minutes_per_iteration`: an iteration ends after 20 min, before ralph would \
              look after an agent that is silent while a tool runs (`loop.idle_minutes_tool`: 60 \
              min)",
+            "`loop.max_minutes_per_iteration`: an iteration ends after 20 min, before an agent \
+             without progress would be reminded (`health`: 30 min)",
         ]
     );
     let unbuilt: Vec<String> = resolved

@@ -106,6 +106,23 @@ fn every_value_is_shown_with_its_origin() {
       fallback_model: null  # default
       overload_retries: 6  # default
       overload_wait_seconds: 10  # default
+    health:
+      enabled: true  # default
+      stuck_minutes: 30  # default
+      nudge_wait_minutes: 10  # default
+      max_nudges: 3  # default
+      escalation_wait_minutes: 15  # default
+      degraded_error_percent: 50  # default
+      degraded_steps: 10  # default
+      failing_steps: 20  # default
+      degraded_repeats: 5  # default
+      stuck_repeats: 10  # default
+      max_recoveries: 1  # default
+    breaker:
+      failures: 5  # default
+      window: 10  # default
+      cooldown_minutes: 10  # default
+      on_open: stop  # default
     budgets: []  # default
     economics:
       prices: {}  # default
@@ -199,7 +216,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 114);
+    assert_eq!(keys, 131);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];

@@ -1,6 +1,6 @@
 //! What `status` knows: the JSON form is a contract (docs/json.md).
 
-use std::path::Path;
+use std::{collections::HashSet, path::Path};
 
 use jiff::Timestamp;
 use ralph_core::{
@@ -167,7 +167,10 @@ pub(crate) async fn gather(
             .map_err(CommandError::internal)?,
         None => Told::default(),
     };
-    let next = plan.next(&told.past.history()).and_then(|id| graph.get(id));
+    let handed_over = told.handed_over();
+    let next = plan
+        .next_going_on(&handed_over, &told.past.history())
+        .and_then(|id| graph.get(id));
     let state = match (next, &mut journal) {
         (Some(task), Some((journal, repository))) => journal
             .task_state(repository, source.name(), task.id.as_str())
@@ -198,7 +201,10 @@ pub(crate) async fn gather(
         next: next.map(|task| Next {
             task: named(task),
             attempt: next_attempt(task, state.as_ref()),
-            why: why::why(&view, task),
+            why: match handed_over.contains(&task.id) {
+                true => "a fresh agent goes on with what another has begun".to_owned(),
+                false => why::why(&view, task),
+            },
         }),
         running,
         questions: held::questions(&told.past),
@@ -240,6 +246,14 @@ struct Told {
 }
 
 impl Told {
+    /// The task that the last iteration handed over.
+    fn handed_over(&self) -> HashSet<TaskId> {
+        let last = self.last_iteration.iter();
+        let last = last.filter(|last| last.verdict.as_deref() == Some("handoff"));
+        last.filter_map(|last| TaskId::parse(&last.task_id).ok())
+            .collect()
+    }
+
     async fn read(
         project: &Project,
         journal: &mut Journal,

@@ -78,6 +78,10 @@ fn while_a_fresh_agent_takes_over_the_loop_says_so() {
     let ran = project.run_with("RALPH_FAILPOINT", "files-written:2");
     assert_eq!(ran.code(), -9, "{}", ran.all());
     assert_eq!(project.loop_status()["state"], "handoff");
+    let next = &project.status()["next"];
+    assert_eq!(next["id"], "B");
+    let why = "a fresh agent goes on with what another has begun";
+    assert_eq!(next["why"], why);
     project.run(&[]).expect(0);
     assert_eq!(project.loop_status()["state"], "completed");
 }

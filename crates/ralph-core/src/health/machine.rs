@@ -1,0 +1,380 @@
+//! The machine: signs of an agent go in, what is to be done about it comes out.
+//!
+//! Healthy → degraded → stuck or failing by what is seen; only progress makes it healthy again. Reads
+//! no clock, and does none of what it asks for.
+
+use std::{collections::VecDeque, time::Duration};
+
+use jiff::Timestamp;
+
+use super::{
+    Call, CallResult, Choice, HealthPolicy, HealthState, InterventionLevel, Watching,
+    call::{Memory, Worth},
+    ladder::{Ladder, Rung},
+    words::{OPTIONS, between, for_people, later, reminder},
+};
+use crate::agent::NudgeState;
+
+/// What was seen of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sign {
+    /// Its stream said something. That it lives is no progress.
+    Heartbeat,
+    /// The tree is not as it was.
+    Progress,
+    /// A tool call ended.
+    Called(Call),
+    /// What became of a reminder.
+    Nudged(NudgeState),
+    /// A person decided.
+    Chosen(Choice),
+    /// Time has passed.
+    Tick,
+    /// Its run is over.
+    Ended,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub enum Reaction {
+    Changed {
+        before: HealthState,
+        state: HealthState,
+        sentence: String,
+    },
+    /// `text` goes to the agent.
+    Nudge {
+        nth: u32,
+        text: String,
+        sentence: String,
+        /// When more is done.
+        until: Timestamp,
+    },
+    /// A person is asked.
+    Escalate {
+        sentence: String,
+        hint: String,
+        until: Timestamp,
+    },
+    /// A fresh agent is to go on.
+    HandOver,
+    /// The agent is ended.
+    Terminate { reason: String },
+}
+
+/// How one run of an agent does.
+#[derive(Debug, Clone)]
+pub struct Health {
+    policy: HealthPolicy,
+    state: HealthState,
+    since: Timestamp,
+    began: Timestamp,
+    last_heartbeat: Option<Timestamp>,
+    last_progress: Option<Timestamp>,
+    /// From here on the time without progress counts against it.
+    patience_from: Timestamp,
+    /// The last steps, and which of them failed.
+    steps: VecDeque<CallResult>,
+    memory: Memory,
+    trust: Trust,
+    ladder: Ladder,
+    intervention: Option<InterventionLevel>,
+    reach: Reach,
+    over: Over,
+}
+
+/// What only progress restores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    Whole,
+    /// A person gave it more time.
+    OnTrial,
+    /// It was stuck or failing, and nothing came of it since.
+    Lost,
+}
+
+/// Whether it can be told anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Unknown,
+    Told,
+    Deaf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Over {
+    NotYet,
+    Yes,
+}
+
+impl Health {
+    /// Of an agent that starts now.
+    pub fn new(policy: HealthPolicy, now: Timestamp) -> Self {
+        Self {
+            policy,
+            state: HealthState::Healthy,
+            since: now,
+            began: now,
+            last_heartbeat: None,
+            last_progress: None,
+            patience_from: now,
+            steps: VecDeque::new(),
+            memory: Memory::default(),
+            trust: Trust::Whole,
+            ladder: Ladder::Ground,
+            intervention: None,
+            reach: Reach::Unknown,
+            over: Over::NotYet,
+        }
+    }
+
+    /// Takes in what was seen, and says what is to be done about it.
+    pub fn observe(&mut self, sign: &Sign, now: Timestamp) -> Vec<Reaction> {
+        let mut reactions = Vec::new();
+        if self.over == Over::Yes {
+            return reactions;
+        }
+        match sign {
+            Sign::Heartbeat => self.last_heartbeat = Some(now),
+            Sign::Progress => self.progress(now),
+            Sign::Called(call) => self.called(call, now),
+            Sign::Nudged(NudgeState::Sent | NudgeState::Delivered) => self.reach = Reach::Told,
+            Sign::Nudged(NudgeState::Impossible) => self.reach = Reach::Deaf,
+            Sign::Chosen(Choice::MoreTime) => self.start_over(Trust::OnTrial, now),
+            Sign::Chosen(Choice::Handoff) => {
+                self.start_over(Trust::OnTrial, now);
+                reactions.push(Reaction::HandOver);
+            }
+            Sign::Chosen(Choice::Terminate) => {
+                self.terminate("a person ended it".to_owned(), now, &mut reactions);
+                return reactions;
+            }
+            Sign::Tick => {}
+            Sign::Ended => {
+                self.over = Over::Yes;
+                return reactions;
+            }
+        }
+        self.judge(now, &mut reactions);
+        match self.state {
+            HealthState::Stuck | HealthState::Failing => self.act(now, &mut reactions),
+            HealthState::Healthy | HealthState::Degraded | HealthState::Terminated => {}
+        }
+        reactions
+    }
+
+    /// When it wants to be asked again though nothing happens; nothing where that changes nothing.
+    pub fn wakes_at(&self) -> Option<Timestamp> {
+        match (self.over, self.policy.watching, self.trust) {
+            (Over::Yes, _, _) | (_, Watching::No, _) => None,
+            (Over::NotYet, Watching::Yes, Trust::Lost) => {
+                Some(self.ladder.due_at(&self.policy).unwrap_or(self.since))
+            }
+            (Over::NotYet, Watching::Yes, Trust::Whole | Trust::OnTrial) => {
+                Some(later(self.patience_from, self.policy.stuck_after))
+            }
+        }
+    }
+
+    pub fn state(&self) -> HealthState {
+        self.state
+    }
+
+    pub fn since(&self) -> Timestamp {
+        self.since
+    }
+
+    pub fn last_heartbeat(&self) -> Option<Timestamp> {
+        self.last_heartbeat
+    }
+
+    pub fn last_progress(&self) -> Option<Timestamp> {
+        self.last_progress
+    }
+
+    /// How many of the last steps failed.
+    pub fn errors(&self) -> u32 {
+        let failed = self.steps.iter().filter(|s| **s == CallResult::Failed);
+        u32::try_from(failed.count()).unwrap_or(u32::MAX)
+    }
+
+    pub fn steps(&self) -> u32 {
+        u32::try_from(self.steps.len()).unwrap_or(u32::MAX)
+    }
+
+    /// How often the same call came again since the last progress.
+    pub fn repeats(&self) -> u32 {
+        self.memory.repeats()
+    }
+
+    pub fn nudges(&self) -> u32 {
+        self.ladder.nudges(&self.policy)
+    }
+
+    pub fn intervention(&self) -> Option<InterventionLevel> {
+        self.intervention
+    }
+
+    /// While a person is asked.
+    pub fn answer_until(&self) -> Option<Timestamp> {
+        match self.over {
+            Over::NotYet => self.ladder.answer_until(),
+            Over::Yes => None,
+        }
+    }
+
+    fn progress(&mut self, now: Timestamp) {
+        self.last_progress = Some(now);
+        self.intervention = None;
+        self.start_over(Trust::Whole, now);
+    }
+
+    fn start_over(&mut self, trust: Trust, now: Timestamp) {
+        self.patience_from = now;
+        self.steps.clear();
+        self.memory.progress();
+        self.ladder = Ladder::Ground;
+        self.trust = trust;
+    }
+
+    fn called(&mut self, call: &Call, now: Timestamp) {
+        let most = self.policy.failing_steps.max(self.policy.degraded_steps);
+        if self.steps() >= most {
+            self.steps.pop_front();
+        }
+        self.steps.push_back(call.result);
+        match self.memory.note(call) {
+            Worth::Progress => self.progress(now),
+            Worth::Nothing => {}
+        }
+    }
+
+    /// Finds out how it does, by all that was seen.
+    fn judge(&mut self, now: Timestamp, reactions: &mut Vec<Reaction>) {
+        let (state, sentence) = match self.policy.watching {
+            Watching::Yes => self.finding(now),
+            Watching::No => (HealthState::Healthy, String::new()),
+        };
+        match state {
+            HealthState::Stuck | HealthState::Failing => self.trust = Trust::Lost,
+            HealthState::Healthy | HealthState::Degraded | HealthState::Terminated => {}
+        }
+        self.enter(state, sentence, now, reactions);
+    }
+
+    fn finding(&self, now: Timestamp) -> (HealthState, String) {
+        let HealthPolicy {
+            failing_steps,
+            degraded_steps,
+            degraded_error_percent,
+            ..
+        } = self.policy;
+        let (errors, steps, repeats) = (self.errors(), self.steps(), self.repeats());
+        let idle = between(self.patience_from, now);
+        let same = format!("the same tool call {repeats} times, and nothing comes of it");
+        if errors == steps && steps >= failing_steps {
+            let sentence = format!("its last {steps} steps all failed");
+            return (HealthState::Failing, sentence);
+        }
+        if repeats >= self.policy.stuck_repeats {
+            return (HealthState::Stuck, same);
+        }
+        if self.trust == Trust::Lost || idle >= self.policy.stuck_after {
+            let sentence = format!("no progress for {}", for_people(self.fruitless(now)));
+            return (HealthState::Stuck, sentence);
+        }
+        let share = u64::from(errors) * 100;
+        let limit = u64::from(steps) * u64::from(degraded_error_percent);
+        if steps >= degraded_steps && share >= limit {
+            let sentence = format!("{errors} of its last {steps} steps failed");
+            return (HealthState::Degraded, sentence);
+        }
+        if repeats >= self.policy.degraded_repeats {
+            return (HealthState::Degraded, same);
+        }
+        match self.trust {
+            Trust::OnTrial => (HealthState::Degraded, "it was given more time".to_owned()),
+            Trust::Whole | Trust::Lost => (HealthState::Healthy, "it gets on".to_owned()),
+        }
+    }
+
+    /// How long nothing came of it, whatever patience a person had.
+    fn fruitless(&self, now: Timestamp) -> Duration {
+        between(self.last_progress.unwrap_or(self.began), now)
+    }
+
+    fn act(&mut self, now: Timestamp, reactions: &mut Vec<Reaction>) {
+        let Some((ladder, rung)) = self.ladder.climb(&self.policy, now) else {
+            return;
+        };
+        let fruitless = self.fruitless(now);
+        let spell = for_people(fruitless);
+        match rung {
+            Rung::Nudge { nth } => {
+                self.intervention = Some(InterventionLevel::Nudge);
+                reactions.push(Reaction::Nudge {
+                    nth,
+                    text: reminder(fruitless),
+                    sentence: format!(
+                        "no progress for {spell}: it is reminded ({nth} of {})",
+                        self.policy.max_nudges
+                    ),
+                    until: later(now, self.policy.nudge_wait),
+                });
+            }
+            Rung::Escalate { until } => {
+                self.intervention = Some(InterventionLevel::Escalate);
+                let wait = for_people(self.policy.escalation_wait);
+                reactions.push(Reaction::Escalate {
+                    sentence: format!(
+                        "no progress for {spell}{}: without an answer it is ended in {wait}",
+                        self.reminded()
+                    ),
+                    hint: OPTIONS.to_owned(),
+                    until,
+                });
+            }
+            Rung::Terminate => {
+                let reason = format!("no progress for {spell}{}, and no answer", self.reminded());
+                self.terminate(reason, now, reactions);
+            }
+        }
+        self.ladder = ladder;
+    }
+
+    fn reminded(&self) -> String {
+        match (self.reach, self.policy.max_nudges) {
+            (_, 0) => String::new(),
+            (Reach::Deaf, _) => ", and it can't be told anything while it runs".to_owned(),
+            (Reach::Unknown | Reach::Told, 1) => ", one reminder".to_owned(),
+            (Reach::Unknown | Reach::Told, n) => format!(", {n} reminders"),
+        }
+    }
+
+    fn terminate(&mut self, reason: String, now: Timestamp, reactions: &mut Vec<Reaction>) {
+        self.intervention = Some(InterventionLevel::Terminate);
+        self.over = Over::Yes;
+        self.enter(HealthState::Terminated, reason.clone(), now, reactions);
+        reactions.push(Reaction::Terminate { reason });
+    }
+
+    fn enter(
+        &mut self,
+        state: HealthState,
+        sentence: String,
+        now: Timestamp,
+        reactions: &mut Vec<Reaction>,
+    ) {
+        if state == self.state {
+            return;
+        }
+        let before = std::mem::replace(&mut self.state, state);
+        self.since = now;
+        reactions.push(Reaction::Changed {
+            before,
+            state,
+            sentence,
+        });
+    }
+}
