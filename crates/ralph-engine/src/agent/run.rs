@@ -80,8 +80,7 @@ pub async fn run_agent(
     if let Some(cut) = cut {
         conclusion.ending = cut;
     }
-    let tool_calls = reader.tool_calls;
-    Ok(report(conclusion, tool_calls, began.elapsed()))
+    Ok(report(conclusion, reader.tool_calls, began.elapsed()))
 }
 
 /// Not a word of its own, and an exit code: its program refused to start as it was asked to. That says

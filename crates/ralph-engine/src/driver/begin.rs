@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use ralph_core::{
     breaker::Breaker,
-    change::ChangePolicy,
     config::Config,
     event::Event,
     termination::{LimitPolicy, Limits, Span},
@@ -165,7 +164,7 @@ impl Driver {
                 max_iterations: mode.max_iterations(&config, &board),
                 ..limits(&config, setup.wanted.span)
             },
-            policy: policy(&config).compile()?,
+            policy: super::inspect::policy(&config).compile()?,
             breaker: Breaker::new(config.breaker.policy()),
             artefacts,
             goal: mode.goal().cloned(),
@@ -395,16 +394,5 @@ fn limits(config: &Config, span: Span) -> Limits {
             unknown_wait: config.limits.unknown_wait_minutes.duration(),
         },
         span,
-    }
-}
-
-fn policy(config: &Config) -> ChangePolicy {
-    let globs = |list: &[ralph_core::config::GlobPattern]| {
-        list.iter().map(|g| g.as_str().to_owned()).collect()
-    };
-    ChangePolicy {
-        protected: globs(&config.safety.protected_paths),
-        max_file_bytes: u64::from(config.safety.max_file_mb.get()) * 1024 * 1024,
-        secret_allowlist: globs(&config.safety.secret_allow),
     }
 }
