@@ -121,6 +121,9 @@ pub struct Watch<'a> {
 pub trait Watcher {
     fn event(&mut self, event: &AgentEvent);
 
+    /// What it has cost so far, where there is a limit of that.
+    fn spent(&mut self, _so_far: Dollars) {}
+
     /// There is a limit of its cost, and this model of its has no price: it can't be kept. Once a run.
     fn unpriced(&mut self, _model: Option<&str>) {}
 
@@ -292,6 +295,9 @@ impl Reader {
             if metered == Some(Metered::NewUnpriced) {
                 watcher.unpriced(call.model.as_deref());
             }
+        }
+        if let Some(meter) = &self.meter {
+            watcher.spent(meter.spent());
         }
         for event in self.events.drain(..) {
             match event {

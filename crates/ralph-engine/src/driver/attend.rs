@@ -127,6 +127,7 @@ impl Attendant<'_> {
         let now = self.time();
         let steps = match heard {
             Heard::Beat(beat) => self.minder.hear(beat, now),
+            Heard::Spent(so_far) => self.minder.spent(so_far, now),
             Heard::Nudged { mark, state } => match told.whose(mark, state) {
                 Some(Words::Persons(row)) => return self.nudged(*row, state).await,
                 Some(Words::Minders(whose)) => self.minder.nudged(whose, state, now),
@@ -161,7 +162,7 @@ impl Attendant<'_> {
                 let _ = wires.nudges.send(text);
             }
             Step::Cut(ending) => wires.cut(NO_SIGNAL, Why::Ending(ending)),
-            Step::Tell(event) => self.ears.said.borrow_mut().push(event),
+            Step::Tell(event) => self.ears.said.borrow_mut().push(*event),
             Step::Look => return true,
         }
         false

@@ -51,12 +51,12 @@ impl Handing {
         match step {
             None => Vec::new(),
             Some(HandoffStep::Ask(why)) => vec![
-                Step::Tell(Event::HandoffAsked {
+                Step::Tell(Box::new(Event::HandoffAsked {
                     iteration: self.iteration,
                     task: self.task.clone(),
                     trigger: why.trigger,
                     sentence: why.sentence.clone(),
-                }),
+                })),
                 Step::Nudge(wrap_up(&why)),
             ],
             Some(HandoffStep::Cut { trigger }) => vec![Step::Cut(Ending::HandedOff { trigger })],
@@ -67,6 +67,11 @@ impl Handing {
 impl Part for Handing {
     fn hear(&mut self, beat: Beat, now: Now) -> Vec<Step> {
         let step = self.watch.observe(beat, now.run);
+        self.steps(step)
+    }
+
+    fn spent(&mut self, so_far: Dollars, now: Now) -> Vec<Step> {
+        let step = self.watch.spent(so_far, now.run);
         self.steps(step)
     }
 

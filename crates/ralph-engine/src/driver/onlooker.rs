@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use ralph_core::{agent::AgentEvent, event::Event};
+use ralph_core::{agent::AgentEvent, dollars::Dollars, event::Event};
 
 use super::attend::Ears;
 use crate::{agent::Watcher, report::Reporter};
@@ -35,6 +35,10 @@ impl Watcher for Onlooker<'_> {
         super::logs::write_event(self.text, event);
         self.reporter
             .report(&Event::Agent(event.clone()), self.clock.now());
+    }
+
+    fn spent(&mut self, so_far: Dollars) {
+        self.ears.spent(so_far);
     }
 
     fn unpriced(&mut self, model: Option<&str>) {
