@@ -72,6 +72,26 @@ fn asked_at_last(watch: &mut HandoffWatch, beats: &[Beat]) -> Option<(HandoffTri
     }
 }
 
+/// What it shows, what the run begins with, what is heard, and what the agent is asked for at the end.
+type Row = (
+    &'static str,
+    Start,
+    Vec<Beat>,
+    Option<(HandoffTrigger, &'static str)>,
+);
+
+#[track_caller]
+fn check(table: Vec<Row>) {
+    for (what, start, beats, expected) in table {
+        let mut watch = HandoffWatch::new(Some(Thresholds::default()), &start);
+        let found = asked_at_last(&mut watch, &beats);
+        let expected = expected.map(|(trigger, sentence)| (trigger, sentence.to_owned()));
+        assert_eq!(found, expected, "{what}");
+        let asked = watch.asked().map(|why| why.trigger);
+        assert_eq!(asked, expected.map(|(trigger, _)| trigger), "{what}");
+    }
+}
+
 #[test]
 #[allow(
     clippy::too_many_lines,
@@ -84,7 +104,7 @@ fn a_threshold_must_be_passed_and_not_only_met() {
         let turns = (0..n).flat_map(|id| [small_turn(), tool(id), done(id, false)]);
         turns.chain([small_turn(), tool(99)]).collect::<Vec<_>>()
     };
-    let table: Vec<(&str, Start, Vec<Beat>, Option<(T, &str)>)> = vec![
+    let table: Vec<Row> = vec![
         (
             "70 % exactly is not more than 70 %",
             start(0, 10),
@@ -124,6 +144,14 @@ fn a_threshold_must_be_passed_and_not_only_met() {
             failing(3),
             Some((T::ErrorThreshold, "3 of its steps in a row failed")),
         ),
+    ];
+    check(table);
+}
+
+#[test]
+fn money_is_measured_by_what_was_left_when_the_run_began() {
+    use HandoffTrigger as T;
+    check(vec![
         (
             "80 % exactly is not more than 80 %",
             start(0, 10),
@@ -169,15 +197,7 @@ fn a_threshold_must_be_passed_and_not_only_met() {
             vec![small_turn(), cost(1_000.0), tool(1)],
             None,
         ),
-    ];
-    for (what, start, beats, expected) in table {
-        let mut watch = HandoffWatch::new(Some(Thresholds::default()), &start);
-        let found = asked_at_last(&mut watch, &beats);
-        let expected = expected.map(|(trigger, sentence)| (trigger, sentence.to_owned()));
-        assert_eq!(found, expected, "{what}");
-        let asked = watch.asked().map(|why| why.trigger);
-        assert_eq!(asked, expected.map(|(trigger, _)| trigger), "{what}");
-    }
+    ]);
 }
 
 #[test]
@@ -267,6 +287,21 @@ fn an_agent_is_asked_only_while_its_model_will_be_asked_again_anyway() {
     assert_eq!(watch.observe(Beat::Text { mark: 1 }, EARLY), None);
     assert_eq!(watch.observe(Beat::Ended, EARLY), None);
     assert_eq!(watch.asked(), None);
+}
+
+#[test]
+fn what_calls_come_to_counts_like_what_the_agent_says() {
+    let mut watch = watch();
+    said(&mut watch, &[small_turn(), cost(1.0)]);
+    assert_eq!(watch.spent(Dollars::whole(9), EARLY), None, "no tool runs");
+    let found = asked_at_last(&mut watch, &[tool(1)]).map(|(trigger, _)| trigger);
+    assert_eq!(found, Some(HandoffTrigger::TokenBudget));
+    // While a tool runs it is said at once, and once.
+    let mut watch = self::watch();
+    said(&mut watch, &[small_turn(), tool(1)]);
+    assert_eq!(watch.spent(Dollars::whole(8), EARLY), None);
+    assert!(watch.spent(Dollars::whole(9), EARLY).is_some());
+    assert_eq!(watch.spent(Dollars::whole(10), EARLY), None);
 }
 
 #[test]

@@ -120,6 +120,12 @@ impl HandoffWatch {
         }
     }
 
+    /// The run has cost so much, by what its calls come to or by what it says itself.
+    pub fn spent(&mut self, so_far: Dollars, now: Duration) -> Option<HandoffStep> {
+        self.seen.cost = self.seen.cost.max(so_far);
+        self.decide(now)
+    }
+
     /// What became of the request to wrap up.
     pub fn nudged(&mut self, nudged: NudgeState) -> Option<HandoffStep> {
         let State::Asked { why, answer } = &mut self.state else {
@@ -258,7 +264,8 @@ impl Seen {
                 }
             }
             Beat::Usage(usage) => {
-                self.cost = usage.cost_usd.map_or(self.cost, Dollars::told);
+                let told = usage.cost_usd.map_or(Dollars::NOTHING, Dollars::told);
+                self.cost = self.cost.max(told);
             }
             Beat::Text { .. } | Beat::Waits | Beat::Ended | Beat::Other => {}
         }

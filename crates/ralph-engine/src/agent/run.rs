@@ -122,6 +122,9 @@ pub struct Watch<'a> {
 pub trait Watcher {
     fn event(&mut self, event: &AgentEvent);
 
+    /// What it has cost so far, where there is a limit of that.
+    fn spent(&mut self, _so_far: Dollars) {}
+
     /// There is a limit of its cost, and this model of its has no price: it can't be kept. Once a run.
     fn unpriced(&mut self, _model: Option<&str>) {}
 
@@ -285,6 +288,9 @@ impl Reader {
         let used = self.dialect.used();
         if let Some(cost) = &mut self.cost {
             cost.count(&used, watcher);
+        }
+        if let Some(meter) = &self.meter {
+            watcher.spent(meter.spent());
         }
         for event in self.events.drain(..) {
             match event {

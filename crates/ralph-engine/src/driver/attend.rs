@@ -136,6 +136,7 @@ impl Attendant<'_> {
         let now = self.time();
         let steps = match heard {
             Heard::Beat(beat) => self.minder.hear(beat, now),
+            Heard::Spent(so_far) => self.minder.spent(so_far, now),
             Heard::Nudged { mark, state } => match told.whose(mark, state) {
                 Some(Words::Persons(row)) => return self.nudged(*row, state).await,
                 Some(Words::Minders(whose)) => self.minder.nudged(whose, state, now),

@@ -70,6 +70,11 @@ impl Part for Handing {
         self.steps(step)
     }
 
+    fn spent(&mut self, so_far: Dollars, now: Now) -> Vec<Step> {
+        let step = self.watch.spent(so_far, now.run);
+        self.steps(step)
+    }
+
     fn nudged(&mut self, state: NudgeState, _now: Now) -> Vec<Step> {
         let step = self.watch.nudged(state);
         self.steps(step)

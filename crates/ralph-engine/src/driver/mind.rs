@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ralph_core::{
     agent::{Beat, Ending, NudgeState},
+    dollars::Dollars,
     event::Event,
     health::Choice,
 };
@@ -50,6 +51,11 @@ pub(super) struct Heeded {
 /// One thing that an agent is watched for.
 pub(super) trait Part {
     fn hear(&mut self, beat: Beat, now: Now) -> Vec<Step>;
+
+    /// What the run has cost so far, where there is a limit of that.
+    fn spent(&mut self, _so_far: Dollars, _now: Now) -> Vec<Step> {
+        Vec::new()
+    }
 
     /// What became of the oldest of its own words that this was not said of yet.
     fn nudged(&mut self, _state: NudgeState, _now: Now) -> Vec<Step> {
@@ -108,6 +114,10 @@ impl Minder {
 
     pub(super) fn hear(&mut self, beat: Beat, now: Now) -> Vec<(Minds, Step)> {
         self.each(|part| part.hear(beat, now))
+    }
+
+    pub(super) fn spent(&mut self, so_far: Dollars, now: Now) -> Vec<(Minds, Step)> {
+        self.each(|part| part.spent(so_far, now))
     }
 
     pub(super) fn nudged(

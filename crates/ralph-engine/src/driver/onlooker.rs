@@ -4,7 +4,7 @@
 
 use std::{cell::RefCell, collections::HashSet};
 
-use ralph_core::{agent::AgentEvent, event::Event};
+use ralph_core::{agent::AgentEvent, dollars::Dollars, event::Event};
 
 use super::attend::Ears;
 use crate::{agent::Watcher, report::Reporter};
@@ -37,6 +37,10 @@ impl Watcher for Onlooker<'_> {
         self.reporter
             .borrow_mut()
             .report(&Event::Agent(event.clone()), self.clock.now());
+    }
+
+    fn spent(&mut self, so_far: Dollars) {
+        self.ears.spent(so_far);
     }
 
     fn unpriced(&mut self, model: Option<&str>) {

@@ -10,6 +10,7 @@ use std::{
 
 use ralph_core::{
     agent::{AgentEvent, Beat, Ending, NudgeState, mark},
+    dollars::Dollars,
     event::Event,
 };
 use tokio::sync::{mpsc, watch};
@@ -22,6 +23,7 @@ pub(in crate::driver) struct Ears {
     pub(super) said: RefCell<Vec<Event>>,
     heard: mpsc::UnboundedSender<Heard>,
     tools: Cell<u64>,
+    spent: Cell<Dollars>,
     calls: RefCell<Calls>,
 }
 
@@ -65,6 +67,8 @@ impl Calls {
 /// What is heard of the running agent, in its order.
 pub(super) enum Heard {
     Beat(Beat),
+    /// What it has cost so far.
+    Spent(Dollars),
     /// What became of a message to it, which is known again by its mark.
     Nudged {
         mark: u64,
@@ -81,6 +85,13 @@ impl Ears {
     /// The last calls to tools that failed, newest first.
     pub(in crate::driver) fn failed_calls(&self) -> Vec<String> {
         self.calls.borrow().failed.iter().cloned().collect()
+    }
+
+    /// It has cost so much up to now.
+    pub(in crate::driver) fn spent(&self, so_far: Dollars) {
+        if self.spent.replace(so_far) != so_far {
+            let _ = self.heard.send(Heard::Spent(so_far));
+        }
     }
 
     /// What is to be told to whoever watches.
@@ -144,6 +155,7 @@ pub(in crate::driver) fn wires() -> (Ears, Wires, Inputs) {
         said: RefCell::default(),
         heard: heard_out,
         tools: Cell::default(),
+        spent: Cell::default(),
         calls: RefCell::default(),
     };
     let wires = Wires {

@@ -55,6 +55,23 @@ fn an_agent_that_has_used_up_most_of_the_money_hands_over_and_the_next_one_is_no
     assert!(log.contains(left), "{log}");
 }
 
+#[test]
+fn what_the_calls_of_an_agent_come_to_counts_where_it_tells_its_cost_only_at_its_end() {
+    // Nine cents a turn, of which the ninth is beyond 80 %.
+    let usage = json!({"do": "usage", "input": 30_000, "cacheCreation": 0, "cacheRead": 0});
+    let mut first = vec![usage, run("echo half > half-A.txt")];
+    first.extend(vec![run("true"); 8]);
+    first.extend([heeds(), say("Stopped.")]);
+    let project = Project::with_stories(&[story("A")])
+        .config(
+            "loop: {stop_grace_seconds: 1}\neconomics: {prices: {'*': {input: 3, output: 15}}}\n",
+        )
+        .claude(&scenario(&[first]));
+    let ran = project.run(&["--max-cost", "1"]).expect(0);
+    assert_eq!(ran.verdicts(), ["A handoff", "A verified"], "{}", ran.all());
+    assert_eq!(ran.one("handoff_asked")["trigger"], "token_budget");
+}
+
 /// Hands over in its last words; whether its work is another each time.
 fn hands_over(work: &str) -> Vec<Value> {
     vec![run(work), say("<ralph>\nhandoff: again\n</ralph>")]
