@@ -220,14 +220,7 @@ impl Driver {
             self.choose_worker();
             self.reload_tasks().await?;
             let Some(task) = self.board.next() else {
-                // Somebody edited the task file in between.
-                return Ok(
-                    match (self.board.all_complete(), self.board.open_questions()) {
-                        (true, _) => Stop::AllComplete,
-                        (false, 0) => self.for_want_of_money(Stop::NothingReady),
-                        (false, _) => Stop::Question,
-                    },
-                );
+                return Ok(self.no_task());
             };
             if let Some(stop) = self.spent() {
                 return Ok(stop);
@@ -236,10 +229,6 @@ impl Driver {
                 MaySpend::Yes => {}
                 MaySpend::AskAgain => continue,
                 MaySpend::No(stop) => return Ok(stop),
-                MaySpend::NotThis(alert) => {
-                    self.set_aside_unfunded(&task, alert).await?;
-                    continue;
-                }
             }
             let status = self.repo.status().await?;
             if let Some(reason) = self.not_ours(&status) {
@@ -253,6 +242,15 @@ impl Driver {
             if verdict == Verdict::Verified {
                 self.foresee().await?;
             }
+        }
+    }
+
+    /// Somebody edited the task file in between, and nothing is left to take.
+    fn no_task(&self) -> Stop {
+        match (self.board.all_complete(), self.board.open_questions()) {
+            (true, _) => Stop::AllComplete,
+            (false, 0) => self.for_want_of_money(Stop::NothingReady),
+            (false, _) => Stop::Question,
         }
     }
 

@@ -123,7 +123,7 @@ pub trait Watcher {
     fn event(&mut self, event: &AgentEvent);
 
     /// What it has cost so far, where there is a limit of that.
-    fn spent(&mut self, _so_far: Dollars) {}
+    fn spent(&mut self, _so_far: ralph_core::dollars::Dollars) {}
 
     /// There is a limit of its cost, and this model of its has no price: it can't be kept. Once a run.
     fn unpriced(&mut self, _model: Option<&str>) {}
@@ -289,9 +289,6 @@ impl Reader {
         if let Some(cost) = &mut self.cost {
             cost.count(&used, watcher);
         }
-        if let Some(meter) = &self.meter {
-            watcher.spent(meter.spent());
-        }
         for event in self.events.drain(..) {
             match event {
                 AgentEvent::Tool { .. } => {
@@ -301,11 +298,7 @@ impl Reader {
                 AgentEvent::ToolDone { .. } => {
                     self.tools_running = self.tools_running.saturating_sub(1);
                 }
-                AgentEvent::Usage(usage) => {
-                    if let Some(cost) = &mut self.cost {
-                        cost.tell(usage);
-                    }
-                }
+                AgentEvent::Usage(usage) => self.cost.iter_mut().for_each(|c| c.tell(usage)),
                 _ => {}
             }
             watcher.event(&event);

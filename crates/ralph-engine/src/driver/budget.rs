@@ -20,11 +20,9 @@ const RECENT: u32 = 50;
 /// Whether another iteration may be begun.
 pub(super) enum MaySpend {
     Yes,
-    /// A person or a signal came in between: all is decided anew.
+    /// A person or a signal came in between, or the task was set aside: all is decided anew.
     AskAgain,
     No(Stop),
-    /// Not at this task, whose own budget says so; at others.
-    NotThis(Alert),
 }
 
 impl Driver {
@@ -50,7 +48,8 @@ impl Driver {
             return Ok(MaySpend::No(Stop::BudgetDenied(alert)));
         }
         if let BudgetAction::Deny { alert } = check(&own) {
-            return Ok(MaySpend::NotThis(alert));
+            self.set_aside_unfunded(task, alert).await?;
+            return Ok(MaySpend::AskAgain);
         }
         Ok(match check(&spendings) {
             BudgetAction::Allow => MaySpend::Yes,
@@ -69,11 +68,7 @@ impl Driver {
     }
 
     /// Sets a task aside that has no money left; a person can open it again.
-    pub(super) async fn set_aside_unfunded(
-        &mut self,
-        task: &TaskId,
-        alert: Alert,
-    ) -> Result<(), LoopError> {
+    async fn set_aside_unfunded(&mut self, task: &TaskId, alert: Alert) -> Result<(), LoopError> {
         self.block(task, alert.sentence()).await?;
         self.tally.unfunded = Some(alert);
         Ok(())
