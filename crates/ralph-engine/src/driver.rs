@@ -35,6 +35,7 @@ mod obey;
 mod onlooker;
 mod patch;
 mod place;
+mod policies;
 mod preview;
 mod reconcile;
 mod record;
