@@ -45,6 +45,7 @@ impl RunCost {
                 Metered::Priced | Metered::Unpriced => {}
             }
         }
+        watcher.spent(self.meter.spent());
     }
 
     /// Takes what the agent says of the whole run up to now, if it says anything.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ralph_core::{
     agent::{AgentEvent, AgentReport, Ending, NudgeState},
+    dollars::Dollars,
     economics::complete,
     health::HealthState,
 };
@@ -288,9 +289,6 @@ impl Reader {
         let used = self.dialect.used();
         if let Some(cost) = &mut self.cost {
             cost.count(&used, watcher);
-        }
-        if let Some(meter) = &self.meter {
-            watcher.spent(meter.spent());
         }
         for event in self.events.drain(..) {
             match event {
