@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ralph_core::{
     agent::{AgentEvent, AgentReport, Ending, NudgeState},
+    dollars::Dollars,
     economics::complete,
     health::HealthState,
 };
