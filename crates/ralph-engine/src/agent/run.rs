@@ -124,7 +124,7 @@ pub trait Watcher {
     fn event(&mut self, event: &AgentEvent);
 
     /// What it has cost so far, where there is a limit of that.
-    fn spent(&mut self, _so_far: ralph_core::dollars::Dollars) {}
+    fn spent(&mut self, _so_far: Dollars) {}
 
     /// There is a limit of its cost, and this model of its has no price: it can't be kept. Once a run.
     fn unpriced(&mut self, _model: Option<&str>) {}
