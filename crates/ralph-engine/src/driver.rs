@@ -36,6 +36,7 @@ mod obey;
 mod onlooker;
 mod patch;
 mod place;
+mod policies;
 mod preview;
 mod reconcile;
 mod record;

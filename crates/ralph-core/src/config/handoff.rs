@@ -18,7 +18,7 @@ pub struct HandoffConfig {
     pub context_threshold: Share,
     /// Failed steps in a row at which it does.
     pub max_errors: NonZeroU32,
-    /// The share of what its run may cost beyond which it does.
+    /// The share of the nearest limit of cost beyond which it does.
     pub budget_threshold: Share,
     /// Minutes before the end of its iteration's time at which it does; of a short time, half of it is
     /// left.

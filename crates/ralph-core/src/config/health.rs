@@ -8,10 +8,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::value::Minutes;
-use crate::{
-    breaker::BreakerPolicy,
-    health::{HealthPolicy, Watching},
-};
 
 /// When an agent makes no progress, and what is done about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -64,25 +60,6 @@ impl Default for HealthConfig {
 }
 
 impl HealthConfig {
-    pub fn policy(&self) -> HealthPolicy {
-        HealthPolicy {
-            watching: if self.enabled {
-                Watching::Yes
-            } else {
-                Watching::No
-            },
-            stuck_after: self.stuck_minutes.duration(),
-            nudge_wait: self.nudge_wait_minutes.duration(),
-            max_nudges: self.max_nudges,
-            escalation_wait: self.escalation_wait_minutes.duration(),
-            degraded_error_percent: u32::from(self.degraded_error_percent),
-            degraded_steps: self.degraded_steps.get(),
-            failing_steps: self.failing_steps.get(),
-            degraded_repeats: self.degraded_repeats.get(),
-            stuck_repeats: self.stuck_repeats.get(),
-        }
-    }
-
     /// What a limit of an iteration's time cuts off, if it does: what would come, and when at the
     /// earliest.
     pub(super) fn cut_by(&self, limit: Minutes) -> Option<(&'static str, Minutes)> {
@@ -132,16 +109,6 @@ impl Default for BreakerConfig {
             window: const { NonZeroU32::new(10).expect("not zero") },
             cooldown_minutes: Minutes::whole(10),
             on_open: OnOpen::Stop,
-        }
-    }
-}
-
-impl BreakerConfig {
-    pub fn policy(&self) -> BreakerPolicy {
-        BreakerPolicy {
-            failures: self.failures.get(),
-            window: self.window.get(),
-            cooldown: self.cooldown_minutes.duration(),
         }
     }
 }

@@ -149,7 +149,7 @@ fn a_threshold_must_be_passed_and_not_only_met() {
 }
 
 #[test]
-fn money_is_measured_by_what_was_left_when_the_run_began() {
+fn money_is_measured_by_all_that_is_spent_of_all_that_may_be() {
     use HandoffTrigger as T;
     check(vec![
         (
@@ -164,26 +164,20 @@ fn money_is_measured_by_what_was_left_when_the_run_began() {
             vec![small_turn(), cost(8.000_001), tool(1)],
             Some((
                 T::TokenBudget,
-                "it has cost $8.0000 of the $10.00 that were left, more than 80 %",
+                "$8.0000 of $10.00 are spent, more than 80 %",
             )),
         ),
         (
-            "it is measured by what was left when the run began",
+            "what others have spent counts",
             start(6, 10),
-            vec![small_turn(), cost(3.3), tool(1)],
-            Some((
-                T::TokenBudget,
-                "it has cost $3.30 of the $4.00 that were left, more than 80 %",
-            )),
+            vec![small_turn(), cost(2.1), tool(1)],
+            Some((T::TokenBudget, "$8.10 of $10.00 are spent, more than 80 %")),
         ),
         (
-            "80 % spent by others leave room for one more",
+            "80 % spent by others are not more than 80 %",
             start(8, 10),
-            vec![small_turn(), cost(1.7), tool(1)],
-            Some((
-                T::TokenBudget,
-                "it has cost $1.70 of the $2.00 that were left, more than 80 %",
-            )),
+            vec![small_turn(), cost(0.1), tool(1)],
+            Some((T::TokenBudget, "$8.10 of $10.00 are spent, more than 80 %")),
         ),
         (
             "a fresh agent is not asked for what the one before has spent",

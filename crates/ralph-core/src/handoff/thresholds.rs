@@ -52,13 +52,13 @@ impl Thresholds {
         Some(time - self.wrap_up.min(time / 2))
     }
 
-    /// What is left for the run, where using it up is a reason to hand over. Where most is spent
-    /// already, a fresh agent would be asked to wrap up for no more than that.
-    pub(super) fn left(&self, start: &Start) -> Option<Dollars> {
-        let Room { spent, max } = start.room?;
-        let is_spent = self
-            .budget
-            .is_exceeded(spent.millionths(), max.millionths());
-        (!is_spent).then(|| max.without(spent))
+    /// What may be spent, where using it up is a reason to hand over. Where most of it is spent already,
+    /// a fresh agent would be asked to wrap up for what the one before has spent.
+    pub(super) fn room(&self, start: &Start) -> Option<Room> {
+        let is_spent = |Room { spent, max }: &Room| {
+            self.budget
+                .is_exceeded(spent.millionths(), max.millionths())
+        };
+        start.room.filter(|room| !is_spent(room))
     }
 }

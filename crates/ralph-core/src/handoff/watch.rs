@@ -7,7 +7,7 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use super::{HandoffTrigger, Handover, Share, Start, Thresholds};
+use super::{HandoffTrigger, Handover, Room, Share, Start, Thresholds};
 use crate::{
     agent::{Beat, NudgeState},
     dollars::Dollars,
@@ -29,8 +29,8 @@ pub struct HandoffWatch {
     /// None where only a person asks for it.
     thresholds: Option<Thresholds>,
     wraps_up_at: Option<Duration>,
-    /// What was left to spend when the run began.
-    left: Option<Dollars>,
+    /// What may be spent, where most of it was not spent yet when the run began.
+    room: Option<Room>,
     time: Option<Duration>,
     seen: Seen,
     state: State,
@@ -79,7 +79,7 @@ impl HandoffWatch {
     pub fn new(thresholds: Option<Thresholds>, start: &Start) -> Self {
         Self {
             wraps_up_at: thresholds.and_then(|t| t.wraps_up_at(start)),
-            left: thresholds.and_then(|t| t.left(start)),
+            room: thresholds.and_then(|t| t.room(start)),
             time: start.time,
             thresholds,
             seen: Seen::default(),
@@ -207,10 +207,11 @@ impl HandoffWatch {
     }
 
     fn budget_used(&self, share: Share) -> Option<String> {
-        let (left, cost) = (self.left?, self.seen.cost);
+        let Room { spent, max } = self.room?;
+        let spent = spent.plus(self.seen.cost);
         share
-            .is_exceeded(cost.millionths(), left.millionths())
-            .then(|| format!("it has cost {cost} of the {left} that were left, more than {share}"))
+            .is_exceeded(spent.millionths(), max.millionths())
+            .then(|| format!("{spent} of {max} are spent, more than {share}"))
     }
 
     fn time_used(&self, now: Duration) -> Option<String> {

@@ -8,7 +8,7 @@ use ralph_core::{
     breaker::Breaker,
     config::Config,
     event::Event,
-    termination::{LimitPolicy, Limits, Span},
+    termination::{Limits, Span},
 };
 
 use super::{
@@ -20,6 +20,7 @@ use super::{
     kept::Bounds,
     obey::{Line, Pace},
     place::{Place, register, state_dir},
+    policies,
     restore::{self, BranchNow},
 };
 use crate::{
@@ -162,10 +163,10 @@ impl Driver {
             prices: read_prices(&config.economics, &setup.root)?,
             limits: Limits {
                 max_iterations: mode.max_iterations(&config, &board),
-                ..limits(&config, setup.wanted.span)
+                ..policies::limits(&config, setup.wanted.span)
             },
-            policy: super::inspect::policy(&config).compile()?,
-            breaker: Breaker::new(config.breaker.policy()),
+            policy: policies::change(&config).compile()?,
+            breaker: Breaker::new(policies::breaker(&config)),
             artefacts,
             goal: mode.goal().cloned(),
             bounds: setup.wanted.bounds,
@@ -376,23 +377,4 @@ async fn open_board(
     let states = journal.task_states(repository, source.name()).await?;
     let board = Board::new(source, tasks, setup.wanted.scope.clone(), states)?;
     Ok(board)
-}
-
-fn limits(config: &Config, span: Span) -> Limits {
-    Limits {
-        max_iterations: config.loop_.max_iterations.get(),
-        max_time: config.loop_.max_minutes.as_ref().map(|m| m.duration()),
-        max_cost: config.loop_.max_cost_usd,
-        on_max_attempts: config.loop_.on_max_attempts,
-        gutter: super::gutter::policy(config),
-        max_errors: config.loop_.max_errors.get(),
-        max_recoveries: config.health.max_recoveries,
-        max_no_progress: config.loop_.max_no_progress.get(),
-        usage: LimitPolicy {
-            on_limit: config.limits.on_usage_limit,
-            max_wait: config.limits.max_wait_minutes.duration(),
-            unknown_wait: config.limits.unknown_wait_minutes.duration(),
-        },
-        span,
-    }
 }

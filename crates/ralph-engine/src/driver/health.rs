@@ -13,7 +13,7 @@ pub(super) use pulse::{Doing, Pulse};
 
 use part::About;
 
-use super::{Driver, notes::Turn};
+use super::{Driver, notes::Turn, policies};
 
 impl Driver {
     /// Who minds the health of the agent that is about to start.
@@ -24,7 +24,7 @@ impl Driver {
             agent: self.hands.name(),
         };
         let beating = self.pulse.as_ref().map(Pulse::beating);
-        let policy = self.config.health.policy();
+        let policy = policies::health(&self.config);
         let part = HealthPart::new(policy, about, beating, self.now());
         // Written once, with all that is new.
         self.does(Doing::Agent, None);

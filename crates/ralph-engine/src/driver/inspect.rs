@@ -276,15 +276,3 @@ fn read_capped(path: &Path) -> Option<Vec<u8>> {
         .ok()?;
     Some(bytes)
 }
-
-/// What a change may hold, by the settings.
-pub(super) fn policy(config: &ralph_core::config::Config) -> ralph_core::change::ChangePolicy {
-    let globs = |list: &[ralph_core::config::GlobPattern]| {
-        list.iter().map(|g| g.as_str().to_owned()).collect()
-    };
-    ralph_core::change::ChangePolicy {
-        protected: globs(&config.safety.protected_paths),
-        max_file_bytes: u64::from(config.safety.max_file_mb.get()) * 1024 * 1024,
-        secret_allowlist: globs(&config.safety.secret_allow),
-    }
-}

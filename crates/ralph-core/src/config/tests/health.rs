@@ -3,19 +3,19 @@
 use std::time::Duration;
 
 use super::{mistakes, project};
-use crate::health::Watching;
+use crate::config::OnOpen;
 
 #[test]
 fn times_are_minutes_and_may_be_fractions() {
     let text = "health: {stuck_minutes: 0.05, max_nudges: 0, enabled: false}\n\
                 breaker: {cooldown_minutes: 0.5, on_open: wait}";
     let config = project(text).unwrap().config;
-    let policy = config.health.policy();
-    assert_eq!(policy.stuck_after, Duration::from_secs(3));
-    assert_eq!((policy.max_nudges, policy.watching), (0, Watching::No));
-    let breaker = config.breaker.policy();
-    assert_eq!(breaker.cooldown, Duration::from_secs(30));
-    assert_eq!((breaker.failures, breaker.window), (5, 10));
+    let health = &config.health;
+    assert_eq!(health.stuck_minutes.duration(), Duration::from_secs(3));
+    assert_eq!((health.max_nudges, health.enabled), (0, false));
+    let cooldown = config.breaker.cooldown_minutes;
+    assert_eq!(cooldown.duration(), Duration::from_secs(30));
+    assert_eq!(config.breaker.on_open, OnOpen::Wait);
 }
 
 #[test]

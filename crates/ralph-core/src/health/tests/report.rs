@@ -9,7 +9,7 @@ fn health_json_is_a_contract_and_the_documents_have_it_word_for_word() {
         loop_id: "0190c0de-0000-7000-8000-000000000001".into(),
         pid: 4711,
         pid_started: 815,
-        worktree: "/home/ann/shop".into(),
+        worktree: "/srv/shop".into(),
         written_at: time("04:01:00"),
         doing: "agent".into(),
         quiet_until: None,

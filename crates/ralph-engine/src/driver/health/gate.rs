@@ -10,7 +10,7 @@ use ralph_core::{
     verdict::Verdict,
 };
 
-use crate::driver::{Driver, wait::to_the_second};
+use crate::driver::{Driver, policies, wait::to_the_second};
 
 /// Whether an iteration may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Driver {
     pub(in crate::driver) fn recall_breaker(&mut self, records: &[IterationRecord]) {
         let past = records.iter().rev();
         let past = past.map(|record| (&record.verdict, record.started_at, record.ended_at));
-        self.breaker = Breaker::folded(self.config.breaker.policy(), past);
+        self.breaker = Breaker::folded(policies::breaker(&self.config), past);
         let (failures, of) = (self.breaker.failures(), self.breaker.samples());
         let until = self.breaker.until();
         self.breaker.look(self.clock.now());

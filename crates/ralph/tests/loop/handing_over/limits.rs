@@ -47,10 +47,10 @@ fn an_agent_that_has_used_up_most_of_the_money_hands_over_and_the_next_one_is_no
     assert_eq!(asked["trigger"], "token_budget");
     assert_eq!(
         asked["sentence"],
-        "it has cost $0.85 of the $1.00 that were left, more than 80 %"
+        "$0.85 of $1.00 are spent, more than 80 %"
     );
     let log = project.repo.read(".ralph/logs/iteration-2.txt");
-    let left = "It handed over: it has cost $0.85 of the $1.00 that were left, more than 80 %; \
+    let left = "It handed over: $0.85 of $1.00 are spent, more than 80 %; \
                 $0.15 of $1.00 are left now.";
     assert!(log.contains(left), "{log}");
 }

@@ -32,17 +32,20 @@ fn a_damaged_checkpoint_is_said_and_the_one_before_it_counts() {
     }));
     let ran = project.run(&["--max-iterations", "2"]).expect(3);
     assert_eq!(ran.verdicts(), ["A terminated", "A terminated"]);
-    let newest = "(SELECT max(n) FROM checkpoint WHERE iteration = 2)";
     sqlite(
         &project,
-        &format!("UPDATE checkpoint SET body = body || ' ' WHERE n = {newest}"),
+        "UPDATE checkpoint SET body = body || ' ' WHERE n = 2",
     );
     let ran = project.run(&[]).expect(0);
     assert_eq!(ran.verdicts(), ["A verified"]);
-    let warnings = ran.named("warning");
-    let said = warnings[0]["message"].as_str().unwrap();
-    assert!(said.contains("(number 2) was changed"), "{said}");
-    assert!(said.contains("it is not gone on from"), "{said}");
+    let warnings: Vec<String> = ran
+        .named("warning")
+        .iter()
+        .map(|event| event["message"].as_str().unwrap().to_owned())
+        .filter(|text| text.contains("(number 2) was changed"))
+        .collect();
+    assert_eq!(warnings.len(), 1, "{}", ran.all());
+    assert!(warnings[0].contains("it is not gone on from"));
     let prompts = std::fs::read_to_string(project.outside("prompts")).unwrap();
     assert_eq!(
         prompts.matches("## Handoff from Iteration 1").count(),

@@ -1,8 +1,9 @@
 //! Tests of the part that minds health: when it looks at the tree, and what it makes of the machine.
 
-use ralph_core::{agent::ToolKind, config::HealthConfig};
+use ralph_core::{agent::ToolKind, config::Config};
 
 use super::*;
+use crate::driver::policies;
 
 fn part() -> HealthPart {
     let about = About {
@@ -10,7 +11,7 @@ fn part() -> HealthPart {
         task: "US-001".into(),
         agent: "fake".into(),
     };
-    let policy = HealthConfig::default().policy();
+    let policy = policies::health(&Config::default());
     HealthPart::new(policy, about, None, "2026-11-15T12:00:00Z".parse().unwrap())
 }
 

@@ -1,0 +1,69 @@
+//! What the configuration allows, in the words of the core.
+//!
+//! Only puts values where they belong; decides nothing.
+
+use ralph_core::{
+    breaker::BreakerPolicy,
+    change::ChangePolicy,
+    config::Config,
+    health::{HealthPolicy, Watching},
+    termination::{LimitPolicy, Limits, Span},
+};
+
+pub(super) fn limits(config: &Config, span: Span) -> Limits {
+    Limits {
+        max_iterations: config.loop_.max_iterations.get(),
+        max_time: config.loop_.max_minutes.as_ref().map(|m| m.duration()),
+        max_cost: config.loop_.max_cost_usd,
+        on_max_attempts: config.loop_.on_max_attempts,
+        gutter: super::gutter::policy(config),
+        max_errors: config.loop_.max_errors.get(),
+        max_recoveries: config.health.max_recoveries,
+        max_no_progress: config.loop_.max_no_progress.get(),
+        usage: LimitPolicy {
+            on_limit: config.limits.on_usage_limit,
+            max_wait: config.limits.max_wait_minutes.duration(),
+            unknown_wait: config.limits.unknown_wait_minutes.duration(),
+        },
+        span,
+    }
+}
+
+pub(super) fn change(config: &Config) -> ChangePolicy {
+    let globs = |list: &[ralph_core::config::GlobPattern]| {
+        list.iter().map(|g| g.as_str().to_owned()).collect()
+    };
+    ChangePolicy {
+        protected: globs(&config.safety.protected_paths),
+        max_file_bytes: u64::from(config.safety.max_file_mb.get()) * 1024 * 1024,
+        secret_allowlist: globs(&config.safety.secret_allow),
+    }
+}
+
+pub(super) fn health(config: &Config) -> HealthPolicy {
+    let health = &config.health;
+    HealthPolicy {
+        watching: match health.enabled {
+            true => Watching::Yes,
+            false => Watching::No,
+        },
+        stuck_after: health.stuck_minutes.duration(),
+        nudge_wait: health.nudge_wait_minutes.duration(),
+        max_nudges: health.max_nudges,
+        escalation_wait: health.escalation_wait_minutes.duration(),
+        degraded_error_percent: u32::from(health.degraded_error_percent),
+        degraded_steps: health.degraded_steps.get(),
+        failing_steps: health.failing_steps.get(),
+        degraded_repeats: health.degraded_repeats.get(),
+        stuck_repeats: health.stuck_repeats.get(),
+    }
+}
+
+pub(super) fn breaker(config: &Config) -> BreakerPolicy {
+    let breaker = &config.breaker;
+    BreakerPolicy {
+        failures: breaker.failures.get(),
+        window: breaker.window.get(),
+        cooldown: breaker.cooldown_minutes.duration(),
+    }
+}
