@@ -12,7 +12,10 @@ use ralph_core::{
 };
 use tokio::sync::{mpsc, watch};
 
-use super::{Agent, Conclusion, Dialect, RunContext, RunCost, describe_end, voice::Voice};
+use super::{
+    Agent, Conclusion, Dialect, RunContext, RunCost, describe_end,
+    voice::{Voice, next_nudge},
+};
 use crate::agent::output::{log_stderr, next_batch, stderr_tail, take_batch};
 use crate::process::{
     self, CappedLog, Containment, Ended, LineReader, OutputPipe, Running, SpawnError, StopPlan,
@@ -385,16 +388,4 @@ async fn alarm(until: Option<&(Instant, Alarm)>) {
         Some((at, _)) => tokio::time::sleep_until((*at).into()).await,
         None => std::future::pending().await,
     }
-}
-
-/// The next message for the agent; never, where nobody can send one.
-async fn next_nudge(nudges: &mut Option<&mut Nudges>) -> Option<String> {
-    let next = match nudges {
-        Some(nudges) => nudges.recv().await,
-        None => std::future::pending().await,
-    };
-    if next.is_none() {
-        *nudges = None;
-    }
-    next
 }

@@ -10,6 +10,8 @@ use tokio::{
     sync::mpsc::{UnboundedSender, unbounded_channel},
 };
 
+use super::Nudges;
+
 /// Large enough for a whole prompt, so that it is usually written at once.
 const PIPE_SIZE: usize = 1024 * 1024;
 
@@ -38,4 +40,16 @@ impl Voice {
             let _ = self.messages.send(bytes);
         }
     }
+}
+
+/// The next message for the agent; never, where nobody can send one.
+pub(super) async fn next_nudge(nudges: &mut Option<&mut Nudges>) -> Option<String> {
+    let next = match nudges {
+        Some(nudges) => nudges.recv().await,
+        None => std::future::pending().await,
+    };
+    if next.is_none() {
+        *nudges = None;
+    }
+    next
 }
