@@ -183,9 +183,15 @@ impl Stop {
                     until.unwrap_or_default()
                 )
             }
-            Self::HealthFailure { state } => {
-                format!("the agent does not get on: it is {}", state.as_str())
-            }
+            Self::HealthFailure { state } => match state {
+                HealthState::Failing => "agents do nothing but fail".into(),
+                HealthState::Terminated => {
+                    "agents make no progress, and the last one had to be ended".into()
+                }
+                HealthState::Healthy | HealthState::Degraded | HealthState::Stuck => {
+                    format!("agents do not get on: the last one is {}", state.as_str())
+                }
+            },
             Self::UsageLimit {
                 resets_at: Some(at),
             } => {

@@ -152,6 +152,12 @@ fn render(used: &Used) -> String {
     let Some(id) = &used.loop_id else {
         return "no loop has run here yet\n".to_owned();
     };
+    if total.calls == 0 {
+        return format!(
+            "{} {id}: its agents said nothing of what they use\n",
+            paint(Tone::Heading, "loop")
+        );
+    }
     let tokens = total.tokens;
     let calls = count(total.calls as usize, "call", "calls");
     let mut text = format!(

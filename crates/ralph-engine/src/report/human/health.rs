@@ -18,6 +18,11 @@ pub(super) fn render(page: &mut Page, event: &Event) {
                 &format!("the agent is to hand over: {}", safe(sentence)),
             );
         }
+        // That it was ended is said by the intervention.
+        Event::Health {
+            state: HealthState::Terminated,
+            ..
+        } => {}
         Event::Health {
             state, sentence, ..
         } => {
@@ -38,7 +43,11 @@ pub(super) fn render(page: &mut Page, event: &Event) {
                 InterventionLevel::Nudge | InterventionLevel::Escalate => Mark::Look,
                 InterventionLevel::Terminate => Mark::Bad,
             };
-            page.marked(mark, &safe(sentence));
+            let said = match level {
+                InterventionLevel::Nudge | InterventionLevel::Escalate => safe(sentence),
+                InterventionLevel::Terminate => format!("the agent is ended: {}", safe(sentence)),
+            };
+            page.marked(mark, &said);
             if let Some(hint) = hint {
                 page.more(&format!("  {}", safe(hint)));
             }

@@ -151,6 +151,7 @@ fn of_the_rest(foreseen: &Foreseen) -> String {
     let left = count(foreseen.remaining_tasks, "task is", "tasks are");
     let head = paint(Tone::Heading, "forecast");
     match &foreseen.range {
+        _ if foreseen.remaining_tasks == 0 => format!("{head} nothing is left to be done\n"),
         None => format!(
             "{head} {left} left; what they cost can be said when three are finished in one loop, not with {}\n",
             foreseen.finished_tasks

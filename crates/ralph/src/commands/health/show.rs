@@ -139,7 +139,11 @@ fn doing(health: &HealthReport) -> String {
 
 fn done_about_it(health: &HealthReport) -> Option<String> {
     let last = health.intervention?.as_str();
-    Some(format!("{last}; reminded {} times", health.nudges))
+    let reminded = match health.nudges {
+        1 => "reminded once".to_owned(),
+        n => format!("reminded {n} times"),
+    };
+    Some(format!("{last}; {reminded}"))
 }
 
 fn asks(health: &HealthReport, now: Timestamp) -> Option<String> {
