@@ -23,6 +23,8 @@ use crate::{clock::Clock as _, clock::SystemClock, loop_files};
 const SOON: Duration = Duration::from_secs(1);
 /// …and so often though nothing happens.
 const AT_LEAST: Duration = Duration::from_secs(5);
+/// What the loop does changes more often than this only while nobody needs to know.
+const QUICK: Duration = Duration::from_millis(100);
 
 /// What the loop does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +111,7 @@ impl Pulse {
     }
 
     pub(in crate::driver) fn doing(&self, doing: Doing, quiet_until: Option<Timestamp>) {
-        self.beating.say(|report| {
+        self.beating.say_soon(|report| {
             doing.as_str().clone_into(&mut report.doing);
             report.quiet_until = quiet_until;
             // What is asked about an agent is asked while it runs.
@@ -139,6 +141,17 @@ impl Beating {
         let mut written = self.lock();
         change(&mut written.report);
         written.write();
+    }
+
+    /// Writes it at once too, unless something else just was: a loop may be quick, and the next
+    /// heartbeat has it.
+    fn say_soon(&self, change: impl FnOnce(&mut HealthReport)) {
+        let mut written = self.lock();
+        change(&mut written.report);
+        written.news = true;
+        if written.at.elapsed() >= QUICK {
+            written.write();
+        }
     }
 
     /// Writes it with the next heartbeat.
