@@ -3,6 +3,7 @@
 
 mod breaking;
 mod choosing;
+mod real;
 mod recovering;
 
 use std::path::PathBuf;

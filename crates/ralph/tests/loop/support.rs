@@ -5,10 +5,12 @@
 
 mod live;
 mod ran;
+mod real;
 mod survivors;
 
 pub(crate) use live::Live;
 pub(crate) use ran::Ran;
+pub(crate) use real::{nudge_is_sent, with_real};
 pub(crate) use survivors::{assert_all_dead, processes_at, wait_until};
 
 use std::ffi::OsString;

@@ -1,15 +1,10 @@
 //! The real Claude Code and the real Pi against the scripted model, whose answers say that the context
 //! is nearly full.
 
-use std::ffi::OsString;
-
-use ralph_testkit::{
-    agents,
-    model::{Request, Scenario, ScriptedModel},
-};
+use ralph_testkit::model::{Request, Scenario, ScriptedModel};
 use serde_json::json;
 
-use crate::support::{Live, Project, assert_all_dead, story};
+use crate::support::{Project, assert_all_dead, nudge_is_sent, story, with_real};
 
 /// Whoever is handed the work goes on from the half that is there.
 const GOES_ON: &str = r#"
@@ -50,25 +45,8 @@ fn hands_over(agent: &str, answer: &str) -> Handed {
     let scenario = format!("{}{answer}", GOES_ON.trim_end());
     let model = ScriptedModel::start(Scenario::parse(&scenario).unwrap());
     let project = Project::with_stories(&[story("A")]);
-    let (home, url) = (project.repo.home(), model.url());
-    let (config, env) = match agent {
-        "claude" => (
-            format!("claude: {{command: [{:?}]}}\n", agents::claude()),
-            agents::claude_env(&home, &url),
-        ),
-        _ => (
-            format!(
-                "pi: {{command: [{:?}], model: {}}}\n",
-                agents::pi(),
-                agents::PI_MODEL
-            ),
-            agents::pi_env(&home, &url),
-        ),
-    };
-    let mut project = project.config(&format!("{config}loop: {{stop_grace_seconds: 5}}\n"));
-    for (name, value) in env.into_iter().filter(|(name, _)| name != "PATH") {
-        project = project.env(&name, OsString::from(value));
-    }
+    let home = project.repo.home();
+    let project = with_real(project, agent, &model.url(), "");
     let mut live = project.start(&["--agent", agent]);
     let asked = live.wait_for("handoff_asked");
     assert_eq!(asked["trigger"], "context_threshold");
@@ -86,15 +64,6 @@ fn hands_over(agent: &str, answer: &str) -> Handed {
     let mut requests = model.requests();
     requests.retain(|request| !request.tools().is_empty());
     Handed { project, requests }
-}
-
-fn nudge_is_sent(live: &mut Live) {
-    loop {
-        let event = live.wait_for("agent");
-        if event["kind"] == "nudge" && event["state"] == "sent" {
-            return;
-        }
-    }
 }
 
 impl Handed {
