@@ -25,42 +25,53 @@ pub enum LockError {
     },
 }
 
+/// Who holds a lock file now.
+pub(crate) enum Hold {
+    /// This process, as long as it has the file.
+    Ours(File),
+    /// Another one, in its own words.
+    Anothers { owner: String },
+}
+
+/// Holds a lock file, and writes into it who does.
+pub(crate) fn hold(path: &Path) -> std::io::Result<Hold> {
+    let mut file = File::options()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .open(path)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(std::fs::TryLockError::WouldBlock) => {
+            let mut owner = String::new();
+            let _ = file.read_to_string(&mut owner);
+            let owner = owner.trim().to_owned();
+            return Ok(Hold::Anothers { owner });
+        }
+        Err(std::fs::TryLockError::Error(source)) => return Err(source),
+    }
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "process {}", std::process::id())?;
+    Ok(Hold::Ours(file))
+}
+
 impl Lock {
     pub fn acquire(data_dir: &Path, worktree: &Path) -> Result<Self, LockError> {
         let path = lock_file(data_dir, worktree);
-        let fail = |source| LockError::Io {
-            path: path.clone(),
-            source,
-        };
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(fail)?;
+        let held = path
+            .parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| hold(&path));
+        match held {
+            Ok(Hold::Ours(file)) => Ok(Self { _file: file }),
+            Ok(Hold::Anothers { owner }) => Err(LockError::Held {
+                worktree: worktree.to_owned(),
+                owner,
+            }),
+            Err(source) => Err(LockError::Io { path, source }),
         }
-        let mut file = File::options()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(fail)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(std::fs::TryLockError::WouldBlock) => {
-                let mut owner = String::new();
-                let _ = file.read_to_string(&mut owner);
-                return Err(LockError::Held {
-                    worktree: worktree.to_owned(),
-                    owner: owner.trim().to_owned(),
-                });
-            }
-            Err(std::fs::TryLockError::Error(source)) => return Err(fail(source)),
-        }
-        let write = |file: &mut File| {
-            file.set_len(0)?;
-            file.rewind()?;
-            writeln!(file, "process {}", std::process::id())
-        };
-        write(&mut file).map_err(fail)?;
-        Ok(Self { _file: file })
     }
 
     /// The process that holds the lock of `worktree`, if a live one does.

@@ -2,9 +2,10 @@
 
 use std::{
     fs::File,
-    io::{Read as _, Seek as _, Write as _},
     path::{Path, PathBuf},
 };
+
+use crate::lock::{Hold, hold};
 
 /// Held until dropped, or until the process is gone.
 #[derive(Debug)]
@@ -26,35 +27,13 @@ pub enum MonitorLockError {
 impl MonitorLock {
     pub fn acquire(data_dir: &Path) -> Result<Self, MonitorLockError> {
         let path = data_dir.join("monitor.lock");
-        let fail = |source| MonitorLockError::Io {
-            path: path.clone(),
-            source,
-        };
-        let mut file = File::options()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(fail)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(std::fs::TryLockError::WouldBlock) => {
-                let mut owner = String::new();
-                let _ = file.read_to_string(&mut owner);
-                return Err(MonitorLockError::Held {
-                    data_dir: data_dir.to_owned(),
-                    owner: owner.trim().to_owned(),
-                });
-            }
-            Err(std::fs::TryLockError::Error(source)) => return Err(fail(source)),
+        match hold(&path) {
+            Ok(Hold::Ours(file)) => Ok(Self { _file: file }),
+            Ok(Hold::Anothers { owner }) => Err(MonitorLockError::Held {
+                data_dir: data_dir.to_owned(),
+                owner,
+            }),
+            Err(source) => Err(MonitorLockError::Io { path, source }),
         }
-        let write = |file: &mut File| {
-            file.set_len(0)?;
-            file.rewind()?;
-            writeln!(file, "process {}", std::process::id())
-        };
-        write(&mut file).map_err(fail)?;
-        Ok(Self { _file: file })
     }
 }

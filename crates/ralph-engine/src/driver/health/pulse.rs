@@ -17,7 +17,7 @@ use ralph_core::{
 };
 use tokio::task::AbortHandle;
 
-use crate::{clock::Clock as _, clock::SystemClock, loop_files};
+use crate::{clock::Clock as _, clock::SystemClock, loop_files, monitor::Target};
 
 /// What happens in between is written so often at most…
 const SOON: Duration = Duration::from_secs(1);
@@ -72,10 +72,11 @@ impl Pulse {
     /// Begins to beat for a loop of this process.
     pub(in crate::driver) fn start(folder: PathBuf, loop_id: &str, worktree: &Path) -> Self {
         let now = SystemClock.now();
+        let pid = std::process::id();
         let report = HealthReport {
             loop_id: loop_id.to_owned(),
-            pid: std::process::id(),
-            pid_started: own_start(),
+            pid,
+            pid_started: Target::of(pid).map_or(0, |own| own.started),
             worktree: worktree.to_string_lossy().into_owned(),
             written_at: now,
             doing: Doing::Between.as_str().to_owned(),
@@ -183,15 +184,4 @@ async fn beat(beating: Beating) {
             written.write();
         }
     }
-}
-
-/// When this process began, in the ticks of the kernel.
-fn own_start() -> u64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name of the program, in parentheses, may hold anything.
-    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let started = after_name.split_whitespace().nth(19);
-    started
-        .and_then(|ticks| ticks.parse().ok())
-        .unwrap_or_default()
 }

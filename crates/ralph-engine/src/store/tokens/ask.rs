@@ -129,14 +129,7 @@ impl Journal {
             .fetch_all(&mut self.db)
             .await
             .map_err(failed("sum up what was spent"))?;
-        rows.iter()
-            .map(|row| {
-                Ok(Grouped {
-                    key: row.try_get(0).map_err(failed("read a sum"))?,
-                    totals: totals(row, 1)?,
-                })
-            })
-            .collect()
+        rows.iter().map(grouped).collect()
     }
 
     /// What somebody has used since a day (`YYYY-MM-DD`), or ever.
@@ -284,14 +277,7 @@ impl Journal {
             .fetch_all(&mut self.db)
             .await
             .map_err(failed("look up the sums of a loop"))?;
-        rows.iter()
-            .map(|row| {
-                Ok(Grouped {
-                    key: row.try_get(0).map_err(failed("read a sum"))?,
-                    totals: totals(row, 1)?,
-                })
-            })
-            .collect()
+        rows.iter().map(grouped).collect()
     }
 }
 
@@ -302,6 +288,14 @@ pub fn first_day(per: Per, now: jiff::Timestamp) -> Option<String> {
         Per::Month => Some(now.strftime("%Y-%m-01").to_string()),
         Per::Total => None,
     }
+}
+
+/// A row of a key and its sums.
+pub(super) fn grouped(row: &sqlx::sqlite::SqliteRow) -> Result<Grouped, JournalError> {
+    Ok(Grouped {
+        key: row.try_get(0).map_err(failed("read a sum"))?,
+        totals: totals(row, 1)?,
+    })
 }
 
 pub(super) fn totals(row: &sqlx::sqlite::SqliteRow, from: usize) -> Result<Totals, JournalError> {

@@ -3,11 +3,9 @@
 //!
 //! First who, by one figure from an index; then all figures, of those alone that are shown.
 
-use sqlx::Row as _;
-
 use super::{
     COLUMNS, Journal, JournalError, RepositoryId,
-    ask::{Grouped, totals},
+    ask::{Grouped, grouped},
     failed,
 };
 
@@ -39,14 +37,7 @@ impl Journal {
             .fetch_all(&mut self.db)
             .await
             .map_err(failed("sum up what was spent"))?;
-        rows.iter()
-            .map(|row| {
-                Ok(Grouped {
-                    key: row.try_get(0).map_err(failed("read a sum"))?,
-                    totals: totals(row, 1)?,
-                })
-            })
-            .collect()
+        rows.iter().map(grouped).collect()
     }
 
     /// Whether a day is behind the first on which anything was spent.
