@@ -116,7 +116,8 @@ fn footer(costs: &Costs) -> String {
 /// What the columns by kind come from, and how far they are from what agents say.
 pub(crate) fn table_against_agents(total: &Figures, as_of: &str) -> String {
     let mut text = format!("by kind: as the prices of {as_of} have it");
-    if total.told_usd > Dollars::NOTHING {
+    // Where no model has a price, there is nothing to compare with.
+    if total.told_usd > Dollars::NOTHING && total.told_by_table_usd > Dollars::NOTHING {
         let sign = if total.difference_usd < 0.0 { '-' } else { '+' };
         text.push_str(&format!(
             "; agents say {} where these make {} ({sign}{}), and theirs counts",
