@@ -94,3 +94,51 @@ conversations:
     assert!((3..=4).contains(&asked), "{asked}");
     project.assert_nothing_alive();
 }
+
+/// A subagent that looks around in a place, and thinks for 60 cents each time: no tool gets to see that,
+/// and its stream does not tell it.
+fn thinks(place: &str) -> String {
+    let turn = "      - tools: [{bash: \"true\"}]\n        usage: {input: 1, output: 40000}\n";
+    let turns = turn.repeat(6);
+    format!("  - when: \"look around in the {place}\"\n    turns:\n{turns}      - say: Nothing.\n")
+}
+
+/// What was spent of $1.50 until Claude Code ended, which sends subagents to these places at once.
+fn spent_by_subagents(places: &[&str]) -> (f64, usize) {
+    let call = |place: &&str| {
+        format!(
+            "{{call: {{name: Agent, input: {{description: look, prompt: look around in the {place}, \
+             subagent_type: general-purpose}}}}}}"
+        )
+    };
+    let calls: Vec<String> = places.iter().map(call).collect();
+    let subagents: String = places.iter().map(|place| thinks(place)).collect();
+    let scenario = format!(
+        "conversations:\n{subagents}  - when: \"Write A\"\n    turns:\n      - tools: [{}]\n        \
+         usage: {{input: 1, output: 0}}\n      - say: Task A complete\n",
+        calls.join(", ")
+    );
+    let model = ScriptedModel::start(Scenario::parse(&scenario).unwrap());
+    let project = claude_against(&model, stories(&["A"]));
+    let ran = project.run(&["--max-cost=1.5"]).expect(5);
+    assert_eq!(ran.verdicts(), ["A budget"]);
+    project.assert_nothing_alive();
+    let ending = record(&project, 1)["runs"][0]["ending"].clone();
+    assert_eq!(ending["how"], "over_budget");
+    let asked = model.requests().len();
+    (ending["spentUsd"].as_f64().unwrap(), asked)
+}
+
+#[test]
+fn what_a_subagent_only_thinks_ends_claude_code_with_the_call_that_crosses_the_limit() {
+    let (spent, asked) = spent_by_subagents(&["attic"]);
+    assert!((1.8..1.81).contains(&spent), "three calls: {spent}");
+    assert!((4..=5).contains(&asked), "and one on its way: {asked}");
+}
+
+#[test]
+fn two_subagents_at_once_go_over_the_limit_by_one_call_each_at_most() {
+    let (spent, asked) = spent_by_subagents(&["attic", "cellar"]);
+    assert!((1.8..2.71).contains(&spent), "{spent}");
+    assert!((4..=6).contains(&asked), "{asked}");
+}
