@@ -32,18 +32,61 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Takes away what is at `path` unless it is a regular file, so that one can be written there.
+///
+/// Never deletes what is in a folder: one that holds something is moved aside, into the logs of its
+/// project if it has any.
 pub fn make_room(path: &Path) -> io::Result<()> {
     let found = match std::fs::symlink_metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    if found.is_dir() {
-        std::fs::remove_dir_all(path)
-    } else if found.is_file() {
-        Ok(())
-    } else {
-        std::fs::remove_file(path)
+    if found.is_file() {
+        return Ok(());
+    }
+    if !found.is_dir() {
+        return std::fs::remove_file(path);
+    }
+    match std::fs::remove_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => move_aside(path),
+        other => other,
+    }
+}
+
+/// Where folders that are in the way are moved to, below the root of a project.
+const ASIDE: &str = ".ralph/logs";
+
+/// Moves a folder to where neither ralph nor git looks at it.
+fn move_aside(path: &Path) -> io::Result<()> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
+    let mut aside = std::ffi::OsString::from("moved-aside-");
+    aside.push(name);
+    let logs = path
+        .ancestors()
+        .skip(1)
+        .map(|above| above.join(ASIDE))
+        .find(|logs| logs.is_dir());
+    let beside = path.parent().unwrap_or(path);
+    let to = free_name(logs.as_deref().unwrap_or(beside), &aside);
+    match std::fs::rename(path, to) {
+        // The logs may be on another file system, or inside the folder itself.
+        Err(_) if logs.is_some() => std::fs::rename(path, free_name(beside, &aside)),
+        other => other,
+    }
+}
+
+fn free_name(folder: &Path, name: &std::ffi::OsStr) -> std::path::PathBuf {
+    let mut nth = 1_u32;
+    loop {
+        let mut free = name.to_owned();
+        if nth > 1 {
+            free.push(format!("-{nth}"));
+        }
+        let path = folder.join(free);
+        if path.symlink_metadata().is_err() {
+            return path;
+        }
+        nth += 1;
     }
 }
 
@@ -72,5 +115,32 @@ mod tests {
         make_room(&precious).unwrap();
         assert!(!link.is_symlink());
         assert_eq!(read(&precious).unwrap(), b"x");
+    }
+
+    #[test]
+    fn a_folder_in_the_way_is_moved_aside_with_all_that_is_in_it() {
+        let project = tempfile::tempdir().unwrap();
+        let root = project.path();
+        std::fs::create_dir_all(root.join(".ralph/logs")).unwrap();
+        for text in ["first", "second"] {
+            std::fs::create_dir_all(root.join("docs/deep")).unwrap();
+            std::fs::write(root.join("docs/deep/precious"), text).unwrap();
+            make_room(&root.join("docs")).unwrap();
+            assert!(!root.join("docs").exists());
+        }
+        let kept = |name: &str| read(&root.join(".ralph/logs").join(name)).unwrap();
+        assert_eq!(kept("moved-aside-docs/deep/precious"), b"first");
+        assert_eq!(kept("moved-aside-docs-2/deep/precious"), b"second");
+    }
+
+    #[test]
+    fn a_folder_outside_of_a_project_is_moved_aside_where_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notes");
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("precious"), "x").unwrap();
+        make_room(&path).unwrap();
+        let kept = folder.path().join("moved-aside-notes/precious");
+        assert_eq!(read(&kept).unwrap(), b"x");
     }
 }

@@ -255,7 +255,23 @@ fn meaning(key: &KeyPath, value: &Value) -> Option<String> {
                 VerifyCommand::Argv(words) => words.first().is_none_or(|w| w.trim().is_empty()),
                 VerifyCommand::Shell(line) => line.trim().is_empty(),
             });
-            blank.then(|| "expected commands, found an empty one".to_owned())
+            if blank {
+                return Some("expected commands, found an empty one".to_owned());
+            }
+            let paths = [
+                Some(&config.memory.progress_file),
+                Some(&config.memory.archive_dir),
+                Some(&config.tasks.parent_id_file),
+                config.economics.prices_file.as_ref(),
+            ];
+            let nameless = paths
+                .into_iter()
+                .flatten()
+                .find(|p| p.file_name().is_none())?;
+            Some(format!(
+                "expected a path that ends in a name of its own, found `{}`",
+                nameless.display()
+            ))
         }
     }
 }

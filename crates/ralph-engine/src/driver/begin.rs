@@ -16,6 +16,7 @@ use super::{
     artefacts::{Artefacts, Mode},
     board::Scope,
     config_files::ConfigFiles,
+    files::refuse_wrong_paths,
     hands::Hands,
     kept::Bounds,
     obey::{Line, Pace},
@@ -81,6 +82,7 @@ pub struct Wanted {
 
 impl Driver {
     pub(super) async fn begin(setup: Setup) -> Result<Self, LoopError> {
+        refuse_wrong_paths(&setup.config, &setup.root)?;
         let state_dir = state_dir(&setup.root, &setup.data_dir)?;
         let lock = Lock::acquire(&setup.data_dir, &setup.root)?;
         // What a killed run left is put back before git is asked anything.
@@ -246,6 +248,7 @@ impl Driver {
     ) -> Result<(), LoopError> {
         self.refuse_foreign_changes(stash).await?;
         self.branch = branch.unwrap_or_else(|| self.branch_name());
+        self.refuse_outdated_branch().await?;
         self.repo.switch_to_branch(&self.branch).await?;
         self.base = self.repo.status().await?.head;
         self.loop_id = uuid::Uuid::now_v7().to_string();
@@ -265,6 +268,23 @@ impl Driver {
         };
         self.journal.begin_loop(&new).await?;
         Ok(())
+    }
+
+    /// Refuses a branch that lacks commits of HEAD. Its task file is an older one: what was added since
+    /// would not be seen, and "all tasks are complete" would be said of it.
+    async fn refuse_outdated_branch(&self) -> Result<(), LoopError> {
+        match self.repo.lacks_of_head(&self.branch).await? {
+            None => Ok(()),
+            Some(lacking) => Err(LoopError::OutdatedBranch {
+                branch: self.branch.clone(),
+                head: lacking.head,
+                missing: if lacking.commits == 1 {
+                    "1 commit".to_owned()
+                } else {
+                    format!("{} commits", lacking.commits)
+                },
+            }),
+        }
     }
 
     /// Tracked files that somebody changed, ralph's own aside.

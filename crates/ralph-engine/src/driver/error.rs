@@ -58,12 +58,27 @@ pub enum LoopError {
         path: PathBuf,
         source: std::io::Error,
     },
+    #[error("`{key}` is {}, which {problem}", path.display())]
+    ConfiguredPath {
+        key: &'static str,
+        path: PathBuf,
+        problem: &'static str,
+    },
     /// A file of an artefacts project that a person, or another tool, left unreadable.
     #[error("{} is not as it must be: {}", path.display(), source.message)]
     Artefact { path: PathBuf, source: BadFile },
     /// A revert or squash that a crash cut off could not be brought to an end.
     #[error(transparent)]
     Rewrite(#[from] Box<RewriteError>),
+    /// The branch that this loop would work on lacks commits that HEAD has: its task file is an old one.
+    #[error("branch {branch} lacks {missing} of {head}: its task file is an older one")]
+    OutdatedBranch {
+        branch: String,
+        /// The branch that is checked out.
+        head: String,
+        /// How many commits, in words.
+        missing: String,
+    },
     /// An agent or a person left the branch while no ralph was there to see it.
     #[error("HEAD is at {found}, but an interrupted loop works on branch {branch}")]
     LeftBranch { branch: String, found: String },

@@ -168,6 +168,35 @@ impl Driver {
 
 pub(super) const LOGS: &str = ".ralph/logs";
 
+/// Refuses configured paths that name something else than what ralph would write there: nothing of a
+/// person's is ever moved out of the way for it.
+pub(super) fn refuse_wrong_paths(config: &Config, root: &Path) -> Result<(), LoopError> {
+    let wrong = |key, path: &Path, problem| LoopError::ConfiguredPath {
+        key,
+        path: path.to_owned(),
+        problem,
+    };
+    let files = [
+        ("memory.progress_file", Some(&config.memory.progress_file)),
+        ("tasks.parent_id_file", Some(&config.tasks.parent_id_file)),
+        (
+            "economics.prices_file",
+            config.economics.prices_file.as_ref(),
+        ),
+    ];
+    for (key, path) in files {
+        let Some(path) = path else { continue };
+        if root.join(path).is_dir() {
+            return Err(wrong(key, path, "is a folder, not a file"));
+        }
+    }
+    let archive = &config.memory.archive_dir;
+    if root.join(archive).exists() && !root.join(archive).is_dir() {
+        return Err(wrong("memory.archive_dir", archive, "is not a folder"));
+    }
+    Ok(())
+}
+
 /// The same without the task files.
 pub(super) fn own_files(config: &Config, config_files: &ConfigFiles, root: &Path) -> Vec<PathBuf> {
     let mut own = vec![

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::refs::{HeadFile, branch_ref, check_ref_name, read_branch, read_head, write_head};
-use super::{GitError, Repo};
+use super::{Along, GitError, Repo};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BranchOutcome {
@@ -14,7 +14,33 @@ pub enum BranchOutcome {
     Continued,
 }
 
+/// Commits of the branch that is checked out that another branch lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lacking {
+    /// The branch that is checked out, or its commit where there is none.
+    pub head: String,
+    pub commits: usize,
+}
+
 impl Repo {
+    /// Returns what `branch` lacks of HEAD's history; `None` where it holds all of it, is checked out or
+    /// does not exist.
+    pub async fn lacks_of_head(&self, branch: &str) -> Result<Option<Lacking>, GitError> {
+        check_ref_name(branch)?;
+        let (head, current) = self.current()?;
+        let Some(tip) = read_branch(&self.common_dir, branch)? else {
+            return Ok(None);
+        };
+        if current.as_deref() == Some(branch) || self.is_ancestor(&head, &tip).await? {
+            return Ok(None);
+        }
+        let lacking = self.commits_between(&tip, &head, Along::All).await?;
+        Ok(Some(Lacking {
+            head: current.unwrap_or_else(|| head.short().to_owned()),
+            commits: lacking.len(),
+        }))
+    }
+
     /// The working tree must be clean where the two branches differ; git refuses otherwise.
     pub async fn switch_to_branch(&self, branch: &str) -> Result<BranchOutcome, GitError> {
         check_ref_name(branch)?;

@@ -267,6 +267,19 @@ pub(crate) fn explain(error: LoopError) -> CommandError {
             Kind::User,
             Some("put it right, or move it away: ralph begins a new one".into()),
         ),
+        LoopError::ConfiguredPath { key, .. } => (
+            Kind::User,
+            Some(format!(
+                "set `{key}` to a path of its own; `ralph config show` names where it was set"
+            )),
+        ),
+        LoopError::OutdatedBranch { branch, .. } => (
+            Kind::User,
+            Some(format!(
+                "where {branch} is merged, `git branch -d {branch}` lets `ralph run` make it again from HEAD; \
+                 else `git switch {branch}` and merge first"
+            )),
+        ),
         LoopError::Source(_)
         | LoopError::Template(_)
         | LoopError::Prices(_)

@@ -229,3 +229,77 @@ fn a_failing_hook_of_the_user_does_not_decide_what_lands() {
     assert_eq!(project.landed(), ["A"]);
     assert!(project.repo.exists(".git/hooks/pre-commit"));
 }
+
+/// A folder of the user's, with something in it, that a configured path names.
+fn with_docs() -> Project {
+    let project = ready();
+    project
+        .repo
+        .file("docs/deep/precious.txt", "precious\n")
+        .commit("docs");
+    project
+}
+
+#[test]
+fn a_configured_path_that_names_a_folder_is_refused_and_the_folder_stays() {
+    for key in [
+        "memory:\n  progress_file",
+        "tasks:\n  parent_id_file",
+        "economics:\n  prices_file",
+    ] {
+        let project = with_docs().config(&format!("{key}: docs\n"));
+        let name = key.replace(":\n  ", ".");
+        refused(
+            &project,
+            &format!("`{name}` is docs, which is a folder, not a file"),
+        );
+        assert_eq!(project.repo.read("docs/deep/precious.txt"), "precious\n");
+    }
+}
+
+#[test]
+fn a_folder_named_by_a_variable_is_refused_too() {
+    let project = with_docs().env("RALPH_MEMORY_PROGRESS_FILE", "docs");
+    refused(&project, "`memory.progress_file` is docs");
+    assert_eq!(project.repo.read("docs/deep/precious.txt"), "precious\n");
+}
+
+#[test]
+fn a_configured_path_without_a_name_of_its_own_is_refused() {
+    for path in [".", "..", "docs/..", "/"] {
+        let project = with_docs().env("RALPH_MEMORY_PROGRESS_FILE", path);
+        let ran = project.run(&[]).expect(2).says("memory.progress_file");
+        assert!(ran.events().is_empty(), "{}", ran.all());
+        assert_eq!(project.repo.read("docs/deep/precious.txt"), "precious\n");
+    }
+}
+
+#[test]
+fn a_file_where_the_archive_should_be_is_refused() {
+    let project = ready().config("memory:\n  archive_dir: README.md\n");
+    refused(
+        &project,
+        "`memory.archive_dir` is README.md, which is not a folder",
+    );
+}
+
+#[test]
+fn a_branch_that_was_merged_and_left_behind_is_refused_and_not_called_complete() {
+    let project = ready();
+    project.run(&[]).expect(0);
+    project.repo.git(["switch", "-q", "main"]);
+    project
+        .repo
+        .git(["merge", "-q", "--no-ff", "-m", "merge", "ralph/work"]);
+    let mut done = story("A");
+    done["passes"] = true.into();
+    project
+        .repo
+        .prd(&crate::support::prd(&[done, story("B")]))
+        .commit("one more");
+    refused(&project, "branch ralph/work lacks 2 commits of main");
+    // The way out that it names.
+    project.repo.git(["branch", "-q", "-d", "ralph/work"]);
+    project.run(&[]).expect(0);
+    assert_eq!(project.landed(), ["A", "B"]);
+}
