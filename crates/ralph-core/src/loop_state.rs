@@ -126,7 +126,8 @@ impl LoopState {
             | Stop::NoProgress { .. }
             | Stop::CircuitBreakerOpen { .. }
             | Stop::HealthFailure { .. }
-            | Stop::AgentUnavailable { .. } => Self::Failed,
+            | Stop::AgentUnavailable { .. }
+            | Stop::Failed { .. } => Self::Failed,
         }
     }
 }

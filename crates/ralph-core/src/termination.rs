@@ -87,7 +87,7 @@ pub enum Span {
 
 /// Where the loop stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Standing<'a> {
+pub struct LoopSnapshot<'a> {
     /// The iteration that has just ended.
     pub last: Option<Last<'a>>,
     /// Iterations of this run of the command, but for those that only met a usage limit.
@@ -160,9 +160,9 @@ pub struct Decision {
 }
 
 /// What follows from where the loop stands.
-pub fn decide(standing: &Standing<'_>, limits: &Limits) -> Decision {
-    if let Some(last) = &standing.last
-        && let Some(stop) = stop_at_once(standing, last)
+pub fn decide(snapshot: &LoopSnapshot<'_>, limits: &Limits) -> Decision {
+    if let Some(last) = &snapshot.last
+        && let Some(stop) = stop_at_once(snapshot, last)
     {
         return Decision {
             fate: Fate::Keep,
@@ -170,16 +170,16 @@ pub fn decide(standing: &Standing<'_>, limits: &Limits) -> Decision {
             limit: None,
         };
     }
-    let criterion = evaluate(&snapshot(standing), limits);
-    let fate = match (&standing.last, &criterion) {
+    let criterion = evaluate(&criteria(snapshot), limits);
+    let fate = match (&snapshot.last, &criterion) {
         (None, _) => Fate::Keep,
         (Some(_), Some(stop)) if ends_for_a_sick_agent(stop) => Fate::Keep,
         (Some(last), _) => fate(last, limits),
     };
-    let mut stop = loop_stop(standing, &fate, criterion, limits);
+    let mut stop = loop_stop(snapshot, &fate, criterion, limits);
     let mut limit = None;
     if stop.is_none() {
-        match after_nobody_worked(standing, limits) {
+        match after_nobody_worked(snapshot, limits) {
             Ok(after) => limit = after,
             Err(because) => stop = Some(because),
         }
@@ -189,36 +189,36 @@ pub fn decide(standing: &Standing<'_>, limits: &Limits) -> Decision {
 
 /// What follows where the last iteration met a usage limit, or nobody who could stand in for it.
 fn after_nobody_worked(
-    standing: &Standing<'_>,
+    snapshot: &LoopSnapshot<'_>,
     limits: &Limits,
 ) -> Result<Option<AfterLimit>, Stop> {
-    match (last_verdict(standing), standing.main_back_at) {
-        (Some(Verdict::LimitHit { resets_at }), _) => after_limit(*resets_at, standing, limits),
+    match (last_verdict(snapshot), snapshot.main_back_at) {
+        (Some(Verdict::LimitHit { resets_at }), _) => after_limit(*resets_at, snapshot, limits),
         (Some(Verdict::AgentUnavailable { message }), Some(back_at)) => {
-            after_lost_fallback(back_at, message, standing, limits)
+            after_lost_fallback(back_at, message, snapshot, limits)
         }
         _ => Ok(None),
     }
 }
 
 /// Whether the last iteration was none of its own: nobody could work at all.
-fn nobody_worked(standing: &Standing<'_>) -> bool {
-    match last_verdict(standing) {
+fn nobody_worked(snapshot: &LoopSnapshot<'_>) -> bool {
+    match last_verdict(snapshot) {
         Some(Verdict::LimitHit { .. }) => true,
-        Some(Verdict::AgentUnavailable { .. }) => standing.main_back_at.is_some(),
+        Some(Verdict::AgentUnavailable { .. }) => snapshot.main_back_at.is_some(),
         _ => false,
     }
 }
 
-fn last_verdict<'a>(standing: &Standing<'a>) -> Option<&'a Verdict> {
-    standing.last.as_ref().map(|last| last.verdict)
+fn last_verdict<'a>(snapshot: &LoopSnapshot<'a>) -> Option<&'a Verdict> {
+    snapshot.last.as_ref().map(|last| last.verdict)
 }
 
 /// What ends the loop whatever becomes of the task: nothing is held against it.
-fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>) -> Option<Stop> {
+fn stop_at_once(snapshot: &LoopSnapshot<'_>, last: &Last<'_>) -> Option<Stop> {
     match last.verdict {
         // The agent of the loop comes back when its limit resets; the fallback need not.
-        Verdict::AgentUnavailable { .. } if standing.main_back_at.is_some() => None,
+        Verdict::AgentUnavailable { .. } if snapshot.main_back_at.is_some() => None,
         Verdict::AgentUnavailable { message } => Some(Stop::AgentUnavailable {
             message: message.clone(),
         }),
@@ -251,20 +251,20 @@ fn stop_at_once(standing: &Standing<'_>, last: &Last<'_>) -> Option<Stop> {
     }
 }
 
-fn snapshot(standing: &Standing<'_>) -> Snapshot {
+fn criteria(snapshot: &LoopSnapshot<'_>) -> Snapshot {
     Snapshot {
-        signal: standing.signal,
-        all_complete: standing.work.all_complete,
-        tripped: standing.ills.tripped,
-        sick: standing.ills.sick,
-        errors_in_a_row: standing.errors_in_a_row,
-        spent: standing.spent,
-        iterations: standing.iterations,
-        elapsed: standing.elapsed,
+        signal: snapshot.signal,
+        all_complete: snapshot.work.all_complete,
+        tripped: snapshot.ills.tripped,
+        sick: snapshot.ills.sick,
+        errors_in_a_row: snapshot.errors_in_a_row,
+        spent: snapshot.spent,
+        iterations: snapshot.iterations,
+        elapsed: snapshot.elapsed,
         fruitless: Fruitless {
-            iterations: standing.fruitless,
-            tasks: standing.fruitless_tasks,
-            other_ready: standing.work.other_ready,
+            iterations: snapshot.fruitless,
+            tasks: snapshot.fruitless_tasks,
+            other_ready: snapshot.work.other_ready,
         },
     }
 }
@@ -278,7 +278,7 @@ fn ends_for_a_sick_agent(stop: &Stop) -> bool {
 
 /// Why the loop ends, if it does: its criteria, and what the tasks say between them.
 fn loop_stop(
-    standing: &Standing<'_>,
+    snapshot: &LoopSnapshot<'_>,
     fate: &Fate,
     criterion: Option<Stop>,
     limits: &Limits,
@@ -287,14 +287,14 @@ fn loop_stop(
         Some(stop @ (Stop::Interrupted { .. } | Stop::AllComplete)) => Some(stop),
         Some(stop) if ends_for_a_sick_agent(&stop) => Some(stop),
         // Running out of something matters only where there is more to be done.
-        criterion => task_stop(standing, fate, limits).or(criterion),
+        criterion => task_stop(snapshot, fate, limits).or(criterion),
     }
 }
 
 /// Why there is nothing more to be done: the tasks, or what was asked for.
-fn task_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<Stop> {
+fn task_stop(snapshot: &LoopSnapshot<'_>, fate: &Fate, limits: &Limits) -> Option<Stop> {
     if let (Some(last), Fate::Block { .. }, OnMaxAttempts::Halt) =
-        (&standing.last, fate, limits.on_max_attempts)
+        (&snapshot.last, fate, limits.on_max_attempts)
         && last.verdict.is_charged()
     {
         return Some(Stop::Attempts {
@@ -304,21 +304,21 @@ fn task_stop(standing: &Standing<'_>, fate: &Fate, limits: &Limits) -> Option<St
         });
     }
     // One in which nobody could work, or that was paused, is not the iteration that was asked for.
-    match (limits.span, last_verdict(standing)) {
+    match (limits.span, last_verdict(snapshot)) {
         (Span::All, _) | (Span::Once, None | Some(Verdict::Interrupted)) => {}
-        (Span::Once, Some(_)) if nobody_worked(standing) => {}
+        (Span::Once, Some(_)) if nobody_worked(snapshot) => {}
         (Span::Once, Some(verdict)) => {
             return Some(Stop::OnceDone {
                 verdict: verdict.clone(),
             });
         }
     }
-    let ready = standing.work.other_ready || (standing.work.same_ready && fate.goes_on());
+    let ready = snapshot.work.other_ready || (snapshot.work.same_ready && fate.goes_on());
     if ready {
         return None;
     }
-    let asked = fate.asks() || standing.work.questions > 0;
-    let by_cost = last_verdict(standing).and_then(Stop::by_cost);
+    let asked = fate.asks() || snapshot.work.questions > 0;
+    let by_cost = last_verdict(snapshot).and_then(Stop::by_cost);
     Some(match asked {
         true => Stop::Question,
         false => by_cost.unwrap_or(Stop::NothingReady),

@@ -45,16 +45,16 @@ pub mod rewrite;
 mod settle;
 mod standing;
 mod start;
-mod tally;
 mod text;
 mod verify;
+mod view;
 mod wait;
 
 pub use artefacts::{Execution, Iterations, Mode, project_of};
 pub use begin::{Setup, Wanted};
 pub use board::{Board, Scope};
 pub use checkpoint::{Asked, create_checkpoint};
-pub use error::LoopError;
+pub use error::{LoopError, LoopFailure};
 pub use goal::{goal_of, write_goal};
 pub use hands::Fallback;
 pub use idle::{Idle, Left, obey_waiting, register};
@@ -62,33 +62,34 @@ pub use kept::{Bounds, bounds_of};
 pub use preview::{Preview, preview};
 pub use rewrite::{revert, squash};
 
-use std::{path::PathBuf, time::Instant};
+use std::{collections::HashSet, path::PathBuf, time::Instant};
 
 use jiff::Timestamp;
 use ralph_core::{
-    breaker::Breaker,
+    breaker::BreakerState,
     change::CompiledPolicy,
     config::Config,
     economics::Prices,
     event::{Blocked, Event},
     goal::Goal,
+    loop_machine::{IterationSummary, Loop, LoopAction, LoopStep},
     task::TaskId,
-    termination::{
-        AfterLimit, Decision, Last, LimitRow, Limits, Standing, Stop, Work, Worker, decide,
-    },
+    termination::Stop,
+    time::to_the_second,
     verdict::Verdict,
     verify::VerifyReport,
 };
 
 use self::{
     budget::MaySpend,
-    health::{Doing, Gate, Pulse},
-    obey::{Heard, Pace},
+    foresee::Foreseen,
+    health::{Doing, Pulse},
+    obey::Heard,
     reconcile::Leftover,
-    tally::RunTally,
+    view::{LoopMoment, View},
 };
 use crate::{
-    agent::StopRequest,
+    agent::{CostLimit, StopRequest},
     clock::Clock,
     environment::Environment,
     git::{Guard, Oid, Repo, Status},
@@ -111,6 +112,8 @@ pub struct Driver {
     loop_id: String,
     branch: String,
     base: Oid,
+    /// The working tree as it was found before the next iteration.
+    tree: Option<Status>,
     config: Config,
     config_files: config_files::ConfigFiles,
     policy: CompiledPolicy,
@@ -126,28 +129,41 @@ pub struct Driver {
     containment: Containment,
     environment: Environment,
     baseline: Option<VerifyReport>,
-    limits: Limits,
-    /// What of them flags said.
+    /// Decides what is done between two iterations.
+    machine: Loop,
+    costs: CostWatch,
+    /// What of the limits flags said.
     bounds: kept::Bounds,
     prices: Prices,
     stop: StopRequest,
     line: obey::Line,
     clock: Box<dyn Clock>,
     reporter: Box<dyn Reporter>,
-    tally: RunTally,
     /// What others can read of this loop; none where nothing is begun, or it can't be written.
     loop_files: Option<LoopFiles>,
-    breaker: Breaker,
     /// Its heartbeat, where its files can be written.
     pulse: Option<Pulse>,
+    began: Instant,
+    /// Whether this run of the command has changed anything yet.
+    changed: Changed,
     _lock: Option<Lock>,
 }
 
-/// Whether the baseline is known.
+/// What is known of costs beside what is spent.
+#[derive(Debug, Default)]
+struct CostWatch {
+    /// The budget that is used up first, as it stood before the last iteration.
+    nearest: Option<CostLimit>,
+    /// Models of which it was said that they have no price.
+    unpriced: HashSet<String>,
+    foreseen: Foreseen,
+}
+
+/// Whether a run of the command has begun an iteration, or carried out a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Measured {
-    Yes,
-    NotYet,
+pub enum Changed {
+    Nothing,
+    Something,
 }
 
 /// How a loop ended.
@@ -157,120 +173,152 @@ pub struct LoopReport {
     pub iterations: u32,
 }
 
-/// Runs a loop from its start to its stop.
-pub async fn run_loop(setup: Setup) -> Result<LoopReport, LoopError> {
-    let began = Instant::now();
+/// Runs a loop from its start to its stop. However it stops, by a decision or by an error, it goes
+/// through [`Driver::end`].
+pub async fn run_loop(setup: Setup) -> Result<LoopReport, LoopFailure> {
     let mut driver = Driver::begin(setup).await?;
-    let stop = driver.work(began).await?;
-    driver.end(stop, began).await
+    let worked = driver.work().await;
+    driver.end(worked).await
 }
 
 impl Driver {
-    /// Iterates until something says stop.
-    async fn work(&mut self, began: Instant) -> Result<Stop, LoopError> {
+    /// Performs what the loop decides until it ends.
+    async fn work(&mut self) -> Result<Stop, LoopError> {
+        self.take_up().await?;
+        loop {
+            let done = match self.machine.next(&self.view()) {
+                LoopAction::ObeyCommands => {
+                    self.does(Doing::Between, None);
+                    self.obey().await?;
+                    LoopStep::CommandsObeyed
+                }
+                LoopAction::Settle { fate } => {
+                    self.settle(fate).await?;
+                    LoopStep::Settled
+                }
+                LoopAction::AskPerson => match self.ask_person().await? {
+                    Heard::Something => LoopStep::PersonAnswered,
+                    Heard::Nothing => LoopStep::NothingAsked,
+                },
+                LoopAction::Pause => {
+                    self.rest().await?;
+                    LoopStep::Resumed
+                }
+                LoopAction::MeasureBaseline => {
+                    self.measure_baseline().await?;
+                    self.run_status()?;
+                    LoopStep::BaselineMeasured
+                }
+                LoopAction::WaitForLimit { until } => {
+                    self.wait_for_limit(until).await;
+                    LoopStep::LimitWaited
+                }
+                LoopAction::UseFallback { until } => {
+                    self.hands.rest_until(until);
+                    LoopStep::FallbackChosen
+                }
+                LoopAction::WaitForBreaker { until } => {
+                    self.wait_for_breaker(until).await;
+                    LoopStep::BreakerWaited
+                }
+                LoopAction::ChooseAgent => {
+                    self.choose_worker();
+                    LoopStep::AgentChosen
+                }
+                LoopAction::ReloadTasks => {
+                    self.reload_tasks().await?;
+                    LoopStep::TasksReloaded
+                }
+                LoopAction::CheckBudget { task } => match self.may_spend(&task).await? {
+                    MaySpend::Yes => LoopStep::BudgetAllows,
+                    MaySpend::AskAgain => LoopStep::BudgetAsksAgain,
+                    MaySpend::No(alert) => LoopStep::BudgetDenies(alert),
+                },
+                LoopAction::CheckTree { .. } => match self.foreign_work().await? {
+                    Some(reason) => LoopStep::TreeIsForeign { reason },
+                    None => LoopStep::TreeIsOurs,
+                },
+                LoopAction::Iterate { task } => {
+                    self.changed = Changed::Something;
+                    let ended = self.iterate(&task).await?;
+                    LoopStep::IterationEnded(Box::new(ended))
+                }
+                LoopAction::End(stop) => return Ok(stop),
+            };
+            self.note(done).await?;
+        }
+    }
+
+    /// Goes on from what the journal has: an iteration that a crash cut off, limits, questions.
+    async fn take_up(&mut self) -> Result<(), LoopError> {
         self.reconcile(Leftover::GoOn).await?;
         let worktree = self.root.to_string_lossy().into_owned();
         let records = self
             .journal
             .last_records(&self.repository, &worktree)
             .await?;
-        self.recall_limits(&records, began);
+        self.recall_limits(&records);
         self.recall_breaker(&records);
         drop(records);
         self.obey().await?;
         self.note_edits().await?;
         self.tell_questions().await?;
         self.settle_leftover().await?;
-        self.foresee_at_start().await?;
-        let mut measured = Measured::NotYet;
-        loop {
-            self.does(Doing::Between, None);
-            self.obey().await?;
-            let decision = self.decide(began);
-            self.settle(decision.fate).await?;
-            match self.ask_person().await? {
-                Heard::Something => continue,
-                Heard::Nothing => {}
-            }
-            let stop = self.aborted().or(decision.stop);
-            let stop = stop.map(|stop| self.for_want_of_money(stop));
-            // Who paused is there, and may be about to answer.
-            if self.line.pace == Pace::Paused && matches!(stop, None | Some(Stop::Question)) {
-                self.rest().await?;
-                continue;
-            }
-            if let Some(stop) = stop {
-                return Ok(stop);
-            }
-            if measured == Measured::NotYet {
-                self.measure_baseline().await?;
-                measured = Measured::Yes;
-                self.run_status()?;
-                continue;
-            }
-            if let Some(limit) = decision.limit {
-                self.follow(limit).await;
-                if matches!(limit, AfterLimit::Wait { .. }) {
-                    continue;
-                }
-            }
-            match self.pass_breaker().await {
-                Gate::Open => {}
-                Gate::AskAgain => continue,
-            }
-            self.choose_worker();
-            self.reload_tasks().await?;
-            let Some(task) = self.board.next() else {
-                return Ok(self.no_task());
-            };
-            if let Some(stop) = self.spent() {
-                return Ok(stop);
-            }
-            match self.may_spend(&task).await? {
-                MaySpend::Yes => {}
-                MaySpend::AskAgain => continue,
-                MaySpend::No(stop) => return Ok(stop),
-            }
-            let status = self.repo.status().await?;
-            if let Some(reason) = self.not_ours(&status) {
-                return Ok(Stop::Halted { reason });
-            }
-            let verdict = self.iterate(&task, status, began).await?;
-            self.note_verdict(&task, &verdict);
-            self.note_in_breaker(&verdict);
-            self.take_new_tasks().await?;
-            self.look_for_circles(&task).await?;
-            if verdict == Verdict::Verified {
-                self.foresee().await?;
-            }
-        }
+        self.foresee_at_start().await
     }
 
-    /// Somebody edited the task file in between, and nothing is left to take.
-    fn no_task(&self) -> Stop {
-        match (self.board.all_complete(), self.board.open_questions()) {
-            (true, _) => Stop::AllComplete,
-            (false, 0) => self.for_want_of_money(Stop::NothingReady),
-            (false, _) => Stop::Question,
+    /// Tells the machine what was done, and people what it makes of that.
+    async fn note(&mut self, done: LoopStep) -> Result<(), LoopError> {
+        let verified = match &done {
+            LoopStep::IterationEnded(ended) => ended.verdict == Verdict::Verified,
+            _ => false,
+        };
+        let breaker = self.machine.breaker().state();
+        let now = self.loop_moment();
+        let view = View::new(&self.board, &self.config, now);
+        self.machine.apply(done, &view);
+        self.tell_breaker_change(breaker);
+        if verified {
+            self.foresee().await?;
         }
+        Ok(())
     }
 
-    fn note_verdict(&mut self, task: &TaskId, verdict: &Verdict) {
-        let (at, worker) = (self.now(), self.hands.worker());
-        match (verdict, worker) {
-            (Verdict::LimitHit { .. }, _) => {
-                let max_wait = self.limits.usage.max_wait;
-                let row = LimitRow::next(self.tally.limit, at, worker, max_wait);
-                self.tally.no_iteration(task, verdict, Some(row));
-            }
-            (Verdict::AgentUnavailable { .. }, Worker::Fallback) => {
-                self.tally.no_iteration(task, verdict, self.tally.limit);
-            }
-            _ => self.tally.note(task, verdict),
-        }
+    fn view(&self) -> View<'_> {
+        View::new(&self.board, &self.config, self.loop_moment())
     }
 
-    /// Why the working tree is not what an iteration may start from: somebody else is at work in it.
+    /// Works on a task once, and gathers what the loop has to know of it.
+    async fn iterate(&mut self, task: &TaskId) -> Result<IterationSummary, LoopError> {
+        let status = match self.tree.take() {
+            Some(status) => status,
+            None => self.repo.status().await?,
+        };
+        let worker = self.hands.worker();
+        let finished = self.run_iteration(task, status).await?;
+        self.take_new_tasks().await?;
+        let circling = self.circling(task, &finished.verdict).await?;
+        Ok(IterationSummary {
+            task: task.clone(),
+            number: finished.number,
+            verdict: finished.verdict,
+            worker,
+            health: finished.health,
+            moved: finished.moved,
+            usage: finished.usage,
+            spent: finished.spent,
+            circling,
+        })
+    }
+
+    /// Looks at the working tree; returns why it is not what an iteration may start from.
+    async fn foreign_work(&mut self) -> Result<Option<String>, LoopError> {
+        let status = self.repo.status().await?;
+        let reason = self.not_ours(&status);
+        self.tree = Some(status);
+        Ok(reason)
+    }
+
     fn not_ours(&self, status: &Status) -> Option<String> {
         if status.branch.as_deref() != Some(&self.branch) {
             let now = status.branch.as_deref().unwrap_or("no branch");
@@ -283,70 +331,107 @@ impl Driver {
         Some(format!("somebody else changed {}", foreign.join(", ")))
     }
 
-    fn decide(&self, began: Instant) -> Decision {
-        let last = self.tally.last.as_ref();
-        let standing = Standing {
-            last: last.map(|last| Last {
-                settled: last.settled,
-                ..self
-                    .board
-                    .last((&last.task, &last.verdict), &last.circling, &self.config)
-            }),
-            iterations: self.tally.counted(),
-            now: self.now(),
-            elapsed: began.elapsed(),
-            spent: self.tally.spent,
-            errors_in_a_row: self.tally.errors_in_a_row,
-            fruitless: self.tally.fruitless,
-            fruitless_tasks: u32::try_from(self.tally.fruitless_tasks.len()).unwrap_or(u32::MAX),
-            work: Work {
-                all_complete: self.board.all_complete(),
-                other_ready: self.board.ready_besides(last.map(|l| &l.task)),
-                same_ready: last.is_some_and(|l| self.board.is_ready(&l.task)),
-                questions: self.board.open_questions(),
-            },
-            limit: self.tally.limit,
-            main_back_at: self.hands.back_at(),
-            signal: *self.stop.borrow(),
-            ills: self.ills(),
+    /// The one exit of a loop, for every stop and every error: writes the end down, tells people, and puts
+    /// the git folder back. What fails on the way does not keep the rest from being done.
+    async fn end(mut self, worked: Result<Stop, LoopError>) -> Result<LoopReport, LoopFailure> {
+        let (stop, mut failure) = match worked {
+            Ok(stop) => (stop, None),
+            Err(error) => (error.as_stop(self.changed), Some(error)),
         };
-        decide(&standing, &self.limits)
-    }
-
-    async fn end(mut self, stop: Stop, began: Instant) -> Result<LoopReport, LoopError> {
-        if let Some(path) = self.write_results(&stop, began.elapsed()).await? {
-            let message = format!("the results are in {path}");
-            self.tell(&Event::Notice { message });
-        }
-        let moment = self.checkpoint_at(&stop);
-        self.journal
-            .end_loop_at(&self.repository, &stop, &moment)
-            .await?;
-        self.close_loop_files(&stop, began, &moment.id).await?;
+        keep_first(&mut failure, self.write_results(&stop).await);
+        keep_first(&mut failure, self.close_loop(&stop).await);
         if let Some(guard) = self.guard.take() {
-            guard.release()?;
+            keep_first(&mut failure, guard.release());
         }
         let event = Event::LoopEnded {
             sentence: stop.sentence(),
             hint: self.hint(&stop),
             exit_code: stop.exit_code(),
-            iterations: self.tally.iterations,
+            iterations: self.machine.tally().iterations,
             tasks: self.board.tally(),
-            seconds: began.elapsed().as_secs_f64(),
-            usage: self.tally.usage,
+            seconds: self.began.elapsed().as_secs_f64(),
+            usage: self.machine.tally().usage,
             blocked: self.board.blocked(),
             stop: stop.clone(),
         };
         self.tell(&event);
         self.reporter.finish();
-        self.journal.close().await?;
-        Ok(LoopReport {
-            stop,
-            iterations: self.tally.iterations,
-        })
+        keep_first(&mut failure, self.journal.close().await);
+        match failure {
+            None => Ok(LoopReport {
+                stop,
+                iterations: self.machine.tally().iterations,
+            }),
+            Some(error) => Err(LoopFailure {
+                error,
+                changed: self.changed,
+                told: Some(stop),
+            }),
+        }
     }
 
-    /// Says what the loop does, to whoever looks on from outside.
+    /// Writes the end into the journal and into the files of the loop. One that failed in the midst of
+    /// an iteration stays open in the journal: the next run brings that iteration to its end.
+    async fn close_loop(&mut self, stop: &Stop) -> Result<(), LoopError> {
+        let moment = self.checkpoint_at(stop);
+        let failed = matches!(stop, Stop::Failed { .. });
+        let unfinished = failed
+            && self
+                .journal
+                .unfinished_iteration(&self.loop_id)
+                .await?
+                .is_some();
+        let ended = if unfinished {
+            Ok(())
+        } else {
+            let ended = self.journal.end_loop_at(&self.repository, stop, &moment);
+            ended.await
+        };
+        let checkpoint = if unfinished { "" } else { moment.id.as_str() };
+        let closed = self.close_loop_files(stop, checkpoint).await;
+        ended?;
+        closed
+    }
+
+    fn loop_moment(&self) -> LoopMoment {
+        LoopMoment {
+            now: self.clock.now(),
+            elapsed: self.began.elapsed(),
+            signal: *self.stop.borrow(),
+            main_back_at: self.hands.back_at(),
+            pause: self.line.pace,
+            person_is_there: self.line.human.is_some(),
+            executes: self.artefacts.is_some(),
+        }
+    }
+
+    fn tell_breaker_change(&mut self, before: BreakerState) {
+        let breaker = self.machine.breaker();
+        let (failures, of) = (breaker.failures(), breaker.samples());
+        let sentence = match (before, breaker.state()) {
+            (BreakerState::Closed | BreakerState::HalfOpen, BreakerState::Open) => {
+                let until = breaker.until().map(to_the_second);
+                let until = until.map(|at| format!("; the next one is let through at {at}"));
+                format!(
+                    "the circuit breaker opens: {failures} of the last {of} iterations failed{}",
+                    until.unwrap_or_default()
+                )
+            }
+            (BreakerState::HalfOpen | BreakerState::Open, BreakerState::Closed) => {
+                "the circuit breaker closes: the agent works again".to_owned()
+            }
+            (BreakerState::Open, BreakerState::HalfOpen) => {
+                "the circuit breaker lets one iteration through: how it goes decides".to_owned()
+            }
+            (BreakerState::Closed, BreakerState::HalfOpen)
+            | (BreakerState::Closed, BreakerState::Closed)
+            | (BreakerState::HalfOpen, BreakerState::HalfOpen)
+            | (BreakerState::Open, BreakerState::Open) => return,
+        };
+        self.tell_breaker(sentence);
+    }
+
+    /// Says what the loop does, to those who look on from outside.
     fn does(&self, doing: Doing, quiet_until: Option<Timestamp>) {
         if let Some(pulse) = &self.pulse {
             pulse.doing(doing, quiet_until);
@@ -359,6 +444,13 @@ impl Driver {
 
     fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+}
+
+/// Keeps the first error of several steps that are all to be done.
+fn keep_first<T, E: Into<LoopError>>(first: &mut Option<LoopError>, done: Result<T, E>) {
+    if let Err(error) = done {
+        first.get_or_insert(error.into());
     }
 }
 

@@ -32,6 +32,8 @@ pub enum TerminationReason {
     UsageLimit,
     /// It is not installed or not logged in.
     AgentUnavailable,
+    /// ralph itself could not go on.
+    InternalError,
 }
 
 /// How far a loop had come when it ended.
@@ -65,6 +67,7 @@ impl TerminationReason {
             Self::Halted => "halted",
             Self::UsageLimit => "usage_limit",
             Self::AgentUnavailable => "agent_unavailable",
+            Self::InternalError => "internal_error",
         }
     }
 
@@ -86,6 +89,7 @@ impl TerminationReason {
             Stop::HealthFailure { .. } => Self::HealthFailure,
             Stop::UsageLimit { .. } => Self::UsageLimit,
             Stop::AgentUnavailable { .. } => Self::AgentUnavailable,
+            Stop::Failed { .. } => Self::InternalError,
         }
     }
 }
@@ -122,7 +126,8 @@ impl Termination {
             | Stop::Halted { .. }
             | Stop::UsageLimit { .. }
             | Stop::AgentUnavailable { .. }
-            | Stop::Interrupted { .. } => stop.sentence(),
+            | Stop::Interrupted { .. }
+            | Stop::Failed { .. } => stop.sentence(),
         };
         Self {
             reason: TerminationReason::of(stop),

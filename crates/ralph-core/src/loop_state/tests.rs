@@ -150,6 +150,13 @@ fn ends() -> Vec<(Stop, &'static str)> {
             Stop::Interrupted { signal: 2 },
             "terminated explicit_stop: stopped by Ctrl-C (SIGINT)",
         ),
+        (
+            Stop::Failed {
+                error: "the disk is full".to_owned(),
+                exit_code: 1,
+            },
+            "failed internal_error: ralph can't go on: the disk is full",
+        ),
     ]
 }
 

@@ -122,7 +122,8 @@ fn of_stop(stop: &Stop) -> Option<Occasion> {
         | Stop::NoProgress { .. }
         | Stop::CircuitBreakerOpen { .. }
         | Stop::HealthFailure { .. }
-        | Stop::AgentUnavailable { .. } => Some(Occasion::Halt),
+        | Stop::AgentUnavailable { .. }
+        | Stop::Failed { .. } => Some(Occasion::Halt),
         // Whoever ended it knows.
         Stop::Aborted | Stop::Interrupted { .. } => None,
     }

@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use super::{Limits, Standing, Stop};
-use crate::config::OnUsageLimit;
+use super::{Limits, LoopSnapshot, Stop};
+use crate::{config::OnUsageLimit, time::later};
 
 /// What is allowed at a usage limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,19 +84,19 @@ pub fn try_again_at(
 /// What follows from the usage limit that was just hit; nothing once it is over.
 pub(super) fn after_limit(
     resets_at: Option<Timestamp>,
-    standing: &Standing<'_>,
+    snapshot: &LoopSnapshot<'_>,
     limits: &Limits,
 ) -> Result<Option<AfterLimit>, Stop> {
     let stop = Stop::UsageLimit { resets_at };
     let policy = &limits.usage;
-    let Some(row) = &standing.limit else {
+    let Some(row) = &snapshot.limit else {
         return Err(stop);
     };
     let until = try_again_at(resets_at, row, policy.unknown_wait);
-    if until <= standing.now {
+    if until <= snapshot.now {
         return Ok(None);
     }
-    let until = match (policy.on_limit, row.of, standing.main_back_at) {
+    let until = match (policy.on_limit, row.of, snapshot.main_back_at) {
         (OnUsageLimit::Stop, _, _) => return Err(stop),
         (OnUsageLimit::Fallback, Worker::Main, _) => {
             return Ok(Some(AfterLimit::Fallback { until }));
@@ -105,7 +105,7 @@ pub(super) fn after_limit(
         (_, Worker::Fallback, Some(main)) => until.min(main),
         (OnUsageLimit::Wait | OnUsageLimit::Fallback, _, _) => until,
     };
-    wait_until(until, standing, limits).ok_or(stop)
+    wait_until(until, snapshot, limits).ok_or(stop)
 }
 
 /// What follows where the fallback can't work at all: its place is taken until `main_back_at`, so the
@@ -113,10 +113,10 @@ pub(super) fn after_limit(
 pub(super) fn after_lost_fallback(
     main_back_at: Timestamp,
     message: &str,
-    standing: &Standing<'_>,
+    snapshot: &LoopSnapshot<'_>,
     limits: &Limits,
 ) -> Result<Option<AfterLimit>, Stop> {
-    wait_until(main_back_at, standing, limits).ok_or_else(|| Stop::AgentUnavailable {
+    wait_until(main_back_at, snapshot, limits).ok_or_else(|| Stop::AgentUnavailable {
         message: message.to_owned(),
     })
 }
@@ -124,27 +124,22 @@ pub(super) fn after_lost_fallback(
 /// Waits until then, or goes on if that is over; nothing if it is longer than is waited for.
 fn wait_until(
     until: Timestamp,
-    standing: &Standing<'_>,
+    snapshot: &LoopSnapshot<'_>,
     limits: &Limits,
 ) -> Option<Option<AfterLimit>> {
-    let row = standing.limit.as_ref();
-    let since = row.map_or(standing.now, |row| row.since);
+    let row = snapshot.limit.as_ref();
+    let since = row.map_or(snapshot.now, |row| row.since);
     let too_long = until > later(since, limits.usage.max_wait);
-    if until <= standing.now {
+    if until <= snapshot.now {
         // Two agents that fail in turns must come to an end as well.
         let in_turns = row.is_some_and(|row| row.count > BOTH);
         return (!(too_long && in_turns)).then_some(None);
     }
     let run_ends = limits
         .max_time
-        .map(|all| later(standing.now, all.saturating_sub(standing.elapsed)));
+        .map(|all| later(snapshot.now, all.saturating_sub(snapshot.elapsed)));
     if too_long || run_ends.is_some_and(|end| until > end) {
         return None;
     }
     Some(Some(AfterLimit::Wait { until }))
-}
-
-fn later(from: Timestamp, by: Duration) -> Timestamp {
-    let by = SignedDuration::try_from(by).unwrap_or(SignedDuration::MAX);
-    from.checked_add(by).unwrap_or(Timestamp::MAX)
 }

@@ -79,6 +79,11 @@ pub enum Stop {
     Interrupted {
         signal: i32,
     },
+    /// ralph itself could not go on: git, the disk, the database or a file failed.
+    Failed {
+        error: String,
+        exit_code: u8,
+    },
 }
 
 impl Stop {
@@ -132,6 +137,7 @@ impl Stop {
             | Self::CircuitBreakerOpen { .. }
             | Self::HealthFailure { .. } => 7,
             Self::Interrupted { signal } => u8::try_from(128 + signal).unwrap_or(130),
+            Self::Failed { exit_code, .. } => *exit_code,
         }
     }
 
@@ -205,6 +211,7 @@ impl Stop {
             // A process that is killed says nothing: who began another loop in its place did.
             Self::Interrupted { signal: 9 } => "its process was gone, and it was given up".into(),
             Self::Interrupted { signal } => format!("stopped by signal {signal}"),
+            Self::Failed { error, .. } => format!("ralph can't go on: {error}"),
         }
     }
 
@@ -267,6 +274,7 @@ impl Stop {
                      ralph.yaml; `--agent` chooses another one",
             ),
             Self::Interrupted { .. } => Some("`ralph run` goes on where it stopped"),
+            Self::Failed { .. } => Some("once that is put right, `ralph run` goes on"),
         }
     }
 }

@@ -70,8 +70,8 @@ fn last(verdict: &Verdict) -> Last<'_> {
     }
 }
 
-fn standing<'a>(last: Option<Last<'a>>) -> Standing<'a> {
-    Standing {
+fn snapshot<'a>(last: Option<Last<'a>>) -> LoopSnapshot<'a> {
+    LoopSnapshot {
         last,
         iterations: 1,
         now: time("12:00"),
@@ -98,14 +98,14 @@ fn time(clock: &str) -> Timestamp {
     format!("2026-11-15T{clock}:00Z").parse().unwrap()
 }
 
-fn stop_of(standing: &Standing<'_>) -> Option<Stop> {
-    decide(standing, &LIMITS).stop
+fn stop_of(snapshot: &LoopSnapshot<'_>) -> Option<Stop> {
+    decide(snapshot, &LIMITS).stop
 }
 
 #[test]
 fn with_work_ready_and_no_limit_reached_the_loop_goes_on() {
     let verdict = Verdict::Verified;
-    let decision = decide(&standing(Some(last(&verdict))), &LIMITS);
+    let decision = decide(&snapshot(Some(last(&verdict))), &LIMITS);
     assert_eq!(
         decision,
         Decision {
@@ -114,20 +114,20 @@ fn with_work_ready_and_no_limit_reached_the_loop_goes_on() {
             limit: None,
         }
     );
-    assert_eq!(stop_of(&standing(None)), None);
+    assert_eq!(stop_of(&snapshot(None)), None);
 }
 
 #[test]
 fn each_criterion_stops_the_loop_with_its_own_reason_and_exit_code() {
     let failed = failed();
-    let base = || standing(Some(last(&failed)));
-    let with = |change: fn(&mut Standing<'_>)| {
+    let base = || snapshot(Some(last(&failed)));
+    let with = |change: fn(&mut LoopSnapshot<'_>)| {
         let mut s = base();
         change(&mut s);
         let stop = stop_of(&s).expect("a stop");
         (stop.exit_code(), stop.sentence())
     };
-    type Row = (fn(&mut Standing<'_>), u8, &'static str);
+    type Row = (fn(&mut LoopSnapshot<'_>), u8, &'static str);
     let table: [Row; 6] = [
         (|s| s.signal = Some(2), 130, "stopped by Ctrl-C (SIGINT)"),
         (|s| s.work.all_complete = true, 0, "all tasks are complete"),
@@ -160,7 +160,7 @@ fn each_criterion_stops_the_loop_with_its_own_reason_and_exit_code() {
 #[test]
 fn no_progress_on_one_task_speaks_only_when_no_other_is_ready() {
     let failed = failed();
-    let mut s = standing(Some(last(&failed)));
+    let mut s = snapshot(Some(last(&failed)));
     (s.fruitless, s.fruitless_tasks) = (3, 1);
     assert_eq!(stop_of(&s), None);
     s.work.other_ready = false;
@@ -170,7 +170,7 @@ fn no_progress_on_one_task_speaks_only_when_no_other_is_ready() {
 #[test]
 fn an_agents_question_sets_its_task_aside_and_the_loop_goes_on_with_others() {
     let verdict = Verdict::Escalated;
-    let decision = decide(&standing(Some(last(&verdict))), &LIMITS);
+    let decision = decide(&snapshot(Some(last(&verdict))), &LIMITS);
     assert!(matches!(decision.fate, Fate::SetAside { .. }));
     assert_eq!(decision.stop, None);
 }
@@ -178,12 +178,12 @@ fn an_agents_question_sets_its_task_aside_and_the_loop_goes_on_with_others() {
 #[test]
 fn when_only_questions_are_left_the_loop_ends_and_needs_a_person() {
     let verdict = Verdict::Escalated;
-    let mut s = standing(Some(last(&verdict)));
+    let mut s = snapshot(Some(last(&verdict)));
     s.work.other_ready = false;
     let stop = decide(&s, &LIMITS).stop.expect("a stop");
     assert_eq!((stop.exit_code(), stop), (4, Stop::Question));
 
-    let mut s = standing(None);
+    let mut s = snapshot(None);
     s.work = Work {
         all_complete: false,
         other_ready: false,
@@ -221,7 +221,7 @@ fn a_task_out_of_attempts_is_blocked_and_the_loop_ends_when_nothing_else_is_read
     let verdict = Verdict::NoChange { claimed: true };
     let mut l = last(&verdict);
     l.attempts = 3;
-    let mut s = standing(Some(l));
+    let mut s = snapshot(Some(l));
     s.work.other_ready = false;
     (s.fruitless, s.fruitless_tasks) = (3, 1);
     let decision = decide(&s, &LIMITS);
@@ -243,7 +243,7 @@ fn a_sick_agent_stops_the_loop_and_is_not_held_against_the_task() {
     };
     let mut l = last(&verdict);
     l.attempts = 3;
-    let mut s = standing(Some(l));
+    let mut s = snapshot(Some(l));
     s.errors_in_a_row = 3;
     let decision = decide(&s, &LIMITS);
     assert_eq!(decision.fate, Fate::Keep);
@@ -268,14 +268,14 @@ fn a_missing_agent_and_a_moved_history_stop_at_once() {
         ),
     ];
     for (verdict, code) in table {
-        let stop = stop_of(&standing(Some(last(&verdict)))).expect("a stop");
+        let stop = stop_of(&snapshot(Some(last(&verdict)))).expect("a stop");
         assert_eq!(stop.exit_code(), code, "{verdict:?}");
     }
     let attempt_only = Verdict::Refused {
         reason: "secret".into(),
         halt: Halt::Attempt,
     };
-    assert_eq!(stop_of(&standing(Some(last(&attempt_only)))), None);
+    assert_eq!(stop_of(&snapshot(Some(last(&attempt_only)))), None);
 }
 
 #[test]
@@ -285,17 +285,17 @@ fn once_ends_after_its_iteration_and_exits_by_its_verdict() {
         ..LIMITS
     };
     let verified = Verdict::Verified;
-    let stop = decide(&standing(Some(last(&verified))), &once)
+    let stop = decide(&snapshot(Some(last(&verified))), &once)
         .stop
         .expect("a stop");
     assert_eq!(stop.exit_code(), 0);
     let failed = failed();
-    let stop = decide(&standing(Some(last(&failed))), &once)
+    let stop = decide(&snapshot(Some(last(&failed))), &once)
         .stop
         .expect("a stop");
     assert_eq!(stop.exit_code(), 3);
     assert_eq!(
-        decide(&standing(None), &once).stop,
+        decide(&snapshot(None), &once).stop,
         None,
         "not before it began"
     );

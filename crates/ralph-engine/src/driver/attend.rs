@@ -19,6 +19,7 @@ use std::{
 use ralph_core::{
     agent::{Ending, NudgeState, mark},
     command::{Command, CommandReport, When},
+    loop_machine::PauseState,
     record::Guidance,
 };
 
@@ -30,7 +31,7 @@ use super::{
     artefacts::Signalled,
     mind::{Minder, Minds, Now, Sight, Step},
     notes::Turn,
-    obey::{Line, Pace, commanded},
+    obey::{Line, commanded},
     wait::stop_asked,
 };
 use crate::{
@@ -205,13 +206,13 @@ impl Attendant<'_> {
             let at = format!("iteration {} at {}", self.turn.n, self.turn.task_id());
             match &row.command {
                 Command::Pause { when: When::InTurn } => {
-                    self.line.pace = Pace::Paused;
+                    self.line.pace = PauseState::Paused;
                     let sentence = format!("the loop pauses when {at} has ended");
                     self.done(&row, sentence, Effects::default()).await;
                 }
                 // Ended once the agent has, between this iteration and the next.
                 Command::Pause { when: When::Now } => {
-                    self.line.pace = Pace::Paused;
+                    self.line.pace = PauseState::Paused;
                     wires.cut(NO_SIGNAL, Why::Stop);
                 }
                 Command::Resume => {

@@ -8,18 +8,19 @@ use ralph_core::{
     breaker::Breaker,
     config::Config,
     event::Event,
+    loop_machine::{Loop, PauseState},
     termination::{Limits, Span},
 };
 
 use super::{
-    Board, Driver, Fallback, LoopError, RunTally,
+    Board, Changed, CostWatch, Driver, Fallback, LoopError,
     artefacts::{Artefacts, Mode},
     board::Scope,
     config_files::ConfigFiles,
     files::refuse_wrong_paths,
     hands::Hands,
     kept::Bounds,
-    obey::{Line, Pace},
+    obey::Line,
     place::{Place, register, state_dir},
     policies,
     restore::{self, BranchNow},
@@ -62,6 +63,8 @@ pub struct Setup {
     pub who: String,
     pub clock: Box<dyn Clock>,
     pub reporter: Box<dyn Reporter>,
+    /// When the command was started.
+    pub began: std::time::Instant,
     /// Said once the loop has begun: keys not in force, and the like.
     pub notices: Vec<String>,
 }
@@ -163,12 +166,19 @@ impl Driver {
                     .chain(prices_path(&config.economics, &setup.root)),
             ),
             prices: read_prices(&config.economics, &setup.root)?,
-            limits: Limits {
-                max_iterations: mode.max_iterations(&config, &board),
-                ..policies::limits(&config, setup.wanted.span)
-            },
+            machine: Loop::new(
+                Limits {
+                    max_iterations: mode.max_iterations(&config, &board),
+                    ..policies::limits(&config, setup.wanted.span)
+                },
+                Breaker::new(policies::breaker(&config)),
+                config.breaker.on_open,
+            ),
+            costs: CostWatch::default(),
+            tree: None,
+            began: setup.began,
+            changed: Changed::Nothing,
             policy: policies::change(&config).compile()?,
-            breaker: Breaker::new(policies::breaker(&config)),
             artefacts,
             goal: mode.goal().cloned(),
             bounds: setup.wanted.bounds,
@@ -194,13 +204,11 @@ impl Driver {
                 inbox: setup.inbox,
                 human: setup.human,
                 who: setup.who,
-                pace: Pace::Going,
+                pace: PauseState::Running,
                 since: setup.clock.now(),
-                aborted: false,
             },
             clock: setup.clock,
             reporter: setup.reporter,
-            tally: RunTally::default(),
             loop_files: None,
             pulse: None,
             _lock: lock,
@@ -346,7 +354,7 @@ impl Driver {
             branch: self.branch.clone(),
             agent: self.hands.main_name(),
             tasks: self.board.tally(),
-            max_iterations: self.limits.max_iterations,
+            max_iterations: self.machine.limits().max_iterations,
             resumed: resumed == Resumed::Yes,
         });
         match moved {

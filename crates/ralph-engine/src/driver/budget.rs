@@ -8,7 +8,6 @@ use ralph_core::{
     economics::{Alert, Budget, BudgetAction, Scope, Spending, check_budget, reserve},
     event::Event,
     task::TaskId,
-    termination::Stop,
 };
 
 use super::{Driver, LoopError, wait::Waited};
@@ -22,7 +21,7 @@ pub(super) enum MaySpend {
     Yes,
     /// A person or a signal came in between, or the task was set aside: all is decided anew.
     AskAgain,
-    No(Stop),
+    No(Alert),
 }
 
 impl Driver {
@@ -34,7 +33,7 @@ impl Driver {
         let of = (self.config.budgets.as_slice(), self.clock.now());
         let at_work = Some((task.as_str(), self.loop_id.as_str()));
         let spendings = spendings(&mut self.journal, &self.repository, of, at_work).await?;
-        self.tally.budget = tightest(&spendings);
+        self.costs.nearest = tightest(&spendings);
         let costs = self.journal.last_costs(&self.repository, RECENT).await?;
         let first = u64::from(self.config.economics.throttle_seconds);
         let check = |spendings: &[Spending]| {
@@ -45,7 +44,7 @@ impl Driver {
             .iter()
             .partition(|one| one.budget.scope == Scope::Task);
         if let BudgetAction::Deny { alert } = check(&shared) {
-            return Ok(MaySpend::No(Stop::BudgetDenied(alert)));
+            return Ok(MaySpend::No(alert));
         }
         if let BudgetAction::Deny { alert } = check(&own) {
             self.set_aside_unfunded(task, alert).await?;
@@ -63,30 +62,22 @@ impl Driver {
                     Waited::Stopped | Waited::Called => MaySpend::AskAgain,
                 }
             }
-            BudgetAction::Deny { alert } => MaySpend::No(Stop::BudgetDenied(alert)),
+            BudgetAction::Deny { alert } => MaySpend::No(alert),
         })
     }
 
     /// Sets a task aside that has no money left; a person can open it again.
     async fn set_aside_unfunded(&mut self, task: &TaskId, alert: Alert) -> Result<(), LoopError> {
         self.block(task, alert.sentence()).await?;
-        self.tally.unfunded = Some(alert);
+        self.machine.tally_mut().unfunded = Some(alert);
         Ok(())
-    }
-
-    /// Where nothing is ready because a task is out of money, that is why.
-    pub(super) fn for_want_of_money(&self, stop: Stop) -> Stop {
-        match (stop, self.tally.unfunded) {
-            (Stop::NothingReady, Some(alert)) => Stop::BudgetDenied(alert),
-            (stop, _) => stop,
-        }
     }
 
     /// Says it once when a budget is nearly used up, and once when it is.
     fn alert(&mut self, alert: &Alert) {
         let seen: (Budget, bool) = (alert.budget, alert.spent_usd >= alert.budget.usd);
-        if !self.tally.alerted.contains(&seen) {
-            self.tally.alerted.push(seen);
+        if !self.machine.tally().alerted.contains(&seen) {
+            self.machine.tally_mut().alerted.push(seen);
             let message = alert.sentence();
             self.tell(&Event::Warning { message });
         }

@@ -19,14 +19,14 @@ impl Driver {
     /// The limit as it is for a run of an agent in this iteration.
     pub(super) fn cost_limit(&self, turn: &Turn) -> Option<CostLimit> {
         let earlier = Totals::sum(&self.accounts(turn).records).spent;
-        let of_run = self.limits.max_cost.map(|max| CostLimit {
-            spent: self.tally.spent,
+        let of_run = self.machine.limits().max_cost.map(|max| CostLimit {
+            spent: self.machine.tally().spent,
             max,
             budget: None,
         });
         let nearest = of_run
             .into_iter()
-            .chain(self.tally.budget)
+            .chain(self.costs.nearest)
             .min_by_key(|limit| limit.max.without(limit.spent))?;
         Some(CostLimit {
             spent: nearest.spent.plus(earlier),
@@ -96,7 +96,7 @@ impl Driver {
 
     /// What to say of a limit that this agent makes hard to keep.
     pub(super) fn untold_cost(&self) -> Option<String> {
-        let max = self.limits.max_cost?;
+        let max = self.machine.limits().max_cost?;
         let name = self.hands.main_name();
         match self.hands.agent().costs() {
             Costs::AsItGoes => None,

@@ -10,9 +10,10 @@ use ralph_core::{
     prompt::TemplateError,
     select::UnknownTask,
     task::{TaskId, graph::Problem},
+    termination::Stop,
 };
 
-use super::rewrite::RewriteError;
+use super::{Changed, rewrite::RewriteError};
 use crate::{
     git::{GitError, RepoProblem},
     lock::LockError,
@@ -20,6 +21,26 @@ use crate::{
     source::SourceError,
     store::JournalError,
 };
+
+/// A loop that ended because ralph itself could not go on.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct LoopFailure {
+    pub error: LoopError,
+    pub changed: Changed,
+    /// The end that was told to those who watch; none where the loop had not begun.
+    pub told: Option<Stop>,
+}
+
+impl From<LoopError> for LoopFailure {
+    fn from(error: LoopError) -> Self {
+        Self {
+            error,
+            changed: Changed::Nothing,
+            told: None,
+        }
+    }
+}
 
 /// Why ralph itself could not go on. Everything else is an outcome.
 #[derive(Debug, thiserror::Error)]
@@ -99,6 +120,61 @@ fn list_problems(problems: &[String]) -> String {
 }
 
 impl LoopError {
+    /// Returns true if the user's input is at fault: usage, configuration, repository or task file.
+    pub fn is_users(&self) -> bool {
+        match self {
+            Self::Rewrite(error) => !error.is_internal(),
+            Self::Git(_)
+            | Self::Repository(_)
+            | Self::Dirty { .. }
+            | Self::Source(_)
+            | Self::Graph(_)
+            | Self::UnknownTask(_)
+            | Self::Container(_)
+            | Self::Lock(LockError::Held { .. })
+            | Self::Prices(_)
+            | Self::Template(_)
+            | Self::BadGlob(_)
+            | Self::ConfiguredPath { .. }
+            | Self::Artefact { .. }
+            | Self::OutdatedBranch { .. }
+            | Self::LeftBranch { .. } => true,
+            Self::Lock(LockError::Io { .. })
+            | Self::Journal(_)
+            | Self::IllegalStep(_)
+            | Self::IllegalTransition(_)
+            | Self::File { .. }
+            | Self::ConfigRestored(_) => false,
+        }
+    }
+
+    /// Returns the exit code. That of wrong input is kept for a run that has changed nothing.
+    pub fn exit_code(&self, changed: Changed) -> u8 {
+        if self.is_users() && changed == Changed::Nothing {
+            2
+        } else {
+            1
+        }
+    }
+
+    /// Returns the end that this error is to a loop.
+    pub(super) fn as_stop(&self, changed: Changed) -> Stop {
+        let mut error = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(source) = cause {
+            let text = source.to_string();
+            if !error.contains(&text) {
+                error.push_str(": ");
+                error.push_str(&text);
+            }
+            cause = source.source();
+        }
+        Stop::Failed {
+            error,
+            exit_code: self.exit_code(changed),
+        }
+    }
+
     pub(super) fn graph(problems: &[Problem], place: impl Fn(&Problem) -> String) -> Self {
         Self::Graph(
             problems

@@ -20,14 +20,14 @@ impl Driver {
     /// By the history of this loop, or of the one before it while this one has none of its own.
     pub(super) async fn foresee_at_start(&mut self) -> Result<(), LoopError> {
         if self.journal.forecast_of(&self.loop_id).await?.is_some() {
-            self.tally.foreseen = Foreseen::Kept;
+            self.costs.foreseen = Foreseen::Kept;
         }
-        if self.tally.foreseen == Foreseen::Kept {
+        if self.costs.foreseen == Foreseen::Kept {
             return Ok(());
         }
         let history = History::of_loop(&mut self.journal, &self.repository, &self.loop_id).await?;
         self.keep_forecast(&history).await?;
-        if self.tally.foreseen == Foreseen::Kept {
+        if self.costs.foreseen == Foreseen::Kept {
             return Ok(());
         }
         let before = self.journal.loop_before(&self.repository, &self.loop_id);
@@ -41,7 +41,7 @@ impl Driver {
     /// After an iteration: by what this loop has finished.
     pub(super) async fn foresee(&mut self) -> Result<(), LoopError> {
         // Of an agent that tells of no cost, nothing is foreseen, and its history is not looked at.
-        if self.tally.foreseen == Foreseen::Kept || self.tally.spent == Dollars::NOTHING {
+        if self.costs.foreseen == Foreseen::Kept || self.machine.tally().spent == Dollars::NOTHING {
             return Ok(());
         }
         let history = History::of_loop(&mut self.journal, &self.repository, &self.loop_id).await?;
@@ -61,7 +61,7 @@ impl Driver {
         let kept =
             foresight::make(&mut self.journal, &self.repository, &self.loop_id, made).await?;
         self.journal.keep_forecast(&self.loop_id, &kept).await?;
-        self.tally.foreseen = Foreseen::Kept;
+        self.costs.foreseen = Foreseen::Kept;
         Ok(())
     }
 }

@@ -14,13 +14,14 @@ use ralph_core::{
     escalation::AskedBy,
     event::{AfterGutter, Event},
     gutter::{self, Attempt, Circling, Gutter, GutterLimits, Repeated, Trace, trace_of_diff},
+    loop_machine::PauseState,
     record::IterationRecord,
     task::TaskId,
     termination::{Diagnose, GutterPolicy},
     verdict::Verdict,
 };
 
-use super::{Driver, LoopError, keep::Asking, notes::Turn, obey::Pace};
+use super::{Driver, LoopError, keep::Asking, notes::Turn};
 use crate::git::Oid;
 
 /// Of the diff of an attempt; a longer one is compared by its tree alone.
@@ -77,19 +78,6 @@ impl Driver {
         Ok(kept.flatten().unwrap_or_else(|| turn.base.clone()))
     }
 
-    /// Looks whether the task that has just been worked on goes round in circles.
-    pub(super) async fn look_for_circles(&mut self, task: &TaskId) -> Result<(), LoopError> {
-        let Some(last) = &self.tally.last else {
-            return Ok(());
-        };
-        let verdict = last.verdict.clone();
-        let circling = self.circling(task, &verdict).await?;
-        if let Some(last) = self.tally.last.as_mut() {
-            last.circling = circling;
-        }
-        Ok(())
-    }
-
     /// What the rules say of a task after this verdict.
     pub(super) async fn circling(
         &mut self,
@@ -100,7 +88,7 @@ impl Driver {
             return Ok(Circling::default());
         };
         let state = self.board.state(task).cloned().unwrap_or_default();
-        let limits = self.limits.gutter.limits;
+        let limits = self.machine.limits().gutter.limits;
         let records = self.task_records(task, limits.window()).await?;
         let attempts = attempts_since_opened(&records, state.attempts);
         let repeated = state.last_signature.as_deref().map(|signature| Repeated {
@@ -168,7 +156,7 @@ impl Driver {
                 self.ask_about(task, &gutter, iteration).await?;
                 // Who sits at the terminal is asked right now: nothing goes on before they answer.
                 if self.line.human.is_none() {
-                    self.line.pace = Pace::Paused;
+                    self.line.pace = PauseState::Paused;
                 }
                 Ok(())
             }

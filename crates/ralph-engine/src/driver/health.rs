@@ -7,7 +7,6 @@ mod gate;
 mod part;
 mod pulse;
 
-pub(super) use gate::Gate;
 pub(super) use part::HealthPart;
 pub(super) use pulse::{Doing, Pulse};
 

@@ -5,14 +5,15 @@ use std::time::{Duration, Instant};
 use ralph_core::{
     event::Event,
     iteration::{Action, Iteration, IterationPolicy, Purpose, StepDone},
+    loop_machine::WorkMoved,
     task::{Task, TaskId},
-    verdict::Verdict,
 };
 
 use super::{
     Driver, LoopError,
     logs::Logs,
-    notes::{AgentSeen, Moved, Notes, Turn},
+    notes::{AgentSeen, Notes, Turn},
+    record::Finished,
     text::path_to_text,
 };
 use crate::{
@@ -24,15 +25,14 @@ use crate::{
 
 impl Driver {
     /// Works on `task` once, from its prompt to its record.
-    pub(super) async fn iterate(
+    pub(super) async fn run_iteration(
         &mut self,
         task: &TaskId,
         status: Status,
-        loop_began: Instant,
-    ) -> Result<Verdict, LoopError> {
+    ) -> Result<Finished, LoopError> {
         let mut turn = self.begin_turn(task, &status).await?;
         let mut logs = Logs::open(&self.root, turn.n, self.config.logs.max_mb.get())?;
-        let deadline = self.deadline(loop_began);
+        let deadline = self.deadline(self.began);
         self.drive(&mut turn, &mut logs, deadline).await?;
         self.finish_turn(turn, logs).await
     }
@@ -77,8 +77,8 @@ impl Driver {
             title: turn.task.text.title.clone(),
             attempt: turn.start.attempt,
             max_attempts: self.board.max_attempts(id, &self.config),
-            nth: self.tally.counted() + 1,
-            max_iterations: self.limits.max_iterations,
+            nth: self.machine.tally().counted() + 1,
+            max_iterations: self.machine.limits().max_iterations,
             guidance: u32::try_from(turn.guidance.len()).unwrap_or(u32::MAX),
             diagnoses: turn.start.diagnose.clone(),
         });
@@ -143,7 +143,7 @@ impl Driver {
             tool_calls: 0,
             guidance: Vec::new(),
             failed_calls: Vec::new(),
-            moved: Moved::Yes,
+            moved: WorkMoved::Yes,
         })
     }
 
@@ -158,7 +158,7 @@ impl Driver {
         loop {
             let action = turn.machine.next();
             if let Some(done) = self.out_of_budget(turn, &action) {
-                self.note(turn, &done).await?;
+                self.note_step(turn, &done).await?;
                 continue;
             }
             let done = match action {
@@ -186,13 +186,17 @@ impl Driver {
                 Action::Keep { .. } => self.keep(turn).await?,
                 Action::Record { .. } | Action::Done => return Ok(()),
             };
-            self.note(turn, &done).await?;
+            self.note_step(turn, &done).await?;
         }
     }
 
     /// Moves on, and writes steps down where a crash must not lose them: after an agent, and before
     /// what can't be taken back. The others wait for the next of these writes.
-    pub(super) async fn note(&mut self, turn: &mut Turn, done: &StepDone) -> Result<(), LoopError> {
+    pub(super) async fn note_step(
+        &mut self,
+        turn: &mut Turn,
+        done: &StepDone,
+    ) -> Result<(), LoopError> {
         turn.notes.observe(done);
         turn.machine.apply(done)?;
         turn.pending.push(Step::Done(done.clone()));
@@ -254,7 +258,7 @@ impl Driver {
         };
         let own = self.config.loop_.max_minutes_per_iteration.duration();
         let iteration = until(Instant::now(), own, Whose::Iteration);
-        let whole = self.limits.max_time;
+        let whole = self.machine.limits().max_time;
         let whole = whole.map(|all| until(loop_began, all, Whose::Run));
         Some(whole.filter(|w| w.at < iteration.at).unwrap_or(iteration))
     }

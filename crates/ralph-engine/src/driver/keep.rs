@@ -4,6 +4,7 @@ use ralph_core::{
     escalation::AskedBy,
     event::Event,
     iteration::{Purpose, StepDone},
+    loop_machine::WorkMoved,
     signal::Escalation,
     task::{Status, TaskId},
     verdict::Verdict,
@@ -12,7 +13,7 @@ use ralph_core::{
 use super::{
     Driver, LoopError,
     inspect::Findings,
-    notes::{AgentSeen, Moved, Turn},
+    notes::{AgentSeen, Turn},
 };
 use crate::{
     git::{History, ResetSpec, Staged},
@@ -80,7 +81,7 @@ impl Driver {
     }
 
     /// Whether an agent that hands over leaves anything else than what it found.
-    async fn moved(&self, turn: &Turn, staged: &Staged) -> Result<Moved, LoopError> {
+    async fn moved(&self, turn: &Turn, staged: &Staged) -> Result<WorkMoved, LoopError> {
         let is_handoff = turn.notes.handoff.is_some();
         let differs = match (&turn.taken_up, staged.change.is_empty()) {
             _ if !is_handoff => true,
@@ -92,8 +93,8 @@ impl Driver {
             }
         };
         Ok(match differs {
-            true => Moved::Yes,
-            false => Moved::No,
+            true => WorkMoved::Yes,
+            false => WorkMoved::No,
         })
     }
 

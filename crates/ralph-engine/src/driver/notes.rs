@@ -9,6 +9,7 @@ use ralph_core::{
     handoff::Handover,
     health::HealthState,
     iteration::{Change, Check, Failure, Iteration, StepDone},
+    loop_machine::WorkMoved,
     record::{Guidance, RunRecord, Said, VerificationRecord},
     task::{Task, TaskId},
 };
@@ -44,15 +45,7 @@ pub(super) struct Turn {
     /// The last calls to tools that failed in its last run.
     pub(super) failed_calls: Vec<String>,
     /// Whether its work is another than what it began with, where that was looked at.
-    pub(super) moved: Moved,
-}
-
-/// Whether an agent that handed over has changed anything.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Moved {
-    #[default]
-    Yes,
-    No,
+    pub(super) moved: WorkMoved,
 }
 
 /// Whether an agent was started: until then, what is in the tree is only what ralph put there.

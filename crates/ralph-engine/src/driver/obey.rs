@@ -10,12 +10,12 @@ use ralph_core::{
     command::{Answer, Command, CommandReport, When},
     escalation::Question,
     event::Event,
+    loop_machine::PauseState,
     record::Guidance,
-    termination::Stop,
 };
 
 use super::{
-    Driver, LoopError,
+    Changed, Driver, LoopError,
     desk::{Desk, Follows, There},
     files::own_files,
     health::Doing,
@@ -34,17 +34,9 @@ pub(super) struct Line {
     pub(super) inbox: Inbox,
     pub(super) human: Option<Box<dyn Human>>,
     pub(super) who: String,
-    pub(super) pace: Pace,
+    pub(super) pace: PauseState,
     /// When this loop was started: what was asked for before was asked of another.
     pub(super) since: Timestamp,
-    /// Somebody answered a question by ending the loop.
-    pub(super) aborted: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pace {
-    Going,
-    Paused,
 }
 
 /// Whether the person at the terminal said something.
@@ -64,9 +56,9 @@ enum Asked {
 
 impl Line {
     pub(super) fn go_on(&mut self) -> &'static str {
-        match std::mem::replace(&mut self.pace, Pace::Going) {
-            Pace::Paused => "the loop goes on",
-            Pace::Going => "the loop was not paused, and goes on",
+        match std::mem::take(&mut self.pace) {
+            PauseState::Paused => "the loop goes on",
+            PauseState::Running => "the loop was not paused, and goes on",
         }
     }
 }
@@ -90,6 +82,7 @@ impl Driver {
         // the file, and a command is about that.
         let (source, tasks) = Source::read(self.board.source.path(), &self.root)?;
         self.board.replace_tasks(source, tasks)?;
+        self.changed = Changed::Something;
         for row in rows {
             let report = self.obey_one(&row).await?;
             self.tell(&commanded(&row, report));
@@ -159,14 +152,14 @@ impl Driver {
         let (report, follows) = desk.obey(row).await?;
         match follows {
             Follows::Nothing => {}
-            Follows::Abort => self.line.aborted = true,
+            Follows::Abort => self.machine.abort(),
         }
         Ok(report)
     }
 
     fn pause(&mut self, when: When) -> CommandReport {
-        self.line.pace = Pace::Paused;
-        let last = self.tally.last.as_ref();
+        self.line.pace = PauseState::Paused;
+        let last = self.machine.tally().last.as_ref();
         let cut = last.is_some_and(|l| l.verdict == ralph_core::verdict::Verdict::Interrupted);
         CommandReport::done(match (when, last) {
             (When::Now, Some(last)) if cut => format!(
@@ -183,13 +176,13 @@ impl Driver {
         self.journal.set_paused(&self.loop_id, Some(now)).await?;
         self.pause_status()?;
         self.does(Doing::Pause, None);
-        while self.line.pace == Pace::Paused && self.stop.borrow().is_none() {
+        while self.line.pace == PauseState::Paused && self.stop.borrow().is_none() {
             tokio::select! {
                 () = stop_asked(&mut self.stop) => {}
                 () = self.line.inbox.knock() => {}
             }
             self.obey().await?;
-            if self.line.aborted {
+            if self.machine.is_aborted() {
                 break;
             }
         }
@@ -197,15 +190,8 @@ impl Driver {
         self.run_status()
     }
 
-    pub(super) fn aborted(&self) -> Option<Stop> {
-        self.line.aborted.then_some(Stop::Aborted)
-    }
-
     /// Asks the person at the terminal the oldest question that is open, if there are both.
     pub(super) async fn ask_person(&mut self) -> Result<Heard, LoopError> {
-        if self.line.human.is_none() || self.stop.borrow().is_some() || self.line.aborted {
-            return Ok(Heard::Nothing);
-        }
         let Some(question) = self.open_question().await? else {
             return Ok(Heard::Nothing);
         };

@@ -64,11 +64,14 @@ impl Driver {
         self.look_up(&mut turn, leftover).await?;
         let deadline = self.deadline(Instant::now());
         self.drive(&mut turn, &mut logs, deadline).await?;
-        let verdict = self.finish_turn(turn, logs).await?;
+        let finished = self.finish_turn(turn, logs).await?;
+        self.machine
+            .tally_mut()
+            .add_recovered(n, &finished.usage, finished.spent);
         self.tell(&Event::Notice {
             message: format!(
                 "iteration {n}, which was interrupted, is brought to its end: {}",
-                verdict.sentence()
+                finished.verdict.sentence()
             ),
         });
         Ok(())
@@ -89,17 +92,17 @@ impl Driver {
         match turn.machine.next() {
             // The agent died with ralph. What it left is kept, and nobody is charged.
             Action::Bundle { .. } | Action::StartAgent { .. } => {
-                self.note(turn, &StepDone::Interrupted).await
+                self.note_step(turn, &StepDone::Interrupted).await
             }
             // Nothing was under way but the wait: it is waited again, and gone on with.
             Action::Wait { .. } => match leftover {
                 Leftover::GoOn => Ok(()),
-                Leftover::Abandon => self.note(turn, &StepDone::Interrupted).await,
+                Leftover::Abandon => self.note_step(turn, &StepDone::Interrupted).await,
             },
             Action::Land => self.look_up_landing(turn).await,
             // Verification runs on the working tree: it must still be the one that was inspected.
             Action::Verify if self.tree_is_as_inspected(turn).await? => Ok(()),
-            Action::Verify => self.note(turn, &StepDone::Interrupted).await,
+            Action::Verify => self.note_step(turn, &StepDone::Interrupted).await,
             Action::Inspect | Action::Keep { .. } | Action::Record { .. } | Action::Done => Ok(()),
         }
     }
@@ -146,7 +149,7 @@ impl Driver {
             self.repo.match_index_to_head().await?;
             self.base = landed.oid.clone();
             let commit = Some(landed.oid.to_string());
-            return self.note(turn, &StepDone::Landed { commit }).await;
+            return self.note_step(turn, &StepDone::Landed { commit }).await;
         }
         if self.tree_is_as_inspected(turn).await? {
             return Ok(());
@@ -154,7 +157,7 @@ impl Driver {
         // Somebody changed the tree since: what was verified is not what is there.
         self.board
             .write_status(&turn.task.id.clone(), ralph_core::task::Status::Open, None)?;
-        self.note(turn, &StepDone::Interrupted).await
+        self.note_step(turn, &StepDone::Interrupted).await
     }
 
     /// Ends an interrupted loop of another source: its iteration is brought to its end, and the loop

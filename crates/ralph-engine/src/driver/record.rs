@@ -1,11 +1,15 @@
 //! Ends an iteration: one transaction in the journal, then the files that can be rebuilt from it.
 
 use ralph_core::{
+    agent::Usage,
     artefacts::state::EntryStatus,
     checkpoint::ExecutionPhase,
+    dollars::Dollars,
     economics::Totals,
     event::Event,
+    health::HealthState,
     iteration::{Action, Failure, Lands, Purpose, StepDone},
+    loop_machine::WorkMoved,
     memory::Entry,
     record::{GitRecord, IterationRecord},
     task::Status,
@@ -18,15 +22,32 @@ use crate::{
     store::{IterationEnd, TaskState},
 };
 
+/// An iteration whose end is written down.
+pub(super) struct Finished {
+    pub(super) number: u64,
+    pub(super) verdict: Verdict,
+    pub(super) health: HealthState,
+    pub(super) moved: WorkMoved,
+    pub(super) usage: Usage,
+    pub(super) spent: Dollars,
+}
+
 impl Driver {
     pub(super) async fn finish_turn(
         &mut self,
         mut turn: Turn,
         mut logs: Logs,
-    ) -> Result<Verdict, LoopError> {
+    ) -> Result<Finished, LoopError> {
         let Action::Record { verdict } = turn.machine.next() else {
             // Recorded before a crash: only the files are left, and they can wait.
-            return Ok(Verdict::Interrupted);
+            return Ok(Finished {
+                number: turn.n,
+                verdict: Verdict::Interrupted,
+                health: turn.notes.health,
+                moved: turn.moved,
+                usage: Usage::default(),
+                spent: Dollars::NOTHING,
+            });
         };
         self.write_entry(&turn, entry_status(&verdict), &verdict.sentence())?;
         let mut record = self.record(&turn, &verdict);
@@ -60,14 +81,8 @@ impl Driver {
         if matches!(verdict, Verdict::Handoff { .. }) {
             self.hand_over_status()?;
         }
-        self.tally.number = turn.n;
-        self.tally.health = record.health_state;
-        self.tally.moved = turn.moved;
         turn.machine.apply(&StepDone::Recorded)?;
         self.after_record(&turn, &verdict, state)?;
-        self.tally.usage.add(&record.usage);
-        let spent = Totals::sum(&accounts.records).spent;
-        self.tally.spent = self.tally.spent.plus(spent);
         self.append_progress(&progress_entry(&turn, &record))?;
         logs.heading("verdict");
         logs.line(&verdict.sentence());
@@ -97,7 +112,14 @@ impl Driver {
             },
             log,
         });
-        Ok(verdict)
+        Ok(Finished {
+            number: turn.n,
+            health: record.health_state,
+            moved: turn.moved,
+            usage: record.usage,
+            spent: Totals::sum(&accounts.records).spent,
+            verdict,
+        })
     }
 
     fn record(&self, turn: &Turn, verdict: &Verdict) -> IterationRecord {

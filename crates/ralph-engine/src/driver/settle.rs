@@ -14,11 +14,11 @@ use super::{Board, Driver, LoopError};
 impl Driver {
     /// Does to the last task what was decided, once.
     pub(super) async fn settle(&mut self, fate: Fate) -> Result<(), LoopError> {
-        let Some(last) = self.tally.last.as_mut() else {
+        let tally = self.machine.tally();
+        let Some(last) = &tally.last else {
             return Ok(());
         };
-        last.settled = Settled::Yes;
-        let (task, verdict, n) = (last.task.clone(), last.verdict.clone(), self.tally.number);
+        let (task, verdict, n) = (last.task.clone(), last.verdict.clone(), tally.number);
         self.settle_task(&task, fate, (&verdict, n)).await
     }
 
@@ -60,7 +60,7 @@ impl Driver {
         let circling = self.circling(&task, &record.verdict).await?;
         let last = (&task, &record.verdict);
         let last = self.board.last(last, &circling, &self.config);
-        let fate = fate(&last, &self.limits);
+        let fate = fate(&last, self.machine.limits());
         let after = (&record.verdict, record.iteration);
         self.settle_task(&task, fate, after).await
     }

@@ -3,7 +3,7 @@
 //! Only tells; nothing is decided by what stands there. A file that can't be written is a warning: the
 //! journal has it all.
 
-use std::{collections::HashMap, io, path::Path, time::Instant};
+use std::{collections::HashMap, io, path::Path};
 
 use ralph_core::{
     dollars::Dollars,
@@ -53,7 +53,7 @@ impl Driver {
     }
 
     pub(super) fn loop_config(&self, agent: &str) -> LoopConfig {
-        let limits = &self.limits;
+        let limits = self.machine.limits();
         LoopConfig {
             max_iterations: limits.max_iterations,
             max_cost: limits.max_cost.map_or(0.0, Dollars::usd),
@@ -141,7 +141,6 @@ impl Driver {
     pub(super) async fn close_loop_files(
         &mut self,
         stop: &Stop,
-        began: Instant,
         checkpoint: &str,
     ) -> Result<(), LoopError> {
         let last = LoopState::after(stop);
@@ -152,8 +151,8 @@ impl Driver {
             self.enter(LoopState::Completing)?;
         }
         let reached = Reached {
-            iterations: self.tally.iterations,
-            elapsed: began.elapsed(),
+            iterations: self.machine.tally().iterations,
+            elapsed: self.began.elapsed(),
         };
         let termination = Termination::of(stop, reached);
         let now = self.now().to_string();

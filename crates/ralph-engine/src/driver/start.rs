@@ -137,7 +137,7 @@ impl Driver {
             reporter: &reporter,
             clock: &*self.clock,
             ears: &ears,
-            unpriced: &mut self.tally.unpriced,
+            unpriced: &mut self.costs.unpriced,
         };
         let watch = Watch {
             stop: &mut inputs.stop,

@@ -6,10 +6,11 @@ use ralph_core::{
     iteration::{Check, Failure, StepDone},
     record::VerificationRecord,
     task::{Task, VerifyCommand},
+    time::later,
     verify::{CommandReport, Comparison, VerifyReport, compare},
 };
 
-use super::{Driver, LoopError, health::Doing, logs::Logs, notes::Turn, wait::later};
+use super::{Driver, LoopError, health::Doing, logs::Logs, notes::Turn};
 use crate::verifier::{TailCaps, VerifyContext, VerifyEvent, run_commands};
 
 impl Driver {

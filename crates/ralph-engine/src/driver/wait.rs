@@ -5,13 +5,15 @@
 use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use ralph_core::{
     event::{Event, WaitReason},
+    gutter::Circling,
     iteration::StepDone,
     record::IterationRecord,
     task::TaskId,
     termination::{AfterLimit, OfLoop, Past, Worker, recall},
+    time::{later, to_the_second},
     verdict::Verdict,
 };
 
@@ -51,26 +53,20 @@ struct Wait {
 }
 
 impl Driver {
-    /// Does what was decided about a usage limit.
-    pub(super) async fn follow(&mut self, limit: AfterLimit) {
-        match limit {
-            AfterLimit::Wait { until } => {
-                self.say_that_the_fallback_is_lost(until);
-                let wait = Wait {
-                    reason: WaitReason::UsageLimit,
-                    until: later(until, MARGIN),
-                    detail: String::new(),
-                };
-                // A stop is seen by whoever decides next.
-                let _: Waited = self.wait(wait).await;
-            }
-            AfterLimit::Fallback { until } => self.hands.rest_until(until),
-        }
+    /// Waits for a usage limit to reset. A stop is seen by the next decision.
+    pub(super) async fn wait_for_limit(&mut self, until: Timestamp) {
+        self.say_that_the_fallback_is_lost(until);
+        let wait = Wait {
+            reason: WaitReason::UsageLimit,
+            until: later(until, MARGIN),
+            detail: String::new(),
+        };
+        let _: Waited = self.wait(wait).await;
     }
 
     /// Says why nobody works in the agent's place.
     fn say_that_the_fallback_is_lost(&mut self, until: Timestamp) {
-        let last = self.tally.last.as_ref().map(|last| &last.verdict);
+        let last = self.machine.tally().last.as_ref().map(|last| &last.verdict);
         let Some(Verdict::AgentUnavailable { message }) = last else {
             return;
         };
@@ -101,7 +97,7 @@ impl Driver {
     }
 
     /// A usage limit that an earlier run met is still one: the journal has when it resets.
-    pub(super) fn recall_limits(&mut self, records: &[IterationRecord], began: Instant) {
+    pub(super) fn recall_limits(&mut self, records: &[IterationRecord]) {
         let ours: Vec<(&IterationRecord, Worker)> = records
             .iter()
             .rev()
@@ -120,10 +116,10 @@ impl Driver {
                 },
             })
             .collect();
-        let Some(recalled) = recall(&past, self.now(), &self.limits.usage) else {
+        let Some(recalled) = recall(&past, self.now(), &self.machine.limits().usage) else {
             return;
         };
-        if !recalled.is_waited_for(self.now(), &self.limits.usage) {
+        if !recalled.is_waited_for(self.now(), &self.machine.limits().usage) {
             return;
         }
         let (record, _) = ours[recalled.nth];
@@ -131,10 +127,14 @@ impl Driver {
             return;
         };
         self.hands.rest_until(recalled.main_back_at);
-        self.tally
-            .no_iteration(&task, &record.verdict, Some(recalled.row));
+        self.machine.tally_mut().add_idle(
+            &task,
+            &record.verdict,
+            Circling::default(),
+            Some(recalled.row),
+        );
         // Who goes on instead, and that it is too far away, is said by others.
-        if let Some(AfterLimit::Wait { until }) = self.decide(began).limit {
+        if let Some(AfterLimit::Wait { until }) = self.machine.decide(&self.view()).limit {
             let (name, at) = (self.hands.main_name(), to_the_second(until));
             let what = match (recalled.row.of, &record.verdict) {
                 (Worker::Main, Verdict::LimitHit { resets_at: Some(_) }) => {
@@ -157,12 +157,14 @@ impl Driver {
         self.wait(wait).await
     }
 
-    /// Waits until the circuit breaker lets one iteration through, or somebody asks for something else.
-    pub(super) async fn wait_for_breaker(&mut self, until: Timestamp, detail: String) {
+    /// Waits until the circuit breaker lets one iteration through, or a person asks for something else.
+    pub(super) async fn wait_for_breaker(&mut self, until: Timestamp) {
+        let breaker = self.machine.breaker();
+        let (failures, of) = (breaker.failures(), breaker.samples());
         let wait = Wait {
             reason: WaitReason::Breaker,
             until,
-            detail,
+            detail: format!("{failures} of the last {of} iterations failed"),
         };
         let _: Waited = self.wait(wait).await;
     }
@@ -262,16 +264,6 @@ fn overload_delay(first_seconds: u32, attempt: u32) -> Duration {
         .with_jitter();
     let delay = waits.build().nth(nth).unwrap_or(MOST_OVERLOAD);
     delay.min(MOST_OVERLOAD)
-}
-
-/// For people, who need no fractions.
-pub(super) fn to_the_second(time: Timestamp) -> Timestamp {
-    Timestamp::from_second(time.as_second()).unwrap_or(time)
-}
-
-pub(super) fn later(from: Timestamp, by: Duration) -> Timestamp {
-    let by = SignedDuration::try_from(by).unwrap_or(SignedDuration::MAX);
-    from.checked_add(by).unwrap_or(Timestamp::MAX)
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use ralph_core::termination::Stop;
 use ralph_engine::{
     agent::{Agent, RunContext, StopRequest},
     clock::SystemClock,
-    driver::{LoopError, LoopReport, Setup, run_loop},
+    driver::{LoopError, LoopFailure, LoopReport, Setup, run_loop},
     git,
     inbox::Inbox,
     lock::LockError,
@@ -119,13 +119,20 @@ fn attempt(order: &Order, global: &Global) -> Result<ExitCode, Failed> {
         setup.reporter = reporter;
         let asked = setup.stop.clone();
         let ended = run_loop(setup).await;
-        let failure = ended.as_ref().err().map(ToString::to_string);
+        let untold = ended
+            .as_ref()
+            .err()
+            .filter(|failure| failure.told.is_none());
+        let failure = untold.map(ToString::to_string);
         let ending = failure.as_deref().map_or(Ending::Told, Ending::Failed);
         notify::close(outbox, ending, nobody_waits(asked, ended.as_ref().ok())).await;
         match ended {
             Ok(report) => Ok(ExitCode::from(report.stop.exit_code())),
-            Err(error @ LoopError::ConfigRestored(_)) => Err(Failed::ReadAgain(error.to_string())),
-            Err(error) => Err(Failed::Command(explain(error))),
+            Err(LoopFailure {
+                error: error @ LoopError::ConfigRestored(_),
+                ..
+            }) => Err(Failed::ReadAgain(error.to_string())),
+            Err(failure) => Err(Failed::Command(explain_failure(failure))),
         }
     });
     // A look-up of a name that hangs must not hold up the end.
@@ -156,6 +163,7 @@ fn setup(order: &Order, project: &Project) -> Result<Setup, CommandError> {
     let inbox = Inbox::default();
     let stop = signals::listen(inbox.clone()).map_err(CommandError::internal)?;
     Ok(Setup {
+        began: std::time::Instant::now(),
         data_dir: project.data_dir()?,
         config_file: project.config_bytes()?,
         wanted,
@@ -246,60 +254,64 @@ impl Args {
     }
 }
 
-/// Gives an error of the driver its kind and the way out.
+/// Gives an error of a loop that had begun its exit code and the way out.
+fn explain_failure(failure: LoopFailure) -> CommandError {
+    let code = failure.error.exit_code(failure.changed);
+    let kind = if code == 2 {
+        Kind::User
+    } else {
+        Kind::Internal
+    };
+    explain_as(kind, failure.error)
+}
+
+/// Gives an error of the engine its kind and the way out.
 pub(crate) fn explain(error: LoopError) -> CommandError {
-    let (kind, hint): (Kind, Option<String>) = match &error {
-        LoopError::Git(e) => (Kind::User, e.hint()),
-        LoopError::Repository(e) => (Kind::User, e.hint()),
-        LoopError::Rewrite(e) if e.is_internal() => (Kind::Internal, e.hint()),
-        LoopError::Rewrite(e) => (Kind::User, e.hint()),
-        LoopError::LeftBranch { branch, .. } => (
-            Kind::User,
-            Some(format!(
-                "`git switch {branch}`, then `ralph run` goes on; without that branch the loop is given up"
-            )),
-        ),
-        LoopError::Dirty { .. } => (
-            Kind::User,
-            Some("commit it, or let `ralph run --stash` put it aside".into()),
-        ),
-        LoopError::Artefact { .. } => (
-            Kind::User,
-            Some("put it right, or move it away: ralph begins a new one".into()),
-        ),
-        LoopError::ConfiguredPath { key, .. } => (
-            Kind::User,
-            Some(format!(
-                "set `{key}` to a path of its own; `ralph config show` names where it was set"
-            )),
-        ),
-        LoopError::OutdatedBranch { branch, .. } => (
-            Kind::User,
-            Some(format!(
-                "where {branch} is merged, `git branch -d {branch}` lets `ralph run` make it again from HEAD; \
-                 else `git switch {branch}` and merge first"
-            )),
-        ),
+    let kind = if error.is_users() {
+        Kind::User
+    } else {
+        Kind::Internal
+    };
+    explain_as(kind, error)
+}
+
+fn explain_as(kind: Kind, error: LoopError) -> CommandError {
+    let hint: Option<String> = match &error {
+        LoopError::Git(e) => e.hint(),
+        LoopError::Repository(e) => e.hint(),
+        LoopError::Rewrite(e) => e.hint(),
+        LoopError::LeftBranch { branch, .. } => Some(format!(
+            "`git switch {branch}`, then `ralph run` goes on; without that branch the loop is given up"
+        )),
+        LoopError::Dirty { .. } => {
+            Some("commit it, or let `ralph run --stash` put it aside".into())
+        }
+        LoopError::Artefact { .. } => {
+            Some("put it right, or move it away: ralph begins a new one".into())
+        }
+        LoopError::ConfiguredPath { key, .. } => Some(format!(
+            "set `{key}` to a path of its own; `ralph config show` names where it was set"
+        )),
+        LoopError::OutdatedBranch { branch, .. } => Some(format!(
+            "where {branch} is merged, `git branch -d {branch}` lets `ralph run` make it again from HEAD; \
+             else `git switch {branch}` and merge first"
+        )),
+        LoopError::Graph(_) => Some("`ralph lint` shows all problems and where they are".into()),
+        LoopError::UnknownTask(_) => Some("`ralph tasks list` shows the ids".into()),
+        LoopError::Lock(LockError::Held { .. }) => {
+            Some("wait for it to end, or use a worktree of its own (`git worktree add`)".into())
+        }
         LoopError::Source(_)
         | LoopError::Template(_)
         | LoopError::Prices(_)
-        | LoopError::BadGlob(_) => (Kind::User, None),
-        LoopError::Graph(_) => (
-            Kind::User,
-            Some("`ralph lint` shows all problems and where they are".into()),
-        ),
-        LoopError::UnknownTask(_) => (Kind::User, Some("`ralph tasks list` shows the ids".into())),
-        LoopError::Container(_) => (Kind::User, None),
-        LoopError::Lock(LockError::Held { .. }) => (
-            Kind::User,
-            Some("wait for it to end, or use a worktree of its own (`git worktree add`)".into()),
-        ),
-        LoopError::Lock(LockError::Io { .. })
+        | LoopError::BadGlob(_)
+        | LoopError::Container(_)
+        | LoopError::Lock(LockError::Io { .. })
         | LoopError::Journal(_)
         | LoopError::IllegalStep(_)
         | LoopError::IllegalTransition(_)
         | LoopError::File { .. }
-        | LoopError::ConfigRestored(_) => (Kind::Internal, None),
+        | LoopError::ConfigRestored(_) => None,
     };
     CommandError::new(kind, error).hint_opt(hint)
 }

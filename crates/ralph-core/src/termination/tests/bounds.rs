@@ -8,17 +8,17 @@ fn at_cost(
     spent: f64,
     verdict: &Verdict,
     span: Span,
-    change: fn(&mut Standing<'_>),
+    change: fn(&mut LoopSnapshot<'_>),
 ) -> Option<Stop> {
-    let mut standing = standing(Some(last(verdict)));
-    standing.spent = Dollars::told(spent);
-    change(&mut standing);
+    let mut snapshot = snapshot(Some(last(verdict)));
+    snapshot.spent = Dollars::told(spent);
+    change(&mut snapshot);
     let limits = Limits {
         max_cost: Some(Dollars::told(0.5)),
         span,
         ..LIMITS
     };
-    decide(&standing, &limits).stop
+    decide(&snapshot, &limits).stop
 }
 
 fn budget(spent: f64) -> Stop {
@@ -32,7 +32,7 @@ fn budget(spent: f64) -> Stop {
 #[test]
 fn cost_stops_the_loop_once_it_is_reached_and_not_before() {
     let (verified, failed) = (Verdict::Verified, failed());
-    let same = |_: &mut Standing<'_>| {};
+    let same = |_: &mut LoopSnapshot<'_>| {};
     type Row<'a> = (f64, &'a Verdict, Option<Stop>);
     let table: [Row<'_>; 5] = [
         (0.0, &verified, None),
@@ -68,14 +68,14 @@ fn the_stop_says_the_figures_exits_five_and_tells_the_way_on() {
 #[test]
 fn what_was_asked_for_and_is_done_goes_before_its_cost() {
     let verified = Verdict::Verified;
-    let all = |s: &mut Standing<'_>| s.work.all_complete = true;
+    let all = |s: &mut LoopSnapshot<'_>| s.work.all_complete = true;
     assert_eq!(
         at_cost(9.0, &verified, Span::All, all),
         Some(Stop::AllComplete)
     );
     let once = at_cost(9.0, &verified, Span::Once, |_| {});
     assert_eq!(once.map(|stop| stop.exit_code()), Some(0));
-    let stuck = |s: &mut Standing<'_>| (s.work.other_ready, s.work.same_ready) = (false, false);
+    let stuck = |s: &mut LoopSnapshot<'_>| (s.work.other_ready, s.work.same_ready) = (false, false);
     assert_eq!(
         at_cost(9.0, &verified, Span::All, stuck),
         Some(Stop::NothingReady)
@@ -111,14 +111,14 @@ fn a_task_that_used_its_own_budget_up_is_blocked_and_ends_the_loop_only_where_no
         }),
     };
     let of = |other_ready: bool| {
-        let mut standing = standing(Some(last(&verdict)));
-        standing.work.other_ready = other_ready;
+        let mut snapshot = snapshot(Some(last(&verdict)));
+        snapshot.work.other_ready = other_ready;
         // Out of money is not out of attempts, whatever follows from that.
         let limits = Limits {
             on_max_attempts: OnMaxAttempts::Halt,
             ..LIMITS
         };
-        decide(&standing, &limits)
+        decide(&snapshot, &limits)
     };
     let reason =
         "stopped by its cost: the task's budget of $0.50 in total is used up: $0.61 are spent";
@@ -154,7 +154,7 @@ fn a_task_out_of_attempts_halts_the_loop_where_that_is_asked_for() {
         };
         let mut l = last(&failed);
         l.attempts = attempts;
-        let decision = decide(&standing(Some(l)), &limits);
+        let decision = decide(&snapshot(Some(l)), &limits);
         let blocked = matches!(decision.fate, Fate::Block { .. });
         assert_eq!(blocked, attempts == 3, "the task is blocked either way");
         let stop = decision.stop.map(|s| (s.exit_code(), s.sentence()));
@@ -175,7 +175,7 @@ fn a_question_goes_before_the_halt_for_attempts() {
         on_max_attempts: OnMaxAttempts::Halt,
         ..LIMITS
     };
-    let decision = decide(&standing(Some(l)), &limits);
+    let decision = decide(&snapshot(Some(l)), &limits);
     assert!(matches!(decision.fate, Fate::Stuck { .. }));
     assert_eq!(decision.stop, None, "other tasks go on");
 }

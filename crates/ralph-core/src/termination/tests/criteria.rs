@@ -172,10 +172,10 @@ fn what_is_just_not_enough_does_not_end_the_loop() {
 #[test]
 fn a_sick_agent_speaks_before_the_tasks_and_running_out_after_them() {
     let failed = failed();
-    let nothing_ready = |change: fn(&mut Standing<'_>)| {
+    let nothing_ready = |change: fn(&mut LoopSnapshot<'_>)| {
         let mut l = last(&failed);
         l.attempts = 3;
-        let mut s = standing(Some(l));
+        let mut s = snapshot(Some(l));
         (s.work.other_ready, s.work.same_ready) = (false, false);
         change(&mut s);
         decide(&s, &LIMITS)
@@ -203,7 +203,7 @@ fn an_open_breaker_ends_the_loop_with_its_exit_code_and_says_until_when() {
     let verdict = Verdict::AgentError {
         message: "x".into(),
     };
-    let mut s = standing(Some(last(&verdict)));
+    let mut s = snapshot(Some(last(&verdict)));
     s.ills.tripped = Some(Tripped {
         failures: 5,
         of: 8,

@@ -107,17 +107,17 @@ fn what_a_limit_does_to_the_loop_is_what_the_configuration_says() {
     let verdict = failed();
     let stop = |then, other_ready| {
         let circling = reached();
-        let mut standing = standing(Some(Last {
+        let mut snapshot = snapshot(Some(Last {
             circling: &circling,
             ..last(&verdict)
         }));
-        standing.work.other_ready = other_ready;
+        snapshot.work.other_ready = other_ready;
         let limits = Limits {
             gutter: GutterPolicy { then, ..GUTTER },
             on_max_attempts: OnMaxAttempts::Halt,
             ..LIMITS
         };
-        decide(&standing, &limits).stop
+        decide(&snapshot, &limits).stop
     };
     for then in [OnGutter::Ask, OnGutter::Pause, OnGutter::Block] {
         assert_eq!(stop(then, true), None, "{then:?}: others go on");
@@ -130,13 +130,13 @@ fn what_a_limit_does_to_the_loop_is_what_the_configuration_says() {
 #[test]
 fn a_task_that_is_looked_into_is_ready() {
     let (verdict, circling) = (failed(), near());
-    let mut standing = standing(Some(Last {
+    let mut snapshot = snapshot(Some(Last {
         circling: &circling,
         attempts: 2,
         ..last(&verdict)
     }));
-    standing.work.other_ready = false;
-    let decision = decide(&standing, &LIMITS);
+    snapshot.work.other_ready = false;
+    let decision = decide(&snapshot, &LIMITS);
     assert!(matches!(decision.fate, Fate::Diagnose { .. }));
     assert_eq!(decision.stop, None);
 }

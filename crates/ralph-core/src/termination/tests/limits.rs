@@ -34,9 +34,9 @@ fn by(policy: OnUsageLimit) -> Limits {
 }
 
 fn after(verdict: &Verdict, row: LimitRow, limits: &Limits) -> Decision {
-    let mut standing = standing(Some(last(verdict)));
-    standing.limit = Some(row);
-    decide(&standing, limits)
+    let mut snapshot = snapshot(Some(last(verdict)));
+    snapshot.limit = Some(row);
+    decide(&snapshot, limits)
 }
 
 fn waits(until: &str) -> Decision {
@@ -70,7 +70,7 @@ fn it_waits_until_the_reset_and_goes_on_behind_it() {
     let wait = by(OnUsageLimit::Wait);
     let verdict = hit(Some("14:30"));
     assert_eq!(after(&verdict, once_hit(), &wait), waits("14:30"));
-    let mut later = standing(Some(last(&verdict)));
+    let mut later = snapshot(Some(last(&verdict)));
     (later.limit, later.now) = (Some(once_hit()), time("14:30"));
     assert_eq!(decide(&later, &wait), goes_on());
 }
@@ -138,19 +138,19 @@ fn when_the_fallback_is_used_up_too_the_first_to_come_back_is_waited_for() {
     let fallback = by(OnUsageLimit::Fallback);
     for (main, resets_at, until) in [("13:00", "14:00", "13:00"), ("15:00", "14:00", "14:00")] {
         let verdict = hit(Some(resets_at));
-        let mut standing = standing(Some(last(&verdict)));
-        standing.limit = Some(row(2, "11:00", Worker::Fallback));
-        standing.main_back_at = Some(time(main));
-        assert_eq!(decide(&standing, &fallback), waits(until));
+        let mut snapshot = snapshot(Some(last(&verdict)));
+        snapshot.limit = Some(row(2, "11:00", Worker::Fallback));
+        snapshot.main_back_at = Some(time(main));
+        assert_eq!(decide(&snapshot, &fallback), waits(until));
     }
 }
 
 #[test]
 fn a_request_to_stop_goes_before_a_wait() {
     let verdict = hit(Some("14:30"));
-    let mut standing = standing(Some(last(&verdict)));
-    (standing.limit, standing.signal) = (Some(once_hit()), Some(2));
-    let decision = decide(&standing, &by(OnUsageLimit::Wait));
+    let mut snapshot = snapshot(Some(last(&verdict)));
+    (snapshot.limit, snapshot.signal) = (Some(once_hit()), Some(2));
+    let decision = decide(&snapshot, &by(OnUsageLimit::Wait));
     assert_eq!(decision.stop, Some(Stop::Interrupted { signal: 2 }));
 }
 
@@ -187,7 +187,7 @@ fn nobody_waits_for_a_reset_behind_the_end_of_the_run() {
 #[test]
 fn stop_does_not_stop_for_a_limit_that_is_over() {
     let verdict = hit(Some("12:01"));
-    let mut later = standing(Some(last(&verdict)));
+    let mut later = snapshot(Some(last(&verdict)));
     (later.limit, later.now) = (Some(once_hit()), time("12:01"));
     assert_eq!(decide(&later, &by(OnUsageLimit::Stop)), goes_on());
 }
@@ -211,9 +211,9 @@ fn lost(main: &str, row: Option<LimitRow>, limits: &Limits) -> Decision {
     let verdict = Verdict::AgentUnavailable {
         message: "not logged in".into(),
     };
-    let mut standing = standing(Some(last(&verdict)));
-    (standing.limit, standing.main_back_at) = (row, Some(time(main)));
-    decide(&standing, limits)
+    let mut snapshot = snapshot(Some(last(&verdict)));
+    (snapshot.limit, snapshot.main_back_at) = (row, Some(time(main)));
+    decide(&snapshot, limits)
 }
 
 #[test]

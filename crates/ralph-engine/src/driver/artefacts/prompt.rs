@@ -38,9 +38,10 @@ impl Driver {
         let number = u32::try_from(artefacts.number(turn)).unwrap_or(u32::MAX);
         // Counted on from what the project has had before this run of the command.
         let left = self
-            .limits
+            .machine
+            .limits()
             .max_iterations
-            .saturating_sub(self.tally.counted() + 1);
+            .saturating_sub(self.machine.tally().counted() + 1);
         let params = Params::Execute {
             project: &artefacts.project,
             iteration: number,

@@ -1,6 +1,6 @@
 //! Writes `results.md` when a loop ends, from the journal and the files. Whatever ended it.
 
-use std::{collections::HashMap, time::Duration};
+use std::collections::HashMap;
 
 use ralph_core::{
     artefacts::{
@@ -9,7 +9,7 @@ use ralph_core::{
             Completed, Ending, Figures, How, LandedIn, Proof, Remaining, Results, render_results,
         },
     },
-    config::OnMaxAttempts,
+    event::Event,
     record::IterationRecord,
     task::{Status, Task},
     termination::Stop,
@@ -24,19 +24,6 @@ use crate::{
 };
 
 impl Driver {
-    /// A task that has had all its attempts ends an execution before anybody works on it once more.
-    pub(in crate::driver) fn spent(&self) -> Option<Stop> {
-        let halts = self.limits.on_max_attempts == OnMaxAttempts::Halt;
-        self.artefacts.as_ref().filter(|_| halts)?;
-        let (task, attempts, max) = self.board.spent(&self.config)?;
-        let task = task.to_string();
-        Some(Stop::Attempts {
-            task,
-            attempts,
-            max,
-        })
-    }
-
     /// The hint of a stop, for the command that was typed.
     pub(in crate::driver) fn hint(&self, stop: &Stop) -> Option<String> {
         let hint = stop.hint()?;
@@ -63,18 +50,14 @@ impl Driver {
         }
     }
 
-    /// Sums up the project. Gives the path, as a person would write it.
-    pub(in crate::driver) async fn write_results(
-        &mut self,
-        stop: &Stop,
-        took: Duration,
-    ) -> Result<Option<String>, LoopError> {
+    /// Sums up the project that is executed, and says where.
+    pub(in crate::driver) async fn write_results(&mut self, stop: &Stop) -> Result<(), LoopError> {
         let records = match &self.artefacts {
             Some(_) => self.landings().await?,
-            None => return Ok(None),
+            None => return Ok(()),
         };
         let Some(artefacts) = &self.artefacts else {
-            return Ok(None);
+            return Ok(());
         };
         let read_now = Source::read(self.board.source.path(), &self.root).ok();
         let tasks = read_now.map_or_else(|| self.board.graph.tasks().to_vec(), |(_, now)| now);
@@ -94,7 +77,7 @@ impl Driver {
                 sentence: stop.sentence(),
                 hint: self.hint(stop),
             },
-            figures: self.figures(took),
+            figures: self.figures(),
             completed: done
                 .iter()
                 .map(|task| completed(task, records.get(task.id.as_str())))
@@ -105,14 +88,16 @@ impl Driver {
         let path = artefacts.folder.results();
         write_atomically(&path, render_results(&results).as_bytes())?;
         let shown = path.strip_prefix(&self.root).unwrap_or(&path);
-        Ok(Some(shown.display().to_string()))
+        let message = format!("the results are in {}", shown.display());
+        self.tell(&Event::Notice { message });
+        Ok(())
     }
 
-    fn figures(&self, took: Duration) -> Figures {
+    fn figures(&self) -> Figures {
         Figures {
-            iterations: self.tally.iterations,
-            minutes: took.as_secs_f64() / 60.0,
-            cost: self.tally.usage.cost_usd.map(report::cost),
+            iterations: self.machine.tally().iterations,
+            minutes: self.began.elapsed().as_secs_f64() / 60.0,
+            cost: self.machine.tally().usage.cost_usd.map(report::cost),
             branch: self.branch.clone(),
             at: self.now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
         }

@@ -50,7 +50,7 @@ impl Driver {
     /// What the task's next iteration has to find out, if it is to be a diagnosis. A person may not want
     /// one any more.
     pub(in crate::driver) fn due_diagnosis(&self, task: &TaskId) -> Option<Gutter> {
-        match self.limits.gutter.diagnose {
+        match self.machine.limits().gutter.diagnose {
             termination::Diagnose::Yes => self.board.state(task)?.gutter.due.clone(),
             termination::Diagnose::No => None,
         }
