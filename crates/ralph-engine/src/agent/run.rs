@@ -224,7 +224,7 @@ impl Reader {
                 _ = running.wait(), if !exited => exited = true,
                 _ = ticks.tick(), if wants_ticks => watcher.tick(),
                 // A closed channel means that nobody can ask any more: never a reason to stop.
-                Ok(_) = stop.wait_for(Option::is_some), if cut.is_none() => {
+                Ok(()) = stop_asked(stop), if cut.is_none() => {
                     cut = Some(Ending::Stopped);
                     self.drain_while_stopping(running, plan, log).await;
                     exited = true;
@@ -381,6 +381,12 @@ enum Alarm {
     Linger,
     Deadline(u64),
     Idle(u64),
+}
+
+/// Waits for the request. What the channel lends is given back before anything else is done: whoever
+/// asks a second time would wait for it, on this thread.
+async fn stop_asked(stop: &mut StopRequest) -> Result<(), watch::error::RecvError> {
+    stop.wait_for(Option::is_some).await.map(drop)
 }
 
 async fn alarm(until: Option<&(Instant, Alarm)>) {

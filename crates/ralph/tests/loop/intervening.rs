@@ -163,6 +163,43 @@ fn a_paused_loop_can_be_stopped() {
     project.run(&[]).expect(0);
 }
 
+/// Pauses at once, and asks for an end while the agent has been asked to stop and has not obeyed yet.
+fn stops_while_the_agent_takes_its_time(stop: impl FnOnce(&Project, &Live), code: i32) {
+    let project = Project::with_stories(&[story("A")]).config("loop:\n  stop_grace_seconds: 100\n");
+    let (go, asked) = (project.outside("go"), project.outside("asked"));
+    let project = project.command(&format!(
+        "trap 'echo x > {asked}' TERM INT; echo half > half.txt; echo begun\n\
+         while [ ! -e {go} ]; do sleep 0.02; done",
+        go = go.display(),
+        asked = asked.display(),
+    ));
+    let mut live = project.start(&[]);
+    begun(&mut live);
+    let pause_now = project.order(&["pause", "--now"]);
+    wait_until("the agent is asked to stop", || asked.exists());
+    stop(&project, &live);
+    // The loop still listens, and the answer comes behind the stop.
+    let pause = project.order(&["pause"]);
+    assert_eq!(live.wait_for("commanded")["command"], "pause");
+    project.go();
+    let ran = live.wait().expect(code);
+    assert_eq!(ran.verdicts(), ["A interrupted"]);
+    assert_eq!(project.attempts().len(), 1);
+    for order in [pause_now, pause] {
+        said(order.wait_with_output().unwrap());
+    }
+}
+
+#[test]
+fn a_loop_that_pauses_now_can_be_stopped_while_its_agent_takes_its_time() {
+    stops_while_the_agent_takes_its_time(|_, live| live.signal(Signal::TERM), 143);
+    stops_while_the_agent_takes_its_time(|_, live| live.signal(Signal::INT), 130);
+    stops_while_the_agent_takes_its_time(
+        |project, _| drop(project.told(&["stop", "--no-wait"])),
+        143,
+    );
+}
+
 #[test]
 fn words_for_the_next_prompt_are_in_it_and_in_its_record() {
     let project = waits_for_go(Project::with_stories(&[story("A"), story("B")]));
