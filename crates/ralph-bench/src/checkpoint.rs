@@ -50,7 +50,7 @@ async fn write(repo: &TestRepo) -> Outcome<Vec<f64>> {
     let (repository, _) = journal.repository(repo.root(), None, now).await?;
     let new = NewLoop {
         goal: "",
-        id: "bench",
+        id: &"bench".into(),
         repository: &repository,
         worktree: "bench",
         source: "prd.json",

@@ -22,6 +22,8 @@ pub use valid::valid;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::id::{CheckpointId, LoopId};
+
 /// The shape of the document; a reader that finds a higher one knows that there may be more in it.
 pub const VERSION: u32 = 1;
 
@@ -49,8 +51,8 @@ pub struct Checkpoint {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
-    pub checkpoint_id: String,
-    pub loop_id: String,
+    pub checkpoint_id: CheckpointId,
+    pub loop_id: LoopId,
     /// Which one of its loop, from 1.
     pub n: u64,
     /// The newest iteration of the loop, and its task; none before the first.

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{health::Choice, task::TaskId};
+use crate::{health::Choice, id::CheckpointId, task::TaskId};
 
 /// One command to a loop, as the journal's queue holds it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub enum Command {
     },
     /// The branch goes back to the commit of a checkpoint, which is named by its whole id.
     Restore {
-        checkpoint: String,
+        checkpoint: CheckpointId,
         others: Others,
         extent: Extent,
     },

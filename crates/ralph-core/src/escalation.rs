@@ -6,14 +6,14 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{command::Answer, signal::Escalation, task::TaskId};
+use crate::{command::Answer, id::QuestionId, signal::Escalation, task::TaskId};
 
 /// A question as the journal keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
     /// Counts up in the journal and is never used again.
-    pub id: u64,
+    pub id: QuestionId,
     pub task_id: TaskId,
     /// The number of the iteration that it came from.
     pub iteration: u64,
@@ -80,7 +80,11 @@ pub enum NoQuestion {
     #[error("there is no question {named}{}", list(open))]
     Unknown { named: String, open: Vec<String> },
     #[error("question {id} has no option {number}, {}", offered(*options))]
-    NoOption { id: u64, number: u8, options: usize },
+    NoOption {
+        id: QuestionId,
+        number: u8,
+        options: usize,
+    },
 }
 
 fn list(open: &[String]) -> String {

@@ -13,6 +13,7 @@ use crate::{
     gutter::Gutter,
     handoff::HandoffTrigger,
     health::{HealthState, InterventionLevel},
+    id::{CommandId, IterationId, LoopId, QuestionId},
     iteration::ChangedFile,
     select::Counts,
     signal::Escalation,
@@ -28,7 +29,7 @@ use crate::{
 )]
 pub enum Event {
     LoopStarted {
-        loop_id: String,
+        loop_id: LoopId,
         /// What was typed, as far as it says what is worked at.
         command: String,
         source: String,
@@ -56,7 +57,7 @@ pub enum Event {
     },
     IterationStarted {
         iteration: u64,
-        iteration_id: String,
+        iteration_id: IterationId,
         task: String,
         title: String,
         attempt: u32,
@@ -180,8 +181,7 @@ pub enum Event {
     },
     /// A person's command was obeyed, or refused.
     Commanded {
-        /// Its number in the queue.
-        id: u64,
+        id: CommandId,
         /// The word that a person typed: `skip`, `answer`.
         command: String,
         #[serde(flatten)]
@@ -190,7 +190,7 @@ pub enum Event {
     /// A question that a person has to answer.
     Question {
         /// What `ralph answer` takes.
-        id: u64,
+        id: QuestionId,
         task: String,
         question: String,
         escalation: Option<Escalation>,

@@ -19,6 +19,7 @@ pub mod goal;
 pub mod gutter;
 pub mod handoff;
 pub mod health;
+pub mod id;
 pub mod iteration;
 pub mod lint;
 pub mod loop_machine;

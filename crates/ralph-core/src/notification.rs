@@ -16,7 +16,7 @@ pub use watch::{BudgetAlert, Watch};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::sanitize::one_line;
+use crate::{id::LoopId, sanitize::one_line};
 
 /// Longest title and longest text, in columns: a message is read at a glance.
 const TITLE_COLUMNS: usize = 120;
@@ -33,7 +33,7 @@ pub struct Notification {
     /// What a person can do.
     pub hint: Option<String>,
     pub task: Option<String>,
-    pub loop_id: String,
+    pub loop_id: LoopId,
     /// The task file, or the folder of them.
     pub source: String,
     pub branch: String,
@@ -67,7 +67,7 @@ impl Notification {
             text: format!("this is what a message about {event} looks like"),
             hint: Some("nothing is to be done: `ralph notify test` sent it".into()),
             task: None,
-            loop_id: String::new(),
+            loop_id: LoopId::default(),
             source: String::new(),
             branch: String::new(),
             exit_code: None,

@@ -9,6 +9,7 @@ use crate::{
     agent::{ContextUse, Usage},
     gutter::{Diagnosis, Gutter, Trace},
     health::HealthState,
+    id::{IterationId, LoopId},
     iteration::ChangedFile,
     signal::{ClosingBlock, Escalation},
     verdict::{Outcome, Verdict},
@@ -17,9 +18,9 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IterationRecord {
-    pub iteration_id: String,
+    pub iteration_id: IterationId,
     pub iteration: u64,
-    pub loop_id: String,
+    pub loop_id: LoopId,
     pub task_id: String,
     pub title: String,
     pub attempt: u32,

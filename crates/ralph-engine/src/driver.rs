@@ -72,6 +72,7 @@ use ralph_core::{
     economics::Prices,
     event::{Blocked, Event},
     goal::Goal,
+    id::LoopId,
     loop_machine::{IterationSummary, Loop, LoopAction, LoopStep},
     task::TaskId,
     termination::Stop,
@@ -109,7 +110,7 @@ pub struct Driver {
     guard: Option<Guard>,
     journal: Journal,
     repository: RepositoryId,
-    loop_id: String,
+    loop_id: LoopId,
     branch: String,
     base: Oid,
     /// The working tree as it was found before the next iteration.
@@ -387,7 +388,7 @@ impl Driver {
             let ended = self.journal.end_loop_at(&self.repository, stop, &moment);
             ended.await
         };
-        let checkpoint = if unfinished { "" } else { moment.id.as_str() };
+        let checkpoint = (!unfinished).then_some(&moment.id);
         let closed = self.close_loop_files(stop, checkpoint).await;
         ended?;
         closed

@@ -8,6 +8,7 @@ use ralph_core::{
         Caller, ComparedForecast, Forecast, ForecastBasis, KeptForecast, MULTI_AGENT_FACTOR,
         forecast,
     },
+    id::LoopId,
 };
 
 use crate::store::{Journal, JournalError, RepositoryId, Whose};
@@ -27,7 +28,7 @@ impl History {
     pub async fn of_loop(
         journal: &mut Journal,
         repository: &RepositoryId,
-        loop_id: &str,
+        loop_id: &LoopId,
     ) -> Result<Self, JournalError> {
         let mut costs = journal.finished_costs(repository, loop_id).await?;
         costs.sort();
@@ -58,7 +59,7 @@ impl History {
 pub async fn compared(
     journal: &mut Journal,
     repository: &RepositoryId,
-    loop_id: &str,
+    loop_id: &LoopId,
 ) -> Result<Option<ComparedForecast>, JournalError> {
     let Some(kept) = journal.forecast_of(loop_id).await? else {
         return Ok(None);
@@ -73,7 +74,7 @@ pub async fn compared(
 pub(crate) async fn make(
     journal: &mut Journal,
     repository: &RepositoryId,
-    loop_id: &str,
+    loop_id: &LoopId,
     (forecast, at): (Forecast, jiff::Timestamp),
 ) -> Result<KeptForecast, JournalError> {
     let spending = journal.spending(repository, Whose::Loop(loop_id), None);

@@ -14,6 +14,7 @@ use ralph_core::{
     economics::ComparedForecast,
     event::Tally,
     health::HealthReport,
+    id::LoopId,
     loop_state::{LoopState, LoopStatus, Termination},
 };
 use serde::Serialize;
@@ -21,8 +22,8 @@ use serde::Serialize;
 const FOLDER: &str = "ralph-loops";
 
 /// Where the files of a loop are.
-pub fn folder(data_dir: &Path, loop_id: &str) -> PathBuf {
-    data_dir.join(FOLDER).join(loop_id)
+pub fn folder(data_dir: &Path, loop_id: &LoopId) -> PathBuf {
+    data_dir.join(FOLDER).join(loop_id.as_str())
 }
 
 /// The files of one loop, and what its status says now.
@@ -35,7 +36,7 @@ pub(crate) struct LoopFiles {
 /// `report.json`: what a loop came to. The JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 pub(crate) struct LoopSummary<'a> {
-    pub(crate) loop_id: &'a str,
+    pub(crate) loop_id: &'a LoopId,
     pub(crate) project_id: &'a str,
     pub(crate) task_id: &'a str,
     pub(crate) goal: &'a str,

@@ -23,6 +23,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::{
     config::MonitorConfig,
+    id::LoopId,
     monitor::{Act, MonitorPolicy, Restarting, Seen, Sight, Watch, Wish},
 };
 
@@ -57,7 +58,7 @@ pub struct Monitor {
     /// How long a loop may be silent.
     hang_after: Duration,
     starter: Starter,
-    watched: BTreeMap<String, Watched>,
+    watched: BTreeMap<LoopId, Watched>,
 }
 
 /// One of them, with what has to be remembered from look to look.
@@ -95,7 +96,7 @@ impl Monitor {
     pub async fn look(&mut self, now: Timestamp) -> Result<Vec<Change>, JournalError> {
         self.starter.reap();
         let mut rows = self.journal.open_loops().await?;
-        let known: Vec<String> = self.watched.keys().cloned().collect();
+        let known: Vec<LoopId> = self.watched.keys().cloned().collect();
         for id in known {
             if rows.iter().any(|row| row.id == id) {
                 continue;

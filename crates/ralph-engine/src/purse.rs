@@ -13,6 +13,7 @@ use ralph_core::{
         Budget, BudgetAction, BudgetPolicy, Meter, Prices, Scope, Spending, Totals, account,
         check_budget,
     },
+    id::LoopId,
 };
 
 use crate::{
@@ -122,7 +123,7 @@ pub(crate) async fn spendings(
     journal: &mut Journal,
     repository: &RepositoryId,
     (budgets, now): (&[Budget], Timestamp),
-    at_work: Option<(&str, &str)>,
+    at_work: Option<(&str, &LoopId)>,
 ) -> Result<Vec<Spending>, JournalError> {
     let mut spendings = Vec::new();
     for budget in budgets {

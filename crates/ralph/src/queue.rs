@@ -11,6 +11,7 @@ use std::{
 
 use ralph_core::{
     command::{Command, CommandReport, CommandState},
+    id::CommandId,
     task::TaskId,
 };
 use ralph_engine::{
@@ -52,7 +53,7 @@ impl Said {
 /// What became of a command; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 pub(crate) struct Sent {
-    id: u64,
+    id: CommandId,
     command: &'static str,
     state: State,
     sentence: String,
@@ -168,7 +169,7 @@ enum Outcome {
 struct Waiting<'a> {
     project: &'a Project,
     root: PathBuf,
-    id: u64,
+    id: CommandId,
     repository: RepositoryId,
     until: Instant,
 }

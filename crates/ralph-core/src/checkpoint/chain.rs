@@ -6,6 +6,7 @@
 use sha2::{Digest as _, Sha256};
 
 use super::{Checkpoint, canonical};
+use crate::id::{CheckpointId, LoopId};
 
 /// A checkpoint as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,8 +37,8 @@ fn hash(body: &str) -> String {
 /// A checkpoint as it was found: its body, and what stands beside it for looking it up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    pub id: String,
-    pub loop_id: String,
+    pub id: CheckpointId,
+    pub loop_id: LoopId,
     pub n: u64,
     pub iteration: Option<u64>,
     pub phase: String,
@@ -107,25 +108,33 @@ pub enum Damage {
         "checkpoint {id} (number {n}) was changed: its content has the hash {found}, not {expected}"
     )]
     Content {
-        id: String,
+        id: CheckpointId,
         n: u64,
         expected: String,
         found: String,
     },
     #[error("checkpoint {id} (number {n}) can't be read: {why}")]
-    Unreadable { id: String, n: u64, why: String },
+    Unreadable {
+        id: CheckpointId,
+        n: u64,
+        why: String,
+    },
     #[error("checkpoint {id} (number {n}) was changed: its {column} is not what its content says")]
     Column {
-        id: String,
+        id: CheckpointId,
         n: u64,
         column: &'static str,
     },
     #[error(
         "checkpoint {id} has number {n}, but number {expected} is due: one is missing, or out of place"
     )]
-    Order { id: String, n: u64, expected: u64 },
+    Order {
+        id: CheckpointId,
+        n: u64,
+        expected: u64,
+    },
     #[error("checkpoint {id} (number {n}) does not follow from the one before it")]
-    Link { id: String, n: u64 },
+    Link { id: CheckpointId, n: u64 },
     #[error(
         "the newest checkpoint is missing: iteration {iteration} has none (the last is number {n})"
     )]
@@ -134,7 +143,7 @@ pub enum Damage {
 
 impl Damage {
     /// The checkpoint that does not fit; none where it is the missing one.
-    pub fn id(&self) -> Option<&str> {
+    pub fn id(&self) -> Option<&CheckpointId> {
         match self {
             Self::Content { id, .. }
             | Self::Unreadable { id, .. }

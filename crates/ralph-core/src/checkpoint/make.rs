@@ -11,13 +11,18 @@ use super::{
     BlockedItem, Checkpoint, CommandResult, Context, Execution, ExecutionPhase, Found, Item,
     MAX_CHARS, MAX_ITEMS, MAX_NEXT, Metadata, Metrics, Recovery, Trigger, VERSION, phase,
 };
-use crate::{agent::Usage, dollars::Dollars, signal::ClosingBlock};
+use crate::{
+    agent::Usage,
+    dollars::Dollars,
+    id::{CheckpointId, LoopId},
+    signal::ClosingBlock,
+};
 
 /// What is known when a checkpoint is made.
 #[derive(Debug, Clone)]
 pub struct Moment {
-    pub id: String,
-    pub loop_id: String,
+    pub id: CheckpointId,
+    pub loop_id: LoopId,
     pub at: Timestamp,
     pub trigger: Trigger,
     pub note: Option<String>,

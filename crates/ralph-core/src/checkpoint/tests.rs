@@ -20,7 +20,7 @@ fn item(id: &str) -> Item {
 /// A moment of loop `L` at which nothing happened.
 fn moment(k: u32) -> Moment {
     Moment {
-        id: format!("01900000-0000-7000-8000-{k:012}"),
+        id: format!("01900000-0000-7000-8000-{k:012}").into(),
         loop_id: "L".into(),
         at: at(i64::from(k)),
         trigger: Trigger::Iteration,

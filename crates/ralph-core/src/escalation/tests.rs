@@ -5,7 +5,7 @@ use crate::signal::EscalationKind;
 
 fn question(id: u64, task: &str, options: &[&str]) -> Question {
     Question {
-        id,
+        id: QuestionId::new(id),
         task_id: TaskId::parse(task).unwrap(),
         iteration: 4,
         asked_by: AskedBy::Agent,
@@ -41,11 +41,11 @@ fn a_question_is_found_by_its_number_by_its_task_and_when_it_is_the_only_one() {
         question(2, "B", &[]),
         question(3, "2", &[]),
     ];
-    let id = |named| find(&all, named).map(|q| q.id);
+    let id = |named| find(&all, named).map(|q| q.id.get());
     assert_eq!(id(Some("B")), Ok(2));
     assert_eq!(id(Some("3")), Ok(3));
     assert_eq!(id(Some("2")), Ok(2), "a question's number before a task's");
-    assert_eq!(find(&all[..2], None).map(|q| q.id), Ok(2));
+    assert_eq!(find(&all[..2], None).map(|q| q.id.get()), Ok(2));
 }
 
 #[test]

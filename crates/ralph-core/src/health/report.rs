@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{HealthState, InterventionLevel};
-use crate::breaker::BreakerState;
+use crate::{breaker::BreakerState, id::LoopId};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HealthReport {
-    pub loop_id: String,
+    pub loop_id: LoopId,
     /// The process of the loop, and when that began in the ticks of the kernel: a number alone may be
     /// somebody else's by now.
     pub pid: u32,

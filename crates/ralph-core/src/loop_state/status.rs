@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::LoopState;
 use crate::{
     checkpoint::{self, ExecutionPhase, Found},
+    id::{CheckpointId, LoopId},
     record::IterationRecord,
     verdict::Verdict,
 };
@@ -21,7 +22,7 @@ const MOST_ITEMS: usize = 20;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoopStatus {
-    pub loop_id: String,
+    pub loop_id: LoopId,
     pub task_id: String,
     pub project_id: String,
     pub state: LoopState,
@@ -36,7 +37,8 @@ pub struct LoopStatus {
     /// Empty until it has ended, and so is the next.
     pub completed_at: String,
     pub termination_reason: String,
-    pub last_checkpoint_id: String,
+    #[serde(serialize_with = "or_empty")]
+    pub last_checkpoint_id: Option<CheckpointId>,
     pub errors: Vec<String>,
 }
 
@@ -63,7 +65,8 @@ pub struct IterationResult {
     pub completed_items: Vec<String>,
     pub pending_items: Vec<String>,
     pub errors: Vec<String>,
-    pub checkpoint_id: String,
+    #[serde(serialize_with = "or_empty")]
+    pub checkpoint_id: Option<CheckpointId>,
     pub input_tokens: u64,
     pub output_tokens: u64,
     pub cost: f64,
@@ -73,7 +76,7 @@ pub struct IterationResult {
 
 impl LoopStatus {
     /// Adds an iteration that has ended; what is more than the file holds goes, oldest first.
-    pub fn add(&mut self, record: &IterationRecord, checkpoint_id: &str) {
+    pub fn add(&mut self, record: &IterationRecord, checkpoint_id: Option<&CheckpointId>) {
         self.current_iteration += 1;
         self.total_input_tokens += record.usage.input_tokens;
         self.total_output_tokens += record.usage.output_tokens;
@@ -82,13 +85,18 @@ impl LoopStatus {
     }
 
     /// The same for one that the totals have already.
-    pub fn show(&mut self, record: &IterationRecord, nth: u64, checkpoint_id: &str) {
+    pub fn show(
+        &mut self,
+        record: &IterationRecord,
+        nth: u64,
+        checkpoint_id: Option<&CheckpointId>,
+    ) {
         let result = IterationResult::of(record, nth, checkpoint_id);
         if let Some(model) = record.runs.iter().rev().find_map(|run| run.model.clone()) {
             self.config.model = model;
         }
-        if !checkpoint_id.is_empty() {
-            checkpoint_id.clone_into(&mut self.last_checkpoint_id);
+        if let Some(id) = checkpoint_id {
+            self.last_checkpoint_id = Some(id.clone());
         }
         self.errors.extend(result.errors.iter().cloned());
         self.iterations.push(result);
@@ -98,7 +106,7 @@ impl LoopStatus {
 }
 
 impl IterationResult {
-    pub fn of(record: &IterationRecord, nth: u64, checkpoint_id: &str) -> Self {
+    pub fn of(record: &IterationRecord, nth: u64, checkpoint_id: Option<&CheckpointId>) -> Self {
         let title = format!("{}: {}", record.task_id, record.title);
         let follow_ups = record.said.block.follow_ups.iter();
         let follow_ups = follow_ups.map(|one| one.title.clone());
@@ -110,7 +118,8 @@ impl IterationResult {
             ),
             _ => (Vec::new(), Some(title)),
         };
-        let short = record.loop_id.get(..8).unwrap_or(&record.loop_id);
+        let loop_id = record.loop_id.as_str();
+        let short = loop_id.get(..8).unwrap_or(loop_id);
         Self {
             iteration: nth,
             agent_id: format!("ralph-loop-{short}-iter-{nth}"),
@@ -124,7 +133,7 @@ impl IterationResult {
                 .take(MOST_ITEMS)
                 .collect(),
             errors: error(&record.verdict).into_iter().collect(),
-            checkpoint_id: checkpoint_id.to_owned(),
+            checkpoint_id: checkpoint_id.cloned(),
             input_tokens: record.usage.input_tokens,
             output_tokens: record.usage.output_tokens,
             cost: exact(record.usage.cost_usd.unwrap_or(0.0)),
@@ -168,6 +177,11 @@ fn error(verdict: &Verdict) -> Option<String> {
         | Verdict::Overloaded { .. }
         | Verdict::AgentUnavailable { .. } => Some(verdict.sentence()),
     }
+}
+
+/// Writes no id as an empty text.
+fn or_empty<S: serde::Serializer>(id: &Option<CheckpointId>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(id.as_ref().map_or("", CheckpointId::as_str))
 }
 
 /// To a millionth of a dollar: sums of floats would show what is none of it.

@@ -230,7 +230,7 @@ fn every_stop_has_a_state_a_reason_and_its_details() {
 fn record(n: u64, verdict: Verdict) -> crate::record::IterationRecord {
     let at = "2026-02-16T10:00:00Z".parse().unwrap();
     crate::record::IterationRecord {
-        iteration_id: format!("I{n}"),
+        iteration_id: format!("I{n}").into(),
         iteration: n,
         loop_id: "550e8400-e29b".into(),
         task_id: "T1".into(),
@@ -284,7 +284,7 @@ fn empty_status() -> LoopStatus {
         started_at: String::new(),
         completed_at: String::new(),
         termination_reason: String::new(),
-        last_checkpoint_id: String::new(),
+        last_checkpoint_id: None,
         errors: Vec::new(),
     }
 }
@@ -300,7 +300,7 @@ fn the_status_stays_bounded_and_its_totals_are_of_all() {
                     message: format!("no {n}"),
                 },
             ),
-            "",
+            None,
         );
     }
     assert_eq!(status.iterations.len(), 1_000);
@@ -363,7 +363,7 @@ fn the_phase_of_an_iteration_is_that_of_its_checkpoint() {
         let mut record = record(1, verdict);
         record.verification = verification.to_vec();
         record.said.block.phase = said.map(str::to_owned);
-        let result = IterationResult::of(&record, 1, "");
+        let result = IterationResult::of(&record, 1, None);
         assert_eq!(result.phase, phase, "{:?} {said:?}", record.verdict);
     }
 }

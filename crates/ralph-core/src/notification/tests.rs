@@ -9,6 +9,7 @@ use crate::{
     dollars::Dollars,
     event::{Event, Tally, WaitReason},
     health::InterventionLevel,
+    id::QuestionId,
     termination::Stop,
     verdict::{Halt, Outcome, Verdict},
 };
@@ -50,7 +51,7 @@ fn ended(stop: Stop) -> Event {
 
 fn question(id: u64, question: &str) -> Event {
     Event::Question {
-        id,
+        id: QuestionId::new(id),
         task: "A".into(),
         question: question.into(),
         escalation: None,

@@ -8,7 +8,13 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::{Notification, Occasion, occasion};
-use crate::{agent::AgentEvent, dollars::Dollars, event::Event, termination::Stop};
+use crate::{
+    agent::AgentEvent,
+    dollars::Dollars,
+    event::Event,
+    id::{LoopId, QuestionId},
+    termination::Stop,
+};
 
 /// When the budget is worth a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,12 +39,12 @@ pub struct Watch {
     alert: Option<BudgetAlert>,
     started: Option<Started>,
     spent: Spent,
-    asked: BTreeSet<u64>,
+    asked: BTreeSet<QuestionId>,
 }
 
 #[derive(Debug, Default, Clone)]
 struct Started {
-    loop_id: String,
+    loop_id: LoopId,
     source: String,
     branch: String,
 }

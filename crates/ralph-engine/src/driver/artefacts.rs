@@ -20,6 +20,7 @@ use ralph_core::{
     },
     config::Config,
     goal::Goal,
+    id::IterationId,
     task::VerifyCommand,
 };
 
@@ -110,7 +111,7 @@ impl Artefacts {
             None => None,
         };
         let unfinished = unfinished.map(|iteration| iteration.start.id);
-        Self::open(&execution.project, root, state_dir, unfinished.as_deref()).map(Some)
+        Self::open(&execution.project, root, state_dir, unfinished.as_ref()).map(Some)
     }
 
     /// Opens the files. Where a loop was killed in the midst of this iteration, what they said before it
@@ -120,7 +121,7 @@ impl Artefacts {
         project: &ProjectName,
         root: &Path,
         state_dir: &Path,
-        unfinished: Option<&str>,
+        unfinished: Option<&IterationId>,
     ) -> Result<Self, LoopError> {
         let folder = Folder::new(root, project);
         let mut opened = Self {
@@ -132,10 +133,10 @@ impl Artefacts {
             state_dir: state_dir.to_owned(),
             folder,
         };
-        if unfinished.is_some_and(|id| opened.before.iteration_id == id) {
+        if unfinished.is_some_and(|id| opened.before.iteration_id == *id) {
             opened.put_spec_back()?;
         } else {
-            opened.before.iteration_id.clear();
+            opened.before.iteration_id = IterationId::default();
             opened.read_both()?;
         }
         Ok(opened)
@@ -157,7 +158,7 @@ impl Artefacts {
     /// The number of an iteration in `state.json`.
     fn number(&self, turn: &Turn) -> u64 {
         // A look ahead has an iteration without an id.
-        if !turn.id().is_empty() && self.before.iteration_id == turn.id() {
+        if *turn.id() != IterationId::default() && self.before.iteration_id == *turn.id() {
             return self.before.number;
         }
         let log = self.read_state().unwrap_or_default();
@@ -181,7 +182,7 @@ impl Artefacts {
         self.remove_done()?;
         self.before = Snapshot {
             project: self.project.as_str().to_owned(),
-            iteration_id: turn.id().to_owned(),
+            iteration_id: turn.id().clone(),
             number,
             state: read_text(&self.folder.state()).unwrap_or_else(|| log.render()),
             obstacles: read_text(&self.folder.obstacles()).unwrap_or_else(|| obstacles.render()),

@@ -8,6 +8,7 @@ use ralph_core::{
     breaker::Breaker,
     config::Config,
     event::Event,
+    id::LoopId,
     loop_machine::{Loop, PauseState},
     termination::{Limits, Span},
 };
@@ -188,7 +189,7 @@ impl Driver {
             guard: None,
             journal,
             repository,
-            loop_id: String::new(),
+            loop_id: LoopId::default(),
             branch: String::new(),
             base,
             config,
@@ -259,7 +260,7 @@ impl Driver {
         self.refuse_outdated_branch().await?;
         self.repo.switch_to_branch(&self.branch).await?;
         self.base = self.repo.status().await?.head;
-        self.loop_id = uuid::Uuid::now_v7().to_string();
+        self.loop_id = LoopId::new(uuid::Uuid::now_v7());
         let config = self.persisted_config();
         let worktree = self.root.to_string_lossy().into_owned();
         let new = NewLoop {

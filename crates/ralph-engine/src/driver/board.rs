@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use ralph_core::{
     config::Config,
     event::{Blocked, Tally},
+    id::QuestionId,
     select::{History, Plan},
     task::{
         Status, Task, TaskId,
@@ -152,7 +153,7 @@ impl Board {
     }
 
     /// The numbers of these questions.
-    pub(super) fn asked(&self) -> HashSet<u64> {
+    pub(super) fn asked(&self) -> HashSet<QuestionId> {
         let held = self.set_aside.iter().filter(|id| self.plan.is_ready(id));
         held.filter_map(|id| self.state(id)?.asked).collect()
     }

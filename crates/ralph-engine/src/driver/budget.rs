@@ -31,7 +31,7 @@ impl Driver {
             return Ok(MaySpend::Yes);
         }
         let of = (self.config.budgets.as_slice(), self.clock.now());
-        let at_work = Some((task.as_str(), self.loop_id.as_str()));
+        let at_work = Some((task.as_str(), &self.loop_id));
         let spendings = spendings(&mut self.journal, &self.repository, of, at_work).await?;
         self.costs.nearest = tightest(&spendings);
         let costs = self.journal.last_costs(&self.repository, RECENT).await?;

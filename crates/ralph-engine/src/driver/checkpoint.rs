@@ -9,6 +9,7 @@ use ralph_core::{
         BlockedItem, CommandResult, ExecutionPhase, Found, Item, Left, MAX_ITEMS, Moment, Sealed,
         Spent, Stopped, Trigger, Work,
     },
+    id::CheckpointId,
     record::{IterationRecord, VerificationRecord},
     task::{Task, TaskId},
     termination::Stop,
@@ -35,7 +36,7 @@ pub async fn create_checkpoint(
     asked: Asked,
 ) -> Result<Sealed, JournalError> {
     let moment = Moment {
-        id: uuid::Uuid::now_v7().to_string(),
+        id: CheckpointId::new(uuid::Uuid::now_v7()),
         loop_id: row.id.clone(),
         at: asked.at,
         trigger: Trigger::Manual,
@@ -142,7 +143,7 @@ impl Driver {
     fn moment(&self, trigger: Trigger) -> Moment {
         let tip = self.repo.branch_tip(&self.branch).ok().flatten();
         Moment {
-            id: uuid::Uuid::now_v7().to_string(),
+            id: CheckpointId::new(uuid::Uuid::now_v7()),
             loop_id: self.loop_id.clone(),
             at: self.now(),
             trigger,

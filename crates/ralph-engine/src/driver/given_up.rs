@@ -6,6 +6,7 @@
 use ralph_core::{
     checkpoint::{Left, Moment, Stopped, Trigger},
     event::{Event, Tally},
+    id::CheckpointId,
     loop_state::{LoopConfig, LoopState, LoopStatus, Reached, Termination},
     termination::Stop,
 };
@@ -36,7 +37,7 @@ impl Driver {
         let termination = Termination::of(&GIVEN_UP, Reached::default());
         status.state = LoopState::after(&GIVEN_UP);
         status.completed_at = moment.at.to_string();
-        status.last_checkpoint_id = moment.id;
+        status.last_checkpoint_id = Some(moment.id);
         termination
             .reason
             .as_str()
@@ -66,7 +67,7 @@ impl Driver {
         // A branch that somebody removed has no tip: then it is where the loop began.
         let tip = self.repo.branch_tip(&row.branch).ok().flatten();
         Moment {
-            id: uuid::Uuid::now_v7().to_string(),
+            id: CheckpointId::new(uuid::Uuid::now_v7()),
             loop_id: row.id.clone(),
             at: self.now(),
             trigger: Trigger::Stop,

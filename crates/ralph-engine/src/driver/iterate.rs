@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use ralph_core::{
     event::Event,
+    id::IterationId,
     iteration::{Action, Iteration, IterationPolicy, Purpose, StepDone},
     loop_machine::WorkMoved,
     task::{Task, TaskId},
@@ -49,7 +50,7 @@ impl Driver {
             self.prepare_diagnosis(id)?;
         }
         let start = IterationStart {
-            id: uuid::Uuid::now_v7().to_string(),
+            id: IterationId::new(uuid::Uuid::now_v7()),
             loop_id: self.loop_id.clone(),
             task: id.clone(),
             attempt: self.board.attempts(id) + u32::from(diagnose.is_none()),
@@ -72,7 +73,7 @@ impl Driver {
         self.write_progress(&turn.progress)?;
         self.tell(&Event::IterationStarted {
             iteration: n,
-            iteration_id: turn.id().to_owned(),
+            iteration_id: turn.id().clone(),
             task: id.to_string(),
             title: turn.task.text.title.clone(),
             attempt: turn.start.attempt,

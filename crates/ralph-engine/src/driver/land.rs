@@ -129,7 +129,7 @@ impl Driver {
         let trailers = [
             (TASK_TRAILER, turn.task_id().as_str()),
             (LOOP_TRAILER, self.loop_id.as_str()),
-            (ITERATION_TRAILER, turn.id()),
+            (ITERATION_TRAILER, turn.id().as_str()),
         ];
         commit_message(
             self.commit_kind(&turn.task),

@@ -8,6 +8,7 @@ use ralph_core::{
     economics::ModelCall,
     handoff::Handover,
     health::HealthState,
+    id::IterationId,
     iteration::{Change, Check, Failure, Iteration, StepDone},
     loop_machine::WorkMoved,
     record::{Guidance, RunRecord, Said, VerificationRecord},
@@ -147,7 +148,7 @@ impl Notes {
 }
 
 impl Turn {
-    pub(super) fn id(&self) -> &str {
+    pub(super) fn id(&self) -> &IterationId {
         &self.start.id
     }
 

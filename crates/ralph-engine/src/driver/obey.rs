@@ -3,8 +3,6 @@
 //!
 //! Decides nothing about tasks: that is the desk's, which is the same when no loop runs.
 
-use std::collections::HashSet;
-
 use jiff::Timestamp;
 use ralph_core::{
     command::{Answer, Command, CommandReport, When},
@@ -246,7 +244,7 @@ impl Driver {
 
     /// The questions that keep tasks of this loop from being taken, oldest first.
     async fn open_questions(&mut self) -> Result<Vec<Question>, LoopError> {
-        let held: HashSet<u64> = self.board.asked();
+        let held = self.board.asked();
         if held.is_empty() {
             return Ok(Vec::new());
         }

@@ -4,6 +4,7 @@
 
 use ralph_core::{
     event::{Blocked, Tally},
+    id::{IterationId, LoopId},
     task::Task,
 };
 
@@ -53,8 +54,8 @@ pub async fn preview(setup: Setup) -> Result<Preview, LoopError> {
             let n = driver.journal.next_iteration(&driver.repository).await?;
             let diagnose = driver.due_diagnosis(&task.id);
             let start = IterationStart {
-                id: String::new(),
-                loop_id: String::new(),
+                id: IterationId::default(),
+                loop_id: LoopId::default(),
                 task: task.id.clone(),
                 attempt: driver.board.attempts(&task.id) + u32::from(diagnose.is_none()),
                 base_commit: driver.base.to_string(),

@@ -56,7 +56,7 @@ impl Driver {
         }
         let mut turn = self.turn(n, start, task)?;
         self.fold(&mut turn, &steps)?;
-        if has_mark(&self.state_dir, turn.id()) || !turn.notes.runs.is_empty() {
+        if has_mark(&self.state_dir, turn.id().as_str()) || !turn.notes.runs.is_empty() {
             turn.agent = AgentSeen::Started;
         }
         let mut logs = Logs::open(&self.root, n, self.config.logs.max_mb.get())?;
@@ -141,7 +141,12 @@ impl Driver {
     async fn look_up_landing(&mut self, turn: &mut Turn) -> Result<(), LoopError> {
         let found = self
             .repo
-            .find_commit_with_trailer(&turn.base, &self.branch, ITERATION_TRAILER, turn.id())
+            .find_commit_with_trailer(
+                &turn.base,
+                &self.branch,
+                ITERATION_TRAILER,
+                turn.id().as_str(),
+            )
             .await?;
         if let Some(landed) = found
             && self.is_ours(&landed, turn).await?
@@ -199,7 +204,7 @@ impl Driver {
         };
         let unfinished = self.journal.unfinished_iteration(&row.id).await?;
         let id = unfinished.map(|iteration| iteration.start.id);
-        Artefacts::open(&project, &self.root, &self.state_dir, id.as_deref()).map(Some)
+        Artefacts::open(&project, &self.root, &self.state_dir, id.as_ref()).map(Some)
     }
 
     /// The work of an iteration whose task can't be found any more: kept under its ref all the same.

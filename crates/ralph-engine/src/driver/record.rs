@@ -125,7 +125,7 @@ impl Driver {
     fn record(&self, turn: &Turn, verdict: &Verdict) -> IterationRecord {
         let notes = &turn.notes;
         IterationRecord {
-            iteration_id: turn.id().to_owned(),
+            iteration_id: turn.id().clone(),
             iteration: turn.n,
             loop_id: self.loop_id.clone(),
             task_id: turn.task_id().to_string(),

@@ -111,7 +111,7 @@ pub(super) async fn restore_tasks(
         return Ok(Vec::new());
     };
     let start = &unfinished.start;
-    let restored = source::put_back_since(state_dir, &start.id, &start.task)?;
+    let restored = source::put_back_since(state_dir, start.id.as_str(), &start.task)?;
     let notices = restored.iter().map(|file| {
         let what: Vec<String> = file.tampering.iter().map(ToString::to_string).collect();
         format!(

@@ -8,6 +8,7 @@ use std::{collections::HashMap, io, path::Path};
 use ralph_core::{
     dollars::Dollars,
     event::Event,
+    id::CheckpointId,
     loop_state::{LoopConfig, LoopState, LoopStatus, MOST_ITERATIONS, Reached, Termination},
     record::IterationRecord,
     termination::Stop,
@@ -130,9 +131,9 @@ impl Driver {
         self.loop_files.as_ref().map(|files| files.status.state)
     }
 
-    pub(super) fn add_to_status(&mut self, record: &IterationRecord, checkpoint: &str) {
+    pub(super) fn add_to_status(&mut self, record: &IterationRecord, checkpoint: &CheckpointId) {
         if let Some(files) = &mut self.loop_files {
-            files.status.add(record, checkpoint);
+            files.status.add(record, Some(checkpoint));
         }
         self.write_loop_status();
     }
@@ -141,7 +142,7 @@ impl Driver {
     pub(super) async fn close_loop_files(
         &mut self,
         stop: &Stop,
-        checkpoint: &str,
+        checkpoint: Option<&CheckpointId>,
     ) -> Result<(), LoopError> {
         let last = LoopState::after(stop);
         if self.loop_state() == Some(LoopState::Handoff) {
@@ -158,7 +159,9 @@ impl Driver {
         let now = self.now().to_string();
         if let Some(files) = &mut self.loop_files {
             files.status.completed_at = now;
-            checkpoint.clone_into(&mut files.status.last_checkpoint_id);
+            if checkpoint.is_some() {
+                files.status.last_checkpoint_id = checkpoint.cloned();
+            }
             termination
                 .reason
                 .as_str()
@@ -215,7 +218,7 @@ pub(super) fn status_by(row: &ListedLoop, config: LoopConfig) -> LoopStatus {
         started_at: row.started_at.clone(),
         completed_at: String::new(),
         termination_reason: String::new(),
-        last_checkpoint_id: String::new(),
+        last_checkpoint_id: None,
         errors: Vec::new(),
     }
 }
@@ -237,8 +240,7 @@ pub(super) async fn recall(
     };
     for (at, record) in (1..).zip(&records) {
         let nth = (status.current_iteration + at).saturating_sub(shown);
-        let checkpoint = checkpoints.get(&record.iteration);
-        status.show(record, nth, checkpoint.map_or("", String::as_str));
+        status.show(record, nth, checkpoints.get(&record.iteration));
     }
     Ok(())
 }

@@ -44,7 +44,7 @@ impl Driver {
     ) -> Result<StepDone, LoopError> {
         turn.agent = AgentSeen::Started;
         self.snapshots
-            .take(&self.board.source, &self.state_dir, turn.id())?;
+            .take(&self.board.source, &self.state_dir, turn.id().as_str())?;
         let signalled = self.await_signal(turn)?;
         self.tell(&Event::RunStarted {
             run,

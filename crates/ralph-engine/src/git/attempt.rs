@@ -2,6 +2,8 @@
 //!
 //! They carry no trailers and are no branches: nothing may take one for landed work.
 
+use ralph_core::id::IterationId;
+
 use super::call::Index;
 use super::refs::{check_ref_name, read_ref};
 use super::{GitError, Oid, Repo};
@@ -9,7 +11,7 @@ use super::{GitError, Oid, Repo};
 const ATTEMPTS: &str = "refs/ralph/attempts/";
 
 /// The ref that the attempt of an iteration is kept under.
-pub fn attempt_ref(iteration_id: &str) -> String {
+pub fn attempt_ref(iteration_id: &IterationId) -> String {
     format!("{ATTEMPTS}{iteration_id}")
 }
 
@@ -17,7 +19,7 @@ impl Repo {
     /// Keeps a tree under `refs/ralph/attempts/<iteration id>` and returns the name of the ref.
     pub async fn save_attempt(
         &self,
-        iteration_id: &str,
+        iteration_id: &IterationId,
         base: &Oid,
         tree: &Oid,
     ) -> Result<String, GitError> {

@@ -3,6 +3,8 @@
 //! Commits on top of the base are accepted. Anything else (amend, reset, rebase, another branch) is
 //! history moved: what it made is kept aside under a ref, never thrown away.
 
+use ralph_core::id::IterationId;
+
 use super::refs::{HeadFile, branch_ref, check_ref_name, read_branch, read_head, write_head};
 use super::{GitError, Oid, Repo};
 
@@ -55,10 +57,10 @@ impl Repo {
         &self,
         branch: &str,
         recorded: &Oid,
-        iteration_id: &str,
+        iteration_id: &IterationId,
     ) -> Result<KeptAside, GitError> {
         check_ref_name(branch)?;
-        check_ref_name(iteration_id)?;
+        check_ref_name(iteration_id.as_str())?;
         let _state = self.in_order().await;
         let mut kept = KeptAside::default();
         let head = read_head(&self.git_dir)?;

@@ -1,7 +1,7 @@
 //! What a look changed, for whoever reads along.
 
 use jiff::Timestamp;
-use ralph_core::notification::Occasion;
+use ralph_core::{id::LoopId, notification::Occasion};
 use serde::Serialize;
 
 /// One line of `ralph monitor`; the JSON form is a contract (docs/json.md).
@@ -9,7 +9,7 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 pub struct Change {
     pub event: ChangeKind,
-    pub loop_id: String,
+    pub loop_id: LoopId,
     pub worktree: String,
     pub pid: Option<u32>,
     /// One sentence.

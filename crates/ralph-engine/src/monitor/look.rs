@@ -7,6 +7,7 @@ use std::{path::Path, time::Duration};
 use jiff::Timestamp;
 use ralph_core::{
     health::HealthReport,
+    id::LoopId,
     monitor::{AfterLoss, Loss, ProcessState, Sight, process_state, sight},
 };
 
@@ -75,10 +76,10 @@ pub fn look_at(data_dir: &Path, row: OpenLoop, hang_after: Duration, now: Timest
     }
 }
 
-fn read_report(data_dir: &Path, loop_id: &str) -> Option<HealthReport> {
+fn read_report(data_dir: &Path, loop_id: &LoopId) -> Option<HealthReport> {
     let path = loop_files::folder(data_dir, loop_id).join("health.json");
     let report: HealthReport = serde_json::from_slice(&plain_file::read(&path).ok()?).ok()?;
-    (report.loop_id == loop_id).then_some(report)
+    (report.loop_id == *loop_id).then_some(report)
 }
 
 impl Looked {

@@ -44,7 +44,7 @@ impl Starter {
             .append(true)
             .open(folder.join(LOG_NAME))?;
         let child: Child = Command::new(&self.program)
-            .args(["resume", &row.id])
+            .args(["resume", row.id.as_str()])
             .args(agent.iter().flat_map(|agent| ["--agent", agent]))
             .current_dir(&row.worktree)
             .env("RALPH_DATA_DIR", data_dir)

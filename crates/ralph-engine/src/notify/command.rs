@@ -46,7 +46,7 @@ impl Command {
             ("RALPH_NOTIFY_TITLE", &message.title),
             ("RALPH_NOTIFY_TEXT", &message.text),
             ("RALPH_NOTIFY_TASK", message.task.as_deref().unwrap_or("")),
-            ("RALPH_NOTIFY_LOOP", &message.loop_id),
+            ("RALPH_NOTIFY_LOOP", message.loop_id.as_str()),
         ];
         for (name, value) in parts {
             spec = spec.env(name, value);

@@ -276,7 +276,7 @@ impl Human {
         };
         page.marked(Mark::Begin, &format!("{title} · {which}"));
         if self.shows(Verbosity::VeryVerbose) {
-            page.more(&format!("iteration id {}", safe(iteration_id)));
+            page.more(&format!("iteration id {}", safe(iteration_id.as_str())));
         }
     }
 

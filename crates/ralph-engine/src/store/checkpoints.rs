@@ -5,7 +5,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ralph_core::checkpoint::{Before, Checkpoint, Link, Moment, Sealed, Trigger, seal};
+use ralph_core::{
+    checkpoint::{Before, Checkpoint, Link, Moment, Sealed, Trigger, seal},
+    id::{CheckpointId, LoopId},
+};
 use sqlx::SqliteConnection;
 
 use super::{Journal, JournalError, RepositoryId, failed, held, unreadable};
@@ -13,7 +16,7 @@ use super::{Journal, JournalError, RepositoryId, failed, held, unreadable};
 /// Whose checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of<'a> {
-    Loop(&'a str),
+    Loop(&'a LoopId),
     Repository,
 }
 
@@ -37,8 +40,8 @@ const COLUMNS: &str =
 impl From<Row> for Link {
     fn from(row: Row) -> Self {
         Self {
-            id: row.id,
-            loop_id: row.loop_id,
+            id: row.id.into(),
+            loop_id: row.loop_id.into(),
             n: unsigned(row.n),
             iteration: row.iteration.map(unsigned),
             phase: row.phase,
@@ -82,7 +85,9 @@ impl Journal {
         let rows: Result<Vec<Row>, _> = match of {
             Of::Loop(id) => {
                 let sql = format!("SELECT {COLUMNS} WHERE loop_id = ? ORDER BY n DESC LIMIT ?");
-                let query = sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(id).bind(most);
+                let query = sqlx::query_as(sqlx::AssertSqlSafe(sql))
+                    .bind(id.as_str())
+                    .bind(most);
                 query.fetch_all(&mut self.db).await
             }
             Of::Repository => {
@@ -100,19 +105,19 @@ impl Journal {
     /// The newest checkpoint of each iteration of a loop, for its newest iterations.
     pub async fn checkpoints_after(
         &mut self,
-        loop_id: &str,
-    ) -> Result<HashMap<u64, String>, JournalError> {
+        loop_id: &LoopId,
+    ) -> Result<HashMap<u64, CheckpointId>, JournalError> {
         let rows: Vec<(i64, String)> = sqlx::query_as(
             "SELECT iteration, id FROM checkpoint WHERE loop_id = ? AND iteration IS NOT NULL
              ORDER BY n DESC LIMIT 4000",
         )
-        .bind(loop_id)
+        .bind(loop_id.as_str())
         .fetch_all(&mut self.db)
         .await
         .map_err(failed("look up the checkpoints of a loop"))?;
         let mut newest = HashMap::new();
         for (iteration, id) in rows {
-            newest.entry(unsigned(iteration)).or_insert(id);
+            newest.entry(unsigned(iteration)).or_insert(id.into());
         }
         Ok(newest)
     }
@@ -120,12 +125,13 @@ impl Journal {
     /// The id of a loop's newest checkpoint.
     pub async fn last_checkpoint_id(
         &mut self,
-        loop_id: &str,
-    ) -> Result<Option<String>, JournalError> {
+        loop_id: &LoopId,
+    ) -> Result<Option<CheckpointId>, JournalError> {
         sqlx::query_scalar("SELECT id FROM checkpoint WHERE loop_id = ? ORDER BY n DESC LIMIT 1")
-            .bind(loop_id)
+            .bind(loop_id.as_str())
             .fetch_optional(&mut self.db)
             .await
+            .map(|id: Option<String>| id.map(CheckpointId::from))
             .map_err(failed("look up the last checkpoint"))
     }
 
@@ -159,14 +165,14 @@ impl Journal {
     /// very beginning.
     pub async fn chain(
         &mut self,
-        loop_id: &str,
+        loop_id: &LoopId,
         after: Option<u64>,
         most: u32,
     ) -> Result<Vec<Link>, JournalError> {
         let after = after.map_or(i64::MIN, |n| i64::try_from(n).unwrap_or(i64::MAX));
         let sql = format!("SELECT {COLUMNS} WHERE loop_id = ? AND n > ? ORDER BY n LIMIT ?");
         let rows: Vec<Row> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(loop_id)
+            .bind(loop_id.as_str())
             .bind(after)
             .bind(most)
             .fetch_all(&mut self.db)
@@ -179,7 +185,7 @@ impl Journal {
     pub async fn checkpointed_loops(
         &mut self,
         repository: &RepositoryId,
-    ) -> Result<Vec<String>, JournalError> {
+    ) -> Result<Vec<LoopId>, JournalError> {
         sqlx::query_scalar(
             "SELECT id FROM loop WHERE repository_id = ?
              AND EXISTS (SELECT 1 FROM checkpoint WHERE loop_id = loop.id) ORDER BY id",
@@ -187,15 +193,16 @@ impl Journal {
         .bind(&repository.0)
         .fetch_all(&mut self.db)
         .await
+        .map(|ids: Vec<String>| ids.into_iter().map(LoopId::from).collect())
         .map_err(failed("list the loops with checkpoints"))
     }
 
     /// The newest iteration of a loop that has a record.
-    pub async fn newest_record(&mut self, loop_id: &str) -> Result<Option<u64>, JournalError> {
+    pub async fn newest_record(&mut self, loop_id: &LoopId) -> Result<Option<u64>, JournalError> {
         let n: Option<i64> = sqlx::query_scalar(
             "SELECT n FROM iteration WHERE loop_id = ? AND record IS NOT NULL ORDER BY n DESC LIMIT 1",
         )
-        .bind(loop_id)
+        .bind(loop_id.as_str())
         .fetch_optional(&mut self.db)
         .await
         .map_err(failed("look up the last iteration"))?;
@@ -225,13 +232,13 @@ pub(super) async fn add_to(
 async fn before(
     db: &mut SqliteConnection,
     repository: &RepositoryId,
-    loop_id: &str,
+    loop_id: &LoopId,
 ) -> Result<Before, JournalError> {
     let failed = || failed("look up the last checkpoint");
     let newest: Option<(i64, String, String)> = sqlx::query_as(
         "SELECT n, hash, body FROM checkpoint WHERE loop_id = ? ORDER BY n DESC LIMIT 1",
     )
-    .bind(loop_id)
+    .bind(loop_id.as_str())
     .fetch_optional(&mut *db)
     .await
     .map_err(failed())?;
@@ -247,7 +254,7 @@ async fn before(
             AND again.reverted_by IS NULL)",
     )
     .bind(&repository.0)
-    .bind(loop_id)
+    .bind(loop_id.as_str())
     .fetch_all(db)
     .await
     .map_err(failed())?;
@@ -272,9 +279,9 @@ async fn insert(
         "INSERT INTO checkpoint (id, repository_id, loop_id, n, iteration, phase, at, body, hash, prev_hash, tip_commit)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
-    .bind(&link.id)
+    .bind(link.id.as_str())
     .bind(&repository.0)
-    .bind(&link.loop_id)
+    .bind(link.loop_id.as_str())
     .bind(signed(link.n))
     .bind(link.iteration.map(signed))
     .bind(&link.phase)

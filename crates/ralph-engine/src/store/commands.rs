@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use ralph_core::{
     command::{Command, CommandReport},
     escalation::Answered,
+    id::{CommandId, LoopId, QuestionId},
     task::TaskId,
 };
 
@@ -21,7 +22,7 @@ use super::{
 /// A command that nobody has obeyed yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRow {
-    pub id: u64,
+    pub id: CommandId,
     pub who: String,
     pub at: Timestamp,
     pub command: Command,
@@ -30,7 +31,7 @@ pub struct CommandRow {
 /// How a command ends.
 #[derive(Debug, Clone, Copy)]
 pub struct Ended<'a> {
-    pub id: u64,
+    pub id: CommandId,
     pub report: &'a CommandReport,
     pub at: Timestamp,
 }
@@ -40,7 +41,7 @@ pub struct Ended<'a> {
 pub struct Effects {
     pub states: Vec<(TaskId, TaskState)>,
     pub guidance: Vec<NewGuidance>,
-    pub answered: Option<(u64, Answered)>,
+    pub answered: Option<(QuestionId, Answered)>,
 }
 
 impl Journal {
@@ -52,7 +53,7 @@ impl Journal {
         command: &Command,
         who: &str,
         at: Timestamp,
-    ) -> Result<u64, JournalError> {
+    ) -> Result<CommandId, JournalError> {
         let body = serde_json::to_string(command).map_err(unreadable("a command"))?;
         let (id,): (i64,) = sqlx::query_as(
             "INSERT INTO command (repository_id, worktree, who, at, body) VALUES (?, ?, ?, ?, ?) RETURNING id",
@@ -65,7 +66,7 @@ impl Journal {
         .fetch_one(&mut self.db)
         .await
         .map_err(unwritten(&self.path, "queue a command"))?;
-        Ok(number(id))
+        Ok(CommandId::new(number(id)))
     }
 
     /// The commands that nobody has obeyed yet, oldest first.
@@ -86,7 +87,7 @@ impl Journal {
         rows.into_iter()
             .map(|(id, who, at, body)| {
                 Ok(CommandRow {
-                    id: number(id),
+                    id: CommandId::new(number(id)),
                     who,
                     at: at.parse().unwrap_or_default(),
                     command: serde_json::from_str(&body).map_err(unreadable("a command"))?,
@@ -96,10 +97,13 @@ impl Journal {
     }
 
     /// What became of a command; `None` while it waits.
-    pub async fn command_result(&mut self, id: u64) -> Result<Option<CommandReport>, JournalError> {
+    pub async fn command_result(
+        &mut self,
+        id: CommandId,
+    ) -> Result<Option<CommandReport>, JournalError> {
         let row: Option<(Option<String>,)> =
             sqlx::query_as("SELECT result FROM command WHERE id = ?")
-                .bind(column(id))
+                .bind(column(id.get()))
                 .fetch_optional(&mut self.db)
                 .await
                 .map_err(failed("look up a command"))?;
@@ -125,7 +129,7 @@ impl Journal {
         )
         .bind(at.to_string())
         .bind(result)
-        .bind(column(id))
+        .bind(column(id.get()))
         .execute(&mut *tx)
         .await
         .map_err(failed())?;
@@ -147,12 +151,12 @@ impl Journal {
     /// Notes that a loop pauses, or goes on.
     pub async fn set_paused(
         &mut self,
-        loop_id: &str,
+        loop_id: &LoopId,
         since: Option<Timestamp>,
     ) -> Result<(), JournalError> {
         sqlx::query("UPDATE loop SET paused_at = ? WHERE id = ?")
             .bind(since.map(|at| at.to_string()))
-            .bind(loop_id)
+            .bind(loop_id.as_str())
             .execute(&mut self.db)
             .await
             .map_err(unwritten(&self.path, "note a pause"))?;

@@ -5,6 +5,7 @@ use ralph_core::{
     checkpoint::Moment,
     gutter::{Gutter, GutterState},
     handoff::HandoffState,
+    id::{IterationId, LoopId, QuestionId},
     iteration::{Lands, StepDone},
     record::IterationRecord,
     signal::Escalation,
@@ -23,8 +24,8 @@ use super::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IterationStart {
-    pub id: String,
-    pub loop_id: String,
+    pub id: IterationId,
+    pub loop_id: LoopId,
     pub task: TaskId,
     pub attempt: u32,
     pub base_commit: String,
@@ -86,7 +87,7 @@ pub struct TaskState {
     pub question: Option<String>,
     pub escalation: Option<Escalation>,
     /// The number of that question.
-    pub asked: Option<u64>,
+    pub asked: Option<QuestionId>,
     /// What the task said when it was asked: a person who changes it has answered.
     pub asked_of: Option<String>,
     /// Out of attempts, and why.
@@ -127,9 +128,9 @@ impl Journal {
             "INSERT INTO iteration (id, repository_id, loop_id, n, task_id, attempt, base_commit, start, started_at)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
-        .bind(&start.id)
+        .bind(start.id.as_str())
         .bind(&repository.0)
-        .bind(&start.loop_id)
+        .bind(start.loop_id.as_str())
         .bind(n)
         .bind(start.task.as_str())
         .bind(start.attempt)
@@ -148,7 +149,7 @@ impl Journal {
     /// Appends steps, all or none.
     pub async fn append_steps(
         &mut self,
-        iteration: &str,
+        iteration: &IterationId,
         steps: &[Step],
         at: Timestamp,
     ) -> Result<(), JournalError> {
@@ -164,7 +165,7 @@ impl Journal {
     pub async fn append_steps_of_phase(
         &mut self,
         repository: &RepositoryId,
-        iteration: &str,
+        iteration: &IterationId,
         steps: &[Step],
         moment: &Moment,
     ) -> Result<(), JournalError> {
@@ -205,7 +206,7 @@ impl Journal {
         .bind(record.outcome.as_str())
         .bind(&record.git.result_commit)
         .bind(body)
-        .bind(&record.iteration_id)
+        .bind(record.iteration_id.as_str())
         .execute(&mut *tx)
         .await
         .map_err(failed())?;
@@ -231,10 +232,14 @@ impl Journal {
     }
 
     /// Ends an iteration that nothing more can be said about: its task is gone.
-    pub async fn forget_iteration(&mut self, id: &str, at: Timestamp) -> Result<(), JournalError> {
+    pub async fn forget_iteration(
+        &mut self,
+        id: &IterationId,
+        at: Timestamp,
+    ) -> Result<(), JournalError> {
         sqlx::query("UPDATE iteration SET ended_at = ?, verdict = 'interrupted', outcome = 'failed' WHERE id = ?")
             .bind(at.to_string())
-            .bind(id)
+            .bind(id.as_str())
             .execute(&mut self.db)
             .await
             .map_err(unwritten(&self.path, "end an iteration"))?;
@@ -279,13 +284,13 @@ impl Journal {
     /// The iteration that a crash left without an end.
     pub async fn unfinished_iteration(
         &mut self,
-        loop_id: &str,
+        loop_id: &LoopId,
     ) -> Result<Option<UnfinishedIteration>, JournalError> {
         let failed = || failed("look for an unfinished iteration");
         let row: Option<(String, i64, String)> = sqlx::query_as(
             "SELECT id, n, start FROM iteration WHERE loop_id = ? AND ended_at IS NULL ORDER BY n DESC LIMIT 1",
         )
-        .bind(loop_id)
+        .bind(loop_id.as_str())
         .fetch_optional(&mut self.db)
         .await
         .map_err(failed())?;
@@ -318,7 +323,7 @@ impl Journal {
 /// One statement for all of them: each goes to the database's thread and back.
 async fn insert_steps(
     db: &mut sqlx::SqliteConnection,
-    iteration: &str,
+    iteration: &IterationId,
     steps: &[Step],
     at: Timestamp,
 ) -> Result<(), JournalError> {
@@ -338,7 +343,7 @@ async fn insert_steps(
                 ?2, value ->> 0, value ->> 1
          FROM json_each(?3)",
     )
-    .bind(iteration)
+    .bind(iteration.as_str())
     .bind(at.to_string())
     .bind(rows)
     .execute(db)

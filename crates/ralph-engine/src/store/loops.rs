@@ -4,7 +4,14 @@
 //! loops never reads iterations.
 
 use jiff::Timestamp;
-use ralph_core::{checkpoint::Moment, record::IterationRecord, termination::Stop};
+use ralph_core::{
+    checkpoint::Moment,
+    id::{CheckpointId, LoopId},
+    record::IterationRecord,
+    termination::Stop,
+};
+
+use sqlx::Row as _;
 
 use super::{
     Journal, JournalError, RepositoryId, checkpoints, failed,
@@ -15,7 +22,7 @@ use super::{
 /// A loop that is about to begin.
 #[derive(Debug, Clone)]
 pub struct NewLoop<'a> {
-    pub id: &'a str,
+    pub id: &'a LoopId,
     pub repository: &'a RepositoryId,
     pub worktree: &'a str,
     pub source: &'a str,
@@ -30,7 +37,8 @@ pub struct NewLoop<'a> {
 
 #[derive(Debug, Clone, PartialEq, sqlx::FromRow)]
 pub struct LoopRow {
-    pub id: String,
+    #[sqlx(try_from = "String")]
+    pub id: LoopId,
     pub source: String,
     pub branch: String,
     pub base_commit: String,
@@ -45,9 +53,9 @@ pub struct LoopRow {
 }
 
 /// A loop as a list shows it, with what its iterations come to.
-#[derive(Debug, Clone, PartialEq, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ListedLoop {
-    pub id: String,
+    pub id: LoopId,
     pub worktree: String,
     pub source: String,
     pub goal: String,
@@ -68,7 +76,34 @@ pub struct ListedLoop {
     /// an older ralph, which did not keep them.
     pub project_id: String,
     pub task_id: String,
-    pub last_checkpoint_id: Option<String>,
+    pub last_checkpoint_id: Option<CheckpointId>,
+}
+
+impl sqlx::FromRow<'_, sqlx::sqlite::SqliteRow> for ListedLoop {
+    fn from_row(row: &sqlx::sqlite::SqliteRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            id: row.try_get::<String, _>("id")?.into(),
+            worktree: row.try_get("worktree")?,
+            source: row.try_get("source")?,
+            goal: row.try_get("goal")?,
+            branch: row.try_get("branch")?,
+            agent: row.try_get("agent")?,
+            iterations: row.try_get("iterations")?,
+            verified: row.try_get("verified")?,
+            cost_millionths: row.try_get("cost_millionths")?,
+            input_tokens: row.try_get("input_tokens")?,
+            output_tokens: row.try_get("output_tokens")?,
+            started_at: row.try_get("started_at")?,
+            ended_at: row.try_get("ended_at")?,
+            stop: row.try_get("stop")?,
+            paused_at: row.try_get("paused_at")?,
+            project_id: row.try_get("project_id")?,
+            task_id: row.try_get("task_id")?,
+            last_checkpoint_id: row
+                .try_get::<Option<String>, _>("last_checkpoint_id")?
+                .map(CheckpointId::from),
+        })
+    }
 }
 
 const LISTED: &str = "id, worktree, source, goal, branch, agent, iterations, verified, cost_millionths, input_tokens, output_tokens, started_at, ended_at, stop, paused_at, \
@@ -84,7 +119,7 @@ impl Journal {
             "INSERT INTO loop (id, repository_id, worktree, source, goal, branch, base_commit, agent, config, started_at)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
-        .bind(new.id)
+        .bind(new.id.as_str())
         .bind(&new.repository.0)
         .bind(new.worktree)
         .bind(new.source)
@@ -102,12 +137,12 @@ impl Journal {
 
     pub async fn set_baseline(
         &mut self,
-        loop_id: &str,
+        loop_id: &LoopId,
         baseline: &str,
     ) -> Result<(), JournalError> {
         sqlx::query("UPDATE loop SET baseline = ? WHERE id = ?")
             .bind(baseline)
-            .bind(loop_id)
+            .bind(loop_id.as_str())
             .execute(&mut self.db)
             .await
             .map_err(unwritten(&self.path, "record the baseline"))?;
@@ -116,7 +151,7 @@ impl Journal {
 
     pub async fn end_loop(
         &mut self,
-        loop_id: &str,
+        loop_id: &LoopId,
         stop: &Stop,
         at: Timestamp,
     ) -> Result<(), JournalError> {
@@ -187,10 +222,10 @@ impl Journal {
     }
 
     /// One loop, with what its iterations come to.
-    pub async fn listed_loop(&mut self, id: &str) -> Result<Option<ListedLoop>, JournalError> {
+    pub async fn listed_loop(&mut self, id: &LoopId) -> Result<Option<ListedLoop>, JournalError> {
         let sql = format!("SELECT {LISTED} FROM loop WHERE id = ?");
         sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(id)
+            .bind(id.as_str())
             .fetch_optional(&mut self.db)
             .await
             .map_err(failed("look up a loop"))
@@ -199,14 +234,14 @@ impl Journal {
     /// The newest records of a loop, oldest of them first.
     pub async fn last_records_of(
         &mut self,
-        loop_id: &str,
+        loop_id: &LoopId,
         most: u32,
     ) -> Result<Vec<IterationRecord>, JournalError> {
         let rows: Vec<(String,)> = sqlx::query_as(
             "SELECT record FROM iteration WHERE loop_id = ? AND record IS NOT NULL
              ORDER BY n DESC LIMIT ?",
         )
-        .bind(loop_id)
+        .bind(loop_id.as_str())
         .bind(most)
         .fetch_all(&mut self.db)
         .await
@@ -220,7 +255,7 @@ impl Journal {
 
 async fn end(
     db: &mut sqlx::SqliteConnection,
-    loop_id: &str,
+    loop_id: &LoopId,
     stop: &Stop,
     at: Timestamp,
 ) -> Result<(), JournalError> {
@@ -228,7 +263,7 @@ async fn end(
     sqlx::query("UPDATE loop SET ended_at = ?, stop = ? WHERE id = ?")
         .bind(at.to_string())
         .bind(stop)
-        .bind(loop_id)
+        .bind(loop_id.as_str())
         .execute(db)
         .await
         .map_err(failed("end the loop"))?;

@@ -6,12 +6,15 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
+use ralph_core::id::LoopId;
+
 use super::{Journal, JournalError, failed};
 
 /// A loop without an end, as whoever looks on needs it.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct OpenLoop {
-    pub id: String,
+    #[sqlx(try_from = "String")]
+    pub id: LoopId,
     pub repository_id: String,
     pub worktree: String,
     pub source: String,
@@ -82,19 +85,19 @@ impl Journal {
     }
 
     /// One loop, over or not.
-    pub async fn any_loop(&mut self, id: &str) -> Result<Option<OpenLoop>, JournalError> {
+    pub async fn any_loop(&mut self, id: &LoopId) -> Result<Option<OpenLoop>, JournalError> {
         let sql = format!("SELECT {OPEN} FROM loop WHERE id = ?");
         sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(id)
+            .bind(id.as_str())
             .fetch_optional(&mut self.db)
             .await
             .map_err(failed("look up a loop"))
     }
 
     /// The configuration that a loop began with.
-    pub async fn config_of(&mut self, id: &str) -> Result<Option<String>, JournalError> {
+    pub async fn config_of(&mut self, id: &LoopId) -> Result<Option<String>, JournalError> {
         let row: Option<(String,)> = sqlx::query_as("SELECT config FROM loop WHERE id = ?")
-            .bind(id)
+            .bind(id.as_str())
             .fetch_optional(&mut self.db)
             .await
             .map_err(failed("read a loop's configuration"))?;
@@ -111,7 +114,7 @@ impl Journal {
         sqlx::query(
             "INSERT INTO loop_note (loop_id, worktree, kind, sentence, at) VALUES (?, ?, ?, ?, ?)",
         )
-        .bind(&of.id)
+        .bind(of.id.as_str())
         .bind(&of.worktree)
         .bind(kind.as_str())
         .bind(sentence)
@@ -123,11 +126,11 @@ impl Journal {
     }
 
     /// The newest note about a loop.
-    pub async fn last_note(&mut self, loop_id: &str) -> Result<Option<LoopNote>, JournalError> {
+    pub async fn last_note(&mut self, loop_id: &LoopId) -> Result<Option<LoopNote>, JournalError> {
         sqlx::query_as(
             "SELECT kind, sentence, at FROM loop_note WHERE loop_id = ? ORDER BY id DESC LIMIT 1",
         )
-        .bind(loop_id)
+        .bind(loop_id.as_str())
         .fetch_optional(&mut self.db)
         .await
         .map_err(failed("read what was noted about a loop"))

@@ -1,6 +1,6 @@
 //! Questions that `status`, `logs` and `report` ask of the journal. None of them reads all of it.
 
-use ralph_core::record::IterationRecord;
+use ralph_core::{id::LoopId, record::IterationRecord};
 
 use super::{
     Journal, JournalError, LoopRow, RepositoryId, TaskState, failed, held::unwritten, loops,
@@ -11,7 +11,8 @@ use super::{
 #[derive(Debug, Clone, PartialEq, sqlx::FromRow)]
 pub struct IterationRow {
     pub n: i64,
-    pub loop_id: String,
+    #[sqlx(try_from = "String")]
+    pub loop_id: LoopId,
     pub task_id: String,
     /// `None` until the iteration has ended.
     pub title: Option<String>,
@@ -73,12 +74,12 @@ impl Journal {
     /// The records of one loop, oldest first.
     pub async fn records_of(
         &mut self,
-        loop_id: &str,
+        loop_id: &LoopId,
     ) -> Result<Vec<IterationRecord>, JournalError> {
         let rows: Vec<(String,)> = sqlx::query_as(
             "SELECT record FROM iteration WHERE loop_id = ? AND record IS NOT NULL ORDER BY n",
         )
-        .bind(loop_id)
+        .bind(loop_id.as_str())
         .fetch_all(&mut self.db)
         .await
         .map_err(failed("read the loop's iterations"))?;
@@ -139,7 +140,10 @@ impl Journal {
     }
 
     /// The task that a loop completed last, if it did so within its newest iterations.
-    pub async fn last_completed(&mut self, loop_id: &str) -> Result<Option<String>, JournalError> {
+    pub async fn last_completed(
+        &mut self,
+        loop_id: &LoopId,
+    ) -> Result<Option<String>, JournalError> {
         // A loop may go on for long without completing anything; this question is not worth
         // reading all of that.
         let row: Option<(String,)> = sqlx::query_as(
@@ -147,7 +151,7 @@ impl Journal {
                (SELECT task_id, verdict, reverted_by, n FROM iteration WHERE loop_id = ? ORDER BY n DESC LIMIT 200)
              WHERE verdict = 'verified' AND reverted_by IS NULL ORDER BY n DESC LIMIT 1",
         )
-        .bind(loop_id)
+        .bind(loop_id.as_str())
         .fetch_optional(&mut self.db)
         .await
         .map_err(failed("look up the last completed task"))?;

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use ralph_core::{
     escalation::{Answered, AskedBy, How, Question},
+    id::QuestionId,
     signal::Escalation,
     task::TaskId,
 };
@@ -51,7 +52,7 @@ impl Journal {
         source: &str,
         new: &NewQuestion,
         state: &mut TaskState,
-    ) -> Result<u64, JournalError> {
+    ) -> Result<QuestionId, JournalError> {
         let failed = || failed("ask a question");
         let body = new.escalation.as_ref().map(serde_json::to_string);
         let body = body.transpose().map_err(unreadable("a question"))?;
@@ -75,10 +76,11 @@ impl Journal {
         .await
         .map_err(failed())?;
         state.question = Some(new.question.clone());
-        state.asked = Some(number(id));
+        let id = QuestionId::new(number(id));
+        state.asked = Some(id);
         upsert_state(&mut tx, repository, source, new.task.as_str(), state).await?;
         tx.commit().await.map_err(failed())?;
-        Ok(number(id))
+        Ok(id)
     }
 
     /// The newest questions about the tasks of a source, oldest first, answered ones among them.
@@ -143,14 +145,14 @@ impl Journal {
 
 pub(super) async fn write_answer(
     db: &mut sqlx::SqliteConnection,
-    question: u64,
+    question: QuestionId,
     answered: &Answered,
 ) -> Result<(), JournalError> {
     let answer = serde_json::to_string(answered).map_err(unreadable("an answer"))?;
     sqlx::query("UPDATE escalation SET answer = ?, answered_at = ? WHERE id = ?")
         .bind(answer)
         .bind(answered.at.to_string())
-        .bind(column(question))
+        .bind(column(question.get()))
         .execute(db)
         .await
         .map_err(failed("write an answer down"))?;
@@ -160,7 +162,7 @@ pub(super) async fn write_answer(
 fn question(task_id: TaskId, row: Row) -> Result<Question, JournalError> {
     let parse = |text: &str| serde_json::from_str(text).map_err(unreadable("a question"));
     Ok(Question {
-        id: number(row.id),
+        id: QuestionId::new(number(row.id)),
         task_id,
         iteration: number(row.iteration),
         asked_by: if row.asked_by == "agent" {

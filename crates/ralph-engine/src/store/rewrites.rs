@@ -4,7 +4,7 @@
 //! Nothing that happened is taken out: an iteration keeps its record and is marked.
 
 use jiff::Timestamp;
-use ralph_core::task::TaskId;
+use ralph_core::{id::IterationId, task::TaskId};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -42,7 +42,7 @@ impl RewriteKind {
 #[serde(rename_all = "camelCase", default)]
 pub struct RewriteBody {
     /// The ids of the iterations whose commits go.
-    pub iterations: Vec<String>,
+    pub iterations: Vec<IterationId>,
     /// Their numbers, for people.
     pub numbers: Vec<u64>,
     pub reopened: Vec<ReopenedTask>,
@@ -91,7 +91,8 @@ impl RewriteRow {
 /// An iteration and what became of its commit.
 #[derive(Debug, Clone, PartialEq, sqlx::FromRow)]
 pub struct LandingRow {
-    pub id: String,
+    #[sqlx(try_from = "String")]
+    pub id: IterationId,
     pub n: i64,
     pub task_id: String,
     pub title: Option<String>,

@@ -40,7 +40,7 @@ fn start(loop_id: &str, id: &str) -> IterationStart {
 
 async fn begin_loop(journal: &mut Journal, repository: &RepositoryId, id: &str) {
     let new = NewLoop {
-        id,
+        id: &id.into(),
         repository,
         worktree: "/w",
         source: "prd.json",
@@ -86,12 +86,16 @@ async fn an_iteration_without_an_end_is_found_again_with_its_steps() {
     assert_eq!(n, 1);
     let bundled = Step::Done(StepDone::Bundled { prompt_bytes: 5 });
     journal
-        .append_steps("I1", std::slice::from_ref(&bundled), at())
+        .append_steps(&"I1".into(), std::slice::from_ref(&bundled), at())
         .await
         .unwrap();
     drop(journal);
     let mut journal = Journal::open(dir.path()).await.unwrap();
-    let found = journal.unfinished_iteration("L1").await.unwrap().unwrap();
+    let found = journal
+        .unfinished_iteration(&"L1".into())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(found.n, 1);
     assert_eq!(found.start, start("L1", "I1"));
     assert_eq!(found.steps, [Step::Intent("agent".into()), bundled]);
@@ -115,9 +119,9 @@ async fn only_a_loop_without_an_end_is_interrupted() {
     let (_dir, mut journal, repository) = journal().await;
     begin_loop(&mut journal, &repository, "L1").await;
     let found = journal.interrupted_loop(&repository, "/w").await.unwrap();
-    assert_eq!(found.map(|l| l.id), Some("L1".to_owned()));
+    assert_eq!(found.map(|l| l.id), Some("L1".into()));
     let stop = ralph_core::termination::Stop::AllComplete;
-    journal.end_loop("L1", &stop, at()).await.unwrap();
+    journal.end_loop(&"L1".into(), &stop, at()).await.unwrap();
     assert_eq!(
         journal.interrupted_loop(&repository, "/w").await.unwrap(),
         None

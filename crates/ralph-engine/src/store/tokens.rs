@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use ralph_core::{
     dollars::Dollars,
     economics::{CostByKind, TokenRecord, Tokens, Totals},
+    id::{IterationId, LoopId},
     record::IterationRecord,
 };
 use serde_json::{Value, json};
@@ -82,7 +83,7 @@ pub(super) async fn insert(
                 value ->> 11, value ->> 12, value ->> 13
          FROM json_each(?2)",
     )
-    .bind(&record.iteration_id)
+    .bind(record.iteration_id.as_str())
     .bind(rows)
     .execute(&mut *db)
     .await
@@ -175,9 +176,9 @@ impl Sums {
         sums
     }
 
-    fn add_loop(&mut self, of_loop: &str, task: &str, accounts: &Accounts) {
+    fn add_loop(&mut self, of_loop: &LoopId, task: &str, accounts: &Accounts) {
         let all = accounts.totals();
-        self.add(("loop", of_loop), all);
+        self.add(("loop", of_loop.as_str()), all);
         self.add(("task", task), all);
         let within = format!("{of_loop}{BETWEEN}{task}");
         self.add(("loop_task", &within), all);
@@ -235,14 +236,14 @@ impl Journal {
     /// The calls of one iteration, as they are kept.
     pub async fn token_records(
         &mut self,
-        iteration: &str,
+        iteration: &IterationId,
     ) -> Result<Vec<TokenRecord>, JournalError> {
         let rows: Vec<ask::RecordRow> = sqlx::query_as(
             "SELECT run, agent, model, caller, input, output, cache_read, cache_write, cost_input,
                     cost_output, cost_cache_read, cost_cache_write, told
              FROM token_record WHERE iteration_id = ? ORDER BY seq",
         )
-        .bind(iteration)
+        .bind(iteration.as_str())
         .fetch_all(&mut self.db)
         .await
         .map_err(failed("read calls to models"))?;

@@ -293,7 +293,7 @@ async fn an_attempt_is_kept_without_trailers_and_can_be_started_from() {
     test.file("a", "2\n").file("new/b", "b\n").remove("gone");
     let staged = stage(&repo, &base).await;
     let name = repo
-        .save_attempt("0190-a", &base, &staged.tree)
+        .save_attempt(&"0190-a".into(), &base, &staged.tree)
         .await
         .unwrap();
     assert_eq!(name, "refs/ralph/attempts/0190-a");
@@ -316,7 +316,7 @@ async fn an_attempt_is_kept_without_trailers_and_can_be_started_from() {
     let again = stage(&repo, &base).await;
     assert_eq!(again.tree, staged.tree);
     assert!(
-        repo.save_attempt("../x", &base, &staged.tree)
+        repo.save_attempt(&"../x".into(), &base, &staged.tree)
             .await
             .is_err()
     );

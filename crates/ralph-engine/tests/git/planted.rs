@@ -223,7 +223,7 @@ async fn every_call(repo: &Repo, test: &TestRepo) {
         .remove("README.md");
     let staged = stage(repo, &base).await;
     let name = repo
-        .save_attempt("0190-a", &base, &staged.tree)
+        .save_attempt(&"0190-a".into(), &base, &staged.tree)
         .await
         .unwrap();
     let keep = HashSet::new();
@@ -262,7 +262,7 @@ async fn every_call(repo: &Repo, test: &TestRepo) {
     repo.switch_to_branch("main").await.unwrap();
     // By plumbing, so that this test's own git runs nothing that was planted.
     test.file(".git/HEAD", format!("{base}\n"));
-    repo.undo_moved_history(BRANCH, &base, "0190-b")
+    repo.undo_moved_history(BRANCH, &base, &"0190-b".into())
         .await
         .unwrap();
     reset(repo, &base, &keep).await;

@@ -128,7 +128,7 @@ async fn moved_history_is_put_back_and_kept_aside() {
     ));
 
     let kept = repo
-        .undo_moved_history(BRANCH, &base, "0190-a")
+        .undo_moved_history(BRANCH, &base, &"0190-a".into())
         .await
         .unwrap();
     assert_eq!(
@@ -157,7 +157,7 @@ async fn a_deleted_branch_and_a_reset_are_undone() {
         let repo = open(&test).await;
         let base = head(&test);
         test.git(command);
-        repo.undo_moved_history(BRANCH, &base, "0190-a")
+        repo.undo_moved_history(BRANCH, &base, &"0190-a".into())
             .await
             .unwrap();
         reset(&repo, &base, &HashSet::new()).await;

@@ -14,6 +14,7 @@ use jiff::civil::Date;
 use ralph_core::{
     dollars::Dollars,
     economics::{ComparedForecast, Forecast, Totals},
+    id::LoopId,
 };
 use ralph_engine::store::{Journal, RepositoryId, SumBy, Whose, day_of};
 use serde::Serialize;
@@ -122,7 +123,7 @@ struct Row {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Foreseen {
-    loop_id: Option<String>,
+    loop_id: Option<LoopId>,
     finished_tasks: usize,
     remaining_tasks: usize,
     range: Option<Forecast>,

@@ -14,7 +14,7 @@ use std::{
 
 use follow::Form;
 use jiff::Timestamp;
-use ralph_core::record::IterationRecord;
+use ralph_core::{id::LoopId, record::IterationRecord};
 use ralph_engine::{
     settings::ProjectKind,
     store::{IterationRow, Journal, RepositoryId},
@@ -249,7 +249,7 @@ async fn print_record(project: &Project, n: u64, journal: &mut Opened) -> Result
 #[serde(rename_all = "camelCase")]
 struct Listed {
     iteration: i64,
-    loop_id: String,
+    loop_id: LoopId,
     task_id: String,
     title: Option<String>,
     attempt: i64,

@@ -5,6 +5,7 @@
 use std::{path::Path, process::ExitCode};
 
 use ralph_core::{
+    id::{CheckpointId, LoopId},
     loop_state::{LoopState, TerminationReason},
     termination::Stop,
 };
@@ -52,7 +53,7 @@ struct Listed {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Shown {
-    id: String,
+    id: LoopId,
     state: LoopState,
     /// Whether a process works on it; one that is not over and has none was interrupted.
     alive: bool,
@@ -76,7 +77,7 @@ struct Shown {
     why: Option<String>,
     /// What `ralph monitor` noted about one that was interrupted or told to stop.
     note: Option<LoopNote>,
-    last_checkpoint_id: Option<String>,
+    last_checkpoint_id: Option<CheckpointId>,
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
@@ -174,7 +175,7 @@ fn render(listed: &Listed) -> String {
             None => String::new(),
         };
         table.row([
-            cell(Tone::Name, &one.id),
+            cell(Tone::Name, one.id.as_str()),
             cell(tone, state),
             cell(Tone::Plain, what),
             cell(Tone::Faint, &one.branch),

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use ralph_core::{
     dollars::Dollars,
     economics::{Caller, Totals},
+    id::LoopId,
 };
 use ralph_engine::store::{Journal, JournalError, LoopPart, RepositoryId, Whose};
 use serde::Serialize;
@@ -36,7 +37,7 @@ pub(crate) struct Args {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Used {
-    loop_id: Option<String>,
+    loop_id: Option<LoopId>,
     #[serde(flatten)]
     total: Figures,
     tool_calls: u64,

@@ -2,6 +2,7 @@
 
 use ralph_core::{
     agent::{Ending, Usage},
+    id::LoopId,
     iteration::ChangedFile,
     record::{GitRecord, IterationRecord, RunRecord, Said, VerificationRecord},
     signal::{ClosingBlock, FollowUp},
@@ -107,7 +108,7 @@ pub(crate) struct Written {
     journal: Journal,
     pub(crate) repository: RepositoryId,
     source: String,
-    loop_id: String,
+    loop_id: LoopId,
 }
 
 impl Written {
@@ -127,7 +128,7 @@ impl Written {
         });
         identity::write_id(&common, &repository.0).unwrap();
         let new = NewLoop {
-            id: loop_id,
+            id: &loop_id.into(),
             repository: &repository,
             worktree: repo.root().to_str().unwrap(),
             source,
@@ -144,7 +145,7 @@ impl Written {
             journal,
             repository,
             source: source.to_owned(),
-            loop_id: loop_id.to_owned(),
+            loop_id: loop_id.into(),
         }
     }
 
@@ -153,7 +154,7 @@ impl Written {
         let start = IterationStart {
             diagnose: None,
             lands: ralph_core::iteration::Lands::Claimed,
-            id: format!("{}-{task}-{attempt}", self.loop_id),
+            id: format!("{}-{task}-{attempt}", self.loop_id).into(),
             loop_id: self.loop_id.clone(),
             task: TaskId::parse(task).unwrap(),
             attempt,
@@ -221,7 +222,7 @@ impl Written {
 }
 
 fn record(
-    loop_id: &str,
+    loop_id: &LoopId,
     n: u64,
     (task, title, attempt): (&str, &str, u32),
     verdict: Verdict,
@@ -239,9 +240,9 @@ fn record(
         trace: None,
         diagnoses: None,
         diagnosis: None,
-        iteration_id: format!("{loop_id}-{task}-{attempt}"),
+        iteration_id: format!("{loop_id}-{task}-{attempt}").into(),
         iteration: n,
-        loop_id: loop_id.to_owned(),
+        loop_id: loop_id.clone(),
         task_id: task.to_owned(),
         title: title.to_owned(),
         attempt,

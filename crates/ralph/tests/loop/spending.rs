@@ -31,7 +31,7 @@ pub(super) fn text(project: &Project, args: &[&str]) -> String {
 pub(super) fn calls(project: &Project, n: u32) -> Vec<TokenRecord> {
     let record = project.repo.read(format!(".ralph/logs/iteration-{n}.json"));
     let record: Value = serde_json::from_str(&record).unwrap();
-    let id = record["iterationId"].as_str().unwrap().to_owned();
+    let id = record["iterationId"].as_str().unwrap().into();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

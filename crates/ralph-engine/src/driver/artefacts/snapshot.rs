@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use ralph_core::artefacts::ProjectName;
+use ralph_core::{artefacts::ProjectName, id::IterationId};
 use serde::{Deserialize, Serialize};
 
 use crate::driver::{LoopError, files::file_error};
@@ -15,7 +15,7 @@ const FILE: &str = "artefacts.json";
 pub(super) struct Snapshot {
     pub(super) project: String,
     /// The iteration whose agent was started after it.
-    pub(super) iteration_id: String,
+    pub(super) iteration_id: IterationId,
     /// Its number in `state.json`.
     pub(super) number: u64,
     pub(super) state: String,

@@ -2,14 +2,14 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use ralph_core::agent::NudgeState;
+use ralph_core::{agent::NudgeState, id::CommandId};
 
 use crate::{driver::mind::Minds, store::CommandRow};
 
 /// What was done about the commands that came while the agent ran, and what the agent was told.
 #[derive(Default)]
 pub(super) struct Told {
-    pub(super) seen: HashSet<u64>,
+    pub(super) seen: HashSet<CommandId>,
     /// Words that the agent was not heard to take yet, with their marks, in the order in which they
     /// were said.
     on_their_way: VecDeque<(u64, Words)>,

@@ -3,6 +3,7 @@
 use ralph_core::{
     command::{self, Amendment, Answer},
     escalation::{self, Amended, Answered, How, Question},
+    id::QuestionId,
     task::{TaskId, format::Change},
 };
 
@@ -107,7 +108,7 @@ impl Desk<'_> {
         row: &CommandRow,
         task: &TaskId,
         how: fn() -> How,
-    ) -> Result<Option<(u64, Answered)>, Not> {
+    ) -> Result<Option<(QuestionId, Answered)>, Not> {
         let all = self.questions().await?;
         let open = all
             .iter()

@@ -2,7 +2,10 @@
 //!
 //! The checkpoint is read again here: what it says is trusted only if its hash is right.
 
-use ralph_core::command::{Extent, Others};
+use ralph_core::{
+    command::{Extent, Others},
+    id::CheckpointId,
+};
 
 use super::{
     super::rewrite::{Recovered, Restore, Restored, RevertReport, plan_restore, recover, restore},
@@ -13,7 +16,7 @@ use super::{
 impl Desk<'_> {
     pub(super) async fn restore(
         &mut self,
-        checkpoint: &str,
+        checkpoint: &CheckpointId,
         others: Others,
         extent: Extent,
     ) -> Result<Obeyed, Not> {
@@ -47,10 +50,12 @@ impl Desk<'_> {
         Ok(obeyed)
     }
 
-    async fn wanted(&mut self, checkpoint: &str, others: Others) -> Result<Restore, Not> {
-        let found = self.journal.checkpoints_like(self.repository, checkpoint);
+    async fn wanted(&mut self, checkpoint: &CheckpointId, others: Others) -> Result<Restore, Not> {
+        let found = self
+            .journal
+            .checkpoints_like(self.repository, checkpoint.as_str());
         let found = found.await.map_err(LoopError::from)?;
-        let Some(link) = found.into_iter().find(|link| link.id == checkpoint) else {
+        let Some(link) = found.into_iter().find(|link| link.id == *checkpoint) else {
             return Err(Not::Refused {
                 sentence: format!("there is no checkpoint {checkpoint}"),
                 hint: Some("`ralph checkpoint list --all` names them".into()),

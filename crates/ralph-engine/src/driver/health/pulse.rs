@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use ralph_core::{
     breaker::BreakerState,
     health::{HealthReport, HealthState},
+    id::LoopId,
 };
 use tokio::task::AbortHandle;
 
@@ -70,11 +71,11 @@ struct Written {
 
 impl Pulse {
     /// Begins to beat for a loop of this process.
-    pub(in crate::driver) fn start(folder: PathBuf, loop_id: &str, worktree: &Path) -> Self {
+    pub(in crate::driver) fn start(folder: PathBuf, loop_id: &LoopId, worktree: &Path) -> Self {
         let now = SystemClock.now();
         let pid = std::process::id();
         let report = HealthReport {
-            loop_id: loop_id.to_owned(),
+            loop_id: loop_id.clone(),
             pid,
             pid_started: Target::of(pid).map_or(0, |own| own.started),
             worktree: worktree.to_string_lossy().into_owned(),

@@ -1,5 +1,7 @@
 //! Why history is not rewritten, each by name and with a way out.
 
+use ralph_core::id::CheckpointId;
+
 use super::super::LoopError;
 use crate::{
     git::{GitError, RepoProblem},
@@ -38,13 +40,13 @@ pub enum RewriteError {
     },
     #[error("checkpoint {id} is of branch {branch}, but HEAD is on {found}")]
     CheckpointElsewhere {
-        id: String,
+        id: CheckpointId,
         branch: String,
         found: String,
     },
     #[error("the commit of checkpoint {id}, {commit}, is not in the history of {branch} any more")]
     CheckpointGone {
-        id: String,
+        id: CheckpointId,
         commit: String,
         branch: String,
     },

@@ -3,7 +3,7 @@
 //! Refuses what a revert refuses, and a checkpoint whose commit is not in the history of HEAD. What
 //! goes is kept by a ref; records and checkpoints stay.
 
-use ralph_core::command::Others;
+use ralph_core::{command::Others, id::CheckpointId};
 
 use super::{
     Ground, RevertPlan, Reverted, RewriteError, oid, recover,
@@ -13,7 +13,7 @@ use super::{
 /// A checkpoint to go back to, as far as the branch is concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restore {
-    pub checkpoint: String,
+    pub checkpoint: CheckpointId,
     pub branch: String,
     pub commit: String,
     /// The newest iteration that it knows of.

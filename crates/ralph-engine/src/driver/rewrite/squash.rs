@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use ralph_core::sanitize::one_line;
+use ralph_core::{id::IterationId, sanitize::one_line};
 
 use super::{Ground, Intended, RewriteError, going::name_commits, oid, recover};
 use crate::{
@@ -37,7 +37,7 @@ pub struct SquashPlan {
     pub message: String,
     head: Head,
     base: Oid,
-    iterations: Vec<String>,
+    iterations: Vec<IterationId>,
 }
 
 impl SquashPlan {
@@ -149,7 +149,10 @@ pub async fn plan_squash(
         branch: head.branch.clone(),
         from: head.oid.clone(),
         message: message(&commits, &titles, wanted.message.as_deref()),
-        iterations: values(&commits, ITERATION_TRAILER),
+        iterations: values(&commits, ITERATION_TRAILER)
+            .into_iter()
+            .map(IterationId::from)
+            .collect(),
         commits,
         before: all,
         after,

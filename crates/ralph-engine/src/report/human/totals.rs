@@ -41,7 +41,7 @@ impl Human {
             page.more("        goes on with the loop that was interrupted");
         }
         if self.shows(Verbosity::Verbose) {
-            page.more(&format!("loop    {}", safe(loop_id)));
+            page.more(&format!("loop    {}", safe(loop_id.as_str())));
         }
     }
 

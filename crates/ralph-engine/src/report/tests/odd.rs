@@ -3,6 +3,7 @@
 use ralph_core::{
     command::CommandReport,
     event::Event,
+    id::{CommandId, QuestionId},
     sanitize::columns,
     signal::{Escalation, EscalationKind},
     verdict::Verdict,
@@ -40,7 +41,7 @@ fn evil_events() -> Vec<Event> {
         raw: evil(),
     };
     let question = |escalation| Event::Question {
-        id: 1,
+        id: QuestionId::new(1),
         task: "T".into(),
         question: EVIL.into(),
         escalation,
@@ -59,7 +60,7 @@ fn evil_events() -> Vec<Event> {
         story::landed(EVIL, Some(EVIL), false),
         story::iteration_ended(1, EVIL, Verdict::AgentError { message: evil() }, EVIL),
         Event::Commanded {
-            id: 1,
+            id: CommandId::new(1),
             command: evil(),
             report: CommandReport::refused(EVIL, None),
         },
@@ -180,7 +181,7 @@ fn a_block_of_which_nothing_was_understood_is_shown_as_it_was_written() {
         raw: "<escalate>\nhelp me".into(),
     };
     let text = plain(&[Event::Question {
-        id: 1,
+        id: QuestionId::new(1),
         task: "T".into(),
         question: "the agent asks a person".into(),
         escalation: Some(escalation),

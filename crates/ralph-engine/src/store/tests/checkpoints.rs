@@ -44,7 +44,7 @@ fn work(iteration: u64, found: Found) -> Option<Box<Work>> {
 }
 
 async fn chain(journal: &mut Journal, loop_id: &str) -> Vec<Link> {
-    journal.chain(loop_id, None, 100).await.unwrap()
+    journal.chain(&loop_id.into(), None, 100).await.unwrap()
 }
 
 async fn sql(journal: &mut Journal, sql: &'static str) {
@@ -65,7 +65,10 @@ async fn each_loop_has_a_chain_of_its_own() {
         chain(&mut journal, "L2").await,
     );
     let places = |links: &[Link]| -> Vec<(String, u64)> {
-        links.iter().map(|link| (link.id.clone(), link.n)).collect()
+        links
+            .iter()
+            .map(|link| (link.id.to_string(), link.n))
+            .collect()
     };
     assert_eq!(places(&one), [("a".into(), 1), ("c".into(), 2)]);
     assert_eq!(places(&two), [("b".into(), 1)]);
@@ -75,8 +78,8 @@ async fn each_loop_has_a_chain_of_its_own() {
     let listed = journal.checkpoints(&repository, Of::Repository, 1);
     let listed = listed.await.unwrap();
     assert_eq!(places(&listed), [("c".into(), 2)]);
-    let last = journal.last_checkpoint_id("L2").await.unwrap();
-    assert_eq!(last.as_deref(), Some("b"));
+    let last = journal.last_checkpoint_id(&"L2".into()).await.unwrap();
+    assert_eq!(last, Some("b".into()));
 }
 
 #[tokio::test]
@@ -140,7 +143,7 @@ async fn a_phase_is_kept_where_it_is_another_one_only() {
         let mut moment = moment("L1", id, Trigger::Phase);
         moment.work = work(n, found);
         journal
-            .append_steps_of_phase(&repository, "I1", &steps, &moment)
+            .append_steps_of_phase(&repository, &"I1".into(), &steps, &moment)
             .await
             .unwrap();
     }
@@ -150,7 +153,11 @@ async fn a_phase_is_kept_where_it_is_another_one_only() {
         .map(|l| (l.id.as_str(), l.phase.as_str()))
         .collect();
     assert_eq!(phases, [("a", "testing"), ("c", "implementing")]);
-    let found = journal.unfinished_iteration("L1").await.unwrap().unwrap();
+    let found = journal
+        .unfinished_iteration(&"L1".into())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(found.steps.len(), 4, "the steps are there all the same");
 }
 
@@ -173,7 +180,7 @@ async fn a_row_that_was_changed_is_named_and_still_followed() {
     assert_eq!(links.len(), 3);
     let damage = verify(&links).unwrap_err();
     assert!(matches!(damage, Damage::Content { .. }), "{damage}");
-    assert_eq!(damage.id(), Some("b"));
+    assert_eq!(damage.id(), Some(&"b".into()));
     assert_eq!(links[2].prev_hash.as_deref(), Some(links[1].hash.as_str()));
 }
 
@@ -194,7 +201,7 @@ async fn a_newest_row_that_is_gone_is_missed() {
     for link in chain(&mut journal, "L1").await {
         seen.take(&link).unwrap();
     }
-    let newest = journal.newest_record("L1").await.unwrap();
+    let newest = journal.newest_record(&"L1".into()).await.unwrap();
     assert_eq!(newest, Some(2));
     let (n, iteration) = (1, 2);
     assert_eq!(seen.end(newest), Err(Damage::End { n, iteration }));
@@ -242,7 +249,10 @@ async fn a_journal_without_checkpoints_gets_them_and_keeps_its_loops() {
     .await;
     drop(journal);
     let mut journal = Journal::open(dir.path()).await.unwrap();
-    assert_eq!(journal.last_checkpoint_id("L1").await.unwrap(), None);
+    assert_eq!(
+        journal.last_checkpoint_id(&"L1".into()).await.unwrap(),
+        None
+    );
     let first = moment("L1", "a", Trigger::Manual);
     journal.add_checkpoint(&repository, &first).await.unwrap();
     assert_eq!(verify(&chain(&mut journal, "L1").await), Ok(()));

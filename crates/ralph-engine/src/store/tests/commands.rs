@@ -3,6 +3,7 @@
 use ralph_core::{
     command::{Command, CommandReport, When},
     escalation::{Answered, AskedBy, How},
+    id::CommandId,
 };
 
 use super::*;
@@ -18,7 +19,12 @@ fn task(id: &str) -> TaskId {
     TaskId::parse(id).unwrap()
 }
 
-async fn finish(journal: &mut Journal, repository: &RepositoryId, id: u64, effects: &Effects) {
+async fn finish(
+    journal: &mut Journal,
+    repository: &RepositoryId,
+    id: CommandId,
+    effects: &Effects,
+) {
     let report = CommandReport::done(format!("did {id}"));
     let ended = Ended {
         id,
@@ -58,11 +64,12 @@ async fn commands_wait_in_their_order_over_a_restart_until_they_are_ended() {
     let mut journal = Journal::open(dir.path()).await.unwrap();
     let waiting = journal.waiting_commands(&repository, "/w").await.unwrap();
     let seen: Vec<_> = waiting.iter().map(|row| (row.id, &row.command)).collect();
-    assert_eq!(seen, [(1, &say("one")), (2, &say("two"))]);
-    assert_eq!(journal.command_result(1).await.unwrap(), None);
-    finish(&mut journal, &repository, 1, &Effects::default()).await;
+    let (one, two) = (CommandId::new(1), CommandId::new(2));
+    assert_eq!(seen, [(one, &say("one")), (two, &say("two"))]);
+    assert_eq!(journal.command_result(one).await.unwrap(), None);
+    finish(&mut journal, &repository, one, &Effects::default()).await;
     assert_eq!(
-        journal.command_result(1).await.unwrap(),
+        journal.command_result(one).await.unwrap(),
         Some(CommandReport::done("did 1"))
     );
     let waiting = journal.waiting_commands(&repository, "/w").await.unwrap();

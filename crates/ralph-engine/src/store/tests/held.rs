@@ -47,7 +47,10 @@ async fn who_holds_the_journal_for_too_long_is_named_with_the_way_out() {
         "process {pid} (sqlite3 {file}) holds it: wait for that one, or end it with `kill {pid}`",
         file = file.display()
     );
-    let failed = journal.set_paused("L1", Some(at())).await.unwrap_err();
+    let failed = journal
+        .set_paused(&"L1".into(), Some(at()))
+        .await
+        .unwrap_err();
     let expected = format!("the journal {} can't note a pause: {why}", file.display());
     assert_eq!(failed.to_string(), expected);
     let failed = journal
@@ -60,7 +63,7 @@ async fn who_holds_the_journal_for_too_long_is_named_with_the_way_out() {
     );
     assert_eq!(failed.to_string(), expected);
     writer.end();
-    journal.set_paused("L1", Some(at())).await.unwrap();
+    journal.set_paused(&"L1".into(), Some(at())).await.unwrap();
 }
 
 #[tokio::test]
@@ -69,7 +72,7 @@ async fn a_write_waits_for_the_one_before_it() {
     let writer = Writer::begin(dir.path());
     let writing = tokio::spawn(async move {
         begin_loop(&mut journal, &repository, "L1").await;
-        journal.listed_loop("L1").await.unwrap().is_some()
+        journal.listed_loop(&"L1".into()).await.unwrap().is_some()
     });
     tokio::task::yield_now().await;
     assert!(!writing.is_finished());

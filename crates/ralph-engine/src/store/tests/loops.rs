@@ -24,14 +24,14 @@ async fn a_loop_counts_its_iterations_as_they_end_and_those_taken_back_no_more()
             .await
             .unwrap();
     }
-    let row = journal.listed_loop("L1").await.unwrap().unwrap();
+    let row = journal.listed_loop(&"L1".into()).await.unwrap().unwrap();
     assert_eq!((row.iterations, row.cost_millionths), (0, None));
 
     end(&mut journal, "I1", "verified", "0.1").await;
     end(&mut journal, "I2", "failed", "0.2").await;
     end(&mut journal, "I3", "progress", "null").await;
-    journal.forget_iteration("I4", at()).await.unwrap();
-    let row = journal.listed_loop("L1").await.unwrap().unwrap();
+    journal.forget_iteration(&"I4".into(), at()).await.unwrap();
+    let row = journal.listed_loop(&"L1".into()).await.unwrap().unwrap();
     assert_eq!((row.iterations, row.verified), (4, 2));
     assert_eq!(row.cost_millionths, Some(300_000));
     assert_eq!((row.input_tokens, row.output_tokens), (300, 21));
@@ -45,7 +45,7 @@ async fn a_loop_counts_its_iterations_as_they_end_and_those_taken_back_no_more()
         .execute(&mut journal.db)
         .await
         .unwrap();
-    let row = journal.listed_loop("L1").await.unwrap().unwrap();
+    let row = journal.listed_loop(&"L1".into()).await.unwrap().unwrap();
     assert_eq!((row.iterations, row.verified), (4, 1));
 }
 

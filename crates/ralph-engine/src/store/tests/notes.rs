@@ -7,7 +7,7 @@ use super::*;
 async fn begin(journal: &mut Journal, repository: &RepositoryId, id: &str, place: (&str, &str)) {
     let (worktree, at) = place;
     let new = NewLoop {
-        id,
+        id: &id.into(),
         repository,
         worktree,
         source: "prd.json",
@@ -49,15 +49,15 @@ async fn only_the_newest_loop_of_a_working_tree_is_open_and_only_without_an_end(
     .await;
     begin(&mut journal, &other, "L4", ("/u", "2026-01-04T00:00:00Z")).await;
     journal
-        .end_loop("L3", &Stop::AllComplete, at())
+        .end_loop(&"L3".into(), &Stop::AllComplete, at())
         .await
         .unwrap();
     let open = journal.open_loops().await.unwrap();
     let ids: Vec<&str> = open.iter().map(|row| row.id.as_str()).collect();
     assert_eq!(ids, ["L2", "L4"]);
-    let ended = journal.any_loop("L3").await.unwrap().unwrap();
+    let ended = journal.any_loop(&"L3".into()).await.unwrap().unwrap();
     assert!(ended.ended_at.is_some());
-    let config = journal.config_of("L3").await.unwrap();
+    let config = journal.config_of(&"L3".into()).await.unwrap();
     assert_eq!(config.as_deref(), Some("{\"a\":1}"));
 
     let plan = format!(
@@ -90,20 +90,20 @@ async fn notes_are_kept_and_restarts_are_counted_by_working_tree_and_time() {
         ("/w", "2026-01-02T00:00:00Z"),
     )
     .await;
-    assert_eq!(journal.last_note("L1").await.unwrap(), None);
+    assert_eq!(journal.last_note(&"L1".into()).await.unwrap(), None);
     let table = [
         ("L1", NoteKind::Restarted, "2026-01-02T10:00:00Z"),
         ("L2", NoteKind::Restarted, "2026-01-02T11:00:00Z"),
         ("L2", NoteKind::Gone, "2026-01-02T11:30:00Z"),
     ];
     for (id, kind, at) in table {
-        let row = journal.any_loop(id).await.unwrap().unwrap();
+        let row = journal.any_loop(&id.into()).await.unwrap().unwrap();
         journal
             .add_note(&row, kind, "a sentence", at.parse().unwrap())
             .await
             .unwrap();
     }
-    let note = journal.last_note("L2").await.unwrap().unwrap();
+    let note = journal.last_note(&"L2".into()).await.unwrap().unwrap();
     assert_eq!(
         (note.kind.as_str(), note.at.as_str()),
         ("gone", "2026-01-02T11:30:00Z")

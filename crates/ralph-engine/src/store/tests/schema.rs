@@ -104,7 +104,7 @@ async fn assert_past(journal: &mut Journal, version: i64) {
     assert_eq!(journal.next_iteration(&repository).await.unwrap(), 3);
     let last = journal.last_loop(&repository, "/r").await.unwrap().unwrap();
     assert_eq!((last.id.as_str(), last.branch.as_str()), ("L1", "ralph/x"));
-    let listed = journal.listed_loop("L1").await.unwrap().unwrap();
+    let listed = journal.listed_loop(&"L1".into()).await.unwrap().unwrap();
     // From schema 8 on the database counts when an iteration ends; before, once when it is brought
     // forward.
     if version < 8 {
@@ -139,11 +139,11 @@ async fn assert_past(journal: &mut Journal, version: i64) {
         assert_eq!(journal.rewrites(&repository).await.unwrap()[0].id, "W");
     }
     if version >= 6 {
-        let last = journal.last_checkpoint_id("L1").await.unwrap();
-        assert_eq!(last.as_deref(), Some("C1"));
+        let last = journal.last_checkpoint_id(&"L1".into()).await.unwrap();
+        assert_eq!(last, Some("C1".into()));
     }
     if version >= 7 {
-        let records = journal.token_records("I1").await.unwrap();
+        let records = journal.token_records(&"I1".into()).await.unwrap();
         assert_eq!(records[0].tokens.input, 10);
         for since in ["2025-12-31", "2026-01-01"] {
             let sums = journal.spending(&repository, Whose::Task("T1"), Some(since));

@@ -49,7 +49,7 @@ async fn iteration(
     record: &IterationRecord,
     accounts: &Accounts,
 ) {
-    let begun = start(&record.loop_id, &record.iteration_id);
+    let begun = start(record.loop_id.as_str(), record.iteration_id.as_str());
     let begun = IterationStart {
         task: ralph_core::task::TaskId::parse(&record.task_id).unwrap(),
         ..begun
@@ -111,8 +111,14 @@ async fn history() -> (tempfile::TempDir, Journal, RepositoryId, Vec<TokenRecord
 #[tokio::test]
 async fn each_call_comes_back_as_it_was_written() {
     let (_dir, mut journal, _, records) = history().await;
-    assert_eq!(journal.token_records("I1").await.unwrap(), records[..2]);
-    assert_eq!(journal.token_records("I2").await.unwrap(), records[2..4]);
+    assert_eq!(
+        journal.token_records(&"I1".into()).await.unwrap(),
+        records[..2]
+    );
+    assert_eq!(
+        journal.token_records(&"I2".into()).await.unwrap(),
+        records[2..4]
+    );
     assert_eq!(records[1].caller, Caller::Subagent);
     assert_eq!(records[2].cost, None);
 }
@@ -136,7 +142,10 @@ async fn grouped_by_anything_the_sums_are_those_of_all_calls() {
             assert_eq!(sum, Totals { tool_calls, ..all }, "{by:?} {since:?}");
         }
     }
-    let parts = journal.parts_of_loop(&repository, "L1").await.unwrap();
+    let parts = journal
+        .parts_of_loop(&repository, &"L1".into())
+        .await
+        .unwrap();
     let sum = parts
         .iter()
         .fold(Totals::default(), |sum, part| sum.plus(part.totals));
@@ -179,7 +188,7 @@ async fn spending_is_known_for_every_scope_and_time() {
         (Whose::Task("T1"), None, 750_000),
         (Whose::Task("T1"), Some("2026-01-03"), 250_000),
         (Whose::Task("T9"), None, 0),
-        (Whose::Loop("L2"), None, 250_000),
+        (Whose::Loop(&"L2".into()), None, 250_000),
     ] {
         let spent = journal
             .spending(&repository, whose, since)
@@ -201,7 +210,10 @@ async fn the_past_is_known_for_reserves_and_forecasts() {
     let costs = journal.last_costs(&repository, 50).await.unwrap();
     let costs: Vec<u64> = costs.iter().map(|c| c.millionths()).collect();
     assert_eq!(costs, [250_000, 7_252, 500_000]);
-    let mut finished = journal.finished_costs(&repository, "L1").await.unwrap();
+    let mut finished = journal
+        .finished_costs(&repository, &"L1".into())
+        .await
+        .unwrap();
     finished.sort();
     let names: Vec<&str> = finished.iter().map(|(task, _)| task.as_str()).collect();
     assert_eq!(names, ["T1", "T2"]);

@@ -3,6 +3,7 @@
 use ralph_core::{
     dollars::Dollars,
     economics::{Caller, CostByKind, Per, TokenRecord, Tokens, Totals},
+    id::{IterationId, LoopId},
 };
 use sqlx::Row as _;
 
@@ -24,7 +25,7 @@ pub enum Whose<'a> {
     All,
     Repository,
     Task(&'a str),
-    Loop(&'a str),
+    Loop(&'a LoopId),
 }
 
 /// One line of a list of sums.
@@ -143,7 +144,7 @@ impl Journal {
             Whose::All => ("", "total", ""),
             Whose::Repository => (repository.0.as_str(), "total", ""),
             Whose::Task(task) => (repository.0.as_str(), "task", task),
-            Whose::Loop(id) => (repository.0.as_str(), "loop", id),
+            Whose::Loop(id) => (repository.0.as_str(), "loop", id.as_str()),
         };
         let summed = COLUMNS
             .map(|name| format!("COALESCE(SUM({name}), 0)"))
@@ -171,7 +172,7 @@ impl Journal {
     pub async fn parts_of_loop(
         &mut self,
         repository: &RepositoryId,
-        loop_id: &str,
+        loop_id: &LoopId,
     ) -> Result<Vec<LoopPart>, JournalError> {
         let rows = self.below(repository, "loop_part", loop_id).await?;
         let mut parts: Vec<LoopPart> = rows
@@ -196,13 +197,13 @@ impl Journal {
     pub async fn finished_costs(
         &mut self,
         repository: &RepositoryId,
-        loop_id: &str,
+        loop_id: &LoopId,
     ) -> Result<Vec<(String, Dollars)>, JournalError> {
         let verified: Vec<(String,)> = sqlx::query_as(
             "SELECT DISTINCT task_id FROM iteration
              WHERE loop_id = ? AND verdict = 'verified' AND reverted_by IS NULL",
         )
-        .bind(loop_id)
+        .bind(loop_id.as_str())
         .fetch_all(&mut self.db)
         .await
         .map_err(failed("look for finished tasks"))?;
@@ -243,17 +244,20 @@ impl Journal {
     /// What each iteration of a loop has cost, of those that cost anything.
     pub async fn spent_by_iteration(
         &mut self,
-        loop_id: &str,
-    ) -> Result<std::collections::HashMap<String, Dollars>, JournalError> {
+        loop_id: &LoopId,
+    ) -> Result<std::collections::HashMap<IterationId, Dollars>, JournalError> {
         let rows: Vec<(String, i64)> = sqlx::query_as(
             "SELECT i.id, SUM(t.spent) FROM iteration i JOIN token_record t ON t.iteration_id = i.id
              WHERE i.loop_id = ? GROUP BY i.id HAVING SUM(t.spent) > 0",
         )
-        .bind(loop_id)
+        .bind(loop_id.as_str())
         .fetch_all(&mut self.db)
         .await
         .map_err(failed("look up what iterations cost"))?;
-        Ok(rows.into_iter().map(|(id, n)| (id, dollars(n))).collect())
+        Ok(rows
+            .into_iter()
+            .map(|(id, n)| (id.into(), dollars(n)))
+            .collect())
     }
 
     /// The sums of all days whose key is of a loop.
@@ -261,7 +265,7 @@ impl Journal {
         &mut self,
         repository: &RepositoryId,
         dimension: &str,
-        loop_id: &str,
+        loop_id: &LoopId,
     ) -> Result<Vec<Grouped>, JournalError> {
         let sql = format!(
             "SELECT key, {} FROM token_total

@@ -2,7 +2,10 @@
 
 use std::process::ExitCode;
 
-use ralph_core::checkpoint::{Checkpoint, Link, Trigger};
+use ralph_core::{
+    checkpoint::{Checkpoint, Link, Trigger},
+    id::{CheckpointId, LoopId},
+};
 use ralph_engine::store::Of;
 use serde::Serialize;
 
@@ -43,15 +46,15 @@ pub(crate) struct Args {
 #[derive(Debug, Serialize)]
 struct Listed {
     #[serde(rename = "loop")]
-    loop_id: Option<String>,
+    loop_id: Option<LoopId>,
     checkpoints: Vec<One>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct One {
-    id: String,
-    loop_id: String,
+    id: CheckpointId,
+    loop_id: LoopId,
     n: u64,
     iteration: Option<u64>,
     phase: String,
@@ -120,7 +123,7 @@ fn render(listed: &Listed) -> String {
             .iteration
             .map_or_else(String::new, |n| format!("iteration {n}"));
         table.row([
-            cell(Tone::Name, &one.id),
+            cell(Tone::Name, one.id.as_str()),
             cell(Tone::Plain, &one.phase),
             cell(
                 Tone::Plain,

@@ -5,7 +5,10 @@
 
 use std::process::ExitCode;
 
-use ralph_core::command::{Command, Extent, Others};
+use ralph_core::{
+    command::{Command, Extent, Others},
+    id::CheckpointId,
+};
 use ralph_engine::{
     driver::rewrite::{Restore, Restored, RevertReport, plan_restore, restore},
     lock::Lock,
@@ -45,7 +48,7 @@ pub(crate) struct Args {
 /// The JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 struct Said<'a> {
-    checkpoint: &'a str,
+    checkpoint: &'a CheckpointId,
     #[serde(flatten)]
     report: &'a RevertReport,
 }
@@ -97,7 +100,11 @@ fn ask_the_loop(project: &Project, wanted: Restore, args: &Args) -> Result<ExitC
     }
 }
 
-fn say(args: &Args, checkpoint: &str, report: &RevertReport) -> Result<ExitCode, CommandError> {
+fn say(
+    args: &Args,
+    checkpoint: &CheckpointId,
+    report: &RevertReport,
+) -> Result<ExitCode, CommandError> {
     if args.json {
         output::print_json(&Said { checkpoint, report })?;
     } else if report.is_idle() {

@@ -3,7 +3,10 @@
 
 use std::process::ExitCode;
 
-use ralph_core::checkpoint::{Chain, Damage};
+use ralph_core::{
+    checkpoint::{Chain, Damage},
+    id::{CheckpointId, LoopId},
+};
 use ralph_engine::store::Journal;
 use serde::Serialize;
 
@@ -50,7 +53,7 @@ struct Verified {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct One {
-    loop_id: String,
+    loop_id: LoopId,
     /// How many fit, from the first on.
     checkpoints: u64,
     damage: Option<Named>,
@@ -59,7 +62,7 @@ struct One {
 #[derive(Debug, Serialize)]
 struct Named {
     /// `null` where the newest is missing.
-    id: Option<String>,
+    id: Option<CheckpointId>,
     n: u64,
     sentence: String,
 }
@@ -102,7 +105,7 @@ async fn look(project: &Project, args: &Args) -> Result<Vec<One>, CommandError> 
     Ok(found)
 }
 
-async fn look_through(journal: &mut Journal, loop_id: String) -> Result<One, CommandError> {
+async fn look_through(journal: &mut Journal, loop_id: LoopId) -> Result<One, CommandError> {
     // Asked first: a loop that runs adds to both while this looks.
     let newest = journal.newest_record(&loop_id).await;
     let newest = newest.map_err(CommandError::internal)?;
@@ -128,7 +131,7 @@ async fn look_through(journal: &mut Journal, loop_id: String) -> Result<One, Com
 
 fn named(damage: Damage) -> Named {
     Named {
-        id: damage.id().map(str::to_owned),
+        id: damage.id().cloned(),
         n: damage.n(),
         sentence: damage.to_string(),
     }

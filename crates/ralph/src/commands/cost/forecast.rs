@@ -1,6 +1,6 @@
 //! What the tasks that are left will cost, by what those of the last loop did.
 
-use ralph_core::{economics::ComparedForecast, select::Plan};
+use ralph_core::{economics::ComparedForecast, id::LoopId, select::Plan};
 use ralph_engine::{
     foresight::{History, compared},
     store::{Journal, JournalError, RepositoryId},
@@ -40,7 +40,7 @@ pub(super) async fn foresee(
 
 #[derive(Default)]
 struct Past {
-    loop_id: Option<String>,
+    loop_id: Option<LoopId>,
     history: History,
     earlier: Option<ComparedForecast>,
 }

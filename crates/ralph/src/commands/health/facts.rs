@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_core::{health::HealthReport, monitor::ProcessState};
+use ralph_core::{health::HealthReport, id::LoopId, monitor::ProcessState};
 use ralph_engine::{
     monitor::{Looked, looked},
     store::{Journal, LoopNote},
@@ -22,7 +22,7 @@ pub(super) struct Facts {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Shown {
-    pub(super) id: String,
+    pub(super) id: LoopId,
     pub(super) worktree: String,
     pub(super) source: String,
     pub(super) goal: String,

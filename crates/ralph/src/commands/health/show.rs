@@ -28,7 +28,7 @@ pub(super) fn render(facts: &Facts, now: Timestamp) -> String {
 
 /// One line, for who reads along without a terminal.
 pub(super) fn line(one: &Shown, now: Timestamp) -> String {
-    let mut parts = vec![one.id.clone(), one.worktree.clone(), process(one)];
+    let mut parts = vec![one.id.to_string(), one.worktree.clone(), process(one)];
     if let Some(health) = &one.health {
         parts.push(format!("agent {}", health.state.as_str()));
         parts.push(doing(health));
@@ -48,7 +48,7 @@ fn block(one: &Shown, now: Timestamp) -> String {
     };
     let mut head = Table::new(1, 0);
     head.row([
-        cell(Tone::Name, &one.id),
+        cell(Tone::Name, one.id.as_str()),
         cell(Tone::Heading, what),
         cell(Tone::Faint, &one.worktree),
     ]);

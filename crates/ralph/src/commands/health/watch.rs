@@ -8,6 +8,8 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 
+use ralph_core::id::LoopId;
+
 use super::{
     Reach,
     facts::{Facts, Shown, Sources},
@@ -39,7 +41,7 @@ enum Line<'a> {
         one: &'a Shown,
     },
     Over {
-        id: &'a str,
+        id: &'a LoopId,
         worktree: &'a str,
     },
 }
@@ -113,7 +115,7 @@ fn tell(before: Option<&Facts>, now: &Facts, form: Form) -> Result<(), CommandEr
         .iter()
         .filter(|known| !now.loops.iter().any(|one| one.id == known.id));
     for one in gone {
-        let (id, worktree) = (one.id.as_str(), one.worktree.as_str());
+        let (id, worktree) = (&one.id, one.worktree.as_str());
         match form {
             Form::Json => print_line(&Line::Over { id, worktree })?,
             Form::Lines | Form::Screen => output::print(&format!("{}\n", show::over(one))),

@@ -44,7 +44,7 @@ pub(super) fn change(change: &Change, form: Form) -> Result<(), CommandError> {
         "{} {} {} {}: {}\n",
         paint(Tone::Faint, &at),
         paint(tone(change.event), change.event.as_str()),
-        paint(Tone::Name, &safe(&change.loop_id)),
+        paint(Tone::Name, &safe(change.loop_id.as_str())),
         safe(&change.worktree),
         safe(&change.sentence),
     );

@@ -2,7 +2,10 @@
 //!
 //! Sums of the journal; nothing is worked out here but shares.
 
-use ralph_core::economics::{ComparedForecast, Totals};
+use ralph_core::{
+    economics::{ComparedForecast, Totals},
+    id::LoopId,
+};
 use ralph_engine::{
     foresight::compared,
     store::{Journal, JournalError, LoopPart, RepositoryId, Whose},
@@ -42,7 +45,7 @@ pub(super) struct ModelSum {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LoopForecast {
-    pub(super) loop_id: String,
+    pub(super) loop_id: LoopId,
     #[serde(flatten)]
     pub(super) compared: ComparedForecast,
 }
@@ -67,7 +70,7 @@ impl Economics {
     pub(super) async fn add(
         &mut self,
         journal: &mut Journal,
-        (repository, loop_id): (&RepositoryId, &str),
+        (repository, loop_id): (&RepositoryId, &LoopId),
         parts: &[LoopPart],
     ) -> Result<(), JournalError> {
         let totals = journal.spending(repository, Whose::Loop(loop_id), None);
@@ -83,7 +86,7 @@ impl Economics {
             .sort_by_key(|one| std::cmp::Reverse((one.totals.spent, one.totals.tokens.total())));
         if let Some(compared) = compared(journal, repository, loop_id).await? {
             self.forecasts.push(LoopForecast {
-                loop_id: loop_id.to_owned(),
+                loop_id: loop_id.clone(),
                 compared,
             });
         }

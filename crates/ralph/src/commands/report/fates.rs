@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ralph_core::{metrics::Since, record::IterationRecord};
+use ralph_core::{id::IterationId, metrics::Since, record::IterationRecord};
 use ralph_engine::store::{Journal, JournalError, RepositoryId, RewriteKind};
 
 /// By the iterations' ids.
 #[derive(Default)]
 pub(super) struct Fates {
-    pub(super) reverted: HashSet<String>,
+    pub(super) reverted: HashSet<IterationId>,
     /// The commit that holds each of them by now.
-    pub(super) squashed: HashMap<String, String>,
+    pub(super) squashed: HashMap<IterationId, String>,
 }
 
 impl Fates {

@@ -4,6 +4,7 @@ use std::{collections::HashSet, path::Path};
 
 use jiff::Timestamp;
 use ralph_core::{
+    id::{CheckpointId, LoopId},
     record::IterationRecord,
     select::Plan,
     task::{
@@ -50,7 +51,7 @@ pub(crate) struct Facts {
     pub(crate) last_loop: Option<LoopFacts>,
     pub(crate) last_iteration: Option<IterationFacts>,
     /// The newest checkpoint of that loop.
-    pub(crate) last_checkpoint: Option<String>,
+    pub(crate) last_checkpoint: Option<CheckpointId>,
     /// Commits of iterations that a person had taken back.
     pub(crate) reverted_commits: usize,
     /// Until when a loop that is not over waits for a usage limit.
@@ -104,7 +105,7 @@ pub(crate) struct Next {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LoopFacts {
-    pub(crate) id: String,
+    pub(crate) id: LoopId,
     pub(crate) state: LoopState,
     pub(crate) source: String,
     pub(crate) branch: String,
@@ -238,7 +239,7 @@ struct Told {
     past: Past,
     last_loop: Option<LoopRow>,
     last_iteration: Option<IterationFacts>,
-    last_checkpoint: Option<String>,
+    last_checkpoint: Option<CheckpointId>,
     /// Of a worktree whose loop is not over: its newest iterations.
     recent: Vec<IterationRecord>,
     reverted_commits: usize,

@@ -2,6 +2,7 @@
 //! skipped. Only explains; the plan and the journal have decided.
 
 use ralph_core::{
+    id::QuestionId,
     select::{Blocker, Why},
     task::{Outline, Status, TaskId},
 };
@@ -20,7 +21,7 @@ const MOST_SKIPPED: usize = 50;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Held {
     /// What `ralph answer` takes.
-    pub(crate) id: Option<u64>,
+    pub(crate) id: Option<QuestionId>,
     pub(crate) task_id: TaskId,
     pub(crate) question: String,
 }

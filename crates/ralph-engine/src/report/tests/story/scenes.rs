@@ -3,6 +3,7 @@
 use ralph_core::{
     agent::{AgentEvent, AgentResult},
     event::{Blocked, Event},
+    id::QuestionId,
     termination::Stop,
     verdict::{Halt, Verdict},
 };
@@ -264,7 +265,7 @@ fn asked_and_stopped() -> Story {
         (
             at(320),
             Event::Question {
-                id: 3,
+                id: QuestionId::new(3),
                 task: "US-003".into(),
                 question: "the agent asks a person".into(),
                 escalation: Some(escalation()),
