@@ -279,21 +279,25 @@ impl Driver {
         Ok(())
     }
 
-    /// Refuses a branch that lacks commits of HEAD. Its task file is an older one: what was added since
-    /// would not be seen, and "all tasks are complete" would be said of it.
+    /// Refuses a branch that lacks commits of HEAD and has another task file. That one is older: what
+    /// was added since would not be seen, and "all tasks are complete" would be said of it.
     async fn refuse_outdated_branch(&self) -> Result<(), LoopError> {
-        match self.repo.lacks_of_head(&self.branch).await? {
-            None => Ok(()),
-            Some(lacking) => Err(LoopError::OutdatedBranch {
-                branch: self.branch.clone(),
-                head: lacking.head,
-                missing: if lacking.commits == 1 {
-                    "1 commit".to_owned()
-                } else {
-                    format!("{} commits", lacking.commits)
-                },
-            }),
+        let Some(lacking) = self.repo.lacks_of_head(&self.branch).await? else {
+            return Ok(());
+        };
+        let sources = self.source_files();
+        if !sources.iter().any(|file| lacking.differing.contains(file)) {
+            return Ok(());
         }
+        Err(LoopError::OutdatedBranch {
+            branch: self.branch.clone(),
+            head: lacking.head,
+            missing: if lacking.commits == 1 {
+                "1 commit".to_owned()
+            } else {
+                format!("{} commits", lacking.commits)
+            },
+        })
     }
 
     /// Tracked files that somebody changed, ralph's own aside.

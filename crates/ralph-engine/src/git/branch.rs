@@ -20,6 +20,8 @@ pub struct Lacking {
     /// The branch that is checked out, or its commit where there is none.
     pub head: String,
     pub commits: usize,
+    /// Paths in which the two differ.
+    pub differing: Vec<PathBuf>,
 }
 
 impl Repo {
@@ -35,9 +37,11 @@ impl Repo {
             return Ok(None);
         }
         let lacking = self.commits_between(&tip, &head, Along::All).await?;
+        let (differing, _) = self.diff_stat(&head, &tip, usize::MAX).await?;
         Ok(Some(Lacking {
             head: current.unwrap_or_else(|| head.short().to_owned()),
             commits: lacking.len(),
+            differing: differing.into_iter().map(|stat| stat.path).collect(),
         }))
     }
 
