@@ -5,9 +5,11 @@
 mod beat;
 mod ending;
 mod line;
+mod tool_calls;
 
 pub use beat::{Beat, ToolKind, mark};
 pub use ending::Ending;
+pub use tool_calls::{CallResult, RunMoment, ToolCall, ToolCalls};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

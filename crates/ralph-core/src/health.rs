@@ -10,7 +10,6 @@ mod policy;
 mod report;
 mod words;
 
-pub use call::{Call, CallResult, Calls};
 pub use machine::{Health, Reaction, Sign};
 pub use policy::{HealthPolicy, Watching};
 pub use report::HealthReport;

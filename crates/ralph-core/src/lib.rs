@@ -21,6 +21,7 @@ pub mod handoff;
 pub mod health;
 pub mod id;
 pub mod iteration;
+pub mod job;
 pub mod lint;
 pub mod loop_machine;
 pub mod loop_state;

@@ -239,5 +239,11 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Returns the first paragraph of a message, for an agent that gave no summary.
+pub fn first_words(message: &str) -> String {
+    let paragraph = message.trim().split("\n\n").next().unwrap_or("");
+    paragraph.chars().take(500).collect()
+}
+
 #[cfg(test)]
 mod tests;

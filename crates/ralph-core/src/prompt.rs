@@ -11,6 +11,8 @@ pub use prd::{PRD_PROMPT, sample_prd};
 
 pub(crate) use cap::head_within;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{goal::Promise, gutter::Diagnosis, iteration::Failure, task::Task, verify::trim_tail};
 
 /// The template that is used where the project has none of its own in `.ralph/prompts/`.
@@ -85,7 +87,8 @@ pub struct Bundle<'a> {
 }
 
 /// What a diagnosis is told.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Diagnose {
     /// Which rule fired, with its figures.
     pub sentence: String,
@@ -96,7 +99,8 @@ pub struct Diagnose {
 }
 
 /// A person's own instructions, and the file that they stand in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Instructions {
     pub path: String,
     pub text: String,

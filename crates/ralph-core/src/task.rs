@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// A unit of work as a person wrote it, whatever the format of its file.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {
     pub id: TaskId,
@@ -40,7 +40,7 @@ pub struct Task {
 }
 
 /// What a task says to its reader.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskText {
     pub title: String,
@@ -54,7 +54,7 @@ pub struct TaskText {
 }
 
 /// How a task hangs together with others.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskLinks {
     pub parent_id: Option<TaskId>,
@@ -62,7 +62,7 @@ pub struct TaskLinks {
 }
 
 /// How often a task was tried, where its file says so, and how often it may be.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Attempts {
     /// `None`: the file has no such field, the journal counts.

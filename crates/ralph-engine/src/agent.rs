@@ -1,7 +1,7 @@
 //! Agents: dialects behind one process runner.
 //!
 //! An agent says how its program is started and how its stream reads; starting, watching and ending
-//! it is the same for all (`run`). None of them decides what a run is worth.
+//! it is the same for all ([`crate::supervisor`]). None of them decides what a run is worth.
 
 mod claude;
 mod codex;
@@ -14,22 +14,19 @@ mod interactive;
 mod jsonl;
 mod lenient;
 mod opencode;
-mod output;
+pub(crate) mod output;
 mod pi;
 mod replay;
-mod run;
 pub mod script;
 mod table;
-mod voice;
 
 pub use command::CommandAgent;
 pub use cost::{CostLimit, Costs, RunCost};
 pub use credentials::Credential;
-pub(crate) use done_file::DoneFile;
+pub use done_file::DoneFile;
 pub use interactive::{FirstPrompt, Session, TalkContext, TalkEnd, TalkError, talk};
 pub(crate) use replay::run_line;
 pub use replay::{RecordedEnd, read_stream};
-pub use run::{Nudges, RunLimits, StopRequest, Watch, Watcher, run_agent};
 pub use script::ScriptAgent;
 pub use table::{Kind, Making, UnknownAgent, find, kinds};
 
@@ -47,6 +44,9 @@ use crate::{
     clock::{Clock as _, SystemClock},
     process::{CommandSpec, Ended, Signal},
 };
+
+/// Becomes `Some(signal)` when a person or a signal asks for an end.
+pub type StopRequest = tokio::sync::watch::Receiver<Option<i32>>;
 
 /// What every run of an agent is given.
 #[derive(Debug, Clone)]
@@ -203,7 +203,7 @@ fn limit_in_words(message: &str, seen_at: Option<Timestamp>) -> Option<Ending> {
 }
 
 /// How a process ended, for an error message: its code or signal, and its last words.
-fn describe_end(ended: Ended, stderr: &str) -> String {
+pub(crate) fn describe_end(ended: Ended, stderr: &str) -> String {
     let how = match ended {
         Ended::Code(code) => format!("exit code {code}"),
         Ended::Signal(signal) => format!("killed by signal {signal}"),

@@ -3,15 +3,13 @@
 //!
 //! Decides nothing that the core can decide. Stops in one place; clean-up lives once, after the loop.
 
-mod artefacts;
-mod attend;
+mod agent_pool;
 mod baseline;
 mod begin;
 mod board;
+mod breaker;
 mod budget;
-mod bundle;
 mod checkpoint;
-mod config_files;
 mod cost;
 mod desk;
 mod error;
@@ -20,45 +18,36 @@ mod foresee;
 mod given_up;
 mod goal;
 mod gutter;
-mod hand_over;
-mod hands;
-mod health;
 mod idle;
-mod inspect;
-mod iterate;
-mod keep;
+mod jobs;
 mod kept;
-mod land;
-mod logs;
-mod mind;
-mod notes;
+mod link;
+mod mode;
 mod obey;
-mod onlooker;
-mod patch;
 mod place;
 mod policies;
 mod preview;
+mod questions;
 mod reconcile;
 mod record;
 mod restore;
+mod results;
 pub mod rewrite;
 mod settle;
 mod standing;
-mod start;
-mod text;
-mod verify;
 mod view;
 mod wait;
 
-pub use artefacts::{Execution, Iterations, Mode, project_of};
+pub use agent_pool::Fallback;
 pub use begin::{Setup, Wanted};
 pub use board::{Board, Scope};
 pub use checkpoint::{Asked, create_checkpoint};
 pub use error::{LoopError, LoopFailure};
+pub(crate) use files::{TEMPLATE, file_error};
 pub use goal::{goal_of, write_goal};
-pub use hands::Fallback;
 pub use idle::{Idle, Left, obey_waiting, register};
 pub use kept::{Bounds, bounds_of};
+pub use mode::{Execution, Iterations, Mode, project_of};
 pub use preview::{Preview, preview};
 pub use rewrite::{revert, squash};
 
@@ -73,8 +62,9 @@ use ralph_core::{
     event::{Blocked, Event},
     goal::Goal,
     id::LoopId,
+    job::Job,
     loop_machine::{IterationSummary, Loop, LoopAction, LoopStep},
-    task::TaskId,
+    task::{Status as TaskStatus, TaskId},
     termination::Stop,
     time::to_the_second,
     verdict::Verdict,
@@ -84,19 +74,25 @@ use ralph_core::{
 use self::{
     budget::MaySpend,
     foresee::Foreseen,
-    health::{Doing, Pulse},
+    link::{JournalLink, LinkedIteration, QueueProgress},
     obey::Heard,
-    reconcile::Leftover,
+    reconcile::{CutOff, Leftover, Reopen},
+    record::Worked,
     view::{LoopMoment, View},
 };
 use crate::{
     agent::{CostLimit, StopRequest},
+    artefacts::Artefacts,
     clock::Clock,
+    config_files::ConfigFiles,
     environment::Environment,
     git::{Guard, Oid, Repo, Status},
+    heartbeat::{Heartbeat, LoopActivity},
+    iteration::{self, Services},
     lock::Lock,
     loop_files::LoopFiles,
     process::Containment,
+    progress_file::ProgressFile,
     report::Reporter,
     source::Snapshots,
     store::{Journal, RepositoryId},
@@ -116,17 +112,18 @@ pub struct Driver {
     /// The working tree as it was found before the next iteration.
     tree: Option<Status>,
     config: Config,
-    config_files: config_files::ConfigFiles,
+    config_files: ConfigFiles,
     policy: CompiledPolicy,
     board: Board,
+    progress: ProgressFile,
     snapshots: Snapshots,
     /// Task files that are not on the board, and ralph's to leave alone all the same.
     other_sources: Vec<PathBuf>,
     /// The project that is executed, where it is one.
-    artefacts: Option<artefacts::Artefacts>,
+    artefacts: Option<Artefacts>,
     /// The goal that is worked at, where it is one.
     goal: Option<Goal>,
-    hands: hands::Hands,
+    agents: agent_pool::AgentPool,
     containment: Containment,
     environment: Environment,
     baseline: Option<VerifyReport>,
@@ -143,7 +140,7 @@ pub struct Driver {
     /// What others can read of this loop; none where nothing is begun, or it can't be written.
     loop_files: Option<LoopFiles>,
     /// Its heartbeat, where its files can be written.
-    pulse: Option<Pulse>,
+    heartbeat: Option<Heartbeat>,
     began: Instant,
     /// Whether this run of the command has changed anything yet.
     changed: Changed,
@@ -182,6 +179,27 @@ pub async fn run_loop(setup: Setup) -> Result<LoopReport, LoopFailure> {
     driver.end(worked).await
 }
 
+/// The user's folder as a workspace, lent from the fields of a driver.
+macro_rules! in_place {
+    ($driver:ident) => {{
+        let own_paths = $driver.own_paths();
+        $crate::workspace::InPlace {
+            root: &$driver.root,
+            state_dir: &$driver.state_dir,
+            repo: &$driver.repo,
+            guard: $driver.guard.as_ref(),
+            policy: &$driver.policy,
+            source: &mut $driver.board.source,
+            snapshots: &mut $driver.snapshots,
+            artefacts: $driver.artefacts.as_mut(),
+            config_files: &$driver.config_files,
+            progress: &$driver.progress,
+            own_paths,
+        }
+    }};
+}
+use in_place;
+
 impl Driver {
     /// Performs what the loop decides until it ends.
     async fn work(&mut self) -> Result<Stop, LoopError> {
@@ -189,7 +207,7 @@ impl Driver {
         loop {
             let done = match self.machine.next(&self.view()) {
                 LoopAction::ObeyCommands => {
-                    self.does(Doing::Between, None);
+                    self.does(LoopActivity::Between, None);
                     self.obey().await?;
                     LoopStep::CommandsObeyed
                 }
@@ -215,7 +233,7 @@ impl Driver {
                     LoopStep::LimitWaited
                 }
                 LoopAction::UseFallback { until } => {
-                    self.hands.rest_until(until);
+                    self.agents.rest_until(until);
                     LoopStep::FallbackChosen
                 }
                 LoopAction::WaitForBreaker { until } => {
@@ -295,8 +313,11 @@ impl Driver {
             Some(status) => status,
             None => self.repo.status().await?,
         };
-        let worker = self.hands.worker();
-        let finished = self.run_iteration(task, status).await?;
+        let worker = self.agents.worker();
+        let job = self.new_job(task, &status).await?;
+        self.tell_started(&job);
+        let worked = self.perform(job, None).await?;
+        let finished = self.finish(worked).await?;
         self.take_new_tasks().await?;
         let circling = self.circling(task, &finished.verdict).await?;
         Ok(IterationSummary {
@@ -309,6 +330,81 @@ impl Driver {
             usage: finished.usage,
             spent: finished.spent,
             circling,
+        })
+    }
+
+    fn tell_started(&mut self, job: &Job) {
+        self.tell(&Event::IterationStarted {
+            iteration: job.number,
+            iteration_id: job.iteration.clone(),
+            task: job.task.id.to_string(),
+            title: job.task.text.title.clone(),
+            attempt: job.attempt,
+            max_attempts: job.max_attempts,
+            nth: self.machine.tally().counted() + 1,
+            max_iterations: self.machine.limits().max_iterations,
+            guidance: u32::try_from(job.prompt.guidance.len()).unwrap_or(u32::MAX),
+            diagnoses: job.diagnose.clone(),
+        });
+    }
+
+    /// Works on a job in the user's folder; one that was cut off is gone on with.
+    async fn perform(
+        &mut self,
+        mut job: Job,
+        cut_off: Option<CutOff<'_>>,
+    ) -> Result<Worked, LoopError> {
+        let of = LinkedIteration {
+            id: job.iteration.clone(),
+            number: job.number,
+            task: job.task.id.clone(),
+            title: job.task.text.title.clone(),
+            phase: self.phase_template(&job),
+        };
+        let mut workspace = in_place!(self);
+        let mut link = JournalLink {
+            journal: &mut self.journal,
+            repository: &self.repository,
+            worktree: self.root.to_string_lossy().into_owned(),
+            source: workspace.source.name().to_owned(),
+            line: &mut self.line,
+            stop: self.stop.clone(),
+            clock: &*self.clock,
+            of,
+            pending: Vec::new(),
+            queue: QueueProgress::default(),
+        };
+        let mut services = Services {
+            agent: self.agents.agent(),
+            agent_name: self.agents.name(),
+            containment: self.containment,
+            environment: &self.environment,
+            clock: &*self.clock,
+            reporter: &mut *self.reporter,
+            stop: self.stop.clone(),
+            heartbeat: self.heartbeat.as_ref().map(Heartbeat::writer),
+            link: &mut link,
+            unpriced: &mut self.costs.unpriced,
+        };
+        let (outcome, reopen) = match cut_off {
+            None => {
+                let outcome = iteration::run(&mut job, &mut workspace, &mut services).await?;
+                (outcome, Reopen::No)
+            }
+            Some(cut_off) => {
+                let went_on = reconcile::go_on(&job, cut_off, &mut workspace, &mut services);
+                went_on.await?
+            }
+        };
+        let pending = link.pending;
+        if reopen == Reopen::Yes {
+            self.board
+                .write_status(&job.task.id, TaskStatus::Open, None)?;
+        }
+        Ok(Worked {
+            job,
+            outcome,
+            pending,
         })
     }
 
@@ -399,7 +495,7 @@ impl Driver {
             now: self.clock.now(),
             elapsed: self.began.elapsed(),
             signal: *self.stop.borrow(),
-            main_back_at: self.hands.back_at(),
+            main_back_at: self.agents.back_at(),
             pause: self.line.pace,
             person_is_there: self.line.human.is_some(),
             executes: self.artefacts.is_some(),
@@ -433,9 +529,9 @@ impl Driver {
     }
 
     /// Says what the loop does, to those who look on from outside.
-    fn does(&self, doing: Doing, quiet_until: Option<Timestamp>) {
-        if let Some(pulse) = &self.pulse {
-            pulse.doing(doing, quiet_until);
+    fn does(&self, activity: LoopActivity, quiet_until: Option<Timestamp>) {
+        if let Some(heartbeat) = &self.heartbeat {
+            heartbeat.set_activity(activity, quiet_until);
         }
     }
 

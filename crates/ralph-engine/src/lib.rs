@@ -4,18 +4,24 @@
 //! error that the binary shows.
 
 pub mod agent;
+mod artefacts;
 pub mod atomic;
 pub mod clock;
+mod config_files;
 pub mod dot_ralph;
 pub mod driver;
 pub mod environment;
 pub mod failpoint;
 pub mod foresight;
 pub mod git;
+pub(crate) mod heartbeat;
 pub mod human;
 pub mod identity;
 pub mod inbox;
 pub mod interview;
+mod iteration;
+mod journal_text;
+mod landing;
 pub mod lock;
 pub mod loop_files;
 pub mod monitor;
@@ -24,10 +30,13 @@ pub mod plain_file;
 pub mod plan;
 pub mod prices;
 pub mod process;
+mod progress_file;
 pub mod prompts;
 pub mod purse;
 pub mod report;
 pub mod settings;
 pub mod source;
 pub mod store;
+pub mod supervisor;
 pub mod verifier;
+mod workspace;

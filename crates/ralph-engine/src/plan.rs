@@ -9,6 +9,7 @@ mod watch;
 pub use watch::{Changes, Remains};
 
 use std::{
+    collections::HashSet,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -21,7 +22,7 @@ use ralph_core::{
 };
 
 use crate::{
-    agent::{Agent, RunContext, RunLimits, StopRequest, Watch, Watcher, run_agent},
+    agent::{Agent, RunContext, StopRequest},
     clock::{Clock as _, SystemClock},
     dot_ralph,
     environment::Environment,
@@ -32,6 +33,10 @@ use crate::{
     process::{CappedLog, Containment, LogCaps, SpawnError},
     purse::Purse,
     store::JournalError,
+    supervisor::{
+        AgentRunSpec, AgentTap, CostWatcher, RunDeadline, RunLimits, RunPorts, StopOnly, Watcher,
+        run_agent,
+    },
 };
 use watch::Before;
 
@@ -218,27 +223,39 @@ async fn run_round(
         budget: asking.purse.left(),
     };
     let limits = RunLimits {
-        deadline: Some((until, patience.time.as_secs() / 60)),
+        deadline: Some(RunDeadline {
+            at: until,
+            minutes: patience.time.as_secs() / 60,
+        }),
         idle: patience.idle,
         idle_with_tool: patience.idle_with_tool,
         grace: patience.grace,
-        cost: asking.purse.run_cost(),
     };
+    let cost = asking.purse.run_cost();
+    let mut cost = cost.map(|cost| CostWatcher::new(cost, HashSet::new()));
     log.push(crate::agent::run_line(round, &asking.agent.name()).as_bytes());
-    let mut watcher = Onlooker(&mut *asking.onlooker);
-    let watch = Watch {
-        stop: &mut asking.stop,
-        watcher: &mut watcher,
-        log,
-        nudges: None,
+    let spec = AgentRunSpec {
+        agent: &*asking.agent,
+        context: &context,
+        containment: asking.containment,
+        limits: &limits,
+        done_file: None,
     };
-    run_agent(&*asking.agent, &context, asking.containment, &limits, watch).await
+    let ports = RunPorts {
+        watchers: cost.iter_mut().map(|w| w as &mut dyn Watcher).collect(),
+        control: &mut StopOnly::new(&mut asking.stop),
+        tap: &mut EventTap(&mut *asking.onlooker),
+        tree: None,
+        log,
+    };
+    Ok(run_agent(spec, ports).await?.report)
 }
 
-struct Onlooker<'a>(&'a mut dyn FnMut(&AgentEvent));
+/// Passes the events of the agent on.
+struct EventTap<'a>(&'a mut dyn FnMut(&AgentEvent));
 
-impl Watcher for Onlooker<'_> {
-    fn event(&mut self, event: &AgentEvent) {
+impl AgentTap for EventTap<'_> {
+    fn agent_event(&mut self, event: &AgentEvent) {
         (self.0)(event);
     }
 }

@@ -59,7 +59,7 @@ impl Price {
 pub type PriceTable = BTreeMap<String, Price>;
 
 /// A whole list of prices, as the shipped one is written, and a user's own file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceList {
     /// The day that they are as of.
@@ -94,14 +94,14 @@ impl PriceList {
 }
 
 /// A list of prices that the user named, with where it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriceFile {
     pub path: String,
     pub list: PriceList,
 }
 
 /// The prices in force.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prices {
     shipped: PriceList,
     file: Option<PriceFile>,

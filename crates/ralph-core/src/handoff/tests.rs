@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::{
-    agent::{Beat, NudgeState, Usage},
+    agent::{Beat, NudgeState, ToolCalls, Usage},
     dollars::Dollars,
     signal::ClosingBlock,
 };
@@ -54,18 +54,65 @@ fn start(spent: u32, max: u32) -> Start {
     }
 }
 
-fn watch() -> HandoffWatch {
-    HandoffWatch::new(Some(Thresholds::default()), &start(0, 10))
+/// A watch, and the tools that are under way in its run.
+struct WatchedRun {
+    watch: HandoffWatch,
+    tools: ToolCalls,
+    now: Duration,
+}
+
+impl WatchedRun {
+    fn new(thresholds: Option<Thresholds>, start: &Start) -> Self {
+        Self {
+            watch: HandoffWatch::new(thresholds, start),
+            tools: ToolCalls::default(),
+            now: Duration::ZERO,
+        }
+    }
+
+    fn observe(&mut self, beat: Beat, now: Duration) -> Option<HandoffStep> {
+        self.tools.note(beat, String::new);
+        self.now = now;
+        self.watch.observe(beat, self.tools.moment(now))
+    }
+
+    fn spent(&mut self, so_far: Dollars, now: Duration) -> Option<HandoffStep> {
+        self.watch.spent(so_far, self.tools.moment(now))
+    }
+
+    fn nudged(&mut self, state: NudgeState) -> Option<HandoffStep> {
+        self.watch.nudged(state, self.tools.moment(self.now))
+    }
+
+    fn wake(&mut self, now: Duration) -> Option<HandoffStep> {
+        self.watch.wake(self.tools.moment(now))
+    }
+
+    fn request(&mut self) -> Option<HandoffStep> {
+        self.watch.request()
+    }
+
+    fn asked(&self) -> Option<&Handover> {
+        self.watch.asked()
+    }
+
+    fn wakes_at(&self) -> Option<Duration> {
+        self.watch.wakes_at()
+    }
+}
+
+fn watch() -> WatchedRun {
+    WatchedRun::new(Some(Thresholds::default()), &start(0, 10))
 }
 
 /// What the watch says to each of these, one after the other.
-fn said(watch: &mut HandoffWatch, beats: &[Beat]) -> Vec<Option<HandoffStep>> {
+fn said(watch: &mut WatchedRun, beats: &[Beat]) -> Vec<Option<HandoffStep>> {
     let beats = beats.iter();
     beats.map(|beat| watch.observe(*beat, EARLY)).collect()
 }
 
 /// The trigger that the agent is asked for after all of these, and after none before the last.
-fn asked_at_last(watch: &mut HandoffWatch, beats: &[Beat]) -> Option<(HandoffTrigger, String)> {
+fn asked_at_last(watch: &mut WatchedRun, beats: &[Beat]) -> Option<(HandoffTrigger, String)> {
     let mut steps = said(watch, beats);
     let last = steps.pop().flatten();
     assert!(steps.iter().all(Option::is_none), "{steps:?}");
@@ -86,7 +133,7 @@ type Row = (
 #[track_caller]
 fn check(table: Vec<Row>) {
     for (what, start, beats, expected) in table {
-        let mut watch = HandoffWatch::new(Some(Thresholds::default()), &start);
+        let mut watch = WatchedRun::new(Some(Thresholds::default()), &start);
         let found = asked_at_last(&mut watch, &beats);
         let expected = expected.map(|(trigger, sentence)| (trigger, sentence.to_owned()));
         assert_eq!(found, expected, "{what}");
@@ -340,7 +387,7 @@ fn an_agent_with_little_time_has_half_of_it_and_one_without_a_limit_all() {
         time: Some(Duration::from_secs(seconds)),
         room: None,
     };
-    let wakes = |start: &Start| HandoffWatch::new(Some(Thresholds::default()), start).wakes_at();
+    let wakes = |start: &Start| WatchedRun::new(Some(Thresholds::default()), start).wakes_at();
     assert_eq!(wakes(&of(4)), Some(Duration::from_secs(2)));
     assert_eq!(wakes(&of(11 * 60)), Some(Duration::from_secs(6 * 60)));
     assert_eq!(wakes(&Start::default()), None);

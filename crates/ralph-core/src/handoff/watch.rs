@@ -2,19 +2,16 @@
 //! given a turn to answer and would ask its model once more.
 //!
 //! Asks only while a tool of the agent's runs: its model is asked again then anyway. One that is about
-//! to end by itself is not disturbed, lest its claim be followed by other last words. The time is an
-//! argument; it counts from the start of the run.
+//! to end by itself is not disturbed, lest its claim be followed by other last words. The time, and
+//! which tools are under way, are arguments.
 
-use std::{collections::HashSet, time::Duration};
+use std::time::Duration;
 
 use super::{HandoffTrigger, Handover, Room, Share, Start, Thresholds};
 use crate::{
-    agent::{Beat, NudgeState},
+    agent::{Beat, NudgeState, RunMoment},
     dollars::Dollars,
 };
-
-/// Tools at once that are told from each other.
-const MOST_TOOLS: usize = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HandoffStep {
@@ -32,18 +29,16 @@ pub struct HandoffWatch {
     /// What may be spent, where most of it was not spent yet when the run began.
     room: Option<Room>,
     time: Option<Duration>,
-    seen: Seen,
+    seen: RunSeen,
     state: State,
 }
 
 /// What was seen of the run.
 #[derive(Debug, Clone, Default)]
-struct Seen {
+struct RunSeen {
     /// Tokens in use at the last turn, and the window.
     context: Option<(u64, Option<u64>)>,
     cost: Dollars,
-    /// Tools that run.
-    open: HashSet<u64>,
     /// How the tools of this turn ended.
     worked: u32,
     failed: u32,
@@ -56,13 +51,13 @@ struct Seen {
 #[derive(Debug, Clone)]
 enum State {
     Watching,
-    Asked { why: Handover, answer: Answer },
+    Asked { why: Handover, answer: WrapUpAnswer },
     Cut { why: Handover },
 }
 
 /// How far the agent is with its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
+enum WrapUpAnswer {
     /// It was not heard to have got the request. The turns since: the one under way when it was sent
     /// may not know of it.
     Waiting { turns: u32 },
@@ -82,7 +77,7 @@ impl HandoffWatch {
             room: thresholds.and_then(|t| t.room(start)),
             time: start.time,
             thresholds,
-            seen: Seen::default(),
+            seen: RunSeen::default(),
             state: State::Watching,
         }
     }
@@ -103,17 +98,17 @@ impl HandoffWatch {
         }
     }
 
-    pub fn wake(&mut self, now: Duration) -> Option<HandoffStep> {
-        self.seen.woken |= self.wraps_up_at.is_some_and(|at| now >= at);
+    pub fn wake(&mut self, now: RunMoment) -> Option<HandoffStep> {
+        self.seen.woken |= self.wraps_up_at.is_some_and(|at| now.elapsed >= at);
         self.decide(now)
     }
 
-    pub fn observe(&mut self, beat: Beat, now: Duration) -> Option<HandoffStep> {
+    pub fn observe(&mut self, beat: Beat, now: RunMoment) -> Option<HandoffStep> {
         self.seen.take(beat);
         match &mut self.state {
             State::Watching => self.decide(now),
             State::Asked { why, answer } => {
-                let is_over = answer.after(beat, &self.seen);
+                let is_over = answer.after(beat, now);
                 is_over.then(|| why.clone()).map(|why| self.cut(why))
             }
             State::Cut { .. } => None,
@@ -121,22 +116,22 @@ impl HandoffWatch {
     }
 
     /// The run has cost so much, by what its calls come to or by what it says itself.
-    pub fn spent(&mut self, so_far: Dollars, now: Duration) -> Option<HandoffStep> {
+    pub fn spent(&mut self, so_far: Dollars, now: RunMoment) -> Option<HandoffStep> {
         self.seen.cost = self.seen.cost.max(so_far);
         self.decide(now)
     }
 
     /// What became of the request to wrap up.
-    pub fn nudged(&mut self, nudged: NudgeState) -> Option<HandoffStep> {
+    pub fn nudged(&mut self, nudged: NudgeState, now: RunMoment) -> Option<HandoffStep> {
         let State::Asked { why, answer } = &mut self.state else {
             return None;
         };
         match (nudged, *answer) {
-            (NudgeState::Delivered, Answer::Waiting { .. }) => *answer = Answer::Next,
+            (NudgeState::Delivered, WrapUpAnswer::Waiting { .. }) => *answer = WrapUpAnswer::Next,
             (NudgeState::Impossible, _) => {
-                *answer = Answer::Deaf;
+                *answer = WrapUpAnswer::Deaf;
                 // Of one that tells nothing of its turns, no boundary will ever be heard.
-                if self.seen.context.is_none() && self.seen.open.is_empty() {
+                if self.seen.context.is_none() && now.tools_this_turn == 0 {
                     let why = why.clone();
                     return Some(self.cut(why));
                 }
@@ -157,14 +152,14 @@ impl HandoffWatch {
         }
     }
 
-    fn decide(&mut self, now: Duration) -> Option<HandoffStep> {
-        let may_ask = matches!(self.state, State::Watching) && !self.seen.open.is_empty();
-        let why = self.due(now).filter(|_| may_ask)?;
+    fn decide(&mut self, now: RunMoment) -> Option<HandoffStep> {
+        let may_ask = matches!(self.state, State::Watching) && now.tools_this_turn > 0;
+        let why = self.due(now.elapsed).filter(|_| may_ask)?;
         Some(self.ask(why))
     }
 
     fn ask(&mut self, why: Handover) -> HandoffStep {
-        let answer = Answer::Waiting { turns: 0 };
+        let answer = WrapUpAnswer::Waiting { turns: 0 };
         self.state = State::Asked {
             why: why.clone(),
             answer,
@@ -223,9 +218,9 @@ impl HandoffWatch {
     }
 }
 
-impl Answer {
-    /// Takes note of what the agent did; whether it has had its turn and would go on.
-    fn after(&mut self, beat: Beat, seen: &Seen) -> bool {
+impl WrapUpAnswer {
+    /// Takes note of what the agent did; true when it has had its turn and would go on.
+    fn after(&mut self, beat: Beat, now: RunMoment) -> bool {
         match (*self, beat) {
             (Self::Waiting { turns: 0 }, Beat::Turn { .. }) => {
                 *self = Self::Waiting { turns: 1 };
@@ -236,13 +231,13 @@ impl Answer {
                 false
             }
             (Self::Given, Beat::Turn { .. } | Beat::Tool { .. }) => true,
-            (Self::Deaf, Beat::ToolDone { .. }) => seen.open.is_empty(),
+            (Self::Deaf, Beat::ToolDone { .. }) => now.tools_this_turn == 0,
             (Self::Waiting { .. } | Self::Next | Self::Given | Self::Deaf, _) => false,
         }
     }
 }
 
-impl Seen {
+impl RunSeen {
     fn take(&mut self, beat: Beat) {
         match beat {
             Beat::Turn {
@@ -252,23 +247,18 @@ impl Seen {
                 self.context = Some((context_tokens, window));
                 self.end_of_turn();
             }
-            Beat::Tool { id, .. } => {
-                if self.open.len() < MOST_TOOLS {
-                    self.open.insert(id);
-                }
-            }
-            Beat::ToolDone { id, ok } => {
-                self.open.remove(&id);
-                match ok {
-                    true => self.worked += 1,
-                    false => self.failed += 1,
+            Beat::ToolDone { ok, .. } => {
+                if ok {
+                    self.worked += 1;
+                } else {
+                    self.failed += 1;
                 }
             }
             Beat::Usage(usage) => {
                 let told = usage.cost_usd.map_or(Dollars::NOTHING, Dollars::told);
                 self.cost = self.cost.max(told);
             }
-            Beat::Text { .. } | Beat::Waits | Beat::Ended | Beat::Other => {}
+            Beat::Tool { .. } | Beat::Text { .. } | Beat::Waits | Beat::Ended | Beat::Other => {}
         }
     }
 
@@ -280,8 +270,6 @@ impl Seen {
             (_, _) => self.errors = 0,
         }
         (self.worked, self.failed) = (0, 0);
-        // Its model is asked only when the tools are done, whatever was heard of them.
-        self.open.clear();
     }
 }
 

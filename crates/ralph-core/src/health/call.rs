@@ -1,67 +1,13 @@
-//! Tool calls of an agent, seen from outside: which came before, and which of them are progress.
+//! Tool calls of a run that came before, and which of them are progress.
 //!
-//! Bounded whatever the agent does. Knows nothing of what a tool answered but whether it went well.
+//! Bounded whatever the agent does.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::agent::{Beat, ToolKind};
+use crate::agent::{CallResult, ToolCall, ToolKind};
 
-/// Calls under way, and different calls, that are kept in mind at most.
+/// Different calls that are kept in mind at most.
 const MOST: usize = 4_096;
-
-/// A tool call that has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Call {
-    /// The same for the same tool at the same thing.
-    pub what: u64,
-    pub kind: ToolKind,
-    pub result: CallResult,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CallResult {
-    Ok,
-    Failed,
-}
-
-/// Pairs the begin of a tool call with its end.
-#[derive(Debug, Default)]
-pub struct Calls {
-    under_way: HashMap<u64, (u64, ToolKind)>,
-}
-
-impl Calls {
-    /// The call that ends with this, if one does.
-    pub fn observe(&mut self, beat: &Beat) -> Option<Call> {
-        match *beat {
-            Beat::Tool { id, call, kind } => {
-                if self.under_way.len() >= MOST {
-                    self.under_way.clear();
-                }
-                self.under_way.insert(id, (call, kind));
-                None
-            }
-            Beat::ToolDone { id, ok } => {
-                let (what, kind) = self.under_way.remove(&id)?;
-                let result = match ok {
-                    true => CallResult::Ok,
-                    false => CallResult::Failed,
-                };
-                Some(Call { what, kind, result })
-            }
-            Beat::Turn { .. }
-            | Beat::Usage(_)
-            | Beat::Text { .. }
-            | Beat::Waits
-            | Beat::Ended
-            | Beat::Other => None,
-        }
-    }
-
-    pub fn under_way(&self) -> usize {
-        self.under_way.len()
-    }
-}
 
 /// What a call is to the run it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +27,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn note(&mut self, call: &Call) -> Worth {
+    pub(super) fn note(&mut self, call: &ToolCall) -> Worth {
         match (call.kind, call.result) {
             (ToolKind::Command, CallResult::Ok) => {
                 if self.passed.len() >= MOST {

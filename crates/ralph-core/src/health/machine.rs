@@ -8,12 +8,12 @@ use std::{collections::VecDeque, time::Duration};
 use jiff::Timestamp;
 
 use super::{
-    Call, CallResult, Choice, HealthPolicy, HealthState, InterventionLevel, Watching,
+    Choice, HealthPolicy, HealthState, InterventionLevel, Watching,
     call::{Memory, Worth},
     ladder::{Ladder, Rung},
     words::{OPTIONS, between, for_people, later, reminder},
 };
-use crate::agent::NudgeState;
+use crate::agent::{CallResult, NudgeState, ToolCall};
 
 /// What was seen of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Sign {
     /// The tree is not as it was.
     Progress,
     /// A tool call ended.
-    Called(Call),
+    Called(ToolCall),
     /// What became of a reminder.
     Nudged(NudgeState),
     /// A person decided.
@@ -58,7 +58,7 @@ pub enum Reaction {
         until: Timestamp,
     },
     /// A fresh agent is to go on.
-    HandOver,
+    Handoff,
     /// The agent is ended.
     Terminate { reason: String },
 }
@@ -144,7 +144,7 @@ impl Health {
             Sign::Chosen(Choice::MoreTime) => self.start_over(Trust::OnTrial, now),
             Sign::Chosen(Choice::Handoff) => {
                 self.start_over(Trust::OnTrial, now);
-                reactions.push(Reaction::HandOver);
+                reactions.push(Reaction::Handoff);
             }
             Sign::Chosen(Choice::Terminate) => {
                 self.terminate("a person ended it".to_owned(), now, &mut reactions);
@@ -238,7 +238,7 @@ impl Health {
         self.trust = trust;
     }
 
-    fn called(&mut self, call: &Call, now: Timestamp) {
+    fn called(&mut self, call: &ToolCall, now: Timestamp) {
         let most = self.policy.failing_steps.max(self.policy.degraded_steps);
         if self.steps() >= most {
             self.steps.pop_front();

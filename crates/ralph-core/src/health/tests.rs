@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::agent::{Beat, NudgeState, ToolKind, mark};
+use crate::agent::{CallResult, NudgeState, ToolCall, ToolKind, mark};
 
 mod properties;
 mod report;
@@ -31,7 +31,7 @@ fn at(minutes: i64) -> Timestamp {
 }
 
 fn call(name: &str, target: &str, result: CallResult) -> Sign {
-    Sign::Called(Call {
+    Sign::Called(ToolCall {
         what: mark(&[name, target]),
         kind: match name {
             "Bash" => ToolKind::Command,
@@ -61,7 +61,7 @@ fn outcome(health: &Health, reactions: &[Reaction]) -> String {
             Reaction::Changed { state, .. } => assert_eq!(*state, health.state()),
             Reaction::Nudge { nth, .. } => text.push_str(&format!(" nudge{nth}")),
             Reaction::Escalate { .. } => text.push_str(" escalate"),
-            Reaction::HandOver => text.push_str(" handover"),
+            Reaction::Handoff => text.push_str(" handover"),
             Reaction::Terminate { .. } => text.push_str(" terminate"),
         }
     }
@@ -218,7 +218,7 @@ fn an_agent_that_cannot_be_told_anything_climbs_at_the_same_times() {
                 }
                 Reaction::Escalate { .. } => acts.push((minute, "escalate".to_owned())),
                 Reaction::Terminate { reason } => acts.push((minute, reason)),
-                Reaction::Changed { .. } | Reaction::HandOver => {}
+                Reaction::Changed { .. } | Reaction::Handoff => {}
             }
         }
     }
@@ -367,24 +367,4 @@ fn where_health_is_off_nothing_is_done_but_what_a_person_wants() {
     );
     let reactions = health.observe(&Sign::Chosen(Choice::Terminate), at(200));
     assert_eq!(outcome(&health, &reactions), "terminated terminate");
-}
-
-#[test]
-fn a_call_is_told_by_its_begin_and_its_end() {
-    let mut calls = Calls::default();
-    let begin = |id, call| Beat::Tool {
-        id,
-        call,
-        kind: ToolKind::Command,
-    };
-    let end = |id, ok| Beat::ToolDone { id, ok };
-    assert_eq!(calls.observe(&begin(1, 70)), None);
-    assert_eq!(calls.observe(&begin(2, 80)), None);
-    assert_eq!(calls.under_way(), 2);
-    let made = calls.observe(&end(1, false)).expect("a call");
-    assert_eq!((made.what, made.result), (70, CallResult::Failed));
-    assert_eq!(calls.observe(&end(1, false)), None, "it has ended");
-    let listed = calls.observe(&end(2, true)).expect("a call");
-    assert_eq!((listed.what, listed.result), (80, CallResult::Ok));
-    assert_eq!(calls.under_way(), 0);
 }

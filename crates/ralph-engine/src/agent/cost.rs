@@ -1,14 +1,12 @@
 //! What a run of an agent may cost, and when an agent says what it does.
 //!
-//! Knows no prices: what calls come to is the core's [`Meter`] to say.
+//! Knows no prices: the value of a call is the core's [`Meter`] to say.
 
 use ralph_core::{
-    agent::{Ending, Usage},
+    agent::Ending,
     dollars::Dollars,
-    economics::{Budget, Meter, Metered, ModelCall},
+    economics::{Budget, Meter},
 };
-
-use super::Watcher;
 
 /// When it can be known what a run of an agent costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,31 +32,6 @@ pub struct CostLimit {
 pub struct RunCost {
     pub limit: CostLimit,
     pub meter: Meter,
-}
-
-impl RunCost {
-    /// Takes what calls were seen to use; a model without a price is told of once.
-    pub(super) fn count(&mut self, calls: &[ModelCall], watcher: &mut dyn Watcher) {
-        for call in calls {
-            match self.meter.add(call) {
-                Metered::NewUnpriced => watcher.unpriced(call.model.as_deref()),
-                Metered::Priced | Metered::Unpriced => {}
-            }
-        }
-        watcher.spent(self.meter.spent());
-    }
-
-    /// Takes what the agent says of the whole run up to now, if it says anything.
-    pub(super) fn tell(&mut self, usage: Usage) {
-        if let Some(told) = usage.cost_usd {
-            self.meter.tell(Dollars::told(told));
-        }
-    }
-
-    /// How the run ends, if it has come to too much.
-    pub(super) fn reached(&self) -> Option<Ending> {
-        self.limit.reached(self.meter.spent())
-    }
 }
 
 impl CostLimit {

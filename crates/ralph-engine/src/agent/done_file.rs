@@ -20,7 +20,7 @@ const SELDOM: Duration = Duration::from_secs(5);
 
 /// Enough of a file to see that it is another, or was written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Look {
+struct FileStamp {
     device: u64,
     inode: u64,
     size: u64,
@@ -28,10 +28,10 @@ struct Look {
     changed: (i64, i64),
 }
 
-pub(crate) struct DoneFile {
+pub struct DoneFile {
     path: Option<PathBuf>,
     /// What was there before the agent was: it says nothing about this conversation.
-    stale: Option<Look>,
+    stale: Option<FileStamp>,
 }
 
 impl DoneFile {
@@ -55,7 +55,7 @@ impl DoneFile {
         let mut watch = None;
         let mut last = None;
         loop {
-            // A folder that came, or was made anew, is watched from now on.
+            // A folder that came, or was made again, is watched from now on.
             if watch.is_none() {
                 watch = path.parent().and_then(FolderWatch::of);
             }
@@ -79,15 +79,15 @@ impl DoneFile {
         }
     }
 
-    fn fresh(&self) -> Option<Look> {
+    fn fresh(&self) -> Option<FileStamp> {
         let now = self.path.as_deref().and_then(look);
         now.filter(|now| Some(*now) != self.stale)
     }
 }
 
-fn look(path: &Path) -> Option<Look> {
+fn look(path: &Path) -> Option<FileStamp> {
     let found = std::fs::metadata(path).ok().filter(|m| m.is_file())?;
-    Some(Look {
+    Some(FileStamp {
         device: found.dev(),
         inode: found.ino(),
         size: found.size(),

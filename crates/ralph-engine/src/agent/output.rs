@@ -11,14 +11,14 @@ use crate::process::{CappedLog, LineReader, OutputPipe, Tail};
 const STDERR_LINES: usize = 40;
 const STDERR_BYTES: usize = 8 * 1024;
 /// What stands before each line of stderr in the log of a run.
-pub(super) const STDERR_MARK: &[u8] = b"[stderr] ";
+pub(crate) const STDERR_MARK: &[u8] = b"[stderr] ";
 
-pub(super) fn stderr_tail() -> Tail {
+pub(crate) fn stderr_tail() -> Tail {
     Tail::new(STDERR_LINES, STDERR_BYTES)
 }
 
 /// Whole lines; `None` at the end, and where reading fails.
-pub(super) async fn next_batch(reader: &mut Option<LineReader<OutputPipe>>) -> Option<&[u8]> {
+pub(crate) async fn next_batch(reader: &mut Option<LineReader<OutputPipe>>) -> Option<&[u8]> {
     match reader {
         Some(reader) => reader.next_batch().await.ok().flatten(),
         None => std::future::pending().await,
@@ -26,7 +26,7 @@ pub(super) async fn next_batch(reader: &mut Option<LineReader<OutputPipe>>) -> O
 }
 
 /// Logs a batch as it came but for pieces of what comes again, and has its lines read.
-pub(super) fn take_batch(
+pub(crate) fn take_batch(
     batch: &[u8],
     dialect: &mut dyn Dialect,
     events: &mut Vec<AgentEvent>,
@@ -50,7 +50,7 @@ pub(super) fn take_batch(
 }
 
 /// Marks each line, so that a log can be read again as what it was.
-pub(super) fn log_stderr(batch: &[u8], log: &mut CappedLog) {
+pub(crate) fn log_stderr(batch: &[u8], log: &mut CappedLog) {
     for line in batch.split_inclusive(|byte| *byte == b'\n') {
         log.push(STDERR_MARK);
         log.push(line);

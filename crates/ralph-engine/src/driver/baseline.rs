@@ -3,19 +3,36 @@
 
 use ralph_core::event::Event;
 
-use super::{Driver, LoopError, logs::Logs};
+use super::{Driver, LoopError};
+use crate::{
+    heartbeat::Heartbeat,
+    iteration::{CommandRun, IterationFiles, VerifyPorts, run_verify_commands},
+};
 
 impl Driver {
     pub(super) async fn measure_baseline(&mut self) -> Result<(), LoopError> {
-        let commands = self.config.verification.commands.clone();
-        if self.baseline.is_some() || !self.config.verification.baseline || commands.is_empty() {
+        let verification = &self.config.verification;
+        let count = verification.commands.len();
+        if self.baseline.is_some() || !verification.baseline || count == 0 {
             return Ok(());
         }
-        self.tell(&Event::BaselineStarted {
-            commands: commands.len(),
-        });
-        let mut logs = Logs::baseline(&self.root, self.config.logs.max_mb.get())?;
-        let report = self.run_commands(&commands, &mut logs).await;
+        self.tell(&Event::BaselineStarted { commands: count });
+        let mut files = IterationFiles::baseline(&self.root, self.config.logs.max_mb.get())?;
+        let run = CommandRun {
+            commands: &self.config.verification.commands,
+            config: &self.config,
+            root: &self.root,
+            baseline: None,
+        };
+        let ports = VerifyPorts {
+            environment: &self.environment,
+            containment: self.containment,
+            clock: &*self.clock,
+            reporter: &mut *self.reporter,
+            stop: self.stop.clone(),
+            heartbeat: self.heartbeat.as_ref().map(Heartbeat::writer),
+        };
+        let report = run_verify_commands(run, ports, &mut files).await;
         if report.cancelled {
             return Ok(());
         }

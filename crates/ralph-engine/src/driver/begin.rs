@@ -15,12 +15,11 @@ use ralph_core::{
 
 use super::{
     Board, Changed, CostWatch, Driver, Fallback, LoopError,
-    artefacts::{Artefacts, Mode},
+    agent_pool::AgentPool,
     board::Scope,
-    config_files::ConfigFiles,
-    files::refuse_wrong_paths,
-    hands::Hands,
+    files::{feature, refuse_wrong_paths},
     kept::Bounds,
+    mode::{Mode, artefacts_of_mode},
     obey::Line,
     place::{Place, register, state_dir},
     policies,
@@ -29,6 +28,7 @@ use super::{
 use crate::{
     agent::{Agent, StopRequest},
     clock::Clock,
+    config_files::ConfigFiles,
     environment::Environment,
     git::{self, Guard, Repo, Status},
     human::Human,
@@ -36,6 +36,7 @@ use crate::{
     lock::Lock,
     prices::{prices_path, read_prices},
     process::Detection,
+    progress_file::ProgressFile,
     report::Reporter,
     source::{Snapshots, Source},
     store::{Journal, LoopRow, Moved, NewLoop, RepositoryId},
@@ -126,7 +127,7 @@ impl Driver {
         let mut driver = Self::assemble(setup, place).await?;
         driver.sweep()?;
         driver.ensure_dot_ralph()?;
-        driver.archive_progress()?;
+        driver.progress.archive(driver.clock.now())?;
         driver.recall_area().await?;
         if let Some(row) = &given_up {
             driver.close_given_up(row).await?;
@@ -155,8 +156,8 @@ impl Driver {
         let board = open_board(&setup, &mut journal, &repository).await?;
         let mut config = setup.config;
         let mode = &setup.wanted.mode;
-        let place = (setup.root.as_path(), state_dir.as_path());
-        let artefacts = Artefacts::of_loop(mode, place, &mut journal, &repository).await?;
+        let opened = artefacts_of_mode(mode, &setup.root, &state_dir, &mut journal, &repository);
+        let artefacts = opened.await?;
         let artefacts = artefacts.map(|opened| opened.adding_commands_to(&mut config));
         Ok(Self {
             config_files: ConfigFiles::of(
@@ -174,6 +175,12 @@ impl Driver {
                 },
                 Breaker::new(policies::breaker(&config)),
                 config.breaker.on_open,
+            ),
+            progress: ProgressFile::new(
+                &setup.root,
+                &config.memory,
+                feature(&board, &setup.root),
+                setup.clock.now(),
             ),
             costs: CostWatch::default(),
             tree: None,
@@ -196,7 +203,7 @@ impl Driver {
             board,
             snapshots: Snapshots::default(),
             other_sources: Vec::new(),
-            hands: Hands::new(setup.agent, setup.fallback),
+            agents: AgentPool::new(setup.agent, setup.fallback),
             containment: setup.detection.containment,
             environment: setup.environment,
             baseline: None,
@@ -211,7 +218,7 @@ impl Driver {
             clock: setup.clock,
             reporter: setup.reporter,
             loop_files: None,
-            pulse: None,
+            heartbeat: None,
             _lock: lock,
         })
     }
@@ -271,7 +278,7 @@ impl Driver {
             goal: &self.what_it_is_about(),
             branch: &self.branch,
             base_commit: self.base.as_str(),
-            agent: &self.hands.main_name(),
+            agent: &self.agents.main_name(),
             config: &config,
             at: self.clock.now(),
         };
@@ -357,7 +364,7 @@ impl Driver {
             command: self.command(),
             source: self.board.source.name().to_owned(),
             branch: self.branch.clone(),
-            agent: self.hands.main_name(),
+            agent: self.agents.main_name(),
             tasks: self.board.tally(),
             max_iterations: self.machine.limits().max_iterations,
             resumed: resumed == Resumed::Yes,
@@ -382,7 +389,7 @@ impl Driver {
             });
         }
         let warnings = [
-            self.hands.agent().warning(),
+            self.agents.agent().warning(),
             self.untold_cost(),
             self.unused_instructions(),
             self.unused_continuation(),

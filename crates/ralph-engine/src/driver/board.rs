@@ -36,7 +36,7 @@ impl Scope {
 }
 
 pub struct Board {
-    pub(super) source: Source,
+    pub(crate) source: Source,
     pub(super) graph: Graph,
     plan: Plan,
     scope: Scope,
@@ -322,7 +322,7 @@ impl Board {
     /// Writes a task's new status, and its count of attempts where the file keeps one.
     ///
     /// Gives the files that were written.
-    pub(super) fn write_status(
+    pub(crate) fn write_status(
         &mut self,
         id: &TaskId,
         status: Status,
@@ -367,7 +367,7 @@ impl Board {
     }
 
     /// The file that holds a task.
-    pub(super) fn file_of(&self, id: &TaskId) -> Option<std::path::PathBuf> {
+    pub(crate) fn file_of(&self, id: &TaskId) -> Option<std::path::PathBuf> {
         let file = usize::try_from(self.graph.get(id)?.place.file).ok()?;
         self.source.files().get(file).map(|f| f.path.clone())
     }

@@ -10,7 +10,8 @@ use ralph_core::{
     task::TaskId,
 };
 
-use super::{Driver, LoopError, wait::Waited};
+use super::{Driver, LoopError};
+use crate::iteration::WaitEnd;
 use crate::purse::{spendings, tightest};
 
 /// Iterations that the reserve is judged by.
@@ -58,8 +59,8 @@ impl Driver {
             }
             BudgetAction::Throttle { delay, alert } => {
                 match self.wait_for_budget(delay, alert.sentence()).await {
-                    Waited::Through => MaySpend::Yes,
-                    Waited::Stopped | Waited::Called => MaySpend::AskAgain,
+                    WaitEnd::Through => MaySpend::Yes,
+                    WaitEnd::Stopped | WaitEnd::Called => MaySpend::AskAgain,
                 }
             }
             BudgetAction::Deny { alert } => MaySpend::No(alert),

@@ -10,13 +10,14 @@ use ralph_core::{
         Spent, Stopped, Trigger, Work,
     },
     id::CheckpointId,
+    job::{Job, Outcome},
     record::{IterationRecord, VerificationRecord},
     task::{Task, TaskId},
     termination::Stop,
     verdict::Verdict,
 };
 
-use super::{Board, Driver, notes::Turn};
+use super::{Board, Driver};
 use crate::store::{Journal, JournalError, LoopRow, RepositoryId};
 
 /// A checkpoint that a person asks for.
@@ -54,32 +55,37 @@ pub async fn create_checkpoint(
 
 impl Driver {
     /// After an iteration.
-    pub(super) fn checkpoint_after(&self, turn: &Turn, record: &IterationRecord) -> Moment {
+    pub(super) fn checkpoint_after(
+        &self,
+        job: &Job,
+        outcome: &Outcome,
+        record: &IterationRecord,
+    ) -> Moment {
         let found = Found::in_record(record);
         let commit = record.git.result_commit.as_ref();
         let agent = record.runs.last().map(|run| run.agent.clone());
         let work = Work {
             iteration: record.iteration,
-            task: item(&turn.task),
+            task: item(&job.task),
             found,
             sentence: record.verdict.sentence(),
             kept: record.git.kept_ref.clone(),
             said: record.said.block.clone(),
             handed_over: match record.verdict {
-                Verdict::Handoff { .. } => turn.notes.handoff.as_ref().map(|h| h.sentence.clone()),
+                Verdict::Handoff { .. } => outcome.log.handoff.as_ref().map(|h| h.sentence.clone()),
                 _ => None,
             },
             spent: Some(Spent {
                 usage: record.usage,
-                tool_calls: turn.tool_calls,
+                tool_calls: outcome.log.tool_calls,
             }),
             verification: results(&record.verification),
         };
         let mut moment = Moment {
-            agent: agent.unwrap_or_else(|| self.hands.main_name()),
+            agent: agent.unwrap_or_else(|| self.agents.main_name()),
             commit: commit.unwrap_or(&record.git.base_commit).clone(),
             at: record.ended_at,
-            pending: Some(self.board.pending(turn.task_id(), found)),
+            pending: Some(self.board.pending(&job.task.id, found)),
             blocked: Some(self.board.held()),
             work: Some(Box::new(work)),
             ..self.moment(Trigger::Iteration)
@@ -90,31 +96,12 @@ impl Driver {
         moment
     }
 
-    /// Between a run whose work failed verification and the one that is to repair it.
-    pub(super) fn checkpoint_between(&self, turn: &Turn) -> Moment {
-        let notes = &turn.notes;
-        let failed = notes.failure.as_ref().map(|failure| &failure.command);
-        let work = Work {
-            iteration: turn.n,
-            task: item(&turn.task),
-            found: Found::Checked,
-            sentence: match failed {
-                Some(command) => format!("verification failed: {command}"),
-                None => "the agent's work is not verified".to_owned(),
-            },
-            kept: None,
-            said: notes.said.block.clone(),
-            handed_over: None,
-            spent: None,
-            verification: results(&notes.verification),
-        };
-        let agent = notes.runs.last().map(|run| run.agent.clone());
+    /// Between two runs of an iteration, without what the runs bring.
+    pub(super) fn phase_template(&self, job: &Job) -> Moment {
         Moment {
-            agent: agent.unwrap_or_else(|| self.hands.main_name()),
-            commit: turn.base.to_string(),
-            pending: Some(self.board.pending(turn.task_id(), Found::Checked)),
+            commit: job.start.base_commit.clone(),
+            pending: Some(self.board.pending(&job.task.id, Found::Checked)),
             blocked: Some(self.board.held()),
-            work: Some(Box::new(work)),
             ..self.moment(Trigger::Phase)
         }
     }
@@ -150,7 +137,7 @@ impl Driver {
             note: None,
             branch: self.branch.clone(),
             commit: tip.as_ref().unwrap_or(&self.base).to_string(),
-            agent: self.hands.main_name(),
+            agent: self.agents.main_name(),
             work: None,
             pending: None,
             blocked: None,
@@ -195,7 +182,7 @@ fn item(task: &Task) -> Item {
 }
 
 /// What verification found after the last run.
-fn results(all: &[VerificationRecord]) -> Vec<CommandResult> {
+pub(super) fn results(all: &[VerificationRecord]) -> Vec<CommandResult> {
     let last = all.iter().map(|one| one.run).max();
     let of_last = all.iter().filter(|one| Some(one.run) == last);
     let result = |one: &VerificationRecord| CommandResult {

@@ -2,17 +2,17 @@
 
 use std::{
     collections::HashSet,
-    io::Write as _,
     path::{Path, PathBuf},
 };
 
-use ralph_core::{
-    config::Config,
-    memory::{self, Entry, Feature},
-};
+use ralph_core::{config::Config, memory::Feature, task::format::Format};
 
-use super::{Driver, LoopError, config_files::ConfigFiles};
-use crate::plain_file;
+use super::{Board, Driver, LoopError};
+use crate::{
+    config_files::ConfigFiles,
+    iteration::{DIAGNOSIS_FOLDER, LOGS},
+    source::Source,
+};
 
 impl Driver {
     /// Paths that are ralph's, relative to the root: never staged as an agent's work, never dirty.
@@ -53,14 +53,17 @@ impl Driver {
         })
     }
 
-    /// What this loop is about: names the branch and the progress file.
     pub(super) fn feature(&self) -> Feature {
-        let meta = self.board.source.meta();
-        let parent = self.board.parent();
-        let folder = self
-            .root
-            .file_name()
-            .map(|n| n.to_string_lossy().into_owned());
+        feature(&self.board, &self.root)
+    }
+}
+
+/// What a loop is about: names the branch and the progress file.
+pub(super) fn feature(board: &Board, root: &Path) -> Feature {
+    {
+        let meta = board.source.meta();
+        let parent = board.parent();
+        let folder = root.file_name().map(|n| n.to_string_lossy().into_owned());
         let name = parent
             .map(|t| t.text.title.clone())
             .or(meta.project)
@@ -72,101 +75,23 @@ impl Driver {
             parent: parent.map(|t| t.id.to_string()),
         }
     }
-
-    fn progress_path(&self) -> PathBuf {
-        self.root.join(&self.config.memory.progress_file)
-    }
-
-    /// The progress file as it is; a new one where there is none, or where it is about another
-    /// feature.
-    pub(super) fn read_progress(&self) -> Result<String, LoopError> {
-        let text = self.progress_on_disk()?;
-        let feature = self.feature();
-        if text.trim().is_empty() || !memory::belongs_to(&text, &feature) {
-            return Ok(memory::render_new(&feature, self.clock.now()));
-        }
-        Ok(text)
-    }
-
-    fn progress_on_disk(&self) -> Result<String, LoopError> {
-        let path = self.progress_path();
-        match plain_file::read(&path) {
-            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            // What is no file is made room for when it is written.
-            Err(e) if is_no_file(&e) => Ok(String::new()),
-            Err(source) => Err(file_error("read", &path, source)),
-        }
-    }
-
-    /// Moves the progress file of another feature to the archive, before a loop writes its own.
-    pub(super) fn archive_progress(&self) -> Result<(), LoopError> {
-        let text = self.progress_on_disk()?;
-        if text.trim().is_empty() || memory::belongs_to(&text, &self.feature()) {
-            return Ok(());
-        }
-        let path = self.progress_path();
-        let archive = self.root.join(&self.config.memory.archive_dir);
-        let name = format!("progress-{}.md", self.clock.now().strftime("%Y%m%d-%H%M%S"));
-        std::fs::create_dir_all(&archive)
-            .and_then(|()| std::fs::rename(&path, archive.join(name)))
-            .map_err(|source| file_error("archive", &path, source))
-    }
-
-    /// After a run: keeps the agent's edit of the progress file if it lost nothing, else puts it back.
-    pub(super) fn check_progress(&self, before: &str) -> Result<bool, LoopError> {
-        let path = self.progress_path();
-        let Ok(bytes) = plain_file::read(&path) else {
-            return self.write_progress(before).map(|()| false);
-        };
-        let after = String::from_utf8_lossy(&bytes);
-        if after == before {
-            return Ok(false);
-        }
-        if memory::accept_edit(before, &after).is_some() {
-            return Ok(true);
-        }
-        self.write_progress(before).map(|()| false)
-    }
-
-    pub(super) fn append_progress(&self, entry: &Entry) -> Result<(), LoopError> {
-        let text = self.read_progress()?;
-        let cap = usize::try_from(self.config.memory.max_bytes.get()).unwrap_or(usize::MAX);
-        self.write_progress(&memory::record(&text, entry, cap))
-    }
-
-    /// Not durable, on purpose: it can be rebuilt.
-    pub(super) fn write_progress(&self, text: &str) -> Result<(), LoopError> {
-        let path = self.progress_path();
-        let now = plain_file::read(&path).ok();
-        let added = now.and_then(|now| text.as_bytes().strip_prefix(now.as_slice()));
-        if added.is_some_and(<[u8]>::is_empty) {
-            return Ok(());
-        }
-        let write = || {
-            // What is only longer is added to, at once, as all iterations but few end like that.
-            if let Some(added) = added
-                && std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_file())
-            {
-                let mut file = std::fs::File::options().append(true).open(&path)?;
-                return file.write_all(added);
-            }
-            if let Some(folder) = path.parent() {
-                std::fs::create_dir_all(folder)?;
-            }
-            // Where what a kill leaves is neither seen nor committed.
-            let logs = self.root.join(LOGS);
-            std::fs::create_dir_all(&logs)?;
-            let temporary = logs.join("progress.new");
-            plain_file::make_room(&path)?;
-            plain_file::make_room(&temporary)?;
-            std::fs::write(&temporary, text)?;
-            std::fs::rename(&temporary, &path)
-        };
-        write().map_err(|source| file_error("write", &path, source))
-    }
 }
 
-pub(super) const LOGS: &str = ".ralph/logs";
+/// The project's own template of a prompt, where it has one.
+pub(crate) const TEMPLATE: &str = ".ralph/prompts/iteration.md";
+/// What a person tells every agent, beside a PRD.
+const INSTRUCTIONS: &str = "PROMPT.md";
+
+/// Where the instructions of a PRD are, if there are any. Other sources have none.
+pub(super) fn instructions_path(source: &Source) -> Option<PathBuf> {
+    let [file] = source.files() else {
+        return None;
+    };
+    match file.format {
+        Format::Prd => Some(file.path.with_file_name(INSTRUCTIONS)),
+        Format::Native | Format::Artefacts => None,
+    }
+}
 
 /// Refuses configured paths that name something else than what ralph would write there: nothing of a
 /// person's is ever moved out of the way for it.
@@ -203,7 +128,7 @@ pub(super) fn own_files(config: &Config, config_files: &ConfigFiles, root: &Path
         config.memory.progress_file.clone(),
         config.memory.archive_dir.clone(),
         PathBuf::from(LOGS),
-        PathBuf::from(super::gutter::FOLDER),
+        PathBuf::from(DIAGNOSIS_FOLDER),
         PathBuf::from(".ralph/.gitignore"),
         config.tasks.parent_id_file.clone(),
     ];
@@ -226,12 +151,7 @@ fn of_projects(root: &Path) -> Vec<PathBuf> {
 const PROJECTS: &str = ".artefacts";
 const KEPT: [&str; 4] = ["tasks.json", "state.json", "obstacles.json", "results.md"];
 
-fn is_no_file(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind;
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput)
-}
-
-pub(super) fn file_error(what: &'static str, path: &Path, source: std::io::Error) -> LoopError {
+pub(crate) fn file_error(what: &'static str, path: &Path, source: std::io::Error) -> LoopError {
     LoopError::File {
         what,
         path: path.to_owned(),

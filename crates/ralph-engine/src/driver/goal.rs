@@ -5,14 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_core::{
-    goal::Goal,
-    iteration::Lands,
-    prompt::{Bundle, PromptCaps, Template, render_prompt},
-    task::Task,
-};
+use ralph_core::{goal::Goal, iteration::Lands};
 
-use super::{Driver, LoopError, artefacts::Mode, files::file_error};
+use super::{Driver, LoopError, files::file_error, mode::Mode};
 use crate::{dot_ralph, git, source::write_atomically};
 
 const FOLDER: &str = "goals";
@@ -34,28 +29,6 @@ impl Driver {
             Some(_) => Lands::Each,
             None => Lands::Claimed,
         }
-    }
-
-    /// Whether a claim without a change is worth nothing. That a goal is reached may be found without
-    /// one, but only where steps towards it have landed.
-    pub(super) fn expects_change(&self, task: &Task, lands: Lands) -> bool {
-        let progress = self.board.state(&task.id).map_or(0, |state| state.progress);
-        match lands {
-            Lands::Claimed => task.text.expects_change,
-            Lands::Each => progress == 0,
-        }
-    }
-
-    pub(super) fn goal_prompt(
-        &self,
-        bundle: &Bundle<'_>,
-        caps: &PromptCaps,
-    ) -> Result<String, LoopError> {
-        let Some(goal) = &self.goal else {
-            return Ok(render_prompt(&Template::default(), bundle, caps)?);
-        };
-        let template = Template::of_goal(goal.promise());
-        Ok(render_prompt(&template, bundle, caps)?)
     }
 
     /// What a list of loops says of this one.

@@ -4,16 +4,13 @@
 //! Decides nothing: the rules are the core's, and so is what follows. A verified iteration costs nothing
 //! here; a failed one a diff.
 
-mod diagnose;
 mod human_task;
-
-pub(super) use diagnose::FOLDER;
 
 use ralph_core::{
     config::{Config, OnGutter},
     escalation::AskedBy,
     event::{AfterGutter, Event},
-    gutter::{self, Attempt, Circling, Gutter, GutterLimits, Repeated, Trace, trace_of_diff},
+    gutter::{self, Attempt, Circling, Gutter, GutterLimits, Repeated},
     loop_machine::PauseState,
     record::IterationRecord,
     task::TaskId,
@@ -21,11 +18,7 @@ use ralph_core::{
     verdict::Verdict,
 };
 
-use super::{Driver, LoopError, keep::Asking, notes::Turn};
-use crate::git::Oid;
-
-/// Of the diff of an attempt; a longer one is compared by its tree alone.
-const MOST_DIFF: u64 = 8 * 1024 * 1024;
+use super::{Driver, LoopError, questions::Asking};
 
 /// What the configuration says about circles.
 pub(super) fn policy(config: &Config) -> GutterPolicy {
@@ -46,38 +39,6 @@ pub(super) fn policy(config: &Config) -> GutterPolicy {
 }
 
 impl Driver {
-    /// What later attempts are compared with.
-    pub(super) async fn trace(
-        &self,
-        turn: &Turn,
-        verdict: &Verdict,
-    ) -> Result<Option<Trace>, LoopError> {
-        let (Verdict::Failed { .. }, Some(change)) = (verdict, &turn.notes.change) else {
-            return Ok(None);
-        };
-        let (from, to) = (self.started_from(turn)?, super::text::oid(&change.tree)?);
-        let diff = self.repo.diff_text(&from, &to, MOST_DIFF).await?;
-        let mut trace = trace_of_diff(&change.tree, diff.as_deref().unwrap_or_default());
-        if diff.is_none() {
-            trace.files = change.files.iter().map(|f| f.path.clone()).collect();
-        }
-        Ok(Some(trace))
-    }
-
-    /// The tree that the iteration began with: the base, or that with the last attempt's work.
-    fn started_from(&self, turn: &Turn) -> Result<Oid, LoopError> {
-        if let Some(tree) = &turn.taken_up {
-            return Ok(tree.clone());
-        }
-        // After a crash: what would have been taken up.
-        let state = self.board.state(turn.task_id());
-        let kept = state.filter(|s| s.goes_on).and_then(|s| s.kept_ref.clone());
-        let kept = kept
-            .map(|kept| self.repo.attempt_commit(&kept))
-            .transpose()?;
-        Ok(kept.flatten().unwrap_or_else(|| turn.base.clone()))
-    }
-
     /// What the rules say of a task after this verdict.
     pub(super) async fn circling(
         &mut self,
@@ -104,7 +65,7 @@ impl Driver {
     }
 
     /// The records of the task's newest iterations, newest first.
-    async fn task_records(
+    pub(super) async fn task_records(
         &mut self,
         task: &TaskId,
         most: usize,
@@ -113,6 +74,15 @@ impl Driver {
         let repository = &self.repository;
         let records = self.journal.task_records(repository, &source, task, most);
         Ok(records.await?)
+    }
+
+    /// What the task's next iteration has to find out, if it is to be a diagnosis. A person may not want
+    /// one any more.
+    pub(super) fn due_diagnosis(&self, task: &TaskId) -> Option<Gutter> {
+        match self.machine.limits().gutter.diagnose {
+            Diagnose::Yes => self.board.state(task)?.gutter.due.clone(),
+            Diagnose::No => None,
+        }
     }
 
     /// The task's next iteration is to find out why.

@@ -11,12 +11,12 @@ use ralph_core::{config::Config, task::Task};
 use super::{
     Board, LoopError,
     board::Scope,
-    config_files::ConfigFiles,
     desk::{Desk, There},
     files::own_files,
     place::{register as register_repository, state_dir},
 };
 use crate::{
+    config_files::ConfigFiles,
     git::{self, Guard, Repo},
     lock::Lock,
     source::Source,

@@ -4,9 +4,12 @@
 //!
 //! Only shapes and their reading: a loop of an older ralph that kept less gives the defaults.
 
-use ralph_core::loop_state::LoopConfig;
+use ralph_core::{config::AgentChoice, loop_state::LoopConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use super::Driver;
+use crate::artefacts::Artefacts;
 
 /// How far a loop was to go, as far as flags said so. What they did not say is the configuration's.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -57,6 +60,33 @@ impl From<&LoopConfig> for NamedLimits {
             max_cost: config.max_cost,
             max_duration_minutes: config.max_duration_minutes,
         }
+    }
+}
+
+impl Driver {
+    /// The config as the journal keeps it, with the file it came from. Values that may be secret
+    /// are not written down.
+    pub(super) fn persisted_config(&self) -> String {
+        let mut config = self.config.clone();
+        config.claude.env.hide();
+        config.pi.env.hide();
+        config.notify.hide();
+        for choice in [
+            Some(&mut config.agent),
+            config.limits.fallback_agent.as_mut(),
+        ] {
+            if let Some(AgentChoice::Custom(custom)) = choice {
+                custom.env.hide();
+            }
+        }
+        let project = self.artefacts.as_ref().map(Artefacts::name);
+        let files = &self.config_files;
+        let goal = &self.goal;
+        serde_json::json!({
+            "effective": config, "files": files, "project": project, "goal": goal,
+            "bounds": self.bounds, "named": self.named(),
+        })
+        .to_string()
     }
 }
 

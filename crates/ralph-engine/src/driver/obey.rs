@@ -9,20 +9,18 @@ use ralph_core::{
     escalation::Question,
     event::Event,
     loop_machine::PauseState,
-    record::Guidance,
 };
 
 use super::{
     Changed, Driver, LoopError,
     desk::{Desk, Follows, There},
     files::own_files,
-    health::Doing,
-    notes::Turn,
-    wait::stop_asked,
 };
 use crate::{
+    heartbeat::LoopActivity,
     human::Human,
     inbox::Inbox,
+    iteration::stop_asked,
     source::Source,
     store::{CommandRow, Effects, Ended},
 };
@@ -173,7 +171,7 @@ impl Driver {
         let now = self.now();
         self.journal.set_paused(&self.loop_id, Some(now)).await?;
         self.pause_status()?;
-        self.does(Doing::Pause, None);
+        self.does(LoopActivity::Pause, None);
         while self.line.pace == PauseState::Paused && self.stop.borrow().is_none() {
             tokio::select! {
                 () = stop_asked(&mut self.stop) => {}
@@ -276,14 +274,5 @@ impl Driver {
                 .await?;
         }
         Ok(())
-    }
-
-    /// What a person said that the next run is told.
-    pub(super) async fn use_guidance(&mut self, turn: &Turn) -> Result<Vec<Guidance>, LoopError> {
-        let source = self.board.source.name().to_owned();
-        Ok(self
-            .journal
-            .use_guidance(&self.repository, &source, turn.task_id(), turn.n)
-            .await?)
     }
 }

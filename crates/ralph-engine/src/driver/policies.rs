@@ -6,7 +6,6 @@ use ralph_core::{
     breaker::BreakerPolicy,
     change::ChangePolicy,
     config::Config,
-    health::{HealthPolicy, Watching},
     termination::{LimitPolicy, Limits, Span},
 };
 
@@ -37,25 +36,6 @@ pub(super) fn change(config: &Config) -> ChangePolicy {
         protected: globs(&config.safety.protected_paths),
         max_file_bytes: u64::from(config.safety.max_file_mb.get()) * 1024 * 1024,
         secret_allowlist: globs(&config.safety.secret_allow),
-    }
-}
-
-pub(super) fn health(config: &Config) -> HealthPolicy {
-    let health = &config.health;
-    HealthPolicy {
-        watching: match health.enabled {
-            true => Watching::Yes,
-            false => Watching::No,
-        },
-        stuck_after: health.stuck_minutes.duration(),
-        nudge_wait: health.nudge_wait_minutes.duration(),
-        max_nudges: health.max_nudges,
-        escalation_wait: health.escalation_wait_minutes.duration(),
-        degraded_error_percent: u32::from(health.degraded_error_percent),
-        degraded_steps: health.degraded_steps.get(),
-        failing_steps: health.failing_steps.get(),
-        degraded_repeats: health.degraded_repeats.get(),
-        stuck_repeats: health.stuck_repeats.get(),
     }
 }
 

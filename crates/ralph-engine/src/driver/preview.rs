@@ -8,10 +8,11 @@ use ralph_core::{
     task::Task,
 };
 
-use super::{Driver, LoopError, Setup, files::file_error, place::Place};
+use super::{Driver, LoopError, Setup, files::file_error, in_place, place::Place};
 use crate::{
     git::Repo,
     identity,
+    iteration::{IterationContext, bundle},
     store::{IterationStart, Journal, RepositoryId},
 };
 
@@ -64,13 +65,16 @@ pub async fn preview(setup: Setup) -> Result<Preview, LoopError> {
                 diagnose,
                 lands: driver.lands(),
             };
-            let mut turn = driver.turn(n, start, task.clone())?;
             let source = driver.board.source.name().to_owned();
-            turn.guidance = driver
+            let said = driver
                 .journal
                 .guidance(&driver.repository, &source, &task.id)
                 .await?;
-            Some((task, driver.bundle(&turn, 1, None).await?))
+            let job = driver.job(n, start, task.clone(), said).await?;
+            let workspace = in_place!(driver);
+            let context = IterationContext::new(&job, workspace.progress.read()?)?;
+            let prompt = bundle(&context, &workspace, 1, None).await?;
+            Some((task, prompt))
         }
     };
     Ok(Preview {

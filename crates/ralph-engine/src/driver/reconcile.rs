@@ -1,26 +1,27 @@
 //! Finishes or undoes what a crash left. An intent without a result is looked up, never repeated
 //! blindly: is there a commit with this iteration's trailer?
 
-use std::time::Instant;
-
 use ralph_core::{
     event::Event,
     iteration::{Action, StepDone},
+    job::{Job, Outcome},
     task::Status,
 };
 
 use super::{
     Driver, LoopError,
-    artefacts::{Artefacts, project_of},
     board::{Board, Scope},
-    land::ITERATION_TRAILER,
-    logs::Logs,
-    notes::{AgentSeen, Turn},
+    mode::project_of,
 };
 use crate::{
+    artefacts::Artefacts,
     git::{Landed, ResetSpec},
+    iteration::{self, AgentSeen, IterationContext, IterationFiles, Services, note},
+    journal_text::{oid, paths_from_text},
+    landing::ITERATION_TRAILER,
     source::{Source, has_mark},
     store::{LoopRow, Step, UnfinishedIteration},
+    workspace::{InPlace, Workspace as _},
 };
 
 /// What is to become of an iteration that a crash left.
@@ -54,17 +55,18 @@ impl Driver {
             task.status = Status::Open;
             self.board.mark(&task.id, Status::Open)?;
         }
-        let mut turn = self.turn(n, start, task)?;
-        self.fold(&mut turn, &steps)?;
-        if has_mark(&self.state_dir, turn.id().as_str()) || !turn.notes.runs.is_empty() {
-            turn.agent = AgentSeen::Started;
+        let job = self.job(n, start, task, Vec::new()).await?;
+        let started = has_mark(&self.state_dir, job.iteration.as_str());
+        let cut_off = CutOff {
+            steps: &steps,
+            started,
+            leftover,
+        };
+        let worked = self.perform(job, Some(cut_off)).await?;
+        if let Some(commit) = &worked.outcome.log.commit {
+            self.base = oid(commit)?;
         }
-        let mut logs = Logs::open(&self.root, n, self.config.logs.max_mb.get())?;
-        logs.heading("taken up again after an interruption");
-        self.look_up(&mut turn, leftover).await?;
-        let deadline = self.deadline(Instant::now());
-        self.drive(&mut turn, &mut logs, deadline).await?;
-        let finished = self.finish_turn(turn, logs).await?;
+        let finished = self.finish(worked).await?;
         self.machine
             .tally_mut()
             .add_recovered(n, &finished.usage, finished.spent);
@@ -75,94 +77,6 @@ impl Driver {
             ),
         });
         Ok(())
-    }
-
-    fn fold(&self, turn: &mut Turn, steps: &[Step]) -> Result<(), LoopError> {
-        for step in steps {
-            if let Step::Done(done) = step {
-                turn.notes.observe(done);
-                turn.machine.apply(done)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Finds out what became of the step that was under way.
-    async fn look_up(&mut self, turn: &mut Turn, leftover: Leftover) -> Result<(), LoopError> {
-        match turn.machine.next() {
-            // The agent died with ralph. What it left is kept, and nobody is charged.
-            Action::Bundle { .. } | Action::StartAgent { .. } => {
-                self.note_step(turn, &StepDone::Interrupted).await
-            }
-            // Nothing was under way but the wait: it is waited again, and gone on with.
-            Action::Wait { .. } => match leftover {
-                Leftover::GoOn => Ok(()),
-                Leftover::Abandon => self.note_step(turn, &StepDone::Interrupted).await,
-            },
-            Action::Land => self.look_up_landing(turn).await,
-            // Verification runs on the working tree: it must still be the one that was inspected.
-            Action::Verify if self.tree_is_as_inspected(turn).await? => Ok(()),
-            Action::Verify => self.note_step(turn, &StepDone::Interrupted).await,
-            Action::Inspect | Action::Keep { .. } | Action::Record { .. } | Action::Done => Ok(()),
-        }
-    }
-
-    /// An agent can write trailers too. A commit of ours stands right on the base, and holds what was
-    /// verified and, besides, files of ralph's own alone.
-    async fn is_ours(&self, landed: &Landed, turn: &Turn) -> Result<bool, LoopError> {
-        let Some(change) = &turn.notes.change else {
-            return Ok(false);
-        };
-        if landed.parents != [turn.base.clone()] {
-            return Ok(false);
-        }
-        let verified = super::text::oid(&change.tree)?;
-        let own = self.own_paths();
-        let (differing, total) = self
-            .repo
-            .diff_stat(&verified, &landed.tree, own.len() + 1)
-            .await?;
-        let all_own = differing
-            .iter()
-            .all(|d| own.iter().any(|o| d.path.starts_with(o)));
-        Ok(all_own && differing.len() == total)
-    }
-
-    /// Whether the working tree is still the one that was looked at before the crash.
-    async fn tree_is_as_inspected(&self, turn: &mut Turn) -> Result<bool, LoopError> {
-        let parts = self.stage_spec(turn);
-        let spec = parts.as_spec(&self.branch, &self.policy);
-        let staged = self.repo.stage(&spec).await?;
-        turn.tip = staged.tip;
-        let inspected = turn.notes.change.as_ref();
-        Ok(inspected.is_some_and(|c| c.tree == staged.tree.as_str()))
-    }
-
-    async fn look_up_landing(&mut self, turn: &mut Turn) -> Result<(), LoopError> {
-        let found = self
-            .repo
-            .find_commit_with_trailer(
-                &turn.base,
-                &self.branch,
-                ITERATION_TRAILER,
-                turn.id().as_str(),
-            )
-            .await?;
-        if let Some(landed) = found
-            && self.is_ours(&landed, turn).await?
-        {
-            self.repo.match_index_to_head().await?;
-            self.base = landed.oid.clone();
-            let commit = Some(landed.oid.to_string());
-            return self.note_step(turn, &StepDone::Landed { commit }).await;
-        }
-        if self.tree_is_as_inspected(turn).await? {
-            return Ok(());
-        }
-        // Somebody changed the tree since: what was verified is not what is there.
-        self.board
-            .write_status(&turn.task.id.clone(), ralph_core::task::Status::Open, None)?;
-        self.note_step(turn, &StepDone::Interrupted).await
     }
 
     /// Ends an interrupted loop of another source: its iteration is brought to its end, and the loop
@@ -209,8 +123,8 @@ impl Driver {
 
     /// The work of an iteration whose task can't be found any more: kept under its ref all the same.
     async fn put_base_back(&mut self, unfinished: &UnfinishedIteration) -> Result<(), LoopError> {
-        let base = super::text::oid(&unfinished.start.base_commit)?;
-        let untracked = super::text::paths_from_text(&unfinished.start.untracked);
+        let base = oid(&unfinished.start.base_commit)?;
+        let untracked = paths_from_text(&unfinished.start.untracked);
         let own = self.own_paths();
         let spec = crate::git::StageSpec {
             base: &base,
@@ -259,4 +173,126 @@ impl Driver {
         let (source, tasks) = Source::read(self.board.source.path(), &self.root)?;
         self.board.replace_tasks(source, tasks)
     }
+}
+
+/// An iteration that a crash cut off, as the journal has it.
+#[derive(Clone, Copy)]
+pub(super) struct CutOff<'a> {
+    pub(super) steps: &'a [Step],
+    /// Whether its agent was started: the task files were noted before that.
+    pub(super) started: bool,
+    pub(super) leftover: Leftover,
+}
+
+/// Whether a task that was about to be completed is open again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reopen {
+    Yes,
+    No,
+}
+
+/// Goes on with an iteration that was cut off, once it is known what became of the step under way.
+pub(super) async fn go_on(
+    job: &Job,
+    cut_off: CutOff<'_>,
+    workspace: &mut InPlace<'_>,
+    services: &mut Services<'_>,
+) -> Result<(Outcome, Reopen), LoopError> {
+    let mut context = IterationContext::new(job, workspace.progress().read()?)?;
+    context.fold(cut_off.steps)?;
+    if cut_off.started || !context.log.runs.is_empty() {
+        context.agent = AgentSeen::Started;
+    }
+    let max_mb = job.config.logs.max_mb.get();
+    let mut files = IterationFiles::open(workspace.root(), job.number, max_mb)?;
+    files.heading("taken up again after an interruption");
+    files.close();
+    let reopen = look_up(&mut context, cut_off.leftover, workspace, services).await?;
+    let outcome = iteration::go_on(context, workspace, services).await?;
+    Ok((outcome, reopen))
+}
+
+/// Finds out what became of the step that was under way.
+async fn look_up(
+    context: &mut IterationContext<'_>,
+    leftover: Leftover,
+    workspace: &mut InPlace<'_>,
+    services: &mut Services<'_>,
+) -> Result<Reopen, LoopError> {
+    let interrupted = match context.machine.next() {
+        // The agent died with ralph. What it left is kept, and nothing is charged.
+        Action::Bundle { .. } | Action::StartAgent { .. } => true,
+        // Nothing was under way but the wait: it is waited again, and gone on with.
+        Action::Wait { .. } => leftover == Leftover::Abandon,
+        Action::Land => return look_up_landing(context, workspace, services).await,
+        // Verification runs on the working tree: it must still be the one that was inspected.
+        Action::Verify => !tree_is_as_inspected(context, workspace).await?,
+        Action::Inspect | Action::Keep { .. } | Action::Record { .. } | Action::Done => false,
+    };
+    if interrupted {
+        note(context, services, &StepDone::Interrupted).await?;
+    }
+    Ok(Reopen::No)
+}
+
+async fn look_up_landing(
+    context: &mut IterationContext<'_>,
+    workspace: &mut InPlace<'_>,
+    services: &mut Services<'_>,
+) -> Result<Reopen, LoopError> {
+    let branch = &context.job.start.branch;
+    let id = context.job.iteration.as_str();
+    let found = workspace
+        .repo
+        .find_commit_with_trailer(&context.base, branch, ITERATION_TRAILER, id)
+        .await?;
+    if let Some(landed) = found
+        && is_ours(&landed, context, workspace).await?
+    {
+        workspace.repo.match_index_to_head().await?;
+        let commit = Some(landed.oid.to_string());
+        note(context, services, &StepDone::Landed { commit }).await?;
+        return Ok(Reopen::No);
+    }
+    if tree_is_as_inspected(context, workspace).await? {
+        return Ok(Reopen::No);
+    }
+    // The tree was changed since: what was verified is not what is there.
+    note(context, services, &StepDone::Interrupted).await?;
+    Ok(Reopen::Yes)
+}
+
+/// An agent can write trailers too. A commit of ours stands right on the base, and holds what was
+/// verified and, besides, files of ralph's own alone.
+async fn is_ours(
+    landed: &Landed,
+    context: &IterationContext<'_>,
+    workspace: &InPlace<'_>,
+) -> Result<bool, LoopError> {
+    let Some(change) = &context.log.change else {
+        return Ok(false);
+    };
+    if landed.parents != [context.base.clone()] {
+        return Ok(false);
+    }
+    let (verified, own) = (oid(&change.tree)?, &workspace.own_paths);
+    let (differing, total) = workspace
+        .repo
+        .diff_stat(&verified, &landed.tree, own.len() + 1)
+        .await?;
+    let all_own = differing
+        .iter()
+        .all(|d| own.iter().any(|o| d.path.starts_with(o)));
+    Ok(all_own && differing.len() == total)
+}
+
+/// Returns true if the working tree is still the one that was looked at before the crash.
+async fn tree_is_as_inspected(
+    context: &mut IterationContext<'_>,
+    workspace: &mut InPlace<'_>,
+) -> Result<bool, LoopError> {
+    let staged = workspace.stage(context.job).await?;
+    context.tip = staged.tip;
+    let inspected = context.log.change.as_ref();
+    Ok(inspected.is_some_and(|c| c.tree == staged.tree.as_str()))
 }

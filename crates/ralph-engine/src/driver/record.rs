@@ -1,4 +1,5 @@
-//! Ends an iteration: one transaction in the journal, then the files that can be rebuilt from it.
+//! Ends an iteration: lands what may land, writes one transaction into the journal, then the files that
+//! can be rebuilt from it.
 
 use ralph_core::{
     agent::Usage,
@@ -7,20 +8,31 @@ use ralph_core::{
     dollars::Dollars,
     economics::Totals,
     event::Event,
+    gutter::{Diagnosis, Made},
     health::HealthState,
-    iteration::{Action, Failure, Lands, Purpose, StepDone},
+    iteration::{Failure, Lands, Purpose, StepDone},
+    job::{Job, LandingState, Outcome},
     loop_machine::WorkMoved,
-    memory::Entry,
+    memory::{Entry, first_words},
     record::{GitRecord, IterationRecord},
     task::Status,
-    verdict::Verdict,
+    verdict::{Halt, Verdict},
 };
 
-use super::{Driver, LoopError, logs::Logs, notes::Turn};
+use super::{Driver, LoopError};
 use crate::{
     failpoint::failpoint,
-    store::{IterationEnd, TaskState},
+    iteration::{IterationFiles, accounts, keep_refused},
+    landing::{InPlaceLanding, LandResult, Landing as _},
+    store::{IterationEnd, Step, TaskState},
 };
+
+/// An iteration that has come to its outcome, and what is not written of it yet.
+pub(super) struct Worked {
+    pub(super) job: Job,
+    pub(super) outcome: Outcome,
+    pub(super) pending: Vec<Step>,
+}
 
 /// An iteration whose end is written down.
 pub(super) struct Finished {
@@ -33,41 +45,35 @@ pub(super) struct Finished {
 }
 
 impl Driver {
-    pub(super) async fn finish_turn(
-        &mut self,
-        mut turn: Turn,
-        mut logs: Logs,
-    ) -> Result<Finished, LoopError> {
-        let Action::Record { verdict } = turn.machine.next() else {
-            // Recorded before a crash: only the files are left, and they can wait.
-            return Ok(Finished {
-                number: turn.n,
-                verdict: Verdict::Interrupted,
-                health: turn.notes.health,
-                moved: turn.moved,
-                usage: Usage::default(),
-                spent: Dollars::NOTHING,
-            });
-        };
-        self.write_entry(&turn, entry_status(&verdict), &verdict.sentence())?;
-        let mut record = self.record(&turn, &verdict);
-        record.trace = self.trace(&turn, &verdict).await?;
-        let state = match turn.purpose() {
-            Purpose::Attempt => self.task_state(&turn, &verdict),
-            Purpose::Diagnosis => {
-                record.diagnosis = self.diagnosis(&turn, &verdict);
-                self.state_after_diagnosis(&turn, &verdict, record.diagnosis.clone())
-            }
+    /// Lands what may land, and writes down what the iteration came to.
+    pub(super) async fn finish(&mut self, mut worked: Worked) -> Result<Finished, LoopError> {
+        if worked.outcome.landing == LandingState::Due {
+            self.land(&mut worked).await?;
+        }
+        let Worked {
+            job,
+            outcome,
+            pending,
+        } = worked;
+        let verdict = outcome.verdict.clone();
+        if let Some(artefacts) = self.artefacts.as_ref().filter(|_| outcome.agent_started) {
+            let status = entry_status(&verdict);
+            artefacts.write_entry(&job, &outcome.log, status, &verdict.sentence())?;
+        }
+        let record = self.record(&job, &outcome);
+        let state = match job.purpose() {
+            Purpose::Attempt => self.task_state(&job, &outcome),
+            Purpose::Diagnosis => self.state_after_diagnosis(&job, &outcome),
         };
         let source = self.board.source.name().to_owned();
         if verdict == Verdict::Verified {
             // What it was in the way of is ready, and so part of the checkpoint.
-            self.board.mark(turn.task_id(), Status::Completed)?;
+            self.board.mark(&job.task.id, Status::Completed)?;
         }
-        let moment = self.checkpoint_after(&turn, &record);
-        let accounts = self.accounts(&turn);
+        let moment = self.checkpoint_after(&job, &outcome, &record);
+        let accounts = accounts(&outcome.log, &job.prices);
         let end = IterationEnd {
-            pending: &turn.pending,
+            pending: &pending,
             record: &record,
             state: &state,
             checkpoint: Some(&moment),
@@ -81,98 +87,159 @@ impl Driver {
         if matches!(verdict, Verdict::Handoff { .. }) {
             self.hand_over_status()?;
         }
-        turn.machine.apply(&StepDone::Recorded)?;
-        self.after_record(&turn, &verdict, state)?;
-        self.append_progress(&progress_entry(&turn, &record))?;
-        logs.heading("verdict");
-        logs.line(&verdict.sentence());
-        let tail = turn
-            .notes
-            .failure
-            .as_ref()
-            .map(|f| f.tail.clone())
-            .unwrap_or_default();
-        let log = logs.shown.clone();
-        self.tell_diagnosis(&record, &mut logs);
-        logs.finish(&record)?;
+        self.after_record(&job, &verdict, state)?;
+        self.progress
+            .append(&progress_entry(&job, &outcome, &record))?;
+        self.write_logs(&job, &outcome, &record)?;
         failpoint("files-written");
-        let seconds =
-            (record.ended_at.as_millisecond() - record.started_at.as_millisecond()) as f64 / 1000.0;
-        self.tell(&Event::IterationEnded {
-            iteration: turn.n,
-            task: turn.task_id().to_string(),
-            outcome: verdict.outcome(),
-            verdict: verdict.clone(),
-            seconds,
-            usage: record.usage,
-            tail: if matches!(verdict, Verdict::Failed { .. }) {
-                tail
-            } else {
-                String::new()
-            },
-            log,
-        });
+        self.tell_end(&job, &outcome, &record);
         Ok(Finished {
-            number: turn.n,
+            number: job.number,
             health: record.health_state,
-            moved: turn.moved,
+            moved: outcome.moved,
             usage: record.usage,
             spent: Totals::sum(&accounts.records).spent,
             verdict,
         })
     }
 
-    fn record(&self, turn: &Turn, verdict: &Verdict) -> IterationRecord {
-        let notes = &turn.notes;
+    /// Lands the tree of an outcome; one that is refused is kept instead.
+    async fn land(&mut self, worked: &mut Worked) -> Result<(), LoopError> {
+        let (job, outcome) = (&worked.job, &mut worked.outcome);
+        let mut landing = InPlaceLanding {
+            repo: &self.repo,
+            board: &mut self.board,
+            artefacts: self.artefacts.as_ref(),
+        };
+        let done = match landing.land(job, outcome).await? {
+            LandResult::Landed { commit, subject } => {
+                if let Some(commit) = &commit {
+                    self.base = commit.clone();
+                    // Git looks at the tree for the next iteration while this one is written down.
+                    self.repo.start_status().await;
+                }
+                let commit = commit.map(|commit| commit.to_string());
+                self.tell(&Event::Landed {
+                    task: job.task.id.to_string(),
+                    commit: commit.clone(),
+                    subject,
+                    unverified: outcome.unverified,
+                });
+                StepDone::Landed { commit }
+            }
+            LandResult::Refused { reason } => StepDone::LandRefused { reason },
+        };
+        outcome.log.observe(&done);
+        outcome.landing = LandingState::Settled;
+        worked.pending.push(Step::Done(done.clone()));
+        failpoint("landed");
+        if let StepDone::LandRefused { reason } = done {
+            outcome.verdict = Verdict::Refused {
+                reason,
+                halt: Halt::Loop,
+            };
+            let mut workspace = super::in_place!(self);
+            let kept = keep_refused(job, outcome, &mut workspace).await?;
+            worked.pending.push(Step::Done(kept));
+            failpoint("kept");
+        }
+        Ok(())
+    }
+
+    fn write_logs(
+        &mut self,
+        job: &Job,
+        outcome: &Outcome,
+        record: &IterationRecord,
+    ) -> Result<(), LoopError> {
+        let max_mb = self.config.logs.max_mb.get();
+        let mut files = IterationFiles::open(&self.root, job.number, max_mb)?;
+        files.heading("verdict");
+        files.line(&outcome.verdict.sentence());
+        if let Some(diagnosis) = &record.diagnosis {
+            files.heading("diagnosis");
+            files.line(&diagnosis.text);
+        }
+        files.finish(record)
+    }
+
+    fn tell_end(&mut self, job: &Job, outcome: &Outcome, record: &IterationRecord) {
+        if let Some(diagnosis) = &record.diagnosis {
+            let put_aside = record.git.files_changed.iter();
+            self.tell(&Event::Diagnosis {
+                iteration: record.iteration,
+                task: record.task_id.clone(),
+                text: diagnosis.text.clone(),
+                put_aside: put_aside.map(|f| f.path.clone()).collect(),
+            });
+        }
+        let took = record.ended_at.as_millisecond() - record.started_at.as_millisecond();
+        let failure = outcome.log.failure.as_ref();
+        let failed = matches!(outcome.verdict, Verdict::Failed { .. });
+        self.tell(&Event::IterationEnded {
+            iteration: job.number,
+            task: job.task.id.to_string(),
+            outcome: outcome.verdict.outcome(),
+            verdict: outcome.verdict.clone(),
+            seconds: took as f64 / 1000.0,
+            usage: record.usage,
+            tail: failure
+                .filter(|_| failed)
+                .map(|f| f.tail.clone())
+                .unwrap_or_default(),
+            log: IterationFiles::shown(job.number),
+        });
+    }
+
+    fn record(&self, job: &Job, outcome: &Outcome) -> IterationRecord {
+        let log = &outcome.log;
+        let verdict = &outcome.verdict;
         IterationRecord {
-            iteration_id: turn.id().clone(),
-            iteration: turn.n,
+            iteration_id: job.iteration.clone(),
+            iteration: job.number,
             loop_id: self.loop_id.clone(),
-            task_id: turn.task_id().to_string(),
-            title: turn.task.text.title.clone(),
-            attempt: turn.start.attempt,
-            started_at: turn.began(),
+            task_id: job.task.id.to_string(),
+            title: job.task.text.title.clone(),
+            attempt: job.attempt,
+            started_at: job.started_at,
             ended_at: self.now(),
-            runs: notes.runs.clone(),
+            runs: log.runs.clone(),
             git: GitRecord {
                 branch: self.branch.clone(),
-                base_commit: turn.base.to_string(),
-                result_commit: notes.commit.clone(),
-                kept_ref: notes.kept.clone(),
-                files_changed: notes
+                base_commit: job.start.base_commit.clone(),
+                result_commit: log.commit.clone(),
+                kept_ref: log.kept.clone(),
+                files_changed: log
                     .change
                     .as_ref()
                     .map(|c| c.files.clone())
                     .unwrap_or_default(),
             },
-            verification: notes.verification.clone(),
-            unverified: turn.machine.is_unverified(),
+            verification: log.verification.clone(),
+            unverified: outcome.unverified,
             verdict: verdict.clone(),
             outcome: verdict.outcome(),
-            feedback: feedback(turn, verdict),
-            flags: notes.flags.clone(),
-            said: notes.said.clone(),
-            guidance: turn.guidance.clone(),
-            trace: None,
-            diagnoses: turn.start.diagnose.clone(),
-            diagnosis: None,
-            usage: notes.usage(),
-            health_state: notes.health,
+            feedback: feedback(outcome),
+            flags: log.flags.clone(),
+            said: log.said.clone(),
+            guidance: outcome.guidance.clone(),
+            trace: outcome.trace.clone(),
+            diagnoses: job.diagnose.clone(),
+            diagnosis: outcome.diagnosis.clone(),
+            usage: log.usage(),
+            health_state: log.health,
         }
     }
 
     /// What the iteration comes to for its task.
-    fn task_state(&self, turn: &Turn, verdict: &Verdict) -> TaskState {
-        let before = self
-            .board
-            .state(turn.task_id())
-            .cloned()
-            .unwrap_or_default();
-        // One that is reached stays so for whoever looks again.
-        let progress = before.progress + u32::from(turn.start.lands == Lands::Each);
+    fn task_state(&self, job: &Job, outcome: &Outcome) -> TaskState {
+        let verdict = &outcome.verdict;
+        let before = self.board.state(&job.task.id).cloned().unwrap_or_default();
+        // One that is reached stays so.
+        let progress = before.progress + u32::from(job.lands() == Lands::Each);
         if *verdict == Verdict::Verified {
             return TaskState {
-                attempts: self.board.attempts(turn.task_id()),
+                attempts: self.board.attempts(&job.task.id),
                 progress,
                 ..TaskState::default()
             };
@@ -196,20 +263,19 @@ impl Driver {
             v if !v.is_charged() => (before.last_signature, before.same_failure),
             _ => (None, 0),
         };
-        let kept = turn.notes.kept.clone();
-        let (feedback, last_verdict) =
-            told_next(turn, verdict, before.feedback, before.last_verdict);
+        let kept = outcome.log.kept.clone();
+        let (feedback, last_verdict) = told_next(outcome, before.feedback, before.last_verdict);
         TaskState {
-            attempts: self.board.attempts(turn.task_id()) + charged,
+            attempts: self.board.attempts(&job.task.id) + charged,
             last_signature,
             same_failure,
             goes_on: verdict.keeps_work() && kept.is_some(),
             kept_ref: kept,
             feedback,
             last_verdict: Some(last_verdict),
-            escalation: turn.notes.said.escalation.clone(),
+            escalation: outcome.log.said.escalation.clone(),
             gutter: before.gutter,
-            handoff: before.handoff.after(verdict, told_phase(turn)),
+            handoff: before.handoff.after(verdict, told_phase(outcome)),
             progress: before.progress,
             ..TaskState::default()
         }
@@ -217,27 +283,42 @@ impl Driver {
 
     fn after_record(
         &mut self,
-        turn: &Turn,
+        job: &Job,
         verdict: &Verdict,
         state: TaskState,
     ) -> Result<(), LoopError> {
         let attempts = state.attempts;
-        self.board.set_state(turn.task_id(), state);
+        self.board.set_state(&job.task.id, state);
         if *verdict == Verdict::Verified {
             return Ok(());
         }
-        let is_attempt = turn.purpose() == Purpose::Attempt;
-        if verdict.is_charged() && is_attempt && turn.task.attempts.made.is_some() {
+        let is_attempt = job.purpose() == Purpose::Attempt;
+        if verdict.is_charged() && is_attempt && job.task.attempts.made.is_some() {
             self.board
-                .write_status(turn.task_id(), turn.task.status, Some(attempts))?;
+                .write_status(&job.task.id, job.task.status, Some(attempts))?;
         }
         Ok(())
+    }
+
+    /// What a diagnosis comes to for its task: it is no attempt, so that all but the diagnosis stays.
+    fn state_after_diagnosis(&self, job: &Job, outcome: &Outcome) -> TaskState {
+        let mut state = self.board.state(&job.task.id).cloned().unwrap_or_default();
+        // One that was cut off, or that no agent could make, is still to be made.
+        let verdict = &outcome.verdict;
+        if *verdict == Verdict::Diagnosed || verdict.is_charged() {
+            state.gutter.due = None;
+            state.gutter.made = Made::Once;
+        }
+        if let Some(diagnosis) = &outcome.diagnosis {
+            state.gutter.diagnosis = Some(Diagnosis::clone(diagnosis));
+        }
+        state
     }
 }
 
 /// The phase that the agent said to be in.
-fn told_phase(turn: &Turn) -> Option<ExecutionPhase> {
-    let told = turn.notes.said.block.phase.as_deref()?;
+fn told_phase(outcome: &Outcome) -> Option<ExecutionPhase> {
+    let told = outcome.log.said.block.phase.as_deref()?;
     told.parse().ok()
 }
 
@@ -251,12 +332,12 @@ fn entry_status(verdict: &Verdict) -> EntryStatus {
 /// What the next attempt is told of this one. An iteration that was cut short says nothing new: what
 /// failed before it is still to be put right.
 fn told_next(
-    turn: &Turn,
-    verdict: &Verdict,
+    outcome: &Outcome,
     feedback: Option<Failure>,
     last_verdict: Option<String>,
 ) -> (Option<Failure>, String) {
-    match (verdict, &turn.notes.failure) {
+    let verdict = &outcome.verdict;
+    match (verdict, &outcome.log.failure) {
         (Verdict::Failed { .. }, failure) => (failure.clone(), verdict.sentence()),
         (
             Verdict::Interrupted
@@ -295,8 +376,9 @@ fn told_next(
     }
 }
 
-fn feedback(turn: &Turn, verdict: &Verdict) -> Option<String> {
-    match (verdict, &turn.notes.failure) {
+fn feedback(outcome: &Outcome) -> Option<String> {
+    let verdict = &outcome.verdict;
+    match (verdict, &outcome.log.failure) {
         (Verdict::Verified | Verdict::Progress, _) => None,
         (Verdict::Failed { .. }, Some(failure)) => {
             Some(format!("{}\n{}", verdict.sentence(), failure.tail))
@@ -306,19 +388,19 @@ fn feedback(turn: &Turn, verdict: &Verdict) -> Option<String> {
 }
 
 /// The entry of the progress file. Where the agent wrote its own, only the heading is added.
-fn progress_entry(turn: &Turn, record: &IterationRecord) -> Entry {
-    let block = &turn.notes.said.block;
+fn progress_entry(job: &Job, outcome: &Outcome, record: &IterationRecord) -> Entry {
+    let block = &outcome.log.said.block;
     let summary = block
         .summary
         .clone()
-        .unwrap_or_else(|| first_words(&turn.notes.said.final_message));
+        .unwrap_or_else(|| first_words(&outcome.log.said.final_message));
     Entry {
-        n: turn.n,
-        task: turn.task_id().to_string(),
-        title: turn.task.text.title.clone(),
+        n: job.number,
+        task: job.task.id.to_string(),
+        title: job.task.text.title.clone(),
         verdict: record.verdict.sentence(),
         at: record.ended_at,
-        summary: if turn.progress_edited {
+        summary: if outcome.log.progress_edited {
             String::new()
         } else {
             summary
@@ -331,10 +413,4 @@ fn progress_entry(turn: &Turn, record: &IterationRecord) -> Entry {
             .collect(),
         learnings: block.learnings.clone(),
     }
-}
-
-/// The first paragraph of a message, for an agent that gave no summary.
-pub(super) fn first_words(message: &str) -> String {
-    let paragraph = message.trim().split("\n\n").next().unwrap_or("");
-    paragraph.chars().take(500).collect()
 }

@@ -9,8 +9,9 @@ use std::path::Path;
 use jiff::Timestamp;
 use ralph_core::{change::shown, iteration::StepDone};
 
-use super::{LoopError, Setup, config_files::ConfigFiles, files::own_files, rewrite};
+use super::{LoopError, Setup, files::own_files, rewrite};
 use crate::{
+    config_files::ConfigFiles,
     git::{Guard, HeadNow, Repo},
     source,
     store::{Journal, LoopRow, RepositoryId, Step},

@@ -25,8 +25,9 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use ralph_core::{change::shown, config::Config, memory};
 
-use super::{config_files::ConfigFiles, files::own_files, restore::restore_git};
+use super::{files::own_files, restore::restore_git};
 use crate::{
+    config_files::ConfigFiles,
     failpoint::failpoint,
     git::{self, Head, Oid, Repo},
     identity,

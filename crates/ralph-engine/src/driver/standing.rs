@@ -16,11 +16,11 @@ use ralph_core::{
 
 use super::{
     Driver, LoopError,
-    health::Pulse,
     kept::{Named, NamedLimits},
 };
 use crate::{
     foresight::compared,
+    heartbeat::Heartbeat,
     loop_files::{Ended, LoopFiles, folder},
     store::{Journal, ListedLoop},
 };
@@ -37,7 +37,7 @@ impl Driver {
             Ok(files) => {
                 self.loop_files = Some(files);
                 let folder = folder(data_dir, &self.loop_id);
-                self.pulse = Some(Pulse::start(folder, &self.loop_id, &self.root));
+                self.heartbeat = Some(Heartbeat::start(folder, &self.loop_id, &self.root));
             }
             Err(error) => self.warn_of_loop_files(&error),
         }

@@ -2,7 +2,7 @@
 //!
 //! Says how the run ended; what its words are worth is for others to judge.
 
-use std::{ffi::OsString, fs::File, path::PathBuf, time::Duration};
+use std::{collections::HashSet, ffi::OsString, fs::File, path::PathBuf, time::Duration};
 
 use ralph_core::{
     agent::{AgentEvent, AgentReport},
@@ -10,8 +10,12 @@ use ralph_core::{
 };
 
 use crate::{
-    agent::{Agent, RunContext, RunCost, RunLimits, StopRequest, Watch, Watcher, run_agent},
+    agent::{Agent, RunContext, RunCost, StopRequest},
     process::{CappedLog, Containment, LogCaps, SpawnError},
+    supervisor::{
+        AgentRunSpec, AgentTap, CostWatcher, RunDeadline, RunLimits, RunPorts, StopOnly, Watcher,
+        run_agent,
+    },
 };
 
 /// What every run of an interview has in common.
@@ -42,20 +46,31 @@ pub async fn run_headless(
     };
     let limit = config.loop_.max_minutes_per_iteration.duration();
     let limits = RunLimits {
-        deadline: Some((std::time::Instant::now() + limit, limit.as_secs() / 60)),
+        deadline: Some(RunDeadline {
+            at: std::time::Instant::now() + limit,
+            minutes: limit.as_secs() / 60,
+        }),
         idle: config.loop_.idle_minutes.duration(),
         idle_with_tool: config.loop_.idle_minutes_tool.duration(),
         grace: Duration::from_secs(u64::from(config.loop_.stop_grace_seconds.get())),
-        cost,
     };
+    let mut cost = cost.map(|cost| CostWatcher::new(cost, HashSet::new()));
     let mut log = nowhere(agent)?;
-    let watch = Watch {
-        stop,
-        watcher: &mut Nobody,
-        log: &mut log,
-        nudges: None,
+    let spec = AgentRunSpec {
+        agent,
+        context: &context,
+        containment: headless.containment,
+        limits: &limits,
+        done_file: None,
     };
-    run_agent(agent, &context, headless.containment, &limits, watch).await
+    let ports = RunPorts {
+        watchers: cost.iter_mut().map(|w| w as &mut dyn Watcher).collect(),
+        control: &mut StopOnly::new(stop),
+        tap: &mut NoTap,
+        tree: None,
+        log: &mut log,
+    };
+    Ok(run_agent(spec, ports).await?.report)
 }
 
 /// What is said on the way is of no use to anybody: the result is in files and the final message.
@@ -69,8 +84,8 @@ fn nowhere(agent: &dyn Agent) -> Result<CappedLog, SpawnError> {
     Ok(CappedLog::new(sink, LogCaps::default()))
 }
 
-struct Nobody;
+struct NoTap;
 
-impl Watcher for Nobody {
-    fn event(&mut self, _event: &AgentEvent) {}
+impl AgentTap for NoTap {
+    fn agent_event(&mut self, _event: &AgentEvent) {}
 }

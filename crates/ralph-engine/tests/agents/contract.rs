@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_core::agent::{AgentEvent, Ending, FINAL_MESSAGE_BYTES, NudgeState};
-use ralph_engine::agent::RunLimits;
+use ralph_engine::supervisor::{RunDeadline, RunLimits};
 
 use crate::{
     support::{Live, Ran, Scene, kill_root, limits, marked, read, wait_until},
@@ -180,7 +180,10 @@ fn leaves_a_grandchild(who: Who) {
 fn is_out_of_time(who: Who) {
     let soon = std::time::Instant::now() + Duration::from_secs(8);
     let limits = RunLimits {
-        deadline: Some((soon, 7)),
+        deadline: Some(RunDeadline {
+            at: soon,
+            minutes: 7,
+        }),
         ..limits()
     };
     let mut run = Marked::start(who, Case::WaitsInATool, limits);

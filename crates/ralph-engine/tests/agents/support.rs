@@ -14,11 +14,15 @@ use ralph_core::{
     config::{Config, ConfigFile, Layers, resolve},
 };
 use ralph_engine::{
-    agent::{Agent, Making, RunContext, RunLimits, Watch, Watcher, find, run_agent},
+    agent::{Agent, Making, RunContext, find},
     process::{CappedLog, Containment, LogCaps},
+    supervisor::{
+        AgentControl, AgentRunSpec, AgentTap, ControlRequest, LocalFuture, RunLimits, RunPorts,
+        run_agent,
+    },
 };
 use ralph_testkit::model::{Scenario, ScriptedModel};
-use tokio::sync::{mpsc::UnboundedSender, watch};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 /// Longer than anything takes, for what must happen at all.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
@@ -86,8 +90,7 @@ impl Scene {
             budget: None,
         };
         let log = self.folder.path().join("stream.log");
-        let (nudge, mut nudges) = tokio::sync::mpsc::unbounded_channel();
-        let (stop, mut stopped) = watch::channel(None);
+        let (ask, requests) = tokio::sync::mpsc::unbounded_channel();
         let (tell, events) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
@@ -101,24 +104,33 @@ impl Scene {
                     tail: 1024 * 1024,
                 };
                 let mut log = CappedLog::new(file, caps);
-                let watch = Watch {
-                    stop: &mut stopped,
-                    watcher: &mut Teller(tell),
-                    log: &mut log,
-                    nudges: Some(&mut nudges),
+                let spec = AgentRunSpec {
+                    agent: &*agent,
+                    context: &context,
+                    containment: Containment::detect(None).containment,
+                    limits: &limits,
+                    done_file: None,
                 };
-                let containment = Containment::detect(None).containment;
-                let report = run_agent(&*agent, &context, containment, &limits, watch).await;
+                let ports = RunPorts {
+                    watchers: Vec::new(),
+                    control: &mut Remote {
+                        requests,
+                        waiting: Vec::new(),
+                    },
+                    tap: &mut Teller(tell),
+                    tree: None,
+                    log: &mut log,
+                };
+                let ran = run_agent(spec, ports).await;
                 let _ = log.finish();
-                report.unwrap()
+                ran.unwrap().report
             })
         });
         Live {
             thread,
             events,
             seen: Vec::new(),
-            nudge,
-            stop,
+            ask,
         }
     }
 }
@@ -132,7 +144,6 @@ pub(crate) fn limits() -> RunLimits {
         idle: LIMIT,
         idle_with_tool: LIMIT,
         grace: Duration::from_secs(5),
-        cost: None,
     }
 }
 
@@ -157,9 +168,30 @@ pub(crate) fn agent(name: &str, yaml: &str) -> Box<dyn Agent> {
 
 struct Teller(mpsc::Sender<AgentEvent>);
 
-impl Watcher for Teller {
-    fn event(&mut self, event: &AgentEvent) {
+impl AgentTap for Teller {
+    fn agent_event(&mut self, event: &AgentEvent) {
         let _ = self.0.send(event.clone());
+    }
+}
+
+/// Requests of the test.
+struct Remote {
+    requests: UnboundedReceiver<ControlRequest>,
+    waiting: Vec<ControlRequest>,
+}
+
+impl AgentControl for Remote {
+    fn ready(&mut self) -> LocalFuture<'_, ()> {
+        Box::pin(async {
+            match self.requests.recv().await {
+                Some(request) => self.waiting.push(request),
+                None => std::future::pending().await,
+            }
+        })
+    }
+
+    fn read<'a>(&'a mut self, _: &'a mut dyn AgentTap) -> LocalFuture<'a, Vec<ControlRequest>> {
+        Box::pin(async { std::mem::take(&mut self.waiting) })
     }
 }
 
@@ -168,17 +200,17 @@ pub(crate) struct Live {
     thread: JoinHandle<AgentReport>,
     events: mpsc::Receiver<AgentEvent>,
     seen: Vec<AgentEvent>,
-    nudge: UnboundedSender<String>,
-    stop: watch::Sender<Option<i32>>,
+    ask: UnboundedSender<ControlRequest>,
 }
 
 impl Live {
     pub(crate) fn nudge(&self, text: &str) {
-        self.nudge.send(text.to_owned()).unwrap();
+        let text = text.to_owned();
+        self.ask.send(ControlRequest::Say { id: 0, text }).unwrap();
     }
 
     pub(crate) fn stop(&self) {
-        self.stop.send(Some(2)).unwrap();
+        self.ask.send(ControlRequest::Stop).unwrap();
     }
 
     /// Waits for an event, within the limit.

@@ -3,7 +3,7 @@
 use super::*;
 
 /// A watch that has asked, with a tool running.
-fn asked() -> HandoffWatch {
+fn asked() -> WatchedRun {
     let mut watch = watch();
     let asked = asked_at_last(&mut watch, &[turn(150_000, Some(200_000)), tool(1)]);
     assert!(asked.is_some());
@@ -97,7 +97,7 @@ fn a_person_s_request_is_followed_at_once_and_once() {
 
 #[test]
 fn without_thresholds_only_a_person_hands_over() {
-    let mut watch = HandoffWatch::new(None, &start(0, 10));
+    let mut watch = WatchedRun::new(None, &start(0, 10));
     assert_eq!(watch.wakes_at(), None);
     let failed = (0..9).flat_map(|id| [small_turn(), tool(id), done(id, false)]);
     let full = [turn(199_000, Some(200_000)), cost(9.9), tool(99)];

@@ -50,7 +50,7 @@ proptest! {
                         prop_assert!(asked.is_some_and(|since| minute - since >= 15));
                     }
                     Reaction::Changed { before, state, .. } => prop_assert_ne!(before, state),
-                    Reaction::HandOver => prop_assert!(false, "nobody chose that"),
+                    Reaction::Handoff => prop_assert!(false, "nobody chose that"),
                 }
             }
         }

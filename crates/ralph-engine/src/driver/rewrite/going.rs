@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::{DroppedCommit, Ground, RewriteError};
 use crate::{
-    driver::land::ITERATION_TRAILER,
     git::{Along, CommitInfo, Head, Oid},
+    landing::ITERATION_TRAILER,
     store::{LandingRow, RewriteKind, RewriteRow},
 };
 

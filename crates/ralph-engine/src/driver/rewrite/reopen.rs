@@ -11,7 +11,7 @@ use ralph_core::task::{
     format::{self, Change, Edit},
 };
 
-use super::{super::bundle::instructions_path, Ground, RewriteError};
+use super::{super::files::instructions_path, Ground, RewriteError};
 use crate::{
     source::{Source, SourceError},
     store::{ReopenedTask, RewriteBody},

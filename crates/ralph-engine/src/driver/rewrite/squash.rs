@@ -9,8 +9,8 @@ use ralph_core::{id::IterationId, sanitize::one_line};
 
 use super::{Ground, Intended, RewriteError, going::name_commits, oid, recover};
 use crate::{
-    driver::land::{ITERATION_TRAILER, LOOP_TRAILER, TASK_TRAILER},
     git::{Along, CommitInfo, CommitKind, Head, Oid, message_with_trailers},
+    landing::{ITERATION_TRAILER, LOOP_TRAILER, TASK_TRAILER},
     store::{RewriteBody, RewriteKind},
 };
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use ralph_core::agent::{AgentEvent, Ending, NudgeState};
-use ralph_engine::agent::RunLimits;
+use ralph_engine::supervisor::RunLimits;
 
 use super::{CODEX, GEMINI, OPENCODE, Other};
 use crate::support::{LIMIT, Live, Ran, Scene, kill_root, limits, marked, wait_until};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ralph_core::agent::{AgentEvent, Ending, NudgeState};
-use ralph_engine::agent::RunLimits;
+use ralph_engine::supervisor::RunLimits;
 
 use super::{MODES, env, pi};
 use crate::support::{LIMIT, Live, Scene, limits, marked, wait_until};

@@ -1,0 +1,222 @@
+//! Tool calls of a run, seen from outside: which are under way, and how they ended.
+//!
+//! The one place that knows which tools run. Bounded whatever the agent does; knows nothing of what a
+//! tool answered but whether it went well.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    time::Duration,
+};
+
+use super::{AgentEvent, Beat, ToolKind};
+
+/// Calls under way that are kept in mind at most.
+const MAX_UNDER_WAY: usize = 1_000;
+/// Failed calls that are remembered, and most characters of each.
+const MAX_FAILED: usize = 3;
+const MAX_LABEL: usize = 300;
+
+/// A tool call that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The same for the same tool at the same thing.
+    pub what: u64,
+    pub kind: ToolKind,
+    pub result: CallResult,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CallResult {
+    Ok,
+    Failed,
+}
+
+/// A moment of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RunMoment {
+    /// Since the run began.
+    pub elapsed: Duration,
+    /// Tools that are under way.
+    pub tools: usize,
+    /// Those of them that began since the model last answered: it is asked again only once they are
+    /// done, whatever was heard of the others.
+    pub tools_this_turn: usize,
+}
+
+/// Pairs the begin of each tool call with its end.
+#[derive(Debug, Default)]
+pub struct ToolCalls {
+    under_way: HashMap<u64, Begun>,
+    turn: u64,
+    this_turn: usize,
+    total: u64,
+    failed: VecDeque<String>,
+}
+
+#[derive(Debug)]
+struct Begun {
+    what: u64,
+    kind: ToolKind,
+    turn: u64,
+    label: String,
+}
+
+impl ToolCalls {
+    /// Takes note of an event; returns the call that ends with it, if one does.
+    pub fn observe(&mut self, event: &AgentEvent) -> Option<ToolCall> {
+        let label = || match event {
+            AgentEvent::Tool { name, target, .. } => {
+                let label = format!("{name} {target}");
+                label.chars().take(MAX_LABEL).collect()
+            }
+            _ => String::new(),
+        };
+        self.note(Beat::of(event)?, label)
+    }
+
+    pub(crate) fn note(&mut self, beat: Beat, label: impl FnOnce() -> String) -> Option<ToolCall> {
+        match beat {
+            Beat::Tool { id, call, kind } => {
+                self.total += 1;
+                if self.under_way.len() >= MAX_UNDER_WAY {
+                    self.under_way.clear();
+                    self.this_turn = 0;
+                }
+                let begun = Begun {
+                    what: call,
+                    kind,
+                    turn: self.turn,
+                    label: label(),
+                };
+                let before = self.under_way.insert(id, begun);
+                self.forget(before.as_ref());
+                self.this_turn += 1;
+                None
+            }
+            Beat::ToolDone { id, ok } => {
+                let begun = self.under_way.remove(&id)?;
+                self.forget(Some(&begun));
+                let result = if ok {
+                    CallResult::Ok
+                } else {
+                    self.failed.truncate(MAX_FAILED - 1);
+                    self.failed.push_front(begun.label);
+                    CallResult::Failed
+                };
+                Some(ToolCall {
+                    what: begun.what,
+                    kind: begun.kind,
+                    result,
+                })
+            }
+            Beat::Turn { .. } => {
+                self.turn += 1;
+                self.this_turn = 0;
+                None
+            }
+            Beat::Usage(_) | Beat::Text { .. } | Beat::Waits | Beat::Ended | Beat::Other => None,
+        }
+    }
+
+    fn forget(&mut self, begun: Option<&Begun>) {
+        if begun.is_some_and(|begun| begun.turn == self.turn) {
+            self.this_turn -= 1;
+        }
+    }
+
+    /// The moment after `elapsed` of the run.
+    pub fn moment(&self, elapsed: Duration) -> RunMoment {
+        RunMoment {
+            elapsed,
+            tools: self.under_way(),
+            tools_this_turn: self.this_turn,
+        }
+    }
+
+    pub fn under_way(&self) -> usize {
+        self.under_way.len()
+    }
+
+    /// Calls that were begun in all.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The last calls that failed, newest first.
+    pub fn last_failed(&self) -> Vec<String> {
+        self.failed.iter().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begin(id: &str, target: &str) -> AgentEvent {
+        AgentEvent::Tool {
+            id: id.into(),
+            name: "Bash".into(),
+            target: target.into(),
+        }
+    }
+
+    fn end(id: &str, ok: bool) -> AgentEvent {
+        AgentEvent::ToolDone { id: id.into(), ok }
+    }
+
+    fn turn() -> AgentEvent {
+        AgentEvent::Turn {
+            model: None,
+            context_tokens: 1,
+            window: None,
+        }
+    }
+
+    #[test]
+    fn a_call_is_known_by_its_begin_and_its_end() {
+        let mut calls = ToolCalls::default();
+        assert_eq!(calls.observe(&begin("1", "make")), None);
+        assert_eq!(calls.observe(&begin("2", "ls")), None);
+        assert_eq!(calls.under_way(), 2);
+        let made = calls.observe(&end("1", false)).expect("a call");
+        assert_eq!(made.result, CallResult::Failed);
+        assert_eq!(calls.observe(&end("1", false)), None, "it has ended");
+        let listed = calls.observe(&end("2", true)).expect("a call");
+        assert_eq!(listed.result, CallResult::Ok);
+        assert_ne!(made.what, listed.what);
+        assert_eq!((calls.under_way(), calls.total()), (0, 2));
+        assert_eq!(calls.last_failed(), ["Bash make"]);
+    }
+
+    #[test]
+    fn a_turn_ends_the_tools_before_it_and_their_end_is_heard_all_the_same() {
+        let mut calls = ToolCalls::default();
+        calls.observe(&begin("1", "a"));
+        calls.observe(&turn());
+        calls.observe(&begin("2", "b"));
+        let at = |calls: &ToolCalls| {
+            let now = calls.moment(Duration::ZERO);
+            (now.tools, now.tools_this_turn)
+        };
+        assert_eq!(at(&calls), (2, 1));
+        assert!(calls.observe(&end("1", true)).is_some());
+        assert_eq!(at(&calls), (1, 1));
+        calls.observe(&begin("2", "again"));
+        assert_eq!(at(&calls), (1, 1), "the same id is the same call");
+        assert!(calls.observe(&end("2", true)).is_some());
+        assert_eq!(at(&calls), (0, 0));
+    }
+
+    #[test]
+    fn the_last_failures_are_remembered_and_no_more() {
+        let mut calls = ToolCalls::default();
+        for n in 0..5_000 {
+            calls.observe(&begin(&n.to_string(), &n.to_string()));
+            if n >= 4_990 {
+                calls.observe(&end(&n.to_string(), false));
+            }
+            assert!(calls.under_way() <= MAX_UNDER_WAY);
+        }
+        assert_eq!(calls.last_failed(), ["Bash 4999", "Bash 4998", "Bash 4997"]);
+    }
+}

@@ -1,0 +1,210 @@
+//! An iteration as data: the job that goes in, and the outcome that comes out.
+//!
+//! Both are plain values with a version in their JSON, so that a job can be given to a worker in this
+//! process or on another machine. A job says everything that an iteration has to know of its loop; it
+//! knows no task board and no queue of commands.
+
+mod log;
+
+pub use log::IterationLog;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    checkpoint::ExecutionPhase,
+    config::Config,
+    dollars::Dollars,
+    economics::{Budget, Prices},
+    goal::Goal,
+    gutter::{Diagnosis, Gutter, Trace},
+    id::{IterationId, LoopId},
+    iteration::{Failure, IterationPolicy, Lands, Purpose},
+    loop_machine::WorkMoved,
+    prompt::{Diagnose, Instructions},
+    record::Guidance,
+    task::Task,
+    verdict::Verdict,
+    verify::VerifyReport,
+};
+
+/// The version of both shapes. A reader refuses a newer one.
+pub const JOB_VERSION: u32 = 1;
+
+/// Everything that one iteration is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Job {
+    pub version: u32,
+    pub iteration: IterationId,
+    /// The number that people see.
+    pub number: u64,
+    pub loop_id: LoopId,
+    pub task: Task,
+    pub attempt: u32,
+    pub max_attempts: u32,
+    pub started_at: Timestamp,
+    pub start: StartPoint,
+    pub policy: IterationPolicy,
+    /// What made a diagnosis necessary, where it is one.
+    pub diagnose: Option<Gutter>,
+    pub history: TaskHistory,
+    pub prompt: PromptParts,
+    pub limits: JobLimits,
+    /// The goal that is worked at, where it is one.
+    pub goal: Option<Goal>,
+    pub config: Config,
+    pub prices: Prices,
+    /// What the verify commands said before any work was done.
+    pub baseline: Option<VerifyReport>,
+}
+
+/// Where the work starts from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StartPoint {
+    pub branch: String,
+    pub base_commit: String,
+    /// Untracked files that were there before: never committed.
+    pub untracked: Vec<String>,
+    /// The ref of an earlier attempt that is continued.
+    pub attempt_ref: Option<String>,
+}
+
+/// What earlier iterations left for this one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TaskHistory {
+    /// What was wrong with the last attempt, in one sentence.
+    pub last_verdict: Option<String>,
+    pub failure: Option<Failure>,
+    pub diagnosis: Option<Diagnosis>,
+    /// The phase that the agent of the last handoff said to be in.
+    pub phase: Option<ExecutionPhase>,
+}
+
+/// Parts of the prompt that come from the loop.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PromptParts {
+    /// What a person wrote down for every task.
+    pub instructions: Option<Instructions>,
+    /// What an agent that continues the work of another is told.
+    pub continuation: Option<String>,
+    pub guidance: Vec<Guidance>,
+    /// What this task depends on and was skipped, in sentences.
+    pub skipped: Vec<String>,
+    /// What a diagnosis is to find out.
+    pub diagnose: Option<Diagnose>,
+    /// The project's own template, with its name.
+    pub template: Option<(String, String)>,
+    /// Iterations that the loop may still begin after this one.
+    pub iterations_left: u32,
+    /// Tasks that are open besides this one.
+    pub other_open_tasks: usize,
+}
+
+/// How long an iteration may take, and what it may cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct JobLimits {
+    pub minutes: u64,
+    /// Milliseconds that the run of the command has left, where that is limited.
+    pub run_left_ms: Option<u64>,
+    /// The length of that limit, for a message.
+    pub run_minutes: u64,
+    pub cost: Option<JobCost>,
+}
+
+/// What may be spent in all, and what was spent of it before this iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobCost {
+    pub spent: Dollars,
+    pub max: Dollars,
+    /// The budget that says so; none where the command does.
+    pub budget: Option<Budget>,
+}
+
+impl Job {
+    pub fn purpose(&self) -> Purpose {
+        self.policy.purpose
+    }
+
+    pub fn lands(&self) -> Lands {
+        self.policy.lands
+    }
+
+    /// Returns the commands that verify this task: the configured ones, then its own.
+    pub fn verify_commands(&self) -> Vec<crate::task::VerifyCommand> {
+        let mut commands = self.config.verification.commands.clone();
+        for own in &self.task.verify {
+            if !commands.contains(own) {
+                commands.push(own.clone());
+            }
+        }
+        commands
+    }
+}
+
+/// Whether an outcome is still to be landed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LandingState {
+    Due,
+    /// There is nothing to land, or it has landed.
+    Settled,
+}
+
+/// What one iteration came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Outcome {
+    pub version: u32,
+    pub iteration: IterationId,
+    /// [`Verdict::Verified`] and [`Verdict::Progress`] say that the tree may land, not that it has.
+    pub verdict: Verdict,
+    pub landing: LandingState,
+    /// False where it ended before an agent was started.
+    pub agent_started: bool,
+    /// The ref below `refs/ralph/attempts` whose commit holds the tree; none where nothing changed.
+    pub tree_ref: Option<String>,
+    /// Where the branch stood when the tree was written.
+    pub tip: Option<String>,
+    pub log: IterationLog,
+    /// The number of its last run of an agent.
+    pub last_run: u32,
+    /// No command at all stood behind the verdict.
+    pub unverified: bool,
+    pub moved: WorkMoved,
+    /// What a failed attempt did, for comparing later ones with it.
+    pub trace: Option<Trace>,
+    pub diagnosis: Option<Diagnosis>,
+    /// What the agents were told by people.
+    pub guidance: Vec<Guidance>,
+}
+
+/// Why the JSON of a job or an outcome can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BadJob {
+    #[error("it is of version {found}, and this ralph knows {JOB_VERSION}")]
+    Version { found: u32 },
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
+
+/// Reads the JSON of a job or an outcome, unless it is of another version.
+pub fn parse_versioned<T: serde::de::DeserializeOwned>(json: &str) -> Result<T, BadJob> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
+    let Versioned { version } = serde_json::from_str(json)?;
+    if version != JOB_VERSION {
+        return Err(BadJob::Version { found: version });
+    }
+    Ok(serde_json::from_str(json)?)
+}
+
+#[cfg(test)]
+mod tests;

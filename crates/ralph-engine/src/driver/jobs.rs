@@ -1,0 +1,277 @@
+//! Makes the job of an iteration from what the loop knows: its task, its history, what people said.
+
+use std::time::Duration;
+
+use ralph_core::{
+    checkpoint::{Trigger, continuation, valid},
+    event::Event,
+    gutter::Gutter,
+    handoff::Next,
+    id::IterationId,
+    iteration::{Handoffs, IterationPolicy, Lands, Purpose},
+    job::{JOB_VERSION, Job, JobCost, JobLimits, PromptParts, StartPoint, TaskHistory},
+    prompt::{Diagnose, Instructions},
+    record::Guidance,
+    task::{Task, TaskId},
+};
+
+use super::{Driver, LoopError, files::TEMPLATE};
+use crate::{
+    artefacts::EXECUTE_TEMPLATE,
+    failpoint::failpoint,
+    git::Status,
+    iteration::{MOST_TOLD, prepare_diagnosis, what_to_find_out},
+    journal_text::path_to_text,
+    store::{IterationStart, Of, TaskState},
+};
+
+/// Checkpoints that are looked through for the newest of a task.
+const LOOKED_AT: u32 = 100;
+
+impl Driver {
+    /// Begins an iteration in the journal, and makes its job.
+    pub(super) async fn new_job(&mut self, id: &TaskId, status: &Status) -> Result<Job, LoopError> {
+        let task = self
+            .board
+            .task(id)
+            .cloned()
+            .ok_or_else(|| LoopError::Container(id.clone()))?;
+        self.base = status.head.clone();
+        let diagnose = self.due_diagnosis(id);
+        if diagnose.is_some() {
+            prepare_diagnosis(&self.root, id)?;
+        }
+        let untracked = status.untracked.iter();
+        let start = IterationStart {
+            id: IterationId::new(uuid::Uuid::now_v7()),
+            loop_id: self.loop_id.clone(),
+            task: id.clone(),
+            attempt: self.board.attempts(id) + u32::from(diagnose.is_none()),
+            base_commit: self.base.to_string(),
+            untracked: untracked.map(|p| path_to_text(p)).collect(),
+            at: self.now(),
+            diagnose,
+            lands: self.lands(),
+        };
+        let begun = self.journal.begin_iteration(&self.repository, &start);
+        let n = begun.await?;
+        failpoint("iteration-begun");
+        self.run_status()?;
+        let source = self.board.source.name().to_owned();
+        let said = self.journal.use_guidance(&self.repository, &source, id, n);
+        let said = said.await?;
+        self.job(n, start, task, said).await
+    }
+
+    /// The job of an iteration that is begun, or taken up again.
+    pub(super) async fn job(
+        &mut self,
+        n: u64,
+        start: IterationStart,
+        task: Task,
+        guidance: Vec<Guidance>,
+    ) -> Result<Job, LoopError> {
+        let state = self.board.state(&task.id).cloned().unwrap_or_default();
+        let continuation = self.continuation(&task.id, &state, &start).await?;
+        let diagnose = match &start.diagnose {
+            Some(gutter) => Some(self.brief_diagnosis(&task.id, gutter).await?),
+            None => None,
+        };
+        let purpose = match start.diagnose {
+            Some(_) => Purpose::Diagnosis,
+            None => Purpose::Attempt,
+        };
+        let tasks = self.board.tally();
+        let done = tasks.completed + tasks.skipped;
+        Ok(Job {
+            version: JOB_VERSION,
+            number: n,
+            loop_id: start.loop_id,
+            attempt: start.attempt,
+            max_attempts: self.board.max_attempts(&task.id, &self.config),
+            started_at: start.at,
+            start: StartPoint {
+                branch: self.branch.clone(),
+                base_commit: start.base_commit,
+                untracked: start.untracked,
+                attempt_ref: state.kept_ref.clone().filter(|_| state.goes_on),
+            },
+            policy: IterationPolicy {
+                max_verify_retries: self.config.loop_.max_verify_retries,
+                max_overload_retries: self.config.limits.overload_retries,
+                expects_change: expects_change(&task, start.lands, &state),
+                purpose,
+                lands: start.lands,
+                handoffs: self.handoffs_left(&state),
+            },
+            diagnose: start.diagnose,
+            prompt: PromptParts {
+                instructions: self.instructions(),
+                continuation,
+                guidance,
+                skipped: self.skipped_dependencies(&task.id),
+                diagnose,
+                template: self.own_template(),
+                iterations_left: self.iterations_left(),
+                other_open_tasks: tasks.total.saturating_sub(done + 1),
+            },
+            history: TaskHistory {
+                last_verdict: state.last_verdict,
+                failure: state.feedback,
+                diagnosis: state.gutter.diagnosis,
+                phase: state.handoff.phase,
+            },
+            limits: self.job_limits(),
+            goal: self.goal.clone(),
+            config: self.config.clone(),
+            prices: self.prices.clone(),
+            baseline: self.baseline.clone(),
+            iteration: start.id,
+            task,
+        })
+    }
+
+    /// The handoffs that a task may still have.
+    fn handoffs_left(&self, state: &TaskState) -> Handoffs {
+        let in_a_row = state.handoff.in_a_row;
+        if in_a_row < self.config.handoff.max_in_a_row.get() {
+            Handoffs::Allowed
+        } else {
+            Handoffs::UsedUp { in_a_row }
+        }
+    }
+
+    /// Counted on from what this run of the command has had.
+    fn iterations_left(&self) -> u32 {
+        let counted = self.machine.tally().counted() + 1;
+        self.machine.limits().max_iterations.saturating_sub(counted)
+    }
+
+    fn job_limits(&self) -> JobLimits {
+        let own = self.config.loop_.max_minutes_per_iteration.duration();
+        let whole = self.machine.limits().max_time;
+        let left = whole.map(|all| all.saturating_sub(self.began.elapsed()));
+        JobLimits {
+            minutes: own.as_secs() / 60,
+            run_left_ms: left.map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
+            run_minutes: whole.map_or(0, |all: Duration| all.as_secs() / 60),
+            cost: self.nearest_cost_limit().map(|limit| JobCost {
+                spent: limit.spent,
+                max: limit.max,
+                budget: limit.budget,
+            }),
+        }
+    }
+
+    /// As they stood when the loop began: no other text can be slipped in.
+    pub(super) fn instructions(&self) -> Option<Instructions> {
+        let path = super::files::instructions_path(&self.board.source)?;
+        let text = self.config_files.text(&path)?.to_owned();
+        let shown = path.strip_prefix(&self.root).unwrap_or(&path);
+        let path = shown.display().to_string();
+        (!text.trim().is_empty()).then_some(Instructions { path, text })
+    }
+
+    /// What to say of instructions that an own template leaves out.
+    pub(super) fn unused_instructions(&self) -> Option<String> {
+        let instructions = self.instructions()?;
+        let template = self.config_files.text(&self.root.join(TEMPLATE))?;
+        (!template.contains("instructions")).then(|| {
+            let path = instructions.path;
+            format!("{path} is not used: {TEMPLATE} has no place for `instructions`")
+        })
+    }
+
+    /// What to say of an own template that has no place for a continuation.
+    pub(super) fn unused_continuation(&self) -> Option<String> {
+        let template = self.config_files.text(&self.root.join(TEMPLATE))?;
+        let uses_it = self.goal.is_some() || self.artefacts.is_some();
+        (!uses_it && !template.contains("continuation")).then(|| {
+            format!(
+                "{TEMPLATE} has no place for `continuation`: an agent that goes on for another is \
+                 not told where that one stopped"
+            )
+        })
+    }
+
+    /// The project's own template for what this loop does, as it stood when the loop began.
+    fn own_template(&self) -> Option<(String, String)> {
+        let name = match &self.artefacts {
+            Some(_) => EXECUTE_TEMPLATE,
+            None => TEMPLATE,
+        };
+        let text = self.config_files.text(&self.root.join(name))?;
+        Some((name.to_owned(), text.to_owned()))
+    }
+
+    /// What the task depends on and a person skipped.
+    fn skipped_dependencies(&self, task: &TaskId) -> Vec<String> {
+        let skipped = self.board.skipped_before(task).into_iter();
+        let sentences = skipped.map(|(id, reason)| {
+            format!(
+                "Task {id}, which this one depends on, was skipped and not done: {}",
+                if reason.is_empty() {
+                    "no reason is known"
+                } else {
+                    &reason
+                }
+            )
+        });
+        sentences.collect()
+    }
+
+    async fn brief_diagnosis(
+        &mut self,
+        task: &TaskId,
+        gutter: &Gutter,
+    ) -> Result<Diagnose, LoopError> {
+        let records = self.task_records(task, MOST_TOLD).await?;
+        Ok(what_to_find_out(&self.repo, task, gutter, &records).await)
+    }
+
+    /// What a fresh agent is told of the one before it, where it continues work that was cut off.
+    async fn continuation(
+        &mut self,
+        task: &TaskId,
+        state: &TaskState,
+        start: &IterationStart,
+    ) -> Result<Option<String>, LoopError> {
+        let continues = state.handoff.next == Next::GoesOn && state.goes_on;
+        if !continues || start.diagnose.is_some() {
+            return Ok(None);
+        }
+        let id = task.as_str();
+        // A new loop may go on with what an earlier one left.
+        let loop_id = self.loop_id.clone();
+        for of in [Of::Loop(&loop_id), Of::Repository] {
+            let links = self.journal.checkpoints(&self.repository, of, LOOKED_AT);
+            let (found, damage) = valid(&links.await?);
+            if let Some(damage) = damage {
+                let message = format!(
+                    "{damage}; it is not gone on from, `ralph checkpoint verify` says more"
+                );
+                self.tell(&Event::Warning { message });
+            }
+            let mut ours = found.into_iter().filter(|one| {
+                let is_work = match one.metadata.trigger {
+                    Trigger::Iteration | Trigger::Phase | Trigger::Handoff => true,
+                    Trigger::Stop | Trigger::Manual => false,
+                };
+                is_work && one.metadata.task_id.as_deref() == Some(id)
+            });
+            if let Some(newest) = ours.next() {
+                return Ok(Some(continuation(&newest)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Returns true if a claim without a change is worth nothing. That a goal is reached may be found without
+/// one, but only where steps towards it have landed.
+fn expects_change(task: &Task, lands: Lands, state: &TaskState) -> bool {
+    match lands {
+        Lands::Claimed => task.text.expects_change,
+        Lands::Each => state.progress == 0,
+    }
+}

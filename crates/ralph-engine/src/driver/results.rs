@@ -1,0 +1,188 @@
+//! Writes `results.md` when a loop ends, from the journal and the files. Whatever ended it.
+
+use std::collections::HashMap;
+
+use ralph_core::{
+    artefacts::{
+        obstacles::Obstacles,
+        results::{
+            Completed, Ending, Figures, How, LandedIn, Proof, Remaining, Results, render_results,
+        },
+    },
+    event::Event,
+    memory::first_words,
+    record::IterationRecord,
+    task::{Status, Task},
+    termination::Stop,
+    verdict::Verdict,
+};
+
+use super::{Driver, LoopError};
+use crate::{
+    artefacts::read,
+    report,
+    source::{Source, write_atomically},
+};
+
+impl Driver {
+    /// The hint of a stop, for the command that was typed.
+    pub(super) fn hint(&self, stop: &Stop) -> Option<String> {
+        let hint = stop.hint()?;
+        Some(match (&self.artefacts, &self.goal) {
+            (Some(_), _) => {
+                let execute = format!("`{}", self.command());
+                hint.replace("`ralph run", &execute)
+                    .replace("--max-iterations", "--iterations")
+            }
+            // Nobody types a goal again.
+            (None, Some(_)) => hint
+                .replace("`ralph run --once`", "`ralph run`")
+                .replace("`ralph run`", "`ralph resume`"),
+            (None, None) => hint.to_owned(),
+        })
+    }
+
+    /// What was typed, as far as it says what is worked at.
+    pub(super) fn command(&self) -> String {
+        match (&self.artefacts, &self.goal) {
+            (Some(artefacts), _) => format!("ralph execute {}", artefacts.name()),
+            (None, Some(_)) => "ralph loop".to_owned(),
+            (None, None) => "ralph run".to_owned(),
+        }
+    }
+
+    /// Sums up the project that is executed, and says where.
+    pub(super) async fn write_results(&mut self, stop: &Stop) -> Result<(), LoopError> {
+        let records = match &self.artefacts {
+            Some(_) => self.landings().await?,
+            None => return Ok(()),
+        };
+        let Some(artefacts) = &self.artefacts else {
+            return Ok(());
+        };
+        let read_now = Source::read(self.board.source.path(), &self.root).ok();
+        let tasks = read_now.map_or_else(|| self.board.graph.tasks().to_vec(), |(_, now)| now);
+        let leaves = tasks
+            .iter()
+            .filter(|task| self.board.graph.is_leaf(&task.id));
+        let (done, left): (Vec<&Task>, Vec<&Task>) =
+            leaves.partition(|task| task.status == Status::Completed);
+        let obstacles = read(&artefacts.folder().obstacles(), Obstacles::parse);
+        let results = Results {
+            project: artefacts.project(),
+            ending: Ending {
+                how: match stop {
+                    Stop::AllComplete => How::AllComplete,
+                    _ => How::Halted,
+                },
+                sentence: stop.sentence(),
+                hint: self.hint(stop),
+            },
+            figures: self.figures(),
+            completed: done
+                .iter()
+                .map(|task| completed(task, records.get(task.id.as_str())))
+                .collect(),
+            remaining: left.iter().map(|task| self.remaining(task)).collect(),
+            obstacles: obstacles.ok().flatten().unwrap_or_default().open(),
+        };
+        let path = artefacts.folder().results();
+        write_atomically(&path, render_results(&results).as_bytes())?;
+        let shown = path.strip_prefix(&self.root).unwrap_or(&path);
+        let message = format!("the results are in {}", shown.display());
+        self.tell(&Event::Notice { message });
+        Ok(())
+    }
+
+    fn figures(&self) -> Figures {
+        Figures {
+            iterations: self.machine.tally().iterations,
+            minutes: self.began.elapsed().as_secs_f64() / 60.0,
+            cost: self.machine.tally().usage.cost_usd.map(report::cost),
+            branch: self.branch.clone(),
+            at: self.now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        }
+    }
+
+    /// The iteration that completed each task, over all loops of the project.
+    async fn landings(&mut self) -> Result<HashMap<String, IterationRecord>, LoopError> {
+        let worktree = self.root.to_string_lossy().into_owned();
+        let source = self.board.source.name().to_owned();
+        let loops = self
+            .journal
+            .loops_of(&self.repository, &worktree, &source)
+            .await?;
+        let mut found = HashMap::new();
+        for row in loops {
+            for record in self.journal.records_of(&row.id).await? {
+                if record.verdict == Verdict::Verified {
+                    found.insert(record.task_id.clone(), record);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn remaining(&self, task: &Task) -> Remaining {
+        let state = self.board.state(&task.id).cloned().unwrap_or_default();
+        let waits = self.board.blocked();
+        let waits = waits.into_iter().find(|b| b.task == task.id.as_str());
+        let reasons = [
+            state.blocked,
+            state
+                .question
+                .map(|question| format!("a person is asked: {question}")),
+            state.skipped.map(|reason| format!("skipped: {reason}")),
+            waits.map(|waits| format!("waits: {}", waits.by.join(", "))),
+        ];
+        let mut why: Vec<String> = reasons.into_iter().flatten().collect();
+        if why.is_empty() {
+            let last = state
+                .last_verdict
+                .map(|last| format!("the last attempt: {last}"));
+            why.extend(last);
+        }
+        Remaining {
+            id: task.id.to_string(),
+            title: task.text.title.clone(),
+            status: task.status.to_string(),
+            attempts: task.attempts.made.unwrap_or(state.attempts),
+            max_attempts: self.board.max_attempts(&task.id, &self.config),
+            why,
+        }
+    }
+}
+
+fn completed(task: &Task, record: Option<&IterationRecord>) -> Completed {
+    let done = Completed {
+        id: task.id.to_string(),
+        title: task.text.title.clone(),
+        ..Completed::default()
+    };
+    // Completed by somebody else: another tool, or a person.
+    let Some(record) = record else {
+        return done;
+    };
+    let last = record.runs.last().map_or(0, |run| run.run);
+    let commands = record.verification.iter().filter(|v| v.run == last);
+    Completed {
+        landed: Some(LandedIn {
+            iteration: record.iteration,
+            attempts: record.attempt,
+            commit: record.git.result_commit.clone(),
+            proof: match record.unverified {
+                true => Proof::Unverified,
+                false => Proof::Verified(commands.map(|v| v.command.clone()).collect()),
+            },
+        }),
+        summary: {
+            let own = record.said.block.summary.clone();
+            own.unwrap_or_else(|| first_words(&record.said.final_message))
+        },
+        files: {
+            let files = record.git.files_changed.iter();
+            files.map(|file| file.path.clone()).collect()
+        },
+        ..done
+    }
+}

@@ -1,0 +1,313 @@
+//! One run of an agent within an iteration: its context, limits and watchers, and what came of it.
+
+use std::{ffi::OsString, time::Duration};
+
+use ralph_core::{
+    agent::{AgentReport, ContextUse, Ending, Usage},
+    event::Event,
+    health::{HealthPolicy, HealthState, Watching},
+    iteration::{AgentEnded, RanBy, StepDone},
+    job::Job,
+    signal::parse_signals,
+};
+
+use super::{
+    AgentSeen, IterationContext, IterationFiles, LimitOwner, Services,
+    cost::{budget_left, run_cost, stopped_by_its_cost},
+    handoff::{handoff_of_run, handoff_watcher},
+    logs::ReportTap,
+};
+use crate::{
+    agent::{Credential, DoneFile, RunContext, run_line},
+    driver::LoopError,
+    environment::Environment,
+    failpoint::failpoint,
+    git::Repo,
+    heartbeat::LoopActivity,
+    process::{CommandSpec, SpawnError},
+    supervisor::{
+        AgentRunSpec, CostWatcher, HandoffWatcher, HealthWatcher, LocalFuture, RunDeadline,
+        RunLimits, RunPorts, SupervisedRun, TreeProbe, WatchedRun, Watcher, run_agent,
+    },
+    workspace::Workspace,
+};
+
+/// The prompt of a run, and its number.
+#[derive(Clone, Copy)]
+pub(super) struct PlannedPrompt<'a> {
+    pub(super) run: u32,
+    pub(super) text: &'a str,
+}
+
+/// Everything that a run of an iteration is watched for.
+struct RunWatchers {
+    cost: Option<CostWatcher>,
+    health: HealthWatcher,
+    handoff: Option<HandoffWatcher>,
+}
+
+impl RunWatchers {
+    /// Health before handoff: it must hear of a choice that the other one follows.
+    fn all(&mut self) -> Vec<&mut dyn Watcher> {
+        let mut all: Vec<&mut dyn Watcher> = Vec::new();
+        all.extend(self.cost.as_mut().map(|w| w as &mut dyn Watcher));
+        all.push(&mut self.health);
+        all.extend(self.handoff.as_mut().map(|w| w as &mut dyn Watcher));
+        all
+    }
+}
+
+/// Starts the agent, and reads what it made of its prompt.
+pub(super) async fn run(
+    context: &mut IterationContext<'_>,
+    workspace: &mut dyn Workspace,
+    services: &mut Services<'_>,
+    files: &mut IterationFiles,
+    prompt: PlannedPrompt<'_>,
+) -> Result<StepDone, LoopError> {
+    context.agent = AgentSeen::Started;
+    let done_file = workspace.before_run(context.job)?;
+    tell_run_started(context, services, files, prompt.run);
+    let run = run_context(context, workspace, services, prompt);
+    let mut watchers = run_watchers(context, services);
+    let ran = supervise(
+        context,
+        workspace,
+        services,
+        files,
+        (&run, &done_file, &mut watchers),
+    )
+    .await;
+    failpoint("agent-ended");
+    // An agent that can't be started is an outcome like any other: the record says so.
+    let SupervisedRun {
+        mut report,
+        failed_calls,
+    } = ran.unwrap_or_else(|error| SupervisedRun {
+        report: unavailable(&error.to_string()),
+        failed_calls: Vec::new(),
+    });
+    context.log.failed_calls = failed_calls;
+    report.health = watchers.health.ended();
+    if let Some(cost) = watchers.cost {
+        *services.unpriced = cost.into_unpriced();
+    }
+    if matches!(report.ending, Ending::TimedOut { .. })
+        && context.deadline.whose == LimitOwner::Command
+    {
+        // The end of the command's own time is a stop, not a failure of this task.
+        report.ending = Ending::Stopped;
+    }
+    let credentials = services.agent.credentials();
+    name_withheld_keys(&mut report.ending, services.environment, credentials);
+    stopped_by_its_cost(context, &mut report);
+    let mut signals = parse_signals(&report.final_message, &context.job.task.id);
+    if let Some(goal) = &context.job.goal {
+        signals = goal.heed(signals);
+    }
+    if signals.claim.is_none() {
+        signals.claim = workspace.claim_in_files(context.job, &done_file);
+    }
+    let asked = watchers.handoff.as_ref().and_then(|h| h.asked().cloned());
+    let handoff = handoff_of_run(context, asked, &report, &signals);
+    let by = RanBy {
+        agent: services.agent_name.clone(),
+        command: shown_command(&services.agent.command(&run)),
+    };
+    Ok(StepDone::AgentEnded(Box::new(AgentEnded {
+        by,
+        report,
+        signals,
+        handoff,
+    })))
+}
+
+fn tell_run_started(
+    context: &IterationContext<'_>,
+    services: &mut Services<'_>,
+    files: &mut IterationFiles,
+    run: u32,
+) {
+    let agent = services.agent_name.clone();
+    let failure = context.log.failure.as_ref();
+    files.heading(&format!("agent {agent} run {run}"));
+    files.stream.push(run_line(run, &agent).as_bytes());
+    services.tell(&Event::RunStarted {
+        run,
+        agent,
+        fix_only: failure.is_some(),
+        tail: failure.map(|f| f.tail.clone()).unwrap_or_default(),
+    });
+}
+
+fn run_context(
+    context: &IterationContext<'_>,
+    workspace: &dyn Workspace,
+    services: &Services<'_>,
+    prompt: PlannedPrompt<'_>,
+) -> RunContext {
+    let job = context.job;
+    let own = [
+        ("RALPH_TASK_ID", job.task.id.to_string()),
+        ("RALPH_ITERATION", job.number.to_string()),
+        ("RALPH_ATTEMPT", job.attempt.to_string()),
+        ("RALPH_RUN", prompt.run.to_string()),
+        ("RALPH_RUN_ID", format!("{}-{}", job.iteration, prompt.run)),
+        ("RALPH_PURPOSE", job.purpose().word().to_owned()),
+    ];
+    RunContext {
+        cwd: workspace.root().to_owned(),
+        env: services
+            .environment
+            .for_agent(services.agent.credentials(), &own),
+        prompt: prompt.text.to_owned(),
+        labels: job.task.labels.clone(),
+        budget: budget_left(context),
+    }
+}
+
+/// The watchers of a run that begins now.
+fn run_watchers(context: &IterationContext<'_>, services: &mut Services<'_>) -> RunWatchers {
+    let cost =
+        run_cost(context).map(|cost| CostWatcher::new(cost, std::mem::take(services.unpriced)));
+    let watched = WatchedRun {
+        iteration: context.job.number,
+        task: context.job.task.id.to_string(),
+        agent: services.agent_name.clone(),
+    };
+    let heartbeat = services.heartbeat.clone();
+    let policy = health_policy(context.job);
+    let health = HealthWatcher::new(policy, watched, heartbeat, services.clock.now());
+    // Written once, with all that is new.
+    services.does(LoopActivity::Agent, None);
+    RunWatchers {
+        cost,
+        health,
+        handoff: handoff_watcher(context),
+    }
+}
+
+/// Runs the agent while the loop may ask for something, and the reporter is told.
+async fn supervise(
+    context: &mut IterationContext<'_>,
+    workspace: &mut dyn Workspace,
+    services: &mut Services<'_>,
+    files: &mut IterationFiles,
+    (run, done_file, watchers): (&RunContext, &DoneFile, &mut RunWatchers),
+) -> Result<SupervisedRun, SpawnError> {
+    let limits = run_limits(context);
+    let mut tap = ReportTap {
+        text: &mut files.text,
+        reporter: services.reporter,
+        clock: services.clock,
+    };
+    let spec = AgentRunSpec {
+        agent: services.agent,
+        context: run,
+        containment: services.containment,
+        limits: &limits,
+        done_file: Some(done_file),
+    };
+    let ports = RunPorts {
+        watchers: watchers.all(),
+        control: services.link.control(),
+        tap: &mut tap,
+        tree: Some(&GitTree(workspace.repo())),
+        log: &mut files.stream,
+    };
+    let ran = run_agent(spec, ports).await;
+    context.guidance.extend(services.link.take_told());
+    ran
+}
+
+/// The working tree as git sees it, without ralph's own folder.
+struct GitTree<'a>(&'a Repo);
+
+impl TreeProbe for GitTree<'_> {
+    fn fingerprint(&self) -> LocalFuture<'_, Option<u64>> {
+        Box::pin(async {
+            let own_folder = std::path::Path::new(crate::dot_ralph::FOLDER);
+            self.0.fingerprint(own_folder).await.ok()
+        })
+    }
+}
+
+fn run_limits(context: &IterationContext<'_>) -> RunLimits {
+    let config = &context.job.config.loop_;
+    RunLimits {
+        deadline: Some(RunDeadline {
+            at: context.deadline.at,
+            minutes: context.deadline.minutes,
+        }),
+        idle: config.idle_minutes.duration(),
+        idle_with_tool: config.idle_minutes_tool.duration(),
+        grace: Duration::from_secs(u64::from(config.stop_grace_seconds.get())),
+    }
+}
+
+fn health_policy(job: &Job) -> HealthPolicy {
+    let health = &job.config.health;
+    HealthPolicy {
+        watching: if health.enabled {
+            Watching::Yes
+        } else {
+            Watching::No
+        },
+        stuck_after: health.stuck_minutes.duration(),
+        nudge_wait: health.nudge_wait_minutes.duration(),
+        max_nudges: health.max_nudges,
+        escalation_wait: health.escalation_wait_minutes.duration(),
+        degraded_error_percent: u32::from(health.degraded_error_percent),
+        degraded_steps: health.degraded_steps.get(),
+        failing_steps: health.failing_steps.get(),
+        degraded_repeats: health.degraded_repeats.get(),
+        stuck_repeats: health.stuck_repeats.get(),
+    }
+}
+
+/// A key that ralph withholds is the likeliest reason why an agent is not let in.
+fn name_withheld_keys(ending: &mut Ending, environment: &Environment, own: &'static [Credential]) {
+    let Ending::Auth { message } = ending else {
+        return;
+    };
+    let keys = environment.keys_withheld_from(own);
+    if !keys.is_empty() {
+        let some = keys[..keys.len().min(5)].join(", ");
+        message.push_str(&format!(
+            " (withheld from agents: {some}; `safety.pass_env` lets a variable through)"
+        ));
+    }
+}
+
+/// The report of an agent that could not be started.
+fn unavailable(message: &str) -> AgentReport {
+    AgentReport {
+        health: HealthState::Healthy,
+        ending: Ending::Unavailable {
+            message: message.to_owned(),
+        },
+        final_message: String::new(),
+        model: None,
+        version: None,
+        usage: Usage::default(),
+        context: ContextUse::default(),
+        turns: None,
+        denied: Vec::new(),
+        seconds: 0.0,
+        calls: Vec::new(),
+        tool_calls: 0,
+    }
+}
+
+/// The command line of an agent's program, for the record: never its prompt or its environment, and not
+/// what is written inline, where a secret may stand.
+fn shown_command(spec: &CommandSpec) -> Vec<String> {
+    let text = |word: &OsString| match word.to_string_lossy() {
+        word if word.trim_start().starts_with('{') => "(inline JSON)".to_owned(),
+        word => word.into_owned(),
+    };
+    std::iter::once(&spec.program)
+        .chain(&spec.args)
+        .map(text)
+        .collect()
+}

@@ -1,0 +1,211 @@
+//! Looks at what an agent changed, before anything of it is verified: has put back what was not its to
+//! change, writes the tree that would be committed, and refuses what must not land.
+
+use std::{io::Read as _, path::Path};
+
+use ralph_core::{
+    change::{ChangeKind, CompiledPolicy, Contents, Inspection, inspect as inspect_change, shown},
+    event::Event,
+    iteration::{Change, ChangedFile, Purpose, Refusal, StepDone},
+    verdict::Halt,
+};
+
+use super::{
+    IterationContext, IterationFiles, Services,
+    diagnosis::inspect_diagnosis,
+    verify::{CommandRun, run_verify_commands},
+};
+use crate::{driver::LoopError, workspace::Workspace};
+
+/// Of a changed file this much is looked at for secrets.
+const SCAN_BYTES: u64 = 4 * 1024 * 1024;
+
+/// The promise that a backlog is done.
+const ALL_DONE: &str = "DONE";
+
+pub(super) async fn inspect(
+    context: &mut IterationContext<'_>,
+    workspace: &mut dyn Workspace,
+    services: &mut Services<'_>,
+    files: &mut IterationFiles,
+) -> Result<StepDone, LoopError> {
+    match context.job.purpose() {
+        Purpose::Attempt => {}
+        Purpose::Diagnosis => return inspect_diagnosis(context, workspace, services).await,
+    }
+    let mut found = restore_protected(context, workspace).await?;
+    found.flags.extend(empty_promise(context));
+    run_formatters(context, workspace, services, files, &mut found).await;
+    let staged = workspace.stage(context.job).await?;
+    context.tip = staged.tip.clone();
+    let policy = workspace.policy();
+    let Inspection { refusals, flags } = scan(context, workspace, &staged.change, policy);
+    found.flags.extend(flags.iter().map(ToString::to_string));
+    if let Some(first) = refusals.first() {
+        let more = refusals.len() - 1;
+        let more = if more > 0 {
+            format!(" (and {more} more)")
+        } else {
+            String::new()
+        };
+        found.refuse(format!("{first}{more}"));
+    }
+    let changed = staged.change.changes.iter();
+    let change = Change {
+        tree: staged.tree.to_string(),
+        files: changed
+            .map(|c| ChangedFile {
+                path: shown(&c.path),
+                kind: kind_name(c.kind).into(),
+            })
+            .collect(),
+        refusal: found.refusal,
+        flags: found.flags,
+    };
+    services.tell(&Event::Inspected {
+        files: change.files.clone(),
+        flags: change.flags.clone(),
+        refusal: change.refusal.as_ref().map(|r| r.reason.clone()),
+    });
+    Ok(StepDone::Inspected { change })
+}
+
+/// Has everything put back that was not the agent's to change: ralph's own files, history, then the git
+/// folder, of which HEAD is a part.
+pub(super) async fn restore_protected(
+    context: &mut IterationContext<'_>,
+    workspace: &mut dyn Workspace,
+) -> Result<Findings, LoopError> {
+    let restored = workspace.restore_own_files(context.job, &context.progress)?;
+    context.log.progress_edited = restored.progress_edited;
+    let mut found = restored.findings;
+    found.join(workspace.restore_history(context.job).await?);
+    found.flags.extend(workspace.restore_git_folder()?);
+    Ok(found)
+}
+
+fn scan(
+    context: &IterationContext<'_>,
+    workspace: &dyn Workspace,
+    change: &ralph_core::change::ChangeSet,
+    policy: &CompiledPolicy,
+) -> Inspection {
+    let (root, repo) = (workspace.root(), workspace.repo());
+    let now = |path: &Path| read_capped(&root.join(path));
+    let before = |path: &Path| repo.read_at_blocking(&context.base, path, SCAN_BYTES);
+    let contents = Contents {
+        now: &now,
+        before: &before,
+    };
+    inspect_change(change, policy, &contents)
+}
+
+/// What to say of an agent that claims the end of all work while there is some left.
+fn empty_promise(context: &IterationContext<'_>) -> Option<String> {
+    let promise = context.log.said.promise.as_deref();
+    promise.filter(|text| *text == ALL_DONE)?;
+    match context.job.prompt.other_open_tasks {
+        0 => None,
+        1 => Some("the agent claims that all is done, 1 task is open besides this one".into()),
+        n => Some(format!(
+            "the agent claims that all is done, {n} tasks are open besides this one"
+        )),
+    }
+}
+
+/// Runs formatters before the tree is written, so that what is verified is what is committed.
+async fn run_formatters(
+    context: &IterationContext<'_>,
+    workspace: &dyn Workspace,
+    services: &mut Services<'_>,
+    files: &mut IterationFiles,
+    found: &mut Findings,
+) {
+    let commands = &context.job.config.verification.format;
+    if commands.is_empty() {
+        return;
+    }
+    files.heading("format");
+    let run = CommandRun {
+        commands,
+        config: &context.job.config,
+        root: workspace.root(),
+        baseline: context.job.baseline.as_ref(),
+    };
+    let report = run_verify_commands(run, services.verify_ports(), files).await;
+    for failed in report.commands.iter().filter(|c| !c.passed()) {
+        found
+            .flags
+            .push(format!("formatter `{}` {}", failed.command, failed.outcome));
+    }
+}
+
+/// What an inspection finds; the first refusal stands, and one that halts the loop goes before one
+/// that does not.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    refusal: Option<Refusal>,
+    pub(crate) flags: Vec<String>,
+}
+
+impl Findings {
+    fn refuse(&mut self, reason: String) {
+        self.refusal.get_or_insert(Refusal {
+            reason,
+            halt: Halt::Attempt,
+        });
+    }
+
+    /// Takes in what was found elsewhere.
+    fn join(&mut self, other: Self) {
+        self.flags.extend(other.flags);
+        match other.refusal {
+            Some(refusal) if refusal.halt == Halt::Loop => self.halt(refusal.reason),
+            Some(refusal) => self.refuse(refusal.reason),
+            None => {}
+        }
+    }
+
+    pub(super) fn into_parts(self) -> (Option<Refusal>, Vec<String>) {
+        (self.refusal, self.flags)
+    }
+
+    /// What was found, for an attempt whose verdict is known already.
+    pub(crate) fn into_flags(self) -> Vec<String> {
+        let reason = self.refusal.map(|refusal| refusal.reason);
+        self.flags.into_iter().chain(reason).collect()
+    }
+
+    pub(crate) fn halt(&mut self, reason: String) {
+        let halts = self.refusal.as_ref().is_some_and(|r| r.halt == Halt::Loop);
+        if !halts {
+            self.refusal = Some(Refusal {
+                reason,
+                halt: Halt::Loop,
+            });
+        }
+    }
+}
+
+fn kind_name(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Added => "added",
+        ChangeKind::Modified => "modified",
+        ChangeKind::Deleted => "deleted",
+        ChangeKind::TypeChanged => "type_changed",
+    }
+}
+
+/// The beginning of a regular file. A link is not followed: what it points to is not the change.
+fn read_capped(path: &Path) -> Option<Vec<u8>> {
+    if !path.symlink_metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .ok()?
+        .take(SCAN_BYTES)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    Some(bytes)
+}

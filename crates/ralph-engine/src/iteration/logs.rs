@@ -1,0 +1,141 @@
+//! The logs of an iteration in `.ralph/logs/`: a readable one, the agent's raw stream, the record.
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use ralph_core::{agent::AgentEvent, event::Event, record::IterationRecord};
+
+use crate::{
+    clock::Clock,
+    driver::{LoopError, file_error},
+    plain_file,
+    process::{CappedLog, LogCaps},
+    report::Reporter,
+    supervisor::AgentTap,
+};
+
+/// The logs of an iteration, or of the baseline.
+pub(crate) struct IterationFiles {
+    pub(crate) text: CappedLog,
+    pub(crate) stream: CappedLog,
+    record: PathBuf,
+}
+
+/// Where the logs of iterations are.
+pub(crate) const LOGS: &str = ".ralph/logs";
+
+impl IterationFiles {
+    /// Opens the logs of iteration `n`; after a crash they are gone on with.
+    pub(crate) fn open(root: &Path, n: u64, max_mb: u32) -> Result<Self, LoopError> {
+        Self::named(root, &format!("iteration-{n}"), max_mb)
+    }
+
+    /// Opens the log of the baseline, which belongs to no iteration.
+    pub(crate) fn baseline(root: &Path, max_mb: u32) -> Result<Self, LoopError> {
+        Self::named(root, "baseline", max_mb)
+    }
+
+    fn named(root: &Path, name: &str, max_mb: u32) -> Result<Self, LoopError> {
+        let folder = root.join(LOGS);
+        std::fs::create_dir_all(&folder).map_err(|e| file_error("make", &folder, e))?;
+        let total = u64::from(max_mb) * 1024 * 1024;
+        let caps = LogCaps {
+            total,
+            tail: usize::try_from(total / 8)
+                .unwrap_or(usize::MAX)
+                .min(4 * 1024 * 1024),
+        };
+        let open = |suffix: &str| {
+            let path = folder.join(format!("{name}.{suffix}"));
+            plain_file::make_room(&path).map_err(|e| file_error("open", &path, e))?;
+            let file = std::fs::File::options()
+                .create(true)
+                .append(true)
+                .open(&path);
+            file.map(|f| CappedLog::new(f, caps))
+                .map_err(|e| file_error("open", &path, e))
+        };
+        Ok(Self {
+            text: open("txt")?,
+            stream: open("stream")?,
+            record: folder.join(format!("{name}.json")),
+        })
+    }
+
+    /// Returns how people find the readable log of an iteration.
+    pub(crate) fn shown(n: u64) -> String {
+        format!("{LOGS}/iteration-{n}.txt")
+    }
+
+    pub(crate) fn heading(&mut self, title: &str) {
+        self.line(&format!("\n== {title}"));
+    }
+
+    pub(crate) fn line(&mut self, text: &str) {
+        let _ = self.text.write_all(text.as_bytes());
+        let _ = self.text.write_all(b"\n");
+    }
+
+    /// Ends the logs, as far as they are written.
+    pub(crate) fn close(self) {
+        let _ = self.text.finish();
+        let _ = self.stream.finish();
+    }
+
+    /// Writes the record and ends the logs. Not durable: the journal has it.
+    pub(crate) fn finish(self, record: &IterationRecord) -> Result<(), LoopError> {
+        let _ = self.text.finish();
+        let _ = self.stream.finish();
+        let text = serde_json::to_string_pretty(record).unwrap_or_default();
+        let write = || {
+            if let Some(folder) = self.record.parent() {
+                std::fs::create_dir_all(folder)?;
+            }
+            plain_file::make_room(&self.record)?;
+            std::fs::write(&self.record, text + "\n")
+        };
+        write().map_err(|e| file_error("write", &self.record, e))
+    }
+}
+
+/// Passes what is told of a running agent on to the iteration's log and to the reporter.
+pub(super) struct ReportTap<'a> {
+    pub(super) text: &'a mut CappedLog,
+    pub(super) reporter: &'a mut dyn Reporter,
+    pub(super) clock: &'a dyn Clock,
+}
+
+impl AgentTap for ReportTap<'_> {
+    fn agent_event(&mut self, event: &AgentEvent) {
+        write_event(self.text, event);
+        self.event(&Event::Agent(event.clone()));
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.reporter.report(event, self.clock.now());
+    }
+
+    fn tick(&mut self) {
+        self.reporter.tick(self.clock.now());
+    }
+
+    fn wants_ticks(&self) -> bool {
+        self.reporter.wants_ticks()
+    }
+}
+
+/// Writes what the agent does, as a person reads it.
+fn write_event(log: &mut CappedLog, event: &AgentEvent) {
+    let mut line = match event {
+        AgentEvent::ToolDone { ok: true, .. }
+        | AgentEvent::Usage(_)
+        | AgentEvent::Turn { .. }
+        | AgentEvent::Thinking { .. } => return,
+        AgentEvent::Result(result) => format!("{}\n{}", event.line(), result.text),
+        _ => event.line(),
+    };
+    line.push('\n');
+    let _ = log.write_all(line.as_bytes());
+}

@@ -1,0 +1,35 @@
+//! How the tree of a verified outcome becomes a commit.
+
+mod in_place;
+
+pub(crate) use in_place::InPlaceLanding;
+
+use ralph_core::job::{Job, Outcome};
+
+use crate::{driver::LoopError, git::Oid, supervisor::LocalFuture};
+
+pub(crate) const TASK_TRAILER: &str = "Ralph-Task";
+pub(crate) const LOOP_TRAILER: &str = "Ralph-Loop";
+pub(crate) const ITERATION_TRAILER: &str = "Ralph-Iteration";
+
+/// What became of an outcome that was to land.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum LandResult {
+    Landed {
+        /// None where nothing had to be committed: a task that is right without a change, in a file
+        /// that git does not know.
+        commit: Option<Oid>,
+        subject: String,
+    },
+    /// The branch has moved since: nothing was landed.
+    Refused { reason: String },
+}
+
+pub(crate) trait Landing {
+    /// Lands a verified tree with the task's new status.
+    fn land<'a>(
+        &'a mut self,
+        job: &'a Job,
+        outcome: &'a Outcome,
+    ) -> LocalFuture<'a, Result<LandResult, LoopError>>;
+}

@@ -1,0 +1,159 @@
+//! Lands on the checked-out branch: the task's new status and the work in one commit, by
+//! compare-and-swap.
+
+use std::path::PathBuf;
+
+use ralph_core::{
+    artefacts::state::EntryStatus,
+    config::{CommitType, Config},
+    job::{Job, Outcome},
+    task::{Status, Task, TaskId},
+    verdict::Verdict,
+};
+
+use super::{ITERATION_TRAILER, LOOP_TRAILER, LandResult, Landing, TASK_TRAILER};
+use crate::{
+    artefacts::Artefacts,
+    driver::{Board, LoopError},
+    failpoint::failpoint,
+    git::{self, CommitKind, LandError, Repo, commit_message},
+    journal_text::oid,
+    supervisor::LocalFuture,
+};
+
+pub(crate) struct InPlaceLanding<'a> {
+    pub(crate) repo: &'a Repo,
+    pub(crate) board: &'a mut Board,
+    pub(crate) artefacts: Option<&'a Artefacts>,
+}
+
+impl Landing for InPlaceLanding<'_> {
+    fn land<'a>(
+        &'a mut self,
+        job: &'a Job,
+        outcome: &'a Outcome,
+    ) -> LocalFuture<'a, Result<LandResult, LoopError>> {
+        Box::pin(self.land_on_branch(job, outcome))
+    }
+}
+
+impl InPlaceLanding<'_> {
+    async fn land_on_branch(
+        &mut self,
+        job: &Job,
+        outcome: &Outcome,
+    ) -> Result<LandResult, LoopError> {
+        let task = &job.task;
+        // What lands completes its task, but for a step towards a goal.
+        if outcome.verdict != Verdict::Progress {
+            self.board
+                .write_status(&task.id, Status::Completed, Some(job.attempt))?;
+        }
+        if let Some(artefacts) = self.artefacts {
+            artefacts.write_entry(job, &outcome.log, EntryStatus::Completed, "verified")?;
+        }
+        failpoint("source-written");
+        // Also where nothing was left to write: a crash may have come between the file and the commit.
+        let also = self.tracked(&task.id).await?;
+        let change = outcome.log.change.clone().unwrap_or_default();
+        let message = message(job, outcome);
+        let subject = message.lines().next().unwrap_or_default().to_owned();
+        if change.files.is_empty() && also.is_empty() {
+            return Ok(LandResult::Landed {
+                commit: None,
+                subject,
+            });
+        }
+        let base = oid(&job.start.base_commit)?;
+        let tip = outcome.tip.as_deref().map(oid).transpose()?;
+        let tree = oid(&change.tree)?;
+        let landing = git::Landing {
+            branch: &job.start.branch,
+            tree: &tree,
+            parent: &base,
+            tip: tip.as_ref().unwrap_or(&base),
+            message: &message,
+            also: &also,
+        };
+        match self.repo.land(&landing).await {
+            Ok(commit) => {
+                failpoint("committed");
+                Ok(LandResult::Landed {
+                    commit: Some(commit),
+                    subject,
+                })
+            }
+            Err(LandError::Git(error)) => Err(error.into()),
+            Err(moved @ LandError::Moved { .. }) => {
+                // Not landed, so not completed.
+                self.board
+                    .write_status(&task.id, task.status, task.attempts.made)?;
+                Ok(LandResult::Refused {
+                    reason: moved.to_string(),
+                })
+            }
+        }
+    }
+
+    /// The file of a task, relative to the root, if git tracks it: it goes into the commit, and the
+    /// files of its project with it.
+    async fn tracked(&self, task: &TaskId) -> Result<Vec<PathBuf>, LoopError> {
+        let file = self.board.file_of(task);
+        let relative = file.and_then(|f| Some(f.strip_prefix(self.repo.root()).ok()?.to_owned()));
+        let Some(path) = relative else {
+            return Ok(Vec::new());
+        };
+        if !self.repo.is_tracked(&path).await? {
+            return Ok(Vec::new());
+        }
+        let mut all = vec![path];
+        if let Some(artefacts) = self.artefacts {
+            all.extend(artefacts.committed(self.repo).await?);
+        }
+        Ok(all)
+    }
+}
+
+fn message(job: &Job, outcome: &Outcome) -> String {
+    let mut body = String::new();
+    if let Some(summary) = &outcome.log.said.block.summary {
+        body.push_str(summary);
+        body.push_str("\n\n");
+    }
+    if outcome.unverified {
+        body.push_str("Unverified: no verify command is configured for this task.\n");
+    } else {
+        body.push_str("Verified by ralph:\n");
+        let commands = outcome.log.verification.iter();
+        for command in commands.filter(|v| v.run == outcome.last_run) {
+            let outcome = if command.passed {
+                "passed"
+            } else {
+                "known failure, as at the start"
+            };
+            body.push_str(&format!("- {} ({outcome})\n", command.command));
+        }
+    }
+    let trailers = [
+        (TASK_TRAILER, job.task.id.as_str()),
+        (LOOP_TRAILER, job.loop_id.as_str()),
+        (ITERATION_TRAILER, job.iteration.as_str()),
+    ];
+    commit_message(
+        commit_kind(&job.config, &job.task),
+        &job.task.text.title,
+        &body,
+        &trailers,
+    )
+}
+
+/// By the first label that the config knows; a feature otherwise.
+fn commit_kind(config: &Config, task: &Task) -> CommitKind {
+    let types = &config.git.commit_types;
+    let mut labels = task.labels.iter();
+    match labels.find_map(|label| types.get(&label.to_lowercase())) {
+        Some(CommitType::Fix) => CommitKind::Fix,
+        Some(CommitType::Chore) => CommitKind::Chore,
+        Some(CommitType::Feat) | None => CommitKind::Feat,
+    }
+}

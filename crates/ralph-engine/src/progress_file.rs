@@ -1,0 +1,136 @@
+//! The progress file of a loop: read, added to, and put back where an agent lost something of it.
+//!
+//! Not durable, on purpose: it can be rebuilt.
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use jiff::Timestamp;
+use ralph_core::{
+    config::MemoryConfig,
+    memory::{self, Entry, Feature},
+};
+
+use crate::{
+    driver::{LoopError, file_error},
+    iteration::LOGS,
+    plain_file,
+};
+
+#[derive(Debug, Clone)]
+pub(crate) struct ProgressFile {
+    root: PathBuf,
+    path: PathBuf,
+    archive: PathBuf,
+    max_bytes: usize,
+    /// What it is about.
+    feature: Feature,
+    /// When a new one says that it was begun.
+    began: Timestamp,
+}
+
+impl ProgressFile {
+    pub(crate) fn new(
+        root: &Path,
+        memory: &MemoryConfig,
+        feature: Feature,
+        began: Timestamp,
+    ) -> Self {
+        Self {
+            root: root.to_owned(),
+            path: root.join(&memory.progress_file),
+            archive: root.join(&memory.archive_dir),
+            max_bytes: usize::try_from(memory.max_bytes.get()).unwrap_or(usize::MAX),
+            feature,
+            began,
+        }
+    }
+
+    /// Returns the text as it is; that of a new one where there is none, or where it is about another
+    /// feature.
+    pub(crate) fn read(&self) -> Result<String, LoopError> {
+        let text = self.on_disk()?;
+        if text.trim().is_empty() || !memory::belongs_to(&text, &self.feature) {
+            return Ok(memory::render_new(&self.feature, self.began));
+        }
+        Ok(text)
+    }
+
+    fn on_disk(&self) -> Result<String, LoopError> {
+        match plain_file::read(&self.path) {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            // What is no file is moved out of the way when it is written.
+            Err(e) if is_no_file(&e) => Ok(String::new()),
+            Err(source) => Err(file_error("read", &self.path, source)),
+        }
+    }
+
+    /// Moves the progress file of another feature to the archive, before a loop writes its own.
+    pub(crate) fn archive(&self, now: Timestamp) -> Result<(), LoopError> {
+        let text = self.on_disk()?;
+        if text.trim().is_empty() || memory::belongs_to(&text, &self.feature) {
+            return Ok(());
+        }
+        let name = format!("progress-{}.md", now.strftime("%Y%m%d-%H%M%S"));
+        std::fs::create_dir_all(&self.archive)
+            .and_then(|()| std::fs::rename(&self.path, self.archive.join(name)))
+            .map_err(|source| file_error("archive", &self.path, source))
+    }
+
+    /// After a run: keeps the agent's edit if it lost nothing, and puts the text back otherwise. Returns
+    /// true if an edit was kept.
+    pub(crate) fn keep_edit(&self, before: &str) -> Result<bool, LoopError> {
+        let Ok(bytes) = plain_file::read(&self.path) else {
+            return self.write(before).map(|()| false);
+        };
+        let after = String::from_utf8_lossy(&bytes);
+        if after == before {
+            return Ok(false);
+        }
+        if memory::accept_edit(before, &after).is_some() {
+            return Ok(true);
+        }
+        self.write(before).map(|()| false)
+    }
+
+    pub(crate) fn append(&self, entry: &Entry) -> Result<(), LoopError> {
+        self.write(&memory::record(&self.read()?, entry, self.max_bytes))
+    }
+
+    pub(crate) fn write(&self, text: &str) -> Result<(), LoopError> {
+        let path = &self.path;
+        let now = plain_file::read(path).ok();
+        let added = now.and_then(|now| text.as_bytes().strip_prefix(now.as_slice()));
+        if added.is_some_and(<[u8]>::is_empty) {
+            return Ok(());
+        }
+        let write = || {
+            // A text that is only longer is appended to, as at the end of nearly all iterations.
+            if let Some(added) = added
+                && std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
+            {
+                let mut file = std::fs::File::options().append(true).open(path)?;
+                return file.write_all(added);
+            }
+            if let Some(folder) = path.parent() {
+                std::fs::create_dir_all(folder)?;
+            }
+            // Where what a kill leaves is neither seen nor committed.
+            let logs = self.root.join(LOGS);
+            std::fs::create_dir_all(&logs)?;
+            let temporary = logs.join("progress.new");
+            plain_file::make_room(path)?;
+            plain_file::make_room(&temporary)?;
+            std::fs::write(&temporary, text)?;
+            std::fs::rename(&temporary, path)
+        };
+        write().map_err(|source| file_error("write", path, source))
+    }
+}
+
+fn is_no_file(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput)
+}

@@ -1,0 +1,76 @@
+//! Where an iteration works: a folder with the code, what an agent may not change in it, and how its
+//! work becomes a tree.
+//!
+//! No part of an iteration may assume that this is the user's own folder.
+
+mod in_place;
+
+pub(crate) use in_place::InPlace;
+
+use std::path::Path;
+
+use ralph_core::{change::CompiledPolicy, job::Job, signal::Claim};
+
+use crate::{
+    agent::DoneFile,
+    artefacts::Artefacts,
+    driver::LoopError,
+    git::{Oid, Repo, Staged},
+    iteration::Findings,
+    progress_file::ProgressFile,
+    supervisor::LocalFuture,
+};
+
+/// What was found when ralph's own files were put back.
+#[derive(Debug)]
+pub(crate) struct RestoredFiles {
+    pub(crate) findings: Findings,
+    /// The agent added to the progress file, and lost nothing of it.
+    pub(crate) progress_edited: bool,
+}
+
+/// The tree that an earlier attempt made of the workspace, or why it could not be continued.
+pub(crate) type Continued = Result<Option<Oid>, String>;
+
+pub(crate) trait Workspace {
+    /// Returns the folder that agents and verify commands work in.
+    fn root(&self) -> &Path;
+
+    /// Returns the repository that the work is staged in.
+    fn repo(&self) -> &Repo;
+
+    /// Returns what a change may contain.
+    fn policy(&self) -> &CompiledPolicy;
+
+    fn progress(&self) -> &ProgressFile;
+
+    /// Returns the files of the project that is executed.
+    fn artefacts(&self) -> Option<&Artefacts>;
+
+    /// Makes the tree what the job starts from: its base, with the work of an attempt that is continued.
+    fn start<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Continued, LoopError>>;
+
+    /// Notes how everything is that is not the agent's to change, before a run of it.
+    fn before_run(&mut self, job: &Job) -> Result<DoneFile, LoopError>;
+
+    /// Returns the claim that files of an executed project make.
+    fn claim_in_files(&self, job: &Job, done_file: &DoneFile) -> Option<Claim>;
+
+    /// Puts back what an agent changed of the task files, the configuration and the progress file.
+    fn restore_own_files(&mut self, job: &Job, progress: &str) -> Result<RestoredFiles, LoopError>;
+
+    /// Puts the branch back where an agent rewrote history or left it.
+    fn restore_history<'a>(
+        &'a mut self,
+        job: &'a Job,
+    ) -> LocalFuture<'a, Result<Findings, LoopError>>;
+
+    /// Puts back what an agent changed in the git folder; returns what that was.
+    fn restore_git_folder(&mut self) -> Result<Vec<String>, LoopError>;
+
+    /// Writes the tree that would be committed.
+    fn stage<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Staged, LoopError>>;
+
+    /// Puts the base back, without the work of the attempt.
+    fn reset<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<(), LoopError>>;
+}
