@@ -224,3 +224,30 @@ fn an_operation_begun_by_the_agent_does_not_stay() {
     assert!(!project.repo.exists(".git/MERGE_HEAD") && !project.repo.exists(".git/BISECT_LOG"));
     assert_eq!(project.leftovers(), [""; 0]);
 }
+
+#[test]
+fn a_git_folder_that_is_taken_away_ends_the_loop_in_order_and_a_later_run_goes_on() {
+    let taken = "if ! test -e \"$HOME/once\"; then touch \"$HOME/once\"; mv .git .git2; mkdir .git; fi";
+    let project = project(taken);
+    let ran = project.run(&[]).expect(1);
+    let events = ran.events();
+    let last = events.last().unwrap();
+    assert_eq!(last["event"], "loop_ended", "{}", ran.all());
+    assert_eq!(last["stop"]["why"], "failed");
+    assert_eq!(last["exitCode"], 1);
+    let started = events.iter().find(|e| e["event"] == "loop_started").unwrap();
+    let folder = project.data_dir().join("ralph-loops");
+    let folder = folder.join(started["loopId"].as_str().unwrap());
+    let read = |name: &str| -> Value {
+        serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap()
+    };
+    assert_eq!(read("status.json")["state"], "failed");
+    assert_eq!(read("status.json")["termination_reason"], "internal_error");
+    assert_eq!(read("report.json")["exit_code"], 1);
+    project.assert_nothing_alive();
+    // The way back is a person's; then the iteration is brought to its end, and the task is done.
+    std::fs::remove_dir_all(project.repo.path(".git")).unwrap();
+    std::fs::rename(project.repo.path(".git2"), project.repo.path(".git")).unwrap();
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(project.landed(), ["A"], "{}", ran.all());
+}
