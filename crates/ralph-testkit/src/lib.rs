@@ -1,10 +1,11 @@
-//! Test parts of ralph: a fake agent that is a real process, a model that plays a script for agents
-//! that are real, and scratch repositories that are real, in an environment that is clean.
+//! Test parts of ralph: a fake agent that is a real process, a model that plays a script for real
+//! agents, recordings of what real agents wrote, and scratch repositories with a clean environment.
 //!
 //! For tests alone. Panics where a test would, and never looks at the real home folder or at the
 //! caller's git settings.
 
 pub mod agents;
+pub mod captures;
 pub mod fake_agent;
 pub mod model;
 mod test_repo;

@@ -174,10 +174,7 @@ pub(super) fn command_line(kind: super::Kind, custom: Option<&str>) -> (String, 
 /// What a real program wrote, as it was captured.
 #[cfg(test)]
 pub(super) fn captured(name: &str) -> String {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/captures/pi");
-    let file = std::path::Path::new(folder).join(name);
-    std::fs::read_to_string(&file)
-        .unwrap_or_else(|error| panic!("{} can't be read: {error}", file.display()))
+    ralph_testkit::captures::text(&format!("pi/{name}"))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 mod documents;
 mod failpoints;
 mod manifests;
+mod on_its_own;
 mod repository;
 mod samples;
 mod sources;

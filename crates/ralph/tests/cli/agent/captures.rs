@@ -1,9 +1,7 @@
 //! Recorded streams of the real agents, explained: what each came to was read in the capture and the
 //! facts about the agent, by hand.
 
-use std::path::{Path, PathBuf};
-
-use ralph_testkit::TestRepo;
+use ralph_testkit::{TestRepo, captures};
 use serde_json::{Value, json};
 
 use crate::support::ralph;
@@ -86,12 +84,6 @@ pi-rpc-abort.jsonl         completed    400   80   0     0        0.0024
 pi-rpc-steer.jsonl         completed    400   80   0     0        0.0024
 ";
 
-fn captures(agent: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../shared/captures")
-        .join(agent)
-}
-
 /// A row of the table, in the words of the JSON form.
 fn expected(row: &[&str]) -> Value {
     let number = |text: &str| match text {
@@ -135,12 +127,10 @@ fn found(explained: &Value) -> Value {
 
 fn check(agent: &str, ending: &str, table: &str) {
     let repo = TestRepo::bare_folder();
-    let folder = captures(agent);
     let mut wrong = Vec::new();
     for line in table.trim().lines().skip(1) {
         let row: Vec<&str> = line.split_whitespace().collect();
-        let file = folder.join(format!("{}{ending}", row[0]));
-        assert!(file.is_file(), "{} is not there", file.display());
+        let file = captures::path(&format!("{agent}/{}{ending}", row[0]));
         let args = [
             "agent",
             "explain",
@@ -164,27 +154,14 @@ fn every_capture_of_claude_code_is_what_it_was() {
     check("claude", ".jsonl", CLAUDE);
 }
 
-/// What the agent wrote, where a capture notes both directions.
-fn written_by_agent(capture: &str) -> String {
-    let lines = capture.lines().map(|line| {
-        let noted: Value = serde_json::from_str(line).unwrap();
-        match noted["dir"].as_str() {
-            Some("out") => format!("{}\n", noted["o"]),
-            Some(_) => String::new(),
-            None => format!("{line}\n"),
-        }
-    });
-    lines.collect()
-}
-
 #[test]
 fn every_capture_of_pi_is_what_it_was() {
     let repo = TestRepo::bare_folder();
     let mut wrong = Vec::new();
     for line in PI.trim().lines().skip(1) {
         let row: Vec<&str> = line.split_whitespace().collect();
-        let capture = std::fs::read_to_string(captures("pi").join(row[0])).unwrap();
-        repo.file("run.jsonl", written_by_agent(&capture));
+        let lines = captures::agent_lines(&format!("pi/{}", row[0]));
+        repo.file("run.jsonl", lines.join("\n") + "\n");
         let args = ["agent", "explain", "--agent", "pi", "--json", "run.jsonl"];
         let is = found(&ralph(&repo, &args).json(0));
         let numbers: Vec<f64> = row[2..7].iter().map(|text| text.parse().unwrap()).collect();
@@ -217,7 +194,7 @@ const OTHERS: [(&str, &str, &str, &str, [u64; 3]); 5] = [
 fn every_capture_of_the_other_agents_is_what_it_was() {
     let repo = TestRepo::bare_folder();
     for (name, agent, code, outcome, tokens) in OTHERS {
-        let file = captures("pi").join(format!("{name}.out"));
+        let file = captures::path(&format!("pi/{name}.out"));
         let file = file.to_str().unwrap();
         let args = ["agent", "explain", "--agent", agent, "--json"];
         let args = [&args[..], &["--exit-code", code, file]].concat();

@@ -10,17 +10,7 @@ use ralph_core::{
 
 /// What the program wrote to stdout; a capture of both directions says which lines those are.
 fn captured(name: &str) -> Vec<String> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/captures/pi");
-    let text = std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
-    let out = |line: &str| {
-        let value: Value = serde_json::from_str(line).unwrap();
-        match value["dir"].as_str() {
-            Some("out") => Some(value["o"].to_string()),
-            Some(_) => None,
-            None => Some(line.to_owned()),
-        }
-    };
-    text.lines().filter_map(out).collect()
+    ralph_testkit::captures::agent_lines(&format!("pi/{name}"))
 }
 
 fn read<T: AsRef<str>>(lines: &[T]) -> (Vec<AgentEvent>, Box<Stream>) {
