@@ -1,14 +1,8 @@
-//! The source files: what each is for, how long it may be, and that none is forgotten.
+//! The source files: that each says what it is for, that none is forgotten, and what none may do.
 
 use std::path::Path;
 
 use crate::repository::{assert_none, files, read, root};
-
-/// Longer files are split by noun.
-const MOST_LINES: usize = 500;
-/// From here on a file has to be named below, so that it is a decision.
-const LONG: usize = 400;
-const KNOWN_TO_BE_LONG: [&str; 0] = [];
 
 fn rust_files() -> Vec<String> {
     files().into_iter().filter(|n| n.ends_with(".rs")).collect()
@@ -25,22 +19,6 @@ fn every_file_begins_by_saying_what_it_is_for() {
         .filter(|name| !read(name).starts_with("//! "))
         .collect();
     assert_none("files without a `//!` at their top", &silent);
-}
-
-#[test]
-fn no_file_is_too_long() {
-    let mut found = Vec::new();
-    for name in rust_files().into_iter().filter(|name| !is_test(name)) {
-        let lines = read(&name).lines().count();
-        let known = KNOWN_TO_BE_LONG.contains(&name.as_str());
-        if lines > MOST_LINES || (lines > LONG && !known) {
-            found.push(format!("{name}: {lines} lines"));
-        }
-        if known && lines <= LONG {
-            found.push(format!("{name}: no longer long, take it off the list"));
-        }
-    }
-    assert_none("files to split", &found);
 }
 
 /// What an agent or a verify command gets of the environment is decided once: a second place would
