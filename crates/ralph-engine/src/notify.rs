@@ -13,6 +13,7 @@ mod outbox;
 mod program;
 mod trace;
 mod way;
+#[cfg(feature = "webhook")]
 mod webhook;
 
 pub use desktop::{PROGRAM as DESKTOP_PROGRAM, is_reachable as desktop_is_reachable};
@@ -20,4 +21,4 @@ pub use dispatch::dispatch;
 pub use listener::Listener;
 pub use outbox::{Outbox, Post, attach};
 pub use trace::Trace;
-pub use way::{Means, SendError, Way, ways};
+pub use way::{HAS_WEBHOOKS, Means, SendError, Way, ways};

@@ -6,11 +6,16 @@ use std::time::Duration;
 
 use ralph_core::{config::NotifyConfig, notification::Notification};
 
-use super::{command::Command, desktop::Desktop, webhook::Webhook};
+#[cfg(feature = "webhook")]
+use super::webhook::Webhook;
+use super::{command::Command, desktop::Desktop};
 use crate::{
     environment::Environment,
     process::{Containment, SpawnError},
 };
+
+/// Whether this build of ralph can send to a webhook.
+pub const HAS_WEBHOOKS: bool = cfg!(feature = "webhook");
 
 /// What there is to send with.
 #[derive(Debug, Clone)]
@@ -44,6 +49,8 @@ pub enum SendError {
     NoToken { name: String },
     #[error("the client can't be made: {0}")]
     NoClient(String),
+    #[error("this build of ralph has no webhooks; one with `--features webhook` has")]
+    NotBuiltIn,
 }
 
 fn after_colon(said: &str) -> String {
@@ -60,7 +67,10 @@ pub struct Way(Kind);
 #[derive(Debug)]
 enum Kind {
     Command(Command),
+    #[cfg(feature = "webhook")]
     Webhook(Box<Webhook>),
+    #[cfg(not(feature = "webhook"))]
+    Webhook,
     Desktop(Desktop),
 }
 
@@ -68,7 +78,10 @@ enum Kind {
 pub fn ways(means: &Means<'_>) -> Vec<Way> {
     let found = [
         Command::choose(means).map(Kind::Command),
+        #[cfg(feature = "webhook")]
         Webhook::choose(means).map(|way| Kind::Webhook(Box::new(way))),
+        #[cfg(not(feature = "webhook"))]
+        means.config.webhook.as_ref().map(|_| Kind::Webhook),
         Desktop::choose(means).map(Kind::Desktop),
     ];
     found.into_iter().flatten().map(Way).collect()
@@ -78,7 +91,7 @@ impl Way {
     pub fn name(&self) -> &'static str {
         match &self.0 {
             Kind::Command(_) => "command",
-            Kind::Webhook(_) => "webhook",
+            Kind::Webhook { .. } => "webhook",
             Kind::Desktop(_) => "desktop",
         }
     }
@@ -87,7 +100,10 @@ impl Way {
     pub async fn send(&self, message: &Notification) -> Result<String, SendError> {
         match &self.0 {
             Kind::Command(way) => way.send(message).await,
+            #[cfg(feature = "webhook")]
             Kind::Webhook(way) => way.send(message).await,
+            #[cfg(not(feature = "webhook"))]
+            Kind::Webhook => Err(SendError::NotBuiltIn),
             Kind::Desktop(way) => way.send(message).await,
         }
     }

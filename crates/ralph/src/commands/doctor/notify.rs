@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use ralph_core::config::{Desktop, NotifyConfig};
-use ralph_engine::notify::{DESKTOP_PROGRAM, desktop_is_reachable};
+use ralph_engine::notify::{DESKTOP_PROGRAM, HAS_WEBHOOKS, desktop_is_reachable};
 
 use super::{Check, programs};
-use crate::project::Project;
+use crate::{commands::notify::WEBHOOK_HINT, project::Project};
 
 const NAME: &str = "notify";
 
@@ -54,6 +54,13 @@ fn command(config: &NotifyConfig, root: &Path) -> Option<Check> {
 
 fn webhook(config: &NotifyConfig, project: &Project) -> Option<Check> {
     let url = config.webhook.as_ref()?;
+    if !HAS_WEBHOOKS {
+        let said = format!(
+            "webhook: {}: this build of ralph has no webhooks",
+            url.shown()
+        );
+        return Some(Check::problem(NAME, said).hint(WEBHOOK_HINT));
+    }
     let unset = config
         .webhook_token_env
         .as_ref()

@@ -4,7 +4,7 @@
 use std::{path::Path, time::Duration};
 
 use ralph_core::{
-    config::{AgentChoice, Config},
+    config::{AgentChoice, Config, NotifyConfig},
     notification::{BudgetAlert, Redaction, Watch},
 };
 use ralph_engine::{
@@ -32,6 +32,22 @@ pub(crate) fn means<'a>(
     }
 }
 
+/// Refuses settings that this build of ralph has no part for, before anything is changed.
+pub(crate) fn check_built_in(
+    config: &NotifyConfig,
+    has_webhooks: bool,
+) -> Result<(), CommandError> {
+    if config.webhook.is_some() && !has_webhooks {
+        let error = "`notify.webhook` is set, and this build of ralph has no webhooks";
+        return Err(CommandError::user(error).hint(WEBHOOK_HINT));
+    }
+    Ok(())
+}
+
+/// How to get a build that can send to a webhook.
+pub(crate) const WEBHOOK_HINT: &str =
+    "build ralph with `--features webhook`, or use `notify.command`";
+
 /// Puts a listener before the reporter of a loop. Must be called within its runtime.
 pub(crate) fn attach(
     project: &Project,
@@ -39,6 +55,7 @@ pub(crate) fn attach(
     means: &Means<'_>,
 ) -> Result<(Box<dyn Reporter>, Outbox), CommandError> {
     let config = project.config();
+    check_built_in(&config.notify, notify::HAS_WEBHOOKS)?;
     let alert = config.loop_.max_cost_usd.map(|max| BudgetAlert {
         max,
         percent: config.notify.budget_alert_percent,
@@ -98,4 +115,39 @@ pub(crate) fn redaction(config: &Config, means: &Means<'_>) -> Redaction {
         values.extend(env.0.values().cloned());
     }
     Redaction::new(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_webhook(url: Option<&str>) -> NotifyConfig {
+        let url = url.map(|url| serde_json::from_value(url.into()).unwrap());
+        NotifyConfig {
+            webhook: url,
+            ..NotifyConfig::default()
+        }
+    }
+
+    #[test]
+    fn a_webhook_that_is_not_built_in_is_refused_by_name() {
+        let config = with_webhook(Some("https://hooks.test.invalid/x"));
+        let error = check_built_in(&config, false).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert_eq!(
+            error.sentences(),
+            ["`notify.webhook` is set, and this build of ralph has no webhooks"]
+        );
+        assert_eq!(
+            error.hint_text(),
+            Some("build ralph with `--features webhook`, or use `notify.command`")
+        );
+    }
+
+    #[test]
+    fn what_is_built_in_or_not_wanted_is_taken() {
+        let config = with_webhook(Some("https://hooks.test.invalid/x"));
+        assert!(check_built_in(&config, true).is_ok());
+        assert!(check_built_in(&with_webhook(None), false).is_ok());
+    }
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use ralph_core::notification::{Notification, Occasion};
-use ralph_engine::notify::ways;
+use ralph_engine::notify::{HAS_WEBHOOKS, ways};
 
 use super::post;
 use crate::{
@@ -27,6 +27,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
+    post::check_built_in(&project.config().notify, HAS_WEBHOOKS)?;
     let root = project.root();
     let environment = project.environment(root);
     let containment = detection(&project)?.containment;
