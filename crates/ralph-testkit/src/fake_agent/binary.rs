@@ -1,52 +1,58 @@
 //! Where the fake agent's binary is, for the tests of other crates.
 
-use std::path::PathBuf;
-use std::process::Command;
-use std::sync::LazyLock;
+use std::path::{Path, PathBuf};
 
-/// The path of the `fake-agent` binary, built first: cargo builds no binaries of dependencies.
+/// The command that builds the binary; cargo builds no binaries of a dependency by itself.
+const BUILD: &str = "cargo build -p ralph-testkit --bins";
+
+/// The path of the `fake-agent` binary, beside the test that asks.
 ///
 /// # Panics
 ///
-/// If it can't be built; a test that needs it can't go on.
+/// If it was not built; a test that needs it can't go on, and must not build it in the middle of others.
+#[must_use]
 pub fn fake_agent() -> PathBuf {
-    static BUILT: LazyLock<PathBuf> = LazyLock::new(build);
-    BUILT.clone()
+    let test = std::env::current_exe().expect("a test has a path");
+    binary_beside(&test)
 }
 
-fn build() -> PathBuf {
-    let test = std::env::current_exe().expect("a test has a path");
-    // target/debug/deps/test-1234 or target/debug/test
-    let profile = test
-        .ancestors()
-        .skip(1)
-        .find(|dir| {
-            dir.file_name()
-                .is_some_and(|name| name != "deps" && name != "examples")
-        })
-        .expect("a test lives in a target folder");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command
-        .args([
-            "build",
-            "--quiet",
-            "--package",
-            "ralph-testkit",
-            "--bin",
-            "fake-agent",
-        ])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .arg("--target-dir")
-        .arg(
-            profile
-                .parent()
-                .expect("a profile's folder is below the target folder"),
-        );
-    if profile.file_name().is_some_and(|name| name == "release") {
-        command.arg("--release");
+/// Test binaries are in `target/debug/deps`, the others in `target/debug`.
+fn binary_beside(test: &Path) -> PathBuf {
+    let folder = test.parent().expect("a test lies in a folder");
+    let folder = match folder.file_name() {
+        Some(name) if name == "deps" => folder.parent().expect("a profile has a folder"),
+        _ => folder,
+    };
+    let path = folder.join("fake-agent");
+    assert!(
+        path.is_file(),
+        "{} is not built: run `{BUILD}` (with the profile of the tests)",
+        path.display()
+    );
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(
+        expected = "debug/fake-agent is not built: run `cargo build -p ralph-testkit --bins`"
+    )]
+    fn a_binary_that_is_missing_is_said_to_be_so_and_how_to_build_it() {
+        let target = tempfile::tempdir().unwrap();
+        let _ = binary_beside(&target.path().join("debug/deps/some-test"));
     }
-    let status = command.status().expect("cargo can be run");
-    assert!(status.success(), "fake-agent could not be built");
-    profile.join("fake-agent")
+
+    #[test]
+    fn the_binary_is_found_beside_the_tests() {
+        let target = tempfile::tempdir().unwrap();
+        let binary = target.path().join("debug/fake-agent");
+        std::fs::create_dir_all(binary.parent().unwrap()).unwrap();
+        std::fs::write(&binary, "").unwrap();
+        for test in ["debug/deps/some-test", "debug/some-test"] {
+            assert_eq!(binary_beside(&target.path().join(test)), binary);
+        }
+    }
 }
