@@ -10,15 +10,15 @@ use ralph_engine::{
 use ralph_testkit::TestRepo;
 
 use crate::{
-    Outcome,
+    BenchResult,
     figures::{milliseconds, percentile},
-    parts::Parts,
+    fixture::Programs,
     table::{Row, Table, Target},
 };
 
 const WRITES: usize = 1_000;
 
-pub(crate) fn measure(_: &Parts, _: usize, table: &mut Table) -> Outcome<()> {
+pub(crate) fn measure(_: &Programs, _: usize, table: &mut Table) -> BenchResult<()> {
     let repo = TestRepo::new();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -44,7 +44,7 @@ pub(crate) fn measure(_: &Parts, _: usize, table: &mut Table) -> Outcome<()> {
 }
 
 /// Writes them through the journal as `ralph checkpoint create` does; gives milliseconds.
-async fn write(repo: &TestRepo) -> Outcome<Vec<f64>> {
+async fn write(repo: &TestRepo) -> BenchResult<Vec<f64>> {
     let mut journal = Journal::open(&repo.data_dir()).await?;
     let now = SystemClock.now();
     let (repository, _) = journal.repository(repo.root(), None, now).await?;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::Outcome;
+use crate::BenchResult;
 
 /// The middle one; of an even number, the upper of the two.
 pub(crate) fn median<T: PartialOrd + Copy>(values: &[T]) -> Option<T> {
@@ -22,8 +22,8 @@ pub(crate) fn percentile<T: PartialOrd + Copy>(values: &[T], percent: usize) -> 
 /// Runs something `repeats` times and gives the median of the times it took.
 pub(crate) fn median_time(
     repeats: usize,
-    mut run: impl FnMut() -> Outcome<()>,
-) -> Outcome<Duration> {
+    mut run: impl FnMut() -> BenchResult<()>,
+) -> BenchResult<Duration> {
     let mut times = Vec::with_capacity(repeats);
     for _ in 0..repeats {
         let began = Instant::now();

@@ -9,10 +9,10 @@ use std::{
 use ralph_testkit::TestRepo;
 
 use crate::{
-    Outcome,
+    BenchResult,
     figures::gigabytes_per_second,
-    landing::ralph_run,
-    parts::{Parts, project},
+    fixture::{Programs, project},
+    iteration::ralph_run,
     table::{Row, Table, Target},
 };
 
@@ -21,25 +21,25 @@ const GB: u64 = 1_000_000_000;
 /// How often the peak is looked up. It only grows, so only the end of a run can be missed.
 const LOOK: Duration = Duration::from_millis(5);
 
-struct Shape {
+struct FloodShape {
     name: &'static str,
     bytes: u64,
     /// Bytes of a line; 0 for one without an end.
     line: usize,
 }
 
-const SHAPES: [Shape; 3] = [
-    Shape {
+const SHAPES: [FloodShape; 3] = [
+    FloodShape {
         name: "10 GB in lines of 4 kB",
         bytes: 10 * GB,
         line: 4096,
     },
-    Shape {
+    FloodShape {
         name: "10 GB in one line",
         bytes: 10 * GB,
         line: 0,
     },
-    Shape {
+    FloodShape {
         name: "2 GB in lines of 80 bytes",
         bytes: 2 * GB,
         line: 80,
@@ -47,10 +47,10 @@ const SHAPES: [Shape; 3] = [
 ];
 
 /// Each flood is long enough to be measured once.
-pub(crate) fn measure(parts: &Parts, _repeats: usize, table: &mut Table) -> Outcome<()> {
+pub(crate) fn measure(programs: &Programs, _repeats: usize, table: &mut Table) -> BenchResult<()> {
     for shape in &SHAPES {
-        let floor = drain_plainly(parts, shape)?;
-        let flooded = flood_ralph(parts, shape)?;
+        let floor = drain_plainly(programs, shape)?;
+        let flooded = flood_ralph(programs, shape)?;
         let mut add = |what: &str, value, unit, target| {
             table.add(&Row {
                 what: &format!("agent floods {}: {what}", shape.name),
@@ -68,15 +68,15 @@ pub(crate) fn measure(parts: &Parts, _repeats: usize, table: &mut Table) -> Outc
     Ok(())
 }
 
-struct Flooded {
+struct FloodResult {
     peak_mb: f64,
     took: Duration,
 }
 
-fn flood_ralph(parts: &Parts, shape: &Shape) -> Outcome<Flooded> {
+fn flood_ralph(programs: &Programs, shape: &FloodShape) -> BenchResult<FloodResult> {
     let repo = project(1);
     let began = Instant::now();
-    let mut child = ralph_run(&repo, parts)
+    let mut child = ralph_run(&repo, programs)
         .envs(flood_vars(shape))
         .stdout(Stdio::null())
         .spawn()?;
@@ -86,11 +86,11 @@ fn flood_ralph(parts: &Parts, shape: &Shape) -> Outcome<Flooded> {
     if !status.success() {
         return Err(format!("ralph run under a flood ended with {status}").into());
     }
-    Ok(Flooded { peak_mb, took })
+    Ok(FloodResult { peak_mb, took })
 }
 
 /// The highest resident size that the kernel noted for a child, until it ends.
-fn watch_peak(child: &mut Child) -> Outcome<f64> {
+fn watch_peak(child: &mut Child) -> BenchResult<f64> {
     let status = format!("/proc/{}/status", child.id());
     let mut peak_kb = 0;
     while child.try_wait()?.is_none() {
@@ -104,11 +104,11 @@ fn watch_peak(child: &mut Child) -> Outcome<f64> {
 }
 
 /// The same flood, read and thrown away.
-fn drain_plainly(parts: &Parts, shape: &Shape) -> Outcome<Duration> {
+fn drain_plainly(programs: &Programs, shape: &FloodShape) -> BenchResult<Duration> {
     let repo = TestRepo::new();
     let began = Instant::now();
     let mut child = repo
-        .command(&parts.stub)
+        .command(&programs.stub)
         .envs(flood_vars(shape))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -121,7 +121,7 @@ fn drain_plainly(parts: &Parts, shape: &Shape) -> Outcome<Duration> {
     Ok(began.elapsed())
 }
 
-fn flood_vars(shape: &Shape) -> [(&'static str, String); 2] {
+fn flood_vars(shape: &FloodShape) -> [(&'static str, String); 2] {
     [
         ("STUB_FLOOD_BYTES", shape.bytes.to_string()),
         ("STUB_FLOOD_LINE", shape.line.to_string()),

@@ -1,4 +1,4 @@
-//! The floor: what the steps of an iteration cost when nobody decides, records or guards anything.
+//! The floor: what the steps of an iteration cost without any decisions, records or guards.
 //!
 //! The same stub agent, `true`, `git add -A`, a durable `git commit`, one durable SQLite commit.
 
@@ -16,15 +16,15 @@ use sqlx::{
 };
 
 use crate::{
-    Outcome,
-    parts::{Parts, commits, task_id},
+    BenchResult,
+    fixture::{Programs, commits, task_id},
 };
 
 /// About what a prompt of ralph's for such a task has.
 const PROMPT_BYTES: usize = 3_000;
 
 /// Runs `rounds` rounds of the floor in a fresh repository and gives the time of one.
-pub(crate) fn measure(parts: &Parts, rounds: usize) -> Outcome<Duration> {
+pub(crate) fn measure(programs: &Programs, rounds: usize) -> BenchResult<Duration> {
     let repo = TestRepo::new();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -33,7 +33,7 @@ pub(crate) fn measure(parts: &Parts, rounds: usize) -> Outcome<Duration> {
     let before = commits(&repo)?;
     let began = Instant::now();
     for n in 1..=rounds {
-        run_stub(&repo, parts, n)?;
+        run_stub(&repo, programs, n)?;
         succeed(&mut repo.command("true"))?;
         succeed(repo.command("git").args(["add", "-A"]))?;
         let message = format!("feat: round {n}");
@@ -49,9 +49,9 @@ pub(crate) fn measure(parts: &Parts, rounds: usize) -> Outcome<Duration> {
     Ok(took / u32::try_from(rounds)?)
 }
 
-fn run_stub(repo: &TestRepo, parts: &Parts, n: usize) -> Outcome<()> {
+fn run_stub(repo: &TestRepo, programs: &Programs, n: usize) -> BenchResult<()> {
     let mut child = repo
-        .command(&parts.stub)
+        .command(&programs.stub)
         .env("RALPH_TASK_ID", task_id(n))
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -66,7 +66,7 @@ fn run_stub(repo: &TestRepo, parts: &Parts, n: usize) -> Outcome<()> {
     }
 }
 
-fn succeed(command: &mut Command) -> Outcome<()> {
+fn succeed(command: &mut Command) -> BenchResult<()> {
     let status = command.stdin(Stdio::null()).status()?;
     if status.success() {
         Ok(())
@@ -75,7 +75,7 @@ fn succeed(command: &mut Command) -> Outcome<()> {
     }
 }
 
-async fn open(path: &Path) -> Outcome<SqliteConnection> {
+async fn open(path: &Path) -> BenchResult<SqliteConnection> {
     let mut database = connect(path).await?;
     sqlx::query("CREATE TABLE round (n INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT")
         .execute(&mut database)
@@ -84,7 +84,7 @@ async fn open(path: &Path) -> Outcome<SqliteConnection> {
 }
 
 /// A connection as durable as the journal's.
-pub(crate) async fn connect(path: &Path) -> Outcome<SqliteConnection> {
+pub(crate) async fn connect(path: &Path) -> BenchResult<SqliteConnection> {
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
@@ -93,7 +93,7 @@ pub(crate) async fn connect(path: &Path) -> Outcome<SqliteConnection> {
     Ok(options.connect().await?)
 }
 
-async fn write_row(database: &mut SqliteConnection, n: usize) -> Outcome<()> {
+async fn write_row(database: &mut SqliteConnection, n: usize) -> BenchResult<()> {
     sqlx::query("INSERT INTO round (n, text) VALUES (?, ?)")
         .bind(i64::try_from(n)?)
         .bind("x".repeat(1_000))

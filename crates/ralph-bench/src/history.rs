@@ -4,11 +4,11 @@
 mod past;
 
 use crate::{
-    Outcome,
+    BenchResult,
     figures::{median_time, milliseconds},
-    landing::ralph_run,
-    parts::{Parts, project},
-    standing::ask,
+    fixture::{Programs, project},
+    iteration::ralph_run,
+    status::ask,
     table::{Row, Table, Target},
 };
 
@@ -38,9 +38,9 @@ const QUESTIONS: [&[&str]; 20] = [
     &["escalations"],
 ];
 
-pub(crate) fn measure(parts: &Parts, repeats: usize, table: &mut Table) -> Outcome<()> {
+pub(crate) fn measure(programs: &Programs, repeats: usize, table: &mut Table) -> BenchResult<()> {
     let repo = project(TASKS);
-    let output = ralph_run(&repo, parts).arg("--once").output()?;
+    let output = ralph_run(&repo, programs).arg("--once").output()?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         return Err(format!("ralph run --once ended with {}: {said}", output.status).into());
@@ -50,7 +50,7 @@ pub(crate) fn measure(parts: &Parts, repeats: usize, table: &mut Table) -> Outco
         .build()?;
     runtime.block_on(past::lengthen(&repo.data_dir().join("ralph.db")))?;
     for args in QUESTIONS {
-        let time = median_time(repeats.max(11), || ask(&repo, parts, args))?;
+        let time = median_time(repeats.max(11), || ask(&repo, programs, args))?;
         table.add(&Row {
             what: &format!("ralph {}, 1,000,000 iterations", args.join(" ")),
             value: milliseconds(time),

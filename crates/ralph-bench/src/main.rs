@@ -5,39 +5,39 @@
 
 mod checkpoint;
 mod figures;
+mod fixture;
 mod flood;
 mod floor;
 mod history;
-mod landing;
-mod loading;
-mod parts;
-mod standing;
+mod iteration;
+mod status;
 mod table;
+mod tasks;
 
 use std::{error::Error, process::ExitCode};
 
-use parts::Parts;
+use fixture::Programs;
 use table::Table;
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
+type BenchResult<T> = Result<T, Box<dyn Error>>;
 
 /// Which measurements to make, and how often.
-struct Plan {
+struct Options {
     repeats: usize,
     only: Vec<String>,
 }
 
 const SECTIONS: [(&str, Section); 7] = [
-    ("iteration", landing::measure),
+    ("iteration", iteration::measure),
     ("checkpoint", checkpoint::measure),
     ("flood", flood::measure),
-    ("tasks", loading::measure),
-    ("status", standing::measure),
+    ("tasks", tasks::measure),
+    ("status", status::measure),
     ("history", history::measure),
-    ("version", standing::measure_version),
+    ("version", status::measure_version),
 ];
 
-type Section = fn(&Parts, usize, &mut Table) -> Outcome<()>;
+type Section = fn(&Programs, usize, &mut Table) -> BenchResult<()>;
 
 fn main() -> ExitCode {
     match run() {
@@ -49,21 +49,21 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Outcome<()> {
-    let plan = parse(std::env::args().skip(1))?;
-    let parts = Parts::beside_this_program()?;
+fn run() -> BenchResult<()> {
+    let options = parse(std::env::args().skip(1))?;
+    let programs = Programs::beside_this_program()?;
     let mut table = Table::new();
     for (name, measure) in SECTIONS {
-        if plan.only.is_empty() || plan.only.iter().any(|o| o == name) {
-            measure(&parts, plan.repeats, &mut table)?;
+        if options.only.is_empty() || options.only.iter().any(|o| o == name) {
+            measure(&programs, options.repeats, &mut table)?;
         }
     }
     table.finish();
     Ok(())
 }
 
-fn parse(args: impl Iterator<Item = String>) -> Outcome<Plan> {
-    let mut plan = Plan {
+fn parse(args: impl Iterator<Item = String>) -> BenchResult<Options> {
+    let mut options = Options {
         repeats: 5,
         only: Vec::new(),
     };
@@ -72,9 +72,9 @@ fn parse(args: impl Iterator<Item = String>) -> Outcome<Plan> {
         match arg.as_str() {
             "--repeats" => {
                 let count = args.next().ok_or("--repeats needs a number")?;
-                plan.repeats = count.parse::<usize>()?.max(1);
+                options.repeats = count.parse::<usize>()?.max(1);
             }
-            name if SECTIONS.iter().any(|(known, _)| *known == name) => plan.only.push(arg),
+            name if SECTIONS.iter().any(|(known, _)| *known == name) => options.only.push(arg),
             other => {
                 let known = SECTIONS.map(|(name, _)| name).join(", ");
                 return Err(
@@ -83,5 +83,5 @@ fn parse(args: impl Iterator<Item = String>) -> Outcome<Plan> {
             }
         }
     }
-    Ok(plan)
+    Ok(options)
 }

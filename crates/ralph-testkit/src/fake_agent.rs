@@ -1,7 +1,7 @@
 //! An agent that is a real process, takes Claude Code's flags, speaks its stream-json and misbehaves
 //! on request.
 //!
-//! `FAKE_AGENT_SCENARIO` names a JSON file, see [`Scenario`]. Which part of it runs can depend on
+//! `FAKE_AGENT_SCENARIO` names a JSON file, see [`FakeAgentScenario`]. Which part of it runs can depend on
 //! `RALPH_TASK_ID`, `RALPH_ATTEMPT` and `RALPH_RUN`. Unknown flags are ignored. It knows nothing of
 //! ralph but these three names.
 
@@ -14,9 +14,9 @@ mod scenario;
 mod stream;
 mod tools;
 
-pub use action::{Action, ApiRetry, Child, RateLimit, ResultFields, Usage};
+pub use action::{Action, ApiRetry, Child, FakeAgentUsage, RateLimit, ResultFields};
 pub use binary::fake_agent;
-pub use scenario::{Case, Scenario, ScenarioError};
+pub use scenario::{Case, FakeAgentError, FakeAgentScenario};
 
 use std::io::Write as _;
 use std::os::unix::process::CommandExt;
@@ -42,13 +42,13 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn play() -> Result<u8, ScenarioError> {
+fn play() -> Result<u8, FakeAgentError> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.iter().any(|arg| arg == "--version" || arg == "-v") {
         Stream::new(String::new()).raw(format!("{VERSION} (Claude Code)\n").as_bytes());
         return Ok(0);
     }
-    let scenario = Scenario::from_env()?;
+    let scenario = FakeAgentScenario::from_env()?;
     if !scenario.ignore_signals.is_empty() && std::env::var_os(SIGNALS_DONE).is_none() {
         return Err(ignore_signals(&scenario.ignore_signals, &args));
     }
@@ -74,9 +74,9 @@ fn play() -> Result<u8, ScenarioError> {
     Ok(Interpreter::new(stream, input).run(scenario.actions()))
 }
 
-/// Starts this program anew with signals ignored, which an exec inherits. The shell does it, since
+/// Starts this program again with signals ignored, which an exec inherits. The shell does it, since
 /// the standard library can't.
-fn ignore_signals(signals: &[String], args: &[String]) -> ScenarioError {
+fn ignore_signals(signals: &[String], args: &[String]) -> FakeAgentError {
     let script = format!("trap '' {}; exec \"$0\" \"$@\"", signals.join(" "));
     let failed = std::env::current_exe().map(|exe| {
         Command::new("sh")
@@ -87,7 +87,7 @@ fn ignore_signals(signals: &[String], args: &[String]) -> ScenarioError {
             .env(SIGNALS_DONE, "1")
             .exec()
     });
-    ScenarioError::Signals(match failed {
+    FakeAgentError::Signals(match failed {
         Ok(error) | Err(error) => error,
     })
 }

@@ -11,11 +11,11 @@ mod gate;
 mod gemini;
 mod http;
 mod openai;
-mod play;
-mod record;
+mod player;
 mod request;
 mod scenario;
 mod serve;
+mod state;
 mod tools;
 mod wire;
 
@@ -32,18 +32,18 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use record::Record;
+use state::ServerState;
 
 /// A model that serves until it is dropped.
 pub struct ScriptedModel {
     address: SocketAddr,
-    record: Arc<Record>,
+    state: Arc<ServerState>,
     /// Dropped or used to end the thread.
     stop: Option<tokio::sync::oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Where to listen and what to write down beside the record in memory.
+/// Where to listen and what to write down beside the state in memory.
 #[derive(Debug, Default)]
 pub struct ServeOptions {
     /// 0 takes a free one.
@@ -75,9 +75,9 @@ impl ScriptedModel {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let record = Arc::new(Record::new(scenario, options.log));
+        let state = Arc::new(ServerState::new(scenario, options.log));
         let (stop, stopped) = tokio::sync::oneshot::channel();
-        let served = Arc::clone(&record);
+        let served = Arc::clone(&state);
         let thread = std::thread::Builder::new()
             .name("scripted-model".to_owned())
             .spawn(move || {
@@ -91,7 +91,7 @@ impl ScriptedModel {
             })?;
         Ok(Self {
             address,
-            record,
+            state,
             stop: Some(stop),
             thread: Some(thread),
         })
@@ -107,13 +107,13 @@ impl ScriptedModel {
     /// (`HEAD /`, token counts, unknown paths) are in [`Self::other_calls`].
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
-        self.record.requests()
+        self.state.requests()
     }
 
     /// Method and path of each call that asked the model nothing.
     #[must_use]
     pub fn other_calls(&self) -> Vec<String> {
-        self.record.other_calls()
+        self.state.other_calls()
     }
 
     /// The requests that no turn of the scenario was for. A test of a whole run wants none.
@@ -131,7 +131,7 @@ impl ScriptedModel {
     /// If there are fewer when the limit has passed.
     #[must_use]
     pub fn wait_for_requests(&self, count: usize, limit: Duration) -> Vec<Request> {
-        let there = self.record.wait(limit, |seen| seen.requests.len() >= count);
+        let there = self.state.wait(limit, |seen| seen.requests.len() >= count);
         let requests = self.requests();
         assert!(
             there,
@@ -148,14 +148,14 @@ impl ScriptedModel {
     /// If none does when the limit has passed.
     pub fn wait_until_held(&self, name: &str, limit: Duration) {
         let there = self
-            .record
+            .state
             .wait(limit, |seen| seen.held.iter().any(|held| held == name));
         assert!(there, "nothing is held at {name} after {limit:?}");
     }
 
     /// Lets go on what is or will be held at `hold: name`.
     pub fn release(&self, name: &str) {
-        self.record.gate.open(name);
+        self.state.gate.open(name);
     }
 }
 

@@ -10,12 +10,12 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-struct Ran {
+struct FakeAgentRun {
     dir: TempDir,
     output: Output,
 }
 
-impl Ran {
+impl FakeAgentRun {
     fn lines(&self) -> Vec<String> {
         String::from_utf8_lossy(&self.output.stdout)
             .lines()
@@ -69,7 +69,7 @@ fn command(dir: &Path, scenario: &Value) -> Command {
     command
 }
 
-fn run_scenario(scenario: &Value, env: &[(&str, &str)]) -> Ran {
+fn run_scenario(scenario: &Value, env: &[(&str, &str)]) -> FakeAgentRun {
     let dir = tempfile::tempdir().unwrap();
     let mut child = command(dir.path(), scenario)
         .envs(env.iter().copied())
@@ -78,10 +78,10 @@ fn run_scenario(scenario: &Value, env: &[(&str, &str)]) -> Ran {
     // An agent that ends at once may be gone before it has read a word.
     let _ = child.stdin.take().unwrap().write_all(b"the prompt");
     let output = child.wait_with_output().unwrap();
-    Ran { dir, output }
+    FakeAgentRun { dir, output }
 }
 
-fn run(actions: Value) -> Ran {
+fn run(actions: Value) -> FakeAgentRun {
     run_scenario(&json!({"default": actions}), &[])
 }
 

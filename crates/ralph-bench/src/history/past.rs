@@ -8,7 +8,7 @@ use std::path::Path;
 
 use sqlx::Connection as _;
 
-use crate::{Outcome, floor};
+use crate::{BenchResult, floor};
 
 const ITERATIONS: u64 = 1_000_000;
 const LOOPS: u64 = 1_000;
@@ -18,7 +18,7 @@ const DAYS: u64 = 730;
 /// Those of the last loop are whole: a report reads them.
 const WHOLE: u64 = ITERATIONS / LOOPS;
 
-pub(super) async fn lengthen(journal: &Path) -> Outcome<()> {
+pub(super) async fn lengthen(journal: &Path) -> BenchResult<()> {
     let mut database = floor::connect(journal).await?;
     let mut transaction = database.begin().await?;
     let mut all = vec![loops(), iterations(), checkpoints(), calls(), states()];

@@ -36,7 +36,7 @@ fn run() -> Result<(), String> {
         .build()
         .map_err(|e| format!("cannot wait for signals: {e}"))?;
     runtime.block_on(async {
-        // Before the address is printed: whoever reads it may send the signal at once.
+        // Before the address is printed: its reader may send the signal at once.
         let mut terminated =
             signal(SignalKind::terminate()).map_err(|e| format!("cannot wait for SIGTERM: {e}"))?;
         writeln!(std::io::stdout(), "{}", model.url()).map_err(|e| e.to_string())?;

@@ -41,7 +41,7 @@ pub enum Action {
         command: String,
     },
     /// What the next messages say of tokens.
-    Usage(Usage),
+    FakeAgentUsage(FakeAgentUsage),
     /// A `result` event. Without one, a good result is sent at the end.
     Result(ResultFields),
 
@@ -179,7 +179,7 @@ pub struct ApiRetry {
 /// Tokens of a message.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct Usage {
+pub struct FakeAgentUsage {
     pub input: u64,
     pub cache_creation: u64,
     pub cache_read: u64,
@@ -189,7 +189,7 @@ pub struct Usage {
     pub context_window: u64,
 }
 
-impl Default for Usage {
+impl Default for FakeAgentUsage {
     fn default() -> Self {
         Self {
             input: 100,

@@ -9,7 +9,7 @@ use super::Action;
 /// What to do. The first case that fits is played, else the default.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Scenario {
+pub struct FakeAgentScenario {
     /// Names of signals without `SIG`: `["TERM", "INT"]`.
     #[serde(default)]
     pub ignore_signals: Vec<String>,
@@ -39,16 +39,16 @@ pub struct Case {
 
 /// The scenario can't be played.
 #[derive(Debug)]
-pub enum ScenarioError {
+pub enum FakeAgentError {
     Unset,
     Unreadable(PathBuf, std::io::Error),
     Malformed(PathBuf, serde_json::Error),
     Signals(std::io::Error),
 }
 
-impl std::error::Error for ScenarioError {}
+impl std::error::Error for FakeAgentError {}
 
-impl std::fmt::Display for ScenarioError {
+impl std::fmt::Display for FakeAgentError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Unset => f.write_str("FAKE_AGENT_SCENARIO is not set; it names a JSON file"),
@@ -63,13 +63,13 @@ fn yes() -> bool {
     true
 }
 
-impl Scenario {
-    pub(super) fn from_env() -> Result<Self, ScenarioError> {
+impl FakeAgentScenario {
+    pub(super) fn from_env() -> Result<Self, FakeAgentError> {
         let path = std::env::var_os("FAKE_AGENT_SCENARIO").map(PathBuf::from);
-        let path = path.ok_or(ScenarioError::Unset)?;
+        let path = path.ok_or(FakeAgentError::Unset)?;
         match std::fs::read_to_string(&path) {
-            Err(e) => Err(ScenarioError::Unreadable(path, e)),
-            Ok(text) => serde_json::from_str(&text).map_err(|e| ScenarioError::Malformed(path, e)),
+            Err(e) => Err(FakeAgentError::Unreadable(path, e)),
+            Ok(text) => serde_json::from_str(&text).map_err(|e| FakeAgentError::Malformed(path, e)),
         }
     }
 
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn said(task: &str, attempt: &str) -> String {
-        let scenario: Scenario = serde_json::from_str(
+        let scenario: FakeAgentScenario = serde_json::from_str(
             r#"{"cases": [
                  {"task": "T1", "attempt": 2, "actions": [{"do": "say", "text": "second"}]},
                  {"task": "T1", "actions": [{"do": "say", "text": "first"}]}],
@@ -125,6 +125,6 @@ mod tests {
     #[test]
     fn a_misspelt_action_is_refused() {
         let bad = r#"{"default": [{"do": "sya", "text": "x"}]}"#;
-        assert!(serde_json::from_str::<Scenario>(bad).is_err());
+        assert!(serde_json::from_str::<FakeAgentScenario>(bad).is_err());
     }
 }

@@ -7,14 +7,14 @@ use std::io::Write;
 use serde_json::{Value, json};
 
 use super::VERSION;
-use super::action::{ResultFields, Usage};
+use super::action::{FakeAgentUsage, ResultFields};
 
 /// One session's events, and the sums that its results tell.
 pub(super) struct Stream {
     model: String,
     session: String,
     count: u64,
-    usage: Usage,
+    usage: FakeAgentUsage,
     turns: u32,
     messages: u64,
     cost: f64,
@@ -29,7 +29,7 @@ impl Stream {
             model,
             session: session.trim().to_owned(),
             count: 0,
-            usage: Usage::default(),
+            usage: FakeAgentUsage::default(),
             turns: 1,
             messages: 0,
             cost: 0.0,
@@ -57,7 +57,7 @@ impl Stream {
         self.results > 0
     }
 
-    pub(super) fn set_usage(&mut self, usage: Usage) {
+    pub(super) fn set_usage(&mut self, usage: FakeAgentUsage) {
         self.usage = usage;
     }
 

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::fault::LimitKind;
 use super::scenario::{Stop, Usage, Warning};
 use super::wire::{
-    Answer, ApiError, Asked, Block, Call, CallKind, ErrorReply, Frames, Headers, Message, Role,
-    Tool, Wire, pieces,
+    Answer, ApiError, Block, CallKind, ErrorReply, Frames, Headers, HttpCall, Message,
+    ParsedRequest, Role, Tool, Wire, pieces,
 };
 
 pub(super) struct Anthropic;
@@ -25,13 +25,13 @@ impl Wire for Anthropic {
         }
     }
 
-    fn read(&self, call: &Call) -> Result<Asked, String> {
+    fn read(&self, call: &HttpCall) -> Result<ParsedRequest, String> {
         let body = &call.body;
         let messages = body["messages"]
             .as_array()
             .ok_or("messages: field required")?;
         let tools = body["tools"].as_array().into_iter().flatten();
-        Ok(Asked {
+        Ok(ParsedRequest {
             // Claude Code names its session; Pi does not.
             session: call.header("x-claude-code-session-id").map(str::to_owned),
             model: body["model"].as_str().unwrap_or("scripted").to_owned(),

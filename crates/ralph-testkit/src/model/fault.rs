@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "Written")]
+#[serde(try_from = "FaultFields")]
 pub struct Fault {
     pub kind: FaultKind,
     pub repeat: Repeat,
@@ -71,7 +71,7 @@ pub enum LimitKind {
 /// A fault as it is written: one of these, and how often.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct FaultFields {
     status: Option<u16>,
     retry_after: Option<u64>,
     message: Option<String>,
@@ -81,12 +81,12 @@ struct Written {
     cut: Option<Place>,
     refuse_connection: Option<bool>,
     sse_error: Option<String>,
-    repeat: Option<WrittenRepeat>,
+    repeat: Option<RepeatField>,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum WrittenRepeat {
+enum RepeatField {
     Times(usize),
     Word(String),
 }
@@ -96,15 +96,15 @@ fn is_on(written: Option<bool>) -> bool {
     written == Some(true)
 }
 
-impl TryFrom<Written> for Fault {
+impl TryFrom<FaultFields> for Fault {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, String> {
+    fn try_from(written: FaultFields) -> Result<Self, String> {
         let repeat = match written.repeat {
             None => Repeat::Times(1),
-            Some(WrittenRepeat::Times(times)) => Repeat::Times(times),
-            Some(WrittenRepeat::Word(word)) if word == "forever" => Repeat::Forever,
-            Some(WrittenRepeat::Word(word)) => {
+            Some(RepeatField::Times(times)) => Repeat::Times(times),
+            Some(RepeatField::Word(word)) if word == "forever" => Repeat::Forever,
+            Some(RepeatField::Word(word)) => {
                 return Err(format!("repeat is a number or forever, not {word}"));
             }
         };

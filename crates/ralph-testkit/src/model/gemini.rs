@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::scenario::{Stop, Usage, Warning};
 use super::wire::{
-    Answer, ApiError, Asked, Block, Call, CallKind, ErrorReply, Frames, Headers, Message, Role,
-    Tool, Wire, merged, pieces,
+    Answer, ApiError, Block, CallKind, ErrorReply, Frames, Headers, HttpCall, Message,
+    ParsedRequest, Role, Tool, Wire, merged, pieces,
 };
 
 pub(super) struct Gemini;
@@ -28,14 +28,14 @@ impl Wire for Gemini {
         }
     }
 
-    fn read(&self, call: &Call) -> Result<Asked, String> {
+    fn read(&self, call: &HttpCall) -> Result<ParsedRequest, String> {
         let body = &call.body;
         let contents = body["contents"].as_array().ok_or("contents is required")?;
         let model = call.path.strip_prefix(MODELS).unwrap_or_default();
         let tools = body["tools"].as_array().into_iter().flatten();
         let functions =
             tools.flat_map(|t| t["functionDeclarations"].as_array().into_iter().flatten());
-        Ok(Asked {
+        Ok(ParsedRequest {
             // It names none.
             session: None,
             model: model.split(':').next().unwrap_or_default().to_owned(),

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
-use super::wire::{Call, Headers};
+use super::wire::{Headers, HttpCall};
 
 /// A body that is larger is no prompt.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
@@ -15,7 +15,7 @@ pub(super) struct Connection {
     stream: BufReader<TcpStream>,
 }
 
-type Io<T> = std::io::Result<T>;
+pub(super) type Io<T> = std::io::Result<T>;
 
 impl Connection {
     pub(super) fn new(stream: TcpStream) -> Self {
@@ -25,7 +25,7 @@ impl Connection {
     }
 
     /// The next call; `None` when the client has closed.
-    pub(super) async fn read(&mut self) -> Io<Option<Call>> {
+    pub(super) async fn read(&mut self) -> Io<Option<HttpCall>> {
         let mut line = String::new();
         if self.stream.read_line(&mut line).await? == 0 {
             return Ok(None);
@@ -34,7 +34,7 @@ impl Connection {
         let (Some(method), Some(path)) = (words.next(), words.next()) else {
             return Err(wrong(format!("no request line: {line:?}")));
         };
-        let mut call = Call {
+        let mut call = HttpCall {
             method: method.to_owned(),
             path: path.to_owned(),
             headers: self.read_headers().await?,
@@ -62,7 +62,7 @@ impl Connection {
         }
     }
 
-    async fn read_body(&mut self, call: &Call) -> Io<Vec<u8>> {
+    async fn read_body(&mut self, call: &HttpCall) -> Io<Vec<u8>> {
         if call.header("transfer-encoding") == Some("chunked") {
             return self.read_chunks().await;
         }

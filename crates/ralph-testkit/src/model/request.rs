@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::wire::{Asked, Call, Message, Role, Tool};
+use super::wire::{HttpCall, Message, ParsedRequest, Role, Tool};
 
 /// One request that asked the model something.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
     pub body: Value,
     pub answered: Answered,
-    pub(super) asked: Asked,
+    pub(super) asked: ParsedRequest,
 }
 
 /// What a request got.
@@ -52,7 +52,12 @@ pub enum AnsweredWith {
 }
 
 impl Request {
-    pub(super) fn new(wire: &'static str, call: Call, asked: Asked, answered: Answered) -> Self {
+    pub(super) fn new(
+        wire: &'static str,
+        call: HttpCall,
+        asked: ParsedRequest,
+        answered: Answered,
+    ) -> Self {
         Self {
             sequence: 0,
             wire,

@@ -6,52 +6,50 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 
 use super::fault::{FaultKind, Place};
-use super::http::Connection;
-use super::play::Reply;
-use super::record::Record;
+use super::http::{Connection, Io};
+use super::player::Reply;
 use super::scenario::Hold;
-use super::wire::{ALL, Answer, ApiError, Call, CallKind, Headers, Wire};
+use super::state::ServerState;
+use super::wire::{ALL, Answer, ApiError, CallKind, Headers, HttpCall, Wire};
 
 /// Whether a connection is good for another call.
-enum After {
+enum AfterCall {
     Keep,
     Close,
 }
 
-type Io<T> = std::io::Result<T>;
-
 /// An answer on its way: how it is spoken, to whom, and what waits or goes wrong.
-struct Sending<'a> {
+struct AnswerSender<'a> {
     wire: &'static dyn Wire,
-    record: &'a Record,
+    state: &'a ServerState,
     answer: &'a Answer,
     is_streaming: bool,
     headers: Headers,
 }
 
-/// Serves for ever. Whoever runs this ends it by dropping it, with the runtime.
-pub(super) async fn serve(listener: std::net::TcpListener, record: Arc<Record>) {
+/// Serves until it is dropped, with the runtime.
+pub(super) async fn serve(listener: std::net::TcpListener, state: Arc<ServerState>) {
     let listener = TcpListener::from_std(listener).expect("a listener that does not block");
     loop {
         // An accept fails for the client's reasons; the next one is another client.
         let Ok((stream, _)) = listener.accept().await else {
             continue;
         };
-        let record = Arc::clone(&record);
+        let state = Arc::clone(&state);
         tokio::spawn(async move {
             let mut connection = Connection::new(stream);
             while let Ok(Some(call)) = connection.read().await {
-                match play(&mut connection, call, &record).await {
-                    Ok(After::Keep) => {}
+                match play(&mut connection, call, &state).await {
+                    Ok(AfterCall::Keep) => {}
                     // A client that is gone has nothing more to ask.
-                    Ok(After::Close) | Err(_) => break,
+                    Ok(AfterCall::Close) | Err(_) => break,
                 }
             }
         });
     }
 }
 
-async fn play(connection: &mut Connection, call: Call, record: &Record) -> Io<After> {
+async fn play(connection: &mut Connection, call: HttpCall, state: &ServerState) -> Io<AfterCall> {
     let path = call.path.split('?').next().unwrap_or_default();
     let taken = ALL.iter().find_map(|wire| {
         let kind = wire.kind_of(&call.method, path)?;
@@ -59,38 +57,38 @@ async fn play(connection: &mut Connection, call: Call, record: &Record) -> Io<Af
     });
     let none = Headers::new();
     match taken {
-        Some((wire, CallKind::Ask)) => return answer(connection, wire, call, record).await,
+        Some((wire, CallKind::Ask)) => return answer(connection, wire, call, state).await,
         Some((wire, CallKind::CountTokens)) => {
             let count = wire.token_count(&call.body);
-            record.note_other(format!("{} {}", call.method, call.path));
+            state.note_other(format!("{} {}", call.method, call.path));
             connection.answer(200, &none, &count).await?;
         }
         None => {
             let status = if path == "/" { 200 } else { 404 };
-            record.note_other(format!("{} {}", call.method, call.path));
+            state.note_other(format!("{} {}", call.method, call.path));
             connection.answer(status, &none, &Value::Null).await?;
         }
     }
-    Ok(After::Keep)
+    Ok(AfterCall::Keep)
 }
 
 async fn answer(
     connection: &mut Connection,
     wire: &'static dyn Wire,
-    call: Call,
-    record: &Record,
-) -> Io<After> {
+    call: HttpCall,
+    state: &ServerState,
+) -> Io<AfterCall> {
     let asked = match wire.read(&call) {
         Ok(asked) => asked,
         Err(mistake) => {
-            record.note_other(format!("{} {}: {mistake}", call.method, call.path));
+            state.note_other(format!("{} {}: {mistake}", call.method, call.path));
             return refuse(connection, wire, &mistaken(mistake)).await;
         }
     };
-    let decision = record.decide(wire.name(), call, &asked);
-    let sending = |answer| Sending {
+    let decision = state.decide(wire.name(), call, &asked);
+    let sending = |answer| AnswerSender {
         wire,
-        record,
+        state,
         answer,
         is_streaming: asked.streaming,
         headers: Headers::new(),
@@ -118,29 +116,29 @@ fn mistaken(mistake: String) -> ApiError {
     }
 }
 
-async fn refuse(connection: &mut Connection, wire: &dyn Wire, error: &ApiError) -> Io<After> {
+async fn refuse(connection: &mut Connection, wire: &dyn Wire, error: &ApiError) -> Io<AfterCall> {
     let reply = wire.error(error);
     connection
         .answer(reply.status, &reply.headers, &reply.body)
         .await?;
-    Ok(After::Keep)
+    Ok(AfterCall::Keep)
 }
 
-impl Sending<'_> {
+impl AnswerSender<'_> {
     /// The answer, held where the turn says.
-    async fn send(&self, connection: &mut Connection, hold: Option<&Hold>) -> Io<After> {
+    async fn send(&self, connection: &mut Connection, hold: Option<&Hold>) -> Io<AfterCall> {
         let hold = hold.map(Hold::parts);
         if let Some((name, Place::BeforeHeaders)) = hold {
-            self.record.hold(name).await;
+            self.state.hold(name).await;
         }
         if !self.is_streaming {
             // An answer in one piece has no place within it.
             if let Some((name, Place::MidStream | Place::AfterBlock)) = hold {
-                self.record.hold(name).await;
+                self.state.hold(name).await;
             }
             let body = self.wire.whole(self.answer);
             connection.answer(200, &self.headers, &body).await?;
-            return Ok(After::Keep);
+            return Ok(AfterCall::Keep);
         }
         let frames = self.wire.stream(self.answer).frames;
         let sent = match hold {
@@ -150,16 +148,16 @@ impl Sending<'_> {
             }
             Some((name, place)) => {
                 let sent = self.send_until(connection, place).await?;
-                self.record.hold(name).await;
+                self.state.hold(name).await;
                 sent
             }
         };
         connection.events(&frames[sent..]).await?;
         connection.end_events().await?;
-        Ok(After::Keep)
+        Ok(AfterCall::Keep)
     }
 
-    async fn fail(&self, connection: &mut Connection, kind: FaultKind) -> Io<After> {
+    async fn fail(&self, connection: &mut Connection, kind: FaultKind) -> Io<AfterCall> {
         match kind {
             FaultKind::Status {
                 status,
@@ -177,22 +175,22 @@ impl Sending<'_> {
                 refuse(connection, self.wire, &ApiError::UsageLimit(limit)).await
             }
             FaultKind::Overflow => refuse(connection, self.wire, &ApiError::Overflow).await,
-            FaultKind::RefuseConnection => Ok(After::Close),
+            FaultKind::RefuseConnection => Ok(AfterCall::Close),
             FaultKind::Cut(place) => {
                 self.send_until(connection, place).await?;
-                Ok(After::Close)
+                Ok(AfterCall::Close)
             }
             FaultKind::Stall(place) => {
                 self.send_until(connection, place).await?;
                 std::future::pending().await
             }
             // Without a stream there are no events.
-            FaultKind::SseError(_) if !self.is_streaming => Ok(After::Close),
+            FaultKind::SseError(_) if !self.is_streaming => Ok(AfterCall::Close),
             FaultKind::SseError(kind) => {
                 self.send_until(connection, Place::MidStream).await?;
                 connection.events(&[self.wire.error_event(&kind)]).await?;
                 connection.end_events().await?;
-                Ok(After::Keep)
+                Ok(AfterCall::Keep)
             }
         }
     }

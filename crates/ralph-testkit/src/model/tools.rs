@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::scenario::{Bash, ToolUse};
-use super::wire::{Asked, Tool};
+use super::wire::{ParsedRequest, Tool};
 
 // What clients call these, and their parameters.
 const WRITE: [&str; 3] = ["Write", "write", "write_file"];
@@ -23,16 +23,16 @@ const COMMAND: [&str; 2] = ["command", "cmd"];
 /// # Errors
 ///
 /// With what is missing, if the client offers no such tool or one with other parameters.
-pub(super) fn tool_call(tool: &ToolUse, asked: &Asked) -> Result<(String, Value), String> {
+pub(super) fn tool_call(tool: &ToolUse, asked: &ParsedRequest) -> Result<(String, Value), String> {
     match tool {
         ToolUse::Write { path, content } => {
-            let mut call = Call::of("write", &WRITE, asked)?;
+            let mut call = ToolCall::of("write", &WRITE, asked)?;
             call.set_path(path)?;
             call.set("content", &["content"], json!(content))?;
             Ok(call.done())
         }
         ToolUse::Edit { path, old, new } => {
-            let mut call = Call::of("edit", &EDIT, asked)?;
+            let mut call = ToolCall::of("edit", &EDIT, asked)?;
             call.set_path(path)?;
             call.set_edit(old, new)?;
             Ok(call.done())
@@ -42,12 +42,12 @@ pub(super) fn tool_call(tool: &ToolUse, asked: &Asked) -> Result<(String, Value)
                 Bash::Plain(command) => (command, None),
                 Bash::Limited { command, timeout } => (command, *timeout),
             };
-            let mut call = Call::of("bash", &BASH, asked)?;
+            let mut call = ToolCall::of("bash", &BASH, asked)?;
             call.set_command(command, timeout)?;
             Ok(call.done())
         }
         ToolUse::Read(path) => {
-            let mut call = Call::of("read", &READ, asked)?;
+            let mut call = ToolCall::of("read", &READ, asked)?;
             call.set_path(path)?;
             Ok(call.done())
         }
@@ -63,14 +63,14 @@ pub(super) fn tool_call(tool: &ToolUse, asked: &Asked) -> Result<(String, Value)
 }
 
 /// A call that is put together.
-struct Call<'a> {
+struct ToolCall<'a> {
     tool: &'a Tool,
-    asked: &'a Asked,
+    asked: &'a ParsedRequest,
     input: Map<String, Value>,
 }
 
-impl<'a> Call<'a> {
-    fn of(what: &str, names: &[&str], asked: &'a Asked) -> Result<Self, String> {
+impl<'a> ToolCall<'a> {
+    fn of(what: &str, names: &[&str], asked: &'a ParsedRequest) -> Result<Self, String> {
         let offered = |name: &&str| asked.tools.iter().find(|tool| tool.name == **name);
         let tool = names.iter().find_map(offered).ok_or_else(|| {
             let all: Vec<&str> = asked.tools.iter().map(|tool| tool.name.as_str()).collect();

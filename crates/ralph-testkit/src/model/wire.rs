@@ -2,7 +2,7 @@
 //! know no API; an API knows none of them.
 //!
 //! To add one: write `model/NAME.rs` with a type that implements [`Wire`], and name it in [`ALL`].
-//! `kind_of` says which calls are its own, `read` turns a request into [`Asked`], and the rest
+//! `kind_of` says which calls are its own, `read` turns a request into [`ParsedRequest`], and the rest
 //! turn an [`Answer`] or an [`ApiError`] into bytes. The tools are translated before `Answer` is
 //! made: where a client's tools have other names or parameters, add them to `model/tools.rs`.
 
@@ -29,7 +29,7 @@ pub(super) trait Wire: Send + Sync {
     /// # Errors
     ///
     /// With what is wrong about the body, for a status of 400.
-    fn read(&self, call: &Call) -> Result<Asked, String>;
+    fn read(&self, call: &HttpCall) -> Result<ParsedRequest, String>;
 
     /// The body of an answer to a token count.
     fn token_count(&self, body: &Value) -> Value;
@@ -60,7 +60,7 @@ pub(super) enum CallKind {
 
 /// A call as it came.
 #[derive(Debug, Clone)]
-pub(super) struct Call {
+pub(super) struct HttpCall {
     pub(super) method: String,
     /// With its query.
     pub(super) path: String,
@@ -69,7 +69,7 @@ pub(super) struct Call {
     pub(super) body: Value,
 }
 
-impl Call {
+impl HttpCall {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(header, _)| header == name);
         found.map(|(_, value)| value.as_str())
@@ -78,7 +78,7 @@ impl Call {
 
 /// What a request asks, in the words that all APIs share.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct ParsedRequest {
     /// The client's name for the session, if it tells.
     pub(super) session: Option<String>,
     pub(super) model: String,
@@ -116,7 +116,7 @@ pub struct Tool {
     pub schema: Value,
 }
 
-impl Asked {
+impl ParsedRequest {
     pub(super) fn assistant_messages(&self) -> usize {
         let is_assistant = |message: &&Message| message.role == Role::Assistant;
         self.messages.iter().filter(is_assistant).count()

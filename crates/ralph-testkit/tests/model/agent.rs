@@ -13,13 +13,13 @@ use tempfile::TempDir;
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// A model, a home and a folder to work in.
-pub(crate) struct Stage {
+pub(crate) struct AgentSetup {
     pub(crate) model: ScriptedModel,
     pub(crate) env: Vec<(String, String)>,
     dir: TempDir,
 }
 
-impl Stage {
+impl AgentSetup {
     pub(crate) fn new(scenario: &str) -> Self {
         let dir = TempDir::new().unwrap();
         std::fs::create_dir(dir.path().join("home")).unwrap();
@@ -81,11 +81,11 @@ impl Stage {
 }
 
 /// What an agent printed and ended with.
-pub(crate) struct Ran {
+pub(crate) struct AgentRun {
     pub(crate) output: Output,
 }
 
-impl Ran {
+impl AgentRun {
     pub(crate) fn of(mut command: Command) -> Self {
         Self::end_of(command.spawn().unwrap())
     }

@@ -3,7 +3,7 @@
 use ralph_testkit::model::{Scenario, ScriptedModel};
 use serde_json::{Value, json};
 
-use crate::client::{End, Got, read, send};
+use crate::client::{End, HttpResponse, read, send};
 
 /// An API: where it is asked, and its words for two messages and a shell.
 struct Api {
@@ -84,7 +84,7 @@ conversations:
 ";
 
 impl Api {
-    fn ask(&self, model: &ScriptedModel, said: &[&str]) -> Got {
+    fn ask(&self, model: &ScriptedModel, said: &[&str]) -> HttpResponse {
         read(send(&model.url(), self.call, &[], &(self.body)(said)))
     }
 }
@@ -94,7 +94,7 @@ fn model() -> ScriptedModel {
 }
 
 /// The data of the events, without the word that ends some streams.
-fn events(got: &Got) -> Vec<Value> {
+fn events(got: &HttpResponse) -> Vec<Value> {
     let data = got.body.lines().filter_map(|l| l.strip_prefix("data: "));
     data.filter(|data| *data != "[DONE]")
         .map(|data| serde_json::from_str(data).unwrap())

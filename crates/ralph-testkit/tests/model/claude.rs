@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::agent::{LIMIT, Ran, Stage};
+use crate::agent::{AgentRun, AgentSetup, LIMIT};
 
 const WORK: &str = r#"
 conversations:
@@ -19,8 +19,8 @@ conversations:
 
 #[test]
 fn claude_code_writes_edits_and_runs_by_its_own_tools() {
-    let stage = Stage::new(WORK);
-    let ran = Ran::of(stage.claude("Please build the thing"));
+    let stage = AgentSetup::new(WORK);
+    let ran = AgentRun::of(stage.claude("Please build the thing"));
     let result = ran.last("result");
     assert_eq!(ran.code(), Some(0), "{result:#}");
     assert_eq!(result["is_error"], false, "{result:#}");
@@ -41,11 +41,11 @@ fn claude_code_writes_edits_and_runs_by_its_own_tools() {
 
 #[test]
 fn claude_code_asks_again_after_an_overload_and_after_a_cut() {
-    let stage = Stage::new(
+    let stage = AgentSetup::new(
         "conversations: [{turns: [{tools: [{bash: echo once >> count.txt}], \
            faults: [{status: 529}, {cut: mid_stream}]}, {say: fine}]}]",
     );
-    let ran = Ran::of(stage.claude("go"));
+    let ran = AgentRun::of(stage.claude("go"));
     assert_eq!(ran.last("result")["result"], "fine");
     assert_eq!(stage.file("count.txt"), "once\n");
     let answered: Vec<_> = stage
@@ -76,12 +76,12 @@ fn claude_code_reports_a_usage_limit_and_a_warning_of_a_subscription() {
             1_894_733_641,
         ),
     ] {
-        let stage = Stage::new(&format!("conversations: [{{turns: [{turn}]}}]"));
+        let stage = AgentSetup::new(&format!("conversations: [{{turns: [{turn}]}}]"));
         let mut command = stage.claude("go");
         command
             .env_remove("ANTHROPIC_API_KEY")
             .env("CLAUDE_CODE_OAUTH_TOKEN", "dummy-token");
-        let event = Ran::of(command).last("rate_limit_event");
+        let event = AgentRun::of(command).last("rate_limit_event");
         let info = &event["rate_limit_info"];
         assert_eq!(info["status"], status, "{event}");
         assert_eq!(info["resetsAt"], reset, "{event}");
@@ -92,7 +92,7 @@ fn claude_code_reports_a_usage_limit_and_a_warning_of_a_subscription() {
 
 #[test]
 fn claude_code_compacts_when_the_prompt_is_too_long_and_goes_on() {
-    let stage = Stage::new(
+    let stage = AgentSetup::new(
         r#"
 conversations:
   # The answer before the last one is kept, so that this begins at its second turn.
@@ -104,7 +104,7 @@ conversations:
       - faults: [{overflow: true, repeat: forever}]
 "#,
     );
-    let ran = Ran::of(stage.claude("go"));
+    let ran = AgentRun::of(stage.claude("go"));
     assert_eq!(ran.last("result")["result"], "after the summary");
     let is_boundary = |event: &serde_json::Value| event["subtype"] == "compact_boundary";
     assert!(ran.events().iter().any(is_boundary));
@@ -113,7 +113,7 @@ conversations:
 
 #[test]
 fn claude_code_can_be_interrupted_while_the_model_thinks() {
-    let stage = Stage::new(
+    let stage = AgentSetup::new(
         "conversations: [{turns: [{tools: [{bash: echo ran > ran.txt}]}, {say: never, hold: thinking}]}]",
     );
     let child = stage.claude("go").spawn().unwrap();
@@ -123,7 +123,7 @@ fn claude_code_can_be_interrupted_while_the_model_thinks() {
     // To `timeout`, which passes it on.
     let killed = Command::new("kill").args(["-TERM", &id]).status().unwrap();
     assert!(killed.success());
-    let ran = Ran::end_of(child);
+    let ran = AgentRun::end_of(child);
     assert!(ran.events().iter().all(|event| event["type"] != "result"));
     assert_eq!(stage.model.requests().len(), 2);
 }

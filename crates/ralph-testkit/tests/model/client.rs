@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// What came back. A connection that was dropped before any has a status of 0.
 #[derive(Debug)]
-pub(crate) struct Got {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) head: String,
     /// The chunks put together.
@@ -24,7 +24,7 @@ pub(crate) enum End {
     Cut,
 }
 
-impl Got {
+impl HttpResponse {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
     }
@@ -71,11 +71,11 @@ pub(crate) fn later(text: &str, answers: usize) -> Value {
     body(&json!(messages))
 }
 
-pub(crate) fn post(url: &str, body: &Value) -> Got {
+pub(crate) fn post(url: &str, body: &Value) -> HttpResponse {
     read(send(url, "POST /v1/messages", &[], body))
 }
 
-pub(crate) fn post_as(url: &str, session: &str, body: &Value) -> Got {
+pub(crate) fn post_as(url: &str, session: &str, body: &Value) -> HttpResponse {
     let headers = [("x-claude-code-session-id", session)];
     read(send(url, "POST /v1/messages?beta=true", &headers, body))
 }
@@ -99,7 +99,7 @@ pub(crate) fn send(url: &str, call: &str, headers: &[(&str, &str)], body: &Value
 }
 
 /// Reads until the answer is whole or the connection ends.
-pub(crate) fn read(mut stream: TcpStream) -> Got {
+pub(crate) fn read(mut stream: TcpStream) -> HttpResponse {
     let mut bytes = Vec::new();
     let mut buffer = [0; 64 * 1024];
     loop {
@@ -126,7 +126,7 @@ pub(crate) fn read_until(stream: &mut TcpStream, text: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-fn whole(bytes: &[u8]) -> Option<Got> {
+fn whole(bytes: &[u8]) -> Option<HttpResponse> {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let (head, rest) = text.split_once("\r\n\r\n")?;
     let is_whole = if head.contains("transfer-encoding: chunked") {
@@ -138,20 +138,20 @@ fn whole(bytes: &[u8]) -> Option<Got> {
     is_whole.then(|| got(head, rest, End::Whole))
 }
 
-fn cut(bytes: &[u8]) -> Got {
+fn cut(bytes: &[u8]) -> HttpResponse {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let (head, rest) = text.split_once("\r\n\r\n").unwrap_or(("", ""));
     got(head, rest, End::Cut)
 }
 
-fn got(head: &str, rest: &str, end: End) -> Got {
+fn got(head: &str, rest: &str, end: End) -> HttpResponse {
     let status = head.split(' ').nth(1).and_then(|word| word.parse().ok());
     let body = if head.contains("transfer-encoding: chunked") {
         unchunked(rest)
     } else {
         rest.to_owned()
     };
-    Got {
+    HttpResponse {
         status: status.unwrap_or(0),
         head: head.to_owned(),
         body,

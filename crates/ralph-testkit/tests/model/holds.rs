@@ -37,7 +37,7 @@ fn a_turn_can_be_held_within_its_stream() {
 }
 
 #[test]
-fn a_gate_that_was_opened_before_holds_nobody() {
+fn a_gate_that_was_opened_before_holds_no_request() {
     let text = "conversations: [{turns: [{say: at once, hold: g}]}]";
     let model = ScriptedModel::start(Scenario::parse(text).unwrap());
     model.release("g");

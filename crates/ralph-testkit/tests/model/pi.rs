@@ -1,6 +1,6 @@
 //! The real Pi against the scripted model.
 
-use crate::agent::{Ran, Stage};
+use crate::agent::{AgentRun, AgentSetup};
 
 const WORK: &str = r#"
 conversations:
@@ -18,8 +18,8 @@ conversations:
 
 #[test]
 fn pi_writes_edits_and_runs_by_its_own_tools() {
-    let stage = Stage::new(WORK);
-    let ran = Ran::of(stage.pi("Please build the thing"));
+    let stage = AgentSetup::new(WORK);
+    let ran = AgentRun::of(stage.pi("Please build the thing"));
     assert_eq!(ran.last("agent_settled")["aborted"], false);
     assert_eq!(ran.code(), Some(0));
     assert_eq!(stage.file("notes/hello.txt"), "one\nTWO\n");
@@ -46,10 +46,10 @@ fn pi_writes_edits_and_runs_by_its_own_tools() {
 
 #[test]
 fn pi_reports_a_refused_key_and_asks_only_once() {
-    let stage = Stage::new(
+    let stage = AgentSetup::new(
         "conversations: [{turns: [{say: never, faults: [{status: 401, repeat: forever}]}]}]",
     );
-    let ran = Ran::of(stage.pi("go"));
+    let ran = AgentRun::of(stage.pi("go"));
     let last = &ran.last("turn_end")["message"];
     assert_eq!(last["stopReason"], "error");
     let message = last["errorMessage"].as_str().unwrap();
@@ -59,11 +59,11 @@ fn pi_reports_a_refused_key_and_asks_only_once() {
 
 #[test]
 fn pi_asks_again_after_a_cut_and_gets_the_same_turn() {
-    let stage = Stage::new(
+    let stage = AgentSetup::new(
         "conversations: [{turns: [{tools: [{bash: echo once >> count.txt}], \
            faults: [{cut: mid_stream}]}, {say: fine}]}]",
     );
-    let ran = Ran::of(stage.pi("go"));
+    let ran = AgentRun::of(stage.pi("go"));
     assert_eq!(
         ran.last("turn_end")["message"]["content"][0]["text"],
         "fine"

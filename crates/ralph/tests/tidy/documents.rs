@@ -211,7 +211,7 @@ fn every_document_is_linked_from_the_readme() {
         .filter(|name| name.starts_with("docs/") && name.ends_with(".md"))
         .filter(|name| !readme.contains(&format!("]({name})")))
         .collect();
-    assert_none("documents that nobody finds", &missing);
+    assert_none("documents that the README does not link to", &missing);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::model::scenario::{Stop, Usage, Warning};
 use crate::model::wire::{
-    Answer, ApiError, Asked, Block, Call, CallKind, ErrorReply, Frames, Headers, Message, Role,
-    Tool, Wire, merged, pieces,
+    Answer, ApiError, Block, CallKind, ErrorReply, Frames, Headers, HttpCall, Message,
+    ParsedRequest, Role, Tool, Wire, merged, pieces,
 };
 
 pub(in crate::model) struct Chat;
@@ -19,7 +19,7 @@ impl Wire for Chat {
         (method == "POST" && path == "/v1/chat/completions").then_some(CallKind::Ask)
     }
 
-    fn read(&self, call: &Call) -> Result<Asked, String> {
+    fn read(&self, call: &HttpCall) -> Result<ParsedRequest, String> {
         let body = &call.body;
         let all = body["messages"].as_array().ok_or("messages is required")?;
         let (system, rest): (Vec<&Value>, Vec<&Value>) = all
@@ -27,7 +27,7 @@ impl Wire for Chat {
             .partition(|message| matches!(message["role"].as_str(), Some("system" | "developer")));
         let system = system.into_iter().flat_map(|m| texts_of(&m["content"]));
         let tools = body["tools"].as_array().into_iter().flatten();
-        Ok(Asked {
+        Ok(ParsedRequest {
             session: call.header("x-session-id").map(str::to_owned),
             model: body["model"].as_str().unwrap_or("scripted").to_owned(),
             streaming: body["stream"].as_bool().unwrap_or(false),

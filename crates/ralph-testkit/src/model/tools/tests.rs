@@ -3,8 +3,8 @@
 use super::*;
 
 /// A client with one tool of these parameters.
-fn client(name: &str, properties: Value, system: &str) -> Asked {
-    Asked {
+fn client(name: &str, properties: Value, system: &str) -> ParsedRequest {
+    ParsedRequest {
         session: None,
         model: "m".to_owned(),
         streaming: true,

@@ -9,13 +9,13 @@ use ralph_core::{
 use ralph_engine::source::Source;
 
 use crate::{
-    Outcome,
+    BenchResult,
     figures::{median_time, milliseconds},
-    parts::{Parts, task_file, task_id},
+    fixture::{Programs, task_file, task_id},
     table::{Row, Table, Target},
 };
 
-pub(crate) fn measure(_parts: &Parts, repeats: usize, table: &mut Table) -> Outcome<()> {
+pub(crate) fn measure(_parts: &Programs, repeats: usize, table: &mut Table) -> BenchResult<()> {
     let mut times = Vec::new();
     for (count, target) in [
         (1_000, Target::None),
@@ -46,7 +46,7 @@ pub(crate) fn measure(_parts: &Parts, repeats: usize, table: &mut Table) -> Outc
     Ok(())
 }
 
-fn choose(path: &Path, root: &Path) -> Outcome<()> {
+fn choose(path: &Path, root: &Path) -> BenchResult<()> {
     let (_source, tasks) = Source::read(path, root)?;
     let (graph, problems) = Graph::build(tasks);
     if let Some(problem) = problems.first() {

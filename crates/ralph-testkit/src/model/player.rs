@@ -7,7 +7,7 @@ use super::fault::{Fault, FaultKind, Place, Repeat};
 use super::request::{Answered, AnsweredWith};
 use super::scenario::{Conversation, Hold, Scenario, Stop, Turn, Usage, Warning};
 use super::tools::tool_call;
-use super::wire::{Answer, Asked, Block};
+use super::wire::{Answer, Block, ParsedRequest};
 
 /// What a request past the script gets.
 const UNSCRIPTED: &str = "done";
@@ -16,16 +16,16 @@ const SIDE: &str = "<analysis>It is short.</analysis>\n<summary>A short summary.
 /// What Claude Code ends its request for a summary with. It offers all its tools along.
 const WANTS_A_SUMMARY: &str = "Tool calls will be rejected and you will fail the task";
 
-pub(super) struct Play {
+pub(super) struct ScenarioPlayer {
     scenario: Scenario,
     /// How many conversations each was used for.
     used: Vec<usize>,
-    begun: Vec<Begun>,
+    begun: Vec<StartedConversation>,
 }
 
 /// A conversation that a client began.
-struct Begun {
-    key: Key,
+struct StartedConversation {
+    key: ConversationKey,
     conversation: usize,
     /// What came so far went wrong, so that its first turn may be asked for again.
     only_faults: bool,
@@ -35,7 +35,7 @@ struct Begun {
 
 /// What requests of one conversation have in common.
 #[derive(Clone, PartialEq, Eq)]
-struct Key {
+struct ConversationKey {
     session: Option<String>,
     first_text: String,
 }
@@ -60,7 +60,7 @@ pub(super) enum Reply {
     Mistake(String),
 }
 
-impl Play {
+impl ScenarioPlayer {
     pub(super) fn new(scenario: Scenario) -> Self {
         Self {
             used: vec![0; scenario.conversations.len()],
@@ -70,7 +70,7 @@ impl Play {
     }
 
     /// What a request gets; `number` is unique to it.
-    pub(super) fn decide(&mut self, number: usize, asked: &Asked) -> Decision {
+    pub(super) fn decide(&mut self, number: usize, asked: &ParsedRequest) -> Decision {
         let turn = asked.assistant_messages();
         if wants_a_summary(asked) {
             return plain(None, turn, AnsweredWith::Side, said(number, asked, SIDE));
@@ -121,14 +121,14 @@ impl Play {
     }
 
     /// The conversation that a request belongs to, begun now if it is a first one.
-    fn conversation_of(&mut self, asked: &Asked, turn: usize) -> Option<usize> {
-        let key = Key {
+    fn conversation_of(&mut self, asked: &ParsedRequest, turn: usize) -> Option<usize> {
+        let key = ConversationKey {
             session: asked.session.clone(),
             first_text: asked.first_user_text(),
         };
         let without_tools = asked.tools.is_empty();
         let conversations = &self.scenario.conversations;
-        let same = |begun: &Begun| {
+        let same = |begun: &StartedConversation| {
             begun.key == key && conversations[begun.conversation].without_tools == without_tools
         };
         if let Some(run) = self.begun.iter().rposition(same) {
@@ -150,7 +150,7 @@ impl Play {
         let mut all = conversations.iter().enumerate();
         let (conversation, _) = all.find(|(at, conversation)| is_left(*at, conversation))?;
         self.used[conversation] += 1;
-        self.begun.push(Begun {
+        self.begun.push(StartedConversation {
             key,
             conversation,
             only_faults: true,
@@ -160,7 +160,7 @@ impl Play {
     }
 }
 
-fn wants_a_summary(asked: &Asked) -> bool {
+fn wants_a_summary(asked: &ParsedRequest) -> bool {
     let last = asked.messages.last();
     last.is_some_and(|last| last.texts.iter().any(|text| text.contains(WANTS_A_SUMMARY)))
 }
@@ -233,7 +233,7 @@ fn status_of(kind: &FaultKind, is_streaming: bool) -> u16 {
     }
 }
 
-fn said(number: usize, asked: &Asked, text: &str) -> Answer {
+fn said(number: usize, asked: &ParsedRequest, text: &str) -> Answer {
     Answer {
         id: format!("msg_{number:04}"),
         model: asked.model.clone(),
@@ -244,7 +244,7 @@ fn said(number: usize, asked: &Asked, text: &str) -> Answer {
 }
 
 /// A turn in the words of the client that asked.
-fn answer(number: usize, asked: &Asked, turn: &Turn) -> Result<Answer, String> {
+fn answer(number: usize, asked: &ParsedRequest, turn: &Turn) -> Result<Answer, String> {
     let mut blocks = Vec::new();
     blocks.extend(turn.thinking.clone().map(Block::Thinking));
     blocks.extend(turn.say.clone().map(Block::Text));

@@ -7,30 +7,30 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::gate::Gate;
-use super::play::{Decision, Play};
+use super::player::{Decision, ScenarioPlayer};
 use super::request::Request;
 use super::scenario::Scenario;
-use super::wire::{Asked, Call};
+use super::wire::{HttpCall, ParsedRequest};
 
-pub(super) struct Record {
-    seen: Mutex<Seen>,
+pub(super) struct ServerState {
+    seen: Mutex<RecordedCalls>,
     changed: Condvar,
     pub(super) gate: Gate,
 }
 
-pub(super) struct Seen {
-    play: Play,
+pub(super) struct RecordedCalls {
+    play: ScenarioPlayer,
     log: Option<File>,
     pub(super) requests: Vec<Request>,
     others: Vec<String>,
     pub(super) held: Vec<String>,
 }
 
-impl Record {
+impl ServerState {
     pub(super) fn new(scenario: Scenario, log: Option<File>) -> Self {
         Self {
-            seen: Mutex::new(Seen {
-                play: Play::new(scenario),
+            seen: Mutex::new(RecordedCalls {
+                play: ScenarioPlayer::new(scenario),
                 log,
                 requests: Vec::new(),
                 others: Vec::new(),
@@ -42,7 +42,12 @@ impl Record {
     }
 
     /// Decides what a request gets and keeps both, as one step: two connections may ask at once.
-    pub(super) fn decide(&self, wire: &'static str, call: Call, asked: &Asked) -> Decision {
+    pub(super) fn decide(
+        &self,
+        wire: &'static str,
+        call: HttpCall,
+        asked: &ParsedRequest,
+    ) -> Decision {
         let mut seen = self.lock();
         let number = seen.requests.len() + 1;
         let decision = seen.play.decide(number, asked);
@@ -78,7 +83,7 @@ impl Record {
     }
 
     /// Whether it became true within the limit.
-    pub(super) fn wait(&self, limit: Duration, is_true: impl Fn(&Seen) -> bool) -> bool {
+    pub(super) fn wait(&self, limit: Duration, is_true: impl Fn(&RecordedCalls) -> bool) -> bool {
         let seen = self.lock();
         let waited = self
             .changed
@@ -87,7 +92,7 @@ impl Record {
     }
 
     /// A thread that panicked shows so itself; what was seen is still true.
-    fn lock(&self) -> MutexGuard<'_, Seen> {
+    fn lock(&self) -> MutexGuard<'_, RecordedCalls> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,21 +1,22 @@
-//! The programs that are measured. All of them stand beside this one: built together, in release.
+//! The programs that are measured, and the projects that they are measured in. All programs stand beside
+//! this one: built together, in release.
 
 use std::path::{Path, PathBuf};
 
 use ralph_testkit::TestRepo;
 
-use crate::Outcome;
+use crate::BenchResult;
 
-pub(crate) struct Parts {
+pub(crate) struct Programs {
     pub(crate) ralph: PathBuf,
     pub(crate) stub: PathBuf,
 }
 
-impl Parts {
-    pub(crate) fn beside_this_program() -> Outcome<Self> {
+impl Programs {
+    pub(crate) fn beside_this_program() -> BenchResult<Self> {
         let own = std::env::current_exe()?;
         let folder = own.parent().ok_or("this program lies in no folder")?;
-        let find = |name: &str| -> Outcome<PathBuf> {
+        let find = |name: &str| -> BenchResult<PathBuf> {
             let path = folder.join(name);
             if path.is_file() {
                 Ok(path)
@@ -71,7 +72,7 @@ pub(crate) fn task_id(n: usize) -> String {
 }
 
 /// How many commits the current branch has.
-pub(crate) fn commits(repo: &TestRepo) -> Outcome<usize> {
+pub(crate) fn commits(repo: &TestRepo) -> BenchResult<usize> {
     Ok(repo.git(["rev-list", "--count", "HEAD"]).parse()?)
 }
 
