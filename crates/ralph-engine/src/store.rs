@@ -5,6 +5,7 @@
 
 mod checkpoints;
 mod commands;
+mod from_row;
 mod guidance;
 mod held;
 mod iterations;
@@ -36,6 +37,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use from_row::from_row;
 use sqlx::{
     ConnectOptions, Connection as _, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},

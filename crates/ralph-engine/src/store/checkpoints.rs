@@ -20,7 +20,6 @@ pub enum Of<'a> {
     Repository,
 }
 
-#[derive(sqlx::FromRow)]
 struct Row {
     id: String,
     loop_id: String,
@@ -33,6 +32,19 @@ struct Row {
     hash: String,
     prev_hash: Option<String>,
 }
+
+crate::store::from_row!(Row {
+    id,
+    loop_id,
+    n,
+    iteration,
+    phase,
+    at,
+    tip_commit,
+    body,
+    hash,
+    prev_hash
+});
 
 const COLUMNS: &str =
     "id, loop_id, n, iteration, phase, at, tip_commit, body, hash, prev_hash FROM checkpoint";
