@@ -5,17 +5,15 @@
 //! reading of what it says both come from there. Starts nobody and writes nothing; an answer is a
 //! proposal until a person has seen it.
 
-mod agent;
 mod answer;
 mod check;
 mod prompt;
 #[cfg(test)]
 mod tests;
 
-pub use agent::{AnswerBy, read_only};
 pub use answer::parse_answer;
 pub use check::{Checked, Surrounding, check};
-pub use prompt::{Brief, PLAN_TEMPLATE, PlanPrompt, Repair, render_plan_prompt};
+pub use prompt::{AnswerBy, Brief, PLAN_TEMPLATE, PlanPrompt, Repair, render_plan_prompt};
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde::{Deserialize, Serialize};

@@ -3,6 +3,7 @@
 //! An agent says how its program is started and how its stream reads; starting, watching and ending
 //! it is the same for all ([`crate::supervisor`]). None of them decides what a run is worth.
 
+mod calls;
 mod claude;
 mod codex;
 mod command;
@@ -19,6 +20,7 @@ mod pi;
 mod replay;
 pub mod script;
 mod table;
+mod version;
 
 pub use command::CommandAgent;
 pub use cost::{CostLimit, Costs, RunCost};
@@ -28,7 +30,8 @@ pub use interactive::{FirstPrompt, Session, TalkContext, TalkEnd, TalkError, tal
 pub(crate) use replay::run_line;
 pub use replay::{RecordedEnd, read_stream};
 pub use script::ScriptAgent;
-pub use table::{Kind, Making, UnknownAgent, find, kinds};
+pub use table::{AgentKind, AgentSetup, ReadOnly, UnknownAgent, find_kind, kind_of, kinds};
+pub use version::{Fitness, Runtime, Version, VersionProblem, parse_version};
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -66,6 +69,12 @@ pub trait Agent: Send {
     /// As the user names it: `claude`, `script:demo.yaml`.
     fn name(&self) -> String;
 
+    /// The program and the arguments before ralph's own: what can be asked for its version. Empty where
+    /// there is no such program.
+    fn own_command(&self) -> &[String] {
+        &[]
+    }
+
     fn command(&self, context: &RunContext) -> CommandSpec;
 
     fn dialect(&self) -> Box<dyn Dialect>;
@@ -80,7 +89,7 @@ pub trait Agent: Send {
         Signal::TERM
     }
 
-    /// Whether its stream begins with a word of its own, so that one that never began can be told.
+    /// True if its stream begins with a word of its own, so that one that never began can be told.
     fn announces_itself(&self) -> bool {
         false
     }
@@ -95,9 +104,19 @@ pub trait Agent: Send {
         Costs::Untold
     }
 
-    /// Something the user should hear before it runs unattended.
+    /// True if it asks for no permission and has no sandbox: it can do what its user can.
+    fn skips_permission_checks(&self) -> bool {
+        false
+    }
+
+    /// Something that the user should know before it runs unattended.
     fn warning(&self) -> Option<String> {
-        None
+        self.skips_permission_checks().then(|| {
+            format!(
+                "{} runs without permission checks and without a sandbox: it can do what you can",
+                self.name()
+            )
+        })
     }
 }
 
@@ -183,11 +202,14 @@ impl Conclusion {
     }
 }
 
-/// The environment of a run, with what the user set for this agent in front of all else.
-fn with_env(context: &RunContext, own: &[(String, String)]) -> Vec<(OsString, OsString)> {
-    let mut env = context.env.clone();
+/// An environment with other variables in it, the last of a name in force.
+fn with_env<'a>(
+    given: &[(OsString, OsString)],
+    own: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Vec<(OsString, OsString)> {
+    let mut env = given.to_vec();
     for (key, value) in own {
-        env.retain(|(k, _)| k != key.as_str());
+        env.retain(|(k, _)| k != key);
         env.push((key.into(), value.into()));
     }
     env
@@ -202,7 +224,7 @@ fn limit_in_words(message: &str, seen_at: Option<Timestamp>) -> Option<Ending> {
     Some(Ending::Limit { resets_at })
 }
 
-/// How a process ended, for an error message: its code or signal, and its last words.
+/// Describes how a process ended, for an error message: its code or signal, and its last words.
 pub(crate) fn describe_end(ended: Ended, stderr: &str) -> String {
     let how = match ended {
         Ended::Code(code) => format!("exit code {code}"),
@@ -216,19 +238,20 @@ pub(crate) fn describe_end(ended: Ended, stderr: &str) -> String {
     }
 }
 
-/// What it means that a run ended without a word on how it went.
+/// The ending of a run that said nothing of how it went.
 fn no_result(ended: Ended, stderr: &str) -> Ending {
     let message = format!(
         "it ended without a result ({})",
         describe_end(ended, stderr)
     );
-    match asked_to_end(ended) {
-        true => Ending::Interrupted { message },
-        false => Ending::NoResult { message },
+    if asked_to_end(ended) {
+        Ending::Interrupted { message }
+    } else {
+        Ending::NoResult { message }
     }
 }
 
-/// Whether a signal that asks for an end came from somewhere. A program that handles one says so by
+/// Tells whether a signal asked it to end. A program that handles one says so by
 /// its exit code; one that crashed got a signal of another kind.
 fn asked_to_end(ended: Ended) -> bool {
     const ASKING: [i32; 5] = [

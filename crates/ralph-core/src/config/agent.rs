@@ -11,7 +11,7 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::value::Argv;
+use super::{ClaudeConfig, Config, value::Argv};
 
 /// The agent of a loop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub struct CustomAgent {
     pub name: String,
     /// The program and its first arguments.
     pub command: Argv,
-    /// How its stream reads: `claude`, `pi`, `codex`, `opencode`, `gemini` or `text`.
+    /// The agent whose stream it writes: a name that `ralph agent list` shows.
     #[schemars(length(min = 1))]
     pub dialect: String,
     /// The model to ask for.
@@ -52,16 +52,20 @@ pub struct CustomAgent {
 }
 
 impl CustomAgent {
-    /// The agent of that name as ralph would start it, for something to be added.
-    pub(crate) fn named(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            command: Argv::one(name),
-            dialect: name.to_owned(),
-            model: None,
-            args: Vec::new(),
-            env: EnvVars::default(),
+    /// Puts what it says over the settings of the section that its dialect has.
+    pub fn override_section(
+        &self,
+        command: &mut Argv,
+        model: &mut Option<String>,
+        args: &mut Vec<String>,
+        env: &mut EnvVars,
+    ) {
+        command.clone_from(&self.command);
+        if self.model.is_some() {
+            model.clone_from(&self.model);
         }
+        args.extend(self.args.iter().cloned());
+        env.0.extend(self.env.0.clone());
     }
 }
 
@@ -75,7 +79,7 @@ enum Written {
 
 impl Default for AgentChoice {
     fn default() -> Self {
-        Self::Named("claude".to_owned())
+        Self::Named(ClaudeConfig::SECTION.to_owned())
     }
 }
 
@@ -93,7 +97,7 @@ impl FromStr for AgentChoice {
             ("script", _) => Err("a scripted agent needs its file: `script:FILE`".into()),
             ("command", _) => Err("a command agent needs its program: `command:PROGRAM`".into()),
             (name, None) if is_name(name) => Ok(Self::Named(name.to_owned())),
-            (name @ ("claude" | "pi"), Some(_)) => Err(format!(
+            (name, Some(_)) if has_model_key(name) => Err(format!(
                 "`{name}` takes nothing after it; a model is set with `{name}.model`"
             )),
             _ => Err(format!(
@@ -102,6 +106,12 @@ impl FromStr for AgentChoice {
             )),
         }
     }
+}
+
+/// Tells whether an agent has a section of its own that names a model.
+fn has_model_key(name: &str) -> bool {
+    let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
+    defaults.get(name).is_some_and(|s| s.get("model").is_some())
 }
 
 fn is_name(text: &str) -> bool {
@@ -166,6 +176,11 @@ impl EnvVars {
         self.0.is_empty()
     }
 
+    /// The variables in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+    }
+
     /// Keeps the names, for what is written down.
     pub fn hide(&mut self) {
         for value in self.0.values_mut() {
@@ -179,6 +194,21 @@ impl std::fmt::Debug for EnvVars {
         f.debug_tuple("EnvVars")
             .field(&self.0.keys().collect::<Vec<_>>())
             .finish()
+    }
+}
+
+impl Config {
+    /// The variables that agents get in addition, wherever they are set.
+    pub fn agent_envs(&mut self) -> impl Iterator<Item = &mut EnvVars> {
+        let choices = [Some(&mut self.agent), self.limits.fallback_agent.as_mut()];
+        let custom = choices
+            .into_iter()
+            .flatten()
+            .filter_map(|choice| match choice {
+                AgentChoice::Custom(custom) => Some(&mut custom.env),
+                AgentChoice::Named(_) | AgentChoice::Script(_) | AgentChoice::Command(_) => None,
+            });
+        custom.chain([&mut self.claude.env, &mut self.pi.env])
     }
 }
 

@@ -1,14 +1,15 @@
-//! How Claude Code is started.
+//! The section `claude`: how Claude Code is started.
 //!
 //! Only what its users set; the arguments that make a run fresh are the engine's.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{EnvVars, value::Argv};
+use super::{EnvVars, KeyPath, Note, value::Argv};
 
 /// How Claude Code is started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -47,10 +48,47 @@ pub struct ClaudeConfig {
     pub env: EnvVars,
 }
 
+impl ClaudeConfig {
+    /// The section's key, which is the agent's name.
+    pub const SECTION: &str = "claude";
+
+    /// Keys that people most often change, each with a comment for the first `ralph.yaml`.
+    pub(super) const OFTEN_SET: &[(&str, &str)] = &[
+        ("model", "null leaves the choice to Claude Code"),
+        (
+            "permission_mode",
+            "bypass, default, acceptEdits, dontAsk or plan",
+        ),
+    ];
+
+    /// Leaves `code` out of `claude code`, which was never a subcommand: today's Claude Code takes it for
+    /// the prompt, and the real prompt is lost.
+    pub(super) fn drop_code_argument(&mut self) -> Option<Note> {
+        let program = Path::new(self.command.program()).file_name()?;
+        let [first, rest @ ..] = self.command.args() else {
+            return None;
+        };
+        if program != Self::SECTION || first != "code" {
+            return None;
+        }
+        let words = [&[self.command.program().to_owned()], rest].concat();
+        let shorter = Argv::try_from(words).ok()?;
+        let message = format!(
+            "the word `code` is left out: `{} code -p` would take it for the prompt",
+            shorter.program()
+        );
+        self.command = shorter;
+        Some(Note {
+            key: Some(KeyPath::dotted("claude.command")),
+            message,
+        })
+    }
+}
+
 impl Default for ClaudeConfig {
     fn default() -> Self {
         Self {
-            command: Argv::one("claude"),
+            command: Argv::one(Self::SECTION),
             args: Vec::new(),
             model: Some("sonnet".to_owned()),
             models: BTreeMap::new(),

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::guess::Guess;
 use super::show::flow;
-use super::{AgentChoice, Config};
+use super::{AgentChoice, ClaudeConfig, Config};
 
 /// What the first `ralph.yaml` is made from.
 #[derive(Debug, Clone, Default)]
@@ -81,16 +81,7 @@ fn defaults(text: &mut String) {
                 ("max_attempts", "at one task"),
             ],
         ),
-        (
-            "claude",
-            &[
-                ("model", "null leaves the choice to Claude Code"),
-                (
-                    "permission_mode",
-                    "bypass, default, acceptEdits, dontAsk or plan",
-                ),
-            ],
-        ),
+        (ClaudeConfig::SECTION, ClaudeConfig::OFTEN_SET),
         (
             "safety",
             &[("protected_paths", "globs that no change may touch")],

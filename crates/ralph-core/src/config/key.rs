@@ -42,18 +42,14 @@ impl KeyPath {
         })
     }
 
-    /// Whether its value may be a secret: a variable of an agent's environment, the address of a
+    /// Tells whether its value may be a secret: a variable of any agent's environment, the address of a
     /// webhook.
     pub(super) fn is_secret(&self) -> bool {
-        [
-            "claude.env",
-            "pi.env",
-            "agent.env",
-            "limits.fallback_agent.env",
-            "notify.webhook",
-        ]
-        .iter()
-        .any(|parent| self.is_within(&Self::dotted(parent)))
+        let is_env_of_section = self.names().nth(1) == Some("env");
+        is_env_of_section
+            || ["limits.fallback_agent.env", "notify.webhook"]
+                .iter()
+                .any(|parent| self.is_within(&Self::dotted(parent)))
     }
 
     /// Whether this path is `parent` or lies below it.

@@ -1,4 +1,4 @@
-//! How Pi is started.
+//! The section `pi`: how Pi is started.
 //!
 //! Only what its users set; the arguments that make a run fresh are the engine's.
 
@@ -39,10 +39,15 @@ pub struct PiConfig {
     pub env: EnvVars,
 }
 
+impl PiConfig {
+    /// The section's key, which is the agent's name.
+    pub const SECTION: &str = "pi";
+}
+
 impl Default for PiConfig {
     fn default() -> Self {
         Self {
-            command: Argv::one("pi"),
+            command: Argv::one(Self::SECTION),
             args: Vec::new(),
             model: None,
             models: BTreeMap::new(),

@@ -4,10 +4,10 @@
 //! have no effect is said in the notes.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde_json::Value;
 
+use super::Config;
 use super::check::{Findings, Setting, read_layer};
 use super::env::{read_env, read_text};
 use super::error::{ConfigError, ConfigErrors, Position, Problem, Source};
@@ -15,7 +15,6 @@ use super::key::{self, KeyPath};
 use super::layer::{ConfigFile, FlagValue, Given, Layers, Origin};
 use super::node::{Node, parse_yaml};
 use super::not_in_force::{NotInForce, not_in_force};
-use super::{Argv, Config};
 
 /// A configuration, and where every value of it came from.
 #[derive(Debug, Clone)]
@@ -172,7 +171,7 @@ impl Merge {
                 message,
             )]));
         }
-        self.notes.extend(drop_code_argument(&mut config));
+        self.notes.extend(config.claude.drop_code_argument());
         self.notes.extend(short_iteration(&config));
         self.notes.extend(cut_ladder(&config));
         Ok(Resolved {
@@ -218,31 +217,6 @@ fn nest(path: &KeyPath, value: Node) -> Node {
     path.names()
         .rev()
         .fold(value, |below, name| below.under(name))
-}
-
-/// `claude code` was never a subcommand: today's Claude Code takes `code` for the prompt, and the
-/// real prompt is lost.
-fn drop_code_argument(config: &mut Config) -> Option<Note> {
-    let command = &config.claude.command;
-    let program = Path::new(command.program()).file_name()?;
-    let [first, rest @ ..] = command.args() else {
-        return None;
-    };
-    if program != "claude" || first != "code" {
-        return None;
-    }
-    let mut words = vec![command.program().to_owned()];
-    words.extend_from_slice(rest);
-    let shorter = Argv::try_from(words).ok()?;
-    let message = format!(
-        "the word `code` is left out: `{} code -p` would take it for the prompt",
-        shorter.program()
-    );
-    config.claude.command = shorter;
-    Some(Note {
-        key: Some(KeyPath::dotted("claude.command")),
-        message,
-    })
 }
 
 fn short_iteration(config: &Config) -> Option<Note> {

@@ -90,7 +90,7 @@ pub struct Argv(Vec<String>);
 
 impl Argv {
     /// A program without arguments.
-    pub(super) fn one(program: &str) -> Self {
+    pub fn one(program: &str) -> Self {
         Self(vec![program.to_owned()])
     }
 

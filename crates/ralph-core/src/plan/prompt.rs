@@ -5,7 +5,7 @@
 
 use minijinja::{Value, context};
 
-use super::{AnswerBy, MAX_TASKS};
+use super::MAX_TASKS;
 use crate::prompt::{Template, TemplateError, as_data, fill, head_within};
 
 /// The template that is used where the project has none of its own in `.ralph/prompts/plan.md`.
@@ -24,6 +24,15 @@ pub struct Brief {
     /// As a person names it.
     pub name: String,
     pub text: String,
+}
+
+/// How an agent is told the shape of its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerBy {
+    /// By an option of its own: the answer is the JSON itself.
+    Schema,
+    /// In the prompt: the answer is the last block of JSON in its final message.
+    Prompt,
 }
 
 /// Everything that a planning prompt is made of.

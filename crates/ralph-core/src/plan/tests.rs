@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::config::{AgentChoice, Config, PermissionMode};
 use crate::prompt::Template;
 use crate::task::format::parse;
 
@@ -120,37 +119,6 @@ fn a_plan_is_checked_beside_the_tasks_that_are_there() {
         twice.iter().any(|fault| fault.contains("shop-1")),
         "{twice:?}"
     );
-}
-
-#[test]
-fn an_agent_is_told_to_read_only_in_its_own_words() {
-    let with = |agent: &str| {
-        let config = Config {
-            agent: agent.parse::<AgentChoice>().unwrap(),
-            ..Config::default()
-        };
-        read_only(&config, "{}")
-    };
-    let (claude, by) = with("claude");
-    assert_eq!(by, AnswerBy::Schema);
-    assert_eq!(claude.claude.permission_mode, PermissionMode::Default);
-    assert_eq!(
-        claude.claude.args,
-        ["--tools", "Read,Glob,Grep", "--json-schema", "{}"]
-    );
-    let (pi, by) = with("pi");
-    assert_eq!(by, AnswerBy::Prompt);
-    assert_eq!(pi.pi.tools, ["read", "grep", "find", "ls"]);
-    let (codex, _) = with("codex");
-    let AgentChoice::Custom(custom) = &codex.agent else {
-        panic!("{:?}", codex.agent)
-    };
-    assert_eq!(custom.args, ["-c", "sandbox_mode=\"read-only\""]);
-    assert_eq!(
-        (custom.command.program(), custom.dialect.as_str()),
-        ("codex", "codex")
-    );
-    assert_eq!(with("command:x").1, AnswerBy::Prompt);
 }
 
 #[test]

@@ -1,28 +1,63 @@
-//! Claude Code, headless: the prompt by stdin, events as JSON lines. With a person: see `talk`.
+//! Claude Code: how it is started, headless or on a terminal, and what ralph knows of it.
 //!
-//! The outcome is what its last `result` event says, never the exit code alone, and never a line
-//! that some other program printed.
+//! Headless, it gets the prompt by stdin and writes events as JSON lines. The outcome is what its last
+//! `result` event says, never the exit code alone, and never a line that some other program printed.
 
 mod stream;
-mod talk;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 use std::ffi::OsString;
 
-use ralph_core::config::{ClaudeConfig, SettingSource};
+use ralph_core::{
+    config::{ClaudeConfig, PermissionMode, SettingSource},
+    plan::AnswerBy,
+};
 
 use super::{
-    Agent, Costs, Credential, Dialect, RunContext, TalkContext, credentials,
-    table::{Kind, Making, model_for},
+    Agent, Costs, Credential, Dialect, ReadOnly, RunContext, TalkContext,
+    credentials::key_with,
+    interactive::FirstPrompt,
+    table::{AgentKind, AgentSetup, model_for},
+    version::{Fitness, Version, VersionProblem},
+    with_env,
 };
-use crate::process::{CommandSpec, Output, Signal, Stdin};
+use crate::process::{CommandSpec, Signal, Stdin};
+use stream::ClaudeStream;
 
-pub(super) const KIND: Kind = Kind {
-    name: "claude",
+pub(super) const KIND: AgentKind = AgentKind {
+    name: ClaudeConfig::SECTION,
     title: "Claude Code",
-    make: |making| Box::new(Claude::new(making)),
-    dialect: || Box::new(stream::Stream::default()),
+    make: |setup| Box::new(Claude::new(setup)),
+    dialect: || Box::new(ClaudeStream::default()),
+    read_only: ReadOnly::Enforced {
+        answer_by: AnswerBy::Schema,
+        make: |setup, schema| Box::new(Claude::new(setup).read_only(schema)),
+    },
+    judge_version,
+    runtime: None,
 };
+
+/// The oldest version that ralph was tried with.
+const OLDEST_TRIED: Version = Version(2, 1, 0);
+
+fn judge_version(version: Version) -> Fitness {
+    if version >= OLDEST_TRIED {
+        return Fitness::Good;
+    }
+    Fitness::Doubtful(VersionProblem {
+        why: format!("older than {OLDEST_TRIED}, the oldest that ralph was tried with"),
+        hint: "`claude update`, or `npm install -g @anthropic-ai/claude-code`",
+    })
+}
+
+/// Its own key passes anyway; these are of the clouds that can serve it.
+const CREDENTIALS: &[Credential] = &[
+    key_with("AWS_SECRET_ACCESS_KEY", "CLAUDE_CODE_USE_BEDROCK"),
+    key_with("AWS_SESSION_TOKEN", "CLAUDE_CODE_USE_BEDROCK"),
+    key_with("GOOGLE_APPLICATION_CREDENTIALS", "CLAUDE_CODE_USE_VERTEX"),
+];
 
 pub(super) struct Claude {
     name: String,
@@ -30,26 +65,38 @@ pub(super) struct Claude {
     is_root: bool,
 }
 
-const BYPASS: &str = "bypassPermissions";
 const BUDGET: &str = "--max-budget-usd";
 
+/// The first message of a conversation whose prompt stands in the system prompt. It must be read there
+/// without a tool: one would ask for permission, and cut a long file short.
+const BEGIN: &str = "Begin: follow the instructions at the end of your system prompt.";
+
 impl Claude {
-    fn new(making: &Making<'_>) -> Self {
-        let mut options = making.config.claude.clone();
-        if let Some(custom) = making.custom {
-            options.command = custom.command.clone();
-            options.model = custom.model.clone().or(options.model);
-            options.args.extend(custom.args.iter().cloned());
-            options.env.0.extend(custom.env.0.clone());
+    fn new(setup: &AgentSetup<'_>) -> Self {
+        let mut options = setup.config.claude.clone();
+        if let Some(custom) = setup.custom {
+            custom.override_section(
+                &mut options.command,
+                &mut options.model,
+                &mut options.args,
+                &mut options.env,
+            );
         }
         Self {
-            name: making
-                .custom
-                .map_or("claude", |custom| custom.name.as_str())
-                .to_owned(),
+            name: setup.name(KIND.name),
             options,
-            is_root: making.is_root,
+            is_root: setup.is_root,
         }
+    }
+
+    /// The same with tools that read, and nothing else: what it does not have it can't use, whatever is
+    /// allowed.
+    fn read_only(mut self, schema: &str) -> Self {
+        self.options.permission_mode = PermissionMode::Default;
+        self.options.mcp_config.clear();
+        let own = ["--tools", "Read,Glob,Grep", "--json-schema", schema];
+        self.options.args.extend(own.map(str::to_owned));
+        self
     }
 }
 
@@ -58,17 +105,18 @@ impl Agent for Claude {
         self.name.clone()
     }
 
+    fn own_command(&self) -> &[String] {
+        self.options.command.as_slice()
+    }
+
     fn command(&self, context: &RunContext) -> CommandSpec {
-        let mut args: Vec<OsString> = self.options.command.args().iter().map(Into::into).collect();
-        args.extend(self.arguments(context).into_iter().map(OsString::from));
-        CommandSpec {
-            program: self.options.command.program().into(),
-            args,
-            cwd: context.cwd.clone(),
-            env: self.environment(&context.env),
-            stdin: Stdin::Open,
-            output: Output::Separate,
-        }
+        let command = &self.options.command;
+        let mut spec = CommandSpec::new(command.program(), &context.cwd)
+            .args(command.args())
+            .args(self.headless_arguments(context))
+            .stdin(Stdin::Open);
+        spec.env = self.environment(&context.env);
+        spec
     }
 
     fn announces_itself(&self) -> bool {
@@ -76,7 +124,7 @@ impl Agent for Claude {
     }
 
     fn credentials(&self) -> &'static [Credential] {
-        credentials::CLAUDE
+        CREDENTIALS
     }
 
     fn costs(&self) -> Costs {
@@ -84,11 +132,35 @@ impl Agent for Claude {
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {
-        Box::new(stream::Stream::default())
+        Box::new(ClaudeStream::default())
     }
 
+    /// `claude [options] -- PROMPT`.
     fn interactive(&self, context: &TalkContext<'_>) -> Option<CommandSpec> {
-        Some(self.talk(context))
+        let command = &self.options.command;
+        let mut spec = CommandSpec::new(command.program(), context.cwd)
+            .args(command.args())
+            .args(self.common_arguments(&[]));
+        let append = self.options.append_system_prompt.as_deref();
+        let prompt = match context.prompt {
+            FirstPrompt::File(path) => {
+                spec = spec.args([OsString::from("--append-system-prompt-file"), path.into()]);
+                // Claude Code takes one text or one file, not both.
+                let text = append.map(|text| format!("{text}\n\n{BEGIN}"));
+                Some(text.unwrap_or_else(|| BEGIN.to_owned()))
+            }
+            FirstPrompt::Text(text) => Some(text.to_owned()),
+            FirstPrompt::None => None,
+        };
+        if let (Some(text), FirstPrompt::Text(_) | FirstPrompt::None) = (append, context.prompt) {
+            spec = spec.args(["--append-system-prompt", text]);
+        }
+        if let Some(prompt) = prompt {
+            // Options that take a list would take the prompt, and a dash would make it an option.
+            spec = spec.args(["--".to_owned(), prompt]);
+        }
+        spec.env = self.environment(context.env);
+        Some(spec)
     }
 
     /// SIGTERM would orphan the command that a tool of its is running.
@@ -96,22 +168,13 @@ impl Agent for Claude {
         Signal::INT
     }
 
-    fn warning(&self) -> Option<String> {
-        self.bypasses().then(|| {
-            format!(
-                "{} runs without permission checks and without a sandbox: it can do what you can",
-                self.name
-            )
-        })
+    fn skips_permission_checks(&self) -> bool {
+        self.options.permission_mode == PermissionMode::Bypass
     }
 }
 
 impl Claude {
-    fn bypasses(&self) -> bool {
-        self.options.permission_mode.claude_name() == BYPASS
-    }
-
-    fn arguments(&self, context: &RunContext) -> Vec<String> {
+    fn headless_arguments(&self, context: &RunContext) -> Vec<String> {
         let options = &self.options;
         let mut args: Vec<String> = [
             "-p",
@@ -145,7 +208,7 @@ impl Claude {
         args
     }
 
-    /// What is the same with and without a person.
+    /// Arguments that are the same headless and on a terminal.
     fn common_arguments(&self, labels: &[String]) -> Vec<String> {
         let options = &self.options;
         let sources: Vec<&str> = options
@@ -163,11 +226,10 @@ impl Claude {
         ]
         .map(str::to_owned)
         .to_vec();
-        let models: Vec<(String, String)> = options.models.clone().into_iter().collect();
         let mut option = |name: &str, value: Option<String>| {
             args.extend(value.into_iter().flat_map(|v| [name.to_owned(), v]));
         };
-        let model = model_for(&models, options.model.as_deref(), labels);
+        let model = model_for(&options.models, options.model.as_deref(), labels);
         option("--model", model);
         option("--settings", options.settings.clone());
         for (name, values) in [
@@ -185,23 +247,18 @@ impl Claude {
     }
 
     fn environment(&self, given: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
-        let mut env = given.to_vec();
-        let mut set = |key: &str, value: &str| {
-            env.retain(|(k, _)| k != key);
-            env.push((key.into(), value.into()));
-        };
-        // Memory that leaks from one fresh run into the next is not fresh.
-        set("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1");
-        // A command that goes on in the background would change files after the run's last word.
-        set("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
-        set("DISABLE_AUTOUPDATER", "1");
-        if self.is_root && self.bypasses() {
+        let mut own = vec![
+            // Memory that leaks from one fresh run into the next is not fresh.
+            ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
+            // A command that goes on in the background would change files after the run's last word.
+            ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
+            ("DISABLE_AUTOUPDATER", "1"),
+        ];
+        if self.is_root && self.skips_permission_checks() {
             // Claude Code refuses to bypass permissions as root unless it is told this.
-            set("IS_SANDBOX", "1");
+            own.push(("IS_SANDBOX", "1"));
         }
-        for (key, value) in &self.options.env.0 {
-            set(key, value);
-        }
-        env
+        let set = self.options.env.iter();
+        with_env(given, own.into_iter().chain(set))
     }
 }

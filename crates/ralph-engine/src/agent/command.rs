@@ -1,45 +1,44 @@
 //! Any program that takes the prompt on stdin. What it prints is its final message.
 
-use std::ffi::OsString;
-
-use ralph_core::agent::{AgentEvent, Ending, FINAL_MESSAGE_BYTES};
+use ralph_core::{
+    agent::{AgentEvent, Ending, FINAL_MESSAGE_BYTES},
+    config::CustomAgent,
+};
 
 use super::{
-    Agent, Conclusion, Dialect, RunContext, asked_to_end, describe_end, limit_in_words,
-    table::{Kind, Making},
+    Agent, Conclusion, Dialect, ReadOnly, RunContext, asked_to_end, describe_end, limit_in_words,
+    table::{AgentKind, AgentSetup},
+    version::Fitness,
     with_env,
 };
-use crate::process::{CommandSpec, Ended, Output, Stdin, Tail};
+use crate::process::{CommandSpec, Ended, Stdin, Tail};
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: AgentKind = AgentKind {
     name: "text",
     title: "any program",
-    make: |making| Box::new(CommandAgent::new(making)),
-    dialect: || Box::new(Plain::new()),
+    make: |setup| Box::new(CommandAgent::new(setup)),
+    dialect: || Box::new(PlainText::new()),
+    read_only: ReadOnly::Trusted,
+    judge_version: |_| Fitness::Good,
+    runtime: None,
 };
 
 pub struct CommandAgent {
     pub name: String,
-    pub program: String,
-    pub args: Vec<String>,
+    /// The program and its arguments; empty where there is none to start.
+    pub command: Vec<String>,
     pub env: Vec<(String, String)>,
 }
 
 impl CommandAgent {
     /// Without a program of the user's there is nothing to start: `text` alone is only read.
-    fn new(making: &Making<'_>) -> Self {
-        let custom = making.custom;
-        let command = custom.map(|c| c.command.clone());
-        let program = command.as_ref().map_or("", |c| c.program()).to_owned();
-        let mut args = command.as_ref().map_or(&[][..], |c| c.args()).to_vec();
-        args.extend(custom.into_iter().flat_map(|c| c.args.clone()));
+    fn new(setup: &AgentSetup<'_>) -> Self {
+        let custom = setup.custom;
+        let words = |c: &CustomAgent| [c.command.as_slice(), &c.args].concat();
         Self {
-            name: custom.map_or("text", |c| c.name.as_str()).to_owned(),
-            program,
-            args,
-            env: custom
-                .map(|c| c.env.0.clone().into_iter().collect())
-                .unwrap_or_default(),
+            name: setup.name(KIND.name),
+            command: custom.map(words).unwrap_or_default(),
+            env: custom.map_or_else(Vec::new, |c| c.env.0.clone().into_iter().collect()),
         }
     }
 }
@@ -49,27 +48,34 @@ impl Agent for CommandAgent {
         self.name.clone()
     }
 
+    fn own_command(&self) -> &[String] {
+        &self.command
+    }
+
     fn command(&self, context: &RunContext) -> CommandSpec {
-        CommandSpec {
-            program: OsString::from(&self.program),
-            args: self.args.iter().map(OsString::from).collect(),
-            cwd: context.cwd.clone(),
-            env: with_env(context, &self.env),
-            stdin: Stdin::Bytes(context.prompt.clone().into_bytes()),
-            output: Output::Separate,
-        }
+        let (program, args) = match self.command.split_first() {
+            Some((program, args)) => (program.as_str(), args),
+            None => ("", &[][..]),
+        };
+        let own = self.env.iter().map(|(k, v)| (k.as_str(), v.as_str()));
+        let mut spec = CommandSpec::new(program, &context.cwd)
+            .args(args)
+            .stdin(Stdin::Bytes(context.prompt.clone().into_bytes()));
+        spec.env = with_env(&context.env, own);
+        spec
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {
-        Box::new(Plain::new())
+        Box::new(PlainText::new())
     }
 }
 
-struct Plain {
+/// Any output: all of it is the final message.
+struct PlainText {
     output: Tail,
 }
 
-impl Plain {
+impl PlainText {
     fn new() -> Self {
         Self {
             output: Tail::new(usize::MAX, FINAL_MESSAGE_BYTES),
@@ -82,7 +88,7 @@ const SHOWN_BYTES: usize = 2_000;
 /// Lines of one batch that are shown.
 const SHOWN_LINES: usize = 20;
 
-impl Dialect for Plain {
+impl Dialect for PlainText {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
         self.output.push(line);
         self.output.push(b"\n");

@@ -1,7 +1,8 @@
-//! The variables by which each agent reaches its own model. All others that look like credentials are
+//! The variables by which an agent reaches its own model. All others that look like credentials are
 //! withheld from it.
 //!
-//! Only names; their values never stand anywhere but in the environment.
+//! Only names; their values never stand anywhere but in the environment. Each agent lists its own in its
+//! folder; here is the list of those that can use any provider.
 
 /// A variable that an agent may have although it looks like a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,38 +12,19 @@ pub struct Credential {
     pub only_with: Option<&'static str>,
 }
 
-const fn key(name: &'static str) -> Credential {
+pub(super) const fn key(name: &'static str) -> Credential {
     Credential {
         name,
         only_with: None,
     }
 }
 
-const fn with(name: &'static str, switch: &'static str) -> Credential {
+pub(super) const fn key_with(name: &'static str, switch: &'static str) -> Credential {
     Credential {
         name,
         only_with: Some(switch),
     }
 }
-
-/// Claude Code's own key passes anyway; these are of the clouds that can serve it.
-pub(super) const CLAUDE: &[Credential] = &[
-    with("AWS_SECRET_ACCESS_KEY", "CLAUDE_CODE_USE_BEDROCK"),
-    with("AWS_SESSION_TOKEN", "CLAUDE_CODE_USE_BEDROCK"),
-    with("GOOGLE_APPLICATION_CREDENTIALS", "CLAUDE_CODE_USE_VERTEX"),
-];
-
-pub(super) const CODEX: &[Credential] = &[
-    key("OPENAI_API_KEY"),
-    key("CODEX_API_KEY"),
-    key("AZURE_OPENAI_API_KEY"),
-];
-
-pub(super) const GEMINI: &[Credential] = &[
-    key("GEMINI_API_KEY"),
-    key("GOOGLE_API_KEY"),
-    key("GOOGLE_APPLICATION_CREDENTIALS"),
-];
 
 /// Agents that can use any provider.
 pub(super) const ANY_PROVIDER: &[Credential] = &[

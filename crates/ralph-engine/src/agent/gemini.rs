@@ -6,64 +6,49 @@
 mod stream;
 
 use super::{
-    Agent, Costs, Credential, Dialect, RunContext, credentials,
-    jsonl::{Program, Start},
-    table::Kind,
+    Costs, Credential, ReadOnly,
+    credentials::key,
+    jsonl::{JsonlAgent, JsonlProgram},
+    table::AgentKind,
+    version::Fitness,
 };
-use crate::process::CommandSpec;
+use crate::process::Signal;
+use stream::GeminiStream;
 
-pub(super) const KIND: Kind = Kind {
-    name: "gemini",
+pub(super) const KIND: AgentKind = AgentKind {
+    name: PROGRAM.name,
     title: "Gemini CLI",
-    make: |making| Box::new(Gemini(Program::new(making, "gemini"))),
-    dialect: || Box::new(stream::Stream::default()),
+    make: |setup| Box::new(JsonlAgent::new(&PROGRAM, setup)),
+    dialect: || Box::new(GeminiStream::default()),
+    read_only: ReadOnly::Impossible,
+    judge_version: |_| Fitness::Good,
+    runtime: None,
 };
 
-struct Gemini(Program);
+const PROGRAM: JsonlProgram = JsonlProgram {
+    name: "gemini",
+    args: &[
+        "--output-format",
+        "stream-json",
+        "--yolo",
+        // In a folder that it does not know it would ask before each tool, and get no answer.
+        "--skip-trust",
+    ],
+    last_args: &[],
+    // Otherwise it starts itself once more, and the first of the two hears the signals.
+    env: &[("GEMINI_CLI_NO_RELAUNCH", "true")],
+    escape_prompt,
+    dialect: |_| Box::new(GeminiStream::default()),
+    polite_signal: Signal::TERM,
+    credentials: CREDENTIALS,
+    costs: Costs::AtTheEnd,
+};
 
-impl Agent for Gemini {
-    fn name(&self) -> String {
-        self.0.name.clone()
-    }
-
-    fn command(&self, context: &RunContext) -> CommandSpec {
-        let start = Start {
-            args: &[
-                "--output-format",
-                "stream-json",
-                "--yolo",
-                // In a folder that it does not know it would ask before each tool, and nobody is there.
-                "--skip-trust",
-            ],
-            model_option: "--model",
-            last: &[],
-            // Otherwise it starts itself once more, and the first of the two hears the signals.
-            env: &[("GEMINI_CLI_NO_RELAUNCH", "true")],
-            prompt: plain(&context.prompt),
-        };
-        self.0.command(context, start)
-    }
-
-    fn announces_itself(&self) -> bool {
-        true
-    }
-
-    fn costs(&self) -> Costs {
-        Costs::AtTheEnd
-    }
-
-    fn credentials(&self) -> &'static [Credential] {
-        credentials::GEMINI
-    }
-
-    fn dialect(&self) -> Box<dyn Dialect> {
-        Box::new(stream::Stream::default())
-    }
-
-    fn warning(&self) -> Option<String> {
-        Some(self.0.warning())
-    }
-}
+const CREDENTIALS: &[Credential] = &[
+    key("GEMINI_API_KEY"),
+    key("GOOGLE_API_KEY"),
+    key("GOOGLE_APPLICATION_CREDENTIALS"),
+];
 
 /// Told to the model where its prompt had to be changed.
 const ESCAPED: &str = "(In this message, read `\\@` as a plain at sign.)\n\n";
@@ -71,7 +56,7 @@ const ESCAPED: &str = "(In this message, read `\\@` as a plain at sign.)\n\n";
 /// A prompt that Gemini CLI takes as text alone. It runs a `/command` that the prompt begins with, also
 /// one of the repository's, and puts in the files that an `@word` fits, however loosely. A space in
 /// front ends the first, a backslash the second; it leaves the backslash there, so the model is told.
-fn plain(prompt: &str) -> String {
+fn escape_prompt(prompt: &str) -> String {
     let mut text = String::with_capacity(prompt.len() + ESCAPED.len());
     let mut before = None;
     let mut is_escaped = false;
@@ -93,7 +78,7 @@ fn plain(prompt: &str) -> String {
     text
 }
 
-/// What may follow an at sign for it to be taken as a path.
+/// Tells what may follow an at sign for it to be taken as a path.
 fn begins_a_path(next: char) -> bool {
     !" \t\n\r,;!?()[]{}".contains(next)
 }
@@ -105,7 +90,7 @@ mod tests {
 
     #[test]
     fn by_its_name_it_is_the_program_of_that_name_and_starts_itself_once() {
-        let (line, env) = command_line(KIND, None);
+        let (line, env) = command_line(KIND.make, None);
         assert_eq!(
             line,
             "gemini --output-format stream-json --yolo --skip-trust"
@@ -116,15 +101,21 @@ mod tests {
     #[test]
     fn a_prompt_without_signs_is_sent_as_it_is() {
         let prompt = "Fix it, a @ b, (@) and \\@c.\n";
-        assert_eq!(plain(prompt), prompt);
+        assert_eq!(escape_prompt(prompt), prompt);
     }
 
     #[test]
     fn commands_and_paths_are_made_plain_text() {
-        assert_eq!(plain("/deploy now"), " /deploy now");
+        assert_eq!(escape_prompt("/deploy now"), " /deploy now");
         let told = "(In this message, read `\\@` as a plain at sign.)\n\n";
-        assert_eq!(plain("see @src/a.rs"), format!("{told}see \\@src/a.rs"));
-        assert_eq!(plain("/x @Component"), format!("{told}/x \\@Component"));
-        assert_eq!(plain("@@a"), format!("{told}\\@\\@a"));
+        assert_eq!(
+            escape_prompt("see @src/a.rs"),
+            format!("{told}see \\@src/a.rs")
+        );
+        assert_eq!(
+            escape_prompt("/x @Component"),
+            format!("{told}/x \\@Component")
+        );
+        assert_eq!(escape_prompt("@@a"), format!("{told}\\@\\@a"));
     }
 }

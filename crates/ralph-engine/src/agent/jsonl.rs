@@ -1,92 +1,115 @@
-//! What agents share that take the prompt on stdin and write JSON lines: how they are started, and how
-//! their API's failures are told apart.
+//! What agents share that write JSON lines: how those are started that take the prompt on stdin and
+//! nothing more, how their events are read, and what the failures of their APIs mean.
 //!
-//! Knows no agent's events: these stay in the file of each.
+//! Knows no agent's events: these stay in the folder of each.
 
-use ralph_core::agent::{Ending, FINAL_MESSAGE_BYTES};
+use jiff::Timestamp;
+use ralph_core::{
+    agent::{AgentEvent, Ending, FINAL_MESSAGE_BYTES},
+    config::Argv,
+};
 use serde_json::Value;
 
-use super::{RunContext, table::Making, with_env};
-use crate::process::{CommandSpec, Output, Stdin};
+use super::{Agent, Costs, Credential, Dialect, RunContext, table::AgentSetup, with_env};
+use crate::process::{CommandSpec, Signal, Stdin};
 
-/// A program that is started for one prompt and ends by itself.
-pub(super) struct Program {
-    pub(super) name: String,
-    program: String,
-    /// Of the user's, before ralph's own.
-    first: Vec<String>,
-    pub(super) model: Option<String>,
+/// A program that is started for one prompt and ends by itself: what ralph starts it with.
+pub(super) struct JsonlProgram {
+    pub(super) name: &'static str,
+    pub(super) args: &'static [&'static str],
+    /// Arguments behind all that the user adds.
+    pub(super) last_args: &'static [&'static str],
+    pub(super) env: &'static [(&'static str, &'static str)],
+    /// Makes the prompt one that the program takes as plain text.
+    pub(super) escape_prompt: fn(&str) -> String,
+    /// Makes the reader of its stream, which may need the model that was asked for.
+    pub(super) dialect: fn(Option<String>) -> Box<dyn Dialect>,
+    pub(super) polite_signal: Signal,
+    pub(super) credentials: &'static [Credential],
+    pub(super) costs: Costs,
+}
+
+/// Such a program as the user has it.
+pub(super) struct JsonlAgent {
+    program: &'static JsonlProgram,
+    name: String,
+    /// The program, and the user's words before ralph's own.
+    command: Argv,
+    model: Option<String>,
     args: Vec<String>,
     env: Vec<(String, String)>,
 }
 
-impl Program {
-    /// The program of that name, unless the user names another.
-    pub(super) fn new(making: &Making<'_>, usual: &str) -> Self {
-        match making.custom {
-            Some(custom) => Self {
-                name: custom.name.clone(),
-                program: custom.command.program().to_owned(),
-                first: custom.command.args().to_vec(),
-                model: custom.model.clone(),
-                args: custom.args.clone(),
-                env: custom.env.0.clone().into_iter().collect(),
-            },
-            None => Self {
-                name: usual.to_owned(),
-                program: usual.to_owned(),
-                first: Vec::new(),
-                model: None,
-                args: Vec::new(),
-                env: Vec::new(),
-            },
+impl JsonlAgent {
+    /// The program by its name, unless the user names another.
+    pub(super) fn new(program: &'static JsonlProgram, setup: &AgentSetup<'_>) -> Self {
+        let custom = setup.custom;
+        Self {
+            program,
+            name: setup.name(program.name),
+            command: custom.map_or_else(|| Argv::one(program.name), |c| c.command.clone()),
+            model: custom.and_then(|c| c.model.clone()),
+            args: custom.map(|c| c.args.clone()).unwrap_or_default(),
+            env: custom.map_or_else(Vec::new, |c| c.env.0.clone().into_iter().collect()),
         }
     }
 
-    /// The command: the user's words, ralph's own, the user's last. Of the environment, what the user
-    /// set wins.
-    pub(super) fn command(&self, context: &RunContext, start: Start<'_>) -> CommandSpec {
-        let owned = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
-        let mut args = self.first.clone();
-        args.extend(owned(start.args));
-        if let Some(model) = &self.model {
-            args.extend([start.model_option.to_owned(), model.clone()]);
-        }
-        args.extend(self.args.iter().cloned());
-        args.extend(owned(start.last));
-        let mut env: Vec<(String, String)> = start
-            .env
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-            .collect();
-        env.extend(self.env.iter().cloned());
-        CommandSpec {
-            program: self.program.clone().into(),
-            args: args.into_iter().map(Into::into).collect(),
-            cwd: context.cwd.clone(),
-            env: with_env(context, &env),
-            stdin: Stdin::Bytes(start.prompt.into_bytes()),
-            output: Output::Separate,
-        }
-    }
-
-    /// What the user should hear before it runs unattended.
-    pub(super) fn warning(&self) -> String {
-        format!(
-            "{} runs without permission checks and without a sandbox: it can do what you can",
-            self.name
-        )
+    /// With more arguments, behind those of the user.
+    pub(super) fn with_args(mut self, args: &[&str]) -> Self {
+        self.args.extend(args.iter().map(|arg| (*arg).to_owned()));
+        self
     }
 }
 
-/// What ralph itself starts a program with.
-pub(super) struct Start<'a> {
-    pub(super) args: &'a [&'a str],
-    pub(super) model_option: &'a str,
-    /// Behind all that the user adds.
-    pub(super) last: &'a [&'a str],
-    pub(super) env: &'a [(&'a str, &'a str)],
-    pub(super) prompt: String,
+impl Agent for JsonlAgent {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn own_command(&self) -> &[String] {
+        self.command.as_slice()
+    }
+
+    /// The user's words, ralph's own, the user's last. Of the environment, what the user set wins.
+    fn command(&self, context: &RunContext) -> CommandSpec {
+        let program = self.program;
+        let prompt = (program.escape_prompt)(&context.prompt);
+        let model = self.model.iter().flat_map(|model| ["--model", model]);
+        let own = self.env.iter().map(|(k, v)| (k.as_str(), v.as_str()));
+        let mut spec = CommandSpec::new(self.command.program(), &context.cwd)
+            .args(self.command.args())
+            .args(program.args)
+            .args(model)
+            .args(&self.args)
+            .args(program.last_args)
+            .stdin(Stdin::Bytes(prompt.into_bytes()));
+        spec.env = with_env(&context.env, program.env.iter().copied().chain(own));
+        spec
+    }
+
+    fn dialect(&self) -> Box<dyn Dialect> {
+        (self.program.dialect)(self.model.clone())
+    }
+
+    fn polite_signal(&self) -> Signal {
+        self.program.polite_signal
+    }
+
+    fn announces_itself(&self) -> bool {
+        true
+    }
+
+    fn credentials(&self) -> &'static [Credential] {
+        self.program.credentials
+    }
+
+    fn costs(&self) -> Costs {
+        self.program.costs
+    }
+
+    fn skips_permission_checks(&self) -> bool {
+        true
+    }
 }
 
 /// One event of a stream; `None` for what is none, such as a word that a library printed.
@@ -96,6 +119,20 @@ pub(super) fn parse_event(line: &[u8]) -> Option<Value> {
     }
     let event: Value = serde_json::from_slice(line).ok()?;
     event["type"].is_string().then_some(event)
+}
+
+/// A value as a line for the input of an agent.
+pub(super) fn to_line(value: &Value) -> Vec<u8> {
+    format!("{value}\n").into_bytes()
+}
+
+/// The event of a usage limit that was reached.
+pub(super) fn limit_reached(resets_at: Option<Timestamp>) -> AgentEvent {
+    AgentEvent::Limit {
+        rejected: true,
+        resets_at,
+        which: None,
+    }
 }
 
 pub(super) fn text_of(value: &Value) -> String {
@@ -115,8 +152,8 @@ pub(super) fn one_line(text: &str) -> String {
     line.chars().take(300).collect()
 }
 
-/// The one thing a tool works on, for a person who watches.
-pub(super) fn target(input: &Value) -> String {
+/// The one thing that a tool works on, for a person who watches.
+pub(super) fn tool_target(input: &Value) -> String {
     const KEYS: [&str; 10] = [
         "file_path",
         "filePath",
@@ -134,7 +171,7 @@ pub(super) fn target(input: &Value) -> String {
     line.chars().take(200).collect()
 }
 
-/// What an API's refusal means, by its status.
+/// The ending that an API's refusal makes, by its status.
 pub(super) fn by_status(status: u16, message: String) -> Ending {
     match status {
         401 | 403 => Ending::Auth { message },
@@ -144,12 +181,15 @@ pub(super) fn by_status(status: u16, message: String) -> Ending {
     }
 }
 
-/// The command of a kind of agent, as the shell would have it: what it is started with by its name
-/// alone, or by a program of the user's.
+/// The command of an agent, as the shell would have it, and its environment: started by its name alone,
+/// or by a program of the user's.
 #[cfg(test)]
-pub(super) fn command_line(kind: super::Kind, custom: Option<&str>) -> (String, Vec<String>) {
+pub(super) fn command_line(
+    make: impl Fn(&AgentSetup<'_>) -> Box<dyn Agent>,
+    custom: Option<&str>,
+) -> (String, Vec<String>) {
     let custom = custom.map(|json| serde_json::from_str(json).expect("a custom agent"));
-    let making = Making {
+    let setup = AgentSetup {
         config: &ralph_core::config::Config::default(),
         custom: custom.as_ref(),
         is_root: false,
@@ -161,7 +201,7 @@ pub(super) fn command_line(kind: super::Kind, custom: Option<&str>) -> (String, 
         labels: Vec::new(),
         budget: None,
     };
-    let spec = (kind.make)(&making).command(&context);
+    let spec = make(&setup).command(&context);
     let word = |word: &std::ffi::OsStr| word.to_string_lossy().into_owned();
     let line = std::iter::once(word(&spec.program)).chain(spec.args.iter().map(|a| word(a)));
     let env = spec
@@ -169,6 +209,19 @@ pub(super) fn command_line(kind: super::Kind, custom: Option<&str>) -> (String, 
         .iter()
         .map(|(k, v)| format!("{}={}", word(k), word(v)));
     (line.collect::<Vec<_>>().join(" "), env.collect())
+}
+
+/// Reads lines with a fresh reader, for tests of streams.
+#[cfg(test)]
+pub(super) fn read_lines<D: Dialect + Default>(
+    lines: impl IntoIterator<Item: AsRef<str>>,
+) -> (Vec<AgentEvent>, Box<D>) {
+    let mut dialect = Box::new(D::default());
+    let mut events = Vec::new();
+    for line in lines {
+        dialect.read_line(line.as_ref().as_bytes(), &mut events);
+    }
+    (events, dialect)
 }
 
 /// What a real program wrote, as it was captured.

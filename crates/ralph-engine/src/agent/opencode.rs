@@ -5,63 +5,41 @@
 mod stream;
 
 use super::{
-    Agent, Costs, Credential, Dialect, RunContext, credentials,
-    jsonl::{Program, Start},
-    table::Kind,
+    Costs, ReadOnly, credentials,
+    jsonl::{JsonlAgent, JsonlProgram},
+    table::AgentKind,
+    version::Fitness,
 };
-use crate::process::CommandSpec;
+use crate::process::Signal;
+use stream::OpenCodeStream;
 
-pub(super) const KIND: Kind = Kind {
-    name: "opencode",
+pub(super) const KIND: AgentKind = AgentKind {
+    name: PROGRAM.name,
     title: "opencode",
-    make: |making| Box::new(OpenCode(Program::new(making, "opencode"))),
-    dialect: || Box::new(stream::Stream::default()),
+    make: |setup| Box::new(JsonlAgent::new(&PROGRAM, setup)),
+    dialect: || Box::new(OpenCodeStream::default()),
+    read_only: ReadOnly::Impossible,
+    judge_version: |_| Fitness::Good,
+    runtime: None,
 };
 
-struct OpenCode(Program);
-
-impl Agent for OpenCode {
-    fn name(&self) -> String {
-        self.0.name.clone()
-    }
-
-    fn command(&self, context: &RunContext) -> CommandSpec {
-        let start = Start {
-            // Without a title it asks the model for one, in a request that no figure counts.
-            args: &["run", "--format", "json", "--auto", "--title", "ralph run"],
-            model_option: "--model",
-            last: &[],
-            env: &[
-                // Settings, plug-ins and commands of the repository are the agent's to write.
-                ("OPENCODE_DISABLE_PROJECT_CONFIG", "1"),
-                ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
-                ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
-            ],
-            prompt: context.prompt.clone(),
-        };
-        self.0.command(context, start)
-    }
-
-    fn announces_itself(&self) -> bool {
-        true
-    }
-
-    fn credentials(&self) -> &'static [Credential] {
-        credentials::ANY_PROVIDER
-    }
-
-    fn costs(&self) -> Costs {
-        Costs::AsItGoes
-    }
-
-    fn dialect(&self) -> Box<dyn Dialect> {
-        Box::new(stream::Stream::asking(self.0.model.clone()))
-    }
-
-    fn warning(&self) -> Option<String> {
-        Some(self.0.warning())
-    }
-}
+const PROGRAM: JsonlProgram = JsonlProgram {
+    name: "opencode",
+    // Without a title it asks the model for one, in a request that no figure counts.
+    args: &["run", "--format", "json", "--auto", "--title", "ralph run"],
+    last_args: &[],
+    env: &[
+        // Settings, plug-ins and commands of the repository are the agent's to write.
+        ("OPENCODE_DISABLE_PROJECT_CONFIG", "1"),
+        ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+        ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+    ],
+    escape_prompt: str::to_owned,
+    dialect: |model| Box::new(OpenCodeStream::asking(model)),
+    polite_signal: Signal::TERM,
+    credentials: credentials::ANY_PROVIDER,
+    costs: Costs::AsItGoes,
+};
 
 #[cfg(test)]
 mod tests {
@@ -70,12 +48,12 @@ mod tests {
 
     #[test]
     fn the_repositorys_settings_are_left_out_unless_the_user_lets_them_in() {
-        let (line, env) = command_line(KIND, None);
+        let (line, env) = command_line(KIND.make, None);
         assert_eq!(line, "opencode run --format json --auto --title ralph run");
         assert!(env.contains(&"OPENCODE_DISABLE_PROJECT_CONFIG=1".to_owned()));
         let custom = r#"{"name": "mine", "command": ["oc"], "dialect": "opencode", "model": "p/m",
             "env": {"OPENCODE_DISABLE_PROJECT_CONFIG": "0"}}"#;
-        let (line, env) = command_line(KIND, Some(custom));
+        let (line, env) = command_line(KIND.make, Some(custom));
         assert!(
             line.starts_with("oc run ") && line.ends_with(" --model p/m"),
             "{line}"

@@ -1,28 +1,85 @@
-//! Pi, headless: commands and events as JSON lines (`rpc`), or the prompt by stdin (`json`).
+//! Pi: how it is started, headless or on a terminal, and what ralph knows of it.
 //!
-//! The outcome is what its last answer says once it has settled, never the exit code: Pi exits with 0
-//! after most failures.
+//! Headless, it takes commands and writes events as JSON lines (`rpc`), or gets the prompt by stdin
+//! (`json`). The outcome is what its last answer says once it has settled, never the exit code: Pi exits
+//! with 0 after most failures.
 
 mod stream;
-mod talk;
 mod wire;
 
 use std::ffi::OsString;
 
-use ralph_core::config::{PiConfig, PiMode};
+use ralph_core::{
+    config::{PiConfig, PiMode},
+    plan::AnswerBy,
+};
 
 use super::{
-    Agent, Costs, Credential, Dialect, RunContext, TalkContext, credentials,
-    table::{Kind, Making, model_for},
+    Agent, Costs, Credential, Dialect, ReadOnly, RunContext, TalkContext, credentials,
+    interactive::{FirstPrompt, LONG_PROMPT_GO},
+    table::{AgentKind, AgentSetup, model_for},
+    version::{Fitness, Runtime, Version, VersionProblem},
+    with_env,
 };
-use crate::process::{CommandSpec, Output, Stdin};
+use crate::process::{CommandSpec, Stdin};
+use stream::PiStream;
 
-pub(super) const KIND: Kind = Kind {
-    name: "pi",
+pub(super) const KIND: AgentKind = AgentKind {
+    name: PiConfig::SECTION,
     title: "Pi",
-    make: |making| Box::new(Pi::new(making)),
-    dialect: || Box::new(stream::Stream::default()),
+    make: |setup| Box::new(Pi::new(setup)),
+    dialect: || Box::new(PiStream::default()),
+    read_only: ReadOnly::Enforced {
+        answer_by: AnswerBy::Prompt,
+        make: |setup, _| Box::new(Pi::new(setup).read_only()),
+    },
+    judge_version,
+    runtime: Some(Runtime {
+        program: "node",
+        title: "Node.js",
+        minimum: Version(22, 19, 0),
+        hint: "install a newer Node.js, and put it first on the PATH",
+    }),
 };
+
+/// The last version under Pi's old name.
+const LAST_OF_OLD_NAME: Version = Version(0, 73, 1);
+/// The first version that says when it is done.
+const FIRST_THAT_SETTLES: Version = Version(0, 80, 4);
+/// The first version whose stream has only what is new; before that each word repeats all others.
+const FIRST_WITH_DELTAS: Version = Version(0, 84, 0);
+
+const GET_PI: &str = "`npm uninstall -g @mariozechner/pi-coding-agent`, then `npm install -g @earendil-works/pi-coding-agent`";
+
+fn judge_version(version: Version) -> Fitness {
+    let too_old = format!(
+        "too old: it never says when it is done, which ralph waits for ({FIRST_THAT_SETTLES} does)"
+    );
+    if version <= LAST_OF_OLD_NAME {
+        return Fitness::Unfit(VersionProblem {
+            why: format!(
+                "{too_old}. The package @mariozechner/pi-coding-agent stops at {LAST_OF_OLD_NAME}; Pi \
+                 goes on under another name"
+            ),
+            hint: GET_PI,
+        });
+    }
+    if version < FIRST_THAT_SETTLES {
+        return Fitness::Unfit(VersionProblem {
+            why: too_old,
+            hint: GET_PI,
+        });
+    }
+    if version < FIRST_WITH_DELTAS {
+        return Fitness::Doubtful(VersionProblem {
+            why: format!(
+                "older than {FIRST_WITH_DELTAS}: it repeats all of a message for each word of it"
+            ),
+            hint: "`npm install -g @earendil-works/pi-coding-agent`",
+        });
+    }
+    Fitness::Good
+}
 
 /// Where a prompt would be taken for a command of Pi's, this comes before it. Pi drops white space in
 /// front of what it reads from stdin, so that it takes a word.
@@ -34,102 +91,114 @@ pub(super) struct Pi {
 }
 
 impl Pi {
-    fn new(making: &Making<'_>) -> Self {
-        let mut options = making.config.pi.clone();
-        if let Some(custom) = making.custom {
-            options.command = custom.command.clone();
-            options.model = custom.model.clone().or(options.model);
-            options.args.extend(custom.args.iter().cloned());
-            options.env.0.extend(custom.env.0.clone());
+    fn new(setup: &AgentSetup<'_>) -> Self {
+        let mut options = setup.config.pi.clone();
+        if let Some(custom) = setup.custom {
+            custom.override_section(
+                &mut options.command,
+                &mut options.model,
+                &mut options.args,
+                &mut options.env,
+            );
         }
         Self {
-            name: making
-                .custom
-                .map_or("pi", |custom| custom.name.as_str())
-                .to_owned(),
+            name: setup.name(KIND.name),
             options,
         }
     }
 
-    fn arguments(&self, context: &RunContext) -> Vec<String> {
+    /// The same with tools that read, and no others.
+    fn read_only(mut self) -> Self {
+        self.options.tools = ["read", "grep", "find", "ls"].map(str::to_owned).to_vec();
+        self
+    }
+
+    /// Arguments that are the same headless and on a terminal.
+    fn common_arguments(&self, model: Option<String>) -> Vec<String> {
         let options = &self.options;
-        let mode = match options.mode {
-            PiMode::Json => "json",
-            PiMode::Rpc => "rpc",
+        // Said either way, else it would ask. Extensions and settings of the repository are the agent's
+        // to write.
+        let trust = if options.trust_project {
+            "--approve"
+        } else {
+            "--no-approve"
         };
-        let mut args = ["--mode", mode, "--no-session"].map(str::to_owned).to_vec();
-        let models: Vec<(String, String)> = options.models.clone().into_iter().collect();
-        let model = model_for(&models, options.model.as_deref(), &context.labels);
-        args.extend(self::options(options, model));
+        let mut args = vec![trust.to_owned()];
+        let tools = (!options.tools.is_empty()).then(|| options.tools.join(","));
+        for (name, value) in [
+            ("--model", model),
+            ("--thinking", options.thinking.clone()),
+            ("--tools", tools),
+            (
+                "--append-system-prompt",
+                options.append_system_prompt.clone(),
+            ),
+        ] {
+            args.extend(value.into_iter().flat_map(|v| [name.to_owned(), v]));
+        }
+        args.extend(options.args.iter().cloned());
         args
     }
-
-    fn environment(&self, context: &RunContext) -> Vec<(OsString, OsString)> {
-        let mut env = context.env.clone();
-        let mut set = |key: &str, value: &str| {
-            env.retain(|(k, _)| k != key);
-            env.push((key.into(), value.into()));
-        };
-        // The model is reached all the same; lists of models, updates and downloads are not.
-        set("PI_OFFLINE", "1");
-        set("PI_SKIP_VERSION_CHECK", "1");
-        set("PI_TELEMETRY", "0");
-        for (key, value) in &self.options.env.0 {
-            set(key, value);
-        }
-        env
-    }
-}
-
-/// What a person set, for a run and for a conversation alike.
-fn options(options: &PiConfig, model: Option<String>) -> Vec<String> {
-    // Said either way, else it would ask. Extensions and settings of the repository are the agent's
-    // to write.
-    let trust = match options.trust_project {
-        true => "--approve",
-        false => "--no-approve",
-    };
-    let mut args = vec![trust.to_owned()];
-    let tools = (!options.tools.is_empty()).then(|| options.tools.join(","));
-    for (name, value) in [
-        ("--model", model),
-        ("--thinking", options.thinking.clone()),
-        ("--tools", tools),
-        (
-            "--append-system-prompt",
-            options.append_system_prompt.clone(),
-        ),
-    ] {
-        args.extend(value.into_iter().flat_map(|v| [name.to_owned(), v]));
-    }
-    args.extend(options.args.iter().cloned());
-    args
 }
 
 impl Agent for Pi {
-    fn interactive(&self, context: &TalkContext<'_>) -> Option<CommandSpec> {
-        Some(talk::command(&self.options, context))
-    }
-
     fn name(&self) -> String {
         self.name.clone()
     }
 
+    fn own_command(&self) -> &[String] {
+        self.options.command.as_slice()
+    }
+
     fn command(&self, context: &RunContext) -> CommandSpec {
-        let mut args: Vec<OsString> = self.options.command.args().iter().map(Into::into).collect();
-        args.extend(self.arguments(context).into_iter().map(OsString::from));
-        CommandSpec {
-            program: self.options.command.program().into(),
-            args,
-            cwd: context.cwd.clone(),
-            env: self.environment(context),
-            stdin: match self.options.mode {
-                PiMode::Rpc => Stdin::Open,
-                // Closed behind the prompt: Pi waits for the end of its input before it begins.
-                PiMode::Json => Stdin::Bytes(guarded(&context.prompt).into_bytes()),
-            },
-            output: Output::Separate,
-        }
+        let options = &self.options;
+        let (mode, stdin) = match options.mode {
+            PiMode::Rpc => ("rpc", Stdin::Open),
+            // Closed behind the prompt: Pi waits for the end of its input before it begins.
+            PiMode::Json => ("json", Stdin::Bytes(guarded(&context.prompt).into_bytes())),
+        };
+        let model = model_for(&options.models, options.model.as_deref(), &context.labels);
+        let mut spec = CommandSpec::new(options.command.program(), &context.cwd)
+            .args(options.command.args())
+            .args(["--mode", mode, "--no-session"])
+            .args(self.common_arguments(model))
+            .stdin(stdin);
+        // The model is reached all the same; lists of models, updates and downloads are not.
+        let own = [
+            ("PI_OFFLINE", "1"),
+            ("PI_SKIP_VERSION_CHECK", "1"),
+            ("PI_TELEMETRY", "0"),
+        ];
+        spec.env = with_env(&context.env, own.into_iter().chain(options.env.iter()));
+        spec
+    }
+
+    fn dialect(&self) -> Box<dyn Dialect> {
+        Box::new(PiStream::default())
+    }
+
+    /// `pi [options] -- [@FILE] PROMPT`: only what a person set; what makes a headless run fresh has no
+    /// place here.
+    fn interactive(&self, context: &TalkContext<'_>) -> Option<CommandSpec> {
+        let options = &self.options;
+        let mut spec = CommandSpec::new(options.command.program(), context.cwd)
+            .args(options.command.args())
+            .args(self.common_arguments(options.model.clone()));
+        spec = match context.prompt {
+            FirstPrompt::None => spec,
+            // Pi would read the file of that name instead.
+            FirstPrompt::Text(text) if text.starts_with('@') => {
+                spec.args(["--".to_owned(), format!(" {text}")])
+            }
+            FirstPrompt::Text(text) => spec.args(["--", text]),
+            FirstPrompt::File(path) => {
+                let mut file = OsString::from("@");
+                file.push(path);
+                spec.args(["--".into(), file, LONG_PROMPT_GO.into()])
+            }
+        };
+        spec.env = with_env(context.env, options.env.iter());
+        Some(spec)
     }
 
     fn announces_itself(&self) -> bool {
@@ -144,26 +213,20 @@ impl Agent for Pi {
         Costs::AsItGoes
     }
 
-    fn dialect(&self) -> Box<dyn Dialect> {
-        Box::new(stream::Stream::default())
-    }
-
-    fn warning(&self) -> Option<String> {
-        Some(format!(
-            "{} runs without permission checks and without a sandbox: it can do what you can",
-            self.name
-        ))
+    fn skips_permission_checks(&self) -> bool {
+        true
     }
 }
 
-/// A text that Pi takes as it stands: one that begins with a slash could be the name of a command, a
+/// Makes a text one that Pi takes as it stands: one that begins with a slash could be the name of a command, a
 /// template or a skill.
 fn guarded(text: &str) -> String {
     // What Pi trims is what ECMAScript calls white space, which has one more character.
     let begin = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
-    match begin.starts_with('/') {
-        true => format!("{GUARD}{text}"),
-        false => text.to_owned(),
+    if begin.starts_with('/') {
+        format!("{GUARD}{text}")
+    } else {
+        text.to_owned()
     }
 }
 

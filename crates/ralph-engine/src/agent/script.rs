@@ -17,7 +17,7 @@ use ralph_core::{
     economics::{Caller, ModelCall, Tokens},
 };
 
-use super::{Agent, Conclusion, Costs, Dialect, RunContext, no_result};
+use super::{Agent, Conclusion, Costs, Dialect, RunContext, calls::CallLog, no_result};
 use crate::process::{CommandSpec, Ended, Output, Stdin};
 
 /// The hidden command that plays a script.
@@ -50,22 +50,20 @@ impl Agent for ScriptAgent {
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {
-        Box::new(Events::default())
+        Box::new(ScriptEvents::default())
     }
 }
 
 /// The script speaks ralph's own events, one a line.
 #[derive(Default)]
-struct Events {
+struct ScriptEvents {
     usage: Usage,
-    calls: Vec<ModelCall>,
-    /// How many of them somebody has asked for.
-    taken: usize,
+    calls: CallLog,
     limit: Option<Option<jiff::Timestamp>>,
     result: Option<AgentResult>,
 }
 
-impl Dialect for Events {
+impl Dialect for ScriptEvents {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
         let Ok(event) = serde_json::from_slice::<AgentEvent>(line) else {
             events.push(AgentEvent::Other {
@@ -101,8 +99,7 @@ impl Dialect for Events {
     }
 
     fn used(&mut self) -> Vec<ModelCall> {
-        let from = std::mem::replace(&mut self.taken, self.calls.len());
-        self.calls[from..].to_vec()
+        self.calls.take_new()
     }
 
     fn conclude(self: Box<Self>, ended: Ended, stderr: &str) -> Conclusion {
@@ -119,14 +116,14 @@ impl Dialect for Events {
         let text = self.result.map(|r| r.text).unwrap_or_default();
         Conclusion {
             usage: self.usage,
-            calls: self.calls,
+            calls: self.calls.into_all(),
             model: Some("script".into()),
             ..Conclusion::new(ending, text)
         }
     }
 }
 
-impl Events {
+impl ScriptEvents {
     /// Its sums grow by a call at a time.
     fn count(&mut self, usage: Usage) {
         let before = self.usage.cost_usd.map_or(Dollars::NOTHING, Dollars::told);

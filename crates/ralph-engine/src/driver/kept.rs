@@ -4,7 +4,7 @@
 //!
 //! Only shapes and their reading: a loop of an older ralph that kept less gives the defaults.
 
-use ralph_core::{config::AgentChoice, loop_state::LoopConfig};
+use ralph_core::{config::EnvVars, loop_state::LoopConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -68,17 +68,8 @@ impl Driver {
     /// are not written down.
     pub(super) fn persisted_config(&self) -> String {
         let mut config = self.config.clone();
-        config.claude.env.hide();
-        config.pi.env.hide();
+        config.agent_envs().for_each(EnvVars::hide);
         config.notify.hide();
-        for choice in [
-            Some(&mut config.agent),
-            config.limits.fallback_agent.as_mut(),
-        ] {
-            if let Some(AgentChoice::Custom(custom)) = choice {
-                custom.env.hide();
-            }
-        }
         let project = self.artefacts.as_ref().map(Artefacts::name);
         let files = &self.config_files;
         let goal = &self.goal;

@@ -10,7 +10,7 @@ use ralph_core::{
     agent::{AgentEvent, Ending, Usage},
     config::{Config, CustomAgent},
 };
-use ralph_engine::agent::{Agent, Making, find};
+use ralph_engine::agent::{Agent, AgentSetup, find_kind};
 use ralph_testkit::agents;
 
 use crate::support::{Env, Scene, agent, read};
@@ -49,12 +49,12 @@ impl Other {
             "name": "mine", "command": command, "dialect": self.dialect, "model": self.model,
         }))
         .unwrap();
-        let making = Making {
+        let setup = AgentSetup {
             config: &Config::default(),
             custom: Some(&custom),
             is_root: rustix::process::geteuid().is_root(),
         };
-        (find(self.dialect).unwrap().make)(&making)
+        (find_kind(self.dialect).unwrap().make)(&setup)
     }
 
     fn env(&self, scene: &Scene) -> Env {

@@ -14,7 +14,7 @@ use ralph_core::{
     config::{Config, ConfigFile, Layers, resolve},
 };
 use ralph_engine::{
-    agent::{Agent, Making, RunContext, find},
+    agent::{Agent, AgentSetup, RunContext, find_kind},
     process::{CappedLog, Containment, LogCaps},
     supervisor::{
         AgentControl, AgentRunSpec, AgentTap, ControlRequest, LocalFuture, RunLimits, RunPorts,
@@ -158,12 +158,12 @@ pub(crate) fn agent(name: &str, yaml: &str) -> Box<dyn Agent> {
     })
     .unwrap_or_else(|errors| panic!("{errors}"))
     .config;
-    let making = Making {
+    let setup = AgentSetup {
         config: &config,
         custom: None,
         is_root: rustix::process::geteuid().is_root(),
     };
-    (find(name).unwrap().make)(&making)
+    (find_kind(name).unwrap().make)(&setup)
 }
 
 struct Teller(mpsc::Sender<AgentEvent>);

@@ -11,7 +11,6 @@ pub(crate) use talk::explain as explain_talk;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use ralph_core::config::AgentChoice;
 
 use crate::{cli::Global, error::CommandError};
 
@@ -36,15 +35,5 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         Command::Explain(args) => explain::run(args, global),
         Command::List(args) => list::run(args, global),
         Command::Talk(args) => talk::run(args, global),
-    }
-}
-
-/// The kind whose stream an agent speaks; the scripted one speaks ralph's own, which is no kind.
-fn kind_of(choice: &AgentChoice) -> Option<&str> {
-    match choice {
-        AgentChoice::Named(name) => Some(name),
-        AgentChoice::Custom(custom) => Some(&custom.dialect),
-        AgentChoice::Command(_) => Some("text"),
-        AgentChoice::Script(_) => None,
     }
 }

@@ -9,7 +9,6 @@ mod machine;
 mod notify;
 pub(crate) mod programs;
 mod tasks;
-mod version;
 
 use std::process::ExitCode;
 

@@ -7,6 +7,7 @@
 mod ask;
 mod brief;
 mod end;
+mod planner;
 mod report;
 mod show;
 mod write;
@@ -17,7 +18,7 @@ use ralph_core::{
     agent::AgentEvent,
     plan::{
         AnswerBy, Brief, Checked, PLAN_TEMPLATE, Plan, PlanPrompt, Repair, Surrounding, check,
-        parse_answer, read_only, render_plan_prompt, schema,
+        parse_answer, render_plan_prompt, schema,
     },
     prompt::{Template, TemplateError},
     sanitize::one_line,
@@ -29,6 +30,8 @@ use ralph_engine::{
     plan::{Asked, Asking, Outcome, Patience, Question, Remains, ask},
     store::SideWork,
 };
+
+use planner::Planner;
 
 use super::import::{Overwrite, Target, To};
 use crate::{
@@ -120,13 +123,14 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         wish.target("").check(&project, wish.overwrite)?;
     }
     let schema = serde_json::to_string(&schema()).map_err(CommandError::internal)?;
-    let (config, answer_by) = read_only(project.config(), &schema);
+    let planner = Planner::choose(&project)?;
+    let answer_by = planner.answer_by();
     let prompt = |repair: Option<&Repair>| wish.prompt(answer_by, &schema, repair);
     if args.dry_run {
         output::print(&prompt(None).map_err(CommandError::user)?);
         return Ok(ExitCode::SUCCESS);
     }
-    let agent = run::make_agent(&project, &config, &config.agent)?;
+    let agent = planner.make(&project, &schema)?;
     run::check_program(&*agent, project.root())?;
     let root = project.git_root()?;
     project::block_on(async {

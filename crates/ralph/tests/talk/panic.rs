@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use ralph_core::config::{Config, CustomAgent};
-use ralph_engine::agent::{Making, find, talk};
+use ralph_engine::agent::{AgentSetup, find_kind, talk};
 
 use crate::support::{Scene, is_inside, session_inside};
 
@@ -33,7 +33,7 @@ fn panic_in_a_conversation() {
         "name": "script", "command": ["bash", "../agent.sh"], "dialect": "claude",
     }))
     .unwrap();
-    let agent = (find("claude").unwrap().make)(&Making {
+    let agent = (find_kind("claude").unwrap().make)(&AgentSetup {
         config: &config,
         custom: Some(&custom),
         is_root: false,

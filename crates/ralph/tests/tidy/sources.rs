@@ -121,3 +121,67 @@ fn the_core_reaches_for_nothing_outside() {
     }
     assert_none("effects in the core", &found);
 }
+
+/// Where an agent may be known by its name: its folder, the section of the configuration that it has, and
+/// the one table.
+fn may_name_an_agent(file: &str, agent: &str) -> bool {
+    let own = [
+        format!("crates/ralph-engine/src/agent/{agent}.rs"),
+        format!("crates/ralph-engine/src/agent/{agent}/"),
+        format!("crates/ralph-core/src/config/{agent}.rs"),
+        "crates/ralph-engine/src/agent/table.rs".to_owned(),
+    ];
+    own.iter().any(|path| file.starts_with(path.as_str()))
+}
+
+/// Tells whether code holds an agent's name as a text, alone or before one of its keys.
+fn names_agent(code: &str, agent: &str) -> bool {
+    let texts = [
+        format!("\"{agent}\""),
+        format!("\"{agent}."),
+        format!("`{agent}."),
+    ];
+    code.lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .any(|line| texts.iter().any(|text| line.contains(text.as_str())))
+}
+
+#[test]
+fn an_agent_is_known_by_its_name_only_in_its_own_files() {
+    let mut found = Vec::new();
+    let shipped = |name: &String| {
+        ["ralph", "ralph-core", "ralph-engine"]
+            .iter()
+            .any(|of| name.starts_with(&format!("crates/{of}/src/")))
+    };
+    for name in rust_files().into_iter().filter(shipped) {
+        let text = read(&name);
+        let code = text.split("#[cfg(test)]\nmod tests {").next();
+        for kind in ralph_engine::agent::kinds() {
+            // `text` is a word of many other formats, and the kind of any program rather than an agent.
+            let is_agent = kind.name != "text" && !is_test(&name);
+            if is_agent
+                && !may_name_an_agent(&name, kind.name)
+                && names_agent(code.unwrap_or_default(), kind.name)
+            {
+                found.push(format!("{name}: {}", kind.name));
+            }
+        }
+    }
+    assert_none("agents that are known by name outside their folder", &found);
+}
+
+#[test]
+fn the_search_for_names_of_agents_can_find_one() {
+    assert!(names_agent("    if name == \"pi\" {\n", "pi"));
+    assert!(names_agent("hint(\"set `claude.command`\")", "claude"));
+    assert!(!names_agent("/// Such as \"pi\".\n\"pipe\"", "pi"));
+    assert!(may_name_an_agent(
+        "crates/ralph-engine/src/agent/pi/stream.rs",
+        "pi"
+    ));
+    assert!(!may_name_an_agent(
+        "crates/ralph/src/commands/plan.rs",
+        "pi"
+    ));
+}

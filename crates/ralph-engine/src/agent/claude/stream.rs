@@ -27,7 +27,7 @@ const BEGIN: &str = "Begin now.";
 const HEED: &str = "Take this into account from now on.";
 
 #[derive(Default)]
-pub(super) struct Stream {
+pub(super) struct ClaudeStream {
     session: Option<String>,
     model: Option<String>,
     version: Option<String>,
@@ -46,7 +46,7 @@ pub(super) struct Stream {
     replies: Vec<u8>,
 }
 
-impl Dialect for Stream {
+impl Dialect for ClaudeStream {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
         for piece in self.torn.read(line, self.session.as_deref()) {
             match piece {
@@ -139,7 +139,7 @@ fn line_of(value: &serde_json::Value) -> Vec<u8> {
     format!("{value}\n").into_bytes()
 }
 
-impl Stream {
+impl ClaudeStream {
     fn take(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
         let foreign = match (&self.session, &line.session_id) {
             (Some(own), Some(other)) => own != other,

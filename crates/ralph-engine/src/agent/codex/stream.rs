@@ -12,14 +12,14 @@ use serde_json::Value;
 use crate::{
     agent::{
         Conclusion, Dialect,
-        jsonl::{by_status, capped, one_line, parse_event, text_of},
+        jsonl::{by_status, capped, limit_reached, one_line, parse_event, text_of},
         no_result,
     },
     process::Ended,
 };
 
 #[derive(Default)]
-pub(super) struct Stream {
+pub(super) struct CodexStream {
     /// Only what was asked for: the stream does not name it.
     model: Option<String>,
     session: Option<String>,
@@ -42,7 +42,7 @@ enum TurnEnd {
 /// Retries after which a key that does not fit is not going to.
 const HOPELESS_RETRIES: u32 = 2;
 
-impl Stream {
+impl CodexStream {
     pub(super) fn asking(model: Option<String>) -> Self {
         Self {
             model,
@@ -51,7 +51,7 @@ impl Stream {
     }
 }
 
-impl Dialect for Stream {
+impl Dialect for CodexStream {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
         let Some(event) = parse_event(line) else {
             return;
@@ -111,7 +111,7 @@ impl Dialect for Stream {
     }
 }
 
-impl Stream {
+impl CodexStream {
     /// When the thread began, which its id tells: nearly now, for a time of day.
     fn began(&self) -> Option<Timestamp> {
         let id = uuid::Uuid::parse_str(self.session.as_deref()?).ok()?;
@@ -220,11 +220,7 @@ impl Stream {
             TurnEnd::Failed(message) => Some(message.clone()),
         };
         if let Some(Ending::Limit { resets_at }) = error.as_deref().map(|e| self.by_message(e)) {
-            events.push(AgentEvent::Limit {
-                rejected: true,
-                resets_at,
-                which: None,
-            });
+            events.push(limit_reached(resets_at));
         }
         events.push(AgentEvent::Result(AgentResult {
             ok: error.is_none(),
@@ -258,7 +254,7 @@ fn retry(message: &str) -> Option<(u32, &str)> {
     Some((attempt.parse().ok()?, reason))
 }
 
-/// What a failure means, by the sentence that Codex makes of it.
+/// The ending that a failure makes, by the sentence that Codex makes of it.
 fn by_message(message: &str) -> Ending {
     let is_said = |words: &[&str]| words.iter().any(|word| message.contains(word));
     if is_said(&["hit your usage limit", "usage limit has been reached"]) {

@@ -9,14 +9,14 @@ use serde_json::Value;
 use crate::{
     agent::{
         Conclusion, Dialect,
-        jsonl::{by_status, capped, one_line, parse_event, target, text_of},
+        jsonl::{by_status, capped, one_line, parse_event, text_of, tool_target},
         no_result,
     },
     process::Ended,
 };
 
 #[derive(Default)]
-pub(super) struct Stream {
+pub(super) struct GeminiStream {
     session: Option<String>,
     model: Option<String>,
     /// Its words since the last tool. They come in pieces.
@@ -27,11 +27,11 @@ pub(super) struct Stream {
     result: Option<AgentResult>,
 }
 
-// What it exits with, where it says no more.
+// Its exit codes, where it says no more.
 const NOT_LOGGED_IN: i32 = 41;
 const TURNS_USED_UP: i32 = 53;
 
-impl Dialect for Stream {
+impl Dialect for GeminiStream {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
         let Some(event) = parse_event(line) else {
             return;
@@ -59,7 +59,7 @@ impl Dialect for Stream {
                 events.push(AgentEvent::Tool {
                     id: text_of(&event["tool_id"]),
                     name: text_of(&event["tool_name"]),
-                    target: target(&event["parameters"]),
+                    target: tool_target(&event["parameters"]),
                 });
             }
             "tool_result" => events.push(AgentEvent::ToolDone {
@@ -97,7 +97,7 @@ impl Dialect for Stream {
     }
 }
 
-impl Stream {
+impl GeminiStream {
     fn begin(&mut self, event: &Value, events: &mut Vec<AgentEvent>) {
         self.session = event["session_id"].as_str().map(str::to_owned);
         self.model = event["model"].as_str().map(str::to_owned);
@@ -143,7 +143,7 @@ impl Stream {
     }
 }
 
-/// What an error of its result means: by the status that the API refused with, which is its exit code
+/// The ending that an error of its result makes: by the status that the API refused with, which is its exit code
 /// less 256, or stands in its message.
 fn by_error(message: &str, ended: Ended) -> Ending {
     if is_quota(message) {

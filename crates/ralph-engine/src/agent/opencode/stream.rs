@@ -14,35 +14,34 @@ use serde_json::Value;
 use crate::{
     agent::{
         Conclusion, Dialect,
-        jsonl::{by_status, capped, one_line, parse_event, target, text_of},
+        calls::CallLog,
+        jsonl::{by_status, capped, limit_reached, one_line, parse_event, text_of, tool_target},
         no_result,
     },
     process::Ended,
 };
 
 #[derive(Default)]
-pub(super) struct Stream {
+pub(super) struct OpenCodeStream {
     /// Only what was asked for: the stream does not name it.
     model: Option<String>,
     session: Option<String>,
     /// What it said in the step that it is in.
     said: String,
     usage: Usage,
-    calls: Vec<ModelCall>,
-    /// How many of them somebody has asked for.
-    taken: usize,
+    calls: CallLog,
     context: ContextUse,
     steps: u32,
-    last: Option<Last>,
+    last: Option<LastEvent>,
 }
 
-/// What came last and can be an end.
-enum Last {
+/// The last event that can be an end.
+enum LastEvent {
     Step { reason: String },
     Failed(Ending),
 }
 
-impl Stream {
+impl OpenCodeStream {
     pub(super) fn asking(model: Option<String>) -> Self {
         Self {
             model,
@@ -51,7 +50,7 @@ impl Stream {
     }
 }
 
-impl Dialect for Stream {
+impl Dialect for OpenCodeStream {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
         let Some(event) = parse_event(line) else {
             return;
@@ -86,22 +85,21 @@ impl Dialect for Stream {
     /// The end of a step is the end of the run unless it was for the sake of its tools.
     fn has_concluded(&self) -> bool {
         match &self.last {
-            Some(Last::Step { reason }) => !goes_on(reason),
-            Some(Last::Failed(_)) => true,
+            Some(LastEvent::Step { reason }) => !goes_on(reason),
+            Some(LastEvent::Failed(_)) => true,
             None => false,
         }
     }
 
     fn used(&mut self) -> Vec<ModelCall> {
-        let from = std::mem::replace(&mut self.taken, self.calls.len());
-        self.calls[from..].to_vec()
+        self.calls.take_new()
     }
 
     fn conclude(self: Box<Self>, ended: Ended, stderr: &str) -> Conclusion {
         let ending = match self.last {
-            Some(Last::Step { reason }) if !goes_on(&reason) => by_reason(&reason),
-            Some(Last::Failed(ending)) => ending,
-            Some(Last::Step { .. }) | None => no_result(ended, stderr),
+            Some(LastEvent::Step { reason }) if !goes_on(&reason) => by_reason(&reason),
+            Some(LastEvent::Failed(ending)) => ending,
+            Some(LastEvent::Step { .. }) | None => no_result(ended, stderr),
         };
         let final_message = match ending {
             Ending::Finished => capped(&self.said),
@@ -110,7 +108,7 @@ impl Dialect for Stream {
         Conclusion {
             model: self.model,
             usage: self.usage,
-            calls: self.calls,
+            calls: self.calls.into_all(),
             context: self.context,
             turns: Some(self.steps).filter(|steps| *steps > 0),
             ..Conclusion::new(ending, final_message)
@@ -118,7 +116,7 @@ impl Dialect for Stream {
     }
 }
 
-impl Stream {
+impl OpenCodeStream {
     /// The first session is its own; another's is a subagent's, or of another program.
     fn is_own(&mut self, event: &Value, events: &mut Vec<AgentEvent>) -> bool {
         let Some(session) = event["sessionID"].as_str() else {
@@ -170,17 +168,13 @@ impl Stream {
             };
             self.result(error, events);
         }
-        self.last = Some(Last::Step { reason });
+        self.last = Some(LastEvent::Step { reason });
     }
 
     fn failed(&mut self, event: &Value, events: &mut Vec<AgentEvent>) {
         let ending = by_error(event);
         if let Ending::Limit { resets_at } = ending {
-            events.push(AgentEvent::Limit {
-                rejected: true,
-                resets_at,
-                which: None,
-            });
+            events.push(limit_reached(resets_at));
         }
         let message = one_line(
             event["error"]["data"]["message"]
@@ -188,7 +182,7 @@ impl Stream {
                 .unwrap_or_default(),
         );
         self.result(Some(message), events);
-        self.last = Some(Last::Failed(ending));
+        self.last = Some(LastEvent::Failed(ending));
     }
 
     fn result(&self, error: Option<String>, events: &mut Vec<AgentEvent>) {
@@ -208,7 +202,7 @@ fn tool_used(part: &Value, events: &mut Vec<AgentEvent>) {
     events.push(AgentEvent::Tool {
         id: id.clone(),
         name: text_of(&part["tool"]),
-        target: target(&state["input"]),
+        target: tool_target(&state["input"]),
     });
     // A command that failed is completed too.
     let code = state["metadata"]["exit"].as_i64();
@@ -216,7 +210,7 @@ fn tool_used(part: &Value, events: &mut Vec<AgentEvent>) {
     events.push(AgentEvent::ToolDone { id, ok });
 }
 
-/// Whether another step follows one that ended for this reason.
+/// Tells whether another step follows one that ended for this reason.
 fn goes_on(reason: &str) -> bool {
     matches!(reason, "tool-calls" | "unknown" | "")
 }
@@ -263,7 +257,7 @@ fn by_error(event: &Value) -> Ending {
     }
 }
 
-/// Whether a refusal says that a subscription or a quota is used up: by its type or code, where the body
+/// Tells whether a refusal says that a subscription or a quota is used up: by its type or code, where the body
 /// has one.
 fn is_limit(data: &Value) -> bool {
     let error = error_of_body(data);
@@ -279,7 +273,7 @@ fn error_of_body(data: &Value) -> Value {
     body["error"].clone()
 }
 
-/// When it passes: as the body says, else so many seconds after the event.
+/// The time at which it passes: as the body says, else so many seconds after the event.
 fn resets_at(event: &Value) -> Option<Timestamp> {
     let data = &event["error"]["data"];
     if let Some(at) = error_of_body(data)["resets_at"].as_i64() {

@@ -26,7 +26,7 @@ use outcome::{Aborted, Answer, Known};
 use tally::Tally;
 
 #[derive(Default)]
-pub(super) struct Stream {
+pub(super) struct PiStream {
     session: Option<String>,
     model: Option<String>,
     is_announced: bool,
@@ -51,7 +51,7 @@ const STATE: &str = "state";
 const PROMPT: &str = "prompt";
 const STOP: &str = "stop";
 
-impl Dialect for Stream {
+impl Dialect for PiStream {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
         let line = line.trim_ascii();
         // Not an event of any kind: in the log, and not worth a word more. A flood of it is cheap.
@@ -137,7 +137,7 @@ fn end_of(text: String) -> String {
     text[cut..].to_owned()
 }
 
-impl Stream {
+impl PiStream {
     fn take(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
         match line.kind.as_str() {
             "session" => {

@@ -3,7 +3,7 @@
 use ralph_core::agent::Ending;
 
 use super::*;
-use crate::agent::find;
+use crate::agent::find_kind;
 
 const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s","model":"claude-x"}"#;
 const RESULT: &str = r#"{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"done","session_id":"s","terminal_reason":"completed"}"#;
@@ -19,7 +19,7 @@ async fn read_as(
     stderr: &[u8],
 ) -> (Vec<String>, Conclusion) {
     let mut lines = Vec::new();
-    let dialect = find(agent).unwrap().dialect;
+    let dialect = find_kind(agent).unwrap().dialect;
     let end = RecordedEnd { ended, stderr };
     let conclusion = read_stream(dialect, text.as_bytes(), end, |event| {
         lines.push(event.line());
@@ -50,7 +50,7 @@ async fn stderr_that_was_kept_apart_counts_too_and_a_cut_stream_is_read() {
 
 #[tokio::test]
 async fn whoever_takes_the_events_can_end_the_reading() {
-    let dialect = find("claude").unwrap().dialect;
+    let dialect = find_kind("claude").unwrap().dialect;
     let end = RecordedEnd {
         ended: Ended::Code(0),
         stderr: b"",

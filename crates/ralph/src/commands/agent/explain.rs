@@ -13,12 +13,12 @@ use jiff::Timestamp;
 use ralph_core::agent::{AgentEvent, ContextUse, Ending, Usage};
 use ralph_core::config::AgentChoice;
 use ralph_engine::{
-    agent::{Conclusion, Kind, RecordedEnd, find, read_stream},
+    agent::{AgentKind, Conclusion, RecordedEnd, find_kind, kind_of, read_stream},
     process::Ended,
 };
 use serde::Serialize;
 
-use super::{kind_of, outline};
+use super::outline;
 use crate::{
     cli::Global,
     error::CommandError,
@@ -74,42 +74,42 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     };
     let mut out = io::BufWriter::new(io::stdout().lock());
     let explained = project::block_on(async {
-        Ok(match args.json {
-            true => as_json(kind, stream, end, &mut out).await,
-            false => as_text(kind, stream, end, &mut out).await,
+        Ok(if args.json {
+            as_json(kind, stream, end, &mut out).await
+        } else {
+            as_text(kind, stream, end, &mut out).await
         })
     })?;
-    match explained.and_then(|()| out.flush().map_err(Failed::Write)) {
+    match explained.and_then(|()| out.flush().map_err(ExplainError::Write)) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         // A reader that went away has seen enough.
-        Err(Failed::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+        Err(ExplainError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             Ok(ExitCode::SUCCESS)
         }
-        Err(Failed::Write(error)) => Err(CommandError::internal(error)),
-        Err(Failed::Read(error)) => Err(unreadable(&args.stream, &error)),
+        Err(ExplainError::Write(error)) => Err(CommandError::internal(error)),
+        Err(ExplainError::Read(error)) => Err(unreadable(&args.stream, &error)),
     }
 }
 
-fn kind(args: &Args, global: &Global) -> Result<&'static Kind, CommandError> {
-    let hint = "`ralph agent list` shows them";
+fn kind(args: &Args, global: &Global) -> Result<&'static AgentKind, CommandError> {
+    let unknown = |error| CommandError::user(error).hint("`ralph agent list` shows them");
     if let Some(name) = &args.agent {
         // The name of a program of the user's stands for its dialect.
-        if find(name).is_err()
+        if find_kind(name).is_err()
             && let Ok(project) = Project::open(global, Vec::new())
             && let AgentChoice::Custom(custom) = &project.config().agent
             && custom.name == *name
         {
-            return find(&custom.dialect).map_err(|error| CommandError::user(error).hint(hint));
+            return find_kind(&custom.dialect).map_err(unknown);
         }
-        return find(name).map_err(|error| CommandError::user(error).hint(hint));
+        return find_kind(name).map_err(unknown);
     }
     let project = Project::open(global, Vec::new())?;
     let choice = &project.config().agent;
-    let Some(name) = kind_of(choice) else {
+    kind_of(choice).map_err(unknown)?.ok_or_else(|| {
         let message = format!("the configured agent is {choice}, which is no kind of its own");
-        return Err(CommandError::user(message).hint("say which one it is of: --agent NAME"));
-    };
-    find(name).map_err(|error| CommandError::user(error).hint(hint))
+        CommandError::user(message).hint("say which one it is of: --agent NAME")
+    })
 }
 
 /// As a shell tells the end of a program.
@@ -141,34 +141,37 @@ fn read_end(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-enum Failed {
+enum ExplainError {
     Read(io::Error),
     Write(io::Error),
 }
 
 /// Reads the stream; tells what could not be written from what could not be read.
 async fn read(
-    kind: &Kind,
+    kind: &AgentKind,
     stream: Box<dyn Read + Unpin>,
     end: RecordedEnd<'_>,
     mut write: impl FnMut(&AgentEvent) -> io::Result<()>,
-) -> Result<Conclusion, Failed> {
+) -> Result<Conclusion, ExplainError> {
     let mut is_write = false;
     let read = read_stream(kind.dialect, stream, end, |event| {
         write(event).inspect_err(|_| is_write = true)
     });
-    read.await.map_err(|error| match is_write {
-        true => Failed::Write(error),
-        false => Failed::Read(error),
+    read.await.map_err(|error| {
+        if is_write {
+            ExplainError::Write(error)
+        } else {
+            ExplainError::Read(error)
+        }
     })
 }
 
 async fn as_text(
-    kind: &Kind,
+    kind: &AgentKind,
     stream: Box<dyn Read + Unpin>,
     end: RecordedEnd<'_>,
     out: &mut impl Write,
-) -> Result<(), Failed> {
+) -> Result<(), ExplainError> {
     let columns = output::width();
     let mut any = false;
     let conclusion = read(kind, stream, end, |event| {
@@ -178,17 +181,17 @@ async fn as_text(
     .await?;
     let gap = if any { "\n" } else { "" };
     let text = outline::render(&conclusion, columns);
-    write!(out, "{gap}{text}").map_err(Failed::Write)
+    write!(out, "{gap}{text}").map_err(ExplainError::Write)
 }
 
 /// Writes the events as they come, and the rest of the document behind them: a long stream is never
 /// held.
 async fn as_json(
-    kind: &Kind,
+    kind: &AgentKind,
     stream: Box<dyn Read + Unpin>,
     end: RecordedEnd<'_>,
     out: &mut impl Write,
-) -> Result<(), Failed> {
+) -> Result<(), ExplainError> {
     // Nothing is written before something could be read.
     let opening = format!("{{\n  \"agent\": \"{}\",\n  \"events\": [", kind.name);
     let mut before = format!("{opening}\n    ");
@@ -198,15 +201,16 @@ async fn as_json(
         serde_json::to_writer(&mut *out, event).map_err(io::Error::from)
     })
     .await?;
-    let opening = match before.starts_with(',') {
-        true => "\n  ],\n".to_owned(),
-        false => format!("{opening}],\n"),
+    let opening = if before.starts_with(',') {
+        "\n  ],\n".to_owned()
+    } else {
+        format!("{opening}],\n")
     };
     let rest = serde_json::to_string_pretty(&Explained::from(conclusion));
-    let rest = rest.map_err(|error| Failed::Write(error.into()))?;
+    let rest = rest.map_err(|error| ExplainError::Write(error.into()))?;
     // The fields of the rest, behind those that are written already.
     let rest = rest.trim_start_matches("{\n");
-    writeln!(out, "{opening}{rest}").map_err(Failed::Write)
+    writeln!(out, "{opening}{rest}").map_err(ExplainError::Write)
 }
 
 /// What ralph makes of a run, behind its events; a contract (docs/json.md).

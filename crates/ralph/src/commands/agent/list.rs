@@ -2,10 +2,9 @@
 
 use std::process::ExitCode;
 
-use ralph_engine::agent::kinds;
+use ralph_engine::agent::{kind_of, kinds};
 use serde::Serialize;
 
-use super::kind_of;
 use crate::{
     cli::Global,
     error::CommandError,
@@ -42,7 +41,7 @@ struct Known {
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
     let choice = &project.config().agent;
-    let chosen = kind_of(choice);
+    let chosen = kind_of(choice).ok().flatten().map(|kind| kind.name);
     let listed = Listed {
         configured: choice.to_string(),
         agents: kinds()

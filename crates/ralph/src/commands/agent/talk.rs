@@ -114,9 +114,7 @@ pub(crate) fn explain(error: TalkError) -> CommandError {
         ),
         TalkError::Spawn(_) => (
             Kind::User,
-            Some(
-                "`ralph doctor` checks the agent; `claude.command` in ralph.yaml says how it is started",
-            ),
+            Some("`ralph doctor` checks the agent, and says which key names its program"),
         ),
         TalkError::PromptFile(_) | TalkError::Wait { .. } => (Kind::Internal, None),
     };

@@ -5,15 +5,15 @@
 use std::{io::Read as _, path::Path, process::Stdio, time::Duration};
 
 use ralph_core::{
-    config::{AgentChoice, Argv, CustomAgent, OnUsageLimit, PermissionMode},
+    config::{AgentChoice, CustomAgent, OnUsageLimit},
     sanitize::one_line,
 };
-use ralph_engine::agent::{Making, RunContext, UnknownAgent, find, script::Script};
-
-use super::{
-    Check, programs,
-    version::{Fitness, judge, judge_node, parse_version},
+use ralph_engine::agent::{
+    Agent, AgentKind, AgentSetup, Fitness, Runtime, find_kind, kind_of, parse_version,
+    script::Script,
 };
+
+use super::{Check, programs};
 use crate::project::{self, Project};
 
 /// How long a program may take to say its version.
@@ -79,12 +79,12 @@ fn fallback(project: &Project) -> Vec<Check> {
     checks
 }
 
-/// What there is to say of one agent.
+/// The checks of one agent.
 fn of_choice(project: &Project, choice: &AgentChoice, role: Role) -> Vec<Check> {
     let root = project.root();
     match choice {
-        AgentChoice::Named(name) => match Program::of(project, name) {
-            Ok(program) => named(&program, root, role),
+        AgentChoice::Named(name) => match find_kind(name) {
+            Ok(kind) => named(kind, &*make(project, kind, None), root, role),
             Err(error) => vec![unknown(&error.to_string(), role)],
         },
         AgentChoice::Custom(agent) => vec![custom(agent, root, role)],
@@ -93,75 +93,39 @@ fn of_choice(project: &Project, choice: &AgentChoice, role: Role) -> Vec<Check> 
     }
 }
 
+fn make(project: &Project, kind: &AgentKind, custom: Option<&CustomAgent>) -> Box<dyn Agent> {
+    (kind.make)(&AgentSetup {
+        config: project.config(),
+        custom,
+        is_root: rustix::process::geteuid().is_root(),
+    })
+}
+
 fn unknown(message: &str, role: Role) -> Check {
     let hint = format!("`ralph agent list` shows them; correct `{}`", role.key);
     Check::problem(role.check, message).hint(hint)
 }
 
 fn permissions(project: &Project, choice: &AgentChoice) -> Option<Check> {
-    let name = match choice {
-        AgentChoice::Named(name) if name == "claude" => name,
-        AgentChoice::Custom(agent) if agent.dialect == "claude" => &agent.name,
-        _ => return None,
+    let kind = kind_of(choice).ok()??;
+    let custom = match choice {
+        AgentChoice::Custom(custom) => Some(&**custom),
+        AgentChoice::Named(_) | AgentChoice::Script(_) | AgentChoice::Command(_) => None,
     };
-    let bypass = project.config().claude.permission_mode == PermissionMode::Bypass;
-    bypass.then(|| {
+    let agent = make(project, kind, custom);
+    agent.skips_permission_checks().then(|| {
+        let name = agent.name();
         let said = format!("{name} runs without permission checks: it can do what you can");
         Check::note("permissions", said)
     })
 }
 
-/// An agent that ralph knows, as it is started here.
-struct Program {
-    name: &'static str,
-    title: &'static str,
-    /// The program, and what the user put before ralph's own arguments.
-    command: Vec<String>,
-}
-
-impl Program {
-    fn of(project: &Project, name: &str) -> Result<Self, UnknownAgent> {
-        let config = project.config();
-        let of = |name, title, command: &Argv| {
-            let command = command.as_slice().to_vec();
-            Ok(Self {
-                name,
-                title,
-                command,
-            })
-        };
-        match name {
-            "claude" => of("claude", "Claude Code", &config.claude.command),
-            "pi" => of("pi", "Pi", &config.pi.command),
-            _ => {
-                let kind = find(name)?;
-                let agent = (kind.make)(&Making {
-                    config,
-                    custom: None,
-                    is_root: rustix::process::geteuid().is_root(),
-                });
-                let spec = agent.command(&RunContext {
-                    cwd: project.root().to_owned(),
-                    env: Vec::new(),
-                    prompt: String::new(),
-                    labels: Vec::new(),
-                    budget: None,
-                });
-                Ok(Self {
-                    name: kind.name,
-                    title: kind.title,
-                    command: vec![spec.program.to_string_lossy().into_owned()],
-                })
-            }
-        }
-    }
-}
-
-/// Whether its program is there, which version it is, and what it runs on.
-fn named(agent: &Program, root: &Path, role: Role) -> Vec<Check> {
+/// Looks for the program of an agent that ralph knows, and asks for its version and that of what it runs
+/// on.
+fn named(kind: &AgentKind, agent: &dyn Agent, root: &Path, role: Role) -> Vec<Check> {
     let Role { check, key } = role;
-    let Program { name, title, .. } = agent;
-    let Some(program) = agent.command.first().filter(|program| !program.is_empty()) else {
+    let AgentKind { name, title, .. } = kind;
+    let [program, args @ ..] = agent.own_command() else {
         return vec![
             Check::problem(check, format!("`{name}` has no program of its own"))
                 .hint(format!("set `{key}` to `command:PROGRAM`")),
@@ -171,63 +135,61 @@ fn named(agent: &Program, root: &Path, role: Role) -> Vec<Check> {
         let hint = format!("install {title}, or set `{name}.command` or `{key}` in ralph.yaml");
         return vec![Check::problem(check, format!("{program} is not on the PATH")).hint(hint)];
     };
-    let mut checks = vec![versioned(agent, &path, root, check)];
-    if *name == "pi" {
-        checks.extend(node(&path, root));
-    }
-    checks
-}
-
-fn versioned(agent: &Program, path: &Path, root: &Path, check: &'static str) -> Check {
-    let name = agent.name;
-    let said = match ask_version(path, &agent.command[1..], root) {
-        Ok(said) => said,
+    let hint = format!("start it by hand once; `{name}.command` in ralph.yaml says how");
+    let version = match ask_version(&path, args, root) {
+        Ok(said) => judged(check, name, &said, kind.judge_version),
         Err(why) => {
-            let line = agent.command.join(" ");
-            return Check::problem(check, format!("`{line} --version` fails: {why}")).hint(
-                format!("start it by hand once; `{name}.command` in ralph.yaml says how"),
-            );
+            let line = agent.own_command().join(" ");
+            Check::problem(check, format!("`{line} --version` fails: {why}")).hint(hint)
         }
     };
-    match parse_version(&said).map(|version| judge(name, version)) {
+    let runtime = kind.runtime.as_ref();
+    let runtime = runtime.and_then(|runtime| check_runtime(runtime, kind, &path, root));
+    [version].into_iter().chain(runtime).collect()
+}
+
+/// The check of a version that a program says of itself.
+fn judged(
+    check: &'static str,
+    name: &str,
+    said: &str,
+    judge: impl Fn(ralph_engine::agent::Version) -> Fitness,
+) -> Check {
+    match parse_version(said).map(judge) {
         None | Some(Fitness::Good) => Check::ok(check, format!("{name}: {said}")),
-        Some(Fitness::Doubtful(why, hint)) => {
-            Check::warning(check, format!("{name}: {said} is {why}")).hint(hint)
+        Some(Fitness::Doubtful(problem)) => {
+            Check::warning(check, format!("{name}: {said} is {}", problem.why)).hint(problem.hint)
         }
-        Some(Fitness::Unfit(why, hint)) => {
-            Check::problem(check, format!("{name}: {said} is {why}")).hint(hint)
+        Some(Fitness::Unfit(problem)) => {
+            Check::problem(check, format!("{name}: {said} is {}", problem.why)).hint(problem.hint)
         }
     }
 }
 
-/// The Node that Pi gets: a script of Node's is run by the first one on the PATH. A program of another
-/// kind may bring its own.
-fn node(pi: &Path, root: &Path) -> Option<Check> {
-    if !is_node_script(pi) {
+/// Looks at the runtime that an agent gets: a script is run by the first one on the PATH. A program of
+/// another kind may bring its own.
+fn check_runtime(runtime: &Runtime, kind: &AgentKind, agent: &Path, root: &Path) -> Option<Check> {
+    let program = runtime.program;
+    if !is_script_of(program, agent) {
         return None;
     }
-    let Some(path) = programs::find("node", root) else {
-        return Some(
-            Check::problem("node", "node is not on the PATH, and pi runs on it")
-                .hint("install Node.js 22.19 or later"),
-        );
+    let Some(path) = programs::find(program, root) else {
+        let message = format!("{program} is not on the PATH, and {} runs on it", kind.name);
+        let hint = format!("install {} {} or later", runtime.title, runtime.minimum);
+        return Some(Check::problem(program, message).hint(hint));
     };
-    let said = match ask_version(&path, &[], root) {
-        Ok(said) => said,
+    Some(match ask_version(&path, &[], root) {
+        Ok(said) => judged(program, program, &said, |version| {
+            runtime.judge(kind.title, version)
+        }),
         Err(why) => {
-            let message = format!("`node --version` fails: {why}");
-            return Some(Check::problem("node", message).hint("start it by hand once"));
-        }
-    };
-    Some(match parse_version(&said).map(judge_node) {
-        None | Some(Fitness::Good) => Check::ok("node", format!("node: {said}")),
-        Some(Fitness::Doubtful(why, hint) | Fitness::Unfit(why, hint)) => {
-            Check::problem("node", format!("node: {said} is {why}")).hint(hint)
+            let message = format!("`{program} --version` fails: {why}");
+            Check::problem(program, message).hint("start it by hand once")
         }
     })
 }
 
-fn is_node_script(path: &Path) -> bool {
+fn is_script_of(runtime: &str, path: &Path) -> bool {
     let mut first = Vec::new();
     let read = std::fs::File::open(path).and_then(|f| f.take(200).read_to_end(&mut first));
     let text = String::from_utf8_lossy(&first);
@@ -237,7 +199,7 @@ fn is_node_script(path: &Path) -> bool {
         words
             .next()
             .is_some_and(|program| program.ends_with("/env"))
-            && words.any(|word| word == "node")
+            && words.any(|word| word == runtime)
     });
     read.is_ok() && by_env
 }
@@ -300,7 +262,7 @@ fn script(file: &Path, role: Role) -> Check {
 
 /// A program of the user's: whether it knows `--version` is not known, so it is only looked for.
 fn custom(agent: &CustomAgent, root: &Path, role: Role) -> Check {
-    if let Err(error) = find(&agent.dialect) {
+    if let Err(error) = find_kind(&agent.dialect) {
         let name = &agent.name;
         return unknown(&format!("{name}: its dialect is no agent's: {error}"), role);
     }

@@ -4,7 +4,7 @@
 use std::{path::Path, time::Duration};
 
 use ralph_core::{
-    config::{AgentChoice, Config, NotifyConfig},
+    config::{Config, NotifyConfig},
     notification::{BudgetAlert, Redaction, Watch},
 };
 use ralph_engine::{
@@ -103,15 +103,7 @@ pub(crate) fn redaction(config: &Config, means: &Means<'_>) -> Redaction {
     if let Some(url) = &config.notify.webhook {
         values.extend(url.secrets());
     }
-    let choices = [Some(&config.agent), config.limits.fallback_agent.as_ref()];
-    let own = choices
-        .into_iter()
-        .flatten()
-        .filter_map(|choice| match choice {
-            AgentChoice::Custom(custom) => Some(&custom.env),
-            AgentChoice::Named(_) | AgentChoice::Script(_) | AgentChoice::Command(_) => None,
-        });
-    for env in own.chain([&config.claude.env, &config.pi.env]) {
+    for env in config.clone().agent_envs() {
         values.extend(env.0.values().cloned());
     }
     Redaction::new(values)

@@ -118,7 +118,10 @@ pub(super) fn ended(asked: &Asked<Proposal>, ending: &Ending, signal: Option<i32
             LIMIT,
             "`loop.max_minutes_per_iteration` and `loop.idle_minutes` are its limits",
         ),
-        Ending::MaxTurns { .. } => (LIMIT, "`claude.max_turns` limits it"),
+        Ending::MaxTurns { .. } => (
+            LIMIT,
+            "a limit of the agent's own, such as `max_turns` in its section",
+        ),
         Ending::OverBudget {
             budget: Some(_), ..
         } => (BUDGET, "`budgets` in ralph.yaml limit it"),

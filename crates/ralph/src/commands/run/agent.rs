@@ -2,7 +2,7 @@
 
 use ralph_core::config::{AgentChoice, Config, FlagValue, Given, OnUsageLimit};
 use ralph_engine::{
-    agent::{Agent, CommandAgent, Making, ScriptAgent, find, script::Script},
+    agent::{Agent, AgentSetup, CommandAgent, ScriptAgent, find_kind, script::Script},
     driver::Fallback,
 };
 
@@ -69,11 +69,11 @@ pub(crate) fn make(
     choice: &AgentChoice,
 ) -> Result<Box<dyn Agent>, CommandError> {
     let named = |name: &str, custom| {
-        let kind = find(name).map_err(|error| {
+        let kind = find_kind(name).map_err(|error| {
             CommandError::user(error).hint_opt(Some("`ralph agent list` shows them".into()))
         })?;
         let is_root = rustix::process::geteuid().is_root();
-        Ok((kind.make)(&Making {
+        Ok((kind.make)(&AgentSetup {
             config,
             custom,
             is_root,
@@ -93,8 +93,7 @@ pub(crate) fn make(
         }
         AgentChoice::Command(program) => Ok(Box::new(CommandAgent {
             name: format!("command:{program}"),
-            program: program.clone(),
-            args: config.command.args.clone(),
+            command: [std::slice::from_ref(program), &config.command.args].concat(),
             env: Vec::new(),
         })),
     }

@@ -211,7 +211,7 @@ fn an_agent_that_says_nothing_for_too_long_is_ended() {
 }
 
 #[test]
-fn an_agent_of_any_kind_can_plan() {
+fn a_program_of_the_users_can_plan() {
     let scene = Scene::answering("");
     let answer = scene.repo.outside().join("answer");
     std::fs::write(&answer, format!("```json\n{}\n```\n", plan())).unwrap();
@@ -224,4 +224,35 @@ fn an_agent_of_any_kind_can_plan() {
     let ran = scene.plan(&["brief.txt", "--yes", "--agent", &agent]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(scene.repo.exists(".ralph/tasks/shop.yaml"));
+}
+
+#[test]
+fn an_agent_that_can_not_be_kept_from_writing_is_refused_by_its_name() {
+    let scene = Scene::answering("");
+    let marker = scene.repo.outside().join("started");
+    let program = scene.repo.outside().join("agent.sh");
+    scene
+        .repo
+        .script(&program, &format!("touch {}\n", marker.display()));
+    let custom = format!(
+        "agent: {{name: mine, command: [{:?}], dialect: opencode}}\n",
+        program
+    );
+    for (config, args, name) in [
+        ("", &["--agent", "gemini"][..], "gemini"),
+        ("", &["--agent", "opencode", "--dry-run"][..], "opencode"),
+        (custom.as_str(), &[][..], "mine"),
+    ] {
+        scene.repo.file("ralph.yaml", config);
+        let ran = scene.plan(&[&["brief.txt", "--yes"], args].concat());
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert_eq!(
+            ran.err,
+            format!(
+                "error: {name} can't make a plan: ralph has no way to keep it from changing files\n\
+                 hint: choose an agent that can only read with `--agent`: claude, pi, codex\n"
+            )
+        );
+        assert!(!marker.exists(), "{name} was started");
+    }
 }

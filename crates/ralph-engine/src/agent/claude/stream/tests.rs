@@ -9,8 +9,8 @@ use ralph_core::agent::Ending;
 
 use super::*;
 
-fn read(lines: &[&str]) -> (Vec<AgentEvent>, Box<Stream>) {
-    let mut stream = Box::new(Stream::default());
+fn read(lines: &[&str]) -> (Vec<AgentEvent>, Box<ClaudeStream>) {
+    let mut stream = Box::new(ClaudeStream::default());
     let mut events = Vec::new();
     for line in lines {
         stream.read_line(line.as_bytes(), &mut events);

@@ -1,15 +1,10 @@
 //! Tests of Gemini CLI's stream: a capture of the real program, and lines that are none of its own.
 
 use super::*;
-use crate::agent::jsonl::captured;
+use crate::agent::jsonl::{captured, read_lines};
 
-fn read(lines: &str) -> (Vec<AgentEvent>, Box<Stream>) {
-    let mut stream = Box::new(Stream::default());
-    let mut events = Vec::new();
-    for line in lines.lines() {
-        stream.read_line(line.as_bytes(), &mut events);
-    }
-    (events, stream)
+fn read(lines: &str) -> (Vec<AgentEvent>, Box<GeminiStream>) {
+    read_lines(lines.lines())
 }
 
 fn end(lines: &str, code: i32) -> Ending {

@@ -13,8 +13,8 @@ fn captured(name: &str) -> Vec<String> {
     ralph_testkit::captures::agent_lines(&format!("pi/{name}"))
 }
 
-fn read<T: AsRef<str>>(lines: &[T]) -> (Vec<AgentEvent>, Box<Stream>) {
-    let mut stream = Box::new(Stream::default());
+fn read<T: AsRef<str>>(lines: &[T]) -> (Vec<AgentEvent>, Box<PiStream>) {
+    let mut stream = Box::new(PiStream::default());
     let mut events = Vec::new();
     for line in lines {
         stream.read_line(line.as_ref().as_bytes(), &mut events);
@@ -162,7 +162,7 @@ fn an_abort_is_an_interruption_whatever_the_last_answer_says() {
 
 #[test]
 fn a_message_is_delivered_when_the_model_gets_it_and_not_when_it_is_queued() {
-    let mut stream = Stream::default();
+    let mut stream = PiStream::default();
     let command = stream.nudge("PROMPT-STEER").unwrap();
     assert_eq!(
         serde_json::from_slice::<Value>(&command).unwrap(),

@@ -73,7 +73,7 @@ fn what_a_result_adds_is_the_rest_of_its_model_whatever_its_window_is_called() {
 
 #[test]
 fn only_pieces_of_answers_are_left_out_of_the_log() {
-    let stream = Stream::default();
+    let stream = ClaudeStream::default();
     let piece = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":0}}"#;
     assert!(stream.is_chatter(piece.as_bytes()));
     for kept in [start("m1", "null"), delta(1, "null"), TEXT.to_owned()] {

@@ -112,7 +112,7 @@ fn half_a_character_and_bad_bytes_lose_nothing() {
     let (_, stream) = read(&[INIT, &half]);
     let end = stream.conclude(Ended::Code(0), "");
     assert_eq!(end.final_message, "cut \u{fffd}. Task T1 complete");
-    let mut stream = Box::new(Stream::default());
+    let mut stream = Box::new(ClaudeStream::default());
     let (before, after) = OK.split_once("T1").unwrap();
     stream.read_line(INIT.as_bytes(), &mut Vec::new());
     let line = [before.as_bytes(), b"\xff", after.as_bytes()].concat();

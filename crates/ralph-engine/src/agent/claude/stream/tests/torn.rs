@@ -16,7 +16,7 @@ fn torn(outer: &str, inner: &str, at: usize) -> [Vec<AgentEvent>; 2] {
     let same = [&[head, inner.as_bytes(), rest].concat()[..]].map(<[u8]>::to_vec);
     let next = [[head, inner.as_bytes()].concat(), rest.to_vec()];
     let all = |lines: &[Vec<u8>]| {
-        let mut stream = Stream::default();
+        let mut stream = ClaudeStream::default();
         let mut events = Vec::new();
         stream.read_line(INIT.as_bytes(), &mut Vec::new());
         for line in lines {
