@@ -1,6 +1,9 @@
 //! Calls to models, in the order in which they were seen.
 
-use ralph_core::economics::ModelCall;
+use ralph_core::{
+    agent::Usage,
+    economics::{ModelCall, Tokens},
+};
 
 /// All calls of a run, of which each is handed out once while it goes on.
 #[derive(Debug, Default)]
@@ -23,4 +26,12 @@ impl CallLog {
     pub(super) fn into_all(self) -> Vec<ModelCall> {
         self.calls
     }
+}
+
+/// Adds the tokens of a call to the sums of a run.
+pub(super) fn add_tokens(sum: &mut Usage, more: Tokens) {
+    sum.input_tokens += more.input;
+    sum.output_tokens += more.output;
+    sum.cache_read_tokens += more.cache_read;
+    sum.cache_write_tokens += more.cache_write;
 }

@@ -6,7 +6,6 @@
 mod stream;
 #[cfg(test)]
 mod tests;
-mod wire;
 
 use std::ffi::OsString;
 

@@ -135,10 +135,6 @@ pub(super) fn limit_reached(resets_at: Option<Timestamp>) -> AgentEvent {
     }
 }
 
-pub(super) fn text_of(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
-}
-
 /// The end of a final message: signals stand there.
 pub(super) fn capped(text: &str) -> String {
     let cut = text.len().saturating_sub(FINAL_MESSAGE_BYTES);

@@ -5,7 +5,6 @@
 //! with 0 after most failures.
 
 mod stream;
-mod wire;
 
 use std::ffi::OsString;
 

@@ -1,26 +1,30 @@
-//! Reads Claude Code's stream into events, and says to it what a running agent can be told.
+//! Reads Claude Code's stream-json into events, and writes to it what a running agent can be told.
+//!
+//! Unknown fields and types are fine, and no field can spoil its event: what is of another kind than it
+//! should be counts as missing (`fields`).
 
-mod outcome;
-mod parse;
-mod tally;
-mod torn;
+mod ending;
+mod interleaved;
+mod usage;
 
 use jiff::Timestamp;
 use ralph_core::{
-    agent::{AgentEvent, AgentResult, FINAL_MESSAGE_BYTES, NudgeState},
+    agent::{AgentEvent, AgentResult, NudgeState},
     economics::ModelCall,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::wire::{Content, Line, Message};
 use crate::{
-    agent::{Conclusion, Dialect},
+    agent::{
+        Conclusion, Dialect,
+        fields::{count, moment, number, objects, said_texts, text_of, word},
+        jsonl::{capped, to_line, tool_target},
+    },
     process::Ended,
 };
-use outcome::{Ended as Said, Failures};
-use parse::{code, target};
-use tally::Tally;
-use torn::{Piece, Torn};
+use ending::{ApiFailures, ClaudeResult};
+use interleaved::{InterleavedLines, LinePart};
+use usage::ClaudeUsage;
 
 /// The last block of a prompt, and of a message to a running agent.
 const BEGIN: &str = "Begin now.";
@@ -33,13 +37,13 @@ pub(super) struct ClaudeStream {
     version: Option<String>,
     /// When the last event that says so was made: what a time of day in a notice refers to.
     seen_at: Option<Timestamp>,
-    torn: Torn,
-    tally: Tally,
-    failures: Failures,
-    result: Option<Said>,
+    lines: InterleavedLines,
+    usage: ClaudeUsage,
+    failures: ApiFailures,
+    result: Option<ClaudeResult>,
     /// Of all results: each says how many it took itself.
     turns: Option<u32>,
-    /// What was said to it and has not come back as delivered.
+    /// Messages to it that have not come back as delivered.
     pending: Vec<String>,
     /// It was asked to stop: the next result is the last.
     stopping: bool,
@@ -48,11 +52,11 @@ pub(super) struct ClaudeStream {
 
 impl Dialect for ClaudeStream {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
-        for piece in self.torn.read(line, self.session.as_deref()) {
-            match piece {
-                Piece::Event(line) => self.take(*line, events),
-                Piece::BrokenResult => self.conclude_unread(events),
-                Piece::Broken => events.push(AgentEvent::Other {
+        for part in self.lines.read(line, self.session.as_deref()) {
+            match part {
+                LinePart::Event(line) => self.take(&line, events),
+                LinePart::BrokenResult => self.conclude_unread(events),
+                LinePart::Broken => events.push(AgentEvent::Other {
                     name: "broken line".into(),
                 }),
             }
@@ -65,7 +69,7 @@ impl Dialect for ClaudeStream {
     }
 
     fn used(&mut self) -> Vec<ModelCall> {
-        self.tally.take_fresh()
+        self.usage.take_fresh()
     }
 
     fn is_chatter(&self, line: &[u8]) -> bool {
@@ -88,7 +92,7 @@ impl Dialect for ClaudeStream {
 
     fn interrupt(&mut self) -> Option<Vec<u8>> {
         self.stopping = true;
-        Some(line_of(&json!({
+        Some(to_line(&json!({
             "type": "control_request", "request_id": "stop", "request": {"subtype": "interrupt"},
         })))
     }
@@ -98,7 +102,7 @@ impl Dialect for ClaudeStream {
     }
 
     fn conclude(self: Box<Self>, ended: Ended, stderr: &str) -> Conclusion {
-        let ending = outcome::ending(
+        let ending = ending::ending(
             self.result.as_ref(),
             &self.failures,
             ended,
@@ -106,15 +110,11 @@ impl Dialect for ClaudeStream {
             self.seen_at,
         );
         let result = self.result.unwrap_or_default().result;
-        let cut = result.text.len().saturating_sub(FINAL_MESSAGE_BYTES);
-        let cut = (cut..)
-            .find(|i| result.text.is_char_boundary(*i))
-            .unwrap_or(0);
-        let usage = self.tally.usage();
-        let (context, calls) = self.tally.into_parts();
+        let usage = self.usage.usage();
+        let (context, calls) = self.usage.into_parts();
         Conclusion {
             ending,
-            final_message: result.text[cut..].to_owned(),
+            final_message: capped(&result.text),
             model: self.model,
             version: self.version,
             usage,
@@ -130,142 +130,126 @@ impl Dialect for ClaudeStream {
 /// the text stands in a block before it, and reaches the model as it is.
 fn user_message(text: &str, last: &str) -> Vec<u8> {
     let block = |text: &str| json!({ "type": "text", "text": text });
-    line_of(&json!({
+    to_line(&json!({
         "type": "user", "message": {"role": "user", "content": [block(text), block(last)]},
     }))
 }
 
-fn line_of(value: &serde_json::Value) -> Vec<u8> {
-    format!("{value}\n").into_bytes()
-}
-
 impl ClaudeStream {
-    fn take(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
-        let foreign = match (&self.session, &line.session_id) {
-            (Some(own), Some(other)) => own != other,
-            _ => false,
-        };
+    fn take(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+        let session = line["session_id"].as_str();
         // A line that some other program printed can't know the session.
-        if foreign {
+        if let (Some(own), Some(other)) = (self.session.as_deref(), session)
+            && own != other
+        {
             events.push(AgentEvent::Other {
                 name: "event of another session".into(),
             });
             return;
         }
-        self.seen_at = line.timestamp.or(self.seen_at);
-        match line.kind.as_str() {
+        self.seen_at = moment(&line["timestamp"]).or(self.seen_at);
+        match line["type"].as_str().unwrap_or_default() {
             "system" => self.system(line, events),
             "assistant" => self.assistant(line, events),
-            "user" => self.user(line, events),
-            "rate_limit_event" => self.rate_limit(line, events),
-            "stream_event" => self.partial(line, events),
-            "control_request" => self.asked(&line, events),
-            "result" if self.session.is_some() && line.session_id.is_some() => {
-                self.end(line, events)
+            "user" => self.user(&line["message"], line["isReplay"] == true, events),
+            "rate_limit_event" => self.rate_limit(&line["rate_limit_info"], events),
+            "stream_event" => {
+                // Of a message in the making only its usage is read: the whole one comes by itself.
+                let whose = word(&line["parent_tool_use_id"]);
+                self.usage.partial(&line["event"], whose, events);
             }
-            _ => other(&line, events),
+            "control_request" => self.asked(line, events),
+            "result" if self.session.is_some() && session.is_some() => self.end(line, events),
+            _ => other(line, events),
         }
     }
 
-    fn system(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        let about = &line.system;
-        match line.subtype.as_deref().unwrap_or("") {
-            "init" => self.begin(line, events),
+    fn system(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+        let text = |key: &str| text_of(&line[key]);
+        let event = match line["subtype"].as_str().unwrap_or_default() {
+            "init" => self.begin(line),
             "api_retry" => {
-                let reason = code(line.error.as_ref()).unwrap_or_else(|| "error".into());
+                let reason = word(&line["error"]).unwrap_or_else(|| "error".into());
                 self.failures.retried(&reason);
-                events.push(AgentEvent::Retry {
-                    attempt: line.attempt.unwrap_or(0),
+                AgentEvent::Retry {
+                    attempt: number(&line["attempt"]).unwrap_or(0),
                     reason,
-                });
+                }
             }
-            "model_fallback" => events.push(AgentEvent::ModelChanged {
-                from: text(&about.original_model),
-                to: text(&about.fallback_model),
-                reason: text(&about.trigger),
-            }),
-            "thinking_tokens" => events.push(AgentEvent::Thinking {
-                tokens: about.estimated_tokens.unwrap_or(0),
-            }),
+            "model_fallback" => AgentEvent::ModelChanged {
+                from: text("original_model"),
+                to: text("fallback_model"),
+                reason: text("trigger"),
+            },
+            "thinking_tokens" => AgentEvent::Thinking {
+                tokens: count(&line["estimated_tokens"]),
+            },
             sub @ ("task_started" | "task_updated" | "task_notification") => {
-                let patch = about.patch.as_ref().and_then(|p| p.status.clone());
-                let state = about.status_word().or(patch);
-                events.push(AgentEvent::Background {
-                    id: text(&about.task_id),
+                let state = word(&line["status"]).or_else(|| word(&line["patch"]["status"]));
+                let what = word(&line["summary"]).or_else(|| word(&line["description"]));
+                AgentEvent::Background {
+                    id: text("task_id"),
                     state: state.unwrap_or_else(|| sub.trim_start_matches("task_").to_owned()),
-                    what: about
-                        .summary
-                        .clone()
-                        .or(about.description.clone())
-                        .unwrap_or_default(),
-                });
+                    what: what.unwrap_or_default(),
+                }
             }
-            "compact_boundary" => {
-                let metadata = about.compact_metadata.unwrap_or_default();
-                events.push(AgentEvent::Compacted {
-                    before: metadata.pre_tokens,
-                    after: metadata.post_tokens,
-                });
-            }
-            sub @ ("hook_started" | "hook_response") => events.push(AgentEvent::Hook {
-                name: text(&about.hook_name),
-                outcome: about
-                    .outcome
-                    .clone()
+            "compact_boundary" => AgentEvent::Compacted {
+                before: count(&line["compact_metadata"]["pre_tokens"]),
+                after: count(&line["compact_metadata"]["post_tokens"]),
+            },
+            sub @ ("hook_started" | "hook_response") => AgentEvent::Hook {
+                name: text("hook_name"),
+                outcome: word(&line["outcome"])
                     .unwrap_or_else(|| sub.trim_start_matches("hook_").to_owned()),
-            }),
-            "notification" => events.push(AgentEvent::Notice {
-                text: text(&about.text),
-            }),
-            "status" => {
-                let status = about.status_word().unwrap_or_else(|| "ready".into());
-                events.push(AgentEvent::Notice {
-                    text: format!("status: {status}"),
-                });
-            }
-            "session_state_changed" => events.push(AgentEvent::Notice {
-                text: format!("session is {}", text(&about.state)),
-            }),
-            _ => other(&line, events),
-        }
-    }
-
-    fn begin(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
-        self.session = self.session.take().or(line.session_id);
-        self.model = self.model.take().or(line.model);
-        self.version = self.version.take().or(line.claude_code_version);
-        self.tally.expect_model(self.model.as_deref());
-        events.push(AgentEvent::Started {
-            model: self.model.clone(),
-            version: self.version.clone(),
-            session: self.session.clone(),
-        });
-    }
-
-    fn assistant(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
-        let own = line.parent_tool_use_id.is_none();
-        let Some(message) = line.message else { return };
-        let synthetic = message.model.as_deref() == Some("<synthetic>");
-        match (synthetic, code(line.error.as_ref())) {
-            // What became of a subagent is the agent's own to deal with.
-            (true, Some(error)) if own => self.failures.failed(error),
-            (true, _) => {}
-            (false, _) => {
-                self.failures.answered(own);
-                self.tally.count(&message, own, events);
-            }
-        }
-        let Content::Blocks(blocks) = message.content else {
-            return;
+            },
+            "notification" => AgentEvent::Notice { text: text("text") },
+            "status" => AgentEvent::Notice {
+                text: format!("status: {}", line["status"].as_str().unwrap_or("ready")),
+            },
+            "session_state_changed" => AgentEvent::Notice {
+                text: format!("session is {}", text("state")),
+            },
+            _ => return other(line, events),
         };
-        for block in blocks {
-            match (block.kind.as_str(), block.text) {
-                ("text", Some(text)) if own => events.push(AgentEvent::Text { text }),
-                ("tool_use", _) => events.push(AgentEvent::Tool {
-                    id: block.id.unwrap_or_default(),
-                    name: block.name.unwrap_or_default(),
-                    target: block.input.as_ref().map(target).unwrap_or_default(),
+        events.push(event);
+    }
+
+    fn begin(&mut self, line: &Value) -> AgentEvent {
+        let keep = |known: &mut Option<String>, key: &str| {
+            *known = known.take().or_else(|| word(&line[key]));
+            known.clone()
+        };
+        let started = AgentEvent::Started {
+            model: keep(&mut self.model, "model"),
+            version: keep(&mut self.version, "claude_code_version"),
+            session: keep(&mut self.session, "session_id"),
+        };
+        self.usage.expect_model(self.model.as_deref());
+        started
+    }
+
+    fn assistant(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+        let own = line["parent_tool_use_id"].as_str().is_none();
+        let message = &line["message"];
+        if !message.is_object() {
+            return;
+        }
+        if message["model"] == "<synthetic>" {
+            // What became of a subagent is the agent's own to deal with.
+            if let Some(error) = word(&line["error"]).filter(|_| own) {
+                self.failures.failed(error);
+            }
+        } else {
+            self.failures.answered(own);
+            self.usage.add_message(message, own, events);
+        }
+        for block in objects(&message["content"]) {
+            match (block["type"].as_str(), word(&block["text"])) {
+                (Some("text"), Some(text)) if own => events.push(AgentEvent::Text { text }),
+                (Some("tool_use"), _) => events.push(AgentEvent::Tool {
+                    id: text_of(&block["id"]),
+                    name: text_of(&block["name"]),
+                    target: tool_target(&block["input"]),
                 }),
                 _ => {}
             }
@@ -273,29 +257,24 @@ impl ClaudeStream {
     }
 
     /// Results of tools, and what was said to it, on its way to the model.
-    fn user(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
-        let Some(message) = line.message else { return };
-        if line.is_replay {
-            self.delivered(&message, events);
-            return;
+    fn user(&mut self, message: &Value, is_replay: bool, events: &mut Vec<AgentEvent>) {
+        if is_replay {
+            return self.delivered(&message["content"], events);
         }
-        let Content::Blocks(blocks) = message.content else {
-            return;
-        };
-        for block in blocks {
-            match (block.kind.as_str(), block.tool_use_id, block.text) {
-                ("tool_result", id, _) => events.push(AgentEvent::ToolDone {
-                    id: id.unwrap_or_default(),
-                    ok: block.is_error != Some(true),
+        for block in objects(&message["content"]) {
+            match (block["type"].as_str(), word(&block["text"])) {
+                (Some("tool_result"), _) => events.push(AgentEvent::ToolDone {
+                    id: text_of(&block["tool_use_id"]),
+                    ok: block["is_error"] != true,
                 }),
-                ("text", _, Some(text)) => events.push(AgentEvent::Notice { text }),
+                (Some("text"), Some(text)) => events.push(AgentEvent::Notice { text }),
                 _ => {}
             }
         }
     }
 
-    fn delivered(&mut self, message: &Message, events: &mut Vec<AgentEvent>) {
-        let text = message.content.text();
+    fn delivered(&mut self, content: &Value, events: &mut Vec<AgentEvent>) {
+        let text: String = said_texts(content).collect();
         let is = |sent: &String| text.strip_suffix(HEED) == Some(sent);
         if let Some(at) = self.pending.iter().position(is) {
             let text = self.pending.remove(at);
@@ -304,43 +283,39 @@ impl ClaudeStream {
         }
     }
 
-    fn rate_limit(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
-        let Some(info) = line.rate_limit_info else {
+    fn rate_limit(&mut self, info: &Value, events: &mut Vec<AgentEvent>) {
+        if !info.is_object() {
             return;
-        };
-        let resets_at = info.resets_at;
+        }
+        let status = info["status"].as_str().unwrap_or_default();
+        let resets_at = moment(&info["resetsAt"]);
         // Beyond the limit, but paid for: work goes on.
-        let rejected = info.status == "rejected" && !info.is_using_overage;
-        match (rejected, info.status.as_str()) {
-            (true, _) => self.failures.limit = Some(resets_at),
-            (false, "allowed" | "allowed_warning" | "rejected") => self.failures.limit = None,
-            (false, _) => {}
+        let rejected = status == "rejected" && info["isUsingOverage"] != true;
+        if rejected {
+            self.failures.limit = Some(resets_at);
+        } else if matches!(status, "allowed" | "allowed_warning" | "rejected") {
+            self.failures.limit = None;
         }
         events.push(AgentEvent::Limit {
             rejected,
             resets_at,
-            which: info.which,
+            which: word(&info["rateLimitType"]),
         });
     }
 
-    /// Of a message in the making only its usage is read: the whole one comes by itself.
-    fn partial(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
-        if let Some(event) = line.event {
-            self.tally.partial(event, line.parent_tool_use_id, events);
-        }
-    }
-
-    /// Nobody is there to ask: what would wait for a person is refused, and said.
-    fn asked(&mut self, line: &Line, events: &mut Vec<AgentEvent>) {
-        let (Some(id), Some(request)) = (&line.request_id, &line.request) else {
+    /// There is no person to ask: what would wait for one is refused, and said.
+    fn asked(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+        let (Some(id), request) = (line["request_id"].as_str(), &line["request"]) else {
             return other(line, events);
         };
-        let tool = request.tool_name.clone().unwrap_or_default();
+        if !request.is_object() {
+            return other(line, events);
+        }
         events.push(AgentEvent::Notice {
-            text: format!("asks for permission: {tool}"),
+            text: format!("asks for permission: {}", text_of(&request["tool_name"])),
         });
         let message = "nobody is there to ask";
-        self.replies.extend(line_of(&json!({
+        self.replies.extend(to_line(&json!({
             "type": "control_response",
             "response": {"subtype": "success", "request_id": id,
                          "response": {"behavior": "deny", "message": message}},
@@ -349,17 +324,15 @@ impl ClaudeStream {
 
     /// It says that it has ended, and not readably how: nothing more comes, and nothing is assumed.
     fn conclude_unread(&mut self, events: &mut Vec<AgentEvent>) {
-        let said = Said::unread();
+        let said = ClaudeResult::unread();
         events.push(AgentEvent::Result(AgentResult::clone(&said.result)));
         self.result = Some(said);
     }
 
-    fn end(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
-        let said = Said::read(&line);
-        let fields = line.result;
-        self.tally
-            .sum_up(fields.usage, &fields.model_usage, fields.total_cost_usd);
-        events.push(AgentEvent::Usage(self.tally.usage()));
+    fn end(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+        let said = ClaudeResult::read(line);
+        self.usage.sum_up(line);
+        events.push(AgentEvent::Usage(self.usage.usage()));
         events.push(AgentEvent::Result(AgentResult::clone(&said.result)));
         if let Some(turns) = said.result.turns {
             self.turns = Some(self.turns.unwrap_or(0).saturating_add(turns));
@@ -368,10 +341,11 @@ impl ClaudeStream {
     }
 }
 
-fn other(line: &Line, events: &mut Vec<AgentEvent>) {
-    let name = match &line.subtype {
-        Some(sub) => format!("{}/{sub}", line.kind),
-        None => line.kind.clone(),
+fn other(line: &Value, events: &mut Vec<AgentEvent>) {
+    let kind = line["type"].as_str().unwrap_or_default();
+    let name = match line["subtype"].as_str() {
+        Some(sub) => format!("{kind}/{sub}"),
+        None => kind.to_owned(),
     };
     events.push(AgentEvent::Other { name });
 }

@@ -12,7 +12,8 @@ use serde_json::Value;
 use crate::{
     agent::{
         Conclusion, Dialect,
-        jsonl::{by_status, capped, limit_reached, one_line, parse_event, text_of},
+        fields::text_of,
+        jsonl::{by_status, capped, limit_reached, one_line, parse_event},
         no_result,
     },
     process::Ended,

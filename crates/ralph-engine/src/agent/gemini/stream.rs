@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::{
     agent::{
         Conclusion, Dialect,
-        jsonl::{by_status, capped, one_line, parse_event, text_of, tool_target},
+        fields::text_of,
+        jsonl::{by_status, capped, one_line, parse_event, tool_target},
         no_result,
     },
     process::Ended,

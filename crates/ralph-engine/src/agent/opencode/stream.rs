@@ -15,7 +15,8 @@ use crate::{
     agent::{
         Conclusion, Dialect,
         calls::CallLog,
-        jsonl::{by_status, capped, limit_reached, one_line, parse_event, text_of, tool_target},
+        fields::text_of,
+        jsonl::{by_status, capped, limit_reached, one_line, parse_event, tool_target},
         no_result,
     },
     process::Ended,

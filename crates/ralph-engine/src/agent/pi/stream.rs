@@ -1,38 +1,40 @@
-//! Reads Pi's stream into events, and says to it what a running agent can be told.
+//! Reads Pi's stream into events, and writes to it what a running agent can be told.
 //!
-//! The same for both of its modes; `json` has no answers to commands, and none are given there.
+//! The same for both of its modes; `json` has no answers to commands, and none are given there. Unknown
+//! fields and types are fine, and no field can spoil its event: what is of another kind than it should be
+//! counts as missing (`fields`).
 
-mod failure;
+mod ending;
 mod nudges;
-mod outcome;
-mod tally;
+mod usage;
 
 use ralph_core::{
-    agent::{AgentEvent, AgentResult, Ending, FINAL_MESSAGE_BYTES},
+    agent::{AgentEvent, AgentResult, Ending},
     economics::{Caller, ModelCall},
 };
-use serde::Deserialize as _;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::guarded;
-use super::wire::{Compaction, Line, Message, Said};
 use crate::{
-    agent::{Conclusion, Dialect, lenient},
+    agent::{
+        Conclusion, Dialect,
+        fields::{self, count, number, said_texts, text_of, word},
+        jsonl::{capped, limit_reached, to_line, tool_target},
+    },
     process::Ended,
 };
-use failure::Failure;
-use nudges::{Answer as Reply, Nudges};
-use outcome::{Aborted, Answer, Known};
-use tally::Tally;
+use ending::{Aborted, ApiFailure, PiAnswer, RunState};
+use nudges::{NudgeReply, PiNudges};
+use usage::{MessageUsage, PiUsage};
 
 #[derive(Default)]
 pub(super) struct PiStream {
     session: Option<String>,
     model: Option<String>,
     is_announced: bool,
-    known: Known,
-    tally: Tally,
-    nudges: Nudges,
+    state: RunState,
+    usage: PiUsage,
+    nudges: PiNudges,
     stopping: Stopping,
     replies: Vec<u8>,
 }
@@ -58,8 +60,8 @@ impl Dialect for PiStream {
         if !line.starts_with(b"{") {
             return;
         }
-        match lenient::parse(line).and_then(|value| Line::deserialize(value).ok()) {
-            Some(line) => self.take(line, events),
+        match fields::parse(line) {
+            Some(line) => self.take(&line, events),
             None => events.push(AgentEvent::Other {
                 name: "broken line".into(),
             }),
@@ -69,7 +71,7 @@ impl Dialect for PiStream {
     /// A message that came too late for one run begins another: it is over when Pi said what it did
     /// with all of them.
     fn has_concluded(&self) -> bool {
-        let is_idle = self.known.settled.is_some() || self.known.refused.is_some();
+        let is_idle = self.state.settled.is_some() || self.state.refused.is_some();
         match self.stopping {
             Stopping::No => is_idle && self.nudges.are_answered(),
             Stopping::Asked => is_idle,
@@ -79,27 +81,27 @@ impl Dialect for PiStream {
 
     fn opening(&mut self, prompt: &str) -> Vec<u8> {
         // The state names the session, the model and its window, and asks no model.
-        let mut lines = line_of(&json!({"id": STATE, "type": "get_state"}));
-        lines.extend(line_of(
+        let mut lines = to_line(&json!({"id": STATE, "type": "get_state"}));
+        lines.extend(to_line(
             &json!({"id": PROMPT, "type": "prompt", "message": guarded(prompt)}),
         ));
         lines
     }
 
     fn nudge(&mut self, text: &str) -> Option<Vec<u8>> {
-        Some(line_of(&self.nudges.send(text)))
+        Some(to_line(&self.nudges.send(text)))
     }
 
     fn interrupt(&mut self) -> Option<Vec<u8>> {
         self.stopping = Stopping::Asked;
         // What waits in the queue would be worked on after the abort.
-        let mut lines = line_of(&json!({"type": "clear_queue"}));
-        lines.extend(line_of(&json!({"id": STOP, "type": "abort"})));
+        let mut lines = to_line(&json!({"type": "clear_queue"}));
+        lines.extend(to_line(&json!({"id": STOP, "type": "abort"})));
         Some(lines)
     }
 
     fn used(&mut self) -> Vec<ModelCall> {
-        self.tally.take_fresh()
+        self.usage.take_new_calls()
     }
 
     fn replies(&mut self) -> Vec<u8> {
@@ -107,13 +109,13 @@ impl Dialect for PiStream {
     }
 
     fn conclude(self: Box<Self>, ended: Ended, stderr: &str) -> Conclusion {
-        let ending = outcome::ending(&self.known, ended, stderr);
-        let turns = self.tally.turns();
-        let (usage, context, calls) = self.tally.sum_up(self.model.as_deref());
-        let text = self.known.last.map(|answer| answer.text);
+        let ending = ending::ending(&self.state, ended, stderr);
+        let turns = self.usage.turns();
+        let (usage, context, calls) = self.usage.sum_up(self.model.as_deref());
+        let text = self.state.last.map(|answer| capped(&answer.text));
         Conclusion {
             ending,
-            final_message: end_of(text.unwrap_or_default()),
+            final_message: text.unwrap_or_default(),
             model: self.model,
             // Its stream does not say.
             version: None,
@@ -126,76 +128,58 @@ impl Dialect for PiStream {
     }
 }
 
-fn line_of(value: &Value) -> Vec<u8> {
-    format!("{value}\n").into_bytes()
-}
-
-/// Of a text that is too long, its end.
-fn end_of(text: String) -> String {
-    let cut = text.len().saturating_sub(FINAL_MESSAGE_BYTES);
-    let cut = (cut..).find(|i| text.is_char_boundary(*i)).unwrap_or(0);
-    text[cut..].to_owned()
-}
-
 impl PiStream {
-    fn take(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
-        match line.kind.as_str() {
+    fn take(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+        let message = &line["message"];
+        match line["type"].as_str().unwrap_or_default() {
             "session" => {
-                self.session = line.id;
+                self.session = word(&line["id"]);
                 self.announce(events);
             }
             "response" => self.response(line, events),
             "agent_start" => {
-                self.known.has_begun = true;
-                self.known.settled = None;
+                self.state.has_begun = true;
+                self.state.settled = None;
                 self.announce(events);
             }
             "message_start" => {
-                if let Some(message) = whole(line.message).filter(|m| m.role == "assistant") {
-                    self.tally.partial(message.usage);
+                if message["role"] == "assistant" {
+                    self.usage.partial(MessageUsage::read(&message["usage"]));
                 }
             }
-            "message_update" => self.tally.partial(line.usage),
-            "message_end" => {
-                if let Some(message) = whole(line.message) {
-                    self.message(&message, events);
-                }
-            }
+            "message_update" => self.usage.partial(MessageUsage::read(&line["usage"])),
+            "message_end" => self.message(message, events),
             "tool_execution_start" => {
-                self.known.did_anything = true;
+                self.state.did_anything = true;
                 events.push(AgentEvent::Tool {
-                    id: line.tool.tool_call_id.unwrap_or_default(),
-                    name: line.tool.tool_name.unwrap_or_default(),
-                    target: line.tool.args.as_ref().map(target).unwrap_or_default(),
+                    id: text_of(&line["toolCallId"]),
+                    name: text_of(&line["toolName"]),
+                    target: tool_target(&line["args"]),
                 });
             }
             "tool_execution_end" => events.push(AgentEvent::ToolDone {
-                id: line.tool.tool_call_id.unwrap_or_default(),
-                ok: line.tool.is_error != Some(true),
+                id: text_of(&line["toolCallId"]),
+                ok: line["isError"] != true,
             }),
             "auto_retry_start" | "summarization_retry_scheduled" => {
-                let error = line.error_message.unwrap_or_default();
                 events.push(AgentEvent::Retry {
-                    attempt: line.attempt.unwrap_or(0),
-                    reason: Failure::read(&error).message,
+                    attempt: number(&line["attempt"]).unwrap_or(0),
+                    reason: ApiFailure::read(&text_of(&line["errorMessage"])).message,
                 });
             }
             "auto_retry_end" => {
-                let cancelled = line.final_error.as_deref() == Some("Retry cancelled");
-                self.known.gave_up = line.success == Some(false) && !cancelled;
+                let is_cancelled = line["finalError"] == "Retry cancelled";
+                self.state.gave_up = line["success"] == false && !is_cancelled;
             }
-            "compaction_end" => self.compacted(&line, events),
-            "agent_settled" => self.settled(line.aborted, events),
+            "compaction_end" => self.compacted(line, events),
+            "agent_settled" => self.settled(line["aborted"] == true, events),
             "extension_ui_request" => self.asked(line, events),
-            "extension_error" => {
-                let error = line.error.unwrap_or_default();
-                events.push(AgentEvent::Notice {
-                    text: format!("an extension failed: {error}"),
-                });
-            }
+            "extension_error" => events.push(AgentEvent::Notice {
+                text: format!("an extension failed: {}", text_of(&line["error"])),
+            }),
             // Copies of what was read, and the course of what is reported when it ends.
             "turn_start" | "turn_end" | "agent_end" | "tool_execution_update" | "queue_update" => {}
-            _ => events.push(AgentEvent::Other { name: line.kind }),
+            other => events.push(AgentEvent::Other { name: other.into() }),
         }
     }
 
@@ -210,135 +194,130 @@ impl PiStream {
         }
     }
 
-    fn response(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
-        match self.nudges.answered(&line, events) {
-            Reply::Foreign => {}
-            Reply::Taken => return,
-            Reply::Started => {
-                self.known.settled = None;
+    fn response(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+        match self.nudges.answered(line, events) {
+            NudgeReply::Foreign => {}
+            NudgeReply::Taken => return,
+            NudgeReply::Started => {
+                self.state.settled = None;
                 return;
             }
         }
-        let data = line.data.unwrap_or_default();
-        match line.id.as_deref() {
+        let data = &line["data"];
+        match line["id"].as_str() {
             Some(STATE) => {
-                self.session = data.session_id;
-                if let Some(model) = data.model {
-                    self.model = Some(format!("{}/{}", model.provider, model.id));
-                    self.tally.expect_window(model.context_window);
+                self.session = word(&data["sessionId"]);
+                let model = &data["model"];
+                if model.is_object() {
+                    let (provider, id) = (text_of(&model["provider"]), text_of(&model["id"]));
+                    self.model = Some(format!("{provider}/{id}"));
+                    self.usage.expect_window(count(&model["contextWindow"]));
                 }
                 self.announce(events);
             }
-            Some(PROMPT) if line.success != Some(true) => {
-                self.known.refused = Some(line.error.unwrap_or_default());
+            Some(PROMPT) if line["success"] != true => {
+                self.state.refused = Some(text_of(&line["error"]));
             }
-            Some(PROMPT) if data.disposition.as_deref() == Some("handled") => {
-                self.known.refused = Some("an extension of Pi's took the prompt".into());
+            Some(PROMPT) if data["disposition"] == "handled" => {
+                self.state.refused = Some("an extension of Pi's took the prompt".into());
             }
             Some(STOP) => self.stopping = Stopping::Obeyed,
-            _ if line.success != Some(true) => events.push(AgentEvent::Other {
-                name: format!("refused {}", line.command.unwrap_or_default()),
+            _ if line["success"] != true => events.push(AgentEvent::Other {
+                name: format!("refused {}", text_of(&line["command"])),
             }),
             _ => {}
         }
     }
 
-    fn message(&mut self, message: &Message, events: &mut Vec<AgentEvent>) {
-        match message.role.as_str() {
+    fn message(&mut self, message: &Value, events: &mut Vec<AgentEvent>) {
+        match message["role"].as_str().unwrap_or_default() {
             "assistant" => self.answer(message, events),
             "user" => {
-                let text = message.content.texts().join("\n");
-                self.nudges.delivered(&text, events);
+                let texts: Vec<&str> = said_texts(&message["content"]).collect();
+                self.nudges.delivered(&texts.join("\n"), events);
             }
             "toolResult" => {
                 // A tool that asked a model is an agent of its own.
-                if let Some(usage) = message.usage {
-                    let by = (self.model.clone(), Caller::Subagent);
-                    self.tally.beside(usage, by, events);
+                if let Some(used) = MessageUsage::read(&message["usage"]) {
+                    let model = self.model.clone();
+                    self.usage.add(used, model, Caller::Subagent, events);
                 }
             }
             _ => {}
         }
     }
 
-    fn answer(&mut self, message: &Message, events: &mut Vec<AgentEvent>) {
-        if let (Some(provider), Some(model)) = (&message.provider, &message.model) {
+    fn answer(&mut self, message: &Value, events: &mut Vec<AgentEvent>) {
+        if let (Some(provider), Some(model)) =
+            (message["provider"].as_str(), message["model"].as_str())
+        {
             self.model = Some(format!("{provider}/{model}"));
         }
-        for text in message.content.texts() {
-            self.known.did_anything |= !text.trim().is_empty();
+        for text in said_texts(&message["content"]) {
+            self.state.did_anything |= !text.trim().is_empty();
             events.push(AgentEvent::Text {
                 text: text.to_owned(),
             });
         }
-        let usage = message.usage.unwrap_or_default();
-        self.tally.ended(usage, self.model.clone(), events);
-        self.known.last = Some(Answer::read(message));
+        let used = MessageUsage::read(&message["usage"]).unwrap_or_default();
+        self.usage.add_answer(used, self.model.clone(), events);
+        self.state.last = Some(PiAnswer::read(message));
     }
 
-    fn compacted(&mut self, line: &Line, events: &mut Vec<AgentEvent>) {
-        let result = line.tool.result.clone().filter(|result| !result.is_null());
-        let result: Option<Compaction> = result.and_then(|r| serde_json::from_value(r).ok());
-        let Some(result) = result else {
-            let why = line.error_message.as_deref().unwrap_or("aborted");
-            let reason = line.reason.as_deref().unwrap_or("its own reason");
+    fn compacted(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+        let result = &line["result"];
+        if !result.is_object() {
+            let why = line["errorMessage"].as_str().unwrap_or("aborted");
+            let reason = line["reason"].as_str().unwrap_or("its own reason");
             events.push(AgentEvent::Notice {
                 text: format!("compaction by {reason} did not succeed: {why}"),
             });
             return;
-        };
+        }
         events.push(AgentEvent::Compacted {
-            before: result.tokens_before,
-            after: result.estimated_tokens_after,
+            before: count(&result["tokensBefore"]),
+            after: count(&result["estimatedTokensAfter"]),
         });
-        if let Some(usage) = result.usage {
-            let by = (self.model.clone(), Caller::Agent);
-            self.tally.beside(usage, by, events);
+        if let Some(used) = MessageUsage::read(&result["usage"]) {
+            let model = self.model.clone();
+            self.usage.add(used, model, Caller::Agent, events);
         }
     }
 
-    fn settled(&mut self, aborted: Option<bool>, events: &mut Vec<AgentEvent>) {
-        let aborted = match aborted {
-            Some(true) => Aborted::Yes,
-            Some(false) | None => Aborted::No,
-        };
-        self.known.settled = Some(aborted);
-        let Some(ending) = outcome::account(&self.known) else {
+    fn settled(&mut self, is_aborted: bool, events: &mut Vec<AgentEvent>) {
+        self.state.settled = Some(if is_aborted {
+            Aborted::Yes
+        } else {
+            Aborted::No
+        });
+        let Some(ending) = ending::account(&self.state) else {
             return;
         };
         if let Ending::Limit { resets_at } = ending {
-            events.push(AgentEvent::Limit {
-                rejected: true,
-                resets_at,
-                which: None,
-            });
+            events.push(limit_reached(resets_at));
         }
         let ok = ending == Ending::Finished;
-        let text = self.known.last.as_ref().map(|answer| answer.text.clone());
+        let text = self.state.last.as_ref().map(|answer| capped(&answer.text));
         let said = || ending.message().unwrap_or(ending.outcome()).to_owned();
         events.push(AgentEvent::Result(AgentResult {
             ok,
-            text: end_of(text.unwrap_or_default()),
+            text: text.unwrap_or_default(),
             error: (!ok).then(said),
-            turns: Some(self.tally.turns()),
+            turns: Some(self.usage.turns()),
             denied: Vec::new(),
         }));
     }
 
-    /// Nobody is there to ask: a dialog is cancelled, and said.
-    fn asked(&mut self, line: Line, events: &mut Vec<AgentEvent>) {
-        let method = line.method.unwrap_or_default();
-        let words = match line.message {
-            Some(Said::Words(words)) => Some(words),
-            Some(Said::Message(_)) | None => None,
-        };
-        let text = line.title.or(words).unwrap_or_default();
-        match (method.as_str(), line.id) {
+    /// There is no person to ask: a dialog is cancelled, and said.
+    fn asked(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+        let method = text_of(&line["method"]);
+        let text = word(&line["title"]).unwrap_or_else(|| text_of(&line["message"]));
+        match (method.as_str(), line["id"].as_str()) {
             ("select" | "confirm" | "input" | "editor", Some(id)) => {
                 events.push(AgentEvent::Notice {
                     text: format!("an extension asks, and nobody is there: {text}"),
                 });
-                self.replies.extend(line_of(
+                self.replies.extend(to_line(
                     &json!({"type": "extension_ui_response", "id": id, "cancelled": true}),
                 ));
             }
@@ -348,21 +327,6 @@ impl PiStream {
             }),
         }
     }
-}
-
-fn whole(message: Option<Said>) -> Option<Message> {
-    match message? {
-        Said::Message(message) => Some(*message),
-        Said::Words(_) => None,
-    }
-}
-
-/// The one thing a tool works on, for a person who watches.
-fn target(args: &Map<String, Value>) -> String {
-    let known = ["path", "command", "pattern", "url", "query"];
-    let value = known.iter().find_map(|key| args.get(*key)?.as_str());
-    let line = value.and_then(|text| text.lines().next());
-    line.unwrap_or("").chars().take(200).collect()
 }
 
 #[cfg(test)]

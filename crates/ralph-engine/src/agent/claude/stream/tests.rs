@@ -1,21 +1,17 @@
 //! Tests of Claude Code's stream: events, endings, and lines that are none of its own.
 
 mod calls;
+mod changed_fields;
 mod failures;
-mod odd;
-mod torn;
+mod interleaved;
 
 use ralph_core::agent::Ending;
 
 use super::*;
+use crate::agent::jsonl::read_lines;
 
 fn read(lines: &[&str]) -> (Vec<AgentEvent>, Box<ClaudeStream>) {
-    let mut stream = Box::new(ClaudeStream::default());
-    let mut events = Vec::new();
-    for line in lines {
-        stream.read_line(line.as_bytes(), &mut events);
-    }
-    (events, stream)
+    read_lines(lines)
 }
 
 fn ending(lines: &[&str], ended: Ended) -> Ending {

@@ -1,4 +1,4 @@
-//! What was said to a running Pi, and what became of it.
+//! Messages to a running Pi, and what became of each.
 //!
 //! Pi answers that it took a message, then, as the model gets it, repeats it as a user's. Only the
 //! latter is a delivery: what it took can still sit in its queue.
@@ -6,15 +6,15 @@
 use ralph_core::agent::{AgentEvent, NudgeState};
 use serde_json::{Value, json};
 
-use super::super::{guarded, wire};
+use super::super::guarded;
 
 #[derive(Default)]
-pub(super) struct Nudges {
-    sent: Vec<Sent>,
+pub(super) struct PiNudges {
+    sent: Vec<SentNudge>,
     count: u32,
 }
 
-struct Sent {
+struct SentNudge {
     id: String,
     text: String,
     /// As Pi has it.
@@ -22,22 +22,22 @@ struct Sent {
     is_answered: bool,
 }
 
-/// What an answer to a message means for the run.
+/// The meaning of a reply for the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
-    /// Not an answer to any of these.
+pub(super) enum NudgeReply {
+    /// Not a reply to any of these.
     Foreign,
-    /// Nothing was running any more: it begins anew.
+    /// Nothing was running any more: it begins again.
     Started,
     Taken,
 }
 
-impl Nudges {
+impl PiNudges {
     /// The command that gives a message to a Pi that runs or has just become idle: a plain `steer`
     /// would wait in an idle one for ever.
     pub(super) fn send(&mut self, text: &str) -> Value {
         self.count += 1;
-        let sent = Sent {
+        let sent = SentNudge {
             id: format!("nudge-{}", self.count),
             text: text.to_owned(),
             guarded: guarded(text),
@@ -50,40 +50,36 @@ impl Nudges {
         command
     }
 
-    /// Whether Pi still has to say what it does with a message.
+    /// Tells whether Pi has said of every message what it does with it.
     pub(super) fn are_answered(&self) -> bool {
         self.sent.iter().all(|sent| sent.is_answered)
     }
 
-    pub(super) fn answered(&mut self, line: &wire::Line, events: &mut Vec<AgentEvent>) -> Answer {
-        let at = self
-            .sent
-            .iter()
-            .position(|sent| Some(&sent.id) == line.id.as_ref());
-        let Some(at) = at else {
-            return Answer::Foreign;
+    pub(super) fn answered(&mut self, line: &Value, events: &mut Vec<AgentEvent>) -> NudgeReply {
+        let Some(at) = self.sent.iter().position(|sent| line["id"] == *sent.id) else {
+            return NudgeReply::Foreign;
         };
-        let disposition = line.data.as_ref().and_then(|d| d.disposition.as_deref());
-        match (line.success, disposition) {
+        let disposition = line["data"]["disposition"].as_str();
+        match (line["success"].as_bool(), disposition) {
             // An extension of the user's kept it to itself, or it was refused: no model gets it.
             (Some(true), Some("handled")) | (Some(false) | None, _) => {
                 let text = self.sent.remove(at).text;
                 let state = NudgeState::Impossible;
                 events.push(AgentEvent::Nudge { text, state });
-                Answer::Taken
+                NudgeReply::Taken
             }
             (Some(true), Some("started")) => {
                 self.sent[at].is_answered = true;
-                Answer::Started
+                NudgeReply::Started
             }
             (Some(true), _) => {
                 self.sent[at].is_answered = true;
-                Answer::Taken
+                NudgeReply::Taken
             }
         }
     }
 
-    /// A user's message goes to the model.
+    /// Takes note of a user's message that goes to the model.
     pub(super) fn delivered(&mut self, text: &str, events: &mut Vec<AgentEvent>) {
         if let Some(at) = self.sent.iter().position(|sent| sent.guarded == text) {
             let text = self.sent.remove(at).text;

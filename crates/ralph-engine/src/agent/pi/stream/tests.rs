@@ -1,10 +1,11 @@
 //! Tests of Pi's stream, with what the real program wrote, and with what it does not write.
 
-mod odd;
+mod changed_fields;
 
 use super::*;
+use crate::agent::jsonl::read_lines;
 use ralph_core::{
-    agent::{NudgeState, Usage},
+    agent::{FINAL_MESSAGE_BYTES, NudgeState, Usage},
     dollars::Dollars,
 };
 
@@ -14,12 +15,7 @@ fn captured(name: &str) -> Vec<String> {
 }
 
 fn read<T: AsRef<str>>(lines: &[T]) -> (Vec<AgentEvent>, Box<PiStream>) {
-    let mut stream = Box::new(PiStream::default());
-    let mut events = Vec::new();
-    for line in lines {
-        stream.read_line(line.as_ref().as_bytes(), &mut events);
-    }
-    (events, stream)
+    read_lines(lines)
 }
 
 fn conclude(name: &str) -> Conclusion {

@@ -1,16 +1,16 @@
 //! Events with a field of another kind than it should be: never lost.
 
 use super::*;
-use crate::agent::lenient::odd::each_odd_field;
+use crate::agent::fields::mutation::each_changed_field;
 
-type Kind = fn(&AgentEvent) -> bool;
+type IsEvent = fn(&AgentEvent) -> bool;
 
 const SETTLED: &str = r#"{"type":"agent_settled","aborted":false}"#;
 const ANSWER: &str = r#"{"type":"message_end","message":{"role":"assistant","content":[{"type":"thinking"},{"type":"text","text":"hi"}],"provider":"p","model":"m","usage":{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"cost":{"total":0.1}},"stopReason":"stop","rawStopReason":"end","timestamp":1794725439374}}"#;
 
 /// An event; what must be read from it; the fields without which it is not that event.
 #[rustfmt::skip]
-const EVENTS: [(&str, Kind, &[&str]); 11] = [
+const EVENTS: [(&str, IsEvent, &[&str]); 11] = [
     (r#"{"type":"session","id":"i"}"#, |e| matches!(e, AgentEvent::Started { .. }), &[]),
     (r#"{"type":"response","id":"state","command":"get_state","success":true,"data":{"sessionId":"i","model":{"provider":"p","id":"m","contextWindow":5}}}"#,
      |e| matches!(e, AgentEvent::Started { .. }), &["id"]),
@@ -34,7 +34,7 @@ const EVENTS: [(&str, Kind, &[&str]); 11] = [
 #[test]
 fn no_odd_field_loses_its_event() {
     for (event, is_read, needed) in EVENTS {
-        each_odd_field(event, |way, odd, line| {
+        each_changed_field(event, |way, odd, line| {
             let (events, _) = read(&[line]);
             let broken =
                 |e: &AgentEvent| matches!(e, AgentEvent::Other { name } if name == "broken line");
@@ -48,7 +48,7 @@ fn no_odd_field_loses_its_event() {
 
 #[test]
 fn no_odd_field_keeps_pi_from_having_settled_and_a_price_in_words_counts() {
-    each_odd_field(SETTLED, |way, odd, line| {
+    each_changed_field(SETTLED, |way, odd, line| {
         assert!(read(&[ANSWER, line]).1.has_concluded(), "{way} = {odd}");
     });
     let words = ANSWER.replace(r#""total":0.1"#, r#""total":"0.1""#);

@@ -5,14 +5,21 @@
 use jiff::Timestamp;
 use ralph_core::agent::{AgentResult, Ending};
 
-use super::super::wire::{Denial, Line};
-use super::parse::target;
-use crate::agent::{asked_to_end, describe_end, limit_in_words, no_result};
-use crate::process;
+use serde_json::Value;
+
+use crate::{
+    agent::{
+        asked_to_end, describe_end,
+        fields::{number, objects, text_of, word},
+        jsonl::{one_line, tool_target},
+        limit_in_words, no_result,
+    },
+    process::Ended,
+};
 
 /// A result of the stream: what it says, and what it says about its end.
 #[derive(Default)]
-pub(super) struct Ended {
+pub(super) struct ClaudeResult {
     pub(super) result: AgentResult,
     subtype: String,
     terminal: Option<String>,
@@ -22,9 +29,9 @@ pub(super) struct Ended {
     is_error: bool,
 }
 
-/// What went wrong on the way.
+/// The failures on the way.
 #[derive(Default)]
-pub(super) struct Failures {
+pub(super) struct ApiFailures {
     /// A usage limit that was reported as reached, with its reset time.
     pub(super) limit: Option<Option<Timestamp>>,
     /// The code of the agent's last synthetic message.
@@ -37,7 +44,7 @@ pub(super) struct Failures {
 /// Retries after which a key that does not fit is not going to.
 const HOPELESS_RETRIES: u32 = 2;
 
-impl Failures {
+impl ApiFailures {
     pub(super) fn failed(&mut self, code: String) {
         self.code = Some(code);
     }
@@ -64,33 +71,32 @@ impl Failures {
     }
 }
 
-impl Ended {
-    pub(super) fn read(line: &Line) -> Self {
-        let fields = &line.result;
-        let subtype = line.subtype.clone().unwrap_or_default();
-        let terminal = fields.terminal_reason.clone();
-        let ok = fields.is_error == Some(false)
+impl ClaudeResult {
+    pub(super) fn read(line: &Value) -> Self {
+        let subtype = text_of(&line["subtype"]);
+        let terminal = word(&line["terminal_reason"]);
+        let turns: Option<u32> = number(&line["num_turns"]);
+        let ok = line["is_error"] == false
             && subtype == "success"
             && terminal.as_deref().is_none_or(|r| r == "completed")
-            && fields.num_turns.is_some_and(|n| n >= 1);
-        let text = fields.result.clone().unwrap_or_default();
-        // What names no tool was not refused one.
-        let denials = fields.permission_denials.iter();
-        let denials = denials.filter(|denial| !denial.tool_name.is_empty());
-        let error = (!ok).then(|| why_not(&text, &fields.errors, terminal.as_deref()));
+            && turns.is_some_and(|n| n >= 1);
+        let text = text_of(&line["result"]);
+        let error = (!ok).then(|| why_not(&text, &line["errors"], terminal.as_deref()));
         Self {
             result: AgentResult {
                 ok,
                 text,
                 error,
-                turns: fields.num_turns,
-                denied: denials.map(denied).collect(),
+                turns,
+                denied: objects(&line["permission_denials"])
+                    .filter_map(denied)
+                    .collect(),
             },
             subtype,
             terminal,
-            stop_reason: fields.stop_reason.clone(),
-            api_status: fields.api_error_status,
-            is_error: fields.is_error != Some(false),
+            stop_reason: word(&line["stop_reason"]),
+            api_status: number(&line["api_error_status"]),
+            is_error: line["is_error"] != false,
         }
     }
 
@@ -137,9 +143,9 @@ impl Ended {
 
 /// How the run ended, given everything that was said and how the process did.
 pub(super) fn ending(
-    said: Option<&Ended>,
-    failures: &Failures,
-    ended: process::Ended,
+    said: Option<&ClaudeResult>,
+    failures: &ApiFailures,
+    ended: Ended,
     stderr: &str,
     seen_at: Option<Timestamp>,
 ) -> Ending {
@@ -170,7 +176,7 @@ pub(super) fn ending(
                 _ => Ending::Interrupted { message },
             };
         }
-        // A hook of the user's asked it to stop, which is nobody's failure and no success.
+        // A hook of the user's asked it to stop, which is neither a failure nor a success.
         Some("hook_stopped" | "stop_hook_prevented") => return Ending::Interrupted { message },
         _ => {}
     }
@@ -197,7 +203,7 @@ fn by_code(code: &str, status: Option<u16>, message: String) -> Ending {
     }
 }
 
-fn without_result(failures: &Failures, ended: process::Ended, stderr: &str) -> Ending {
+fn without_result(failures: &ApiFailures, ended: Ended, stderr: &str) -> Ending {
     if let Some(resets_at) = failures.limit {
         return Ending::Limit { resets_at };
     }
@@ -235,17 +241,13 @@ fn is_network(message: &str) -> bool {
     .any(|words| message.starts_with(words))
 }
 
-fn why_not(text: &str, errors: &[String], terminal: Option<&str>) -> String {
+fn why_not(text: &str, errors: &Value, terminal: Option<&str>) -> String {
     // What it says about itself to its makers is no reason that a user could read.
-    let mut errors = errors.iter().filter(|e| !e.starts_with("[ede_diagnostic]"));
-    let said = errors.next().map_or(text, String::as_str).trim();
-    let said: String = said
-        .lines()
-        .next()
-        .unwrap_or("")
-        .chars()
-        .take(300)
-        .collect();
+    let errors = errors.as_array().into_iter().flatten();
+    let mut errors = errors
+        .filter_map(Value::as_str)
+        .filter(|error| !error.starts_with("[ede_diagnostic]"));
+    let said = one_line(errors.next().unwrap_or(text));
     match (said.is_empty(), terminal) {
         (false, _) => said,
         (true, Some(reason)) => format!("it ended by {reason}"),
@@ -253,19 +255,19 @@ fn why_not(text: &str, errors: &[String], terminal: Option<&str>) -> String {
     }
 }
 
-/// A tool that was refused, and what would allow it.
-fn denied(denial: &Denial) -> String {
-    let tool = &denial.tool_name;
-    let on = target(&denial.tool_input);
-    let rules = match tool.as_str() {
-        "Bash" => bash_rules(denial.tool_input.get("command").and_then(|c| c.as_str())),
+/// A tool that was refused, and what would allow it; nothing where no tool is named.
+fn denied(denial: &Value) -> Option<String> {
+    let tool = denial["tool_name"].as_str().filter(|t| !t.is_empty())?;
+    let input = &denial["tool_input"];
+    let rules = match tool {
+        "Bash" => bash_rules(input["command"].as_str()),
         _ => format!("`{tool}`"),
     };
-    let what = format!("{tool} {on}");
-    format!(
+    let what = format!("{tool} {}", tool_target(input));
+    Some(format!(
         "{} (to allow it: {rules} in claude.allowed_tools)",
         what.trim()
-    )
+    ))
 }
 
 /// Claude Code looks at each part of a command line by itself, so each needs its rule.

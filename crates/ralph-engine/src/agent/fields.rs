@@ -4,15 +4,12 @@
 //! what a number can be written as.
 
 #[cfg(test)]
-pub(super) mod odd;
-
-use std::collections::BTreeMap;
+pub(super) mod mutation;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 
-/// A JSON text as a value: also one whose characters were cut in the middle, by an end of a buffer or
+/// Parses a JSON text: also one whose characters were cut in the middle, by an end of a buffer or
 /// between the halves of a pair. Of a field that stands twice, the last counts.
 pub(super) fn parse(text: &[u8]) -> Option<Value> {
     match serde_json::from_slice(text) {
@@ -21,95 +18,64 @@ pub(super) fn parse(text: &[u8]) -> Option<Value> {
     }
 }
 
-/// What stands there, or nothing.
-pub(super) fn any<'de, D, T>(from: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: DeserializeOwned + Default,
-{
-    let value = Value::deserialize(from)?;
-    Ok(T::deserialize(value).unwrap_or_default())
+/// A text, where it is one.
+pub(super) fn word(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
 }
 
-/// A list, without the elements that are none of its kind.
-pub(super) fn list<'de, D, T>(from: D) -> Result<Vec<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: DeserializeOwned,
-{
-    Ok(elements(Value::deserialize(from)?))
+/// A text; empty where it is none.
+pub(super) fn text_of(value: &Value) -> String {
+    word(value).unwrap_or_default()
 }
 
-/// The elements of a list, as far as they are of its kind.
-pub(super) fn elements<T: DeserializeOwned>(value: Value) -> Vec<T> {
-    match value {
-        Value::Array(all) => all.into_iter().filter_map(|v| T::deserialize(v).ok()),
-        _ => return Vec::new(),
-    }
-    .collect()
+/// A number of something; 0 where it is none.
+pub(super) fn count(value: &Value) -> u64 {
+    number(value).unwrap_or(0)
 }
 
-/// A table by names, without the entries that are none of its kind.
-pub(super) fn table<'de, D, T>(from: D) -> Result<BTreeMap<String, T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: DeserializeOwned,
-{
-    let Value::Object(all) = Value::deserialize(from)? else {
-        return Ok(BTreeMap::new());
-    };
-    let entry = |(name, value)| Some((name, T::deserialize(value).ok()?));
-    Ok(all.into_iter().filter_map(entry).collect())
-}
-
-/// How many of something; 0 where it does not say.
-pub(super) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    Ok(whole(&Value::deserialize(from)?).unwrap_or(0))
-}
-
-/// How many of something, where it says so.
-pub(super) fn number<'de, D, N>(from: D) -> Result<Option<N>, D::Error>
-where
-    D: Deserializer<'de>,
-    N: TryFrom<u64>,
-{
-    let number = whole(&Value::deserialize(from)?);
-    Ok(number.and_then(|n| N::try_from(n).ok()))
-}
-
-/// Money.
-pub(super) fn amount<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
-    Ok(figure(&Value::deserialize(from)?))
+/// A number of something, where it is one.
+pub(super) fn number<N: TryFrom<u64>>(value: &Value) -> Option<N> {
+    // Exact below the bound, and rounded towards zero.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let whole = amount(value)? as u64;
+    N::try_from(whole).ok()
 }
 
 /// A moment: as text, in seconds, or in milliseconds.
-pub(super) fn moment<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>, D::Error> {
-    let value = Value::deserialize(from)?;
-    if let Some(time) = value.as_str().and_then(|text| text.parse().ok()) {
-        return Ok(Some(time));
-    }
+pub(super) fn moment(value: &Value) -> Option<Timestamp> {
     /// More seconds than this are milliseconds: it is the year 5138.
-    const SECONDS: u64 = 100_000_000_000;
-    Ok(whole(&value).filter(|n| *n > 0).and_then(|number| {
-        let signed = i64::try_from(number).ok()?;
-        match number < SECONDS {
-            true => Timestamp::from_second(signed).ok(),
-            false => Timestamp::from_millisecond(signed).ok(),
-        }
-    }))
+    const SECONDS: i64 = 100_000_000_000;
+    if let Some(time) = value.as_str().and_then(|text| text.parse().ok()) {
+        return Some(time);
+    }
+    match i64::try_from(number::<u64>(value)?).ok()? {
+        0 => None,
+        seconds @ ..SECONDS => Timestamp::from_second(seconds).ok(),
+        millis => Timestamp::from_millisecond(millis).ok(),
+    }
+}
+
+/// The elements of a list that are objects.
+pub(super) fn objects(value: &Value) -> impl Iterator<Item = &Value> {
+    let all = value.as_array().map_or(&[][..], Vec::as_slice);
+    all.iter().filter(|element| element.is_object())
+}
+
+/// The texts that a message says, which is a text or has blocks; thoughts and calls of tools are not
+/// said.
+pub(super) fn said_texts(content: &Value) -> impl Iterator<Item = &str> {
+    let blocks = objects(content).filter(|block| block["type"] == "text");
+    content
+        .as_str()
+        .into_iter()
+        .chain(blocks.filter_map(|block| block["text"].as_str()))
 }
 
 /// More than this is no count of anything, and sums of it would run over.
 const MOST: f64 = 1e15;
 
-fn whole(value: &Value) -> Option<u64> {
-    // Exact below the bound, and rounded towards zero.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    figure(value).map(|n| n as u64)
-}
-
 /// A number that is not below zero, also one written as text.
-fn figure(value: &Value) -> Option<f64> {
+pub(super) fn amount(value: &Value) -> Option<f64> {
     let number = match value {
         Value::String(text) => text.trim().parse().ok(),
         other => other.as_f64(),
@@ -117,7 +83,7 @@ fn figure(value: &Value) -> Option<f64> {
     number.filter(|n| (0.0..=MOST).contains(n))
 }
 
-/// The text with what can't be read in its characters replaced; `None` if there is nothing such.
+/// Replaces what can't be read in the characters of a text; `None` if there is nothing such.
 fn mended(text: &[u8]) -> Option<String> {
     let has_bad_bytes = std::str::from_utf8(text).is_err();
     if !has_bad_bytes && memchr::memmem::find(text, br"\ud").is_none() {
@@ -130,7 +96,7 @@ fn mended(text: &[u8]) -> Option<String> {
         let (before, escape) = rest.split_at(at);
         out.push_str(before);
         let (taken, written) = match (surrogate(escape), escape.get(6..).and_then(surrogate)) {
-            (Some(Half::First), Some(Half::Second)) => (12, &escape[..12]),
+            (Some(SurrogateHalf::First), Some(SurrogateHalf::Second)) => (12, &escape[..12]),
             (Some(_), _) => (6, r"\ufffd"),
             (None, _) => {
                 // The backslash and what it escapes, which can be another one.
@@ -146,16 +112,16 @@ fn mended(text: &[u8]) -> Option<String> {
 }
 
 /// One of the two escapes that make one character.
-enum Half {
+enum SurrogateHalf {
     First,
     Second,
 }
 
-fn surrogate(escape: &str) -> Option<Half> {
+fn surrogate(escape: &str) -> Option<SurrogateHalf> {
     let digits = escape.strip_prefix("\\u")?.get(..4)?;
     match u16::from_str_radix(digits, 16).ok()? {
-        0xD800..=0xDBFF => Some(Half::First),
-        0xDC00..=0xDFFF => Some(Half::Second),
+        0xD800..=0xDBFF => Some(SurrogateHalf::First),
+        0xDC00..=0xDFFF => Some(SurrogateHalf::Second),
         _ => None,
     }
 }
@@ -196,7 +162,7 @@ mod tests {
     #[test]
     fn a_number_is_one_however_it_is_written_and_nonsense_is_none() {
         for (json, is) in [
-            ("7", Some(7)),
+            ("7", Some(7_u64)),
             ("7.0", Some(7)),
             ("7.9", Some(7)),
             ("\"7\"", Some(7)),
@@ -208,7 +174,7 @@ mod tests {
             ("\"seven\"", None),
             ("\"NaN\"", None),
         ] {
-            assert_eq!(whole(&serde_json::from_str(json).unwrap()), is, "{json}");
+            assert_eq!(number(&serde_json::from_str(json).unwrap()), is, "{json}");
         }
     }
 
@@ -221,12 +187,12 @@ mod tests {
             "1794733640.0",
         ] {
             let value: Value = serde_json::from_str(json).unwrap();
-            let time = moment(value).unwrap().map(|time| time.to_string());
+            let time = moment(&value).map(|time| time.to_string());
             assert_eq!(time.as_deref(), Some("2026-11-15T09:07:20Z"), "{json}");
         }
         for json in ["null", "0", "{}", "\"noon\"", "-5"] {
             let value: Value = serde_json::from_str(json).unwrap();
-            assert_eq!(moment(value).unwrap(), None, "{json}");
+            assert_eq!(moment(&value), None, "{json}");
         }
     }
 }

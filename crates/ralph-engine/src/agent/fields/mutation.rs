@@ -1,12 +1,12 @@
-//! Puts something odd in the place of each field of an event. For tests alone.
+//! Puts a value of another kind in the place of each field of an event. For tests alone.
 
 use serde_json::Value;
 
-const ODD: [&str; 7] = ["null", "\"odd\"", "7", "7.5", "[7]", "{\"odd\":7}", "true"];
+const OTHERS: [&str; 7] = ["null", "\"odd\"", "7", "7.5", "[7]", "{\"odd\":7}", "true"];
 
 /// Calls `check` with the way to a field, what stands there instead, and the event with it: for every
 /// field but what kind of event it is and of which session.
-pub(in crate::agent) fn each_odd_field(event: &str, mut check: impl FnMut(&str, &str, &str)) {
+pub(in crate::agent) fn each_changed_field(event: &str, mut check: impl FnMut(&str, &str, &str)) {
     let event: Value = serde_json::from_str(event).unwrap();
     let mut found = Vec::new();
     fields(&event, "", &mut found);
@@ -14,11 +14,11 @@ pub(in crate::agent) fn each_odd_field(event: &str, mut check: impl FnMut(&str, 
         if way == "type" || way == "session_id" {
             continue;
         }
-        for odd in ODD {
+        for other in OTHERS {
             let mut event = event.clone();
             let pointer = format!("/{}", way.replace('.', "/"));
-            *event.pointer_mut(&pointer).unwrap() = serde_json::from_str(odd).unwrap();
-            check(&way, odd, &event.to_string());
+            *event.pointer_mut(&pointer).unwrap() = serde_json::from_str(other).unwrap();
+            check(&way, other, &event.to_string());
         }
     }
 }

@@ -1,29 +1,28 @@
 //! Reads lines into events, also lines that other events were printed into.
 //!
-//! Writers that share a pipe can tear each other's lines: an event stands whole in the middle of another
+//! Writers that share a pipe can interleave: an event stands whole in the middle of another
 //! one, with a newline behind it or without. Both are read. Out of a torn line only events of the run's
 //! own session are taken, and of what can't be put together nothing is guessed.
 
 use std::{borrow::Cow, ops::Range};
 
 use memchr::memmem;
-use serde::{Deserialize as _, de::IgnoredAny};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::super::wire::Line;
-use crate::agent::lenient;
+use crate::agent::fields;
 
-/// What a line holds.
-pub(super) enum Piece {
-    Event(Box<Line>),
+/// A part of a line.
+pub(super) enum LinePart {
+    Event(Value),
     /// It says that the run has ended, and not readably how.
     BrokenResult,
     Broken,
 }
 
-/// The beginning of a torn line whose rest has not come.
+/// A reader of lines, with the beginning of one whose rest has not come.
 #[derive(Default)]
-pub(super) struct Torn {
+pub(super) struct InterleavedLines {
     head: Vec<u8>,
     /// How many more lines can be its rest.
     tries: u32,
@@ -38,15 +37,15 @@ const TRIES: u32 = 8;
 /// Events in the middle of one line.
 const MAX_INNER: usize = 8;
 
-impl Torn {
+impl InterleavedLines {
     /// The events of a line; none for one that is not an event of any kind.
-    pub(super) fn read(&mut self, line: &[u8], session: Option<&str>) -> Vec<Piece> {
+    pub(super) fn read(&mut self, line: &[u8], session: Option<&str>) -> Vec<LinePart> {
         let line = line.trim_ascii_end();
         let mut text = line.trim_ascii_start();
         if text.starts_with(b"{")
             && let Some(event) = parse(text)
         {
-            return vec![Piece::Event(event)];
+            return vec![LinePart::Event(event)];
         }
         if let Some(pieces) = self.join(line, session) {
             return pieces;
@@ -58,29 +57,29 @@ impl Torn {
                 _ => return Vec::new(),
             }
             if let Some(event) = parse_own(text, session) {
-                return vec![Piece::Event(event)];
+                return vec![LinePart::Event(event)];
             }
         }
         self.split(Cow::Borrowed(text), session)
     }
 
-    /// Whether no beginning waits for its rest.
+    /// Tells whether no beginning waits for its rest.
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
         self.head.is_empty()
     }
 
     /// Takes the line as the rest of the torn one, if it is that.
-    fn join(&mut self, rest: &[u8], session: Option<&str>) -> Option<Vec<Piece>> {
+    fn join(&mut self, rest: &[u8], session: Option<&str>) -> Option<Vec<LinePart>> {
         if self.head.is_empty() || self.head.len() + rest.len() > MAX_BYTES {
             return None;
         }
         let whole = [&self.head[..], rest].concat();
         if let Some(event) = parse_own(&whole, session) {
             self.head.clear();
-            return Some(vec![Piece::Event(event)]);
+            return Some(vec![LinePart::Event(event)]);
         }
-        if find_inner(&whole, session, Ends::No).is_some() {
+        if find_inner(&whole, session, EndedInside::No).is_some() {
             // The rest was torn too.
             self.head.clear();
             return Some(self.split(Cow::Owned(whole), session));
@@ -89,20 +88,20 @@ impl Torn {
         if self.tries == 0 {
             self.head.clear();
         }
-        is_result(&whole, session).then(|| vec![Piece::BrokenResult])
+        is_result(&whole, session).then(|| vec![LinePart::BrokenResult])
     }
 
     /// Takes the events out of the middle of a line, and reads what they were printed into.
-    fn split(&mut self, mut text: Cow<'_, [u8]>, session: Option<&str>) -> Vec<Piece> {
+    fn split(&mut self, mut text: Cow<'_, [u8]>, session: Option<&str>) -> Vec<LinePart> {
         let mut inner = Vec::new();
-        let mut ends = Ends::No;
+        let mut ends = EndedInside::No;
         while inner.len() < MAX_INNER
             && let Some(found) = find_inner(&text, session, ends)
         {
             let Range { start, end } = found.at;
-            let event = Piece::Event(found.event);
+            let event = LinePart::Event(found.event);
             if text[end..].trim_ascii().is_empty() {
-                ends = Ends::Yes;
+                ends = EndedInside::Yes;
                 inner.insert(0, event);
                 text = Cow::Owned(text[..start].to_vec());
             } else {
@@ -111,15 +110,15 @@ impl Torn {
             }
             if let Some(outer) = parse_own(&text, session) {
                 // It was begun before what was printed into it.
-                inner.insert(0, Piece::Event(outer));
+                inner.insert(0, LinePart::Event(outer));
                 return inner;
             }
         }
         match ends {
-            Ends::Yes => self.hold(&text),
-            Ends::No if is_result(&text, session) => inner.push(Piece::BrokenResult),
-            Ends::No if inner.is_empty() => inner.push(Piece::Broken),
-            Ends::No => {}
+            EndedInside::Yes => self.hold(&text),
+            EndedInside::No if is_result(&text, session) => inner.push(LinePart::BrokenResult),
+            EndedInside::No if inner.is_empty() => inner.push(LinePart::Broken),
+            EndedInside::No => {}
         }
         inner
     }
@@ -134,21 +133,21 @@ impl Torn {
     }
 }
 
-/// Whether a line was ended by an event in its middle, so that its rest is to come.
+/// Tells whether a line was ended by an event in its middle, so that its rest is to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ends {
+enum EndedInside {
     Yes,
     No,
 }
 
-struct Inner {
+struct InnerEvent {
     at: Range<usize>,
-    event: Box<Line>,
+    event: Value,
 }
 
 /// The event that was printed into a line: where the line stops to be readable. An object that belongs
 /// to the line can look like an event too, but does not break it.
-fn find_inner(text: &[u8], session: Option<&str>, ends: Ends) -> Option<Inner> {
+fn find_inner(text: &[u8], session: Option<&str>, ends: EndedInside) -> Option<InnerEvent> {
     if !mentions(text, session) {
         return None;
     }
@@ -157,54 +156,50 @@ fn find_inner(text: &[u8], session: Option<&str>, ends: Ends) -> Option<Inner> {
         let reached = (error.column() + START.len()).min(text.len());
         let starts = memmem::rfind_iter(&text[..reached], START);
         let mut found = starts.filter_map(|start| own_at(text, start, session));
-        let broken_by = |inner: &Inner| inner.at.end + 2 >= error.column();
+        let broken_by = |inner: &InnerEvent| inner.at.end + 2 >= error.column();
         if let Some(inner) = found.find(broken_by) {
             return Some(inner);
         }
     }
     // Where a value can stand, it breaks nothing.
     let mut found = memmem::rfind_iter(text, START).filter_map(|at| own_at(text, at, session));
-    let is_last = |inner: &Inner| text[inner.at.end..].trim_ascii().is_empty();
+    let is_last = |inner: &InnerEvent| text[inner.at.end..].trim_ascii().is_empty();
     match ends {
-        Ends::No => found.find(is_last),
-        Ends::Yes => None,
+        EndedInside::No => found.find(is_last),
+        EndedInside::Yes => None,
     }
 }
 
 /// The whole event that begins there, if one of the run's own does.
-fn own_at(text: &[u8], start: usize, session: Option<&str>) -> Option<Inner> {
+fn own_at(text: &[u8], start: usize, session: Option<&str>) -> Option<InnerEvent> {
     let mut values = serde_json::Deserializer::from_slice(&text[start..]).into_iter::<Value>();
-    let event = Line::deserialize(values.next()?.ok()?).ok()?;
+    let event = values.next()?.ok()?;
     let at = start..start + values.byte_offset();
-    is_own(&event, session).then(|| Inner {
-        at,
-        event: Box::new(event),
-    })
+    is_own(&event, session).then_some(InnerEvent { at, event })
 }
 
-fn parse(text: &[u8]) -> Option<Box<Line>> {
-    let value = lenient::parse(text).filter(Value::is_object)?;
-    Line::deserialize(value).ok().map(Box::new)
+fn parse(text: &[u8]) -> Option<Value> {
+    fields::parse(text).filter(Value::is_object)
 }
 
-fn parse_own(text: &[u8], session: Option<&str>) -> Option<Box<Line>> {
+fn parse_own(text: &[u8], session: Option<&str>) -> Option<Value> {
     parse(text).filter(|event| is_own(event, session))
 }
 
-fn is_own(event: &Line, session: Option<&str>) -> bool {
-    match (&event.session_id, session) {
+fn is_own(event: &Value, session: Option<&str>) -> bool {
+    match (event["session_id"].as_str(), session) {
         (Some(said), Some(own)) => said == own,
         (Some(_), None) => true,
         (None, _) => false,
     }
 }
 
-/// Whether an event of the run's own can be in a text at all.
+/// Tells whether an event of the run's own can be in a text at all.
 fn mentions(text: &[u8], session: Option<&str>) -> bool {
     session.is_none_or(|own| memmem::find(text, own.as_bytes()).is_some())
 }
 
-/// Whether a line that can't be read is a result of the run's own.
+/// Tells whether a line that can't be read is a result of the run's own.
 fn is_result(text: &[u8], session: Option<&str>) -> bool {
     let own = session.map(|own| format!(r#""session_id":"{own}""#));
     text.starts_with(RESULT) && own.is_some_and(|own| memmem::find(text, own.as_bytes()).is_some())

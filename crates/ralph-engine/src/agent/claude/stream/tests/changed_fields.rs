@@ -1,14 +1,14 @@
 //! Events with a field of another kind than it should be: never lost.
 
 use super::*;
-use crate::agent::lenient::odd::each_odd_field;
+use crate::agent::fields::mutation::each_changed_field;
 
 /// Whether an event is what a line of the stream is read into.
-type Kind = fn(&AgentEvent) -> bool;
+type IsEvent = fn(&AgentEvent) -> bool;
 
 /// An event; what must be read from it; the fields without which it is not that event.
 #[rustfmt::skip]
-const EVENTS: [(&str, Kind, &[&str]); 16] = [
+const EVENTS: [(&str, IsEvent, &[&str]); 16] = [
     (INIT, |e| matches!(e, AgentEvent::Started { .. }), &["subtype"]),
     (TEXT, |e| matches!(e, AgentEvent::Text { text } if text == "hello"),
      &["parent_tool_use_id", "message", "message.content", "message.content.0", "message.content.0.type", "message.content.0.text"]),
@@ -51,7 +51,7 @@ const MESSAGE: &str = r#"{"type":"assistant","message":{"id":"m0","model":"claud
 fn no_odd_field_loses_its_event() {
     for (event, is_read, needed) in EVENTS {
         let mut checked = 0;
-        each_odd_field(event, |way, odd, line| {
+        each_changed_field(event, |way, odd, line| {
             let (before, _) = read(&[INIT, START, MESSAGE]);
             let (events, _) = read(&[INIT, START, MESSAGE, line]);
             let broken =
@@ -76,7 +76,7 @@ fn no_odd_field_keeps_a_result_from_ending_the_run_or_makes_a_failure_of_it() {
         "terminal_reason",
         "result",
     ];
-    each_odd_field(RESULT, |way, odd, line| {
+    each_changed_field(RESULT, |way, odd, line| {
         let (_, stream) = read(&[INIT, line]);
         assert!(stream.has_concluded(), "{way} = {odd}");
         let end = stream.conclude(Ended::Code(0), "");

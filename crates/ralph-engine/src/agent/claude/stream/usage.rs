@@ -1,4 +1,4 @@
-//! What a run of Claude Code has used: tokens, money, and how full its context is.
+//! The usage of a run of Claude Code: tokens, money, and how full its context is.
 //!
 //! Each message counts once, however often the stream repeats it; the sums of a `result` are final,
 //! hold subagents too, and replace what was counted on the way.
@@ -10,7 +10,12 @@ use ralph_core::{
     economics::{Caller, ModelCall, Tokens},
 };
 
-use super::super::wire::{self, Message, PartialEvent};
+use serde_json::Value;
+
+use crate::agent::{
+    calls::add_tokens,
+    fields::{amount, count, objects, word},
+};
 
 /// The window of a model whose name does not say more; a result says it exactly.
 const WINDOW: u64 = 200_000;
@@ -19,7 +24,7 @@ const LONG_WINDOW: u64 = 1_000_000;
 const LETTERS_A_TOKEN: u64 = 4;
 
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct ClaudeUsage {
     usage: Usage,
     context: ContextUse,
     model: Option<String>,
@@ -27,7 +32,7 @@ pub(super) struct Tally {
     counted: HashMap<String, usize>,
     /// What each message brought so far.
     calls: Vec<ModelCall>,
-    /// What they brought since somebody asked.
+    /// What they brought since this was last asked for.
     fresh: Vec<ModelCall>,
     /// About how many tokens each message of a subagent has written, by its length.
     guessed: HashMap<String, u64>,
@@ -37,7 +42,7 @@ pub(super) struct Tally {
     current: HashMap<Option<String>, String>,
 }
 
-impl Tally {
+impl ClaudeUsage {
     pub(super) fn usage(&self) -> Usage {
         self.usage
     }
@@ -56,7 +61,7 @@ impl Tally {
     fn add_the_unseen(&mut self) {
         let of = |call: &ModelCall| call.model.as_deref().map(plain_name).map(str::to_owned);
         let is_known = |call: &ModelCall| of(call).is_some_and(|m| self.models.contains_key(&m));
-        // Named otherwise in the result: nobody can say which are which.
+        // Named otherwise in the result: it can't be said which are which.
         if !self.calls.iter().all(is_known) {
             return;
         }
@@ -89,32 +94,33 @@ impl Tally {
             .get_or_insert(if long { LONG_WINDOW } else { WINDOW });
     }
 
-    pub(super) fn count(&mut self, message: &Message, own: bool, events: &mut Vec<AgentEvent>) {
-        let (Some(id), Some(usage)) = (&message.id, message.usage) else {
+    /// Counts a whole message, of the agent itself or of a subagent.
+    pub(super) fn add_message(&mut self, message: &Value, own: bool, events: &mut Vec<AgentEvent>) {
+        let (Some(id), Some(tokens)) = (message["id"].as_str(), message_tokens(&message["usage"]))
+        else {
             return;
         };
+        let model = word(&message["model"]);
         let is_new = !self.counted.contains_key(id);
         if is_new {
-            self.counted.insert(id.clone(), self.calls.len());
+            self.counted.insert(id.to_owned(), self.calls.len());
             self.calls.push(ModelCall {
-                model: message.model.clone(),
+                model: model.clone(),
                 caller: if own { Caller::Agent } else { Caller::Subagent },
                 ..ModelCall::default()
             });
         }
         let before = self.written(id);
-        self.add(id, usage);
+        self.add(id, tokens);
         if !own {
-            self.guess(id, message, before);
+            self.guess(id, &message["content"], before);
         }
         if is_new && own {
-            let used = usage.input_tokens
-                + usage.cache_read_input_tokens
-                + usage.cache_creation_input_tokens;
+            let used = tokens.context();
             self.usage.context_tokens = used;
             self.context.push(used);
             events.push(AgentEvent::Turn {
-                model: message.model.clone(),
+                model,
                 context_tokens: used,
                 window: self.context.window,
             });
@@ -126,9 +132,9 @@ impl Tally {
 
     /// The stream never says how long an answer of a subagent became, and shows of it only what goes
     /// to its tools: the length of that says how many tokens it took at least, until the result does.
-    /// For whoever asks meanwhile; not for the record.
-    fn guess(&mut self, id: &str, message: &Message, before: u64) {
-        let letters = message.content.written() as u64;
+    /// For questions meanwhile; not for the record.
+    fn guess(&mut self, id: &str, content: &Value, before: u64) {
+        let letters = written_bytes(content) as u64;
         *self.guessed.entry(id.to_owned()).or_default() += letters.div_ceil(LETTERS_A_TOKEN);
         let more = self.written(id).saturating_sub(before);
         // What the message itself says is among the fresh already.
@@ -155,11 +161,12 @@ impl Tally {
     /// The end of a streamed message says how long it became.
     pub(super) fn partial(
         &mut self,
-        event: PartialEvent,
+        event: &Value,
         whose: Option<String>,
         events: &mut Vec<AgentEvent>,
     ) {
-        match (event.kind.as_str(), event.message.and_then(|m| m.id)) {
+        let kind = event["type"].as_str().unwrap_or_default();
+        match (kind, word(&event["message"]["id"])) {
             ("message_start", Some(id)) => {
                 self.current.insert(whose, id);
             }
@@ -167,8 +174,9 @@ impl Tally {
                 self.current.remove(&whose);
             }
             ("message_delta", _) => {
-                if let (Some(id), Some(usage)) = (self.current.get(&whose).cloned(), event.usage)
-                    && self.add(&id, usage) == Known::Yes
+                let tokens = message_tokens(&event["usage"]);
+                if let (Some(id), Some(tokens)) = (self.current.get(&whose).cloned(), tokens)
+                    && self.add(&id, tokens) == IsKnown::Yes
                 {
                     events.push(AgentEvent::Usage(self.usage));
                 }
@@ -178,64 +186,54 @@ impl Tally {
     }
 
     /// Takes what a message came to, if it is one that was seen.
-    fn add(&mut self, id: &str, usage: wire::Usage) -> Known {
+    fn add(&mut self, id: &str, tokens: Tokens) -> IsKnown {
         let at = self.counted.get(id).copied();
         let Some(call) = at.and_then(|at| self.calls.get_mut(at)) else {
-            return Known::No;
+            return IsKnown::No;
         };
         // A message's figures only grow.
-        let grown = tokens(usage).without(call.tokens);
+        let grown = tokens.without(call.tokens);
         call.tokens = call.tokens.plus(grown);
         self.fresh.push(ModelCall {
             tokens: grown,
             ..call.clone()
         });
-        let sum = &mut self.usage;
-        sum.input_tokens += grown.input;
-        sum.output_tokens += grown.output;
-        sum.cache_read_tokens += grown.cache_read;
-        sum.cache_write_tokens += grown.cache_write;
-        Known::Yes
+        add_tokens(&mut self.usage, grown);
+        IsKnown::Yes
     }
 
-    pub(super) fn sum_up(
-        &mut self,
-        main: Option<wire::Usage>,
-        models: &BTreeMap<String, wire::ModelUsage>,
-        cost: Option<f64>,
-    ) {
+    /// Takes the sums of a result.
+    pub(super) fn sum_up(&mut self, result: &Value) {
+        let models = result["modelUsage"].as_object().into_iter().flatten();
+        let models: BTreeMap<&String, &Value> = models.filter(|(_, m)| m.is_object()).collect();
         let context_tokens = self.usage.context_tokens;
         if !models.is_empty() {
-            self.usage = models.values().fold(Usage::default(), |mut sum, m| {
-                sum.input_tokens += m.input_tokens;
-                sum.output_tokens += m.output_tokens;
-                sum.cache_read_tokens += m.cache_read_input_tokens;
-                sum.cache_write_tokens += m.cache_creation_input_tokens;
-                sum
-            });
+            self.usage = Usage::default();
             self.models.clear();
-            for (name, usage) in models {
+            for (name, model) in &models {
+                let tokens = model_tokens(model);
+                add_tokens(&mut self.usage, tokens);
                 let sum = self.models.entry(plain_name(name).to_owned()).or_default();
-                *sum = sum.plus(tokens_of_model(usage));
+                *sum = sum.plus(tokens);
             }
-        } else if let Some(u) = main {
-            self.usage.output_tokens = self.usage.output_tokens.max(u.output_tokens);
+        } else if result["usage"].is_object() {
+            let output = count(&result["usage"]["output_tokens"]);
+            self.usage.output_tokens = self.usage.output_tokens.max(output);
         }
         self.usage.context_tokens = context_tokens;
-        self.usage.cost_usd = cost;
-        let own = self.model.as_deref().and_then(|model| models.get(model));
-        let window = own
-            .or_else(|| models.values().next())
-            .map(|m| m.context_window);
-        if let Some(window) = window.filter(|window| *window > 0) {
+        self.usage.cost_usd = amount(&result["total_cost_usd"]);
+        let own = self.model.as_ref().and_then(|model| models.get(model));
+        let model = own.or_else(|| models.values().next());
+        let window = model.map_or(0, |model| count(&model["contextWindow"]));
+        if window > 0 {
             self.context.window = Some(window);
         }
     }
 }
 
-/// Whether a message was seen as a whole.
+/// Tells whether a message was seen as a whole.
 #[derive(PartialEq, Eq)]
-enum Known {
+enum IsKnown {
     Yes,
     No,
 }
@@ -245,20 +243,32 @@ fn plain_name(model: &str) -> &str {
     model.split('[').next().unwrap_or(model)
 }
 
-fn tokens(usage: wire::Usage) -> Tokens {
+/// The tokens of a message; nothing where it does not say.
+fn message_tokens(usage: &Value) -> Option<Tokens> {
+    usage.is_object().then(|| Tokens {
+        input: count(&usage["input_tokens"]),
+        output: count(&usage["output_tokens"]),
+        cache_read: count(&usage["cache_read_input_tokens"]),
+        cache_write: count(&usage["cache_creation_input_tokens"]),
+    })
+}
+
+/// The tokens of a model, in the sums of a result.
+fn model_tokens(usage: &Value) -> Tokens {
     Tokens {
-        input: usage.input_tokens,
-        output: usage.output_tokens,
-        cache_read: usage.cache_read_input_tokens,
-        cache_write: usage.cache_creation_input_tokens,
+        input: count(&usage["inputTokens"]),
+        output: count(&usage["outputTokens"]),
+        cache_read: count(&usage["cacheReadInputTokens"]),
+        cache_write: count(&usage["cacheCreationInputTokens"]),
     }
 }
 
-fn tokens_of_model(usage: &wire::ModelUsage) -> Tokens {
-    Tokens {
-        input: usage.input_tokens,
-        output: usage.output_tokens,
-        cache_read: usage.cache_read_input_tokens,
-        cache_write: usage.cache_creation_input_tokens,
-    }
+/// How many bytes the model wrote for the content of a message.
+fn written_bytes(content: &Value) -> usize {
+    let of_block = |block: &Value| {
+        let texts = ["text", "thinking", "name"].map(|key| block[key].as_str().map_or(0, str::len));
+        let input = Some(&block["input"]).filter(|input| input.is_object());
+        texts.iter().sum::<usize>() + input.map_or(0, |input| input.to_string().len())
+    };
+    content.as_str().map_or(0, str::len) + objects(content).map(of_block).sum::<usize>()
 }

@@ -6,7 +6,7 @@ const AT: i64 = 1_794_725_000;
 
 fn ending(text: &str) -> Ending {
     let at = Timestamp::from_second(AT).ok();
-    Failure::read(text).ending(at, false)
+    ApiFailure::read(text).ending(at, false)
 }
 
 fn limit_after(seconds: i64) -> Ending {
@@ -58,7 +58,7 @@ fn the_status_decides_what_can_be_done() {
 #[test]
 fn what_pi_asked_for_again_until_it_gave_up_is_something_that_passes() {
     let message = "something odd".to_owned();
-    let read = || Failure::read("something odd");
+    let read = || ApiFailure::read("something odd");
     assert_eq!(
         read().ending(None, true),
         Ending::Overloaded {
@@ -125,5 +125,5 @@ fn a_key_that_is_used_up_is_a_limit_though_the_status_is_400() {
 #[test]
 fn a_long_account_is_cut_and_any_characters_are_fine() {
     let text = format!("500 {}", "ü".repeat(10_000));
-    assert_eq!(Failure::read(&text).message.chars().count(), 300);
+    assert_eq!(ApiFailure::read(&text).message.chars().count(), 300);
 }
