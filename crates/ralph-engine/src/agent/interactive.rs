@@ -25,16 +25,16 @@ pub struct Session {
     pub cwd: PathBuf,
     /// The whole environment, already scrubbed.
     pub env: Vec<(OsString, OsString)>,
-    /// What the agent is told first; empty leaves the first word to the person.
+    /// The first message to the agent; empty leaves the first word to the person.
     pub prompt: String,
     /// The file by which the agent says that it is done, if it was told of one.
     pub done_file: Option<PathBuf>,
-    /// How long it may take to end when it is asked to.
+    /// The time that it may take to end when it is asked to.
     pub grace: Duration,
     pub containment: Containment,
 }
 
-/// What an agent needs to know to say how it is started for a conversation.
+/// Everything that an agent needs to know to say how it is started for a conversation.
 #[derive(Debug, Clone, Copy)]
 pub struct TalkContext<'a> {
     pub cwd: &'a PathBuf,
@@ -42,7 +42,7 @@ pub struct TalkContext<'a> {
     pub prompt: FirstPrompt<'a>,
 }
 
-/// How a conversation ended.
+/// The end of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TalkEnd {
     /// The signal file appeared. The agent was ended, unless it had gone by itself.

@@ -10,7 +10,7 @@ use crate::process::{CappedLog, LineReader, OutputPipe, Tail};
 /// Of what an agent writes to stderr, the end is kept for an error message.
 const STDERR_LINES: usize = 40;
 const STDERR_BYTES: usize = 8 * 1024;
-/// What stands before each line of stderr in the log of a run.
+/// The mark before each line of stderr in the log of a run.
 pub(crate) const STDERR_MARK: &[u8] = b"[stderr] ";
 
 pub(crate) fn stderr_tail() -> Tail {

@@ -14,11 +14,11 @@ use tokio::io::{AsyncRead, ReadBuf};
 use super::{Conclusion, Dialect, output};
 use crate::process::{Ended, LineReader};
 
-/// How a recorded run ended, as far as its stream can't say.
+/// The end of a recorded run, as far as its stream can't say.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordedEnd<'a> {
     pub ended: Ended,
-    /// What it wrote to stderr, where that was kept apart.
+    /// Its stderr, where that was kept apart.
     pub stderr: &'a [u8],
 }
 
@@ -46,7 +46,7 @@ impl Marks {
         }
     }
 
-    /// What a line of stderr says; `None` for any other line.
+    /// The text of a line of stderr; `None` for any other line.
     fn stderr(self, line: &[u8]) -> Option<&[u8]> {
         match self {
             Self::Runs(_) | Self::Stderr => line.strip_prefix(output::STDERR_MARK),
@@ -54,7 +54,7 @@ impl Marks {
         }
     }
 
-    /// Whether the line begins the next run; from there on it is the one that is read.
+    /// Tells whether the line begins the next run; from there on it is the one that is read.
     fn begins_run(&mut self, line: &[u8]) -> bool {
         match self {
             Self::Runs(run) if line.starts_with(run_mark(*run + 1).as_bytes()) => {
@@ -66,7 +66,7 @@ impl Marks {
     }
 }
 
-/// What stands in ralph's own log before a run of an agent: an iteration can have several.
+/// The mark in ralph's own log before a run of an agent: an iteration can have several.
 fn run_mark(run: u32) -> String {
     format!("[run {run}] ")
 }
@@ -105,7 +105,7 @@ pub async fn read_stream(
         } else {
             dialect.read_line(line.bytes, &mut events);
         }
-        // Nobody is there to get them, and they would pile up.
+        // No agent is there to get them, and they would pile up.
         let _ = dialect.replies();
         for event in events.drain(..) {
             sink(&event)?;

@@ -38,7 +38,7 @@ pub struct AgentKind {
     pub runtime: Option<Runtime>,
 }
 
-/// How an agent is kept from changing anything while it makes a plan.
+/// The way in which an agent is kept from changing anything while it makes a plan.
 #[derive(Clone, Copy)]
 pub enum ReadOnly {
     /// It is started with nothing to write with. The text is the schema of its answer.
@@ -52,12 +52,12 @@ pub enum ReadOnly {
     Impossible,
 }
 
-/// What an agent is made from.
+/// Everything that an agent is made from.
 pub struct AgentSetup<'a> {
     pub config: &'a Config,
     /// A program of the user's that speaks like this kind.
     pub custom: Option<&'a CustomAgent>,
-    /// Whether the agent will run as root.
+    /// True if the agent will run as root.
     pub is_root: bool,
 }
 

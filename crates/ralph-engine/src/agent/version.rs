@@ -37,12 +37,12 @@ pub enum Fitness {
     Unfit(VersionProblem),
 }
 
-/// What is wrong with a version.
+/// A fault of a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionProblem {
     /// Completes a sentence: `1.2.3 is …`.
     pub why: String,
-    /// What to do about it.
+    /// The way out.
     pub hint: &'static str,
 }
 

@@ -35,7 +35,7 @@ pub(super) struct ClaudeStream {
     session: Option<String>,
     model: Option<String>,
     version: Option<String>,
-    /// When the last event that says so was made: what a time of day in a notice refers to.
+    /// The time of the last event that says so: what a time of day in a notice refers to.
     seen_at: Option<Timestamp>,
     lines: InterleavedLines,
     usage: ClaudeUsage,

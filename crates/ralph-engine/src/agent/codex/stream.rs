@@ -30,7 +30,7 @@ pub(super) struct CodexStream {
     /// Tools that began and have not ended.
     running: Vec<String>,
     end: Option<TurnEnd>,
-    /// What it said of a failure before it gave up, or was stopped.
+    /// Its words on a failure before it gave up, or was stopped.
     failure: Option<String>,
     auth_retries: u32,
 }
@@ -113,7 +113,7 @@ impl Dialect for CodexStream {
 }
 
 impl CodexStream {
-    /// When the thread began, which its id tells: nearly now, for a time of day.
+    /// The time when the thread began, which its id tells: nearly now, for a time of day.
     fn began(&self) -> Option<Timestamp> {
         let id = uuid::Uuid::parse_str(self.session.as_deref()?).ok()?;
         let (seconds, _) = id.get_timestamp()?.to_unix();

@@ -22,7 +22,7 @@ pub(super) struct GeminiStream {
     model: Option<String>,
     /// Its words since the last tool. They come in pieces.
     said: String,
-    /// How much of that was told as an event.
+    /// The part of that, in bytes, that was told as an event.
     told: usize,
     usage: Usage,
     result: Option<AgentResult>,

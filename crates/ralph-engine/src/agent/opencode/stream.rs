@@ -27,7 +27,7 @@ pub(super) struct OpenCodeStream {
     /// Only what was asked for: the stream does not name it.
     model: Option<String>,
     session: Option<String>,
-    /// What it said in the step that it is in.
+    /// Its words in the step that it is in.
     said: String,
     usage: Usage,
     calls: CallLog,

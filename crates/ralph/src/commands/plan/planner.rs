@@ -11,7 +11,7 @@ use ralph_engine::agent::{Agent, AgentSetup, ReadOnly, kind_of, kinds};
 
 use crate::{commands::run, error::CommandError, project::Project};
 
-/// How the configured agent is kept from writing.
+/// The way in which the configured agent is kept from writing.
 pub(super) struct Planner(ReadOnly);
 
 impl Planner {

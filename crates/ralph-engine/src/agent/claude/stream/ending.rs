@@ -112,7 +112,7 @@ impl ClaudeResult {
         }
     }
 
-    /// What it says, without the status of an API's error that Claude Code puts before it.
+    /// Its words, without the status of an API's error that Claude Code puts before it.
     fn words(&self) -> &str {
         let text = self.result.text.trim();
         let error = text.strip_prefix("API Error: ").filter(|_| self.is_error);
@@ -141,7 +141,7 @@ impl ClaudeResult {
     }
 }
 
-/// How the run ended, given everything that was said and how the process did.
+/// The ending of the run, given everything that was said and how the process did.
 pub(super) fn ending(
     said: Option<&ClaudeResult>,
     failures: &ApiFailures,

@@ -24,7 +24,7 @@ pub(super) enum LinePart {
 #[derive(Default)]
 pub(super) struct InterleavedLines {
     head: Vec<u8>,
-    /// How many more lines can be its rest.
+    /// The number of lines that can still be its rest.
     tries: u32,
 }
 

@@ -28,11 +28,11 @@ pub(super) struct ClaudeUsage {
     usage: Usage,
     context: ContextUse,
     model: Option<String>,
-    /// Where the call of each message is among `calls`.
+    /// The place of each message's call among `calls`.
     counted: HashMap<String, usize>,
-    /// What each message brought so far.
+    /// The figures of each message so far.
     calls: Vec<ModelCall>,
-    /// What they brought since this was last asked for.
+    /// The growth of these figures since this was last asked for.
     fresh: Vec<ModelCall>,
     /// About how many tokens each message of a subagent has written, by its length.
     guessed: HashMap<String, u64>,
@@ -150,7 +150,7 @@ impl ClaudeUsage {
         }
     }
 
-    /// How many tokens a message has written, by its own word or by its length.
+    /// The number of tokens that a message has written, by its own word or by its length.
     fn written(&self, id: &str) -> u64 {
         let at = self.counted.get(id);
         let told = at.and_then(|at| self.calls.get(*at));
@@ -263,7 +263,7 @@ fn model_tokens(usage: &Value) -> Tokens {
     }
 }
 
-/// How many bytes the model wrote for the content of a message.
+/// The number of bytes that the model wrote for the content of a message.
 fn written_bytes(content: &Value) -> usize {
     let of_block = |block: &Value| {
         let texts = ["text", "thinking", "name"].map(|key| block[key].as_str().map_or(0, str::len));

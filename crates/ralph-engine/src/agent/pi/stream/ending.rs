@@ -25,7 +25,7 @@ pub(super) struct RunState {
     pub(super) last: Option<PiAnswer>,
     /// `Some` while Pi has nothing left to do; whether it was aborted.
     pub(super) settled: Option<Aborted>,
-    /// Why the prompt was never worked on.
+    /// The reason why the prompt was never worked on.
     pub(super) refused: Option<String>,
     pub(super) has_begun: bool,
     /// Something was said, or a tool was used.
@@ -165,7 +165,7 @@ pub(super) struct ApiFailure {
     codes: Vec<String>,
     /// In a line, for a person.
     pub(super) message: String,
-    /// What the API says in words.
+    /// The API's own words.
     said: String,
     /// All of it, as it came.
     text: String,
