@@ -5,7 +5,6 @@
 
 mod checkpoints;
 mod commands;
-mod from_row;
 mod guidance;
 mod held;
 mod iterations;
@@ -37,7 +36,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use from_row::from_row;
 use sqlx::{
     ConnectOptions, Connection as _, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},

@@ -20,6 +20,7 @@ pub enum Of<'a> {
     Repository,
 }
 
+#[derive(sqlx::FromRow)]
 struct Row {
     id: String,
     loop_id: String,
@@ -32,19 +33,6 @@ struct Row {
     hash: String,
     prev_hash: Option<String>,
 }
-
-crate::store::from_row!(Row {
-    id,
-    loop_id,
-    n,
-    iteration,
-    phase,
-    at,
-    tip_commit,
-    body,
-    hash,
-    prev_hash
-});
 
 const COLUMNS: &str =
     "id, loop_id, n, iteration, phase, at, tip_commit, body, hash, prev_hash FROM checkpoint";

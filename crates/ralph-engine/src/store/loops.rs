@@ -35,7 +35,7 @@ pub struct NewLoop<'a> {
     pub at: Timestamp,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, sqlx::FromRow)]
 pub struct LoopRow {
     #[sqlx(try_from = "String")]
     pub id: LoopId,
@@ -51,20 +51,6 @@ pub struct LoopRow {
     /// Since when it pauses.
     pub paused_at: Option<String>,
 }
-
-crate::store::from_row!(LoopRow {
-    id,
-    source,
-    branch,
-    base_commit,
-    agent,
-    config,
-    baseline,
-    started_at,
-    ended_at,
-    stop,
-    paused_at
-});
 
 /// A loop as a list shows it, with what its iterations come to.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,27 +105,6 @@ impl sqlx::FromRow<'_, sqlx::sqlite::SqliteRow> for ListedLoop {
         })
     }
 }
-
-crate::store::from_row!(ListedLoop {
-    id,
-    worktree,
-    source,
-    goal,
-    branch,
-    agent,
-    iterations,
-    verified,
-    cost_millionths,
-    input_tokens,
-    output_tokens,
-    started_at,
-    ended_at,
-    stop,
-    paused_at,
-    project_id,
-    task_id,
-    last_checkpoint_id
-});
 
 const LISTED: &str = "id, worktree, source, goal, branch, agent, iterations, verified, cost_millionths, input_tokens, output_tokens, started_at, ended_at, stop, paused_at, \
      COALESCE(CASE WHEN json_valid(config) THEN config ->> '$.named.projectId' END, '') AS project_id, \

@@ -11,7 +11,7 @@ use ralph_core::id::LoopId;
 use super::{Journal, JournalError, failed};
 
 /// A loop without an end, as whoever looks on needs it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct OpenLoop {
     #[sqlx(try_from = "String")]
     pub id: LoopId,
@@ -25,19 +25,6 @@ pub struct OpenLoop {
     pub ended_at: Option<String>,
     pub paused_at: Option<String>,
 }
-
-crate::store::from_row!(OpenLoop {
-    id,
-    repository_id,
-    worktree,
-    source,
-    goal,
-    branch,
-    agent,
-    started_at,
-    ended_at,
-    paused_at
-});
 
 /// What a note is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -71,14 +58,12 @@ impl NoteKind {
 }
 
 /// A note as it was written; the JSON form is a contract (docs/json.md).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, sqlx::FromRow)]
 pub struct LoopNote {
     pub kind: String,
     pub sentence: String,
     pub at: String,
 }
-
-crate::store::from_row!(LoopNote { kind, sentence, at });
 
 const OPEN: &str =
     "id, repository_id, worktree, source, goal, branch, agent, started_at, ended_at, paused_at";

@@ -8,7 +8,7 @@ use super::{
 };
 
 /// An iteration as a list shows it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, sqlx::FromRow)]
 pub struct IterationRow {
     pub n: i64,
     #[sqlx(try_from = "String")]
@@ -26,20 +26,6 @@ pub struct IterationRow {
     pub reverted: bool,
 }
 
-crate::store::from_row!(IterationRow {
-    n,
-    loop_id,
-    task_id,
-    title,
-    attempt,
-    started_at,
-    ended_at,
-    verdict,
-    outcome,
-    result_commit,
-    reverted
-});
-
 const ROW: &str = "n, loop_id, task_id, json_extract(record, '$.title') AS title, attempt, \
                    started_at, ended_at, verdict, outcome, result_commit, \
                    reverted_by IS NOT NULL AS reverted";
@@ -51,7 +37,7 @@ pub(super) const HELD: &str = "SELECT task_id, state FROM task_state INDEXED BY 
      (json_extract(state, '$.question') IS NOT NULL OR json_extract(state, '$.blocked') IS NOT NULL)";
 
 /// A follow-up task that an agent suggested.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct Suggestion {
     pub id: i64,
     pub iteration: i64,
@@ -59,14 +45,6 @@ pub struct Suggestion {
     pub description: String,
     pub taken_as: Option<String>,
 }
-
-crate::store::from_row!(Suggestion {
-    id,
-    iteration,
-    title,
-    description,
-    taken_as
-});
 
 impl Journal {
     /// The record of iteration `n`; of the last one that ended where no number is given.

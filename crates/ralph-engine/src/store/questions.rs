@@ -31,6 +31,7 @@ pub struct NewQuestion {
     pub at: Timestamp,
 }
 
+#[derive(sqlx::FromRow)]
 struct Row {
     id: i64,
     task_id: String,
@@ -41,17 +42,6 @@ struct Row {
     asked_at: String,
     answer: Option<String>,
 }
-
-crate::store::from_row!(Row {
-    id,
-    task_id,
-    iteration,
-    asked_by,
-    question,
-    body,
-    asked_at,
-    answer
-});
 
 impl Journal {
     /// Asks: the question and the state of its task, which waits for it from now on. Gives its number,

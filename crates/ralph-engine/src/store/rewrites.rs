@@ -89,7 +89,7 @@ impl RewriteRow {
 }
 
 /// An iteration and what became of its commit.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, sqlx::FromRow)]
 pub struct LandingRow {
     #[sqlx(try_from = "String")]
     pub id: IterationId,
@@ -104,20 +104,6 @@ pub struct LandingRow {
     pub reverted_by: Option<String>,
     pub squashed_by: Option<String>,
 }
-
-crate::store::from_row!(LandingRow {
-    id,
-    n,
-    task_id,
-    title,
-    verdict,
-    result_commit,
-    branch,
-    source,
-    worktree,
-    reverted_by,
-    squashed_by
-});
 
 const LANDING: &str = "SELECT iteration.id, n, task_id, json_extract(record, '$.title') AS title, \
      verdict, result_commit, branch, source, worktree, reverted_by, squashed_by \

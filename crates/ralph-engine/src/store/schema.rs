@@ -2,57 +2,13 @@
 //!
 //! Never goes back: a journal that a newer ralph wrote is refused, and stays as it is.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::LazyLock,
-};
+use std::path::{Path, PathBuf};
 
-use sqlx::{
-    Executor as _, SqlSafeStr as _, SqliteConnection,
-    migrate::{Migration, MigrationType, Migrator},
-};
+use sqlx::{Executor as _, SqliteConnection, migrate::Migrator};
 
 use super::{JournalError, cant_open};
 
-/// The files in `migrations/`, with their texts. Listed here and not read by sqlx's `migrate!`, whose
-/// crate would be built a second time for it, with all of SQLite.
-macro_rules! files {
-    ($($name:literal,)+) => {
-        [$(($name, include_str!(concat!("../../migrations/", $name)))),+]
-    };
-}
-
-const FILES: [(&str, &str); 10] = files![
-    "0001_journal.sql",
-    "0002_quick_questions.sql",
-    "0003_commands.sql",
-    "0004_rewrites.sql",
-    "0006_checkpoints.sql",
-    "0007_tokens.sql",
-    "0008_loops.sql",
-    "0009_token_months.sql",
-    "0011_side_runs.sql",
-    "0012_monitor.sql",
-];
-
-pub(super) static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
-    let all = FILES.iter().map(|(name, text)| migration(name, text));
-    Migrator::with_migrations(all.collect())
-});
-
-/// A migration from the name of its file: its number, then what it is for.
-fn migration(name: &'static str, text: &'static str) -> Migration {
-    let (number, words) = name.split_once('_').unwrap_or((name, ""));
-    let description = words.trim_end_matches(".sql").replace('_', " ");
-    Migration::new(
-        // The names are ours, and a test reads them all.
-        number.parse().unwrap_or_default(),
-        description.into(),
-        MigrationType::Simple,
-        text.into_sql_str(),
-        false,
-    )
-}
+pub(super) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
 /// Whether nothing is missing. Only looks, and refuses what a newer ralph wrote.
 pub(super) async fn is_up_to_date(
@@ -147,27 +103,4 @@ pub(super) fn backup_path(path: &Path, from: i64) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".schema-{from}.backup"));
     path.with_file_name(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_file_of_a_migration_is_listed() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations");
-        let entries = std::fs::read_dir(folder).unwrap();
-        let mut there: Vec<String> = entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        there.sort();
-        assert_eq!(there, FILES.map(|(name, _)| name));
-    }
-
-    #[test]
-    fn a_migration_has_the_number_and_the_words_of_its_file() {
-        let found = migration("0009_token_months.sql", "SELECT 1");
-        assert_eq!((found.version, &*found.description), (9, "token months"));
-        assert!(MIGRATIONS.iter().all(|migration| migration.version > 0));
-    }
 }

@@ -44,6 +44,7 @@ pub struct LoopPart {
     pub totals: Totals,
 }
 
+#[derive(sqlx::FromRow)]
 pub(super) struct RecordRow {
     run: i64,
     agent: String,
@@ -59,22 +60,6 @@ pub(super) struct RecordRow {
     cost_cache_write: Option<i64>,
     told: Option<i64>,
 }
-
-crate::store::from_row!(RecordRow {
-    run,
-    agent,
-    model,
-    caller,
-    input,
-    output,
-    cache_read,
-    cache_write,
-    cost_input,
-    cost_output,
-    cost_cache_read,
-    cost_cache_write,
-    told
-});
 
 impl From<RecordRow> for TokenRecord {
     fn from(row: RecordRow) -> Self {
