@@ -30,10 +30,9 @@ pub use blockers::{Blocker, Why};
 pub use counts::Counts;
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use crate::task::graph::{Flaw, Graph, Node, Shape};
-use crate::task::{Linked, Status, TaskId};
+use crate::task::{Status, TaskId};
 use counts::Seen;
 use queue::Queue;
 use standing::Standings;
@@ -42,7 +41,7 @@ use standing::Standings;
 /// it needs: the graph is not borrowed.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    shape: Arc<Shape>,
+    shape: Shape,
     standings: Standings,
     queue: Queue,
     /// How each leaf in scope was last counted; `None` for containers and for what is out of scope.
@@ -74,19 +73,19 @@ fn hint(id: Option<&TaskId>) -> String {
 impl Plan {
     /// A plan for what is below `scope`, or for `scope` itself if it is a leaf; for all tasks
     /// without one.
-    pub fn new<T: Linked>(graph: &Graph<T>, scope: Option<&TaskId>) -> Result<Self, UnknownTask> {
+    pub fn new(graph: &Graph, scope: Option<&TaskId>) -> Result<Self, UnknownTask> {
         let scope = scope.map(|id| known(graph.shape(), id)).transpose()?;
         Ok(Self::within(graph, scope))
     }
 
     /// A plan for all tasks.
-    pub fn of_all<T: Linked>(graph: &Graph<T>) -> Self {
+    pub fn of_all(graph: &Graph) -> Self {
         Self::within(graph, None)
     }
 
-    fn within<T: Linked>(graph: &Graph<T>, scope: Option<Node>) -> Self {
-        let shape = Arc::clone(graph.shape());
-        let own = graph.tasks().iter().map(Linked::status).collect();
+    fn within(graph: &Graph, scope: Option<Node>) -> Self {
+        let shape = graph.shape().clone();
+        let own = graph.tasks().iter().map(|task| task.status).collect();
         let standings = Standings::new(&shape, own);
         let is_candidate = |node: &Node| {
             shape.is_leaf(*node)

@@ -6,10 +6,8 @@
 pub mod format;
 pub mod graph;
 mod id;
-mod outline;
 
 pub use id::{BadTaskId, TaskId};
-pub use outline::{Linked, Outline, Title};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

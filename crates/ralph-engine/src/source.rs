@@ -4,26 +4,22 @@
 //! was read is read again and the change made to what is there now: nothing is ever overwritten.
 
 mod find;
-mod load;
 mod snapshot;
-mod threads;
 
 pub use find::{FindError, find_source};
 pub use snapshot::{Restored, Snapshots, has_mark, put_back_since};
 
 use std::{
-    num::NonZeroUsize,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
 use ralph_core::task::{
-    Outline, Task, TaskId,
-    format::{self, Document, Edit, Format, FormatError, Meta, NewTask, Tampering},
+    Task, TaskId,
+    format::{self, Edit, Format, FormatError, Meta, NewTask, Tampering},
 };
 
 use crate::{atomic, plain_file};
-use threads::Threads;
 
 /// Where tasks come from, as last read.
 #[derive(Debug)]
@@ -80,27 +76,6 @@ pub enum SourceError {
 impl Source {
     /// Reads the source at `path`; `root` is what names are relative to.
     pub fn read(path: &Path, root: &Path) -> Result<(Self, Vec<Task>), SourceError> {
-        Self::read_with(path, root, Threads(NonZeroUsize::MIN), format::parse)
-    }
-
-    /// The same in brief, for a look at many tasks, with as many threads as it may use.
-    pub fn outline(
-        path: &Path,
-        root: &Path,
-        threads: NonZeroUsize,
-    ) -> Result<(Self, Vec<Outline>), SourceError> {
-        let crew = Threads(threads);
-        Self::read_with(path, root, crew, |name, index, bytes| {
-            format::outline(name, index, bytes, &crew)
-        })
-    }
-
-    fn read_with<T>(
-        path: &Path,
-        root: &Path,
-        crew: Threads,
-        parse: impl Fn(&str, u32, &[u8]) -> Result<Document<T>, FormatError>,
-    ) -> Result<(Self, Vec<T>), SourceError> {
         let fail = |path: &Path| {
             let path = path.to_owned();
             move |source| SourceError::Read { path, source }
@@ -116,10 +91,10 @@ impl Source {
         for (index, path) in paths.into_iter().enumerate() {
             let index = u32::try_from(index).unwrap_or(u32::MAX);
             let stamp = stamp(&path);
-            let bytes = load::read(&path, crew).map_err(fail(&path))?;
+            let bytes = plain_file::read(&path).map_err(fail(&path))?;
             let link = std::fs::read_link(&path).ok();
             let name = name_of(&path, root);
-            let mut document = parse(&name, index, &bytes)?;
+            let mut document = format::parse(&name, index, &bytes)?;
             files.push(SourceFile {
                 path,
                 name,
@@ -129,12 +104,7 @@ impl Source {
                 bytes,
                 stamp,
             });
-            if tasks.is_empty() {
-                // The one file of many tasks is not copied once more.
-                tasks = document.tasks;
-            } else {
-                tasks.append(&mut document.tasks);
-            }
+            tasks.append(&mut document.tasks);
         }
         let source = Self {
             path: path.to_owned(),
@@ -143,12 +113,6 @@ impl Source {
             files,
         };
         Ok((source, tasks))
-    }
-
-    /// What a task is called.
-    pub fn title<'s>(&'s self, task: &'s Outline) -> &'s str {
-        let file = self.files.get(task.place.file as usize);
-        task.title.text(file.map_or(&[], |file| &file.bytes))
     }
 
     pub fn name(&self) -> &str {

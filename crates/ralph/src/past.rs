@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use ralph_core::{
     select::History,
-    task::{Linked as _, Outline, Status, TaskId, graph::Graph},
+    task::{Status, Task, TaskId, graph::Graph},
 };
 use ralph_engine::store::{Journal, JournalError, LoopRow, RepositoryId, TaskState};
 
@@ -26,7 +26,7 @@ impl Past {
         journal: &mut Journal,
         repository: &RepositoryId,
         source: &str,
-        graph: &Graph<Outline>,
+        graph: &Graph,
         last_loop: Option<&LoopRow>,
     ) -> Result<Self, JournalError> {
         let mut past = Self::default();
@@ -57,7 +57,7 @@ impl Past {
             let last = journal.last_completed(&row.id).await?;
             past.last_area = last
                 .and_then(|id| TaskId::parse(&id).ok())
-                .and_then(|id| Some(graph.get(&id)?.area()?.to_owned()));
+                .and_then(|id| Some(graph.get(&id)?.area.clone()?));
         }
         Ok(past)
     }
@@ -71,10 +71,10 @@ impl Past {
 }
 
 /// Which attempt the next one at a task would be, as the loop counts them.
-pub(crate) fn next_attempt(task: &Outline, state: Option<&TaskState>) -> u32 {
+pub(crate) fn next_attempt(task: &Task, state: Option<&TaskState>) -> u32 {
     let counted = match state {
         Some(state) if state.blocked.is_none() => state.attempts,
         Some(_) | None => 0,
     };
-    task.attempts().made.unwrap_or(0).max(counted) + 1
+    task.attempts.made.unwrap_or(0).max(counted) + 1
 }

@@ -2,14 +2,13 @@
 
 use std::{
     ffi::OsString,
-    num::NonZeroUsize,
     path::{Path, PathBuf},
 };
 
 use ralph_core::{
     config::{Config, FlagValue},
     task::{
-        Linked, Outline, TaskId,
+        TaskId,
         graph::{Graph, Problem},
     },
 };
@@ -192,19 +191,6 @@ impl Project {
         self.read_source(&self.source_path(named)?)
     }
 
-    /// The same without what the tasks say, for a look at where they stand.
-    pub(crate) fn source_in_brief(
-        &self,
-        named: Option<&Path>,
-    ) -> Result<(Source, Graph<Outline>, Vec<Problem>), CommandError> {
-        let path = self.source_path(named)?;
-        let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let (source, tasks) =
-            Source::outline(&path, self.root(), threads).map_err(CommandError::user)?;
-        let (graph, problems) = Graph::build(tasks);
-        Ok((source, graph, problems))
-    }
-
     pub(crate) fn read_source(
         &self,
         path: &Path,
@@ -220,7 +206,7 @@ impl Project {
     }
 
     /// Which tasks a loop would work on, by the file of the parent.
-    pub(crate) fn scope<T: Linked>(&self, graph: &Graph<T>) -> Result<Scope, CommandError> {
+    pub(crate) fn scope(&self, graph: &Graph) -> Result<Scope, CommandError> {
         let file = self.parent_file();
         let text = match std::fs::read_to_string(&file) {
             Ok(text) => text,

@@ -37,11 +37,11 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::task::{Task, graph::Graph};
+    use crate::task::graph::Graph;
 
     fn plan(tasks: &str) -> Plan {
         let document = crate::task::format::parse("tasks.json", 0, tasks.as_bytes()).unwrap();
-        let (graph, _) = Graph::<Task>::build(document.tasks);
+        let (graph, _) = Graph::build(document.tasks);
         Plan::of_all(&graph)
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::task::Linked;
+use crate::task::Task;
 use crate::task::graph::Node;
 
 #[derive(Debug, Clone)]
@@ -29,15 +29,15 @@ struct Entry {
 
 impl Queue {
     /// `ready` is by node.
-    pub(super) fn new<T: Linked>(tasks: &[T], mut candidates: Vec<Node>, ready: &[bool]) -> Self {
+    pub(super) fn new(tasks: &[Task], mut candidates: Vec<Node>, ready: &[bool]) -> Self {
         let task = |node: &Node| &tasks[node.at()];
         candidates.sort_by(|a, b| {
             let (a, b) = (task(a), task(b));
             urgency(a)
                 .cmp(&urgency(b))
                 .then_with(|| age(a).cmp(&age(b)))
-                .then_with(|| a.place().cmp(&b.place()))
-                .then_with(|| a.id().cmp(b.id()))
+                .then_with(|| a.place.cmp(&b.place))
+                .then_with(|| a.id.cmp(&b.id))
         });
         let mut queue = Self {
             entries: Vec::with_capacity(candidates.len()),
@@ -50,14 +50,14 @@ impl Queue {
         let mut ready_ranks = Vec::with_capacity(candidates.len());
         let mut ranks_in_area: Vec<Vec<u32>> = Vec::new();
         let mut tier = 0;
-        let mut before: Option<&T> = None;
+        let mut before: Option<&Task> = None;
         for (rank, node) in (0_u32..).zip(candidates) {
             let task = task(&node);
             if before.is_some_and(|before| urgency(before) != urgency(task)) {
                 tier += 1;
             }
             before = Some(task);
-            let area = task.area().map(|area| queue.area(area));
+            let area = task.area.as_deref().map(|area| queue.area(area));
             ranks_in_area.resize(queue.areas.len(), Vec::new());
             queue.ranks[node.at()] = rank;
             queue.entries.push(Entry { node, tier, area });
@@ -134,17 +134,17 @@ impl Queue {
 }
 
 /// Lower first; tasks without a priority after all that have one, and equal to each other.
-fn urgency(task: &impl Linked) -> (bool, i64) {
+fn urgency(task: &Task) -> (bool, i64) {
     (
-        task.priority().is_none(),
-        task.priority().unwrap_or_default(),
+        task.priority.is_none(),
+        task.priority.unwrap_or_default(),
     )
 }
 
 /// Older first; tasks that don't say come last.
-fn age(task: &impl Linked) -> (bool, jiff::Timestamp) {
+fn age(task: &Task) -> (bool, jiff::Timestamp) {
     (
-        task.created_at().is_none(),
-        task.created_at().unwrap_or_default(),
+        task.created_at.is_none(),
+        task.created_at.unwrap_or_default(),
     )
 }

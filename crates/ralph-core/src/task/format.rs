@@ -19,9 +19,7 @@
 //! Must not touch files, and must never give back a text that it has not read again and compared.
 
 mod append;
-mod brief;
 mod convert;
-mod crew;
 mod edit;
 mod error;
 mod fields;
@@ -43,7 +41,6 @@ mod tests;
 
 pub use append::{NewTask, append, render_new};
 pub use convert::{Converted, Moved, convert, join, write_new};
-pub use crew::{Crew, Job};
 pub use edit::{Change, Edit, apply};
 pub use error::{FormatError, LineColumn, line_column};
 pub use put_back::{PutBack, Tampering, put_back};
@@ -52,10 +49,9 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Outline, Place, Task};
+use super::{Place, Task};
 use error::{Fault, Outcome};
-use layout::Layout;
-use tree::{At, Tree};
+use tree::Tree;
 
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -78,12 +74,12 @@ pub enum Syntax {
 
 /// A task file, read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Document<T = Task> {
+pub struct Document {
     pub format: Format,
     pub syntax: Syntax,
     pub meta: Meta,
     /// In the order of the file.
-    pub tasks: Vec<T>,
+    pub tasks: Vec<Task>,
 }
 
 /// What a file says about the project as a whole.
@@ -101,47 +97,14 @@ pub fn parse(file_name: &str, file_index: u32, bytes: &[u8]) -> Result<Document,
     parse_bytes(file_name, file_index, bytes).map_err(|fault| fault.into_error(file_name, bytes))
 }
 
-/// Reads a task file in brief, a long one with the hands of a crew. That two tasks have one id is
-/// not found here: the graph says it, as one problem among others.
-pub fn outline(
-    file_name: &str,
-    file_index: u32,
-    bytes: &[u8],
-    crew: &dyn Crew,
-) -> Result<Document<Outline>, FormatError> {
-    if let Some(document) = outline_long_list(file_name, file_index, bytes, crew) {
-        return Ok(document);
-    }
-    outline_bytes(file_name, file_index, bytes).map_err(|fault| fault.into_error(file_name, bytes))
-}
-
 fn parse_bytes(file_name: &str, file_index: u32, bytes: &[u8]) -> Outcome<Document> {
-    let (document, layout) = parse_with(story::parse, file_name, file_index, bytes)?;
-    if let Some(layout) = layout {
-        refuse_duplicates(&document.tasks, &layout, bytes)?;
-    }
-    Ok(document)
-}
-
-fn outline_bytes(file_name: &str, file_index: u32, bytes: &[u8]) -> Outcome<Document<Outline>> {
-    Ok(parse_with(story::outline, file_name, file_index, bytes)?.0)
-}
-
-/// The file, and the layout of what is in it, if anything is.
-fn parse_with<T>(
-    parse: impl Fn(&Tree<'_>, Format, At, Place) -> Outcome<T>,
-    file_name: &str,
-    file_index: u32,
-    bytes: &[u8],
-) -> Outcome<(Document<T>, Option<Layout>)> {
     let Some(tree) = parse_tree(file_name, bytes)? else {
-        let empty = Document {
+        return Ok(Document {
             format: Format::Native,
             syntax: Syntax::Yaml,
             meta: Meta::default(),
             tasks: Vec::new(),
-        };
-        return Ok((empty, None));
+        });
     };
     let layout = layout::detect(&tree)?;
     let mut tasks = Vec::with_capacity(layout.tasks.len());
@@ -151,31 +114,15 @@ fn parse_with<T>(
             position: position as u32,
             offset: tree.start(*at) as u32,
         };
-        tasks.push(parse(&tree, layout.format, *at, place)?);
+        tasks.push(story::parse(&tree, layout.format, *at, place)?);
     }
-    let document = Document {
+    refuse_duplicates(&tasks, bytes)?;
+    Ok(Document {
         format: layout.format,
         syntax: tree.syntax,
         meta: layout::meta(&tree, &layout),
         tasks,
-    };
-    Ok((document, Some(layout)))
-}
-
-/// The fast way for a JSON list of tasks in which everything is as it should be.
-fn outline_long_list(
-    file_name: &str,
-    file_index: u32,
-    bytes: &[u8],
-    crew: &dyn Crew,
-) -> Option<Document<Outline>> {
-    let text = checked_text(bytes).ok()?;
-    match spelling(file_name, text) {
-        Spelling::Json | Spelling::JsonElseYaml => {
-            brief::parse(text, text_start(bytes), file_index, crew)
-        }
-        Spelling::Yaml => None,
-    }
+    })
 }
 
 /// The tree of a file; `None` for YAML without anything in it.
@@ -238,8 +185,8 @@ fn spelling(file_name: &str, text: &str) -> Spelling {
     }
 }
 
-fn refuse_duplicates(tasks: &[Task], layout: &Layout, bytes: &[u8]) -> Outcome<()> {
-    let mut seen: HashMap<&str, usize> = HashMap::with_capacity(layout.tasks.len());
+fn refuse_duplicates(tasks: &[Task], bytes: &[u8]) -> Outcome<()> {
+    let mut seen: HashMap<&str, usize> = HashMap::with_capacity(tasks.len());
     for task in tasks {
         let offset = task.place.offset as usize;
         if let Some(first) = seen.insert(task.id.as_str(), offset) {

@@ -5,7 +5,6 @@
 //! that is `select`. Nothing here recurses: a chain of 100,000 tasks must not end the stack.
 
 mod cycle;
-mod index;
 mod link;
 mod lists;
 mod problem;
@@ -20,34 +19,31 @@ pub(crate) use lists::Node;
 pub use problem::Problem;
 pub(crate) use shape::{Flaw, Shape};
 
-use std::sync::Arc;
-
-use super::{Linked, Task, TaskId};
+use super::{Task, TaskId};
 
 /// Tasks with their links resolved. A task that has children is a *container*, any other a *leaf*;
 /// only leaves are ever given to an agent.
 #[derive(Debug, Clone)]
-pub struct Graph<T = Task> {
-    tasks: Vec<T>,
-    shape: Arc<Shape>,
+pub struct Graph {
+    tasks: Vec<Task>,
+    shape: Shape,
 }
 
-impl<T: Linked> Graph<T> {
+impl Graph {
     /// Links the tasks. Of several tasks with one id the first is meant by every link; the others
     /// stay in `tasks()` and are never selected. A circle of parents is cut, and nothing in or
     /// below it is ever ready.
-    pub fn build(tasks: Vec<T>) -> (Self, Vec<Problem>) {
+    pub fn build(tasks: Vec<Task>) -> (Self, Vec<Problem>) {
         let (shape, problems) = link::link(&tasks);
-        let shape = Arc::new(shape);
         (Self { tasks, shape }, problems)
     }
 
     /// All tasks, in the order they came in.
-    pub fn tasks(&self) -> &[T] {
+    pub fn tasks(&self) -> &[Task] {
         &self.tasks
     }
 
-    pub fn get(&self, id: &TaskId) -> Option<&T> {
+    pub fn get(&self, id: &TaskId) -> Option<&Task> {
         self.shape.node(id).map(|node| self.task(node))
     }
 
@@ -59,40 +55,40 @@ impl<T: Linked> Graph<T> {
     }
 
     /// Tasks without a parent, in the order they came in.
-    pub fn roots(&self) -> impl Iterator<Item = &T> {
+    pub fn roots(&self) -> impl Iterator<Item = &Task> {
         self.shape
             .nodes()
             .filter(|node| self.shape.parent(*node).is_none())
             .map(|node| self.task(node))
     }
 
-    pub fn parent(&self, id: &TaskId) -> Option<&T> {
+    pub fn parent(&self, id: &TaskId) -> Option<&Task> {
         let node = self.shape.node(id)?;
         self.shape.parent(node).map(|parent| self.task(parent))
     }
 
     /// The containers around a task, nearest first.
-    pub fn ancestors(&self, id: &TaskId) -> impl Iterator<Item = &T> {
+    pub fn ancestors(&self, id: &TaskId) -> impl Iterator<Item = &Task> {
         let first = self.shape.node(id).and_then(|node| self.shape.parent(node));
         std::iter::successors(first, |node| self.shape.parent(*node)).map(|node| self.task(node))
     }
 
-    pub fn children(&self, id: &TaskId) -> impl Iterator<Item = &T> {
+    pub fn children(&self, id: &TaskId) -> impl Iterator<Item = &Task> {
         self.listed(id, |shape, node| shape.children(node))
     }
 
     /// Everything below a task, at any depth, parents before their children.
-    pub fn descendants(&self, id: &TaskId) -> impl Iterator<Item = &T> {
+    pub fn descendants(&self, id: &TaskId) -> impl Iterator<Item = &Task> {
         self.listed(id, |shape, node| shape.descendants(node))
     }
 
     /// What a task itself waits for, as far as it exists; what its containers wait for is not in it.
-    pub fn dependencies(&self, id: &TaskId) -> impl Iterator<Item = &T> {
+    pub fn dependencies(&self, id: &TaskId) -> impl Iterator<Item = &Task> {
         self.listed(id, |shape, node| shape.depends(node))
     }
 
     /// The tasks that name this one as a dependency.
-    pub fn dependants(&self, id: &TaskId) -> impl Iterator<Item = &T> {
+    pub fn dependants(&self, id: &TaskId) -> impl Iterator<Item = &Task> {
         self.listed(id, |shape, node| shape.dependants(node))
     }
 
@@ -101,11 +97,11 @@ impl<T: Linked> Graph<T> {
         self.shape.did_you_mean(text)
     }
 
-    pub(crate) fn shape(&self) -> &Arc<Shape> {
+    pub(crate) fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    fn task(&self, node: Node) -> &T {
+    fn task(&self, node: Node) -> &Task {
         &self.tasks[node.at()]
     }
 
@@ -113,7 +109,7 @@ impl<T: Linked> Graph<T> {
         &'g self,
         id: &TaskId,
         list: impl Fn(&'g Shape, Node) -> &'g [Node],
-    ) -> impl Iterator<Item = &'g T> {
+    ) -> impl Iterator<Item = &'g Task> {
         self.shape
             .node(id)
             .map_or(&[][..], |node| list(&self.shape, node))

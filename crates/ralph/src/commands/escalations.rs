@@ -63,7 +63,7 @@ async fn gather(project: &Project, all: bool) -> Result<Listed, CommandError> {
         });
     };
     let path = queue::source_path(project, &mut journal, &repository).await?;
-    let (source, graph, _) = project.source_in_brief(Some(&path))?;
+    let (source, graph, _) = project.source(Some(&path))?;
     let mut questions = journal
         .questions(&repository, source.name())
         .await

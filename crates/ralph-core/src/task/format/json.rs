@@ -20,14 +20,14 @@ pub(super) fn scan(source: &str, from: usize) -> Outcome<Tree<'_>> {
 }
 
 /// Goes through a text from one place on, and adds what it finds to a tree.
-pub(super) struct Scanner<'a> {
+struct Scanner<'a> {
     bytes: &'a [u8],
-    pub(super) at: usize,
-    pub(super) tree: Tree<'a>,
+    at: usize,
+    tree: Tree<'a>,
 }
 
 impl<'a> Scanner<'a> {
-    pub(super) fn new(tree: Tree<'a>, at: usize) -> Self {
+    fn new(tree: Tree<'a>, at: usize) -> Self {
         Self {
             bytes: tree.source.as_bytes(),
             at,
@@ -36,7 +36,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// That nothing but space is left.
-    pub(super) fn end(&mut self) -> Outcome<()> {
+    fn end(&mut self) -> Outcome<()> {
         self.space();
         if self.at < self.bytes.len() {
             return Err(self.expected("the end of the file"));
@@ -44,11 +44,11 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    pub(super) fn peek(&self) -> Option<u8> {
+    fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
-    pub(super) fn space(&mut self) {
+    fn space(&mut self) {
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
             self.at += 1;
         }
@@ -78,7 +78,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    pub(super) fn value(&mut self, depth: usize) -> Outcome<At> {
+    fn value(&mut self, depth: usize) -> Outcome<At> {
         self.space();
         match self.peek() {
             Some(b'{') => self.map(depth),
@@ -101,7 +101,7 @@ impl<'a> Scanner<'a> {
         Ok(self.tree.push(kind, Style::Plain, span, Content::Source))
     }
 
-    pub(super) fn open(&mut self, kind: Kind, depth: usize) -> Outcome<At> {
+    fn open(&mut self, kind: Kind, depth: usize) -> Outcome<At> {
         if depth >= MAX_DEPTH {
             return Err(Fault::at(
                 self.at,
@@ -161,7 +161,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The name of a member, and the colon behind it.
-    pub(super) fn key(&mut self) -> Outcome<At> {
+    fn key(&mut self) -> Outcome<At> {
         self.space();
         if self.peek() != Some(b'"') {
             return Err(self.expected("a name in double quotes"));
@@ -176,7 +176,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// After an element: whether another follows. Stops before the closing bracket.
-    pub(super) fn goes_on(&mut self, close: u8) -> Outcome<bool> {
+    fn goes_on(&mut self, close: u8) -> Outcome<bool> {
         self.space();
         match self.peek() {
             Some(b',') => {
@@ -271,25 +271,9 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Where a text stops being plain: at its end, an escape or a control character.
-fn plain_end(bytes: &[u8], mut at: usize) -> usize {
-    // Eight bytes at a time. A bit may be set too many behind the first byte that counts, never
-    // before it: what is subtracted is borrowed from the bytes behind.
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGH: u64 = ONES << 7;
-    let is_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
-    while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
-        let word = u64::from_le_bytes(*eight);
-        let quote = is_zero(word ^ (ONES * u64::from(b'"')));
-        let escape = is_zero(word ^ (ONES * u64::from(b'\\')));
-        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
-        let found = quote | escape | control;
-        if found != 0 {
-            return at + found.trailing_zeros() as usize / 8;
-        }
-        at += 8;
-    }
+/// The offset where a text stops being plain: at its end, an escape or a control character.
+fn plain_end(bytes: &[u8], at: usize) -> usize {
     let ends = |b: &u8| matches!(*b, b'"' | b'\\' | ..0x20);
-    let rest = bytes.get(at..).unwrap_or_default();
+    let rest = &bytes[at..];
     at + rest.iter().position(ends).unwrap_or(rest.len())
 }

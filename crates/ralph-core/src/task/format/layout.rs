@@ -99,7 +99,7 @@ fn of_tasks(tree: &Tree<'_>, tasks: &[At]) -> Format {
 }
 
 /// The format that the members of one task speak for.
-pub(super) fn of_task(tree: &Tree<'_>, task: At) -> Format {
+fn of_task(tree: &Tree<'_>, task: At) -> Format {
     let mut format = Format::Native;
     if tree.kind(task) != Kind::Map {
         return format;
@@ -120,7 +120,7 @@ pub(super) fn of_task(tree: &Tree<'_>, task: At) -> Format {
 }
 
 /// Which of two formats a file has of which parts speak for each.
-pub(super) fn stronger(a: Format, b: Format) -> Format {
+fn stronger(a: Format, b: Format) -> Format {
     match (a, b) {
         (Format::Prd, _) | (_, Format::Prd) => Format::Prd,
         (Format::Artefacts, _) | (_, Format::Artefacts) => Format::Artefacts,

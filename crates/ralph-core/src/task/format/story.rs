@@ -8,8 +8,7 @@ use super::error::{Fault, Outcome, shorten};
 use super::fields::{Field, Fields};
 use super::tree::{At, Kind, Tree};
 use super::{read, status};
-use crate::task::outline::More;
-use crate::task::{Attempts, Outline, Place, Task, TaskId, TaskLinks, TaskText, Title};
+use crate::task::{Attempts, Place, Task, TaskId, TaskLinks, TaskText};
 
 /// Members that belong to what a task says, and the heading each gets behind the description.
 const SECTIONS: [(Field, &str); 5] = [
@@ -21,27 +20,15 @@ const SECTIONS: [(Field, &str); 5] = [
 ];
 
 pub(super) fn parse(tree: &Tree<'_>, format: Format, at: At, place: Place) -> Outcome<Task> {
-    let (id, story) = open(tree, at)?;
-    story
-        .task(format, &id, place)
-        .map_err(|fault| fault.of(&id))
-}
-
-/// The same in brief. What is left out is not looked at, so that it can't be wrong either.
-pub(super) fn outline(tree: &Tree<'_>, format: Format, at: At, place: Place) -> Outcome<Outline> {
-    let (id, story) = open(tree, at)?;
-    story
-        .outline(format, &id, place)
-        .map_err(|fault| fault.of(&id))
-}
-
-fn open<'t, 'a>(tree: &'t Tree<'a>, at: At) -> Outcome<(TaskId, Story<'t, 'a>)> {
     if tree.kind(at) != Kind::Map {
         return read::mismatch(tree, at, "a task (an object with an `id`)");
     }
     let fields = Fields::of(tree, at);
     let id = parse_id(tree, &fields, at)?;
-    Ok((id, Story { tree, fields }))
+    let story = Story { tree, fields };
+    story
+        .task(format, &id, place)
+        .map_err(|fault| fault.of(&id))
 }
 
 /// The id of the task in an object, which need not be valid otherwise.
@@ -97,34 +84,6 @@ impl Story<'_, '_> {
         })
     }
 
-    fn outline(&self, format: Format, id: &TaskId, place: Place) -> Outcome<Outline> {
-        let labels = self.labels()?;
-        let depends_on = self.depends_on()?;
-        let title = self.title(id)?;
-        let parent_id = self.parent()?;
-        let status = status::parse(self.tree, format, &self.fields)?;
-        let area = self.area(&labels)?;
-        let priority = self.get(Field::Priority, read::priority)?;
-        let more = More {
-            links: TaskLinks {
-                parent_id,
-                depends_on,
-            },
-            area,
-            attempts: self.attempts()?,
-            created_at: self.get(Field::CreatedAt, read::time)?,
-        };
-        self.get(Field::UpdatedAt, read::time)?;
-        Ok(Outline {
-            id: id.clone(),
-            title,
-            status,
-            priority,
-            place,
-            more: more.boxed(),
-        })
-    }
-
     fn labels(&self) -> Outcome<Vec<String>> {
         let mut labels = Vec::new();
         for field in [Field::Labels, Field::Tags] {
@@ -175,22 +134,6 @@ impl Story<'_, '_> {
             }
         }
         Ok(labelled())
-    }
-
-    /// The title as `text` has it, without a copy where it stands in the file as it is.
-    fn title(&self, id: &TaskId) -> Outcome<Title> {
-        let at = self.fields.get(self.tree, Field::Title);
-        let span = at.and_then(|at| self.tree.span_of_text(at));
-        if let Some((start, end)) = span
-            && !is_blank(&self.tree.source[start as usize..end as usize])
-        {
-            return Ok(Title::At { start, end });
-        }
-        let title = match self.own(Field::Title, "a text as title")? {
-            Some(title) => title,
-            None => self.text(id)?.title,
-        };
-        Ok(Title::Said(title.into()))
     }
 
     /// A text, `None` also where there is nothing in it.

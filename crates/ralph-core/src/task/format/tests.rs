@@ -3,7 +3,6 @@
 
 mod appending;
 mod errors;
-mod outlines;
 mod properties;
 mod putting_back;
 mod shapes;

@@ -75,22 +75,6 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// For a few nodes of a long text.
-    pub(super) fn small(syntax: Syntax, source: &'a str) -> Self {
-        Self {
-            syntax,
-            source,
-            nodes: Vec::new(),
-            decoded: Vec::new(),
-        }
-    }
-
-    /// Takes all nodes away; the room for them stays.
-    pub(super) fn clear(&mut self) {
-        self.nodes.clear();
-        self.decoded.clear();
-    }
-
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -184,22 +168,9 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Whether a scalar's text is this one.
+    /// True if a scalar's text is this one.
     pub(super) fn is_text(&self, at: At, text: &str) -> bool {
-        match self.span_of_text(at) {
-            Some((start, end)) => {
-                &self.source.as_bytes()[start as usize..end as usize] == text.as_bytes()
-            }
-            None => self.text(at) == text,
-        }
-    }
-
-    /// Where a text in double quotes stands in the source, if it stands there as it is.
-    pub(super) fn span_of_text(&self, at: At) -> Option<(u32, u32)> {
-        let node = &self.nodes[at];
-        let as_it_is = (Kind::Text, Style::Double, Content::Source);
-        let is = (node.kind, node.style, node.content);
-        (is == as_it_is).then_some((node.start + 1, node.end - 1))
+        self.text(at) == text
     }
 
     pub(super) fn children(&self, at: At) -> impl Iterator<Item = At> + use<'_, 'a> {

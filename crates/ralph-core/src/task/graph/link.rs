@@ -2,25 +2,24 @@
 //!
 //! Every link is looked at once. What can't be resolved is left out of the shape, never guessed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, hash_map::Entry};
 
 use super::cycle::{parent_cycles, waiting_cycles};
-use super::index::Index;
 use super::lists::{Lists, Node};
 use super::problem::Problem;
 use super::shape::{Flaw, Shape, Tree};
 use super::suggest;
-use crate::task::{Linked, TaskId};
+use crate::task::{Task, TaskId};
 
 /// Suggestions are looked for this often at most: each one looks at all ids.
 const MAX_SUGGESTIONS: usize = 8;
 
 /// Resolves all links, and says what is wrong with them, in the order of the file.
-pub(super) fn link<T: Linked>(tasks: &[T]) -> (Shape, Vec<Problem>) {
+pub(super) fn link(tasks: &[Task]) -> (Shape, Vec<Problem>) {
     let mut linker = Linker {
         tasks,
-        ids: tasks.iter().map(|task| task.id().clone()).collect(),
-        index: Index::for_nodes(tasks.len()),
+        ids: tasks.iter().map(|task| task.id.clone()).collect(),
+        index: HashMap::with_capacity(tasks.len()),
         flaws: HashMap::new(),
         missing: HashMap::new(),
         problems: Vec::new(),
@@ -61,23 +60,28 @@ pub(super) fn link<T: Linked>(tasks: &[T]) -> (Shape, Vec<Problem>) {
     (shape, problems)
 }
 
-struct Linker<'t, T> {
-    tasks: &'t [T],
+struct Linker<'t> {
+    tasks: &'t [Task],
     ids: Vec<TaskId>,
-    index: Index,
+    index: HashMap<TaskId, Node>,
     flaws: HashMap<Node, Flaw>,
     missing: HashMap<Node, Vec<TaskId>>,
     problems: Vec<Problem>,
     suggestions: usize,
 }
 
-impl<T: Linked> Linker<'_, T> {
+impl Linker<'_> {
     fn index_ids(&mut self) {
         let mut again: Vec<(Node, Node)> = Vec::new();
         for node in (0..self.ids.len()).map(Node::new) {
-            if let Some(first) = self.index.insert(&self.ids, node) {
-                again.push((first, node));
-                self.flaws.insert(node, Flaw::Shadowed);
+            match self.index.entry(self.ids[node.at()].clone()) {
+                Entry::Vacant(free) => {
+                    free.insert(node);
+                }
+                Entry::Occupied(first) => {
+                    again.push((*first.get(), node));
+                    self.flaws.insert(node, Flaw::Shadowed);
+                }
             }
         }
         again.sort_unstable();
@@ -86,7 +90,7 @@ impl<T: Linked> Linker<'_, T> {
             let nodes = std::iter::once(first).chain(same.iter().map(|(_, node)| *node));
             self.problems.push(Problem::DuplicateId {
                 id: self.ids[first.at()].clone(),
-                places: nodes.map(|node| self.tasks[node.at()].place()).collect(),
+                places: nodes.map(|node| self.tasks[node.at()].place).collect(),
             });
         }
     }
@@ -94,18 +98,18 @@ impl<T: Linked> Linker<'_, T> {
     fn resolve_parents(&mut self) -> Vec<Option<Node>> {
         let mut parent = vec![None; self.tasks.len()];
         for (at, task) in self.tasks.iter().enumerate() {
-            let Some(wanted) = &task.links().parent_id else {
+            let Some(wanted) = &task.links.parent_id else {
                 continue;
             };
             if self.flaws.contains_key(&Node::new(at)) {
                 continue;
             }
-            parent[at] = self.index.get(&self.ids, wanted);
+            parent[at] = self.index.get(wanted).copied();
             if parent[at].is_none() {
                 let did_you_mean = self.suggest(wanted);
                 self.problems.push(Problem::UnknownParent {
-                    task: task.id().clone(),
-                    place: task.place(),
+                    task: task.id.clone(),
+                    place: task.place,
                     missing: wanted.clone(),
                     did_you_mean,
                 });
@@ -117,7 +121,7 @@ impl<T: Linked> Linker<'_, T> {
                 self.flaws.insert(*node, Flaw::InParentCycle);
             }
             self.problems.push(Problem::ParentCycle {
-                place: self.tasks[circle[0].at()].place(),
+                place: self.tasks[circle[0].at()].place,
                 path: closed(&circle, &self.ids),
             });
         }
@@ -134,8 +138,8 @@ impl<T: Linked> Linker<'_, T> {
                 continue;
             }
             let mut unknown_to_task = HashSet::new();
-            for wanted in &task.links().depends_on {
-                if let Some(on) = self.index.get(&self.ids, wanted) {
+            for wanted in &task.links.depends_on {
+                if let Some(on) = self.index.get(wanted).copied() {
                     if last_named_by[on.at()].replace(node) != Some(node) {
                         pairs.push((node, on));
                     }
@@ -147,8 +151,8 @@ impl<T: Linked> Linker<'_, T> {
                 self.missing.entry(node).or_default().push(wanted.clone());
                 let did_you_mean = self.suggest(wanted);
                 self.problems.push(Problem::UnknownDependency {
-                    task: task.id().clone(),
-                    place: task.place(),
+                    task: task.id.clone(),
+                    place: task.place,
                     missing: wanted.clone(),
                     did_you_mean,
                 });
@@ -167,11 +171,11 @@ impl<T: Linked> Linker<'_, T> {
 }
 
 /// Dependencies that can never be met, because what they ask for waits in turn for the task.
-fn waiting_problems<T: Linked>(shape: &Shape, tasks: &[T], pairs: &[(Node, Node)]) -> Vec<Problem> {
+fn waiting_problems(shape: &Shape, tasks: &[Task], pairs: &[(Node, Node)]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (node, on) in pairs.iter().copied() {
         let task = shape.id(node).clone();
-        let place = tasks[node.at()].place();
+        let place = tasks[node.at()].place;
         if node == on {
             problems.push(Problem::SelfDependency { task, place });
         } else if shape.is_within(node, on) {
@@ -192,7 +196,7 @@ fn waiting_problems<T: Linked>(shape: &Shape, tasks: &[T], pairs: &[(Node, Node)
     }
     for circle in waiting_cycles(shape) {
         problems.push(Problem::DependencyCycle {
-            place: tasks[circle[0].at()].place(),
+            place: tasks[circle[0].at()].place,
             path: closed(&circle, &shape.ids),
         });
     }

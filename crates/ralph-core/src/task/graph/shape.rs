@@ -4,7 +4,6 @@
 
 use std::collections::HashMap;
 
-use super::index::Index;
 use super::lists::{Lists, Node};
 use super::suggest;
 use crate::task::TaskId;
@@ -12,7 +11,7 @@ use crate::task::TaskId;
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub(super) ids: Vec<TaskId>,
-    pub(super) index: Index,
+    pub(super) index: HashMap<TaskId, Node>,
     pub(super) parent: Vec<Option<Node>>,
     pub(super) children: Lists,
     pub(super) depends: Lists,
@@ -38,7 +37,7 @@ impl Shape {
     }
 
     pub(crate) fn node(&self, id: &TaskId) -> Option<Node> {
-        self.index.get(&self.ids, id)
+        self.index.get(id).copied()
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -22,7 +22,7 @@ pub(super) async fn foresee(
         }
         None => (Past::default(), project.source_path(None)?),
     };
-    let (_, graph, _) = project.source_in_brief(Some(&path))?;
+    let (_, graph, _) = project.source(Some(&path))?;
     let scope = project.scope(&graph)?;
     let plan = Plan::new(&graph, scope.parent()).map_err(CommandError::internal)?;
     let counts = plan.counts();

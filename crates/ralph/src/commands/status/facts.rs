@@ -8,7 +8,7 @@ use ralph_core::{
     record::IterationRecord,
     select::Plan,
     task::{
-        Outline, TaskId,
+        Task, TaskId,
         graph::{Graph, Problem},
     },
     termination::Stop,
@@ -155,7 +155,7 @@ pub(crate) async fn gather(
     let running = Lock::is_held(&project.data_dir()?, project.root());
     let mut journal = project.journal().await?;
     let path = source_to_show(project, journal.as_mut(), named, running).await?;
-    let (source, graph, problems) = project.source_in_brief(Some(&path))?;
+    let (source, graph, problems) = project.source(Some(&path))?;
     let mut warnings = graph_warnings(&problems);
     let scope = project.scope(&graph)?;
     if let Scope::Lost { message } = &scope {
@@ -179,16 +179,15 @@ pub(crate) async fn gather(
             .map_err(CommandError::internal)?,
         (_, _) => None,
     };
-    let named = |task: &Outline| Named {
+    let named = |task: &Task| Named {
         id: task.id.clone(),
-        title: source.title(task).to_owned(),
+        title: task.text.title.clone(),
     };
     let under_way = match (&told.last_iteration, running) {
         (Some(last), true) if last.ended_at.is_none() => TaskId::parse(&last.task_id).ok(),
         (_, _) => None,
     };
     let view = View {
-        source: &source,
         graph: &graph,
         plan: &plan,
         scope: &scope,
@@ -260,7 +259,7 @@ impl Told {
         journal: &mut Journal,
         repository: &RepositoryId,
         source: &Source,
-        graph: &Graph<Outline>,
+        graph: &Graph,
     ) -> Result<Self, JournalError> {
         let last_loop = journal.last_loop(repository, &project.worktree()).await?;
         let past = Past::read(
@@ -276,7 +275,7 @@ impl Told {
             Some(row) => {
                 let n = u64::try_from(row.n).unwrap_or_default();
                 let record = journal.record(repository, Some(n)).await?;
-                let facts = iteration_facts(project, (source, graph), row, record.as_ref());
+                let facts = iteration_facts(project, graph, row, record.as_ref());
                 Some(facts)
             }
             None => None,
@@ -345,7 +344,7 @@ pub(crate) fn loop_facts(row: LoopRow, running: bool) -> LoopFacts {
 
 fn iteration_facts(
     project: &Project,
-    (source, graph): (&Source, &Graph<Outline>),
+    graph: &Graph,
     row: IterationRow,
     record: Option<&IterationRecord>,
 ) -> IterationFacts {
@@ -356,7 +355,7 @@ fn iteration_facts(
     };
     let in_graph = || {
         let id = TaskId::parse(&row.task_id).ok()?;
-        Some(source.title(graph.get(&id)?).to_owned())
+        Some(graph.get(&id)?.text.title.clone())
     };
     IterationFacts {
         iteration,

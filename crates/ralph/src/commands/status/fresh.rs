@@ -12,11 +12,10 @@ use crate::{
 };
 
 pub(crate) fn fresh_tree(project: &Project, source: &Path) -> Result<String, CommandError> {
-    let (source, graph, _) = project.source_in_brief(Some(source))?;
+    let (_, graph, _) = project.source(Some(source))?;
     let plan = Plan::of_all(&graph);
     let past = Past::default();
     let view = View {
-        source: &source,
         graph: &graph,
         plan: &plan,
         scope: &Scope::All,

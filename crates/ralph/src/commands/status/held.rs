@@ -4,7 +4,7 @@
 use ralph_core::{
     id::QuestionId,
     select::{Blocker, Why},
-    task::{Outline, Status, TaskId},
+    task::{Status, Task, TaskId},
 };
 use serde::Serialize;
 
@@ -77,7 +77,7 @@ pub(super) fn blocked(view: &View<'_>) -> Vec<Blocked> {
     if counts.blocked + counts.failed == 0 {
         return Vec::new();
     }
-    let in_scope: Vec<&Outline> = match scope.parent() {
+    let in_scope: Vec<&Task> = match scope.parent() {
         Some(id) => graph.descendants(id).chain(graph.get(id)).collect(),
         None => graph.tasks().iter().collect(),
     };
@@ -116,7 +116,7 @@ pub(super) fn skipped(view: &View<'_>) -> Vec<Skipped> {
             let why = reason.clone();
             Skipped {
                 task_id: task.id.clone(),
-                title: view.source.title(task).to_owned(),
+                title: task.text.title.clone(),
                 why: why.unwrap_or_else(|| why_skipped(view, &task.id)),
                 reason,
             }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use ralph_core::task::{Linked as _, Outline, Status, TaskId};
+use ralph_core::task::{Status, Task, TaskId};
 use serde::Serialize;
 
 use super::{held::Blocked, view::View};
@@ -54,7 +54,7 @@ pub(crate) enum Standing {
 /// `(next, under way)` are the tasks that matter most, `blocked` those that a person should see to.
 pub(super) fn tree(
     view: &View<'_>,
-    (next, under_way): (Option<&Outline>, Option<&TaskId>),
+    (next, under_way): (Option<&Task>, Option<&TaskId>),
     blocked: &[Blocked],
 ) -> Tree {
     let marks = Marks {
@@ -62,9 +62,9 @@ pub(super) fn tree(
         under_way,
     };
     let leaves = picked(view, &marks, blocked);
-    let mut lines: Vec<Vec<&Outline>> = leaves.into_iter().map(|leaf| line(view, leaf)).collect();
+    let mut lines: Vec<Vec<&Task>> = leaves.into_iter().map(|leaf| line(view, leaf)).collect();
     // In the order of the files, whatever made them matter.
-    lines.sort_by_key(|line| line.iter().map(|task| task.place()).collect::<Vec<_>>());
+    lines.sort_by_key(|line| line.iter().map(|task| task.place).collect::<Vec<_>>());
     let total = view.plan.counts().total;
     grown(view, &marks, &lines, total)
 }
@@ -75,7 +75,7 @@ struct Marks<'a> {
 }
 
 /// The leaves to show, those that matter most first.
-fn picked<'a>(view: &View<'a>, marks: &Marks<'_>, blocked: &[Blocked]) -> Vec<&'a Outline> {
+fn picked<'a>(view: &View<'a>, marks: &Marks<'_>, blocked: &[Blocked]) -> Vec<&'a Task> {
     let of_marks = marks.under_way.into_iter().chain(marks.next);
     let held = view.past.held.keys();
     let stuck = blocked.iter().map(|one| &one.task_id);
@@ -99,10 +99,10 @@ fn picked<'a>(view: &View<'a>, marks: &Marks<'_>, blocked: &[Blocked]) -> Vec<&'
 }
 
 /// A leaf behind the containers around it, outermost first, as far as they are shown.
-fn line<'a>(view: &View<'a>, leaf: &'a Outline) -> Vec<&'a Outline> {
+fn line<'a>(view: &View<'a>, leaf: &'a Task) -> Vec<&'a Task> {
     let scope = view.scope.parent();
     let around = view.graph.ancestors(&leaf.id);
-    let mut line: Vec<&Outline> = around
+    let mut line: Vec<&Task> = around
         .take_while(|task| Some(&task.id) != scope)
         .take(MOST_CONTAINERS)
         .collect();
@@ -112,13 +112,13 @@ fn line<'a>(view: &View<'a>, leaf: &'a Outline) -> Vec<&'a Outline> {
 }
 
 /// The tree of these lines; `total` is how many leaves there are where they begin.
-fn grown(view: &View<'_>, marks: &Marks<'_>, lines: &[Vec<&Outline>], total: usize) -> Tree {
-    let mut groups: BTreeMap<_, (&Outline, Vec<Vec<&Outline>>)> = BTreeMap::new();
+fn grown(view: &View<'_>, marks: &Marks<'_>, lines: &[Vec<&Task>], total: usize) -> Tree {
+    let mut groups: BTreeMap<_, (&Task, Vec<Vec<&Task>>)> = BTreeMap::new();
     for line in lines {
         let Some((first, rest)) = line.split_first() else {
             continue;
         };
-        let group = groups.entry(first.place()).or_insert((first, Vec::new()));
+        let group = groups.entry(first.place).or_insert((first, Vec::new()));
         if !rest.is_empty() {
             group.1.push(rest.to_vec());
         }
@@ -134,7 +134,7 @@ fn grown(view: &View<'_>, marks: &Marks<'_>, lines: &[Vec<&Outline>], total: usi
             };
             TreeNode {
                 id: task.id.clone(),
-                title: view.source.title(task).to_owned(),
+                title: task.text.title.clone(),
                 standing: standing(view, marks, &task.id),
                 total: counts.total,
                 completed: counts.completed,
