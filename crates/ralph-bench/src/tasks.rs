@@ -1,11 +1,8 @@
 //! Task files of 1,000, 10,000 and 100,000 tasks: read, linked, checked, and the next one chosen.
 
-use std::{collections::HashSet, path::Path};
+use std::path::Path;
 
-use ralph_core::{
-    select::{History, Plan},
-    task::graph::Graph,
-};
+use ralph_core::{board::Board, task::graph::Graph};
 use ralph_engine::source::Source;
 
 use crate::{
@@ -52,13 +49,7 @@ fn choose(path: &Path, root: &Path) -> BenchResult<()> {
     if let Some(problem) = problems.first() {
         return Err(problem.to_string().into());
     }
-    let plan = Plan::of_all(&graph);
-    let none = HashSet::new();
-    let history = History {
-        last_area: None,
-        set_aside: &none,
-    };
-    match plan.next(&history) {
+    match Board::of_all(graph).next() {
         Some(id) if id.as_str() == task_id(1) => Ok(()),
         other => Err(format!("the wrong task was chosen: {other:?}").into()),
     }

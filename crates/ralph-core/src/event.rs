@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::{
     agent::{AgentEvent, Usage},
+    board::Counts,
     breaker::BreakerState,
     command::CommandReport,
     gutter::Gutter,
@@ -15,7 +16,6 @@ use crate::{
     health::{HealthState, InterventionLevel},
     id::{CommandId, IterationId, LoopId, QuestionId},
     iteration::ChangedFile,
-    select::Counts,
     signal::Escalation,
     termination::Stop,
     verdict::{Outcome, Verdict},
@@ -258,7 +258,7 @@ impl From<Counts> for Tally {
             total: counts.total,
             completed: counts.completed,
             ready: counts.ready,
-            asking: 0,
+            asking: counts.asking,
             waiting: counts.waiting,
             blocked: counts.blocked,
             failed: counts.failed,

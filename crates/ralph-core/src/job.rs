@@ -48,7 +48,7 @@ pub struct Job {
     pub policy: IterationPolicy,
     /// What made a diagnosis necessary, where it is one.
     pub diagnose: Option<Gutter>,
-    pub history: TaskHistory,
+    pub history: AttemptHistory,
     pub prompt: PromptParts,
     pub limits: JobLimits,
     /// The goal that is worked at, where it is one.
@@ -74,7 +74,7 @@ pub struct StartPoint {
 /// What earlier iterations left for this one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct TaskHistory {
+pub struct AttemptHistory {
     /// What was wrong with the last attempt, in one sentence.
     pub last_verdict: Option<String>,
     pub failure: Option<Failure>,

@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod artefacts;
+pub mod board;
 pub mod breaker;
 pub mod change;
 pub mod checkpoint;
@@ -33,7 +34,6 @@ pub mod plan;
 pub mod prompt;
 pub mod record;
 pub mod sanitize;
-pub mod select;
 pub mod signal;
 pub mod task;
 pub mod termination;

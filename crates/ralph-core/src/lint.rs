@@ -16,8 +16,8 @@ pub use rule::{Rule, Severity};
 
 use serde::Serialize;
 
-use crate::select::Plan;
-use crate::task::graph::{Graph, Problem};
+use crate::board::Board;
+use crate::task::graph::Problem;
 use crate::task::{Place, Status, Task, TaskId};
 
 /// What the linter has to know beside the tasks.
@@ -56,16 +56,16 @@ impl Finding {
 
 /// All findings, those about all tasks first and the others in the order of the file. `problems` is
 /// what building the graph said.
-pub fn lint(graph: &Graph, problems: &[Problem], ctx: &LintContext) -> Vec<Finding> {
-    let plan = Plan::of_all(graph);
-    let to_do: Vec<&Task> = graph
+pub fn lint(board: &Board, problems: &[Problem], ctx: &LintContext) -> Vec<Finding> {
+    let to_do: Vec<&Task> = board
+        .graph()
         .tasks()
         .iter()
-        .filter(|task| is_to_do(task, graph, &plan))
+        .filter(|task| is_to_do(task, board))
         .collect();
     let mut findings: Vec<Finding> = problems.iter().map(links::problem).collect();
-    findings.extend(links::never_ready(graph, &plan));
-    findings.extend(links::completed_containers(graph, &plan));
+    findings.extend(links::never_ready(board));
+    findings.extend(links::completed_containers(board));
     findings.extend(text::same_titles(&to_do));
     findings.extend(to_do.iter().flat_map(|task| text::task(task)));
     findings.extend(no_verify(&to_do, ctx));
@@ -73,9 +73,9 @@ pub fn lint(graph: &Graph, problems: &[Problem], ctx: &LintContext) -> Vec<Findi
     findings
 }
 
-fn is_to_do(task: &Task, graph: &Graph, plan: &Plan) -> bool {
-    let counts_as = plan.status(&task.id).unwrap_or(task.status);
-    graph.is_leaf(&task.id) && !matches!(counts_as, Status::Completed | Status::Skipped)
+fn is_to_do(task: &Task, board: &Board) -> bool {
+    let counts_as = board.status(&task.id).unwrap_or(task.status);
+    board.graph().is_leaf(&task.id) && !matches!(counts_as, Status::Completed | Status::Skipped)
 }
 
 /// Tasks that nothing would verify: one finding if that is so for all, else one a task.

@@ -59,7 +59,7 @@ use ralph_core::{
     change::CompiledPolicy,
     config::Config,
     economics::Prices,
-    event::{Blocked, Event},
+    event::Event,
     goal::Goal,
     id::LoopId,
     job::Job,
@@ -549,15 +549,4 @@ fn keep_first<T, E: Into<LoopError>>(first: &mut Option<LoopError>, done: Result
     if let Err(error) = done {
         first.get_or_insert(error.into());
     }
-}
-
-/// What blocks what, for a person: bounded.
-fn blocked_lines(blocked: Vec<(TaskId, Vec<ralph_core::select::Blocker>)>) -> Vec<Blocked> {
-    blocked
-        .into_iter()
-        .map(|(task, by)| Blocked {
-            task: task.to_string(),
-            by: by.iter().map(ToString::to_string).collect(),
-        })
-        .collect()
 }

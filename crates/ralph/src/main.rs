@@ -1,11 +1,11 @@
 //! The `ralph` program: arguments in, exit code out.
 
 mod artefacts;
+mod board;
 mod cli;
 mod commands;
 mod error;
 mod output;
-mod past;
 mod project;
 mod purse;
 mod queue;

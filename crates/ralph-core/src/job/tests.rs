@@ -64,9 +64,9 @@ fn job() -> Job {
             handoffs: Handoffs::UsedUp { in_a_row: 3 },
         },
         diagnose: None,
-        history: TaskHistory {
+        history: AttemptHistory {
             last_verdict: Some("verification failed: make test".into()),
-            ..TaskHistory::default()
+            ..AttemptHistory::default()
         },
         prompt: PromptParts {
             guidance: vec![Guidance {

@@ -2,9 +2,9 @@
 //! behind it is not said again, and nothing is walked twice.
 
 use super::{Finding, Rule};
-use crate::select::Plan;
+use crate::board::Board;
 use crate::task::Status;
-use crate::task::graph::{Graph, Problem};
+use crate::task::graph::Problem;
 
 pub(super) fn problem(problem: &Problem) -> Finding {
     let rule = match problem {
@@ -28,15 +28,15 @@ pub(super) fn problem(problem: &Problem) -> Finding {
 }
 
 /// Tasks and containers with work left that depend on something which is not going to be done.
-pub(super) fn never_ready(graph: &Graph, plan: &Plan) -> Vec<Finding> {
+pub(super) fn never_ready(board: &Board) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for task in graph.tasks() {
-        if !plan.status(&task.id).is_some_and(Status::is_workable) {
+    for task in board.graph().tasks() {
+        if !board.status(&task.id).is_some_and(Status::is_workable) {
             continue;
         }
-        for on in graph.dependencies(&task.id) {
+        for on in board.graph().dependencies(&task.id) {
             let Some(status @ (Status::Skipped | Status::Failed | Status::Blocked)) =
-                plan.status(&on.id)
+                board.status(&on.id)
             else {
                 continue;
             };
@@ -48,12 +48,13 @@ pub(super) fn never_ready(graph: &Graph, plan: &Plan) -> Vec<Finding> {
 }
 
 /// Containers that say they are completed while tasks in them are not.
-pub(super) fn completed_containers(graph: &Graph, plan: &Plan) -> Vec<Finding> {
-    graph
+pub(super) fn completed_containers(board: &Board) -> Vec<Finding> {
+    board
+        .graph()
         .tasks()
         .iter()
-        .filter(|task| task.status == Status::Completed && !graph.is_leaf(&task.id))
-        .filter(|task| plan.status(&task.id) != Some(Status::Completed))
+        .filter(|task| task.status == Status::Completed && !board.graph().is_leaf(&task.id))
+        .filter(|task| board.status(&task.id) != Some(Status::Completed))
         .map(|task| {
             let message = "its status is completed, but not all tasks in it are".to_owned();
             Finding::new(Rule::CompletedContainer, task, message)

@@ -29,7 +29,7 @@ fn with(change: impl FnOnce(&mut Task)) -> Task {
 
 fn findings(tasks: Vec<Task>, ctx: &LintContext) -> Vec<Finding> {
     let (graph, problems) = build(tasks);
-    lint(&graph, &problems, ctx)
+    lint(&Board::of_all(graph), &problems, ctx)
 }
 
 /// Which rules say something about which task.

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use super::Plan;
+use crate::board::Board;
 use crate::lint::{Finding, LintContext, Severity, lint};
 use crate::task::format::{Format, FormatError, Syntax, parse};
 use crate::task::graph::Graph;
@@ -69,7 +70,7 @@ pub fn check(
         configured_verify: around.configured_verify,
     };
     let new: HashSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
-    let mut findings = lint(&graph, &problems, &context);
+    let mut findings = lint(&Board::of_all(graph), &problems, &context);
     findings.retain(|finding| match &finding.task {
         Some(task) => new.contains(task),
         // About all tasks, which is about the new ones only where there are no others.

@@ -2,7 +2,7 @@
 //!
 //! Always builds: `status`, `list` and `show` need a file that parses, not a graph that is right.
 //! What is wrong comes back beside the graph as data. Decides nothing about order or readiness;
-//! that is `select`. Nothing here recurses: a chain of 100,000 tasks must not end the stack.
+//! that is the board's. Nothing here recurses: a chain of 100,000 tasks must not end the stack.
 
 mod cycle;
 mod link;
@@ -19,7 +19,7 @@ pub(crate) use lists::Node;
 pub use problem::Problem;
 pub(crate) use shape::{Flaw, Shape};
 
-use super::{Task, TaskId};
+use super::{Status, Task, TaskId};
 
 /// Tasks with their links resolved. A task that has children is a *container*, any other a *leaf*;
 /// only leaves are ever given to an agent.
@@ -101,7 +101,15 @@ impl Graph {
         &self.shape
     }
 
-    fn task(&self, node: Node) -> &Task {
+    pub(crate) fn node(&self, id: &TaskId) -> Option<Node> {
+        self.shape.node(id)
+    }
+
+    pub(crate) fn set_status(&mut self, node: Node, status: Status) {
+        self.tasks[node.at()].status = status;
+    }
+
+    pub(crate) fn task(&self, node: Node) -> &Task {
         &self.tasks[node.at()]
     }
 

@@ -209,7 +209,7 @@ impl Desk<'_> {
     fn task(&self, id: &TaskId) -> Result<Task, Not> {
         let Some(task) = self.board.task(id) else {
             let sentence = format!("there is no task {id} in {}", self.board.source.name());
-            return Err(match self.board.graph.did_you_mean(id.as_str()) {
+            return Err(match self.board.graph().did_you_mean(id.as_str()) {
                 Some(near) => Not::hinted(sentence, format!("did you mean {near}?")),
                 None => Not::hinted(sentence, "`ralph tasks list` shows them"),
             });
@@ -252,7 +252,7 @@ impl Desk<'_> {
             });
         }
         match self.board.edit(&task.id, changes) {
-            Ok(()) => {}
+            Ok(_) => {}
             Err(SourceError::Format(error)) => return Err(Not::refused(error.to_string())),
             Err(other) => return Err(other.into()),
         }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use ralph_core::{
     artefacts::BadFile,
+    board::UnknownTask,
     change::BadGlob,
     iteration::IllegalStep,
     loop_state::IllegalTransition,
     prompt::TemplateError,
-    select::UnknownTask,
     task::{TaskId, graph::Problem},
     termination::Stop,
 };

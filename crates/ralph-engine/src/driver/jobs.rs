@@ -9,7 +9,7 @@ use ralph_core::{
     handoff::Next,
     id::IterationId,
     iteration::{Handoffs, IterationPolicy, Lands, Purpose},
-    job::{JOB_VERSION, Job, JobCost, JobLimits, PromptParts, StartPoint, TaskHistory},
+    job::{JOB_VERSION, Job, JobCost, JobLimits, PromptParts, StartPoint, AttemptHistory},
     prompt::{Diagnose, Instructions},
     record::Guidance,
     task::{Task, TaskId},
@@ -115,7 +115,7 @@ impl Driver {
                 iterations_left: self.iterations_left(),
                 other_open_tasks: tasks.total.saturating_sub(done + 1),
             },
-            history: TaskHistory {
+            history: AttemptHistory {
                 last_verdict: state.last_verdict,
                 failure: state.feedback,
                 diagnosis: state.gutter.diagnosis,

@@ -53,7 +53,7 @@ impl Driver {
         // What the task says now is what the question is about.
         self.reload_tasks().await?;
         let mut state = self.board.state(task).cloned().unwrap_or_default();
-        state.asked_of = self.board.task(task).map(super::board::wording);
+        state.asked_of = self.board.task(task).map(ralph_core::board::wording);
         let new = NewQuestion {
             task: task.clone(),
             iteration,

@@ -61,10 +61,10 @@ impl Driver {
             return Ok(());
         };
         let read_now = Source::read(self.board.source.path(), &self.root).ok();
-        let tasks = read_now.map_or_else(|| self.board.graph.tasks().to_vec(), |(_, now)| now);
+        let tasks = read_now.map_or_else(|| self.board.graph().tasks().to_vec(), |(_, now)| now);
         let leaves = tasks
             .iter()
-            .filter(|task| self.board.graph.is_leaf(&task.id));
+            .filter(|task| self.board.graph().is_leaf(&task.id));
         let (done, left): (Vec<&Task>, Vec<&Task>) =
             leaves.partition(|task| task.status == Status::Completed);
         let obstacles = read(&artefacts.folder().obstacles(), Obstacles::parse);

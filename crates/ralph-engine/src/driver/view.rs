@@ -71,8 +71,12 @@ impl LoopView for View<'_> {
     }
 
     fn exhausted_task(&self) -> Option<(TaskId, Attempts)> {
-        let (task, made, max) = self.board.spent(self.config).filter(|_| self.at.executes)?;
-        Some((task, Attempts { made, max }))
+        let spent = self.board.spent(self.config).filter(|_| self.at.executes)?;
+        let attempts = Attempts {
+            made: spent.attempts,
+            max: spent.max_attempts,
+        };
+        Some((spent.id, attempts))
     }
 
     fn main_back_at(&self) -> Option<Timestamp> {

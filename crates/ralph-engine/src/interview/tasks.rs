@@ -7,6 +7,7 @@ use std::path::Path;
 
 use ralph_core::{
     artefacts::{Folder, ProjectName, shape_problems, status_problems},
+    board::Board,
     lint::{Finding, LintContext, Severity, lint},
     task::{format::line_column, graph::Graph},
 };
@@ -58,7 +59,7 @@ pub fn look_at_tasks(
         }
     };
     let (graph, problems) = Graph::build(tasks);
-    let findings = lint(&graph, &problems, context);
+    let findings = lint(&Board::of_all(graph), &problems, context);
     let of = |severity: Severity| -> Vec<String> {
         let those = findings.iter().filter(|f| f.severity == severity);
         those.map(|finding| sentence(&source, finding)).collect()

@@ -1,14 +1,13 @@
 //! Iterations in the journal: their steps as they happen, and their end in one transaction.
 
 use jiff::Timestamp;
+pub use ralph_core::board::TaskHistory as TaskState;
 use ralph_core::{
     checkpoint::Moment,
-    gutter::{Gutter, GutterState},
-    handoff::HandoffState,
-    id::{IterationId, LoopId, QuestionId},
+    gutter::Gutter,
+    id::{IterationId, LoopId},
     iteration::{Lands, StepDone},
     record::IterationRecord,
-    signal::Escalation,
     task::TaskId,
 };
 use serde::{Deserialize, Serialize};
@@ -66,45 +65,6 @@ pub struct IterationEnd<'a> {
     pub checkpoint: Option<&'a Moment>,
     /// What it used.
     pub accounts: &'a Accounts,
-}
-
-/// What a task's history comes to.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct TaskState {
-    /// Charged attempts since it was opened.
-    pub attempts: u32,
-    pub last_signature: Option<String>,
-    /// How often in a row that signature came.
-    pub same_failure: u32,
-    /// The work of the last attempt, and whether the next one starts from it.
-    pub kept_ref: Option<String>,
-    pub goes_on: bool,
-    /// What the last attempt is told to have done wrong.
-    pub feedback: Option<ralph_core::iteration::Failure>,
-    pub last_verdict: Option<String>,
-    /// A person has to answer first.
-    pub question: Option<String>,
-    pub escalation: Option<Escalation>,
-    /// The number of that question.
-    pub asked: Option<QuestionId>,
-    /// What the task said when it was asked: a person who changes it has answered.
-    pub asked_of: Option<String>,
-    /// Out of attempts, and why.
-    pub blocked: Option<String>,
-    /// A person skipped it, and why.
-    pub skipped: Option<String>,
-    /// Steps towards it that landed, where it is a goal.
-    #[serde(skip_serializing_if = "is_none")]
-    pub progress: u32,
-    #[serde(skip_serializing_if = "GutterState::is_empty")]
-    pub gutter: GutterState,
-    #[serde(skip_serializing_if = "HandoffState::is_empty")]
-    pub handoff: HandoffState,
-}
-
-fn is_none(count: &u32) -> bool {
-    *count == 0
 }
 
 impl Journal {

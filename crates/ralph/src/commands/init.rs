@@ -12,7 +12,7 @@ mod write;
 use std::{path::PathBuf, process::ExitCode};
 
 use ralph_core::{
-    select::{History, Plan},
+    board::Board,
     task::{
         TaskId,
         graph::{Graph, Problem},
@@ -154,18 +154,14 @@ fn tell(project: &Project, checked: &Checked) -> Result<ExitCode, CommandError> 
         graph,
         parent,
     } = checked;
-    let plan = Plan::new(graph, parent.as_ref()).map_err(CommandError::internal)?;
-    let counts = plan.counts();
+    let board = Board::new(graph.clone(), parent.as_ref()).map_err(CommandError::internal)?;
+    let counts = board.counts();
     let below = parent
         .as_ref()
         .map_or_else(String::new, |id| format!(" below {id}"));
     let tasks = count(counts.total, "task", "tasks");
     let mut text = format!("\n{tasks} in {}{below}, ", source.name());
-    let history = History {
-        last_area: None,
-        set_aside: &std::collections::HashSet::new(),
-    };
-    let next = plan.next(&history).and_then(|id| graph.get(id));
+    let next = board.next().and_then(|id| graph.get(id));
     let code = match next {
         Some(next) => {
             let (id, title) = (&next.id, &next.text.title);
@@ -176,14 +172,14 @@ fn tell(project: &Project, checked: &Checked) -> Result<ExitCode, CommandError> 
             text.push_str(&ralph_core::sanitize::terminal_safe(&first));
             ExitCode::SUCCESS
         }
-        None if plan.all_complete() => {
+        None if board.all_complete() => {
             text.push_str("all complete\n");
             ExitCode::SUCCESS
         }
         None => {
             text.push_str(&paint(Tone::Careful, "none of them ready"));
             text.push_str(":\n");
-            text.push_str(&stuck(&plan, &history));
+            text.push_str(&stuck(&board));
             ExitCode::from(4)
         }
     };
@@ -194,13 +190,12 @@ fn tell(project: &Project, checked: &Checked) -> Result<ExitCode, CommandError> 
     Ok(code)
 }
 
-fn stuck(plan: &Plan, history: &History<'_>) -> String {
+fn stuck(board: &Board) -> String {
     let mut table = Table::new(1, 2);
-    for (id, blockers) in plan.stuck(history) {
-        let why: Vec<String> = blockers.iter().map(ToString::to_string).collect();
+    for stuck in board.stuck() {
         table.row([
-            cell(Tone::Name, id.as_str()),
-            cell(Tone::Plain, why.join("; ")),
+            cell(Tone::Name, stuck.id.as_str()),
+            cell(Tone::Plain, stuck.by.join("; ")),
         ]);
     }
     table.render(output::width())

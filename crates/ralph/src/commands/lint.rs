@@ -5,9 +5,10 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use ralph_core::{
+    board::Board,
     lint::{Finding, LintContext, Severity, lint},
     sanitize::one_line,
-    task::{TaskId, format::FormatError},
+    task::{TaskId, format::FormatError, graph::Graph},
 };
 use ralph_engine::source::{Source, SourceError};
 use serde::Serialize;
@@ -69,12 +70,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     })?;
     let report = match Source::read(&path, project.root()) {
         Ok((source, tasks)) => {
-            let (graph, problems) = ralph_core::task::graph::Graph::build(tasks);
+            let (graph, problems) = Graph::build(tasks);
+            let board = Board::of_all(graph);
             let context = LintContext {
                 configured_verify: !project.config().verification.commands.is_empty(),
             };
-            let findings = lint(&graph, &problems, &context);
-            Report::new(&source, graph.tasks().len(), findings)
+            let findings = lint(&board, &problems, &context);
+            Report::new(&source, board.graph().tasks().len(), findings)
         }
         // A file that can't be read has one thing wrong with it, and a place.
         Err(SourceError::Format(error)) => Report::of_file(&project.shown(&path), error),
@@ -154,7 +156,7 @@ impl Report {
     fn summary(&self) -> String {
         let tasks = count(self.tasks, "task", "tasks");
         if self.findings.is_empty() {
-            return format!("{}: {tasks}, nothing to say\n", self.source);
+            return format!("{}: {tasks}, no problems found\n", self.source);
         }
         let errors = count(self.errors, "error", "errors");
         let warnings = count(self.warnings, "warning", "warnings");

@@ -1,23 +1,18 @@
-//! `ralph status`: where the tasks and the loop stand, at a glance.
+//! `ralph status`: the state of the tasks and of the loop, at a glance.
 //!
-//! Needs a task file that parses, not a graph that is right. Reads little of the journal, and never
-//! asks git: it must stay quick whatever there is.
+//! Needs a task file that parses, not a graph that is right. Never asks git.
 
+mod blocked;
 pub(crate) mod facts;
-mod fresh;
-mod held;
 mod show;
 mod source;
 mod tree;
-mod view;
 mod waiting;
 mod watch;
-mod why;
 
 use std::{path::PathBuf, process::ExitCode};
 
-use facts::Afterwards;
-pub(crate) use fresh::fresh_tree;
+pub(crate) use tree::fresh_tree;
 
 use crate::{cli::Global, error::CommandError, output, project};
 
@@ -42,7 +37,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         project::block_on(watch::watch(&project, source))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let facts = project::block_on(facts::gather(&project, source, Afterwards::Ends))?;
+    let facts = project::block_on(facts::gather(&project, source))?;
     if args.json {
         output::print_json(&facts)?;
     } else {

@@ -3,9 +3,9 @@
 mod add;
 mod list;
 mod new_id;
-mod seen;
 mod show;
 mod suggested;
+mod view;
 
 use std::process::ExitCode;
 

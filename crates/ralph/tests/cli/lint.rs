@@ -13,7 +13,7 @@ fn tasks_that_are_right_pass() {
         "verification:\n  commands: [[\"cargo\", \"test\"]]\n",
     );
     let ran = ralph(&repo, &["lint"]);
-    assert_eq!(ran.text(0), "prd.json: 3 tasks, nothing to say\n");
+    assert_eq!(ran.text(0), "prd.json: 3 tasks, no problems found\n");
 }
 
 #[test]

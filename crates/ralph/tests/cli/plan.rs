@@ -39,7 +39,7 @@ fn a_brief_becomes_tasks_below_a_parent() {
     );
     assert_eq!(scene.repo.read(".ralph/parent-task-id"), "shop\n");
     let lint = scene.ralph(&["lint", ".ralph/tasks"]);
-    assert_eq!(lint.text(0), ".ralph/tasks: 3 tasks, nothing to say\n");
+    assert_eq!(lint.text(0), ".ralph/tasks: 3 tasks, no problems found\n");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use ralph_engine::store::TaskState;
 use ralph_testkit::TestRepo;
 use serde_json::json;
 
-use crate::support::{Written, failed, ralph, shop, suggesting};
+use crate::support::{Written, asked, failed, ralph, shop, suggesting};
 
 /// A loop with one of everything.
 fn eventful() -> TestRepo {
@@ -35,8 +35,7 @@ fn eventful() -> TestRepo {
         record.flags = vec!["the status of US-002 was put back".into()];
         *state = TaskState {
             attempts: 2,
-            question: Some("Which currency?".into()),
-            ..TaskState::default()
+            ..asked(&repo, "US-002", "Which currency?")
         };
     });
     past.end(&Stop::NothingReady);

@@ -5,7 +5,7 @@ use ralph_engine::{lock::Lock, store::TaskState};
 use ralph_testkit::TestRepo;
 use serde_json::json;
 
-use crate::support::{Written, failed, ralph, shop, suggesting};
+use crate::support::{Written, asked, failed, ralph, shop, suggesting};
 
 #[test]
 fn the_json_contract_before_anything_ran() {
@@ -113,7 +113,7 @@ fn a_task_with_an_open_question_is_not_next_and_its_question_is_shown() {
     past.iteration(
         ("US-002", "Show the cart", 1),
         Verdict::Escalated,
-        |_, state| state.question = Some("Which currency?".into()),
+        |_, state| *state = asked(&repo, "US-002", "Which currency?"),
     );
     let status = ralph(&repo, &["status", "--json"]).json(0);
     assert_eq!(status["next"], json!(null));
@@ -134,6 +134,34 @@ fn a_task_with_an_open_question_is_not_next_and_its_question_is_shown() {
         "{text}"
     );
     assert!(text.contains("next  nothing is ready\n"), "{text}");
+    let list = ralph(&repo, &["tasks", "list", "--json"]).json(0);
+    let task = &list["tasks"][1];
+    assert_eq!(
+        (&task["standing"], &task["ready"]),
+        (&json!("question"), &json!(false))
+    );
+    assert_eq!(
+        ralph(&repo, &["tasks", "list", "--ready"]).text(0),
+        "no tasks\n"
+    );
+}
+
+#[test]
+fn an_edit_of_a_task_answers_its_question_and_it_is_next() {
+    let repo = shop();
+    let mut past = Written::begin(&repo, "prd.json", "L1");
+    past.state("US-002", &asked(&repo, "US-002", "Which currency?"));
+    let text = repo
+        .read("prd.json")
+        .replace("Show the cart", "Show the cart in euros");
+    repo.file("prd.json", text);
+    let status = ralph(&repo, &["status", "--json"]).json(0);
+    assert_eq!(status["next"]["id"], "US-002");
+    assert_eq!(status["questions"], json!([]));
+    assert_eq!(
+        (&status["tasks"]["ready"], &status["tasks"]["asking"]),
+        (&json!(1), &json!(0))
+    );
 }
 
 #[test]

@@ -221,6 +221,18 @@ impl Written {
     }
 }
 
+/// The history of a task with an open question about it as it is in `prd.json`.
+pub(crate) fn asked(repo: &TestRepo, task: &str, question: &str) -> TaskState {
+    let read = ralph_core::task::format::parse("prd.json", 0, repo.read("prd.json").as_bytes());
+    let tasks = read.unwrap().tasks;
+    let task = tasks.iter().find(|one| one.id.as_str() == task).unwrap();
+    TaskState {
+        question: Some(question.into()),
+        asked_of: Some(ralph_core::board::wording(task)),
+        ..TaskState::default()
+    }
+}
+
 fn record(
     loop_id: &LoopId,
     n: u64,

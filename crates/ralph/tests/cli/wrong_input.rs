@@ -32,7 +32,7 @@ fn an_empty_list_of_tasks_is_no_error() {
     assert_eq!(ralph(&repo, &["tasks", "list"]).text(0), "no tasks\n");
     assert_eq!(
         ralph(&repo, &["lint"]).text(0),
-        "tasks.json: 0 tasks, nothing to say\n"
+        "tasks.json: 0 tasks, no problems found\n"
     );
 }
 

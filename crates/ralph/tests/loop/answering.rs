@@ -86,6 +86,27 @@ fn the_questions_are_listed_for_programs_and_for_people() {
     }
 }
 
+/// What `ralph status` shows and what `ralph run` would do are read off one board.
+#[test]
+fn after_a_person_edits_the_task_status_and_run_agree_that_it_is_next() {
+    let project = asked();
+    let next = |project: &Project| -> Value {
+        let status: Value = serde_json::from_str(&project.told(&["status", "--json"])).unwrap();
+        status["next"]["id"].clone()
+    };
+    assert_eq!(next(&project), json!(null));
+    let text = project.repo.read("prd.json");
+    let edited = text.replacen(
+        "\"id\": \"A\"",
+        "\"id\": \"A\", \"description\": \"Use v2.\"",
+        1,
+    );
+    assert_ne!(edited, text);
+    project.repo.file("prd.json", edited);
+    assert_eq!(next(&project), json!("A"));
+    assert_eq!(project.run(&[]).expect(0).verdicts(), ["A verified"]);
+}
+
 #[test]
 fn an_option_goes_into_the_next_prompt_with_its_text() {
     let project = asked();

@@ -227,7 +227,8 @@ fn an_operation_begun_by_the_agent_does_not_stay() {
 
 #[test]
 fn a_git_folder_that_is_taken_away_ends_the_loop_in_order_and_a_later_run_goes_on() {
-    let taken = "if ! test -e \"$HOME/once\"; then touch \"$HOME/once\"; mv .git .git2; mkdir .git; fi";
+    let taken =
+        "if ! test -e \"$HOME/once\"; then touch \"$HOME/once\"; mv .git .git2; mkdir .git; fi";
     let project = project(taken);
     let ran = project.run(&[]).expect(1);
     let events = ran.events();
@@ -235,7 +236,10 @@ fn a_git_folder_that_is_taken_away_ends_the_loop_in_order_and_a_later_run_goes_o
     assert_eq!(last["event"], "loop_ended", "{}", ran.all());
     assert_eq!(last["stop"]["why"], "failed");
     assert_eq!(last["exitCode"], 1);
-    let started = events.iter().find(|e| e["event"] == "loop_started").unwrap();
+    let started = events
+        .iter()
+        .find(|e| e["event"] == "loop_started")
+        .unwrap();
     let folder = project.data_dir().join("ralph-loops");
     let folder = folder.join(started["loopId"].as_str().unwrap());
     let read = |name: &str| -> Value {

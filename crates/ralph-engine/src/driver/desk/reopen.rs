@@ -62,7 +62,7 @@ impl Desk<'_> {
 
     fn leaf(&self, id: &TaskId) -> Result<Task, Not> {
         let task = self.task(id)?;
-        if !self.board.graph.is_leaf(id) {
+        if !self.board.graph().is_leaf(id) {
             return Err(Not::refused(format!(
                 "task {id} is a container: its leaves are worked on, not itself"
             )));

@@ -63,7 +63,7 @@ impl Desk<'_> {
         let source = self.board.source.name();
         let reopened = report.reopened.iter().filter(|t| t.source == source);
         let tasks = reopened.filter_map(|task| {
-            let mut tasks = self.board.graph.tasks().iter();
+            let mut tasks = self.board.graph().tasks().iter();
             tasks.find(|t| *t.id.as_str() == *task.task_id)
         });
         tasks

@@ -67,7 +67,7 @@ impl Desk<'_> {
 
     /// Tasks that wait for this one, which is never complete now.
     fn waiting_for(&self, task: &Task) -> Vec<String> {
-        let dependants = self.board.graph.dependants(&task.id);
+        let dependants = self.board.graph().dependants(&task.id);
         let waiting = dependants.filter(|t| t.status.is_workable());
         let mut named: Vec<String> = waiting.map(|t| t.id.to_string()).collect();
         let more = named.len().saturating_sub(MOST_NAMED);

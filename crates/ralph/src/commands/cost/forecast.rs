@@ -1,6 +1,6 @@
 //! What the tasks that are left will cost, by what those of the last loop did.
 
-use ralph_core::{economics::ComparedForecast, id::LoopId, select::Plan};
+use ralph_core::{board::Board, economics::ComparedForecast, id::LoopId};
 use ralph_engine::{
     foresight::{History, compared},
     store::{Journal, JournalError, RepositoryId},
@@ -24,8 +24,8 @@ pub(super) async fn foresee(
     };
     let (_, graph, _) = project.source(Some(&path))?;
     let scope = project.scope(&graph)?;
-    let plan = Plan::new(&graph, scope.parent()).map_err(CommandError::internal)?;
-    let counts = plan.counts();
+    let board = Board::new(graph, scope.parent()).map_err(CommandError::internal)?;
+    let counts = board.counts();
     let remaining_tasks = counts.ready + counts.waiting;
     Ok(Foreseen {
         loop_id: past.loop_id,

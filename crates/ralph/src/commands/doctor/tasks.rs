@@ -1,6 +1,6 @@
 //! Checks of the configuration, the tasks and the verify commands.
 
-use ralph_core::{select::Plan, task::VerifyCommand};
+use ralph_core::{board::Board, task::VerifyCommand};
 use ralph_engine::{lock::Lock, source::FindError};
 
 use super::{Check, programs};
@@ -59,7 +59,7 @@ fn tasks(project: &Project) -> Check {
         return Check::problem("tasks", format!("{}: {first}{more}", source.name()))
             .hint("`ralph lint` lists all");
     }
-    let counts = Plan::of_all(&graph).counts();
+    let counts = Board::of_all(graph).counts();
     let many = count(counts.total, "task", "tasks");
     let said = format!("{many} in {}, {} ready", source.name(), counts.ready);
     if counts.total == 0 {

@@ -20,10 +20,7 @@ use super::shape::{
     Look, Now, Point, Suggested, VerifiedBy,
 };
 use crate::{
-    commands::{
-        logs::nothing_yet,
-        status::facts::{self as status, Afterwards},
-    },
+    commands::{logs::nothing_yet, status::facts as status},
     error::CommandError,
     project::Project,
 };
@@ -141,9 +138,7 @@ async fn loops(
 /// How the tasks stand now. A report is of use without it, so nothing that is wrong here is fatal.
 async fn now(project: &Project, source: &str) -> Option<Now> {
     let path = project.root().join(source);
-    let facts = status::gather(project, Some(&path), Afterwards::Ends)
-        .await
-        .ok()?;
+    let facts = status::gather(project, Some(&path)).await.ok()?;
     Some(Now {
         tasks: facts.tasks,
         next: facts.next,

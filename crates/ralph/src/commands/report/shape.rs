@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use ralph_core::{
     agent::Usage,
+    board::Counts,
     dollars::Dollars,
     escalation::Question,
     metrics::{Figures, Since},
@@ -14,7 +15,7 @@ use ralph_engine::store::LoopPart;
 use serde::Serialize;
 
 use super::economics::Economics;
-use crate::commands::status::facts::{Blocked, Held, LoopFacts, Next, Skipped, TaskCounts};
+use crate::commands::status::facts::{Blocked, LoopFacts, Next, OpenQuestion, Skipped};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -230,9 +231,9 @@ pub(super) struct Suggested {
 
 #[derive(Debug, Serialize)]
 pub(super) struct Now {
-    pub(super) tasks: TaskCounts,
+    pub(super) tasks: Counts,
     pub(super) next: Option<Next>,
-    pub(super) questions: Vec<Held>,
+    pub(super) questions: Vec<OpenQuestion>,
     pub(super) blocked: Vec<Blocked>,
     pub(super) skipped: Vec<Skipped>,
 }

@@ -1,38 +1,32 @@
 //! What `status` knows: the JSON form is a contract (docs/json.md).
 
-use std::{collections::HashSet, path::Path};
+use std::path::Path;
 
 use jiff::Timestamp;
 use ralph_core::{
+    board::{Board, Counts},
     id::{CheckpointId, LoopId},
     record::IterationRecord,
-    select::Plan,
-    task::{
-        Task, TaskId,
-        graph::{Graph, Problem},
-    },
+    task::{Task, TaskId, graph::Problem},
     termination::Stop,
 };
 use ralph_engine::{
     lock::Lock,
-    source::Source,
     store::{IterationRow, Journal, JournalError, LoopRow, RepositoryId},
 };
 use serde::Serialize;
 
-pub(crate) use super::held::{Blocked, Held, Skipped};
+pub(crate) use super::blocked::{Blocked, OpenQuestion, Skipped};
 use super::{
-    held,
+    blocked,
     source::source_to_show,
-    tree::{self, Tree},
-    view::View,
+    tree::{self, Marks, Tree},
     waiting::waiting_until,
-    why,
 };
 use crate::{
+    board,
     commands::logs::{self, LogKind},
     error::CommandError,
-    past::{Past, next_attempt},
     project::{Project, Scope},
 };
 
@@ -44,7 +38,7 @@ const MOST_WARNINGS: usize = 10;
 pub(crate) struct Facts {
     pub(crate) source: String,
     pub(crate) parent: Option<Named>,
-    pub(crate) tasks: TaskCounts,
+    pub(crate) tasks: Counts,
     pub(crate) next: Option<Next>,
     pub(crate) running: bool,
     #[serde(rename = "loop")]
@@ -56,7 +50,7 @@ pub(crate) struct Facts {
     pub(crate) reverted_commits: usize,
     /// Until when a loop that is not over waits for a usage limit.
     pub(crate) waiting_until: Option<Timestamp>,
-    pub(crate) questions: Vec<Held>,
+    pub(crate) questions: Vec<OpenQuestion>,
     pub(crate) blocked: Vec<Blocked>,
     pub(crate) skipped: Vec<Skipped>,
     pub(crate) tree: Tree,
@@ -64,32 +58,10 @@ pub(crate) struct Facts {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Whether the process ends once the facts are told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Afterwards {
-    Ends,
-    GoesOn,
-}
-
 #[derive(Debug, Serialize)]
 pub(crate) struct Named {
     pub(crate) id: TaskId,
     pub(crate) title: String,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct TaskCounts {
-    pub(crate) total: usize,
-    pub(crate) completed: usize,
-    pub(crate) ready: usize,
-    /// They would be ready but for a question that is open.
-    pub(crate) asking: usize,
-    pub(crate) waiting: usize,
-    pub(crate) blocked: usize,
-    pub(crate) failed: usize,
-    pub(crate) skipped: usize,
-    pub(crate) in_progress: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -147,11 +119,7 @@ pub(crate) struct IterationFacts {
     pub(crate) stream: Option<String>,
 }
 
-pub(crate) async fn gather(
-    project: &Project,
-    named: Option<&Path>,
-    afterwards: Afterwards,
-) -> Result<Facts, CommandError> {
+pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Facts, CommandError> {
     let running = Lock::is_held(&project.data_dir()?, project.root());
     let mut journal = project.journal().await?;
     let path = source_to_show(project, journal.as_mut(), named, running).await?;
@@ -161,55 +129,40 @@ pub(crate) async fn gather(
     if let Scope::Lost { message } = &scope {
         warnings.insert(0, format!("{message}; all tasks are shown"));
     }
-    let plan = Plan::new(&graph, scope.parent()).map_err(CommandError::internal)?;
+    let board = board::read(project, journal.as_mut(), &source, graph, scope.parent()).await?;
     let told = match &mut journal {
-        Some((journal, repository)) => Told::read(project, journal, repository, &source, &graph)
+        Some((journal, repository)) => Told::read(project, journal, repository, &board)
             .await
             .map_err(CommandError::internal)?,
         None => Told::default(),
-    };
-    let handed_over = told.handed_over();
-    let next = plan
-        .next_going_on(&handed_over, &told.past.history())
-        .and_then(|id| graph.get(id));
-    let state = match (next, &mut journal) {
-        (Some(task), Some((journal, repository))) => journal
-            .task_state(repository, source.name(), task.id.as_str())
-            .await
-            .map_err(CommandError::internal)?,
-        (_, _) => None,
     };
     let named = |task: &Task| Named {
         id: task.id.clone(),
         title: task.text.title.clone(),
     };
+    let next = board.next().and_then(|id| board.task(id));
     let under_way = match (&told.last_iteration, running) {
         (Some(last), true) if last.ended_at.is_none() => TaskId::parse(&last.task_id).ok(),
         (_, _) => None,
     };
-    let view = View {
-        graph: &graph,
-        plan: &plan,
-        scope: &scope,
-        past: &told.past,
+    let marks = Marks {
+        next: next.map(|task| &task.id),
+        under_way: under_way.as_ref(),
     };
-    let blocked = held::blocked(&view);
-    let facts = Facts {
+    let blocked = blocked::blocked(&board);
+    Ok(Facts {
         source: source.name().to_owned(),
-        parent: scope.parent().and_then(|id| graph.get(id)).map(named),
-        tasks: TaskCounts::new(&plan, &told.past),
+        parent: board.scope().and_then(|id| board.task(id)).map(named),
+        tasks: board.counts(),
         next: next.map(|task| Next {
             task: named(task),
-            attempt: next_attempt(task, state.as_ref()),
-            why: match handed_over.contains(&task.id) {
-                true => "a fresh agent goes on with what another has begun".to_owned(),
-                false => why::why(&view, task),
-            },
+            attempt: board.attempts(&task.id) + 1,
+            why: why_next(&board, task),
         }),
         running,
-        questions: held::questions(&told.past),
-        tree: tree::tree(&view, (next, under_way.as_ref()), &blocked),
-        skipped: held::skipped(&view),
+        questions: blocked::questions(&board),
+        tree: tree::tree(&board, &marks, &blocked),
+        skipped: blocked::skipped(&board),
         blocked,
         waiting_until: waiting_until(
             told.last_loop.as_ref(),
@@ -222,20 +175,37 @@ pub(crate) async fn gather(
         reverted_commits: told.reverted_commits,
         suggestions: told.suggestions,
         warnings,
-    };
-    // The process is about to end: taking a hundred thousand tasks apart first would take longer
-    // than all else.
-    match afterwards {
-        Afterwards::Ends => std::mem::forget((source, graph, plan)),
-        Afterwards::GoesOn => drop((source, graph, plan)),
-    }
-    Ok(facts)
+    })
 }
 
-/// What the journal has to say.
+/// The reason why the board chose this task, in words, by comparing it with the one that would have
+/// been chosen without it.
+fn why_next(board: &Board, chosen: &Task) -> String {
+    if board.is_handed_over(&chosen.id) {
+        return "a fresh agent goes on with what another has begun".to_owned();
+    }
+    let Some(rival) = board.ready().find(|id| **id != chosen.id) else {
+        return "the only task that is ready".to_owned();
+    };
+    let of = format!("of {} ready tasks", board.counts().ready);
+    if board.ready().next() != Some(&chosen.id) {
+        // Only the area of the last completed task can put one before the first in order.
+        let area = chosen.area.as_deref().unwrap_or_default();
+        return format!("{of}, the first in the area {area}, like the last completed one");
+    }
+    let Some(rival) = board.task(rival) else {
+        return format!("{of}, the first in order");
+    };
+    match (chosen.priority, rival.priority) {
+        (Some(own), other) if other != Some(own) => format!("{of}, the first by priority ({own})"),
+        (_, _) if chosen.created_at != rival.created_at => format!("{of}, the oldest"),
+        (_, _) => format!("{of}, the first in the file"),
+    }
+}
+
+/// What the journal says beside the histories of tasks.
 #[derive(Default)]
 struct Told {
-    past: Past,
     last_loop: Option<LoopRow>,
     last_iteration: Option<IterationFacts>,
     last_checkpoint: Option<CheckpointId>,
@@ -246,36 +216,19 @@ struct Told {
 }
 
 impl Told {
-    /// The task that the last iteration handed over.
-    fn handed_over(&self) -> HashSet<TaskId> {
-        let last = self.last_iteration.iter();
-        let last = last.filter(|last| last.verdict.as_deref() == Some("handoff"));
-        last.filter_map(|last| TaskId::parse(&last.task_id).ok())
-            .collect()
-    }
-
     async fn read(
         project: &Project,
         journal: &mut Journal,
         repository: &RepositoryId,
-        source: &Source,
-        graph: &Graph,
+        board: &Board,
     ) -> Result<Self, JournalError> {
         let last_loop = journal.last_loop(repository, &project.worktree()).await?;
-        let past = Past::read(
-            journal,
-            repository,
-            source.name(),
-            graph,
-            last_loop.as_ref(),
-        )
-        .await?;
         let row = journal.last_iterations(repository, 1).await?.pop();
         let last_iteration = match row {
             Some(row) => {
                 let n = u64::try_from(row.n).unwrap_or_default();
                 let record = journal.record(repository, Some(n)).await?;
-                let facts = iteration_facts(project, graph, row, record.as_ref());
+                let facts = iteration_facts(project, board, row, record.as_ref());
                 Some(facts)
             }
             None => None,
@@ -293,7 +246,6 @@ impl Told {
         };
         Ok(Self {
             last_checkpoint,
-            past,
             last_loop,
             last_iteration,
             recent,
@@ -344,7 +296,7 @@ pub(crate) fn loop_facts(row: LoopRow, running: bool) -> LoopFacts {
 
 fn iteration_facts(
     project: &Project,
-    graph: &Graph,
+    board: &Board,
     row: IterationRow,
     record: Option<&IterationRecord>,
 ) -> IterationFacts {
@@ -355,7 +307,7 @@ fn iteration_facts(
     };
     let in_graph = || {
         let id = TaskId::parse(&row.task_id).ok()?;
-        Some(graph.get(&id)?.text.title.clone())
+        Some(board.task(&id)?.text.title.clone())
     };
     IterationFacts {
         iteration,
@@ -371,23 +323,5 @@ fn iteration_facts(
         reverted: row.reverted,
         log: file(LogKind::Readable),
         stream: file(LogKind::Stream),
-    }
-}
-
-impl TaskCounts {
-    fn new(plan: &Plan, past: &Past) -> Self {
-        let counts = plan.counts();
-        let asking = past.set_aside.iter().filter(|id| plan.is_ready(id)).count();
-        Self {
-            total: counts.total,
-            completed: counts.completed,
-            ready: counts.ready.saturating_sub(asking),
-            asking,
-            waiting: counts.waiting,
-            blocked: counts.blocked,
-            failed: counts.failed,
-            skipped: counts.skipped,
-            in_progress: counts.in_progress,
-        }
     }
 }

@@ -1,11 +1,14 @@
 //! `status` as text: a line for each thing that there is, nothing for what there is not.
 
 use jiff::{Timestamp, tz::TimeZone};
-use ralph_core::sanitize::{columns, one_line};
+use ralph_core::{
+    board::Counts,
+    sanitize::{columns, one_line},
+};
 
 pub(super) mod branches;
 
-use super::facts::{Facts, IterationFacts, LoopFacts, LoopState, TaskCounts};
+use super::facts::{Facts, IterationFacts, LoopFacts, LoopState};
 use crate::view::{
     figures::{count, short_commit},
     paint::{Tone, paint},
@@ -92,7 +95,7 @@ fn heading(facts: &Facts) -> String {
 }
 
 /// The bar, and the counts that are not zero.
-fn tally(tasks: &TaskCounts) -> String {
+fn tally(tasks: &Counts) -> String {
     if tasks.total == 0 {
         return "no tasks\n".to_owned();
     }

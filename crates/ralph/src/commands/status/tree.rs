@@ -3,12 +3,19 @@
 //!
 //! Has a limit whatever there is, and is made from what `status` has read already.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::Path,
+};
 
-use ralph_core::task::{Status, Task, TaskId};
+use ralph_core::{
+    board::{Board, TaskState},
+    task::{Status, Task, TaskId},
+};
 use serde::Serialize;
 
-use super::{held::Blocked, view::View};
+use super::{blocked::Blocked, show::branches};
+use crate::{error::CommandError, project::Project};
 
 /// Leaves that are shown, and containers around each of them.
 const MOST_LEAVES: usize = 12;
@@ -25,7 +32,8 @@ pub(crate) struct Tree {
 pub(crate) struct TreeNode {
     pub(crate) id: TaskId,
     pub(crate) title: String,
-    pub(crate) standing: Standing,
+    #[serde(rename = "standing")]
+    pub(crate) state: NodeState,
     /// Leaves in it, and those of them that are complete; a leaf is one itself.
     pub(crate) total: usize,
     pub(crate) completed: usize,
@@ -33,75 +41,81 @@ pub(crate) struct TreeNode {
     pub(crate) below: Tree,
 }
 
-/// How a task stands, as a person would say it.
+/// The state of a task, as a person would say it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Standing {
-    /// An agent is at it.
+pub(crate) enum NodeState {
+    /// An agent works on it.
     UnderWay,
     /// The one that would be taken now.
     Next,
-    /// A person has to answer first.
-    Question,
-    Ready,
-    Waiting,
-    Blocked,
-    Failed,
-    Completed,
-    Skipped,
+    #[serde(untagged)]
+    Of(TaskState),
 }
 
-/// `(next, under way)` are the tasks that matter most, `blocked` those that a person should see to.
-pub(super) fn tree(
-    view: &View<'_>,
-    (next, under_way): (Option<&Task>, Option<&TaskId>),
-    blocked: &[Blocked],
-) -> Tree {
+/// The tasks that matter most.
+pub(super) struct Marks<'a> {
+    pub(super) next: Option<&'a TaskId>,
+    pub(super) under_way: Option<&'a TaskId>,
+}
+
+/// The tree of tasks that no loop has worked on, as text, for the person who has just made them.
+pub(crate) fn fresh_tree(project: &Project, source: &Path) -> Result<String, CommandError> {
+    let (_, graph, _) = project.source(Some(source))?;
+    let board = Board::of_all(graph);
     let marks = Marks {
-        next: next.map(|task| &task.id),
-        under_way,
+        next: board.next(),
+        under_way: None,
     };
-    let leaves = picked(view, &marks, blocked);
-    let mut lines: Vec<Vec<&Task>> = leaves.into_iter().map(|leaf| line(view, leaf)).collect();
+    Ok(branches::render(&tree(&board, &marks, &[])))
+}
+
+/// `blocked` are tasks that a person should see to.
+pub(super) fn tree(board: &Board, marks: &Marks<'_>, blocked: &[Blocked]) -> Tree {
+    let leaves = picked(board, marks, blocked);
+    let mut lines: Vec<Vec<&Task>> = leaves.into_iter().map(|leaf| line(board, leaf)).collect();
     // In the order of the files, whatever made them matter.
     lines.sort_by_key(|line| line.iter().map(|task| task.place).collect::<Vec<_>>());
-    let total = view.plan.counts().total;
-    grown(view, &marks, &lines, total)
-}
-
-struct Marks<'a> {
-    next: Option<&'a TaskId>,
-    under_way: Option<&'a TaskId>,
+    let total = board.counts().total;
+    grown(board, marks, &lines, total)
 }
 
 /// The leaves to show, those that matter most first.
-fn picked<'a>(view: &View<'a>, marks: &Marks<'_>, blocked: &[Blocked]) -> Vec<&'a Task> {
+fn picked<'a>(board: &'a Board, marks: &Marks<'_>, blocked: &[Blocked]) -> Vec<&'a Task> {
     let of_marks = marks.under_way.into_iter().chain(marks.next);
-    let held = view.past.held.keys();
+    let held = board
+        .histories()
+        .filter(|(task, history)| match task.status {
+            Status::Open | Status::InProgress => history.question.is_some(),
+            Status::Blocked | Status::Failed => history.blocked.is_some(),
+            Status::Completed | Status::Skipped => false,
+        });
+    let held = held.map(|(task, _)| &task.id);
     let stuck = blocked.iter().map(|one| &one.task_id);
-    let ready = view.plan.ready();
+    let ready = board.ready();
     let rest = [Status::InProgress, Status::Open]
         .into_iter()
         .chain([Status::Failed, Status::Blocked])
         .chain([Status::Completed, Status::Skipped])
-        .flat_map(|status| view.plan.counted_as(status));
+        .flat_map(|status| board.counted_as(status))
+        .map(|task| &task.id);
     let mut seen = HashSet::new();
     of_marks
         .chain(held)
         .chain(stuck)
         .chain(ready)
         .chain(rest)
-        .filter_map(|id| view.graph.get(id))
-        .filter(|task| view.plan.counts_below(&task.id).total == 1)
-        .filter(|task| view.graph.is_leaf(&task.id) && seen.insert(&task.id))
+        .filter_map(|id| board.task(id))
+        .filter(|task| board.counts_below(&task.id).total == 1)
+        .filter(|task| board.graph().is_leaf(&task.id) && seen.insert(&task.id))
         .take(MOST_LEAVES)
         .collect()
 }
 
 /// A leaf behind the containers around it, outermost first, as far as they are shown.
-fn line<'a>(view: &View<'a>, leaf: &'a Task) -> Vec<&'a Task> {
-    let scope = view.scope.parent();
-    let around = view.graph.ancestors(&leaf.id);
+fn line<'a>(board: &'a Board, leaf: &'a Task) -> Vec<&'a Task> {
+    let scope = board.scope();
+    let around = board.graph().ancestors(&leaf.id);
     let mut line: Vec<&Task> = around
         .take_while(|task| Some(&task.id) != scope)
         .take(MOST_CONTAINERS)
@@ -112,7 +126,7 @@ fn line<'a>(view: &View<'a>, leaf: &'a Task) -> Vec<&'a Task> {
 }
 
 /// The tree of these lines; `total` is how many leaves there are where they begin.
-fn grown(view: &View<'_>, marks: &Marks<'_>, lines: &[Vec<&Task>], total: usize) -> Tree {
+fn grown(board: &Board, marks: &Marks<'_>, lines: &[Vec<&Task>], total: usize) -> Tree {
     let mut groups: BTreeMap<_, (&Task, Vec<Vec<&Task>>)> = BTreeMap::new();
     for line in lines {
         let Some((first, rest)) = line.split_first() else {
@@ -126,16 +140,17 @@ fn grown(view: &View<'_>, marks: &Marks<'_>, lines: &[Vec<&Task>], total: usize)
     let children: Vec<TreeNode> = groups
         .into_values()
         .map(|(task, below)| {
-            let counts = view.plan.counts_below(&task.id);
+            let counts = board.counts_below(&task.id);
             // A leaf has nothing below it: it is itself the one that is counted.
-            let below = match below.is_empty() {
-                true => Tree::default(),
-                false => grown(view, marks, &below, counts.total),
+            let below = if below.is_empty() {
+                Tree::default()
+            } else {
+                grown(board, marks, &below, counts.total)
             };
             TreeNode {
                 id: task.id.clone(),
                 title: task.text.title.clone(),
-                standing: standing(view, marks, &task.id),
+                state: state(board, marks, &task.id),
                 total: counts.total,
                 completed: counts.completed,
                 below,
@@ -149,26 +164,12 @@ fn grown(view: &View<'_>, marks: &Marks<'_>, lines: &[Vec<&Task>], total: usize)
     }
 }
 
-fn standing(view: &View<'_>, marks: &Marks<'_>, id: &TaskId) -> Standing {
+fn state(board: &Board, marks: &Marks<'_>, id: &TaskId) -> NodeState {
     if marks.under_way == Some(id) {
-        return Standing::UnderWay;
-    }
-    if marks.next == Some(id) {
-        return Standing::Next;
-    }
-    if view.past.set_aside.contains(id) {
-        return Standing::Question;
-    }
-    match view.plan.status(id) {
-        Some(Status::Completed) => Standing::Completed,
-        Some(Status::Skipped) => Standing::Skipped,
-        Some(Status::Failed) => Standing::Failed,
-        Some(Status::Blocked) => Standing::Blocked,
-        Some(Status::Open | Status::InProgress) | None => {
-            match view.plan.counts_below(id).ready > 0 {
-                true => Standing::Ready,
-                false => Standing::Waiting,
-            }
-        }
+        NodeState::UnderWay
+    } else if marks.next == Some(id) {
+        NodeState::Next
+    } else {
+        NodeState::Of(board.state(id).unwrap_or(TaskState::Waiting))
     }
 }

@@ -12,10 +12,7 @@ use std::{
 use ralph_engine::lock::Lock;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{
-    facts::{self, Afterwards},
-    show,
-};
+use super::{facts, show};
 use crate::{
     error::CommandError,
     project::Project,
@@ -71,7 +68,7 @@ async fn current(project: &Project, source: Option<&Path>) -> String {
 }
 
 async fn text(project: &Project, source: Option<&Path>) -> Result<String, CommandError> {
-    let facts = facts::gather(project, source, Afterwards::GoesOn).await?;
+    let facts = facts::gather(project, source).await?;
     Ok(show::render(&facts, Project::now()))
 }
 

@@ -2,18 +2,16 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use ralph_core::{
-    select::Plan,
-    task::{Status, graph::Graph},
-};
+use ralph_core::{board::Board, task::Status};
 use serde::Serialize;
 
-use super::seen::{Kind, Seen};
+use super::view::{self, Kind, TaskView};
 use crate::{
+    board,
     cli::Global,
     error::CommandError,
     output,
-    project::Project,
+    project::{self, Project},
     view::{
         paint::Tone,
         places::Places,
@@ -51,7 +49,7 @@ fn parse_status(text: &str) -> Result<Status, String> {
 #[derive(Debug, Serialize)]
 struct Listed<'a> {
     source: &'a str,
-    tasks: Vec<Seen<'a>>,
+    tasks: Vec<TaskView<'a>>,
 }
 
 /// Blockers that a line names.
@@ -60,15 +58,19 @@ const MOST_BLOCKERS: usize = 3;
 pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
     let (source, graph, problems) = project.source(args.source.as_deref())?;
-    let plan = Plan::of_all(&graph);
+    let board = project::block_on(async {
+        let mut journal = project.journal().await?;
+        board::read(&project, journal.as_mut(), &source, graph, None).await
+    })?;
     let mut places = Places::new(&source);
-    let tasks: Vec<Seen<'_>> = graph
+    let tasks: Vec<TaskView<'_>> = board
+        .graph()
         .tasks()
         .iter()
-        .map(|task| Seen::new(task, &graph, &plan, places.of(task.place)))
+        .map(|task| TaskView::new(task, &board, places.of(task.place)))
         .filter(|seen| !args.ready || seen.ready)
         .filter(|seen| {
-            let counts_as = plan.status(&seen.task.id).unwrap_or(seen.task.status);
+            let counts_as = board.status(&seen.task.id).unwrap_or(seen.task.status);
             args.status.is_none_or(|wanted| wanted == counts_as)
         })
         .collect();
@@ -78,7 +80,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
             tasks,
         })?;
     } else {
-        output::print(&render(&tasks, &graph, &plan));
+        output::print(&render(&tasks, &board));
     }
     if !problems.is_empty() {
         let many = problems.len();
@@ -89,7 +91,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     Ok(ExitCode::SUCCESS)
 }
 
-fn render(tasks: &[Seen<'_>], graph: &Graph, plan: &Plan) -> String {
+fn render(tasks: &[TaskView<'_>], board: &Board) -> String {
     if tasks.is_empty() {
         return "no tasks\n".to_owned();
     }
@@ -98,12 +100,12 @@ fn render(tasks: &[Seen<'_>], graph: &Graph, plan: &Plan) -> String {
         let (state, title) = match seen.kind {
             Kind::Leaf => (seen.word().to_owned(), seen.task.text.title.clone()),
             Kind::Container => {
-                let title = format!("{} {}", seen.task.text.title, progress(seen, graph, plan));
+                let title = format!("{} {}", seen.task.text.title, progress(seen, board));
                 ("container".to_owned(), title)
             }
         };
         let tone = match seen.kind {
-            Kind::Leaf => seen.standing.tone(),
+            Kind::Leaf => view::tone(seen.state),
             Kind::Container => Tone::Faint,
         };
         table.row([
@@ -116,20 +118,13 @@ fn render(tasks: &[Seen<'_>], graph: &Graph, plan: &Plan) -> String {
     table.render(output::width())
 }
 
-/// How many leaves of a container are completed.
-fn progress(seen: &Seen<'_>, graph: &Graph, plan: &Plan) -> String {
-    let leaves = graph
-        .descendants(&seen.task.id)
-        .filter(|task| graph.is_leaf(&task.id));
-    let (mut done, mut all) = (0, 0);
-    for leaf in leaves {
-        all += 1;
-        done += usize::from(plan.status(&leaf.id) == Some(Status::Completed));
-    }
-    format!("({done}/{all})")
+/// The number of leaves of a container that are completed.
+fn progress(seen: &TaskView<'_>, board: &Board) -> String {
+    let below = board.counts_below(&seen.task.id);
+    format!("({}/{})", below.completed, below.total)
 }
 
-fn why(seen: &Seen<'_>) -> String {
+fn why(seen: &TaskView<'_>) -> String {
     // The word beside it says already what a task is by itself.
     let itself = format!("it is {}", seen.task.status);
     let others = seen.blocked_by.iter().filter(|b| b.why != itself);

@@ -3,18 +3,16 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use ralph_core::{
+    board::TaskHistory,
     sanitize::{one_line, terminal_safe},
-    select::Plan,
     task::{Task, TaskId, graph::Graph},
 };
-use ralph_engine::{
-    source::Source,
-    store::{IterationRow, TaskState},
-};
+use ralph_engine::{source::Source, store::IterationRow};
 use serde::Serialize;
 
-use super::seen::{Kind, Seen};
+use super::view::{Kind, TaskView};
 use crate::{
+    board,
     cli::Global,
     error::CommandError,
     output,
@@ -49,7 +47,7 @@ pub(crate) struct Args {
 #[serde(rename_all = "camelCase")]
 struct Whole<'a> {
     #[serde(flatten)]
-    seen: Seen<'a>,
+    view: TaskView<'a>,
     children: Vec<String>,
     dependants: Vec<String>,
     history: History,
@@ -64,12 +62,12 @@ struct History {
     question: Option<String>,
     blocked: Option<String>,
     kept_ref: Option<String>,
-    iterations: Vec<Past>,
+    iterations: Vec<PastIteration>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Past {
+struct PastIteration {
     iteration: i64,
     attempt: i64,
     started_at: String,
@@ -83,15 +81,28 @@ struct Past {
 pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
     let (source, graph, _) = project.source(args.source.as_deref())?;
-    let task = find(&graph, &source, &args.id)?;
-    let plan = Plan::of_all(&graph);
+    let id = find(&graph, &source, &args.id)?.id.clone();
+    let (board, iterations) = project::block_on(async {
+        let mut journal = project.journal().await?;
+        let board = board::read(&project, journal.as_mut(), &source, graph, None).await?;
+        let iterations = match &mut journal {
+            Some((journal, repository)) => journal
+                .iterations_at(repository, source.name(), id.as_str(), MOST_ITERATIONS)
+                .await
+                .map_err(CommandError::internal)?,
+            None => Vec::new(),
+        };
+        Ok::<_, CommandError>((board, iterations))
+    })?;
+    let graph = board.graph();
+    let task = find(graph, &source, &args.id)?;
     let at = Places::new(&source).of(task.place);
     let ids = |tasks: &mut dyn Iterator<Item = &Task>| tasks.map(|t| t.id.to_string()).collect();
     let whole = Whole {
-        seen: Seen::new(task, &graph, &plan, at),
+        view: TaskView::new(task, &board, at),
         children: ids(&mut graph.children(&task.id)),
         dependants: ids(&mut graph.dependants(&task.id)),
-        history: project::block_on(history(&project, source.name(), &task.id))?,
+        history: History::new(board.history(&task.id), iterations),
     };
     if args.json {
         output::print_json(&whole)?;
@@ -99,6 +110,20 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         output::print(&render(&whole));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+impl History {
+    fn new(history: Option<&TaskHistory>, iterations: Vec<IterationRow>) -> Self {
+        let history = history.cloned().unwrap_or_default();
+        Self {
+            attempts: history.attempts,
+            last_verdict: history.last_verdict,
+            question: history.question,
+            blocked: history.blocked,
+            kept_ref: history.kept_ref,
+            iterations: iterations.into_iter().map(PastIteration::from).collect(),
+        }
+    }
 }
 
 fn find<'g>(graph: &'g Graph, source: &Source, id: &str) -> Result<&'g Task, CommandError> {
@@ -117,39 +142,9 @@ fn find<'g>(graph: &'g Graph, source: &Source, id: &str) -> Result<&'g Task, Com
     })
 }
 
-async fn history(project: &Project, source: &str, id: &TaskId) -> Result<History, CommandError> {
-    let Some((mut journal, repository)) = project.journal().await? else {
-        return Ok(History::default());
-    };
-    let state = journal
-        .task_state(&repository, source, id.as_str())
-        .await
-        .map_err(CommandError::internal)?;
-    let rows = journal
-        .iterations_at(&repository, source, id.as_str(), MOST_ITERATIONS)
-        .await
-        .map_err(CommandError::internal)?;
-    let TaskState {
-        attempts,
-        last_verdict,
-        question,
-        blocked,
-        kept_ref,
-        ..
-    } = state.unwrap_or_default();
-    Ok(History {
-        attempts,
-        last_verdict,
-        question,
-        blocked,
-        kept_ref,
-        iterations: rows.into_iter().map(Past::from).collect(),
-    })
-}
-
 fn render(whole: &Whole<'_>) -> String {
-    let seen = &whole.seen;
-    let task = seen.task;
+    let view = &whole.view;
+    let task = view.task;
     let mut text = format!(
         "{} {}\n",
         paint(Tone::Name, task.id.as_str()),
@@ -167,7 +162,7 @@ fn render(whole: &Whole<'_>) -> String {
     let verify: Vec<String> = task.verify.iter().map(ToString::to_string).collect();
     list(&mut text, "verify", &verify);
     list(&mut text, "files", &task.text.files);
-    let blockers: Vec<String> = seen.blocked_by.iter().map(|b| b.why.clone()).collect();
+    let blockers: Vec<String> = view.blocked_by.iter().map(|b| b.why.clone()).collect();
     list(&mut text, "blocked by", &blockers);
     if let Some(notes) = task.text.notes.as_deref().filter(|n| !n.trim().is_empty()) {
         let lines: Vec<String> = notes.lines().map(str::to_owned).collect();
@@ -178,15 +173,15 @@ fn render(whole: &Whole<'_>) -> String {
 }
 
 fn fields(whole: &Whole<'_>) -> Table {
-    let seen = &whole.seen;
-    let task = seen.task;
+    let view = &whole.view;
+    let task = view.task;
     let ids = |ids: &[TaskId]| {
         let ids: Vec<&str> = ids.iter().map(TaskId::as_str).collect();
         ids.join(", ")
     };
-    let status = match seen.kind {
-        Kind::Leaf => format!("{} ({})", task.status, seen.word()),
-        Kind::Container => format!("container, {}", seen.standing.as_str()),
+    let status = match view.kind {
+        Kind::Leaf => format!("{} ({})", task.status, view.word()),
+        Kind::Container => format!("container, {}", view.state.as_str()),
     };
     let number = |n: Option<i64>| n.map_or_else(String::new, |n| n.to_string());
     let attempts = match task.attempts.max {
@@ -199,7 +194,7 @@ fn fields(whole: &Whole<'_>) -> Table {
         ("status", status),
         (
             "place",
-            format!("{}:{}:{}", seen.file, seen.line, seen.column),
+            format!("{}:{}:{}", view.file, view.line, view.column),
         ),
         ("priority", number(task.priority)),
         (
@@ -271,7 +266,7 @@ fn render_history(history: &History) -> String {
     text
 }
 
-fn verdict(past: &Past) -> String {
+fn verdict(past: &PastIteration) -> String {
     let verdict = past.verdict.as_deref().unwrap_or("no end");
     if past.reverted {
         format!("{verdict}, reverted")
@@ -280,7 +275,7 @@ fn verdict(past: &Past) -> String {
     }
 }
 
-impl From<IterationRow> for Past {
+impl From<IterationRow> for PastIteration {
     fn from(row: IterationRow) -> Self {
         Self {
             iteration: row.n,

@@ -1,10 +1,10 @@
-//! The small tree of tasks as text: a sign, the id and the title of each, and how it stands where
-//! the sign does not say it all.
+//! The small tree of tasks as text: a sign, the id and the title of each, and its state where the
+//! sign does not say it all.
 
-use ralph_core::sanitize::one_line;
+use ralph_core::{board::TaskState, sanitize::one_line};
 
 use crate::{
-    commands::status::tree::{Standing, Tree, TreeNode},
+    commands::status::tree::{NodeState, Tree, TreeNode},
     view::paint::{Tone, paint},
 };
 
@@ -23,9 +23,10 @@ fn branches(text: &mut String, tree: &Tree, depth: usize) {
         let is_container = !node.below.children.is_empty();
         let title = one_line(&node.title, 72);
         let id = paint(Tone::Name, node.id.as_str());
-        let mut line = match is_container {
-            true => format!("{indent}{id} {title}"),
-            false => format!("{indent}{} {id} {title}", sign(node.standing)),
+        let mut line = if is_container {
+            format!("{indent}{id} {title}")
+        } else {
+            format!("{indent}{} {id} {title}", sign(node.state))
         };
         if let Some(word) = word(node, is_container) {
             line.push_str(&format!("  {}", paint(Tone::Faint, &word)));
@@ -44,30 +45,30 @@ fn word(node: &TreeNode, is_container: bool) -> Option<String> {
     if is_container {
         return Some(format!("{} of {}", node.completed, node.total));
     }
-    let word = match node.standing {
-        Standing::UnderWay => "under way",
-        Standing::Next => "next",
-        Standing::Question => "a question is open",
-        Standing::Waiting => "waiting",
-        Standing::Blocked => "blocked",
-        Standing::Failed => "failed",
-        Standing::Skipped => "skipped",
-        Standing::Ready | Standing::Completed => return None,
+    let word = match node.state {
+        NodeState::UnderWay => "under way",
+        NodeState::Next => "next",
+        NodeState::Of(TaskState::Asking) => "a question is open",
+        NodeState::Of(TaskState::Waiting) => "waiting",
+        NodeState::Of(TaskState::Blocked) => "blocked",
+        NodeState::Of(TaskState::Failed) => "failed",
+        NodeState::Of(TaskState::Skipped) => "skipped",
+        NodeState::Of(TaskState::Ready | TaskState::Completed) => return None,
     };
     Some(word.to_owned())
 }
 
-fn sign(standing: Standing) -> String {
-    let (sign, tone) = match standing {
-        Standing::UnderWay => ("▶", Tone::Good),
-        Standing::Next => ("→", Tone::Heading),
-        Standing::Question => ("?", Tone::Careful),
-        Standing::Ready => ("○", Tone::Plain),
-        Standing::Waiting => ("·", Tone::Faint),
-        Standing::Blocked => ("■", Tone::Careful),
-        Standing::Failed => ("✗", Tone::Bad),
-        Standing::Completed => ("✓", Tone::Good),
-        Standing::Skipped => ("–", Tone::Faint),
+fn sign(state: NodeState) -> String {
+    let (sign, tone) = match state {
+        NodeState::UnderWay => ("▶", Tone::Good),
+        NodeState::Next => ("→", Tone::Heading),
+        NodeState::Of(TaskState::Asking) => ("?", Tone::Careful),
+        NodeState::Of(TaskState::Ready) => ("○", Tone::Plain),
+        NodeState::Of(TaskState::Waiting) => ("·", Tone::Faint),
+        NodeState::Of(TaskState::Blocked) => ("■", Tone::Careful),
+        NodeState::Of(TaskState::Failed) => ("✗", Tone::Bad),
+        NodeState::Of(TaskState::Completed) => ("✓", Tone::Good),
+        NodeState::Of(TaskState::Skipped) => ("–", Tone::Faint),
     };
     paint(tone, sign)
 }

@@ -1,9 +1,8 @@
-//! Why a task can't be started, for people. Only explains; the plan has decided already.
+//! The reasons why a task can't be started, for people. Only explains; the board has decided.
 
 use std::fmt;
 
-use super::counts::Gate;
-use super::{History, Plan, Seen};
+use super::Board;
 use crate::task::graph::{Flaw, Node};
 use crate::task::{Status, TaskId};
 
@@ -22,6 +21,13 @@ pub struct Blocker {
     pub through: Option<TaskId>,
 }
 
+/// A task that can't be taken, and in words why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StuckTask {
+    pub id: TaskId,
+    pub by: Vec<String>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     /// A dependency that is a leaf, and what it counts as.
@@ -34,8 +40,8 @@ pub enum Why {
     Held(Status),
     /// The task's own status.
     Itself(Status),
-    /// The task is ready, but not to be chosen now.
-    SetAside,
+    /// The task is ready, but a question about it is open.
+    Question,
     /// The task, or a container around it, is its own ancestor.
     ParentCycle,
 }
@@ -54,7 +60,7 @@ impl fmt::Display for Blocker {
             Why::Missing => write!(f, "{id} does not exist")?,
             Why::Held(status) => write!(f, "{id}, which contains it, is {status}")?,
             Why::Itself(status) => write!(f, "it is {status}")?,
-            Why::SetAside => f.write_str("it is set aside")?,
+            Why::Question => f.write_str("it is set aside: a question is open")?,
             Why::ParentCycle => write!(f, "{id} is its own ancestor")?,
         }
         match &self.through {
@@ -64,104 +70,126 @@ impl fmt::Display for Blocker {
     }
 }
 
-impl Plan {
+impl Board {
     /// All that keeps a task from being started: its own status, containers that take it out, and
     /// dependencies, its own first and then those of its containers. Empty for a task that is
     /// completed, that is ready, or that doesn't exist.
     pub fn blockers(&self, id: &TaskId) -> Vec<Blocker> {
-        self.shape
+        self.graph
             .node(id)
             .map_or_else(Vec::new, |node| self.blockers_of(node).collect())
+    }
+
+    /// The same in words, at most `most`; with the journal's reason where the task is blocked by itself.
+    pub fn reasons(&self, id: &TaskId, most: usize) -> Vec<String> {
+        let node = self.graph.node(id);
+        node.map_or_else(Vec::new, |node| self.reasons_of(node, most))
     }
 
     /// If there is work left and nothing to give to an agent: what keeps each task, first those that
     /// are in the way by themselves, then those that wait. The list has a limit; `counts` says how
     /// many there are.
-    pub fn stuck(&self, history: &History<'_>) -> Vec<(TaskId, Vec<Blocker>)> {
-        if self.next(history).is_some() {
+    pub fn stuck(&self) -> Vec<StuckTask> {
+        if self.next().is_some() {
             return Vec::new();
         }
-        let seen = |wanted: fn(Seen) -> bool| {
-            self.queue
-                .in_order()
-                .filter(move |node| self.seen[node.at()].is_some_and(wanted))
+        let leaves = |wanted: fn(Status, bool) -> bool| {
+            let leaf = move |node: &Node| self.resolved.of_node(*node);
+            let nodes = self.order.iter().copied();
+            nodes.filter(move |node| wanted(leaf(node).status, leaf(node).waits))
         };
-        let roots = seen(|seen| matches!(seen.status, Status::Blocked | Status::Failed));
-        let ready = seen(Seen::is_ready);
-        let waiting = seen(|seen| seen.status.is_workable() && seen.gate == Gate::Closed);
+        let roots = leaves(|status, _| matches!(status, Status::Blocked | Status::Failed));
+        let asking = leaves(|status, waits| status.is_workable() && !waits);
+        let waiting = leaves(|status, waits| status.is_workable() && waits);
         roots
-            .chain(ready)
+            .chain(asking)
             .chain(waiting)
             .take(MAX_STUCK)
-            .map(|node| {
-                let id = self.shape.id(node).clone();
-                let mut blockers: Vec<Blocker> =
-                    self.blockers_of(node).take(MAX_BLOCKERS).collect();
-                if blockers.is_empty() {
-                    blockers.push(Blocker {
-                        id: id.clone(),
-                        why: Why::SetAside,
-                        through: None,
-                    });
-                }
-                (id, blockers)
+            .map(|node| StuckTask {
+                id: self.graph.task(node).id.clone(),
+                by: self.reasons_of(node, MAX_BLOCKERS),
             })
             .collect()
     }
 
+    fn reasons_of(&self, node: Node, most: usize) -> Vec<String> {
+        let history = self.history(&self.graph.task(node).id);
+        let reason = history.and_then(|history| history.blocked.as_deref());
+        let in_words = |blocker: Blocker| match (blocker.why, reason) {
+            (Why::Itself(status), Some(reason)) => format!("it is {status}: {reason}"),
+            (_, _) => blocker.to_string(),
+        };
+        self.blockers_of(node).take(most).map(in_words).collect()
+    }
+
     fn blockers_of(&self, task: Node) -> impl Iterator<Item = Blocker> {
-        let line = std::iter::successors(Some(task), |node| self.shape.parent(*node));
-        let of_gates = line.flat_map(move |node| self.gate_blockers(task, node));
-        let all = self.status_blocker(task).into_iter().chain(of_gates);
-        let is_over = self.standings.of(task) == Status::Completed;
+        let shape = self.graph.shape();
+        let line = std::iter::successors(Some(task), |node| shape.parent(*node));
+        let waits_for = line.flat_map(move |node| self.dependency_blockers(task, node));
+        let id = &self.graph.task(task).id;
+        let asks = self.resolved.could_start(task) && shape.is_leaf(task) && self.is_asking(id);
+        let question = asks.then(|| Blocker {
+            id: id.clone(),
+            why: Why::Question,
+            through: None,
+        });
+        let own = self.status_blocker(task).into_iter().chain(question);
+        let all = own.chain(waits_for);
+        let is_over = self.resolved.status(task) == Status::Completed;
         (!is_over).then_some(all).into_iter().flatten()
     }
 
     fn status_blocker(&self, task: Node) -> Option<Blocker> {
         let blocker = |node: Node, why| Blocker {
-            id: self.shape.id(node).clone(),
+            id: self.graph.task(node).id.clone(),
             why,
             through: None,
         };
-        let standing = self.standings.of(task);
-        match standing {
+        let status = self.resolved.status(task);
+        match status {
             Status::Open | Status::InProgress | Status::Completed => return None,
             Status::Blocked | Status::Failed | Status::Skipped => {}
         }
         // There is none for a container whose leaves were skipped one by one.
-        std::iter::successors(Some(task), |node| self.shape.parent(*node))
-            .find(|node| self.standings.own(*node) == standing)
+        std::iter::successors(Some(task), |node| self.graph.shape().parent(*node))
+            .find(|node| self.graph.task(*node).status == status)
             .map(|container| {
                 let why = if container == task {
-                    Why::Itself(standing)
+                    Why::Itself(status)
                 } else {
-                    Why::Held(standing)
+                    Why::Held(status)
                 };
                 blocker(container, why)
             })
     }
 
     /// What `node`, the task or a container around it, waits for by itself.
-    fn gate_blockers(&self, task: Node, node: Node) -> impl Iterator<Item = Blocker> {
-        let through = (node != task).then(|| self.shape.id(node).clone());
-        let circle = match self.shape.flaw(node) {
-            Some(Flaw::InParentCycle) => Some((self.shape.id(node), Why::ParentCycle)),
+    fn dependency_blockers(&self, task: Node, node: Node) -> impl Iterator<Item = Blocker> {
+        let through = (node != task).then(|| self.graph.task(node).id.clone());
+        let circle = match self.graph.shape().flaw(node) {
+            Some(Flaw::InParentCycle) => Some((&self.graph.task(node).id, Why::ParentCycle)),
             Some(Flaw::Shadowed) | None => None,
         };
-        let missing = self.shape.missing(node).iter().map(|id| (id, Why::Missing));
+        let missing = self
+            .graph
+            .shape()
+            .missing(node)
+            .iter()
+            .map(|id| (id, Why::Missing));
         let open = self
-            .shape
+            .graph
+            .shape()
             .depends(node)
             .iter()
-            .filter(|on| !self.standings.is_complete(**on))
+            .filter(|on| self.resolved.status(**on) != Status::Completed)
             .map(|on| {
-                let standing = self.standings.of(*on);
-                let why = if self.shape.is_leaf(*on) {
-                    Why::NotCompleted(standing)
+                let status = self.resolved.status(*on);
+                let why = if self.graph.shape().is_leaf(*on) {
+                    Why::NotCompleted(status)
                 } else {
-                    Why::ContainerNotComplete(standing)
+                    Why::ContainerNotComplete(status)
                 };
-                (self.shape.id(*on), why)
+                (&self.graph.task(*on).id, why)
             });
         circle
             .into_iter()

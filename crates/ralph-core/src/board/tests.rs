@@ -1,40 +1,43 @@
 //! The order of selection case by case, what counts as met, and why a task is not ready.
 
 mod going_on;
+mod journal;
 
 use super::*;
 use crate::task::Task;
 use crate::task::graph::sample::{Sample, build, id, sound, task};
 
-fn aside(names: &[&str]) -> HashSet<TaskId> {
-    names.iter().map(|name| id(name)).collect()
+/// The board with an open question about each of these tasks.
+fn asking(board: &Board, names: &[&str]) -> Board {
+    let mut board = board.clone();
+    for name in names {
+        let history = TaskHistory {
+            question: Some("What now?".into()),
+            ..TaskHistory::default()
+        };
+        board.set_history(&id(name), history);
+    }
+    board
 }
 
-/// The order in which tasks are given out when each is completed and none sets an area.
-fn given_out(plan: &mut Plan, last_area: Option<&str>) -> Vec<String> {
-    let none = HashSet::new();
-    let history = History {
-        last_area,
-        set_aside: &none,
-    };
+/// The order in which tasks are given out when each is completed and the last area stays the same.
+fn given_out(board: &mut Board, last_area: Option<&str>) -> Vec<String> {
     let mut order = Vec::new();
-    while let Some(next) = plan.next(&history).cloned() {
+    board.last_area = last_area.map(str::to_owned);
+    while let Some(next) = board.next().cloned() {
         order.push(next.to_string());
-        plan.set_status(&next, Status::Completed).unwrap();
+        board.set_status(&next, Status::Completed).unwrap();
+        board.last_area = last_area.map(str::to_owned);
     }
     order
 }
 
 fn order_of(tasks: Vec<Task>, last_area: Option<&str>) -> Vec<String> {
-    given_out(&mut Plan::of_all(&sound(tasks)), last_area)
+    given_out(&mut Board::of_all(sound(tasks)), last_area)
 }
 
-fn next_of(plan: &Plan, set_aside: &HashSet<TaskId>) -> Option<String> {
-    let history = History {
-        last_area: None,
-        set_aside,
-    };
-    plan.next(&history).map(ToString::to_string)
+fn next_of(board: &Board) -> Option<&str> {
+    board.next().map(TaskId::as_str)
 }
 
 fn explained(blockers: Vec<Blocker>) -> Vec<String> {
@@ -107,28 +110,31 @@ fn selection_follows_priority_then_area_then_age_then_place_then_id() {
 #[test]
 fn of_two_tasks_in_one_place_the_lower_id_goes_first() {
     let (graph, _) = Graph::build(vec![task("b"), task("a"), task("c")]);
-    assert_eq!(given_out(&mut Plan::of_all(&graph), None), ["a", "b", "c"]);
+    assert_eq!(
+        given_out(&mut Board::of_all(graph.clone()), None),
+        ["a", "b", "c"]
+    );
 }
 
 #[test]
 fn what_is_not_workable_is_never_chosen() {
-    let plan = Plan::of_all(&sound(vec![
+    let board = Board::of_all(sound(vec![
         task("done").is(Status::Completed),
         task("blocked").is(Status::Blocked),
         task("failed").is(Status::Failed),
         task("skipped").is(Status::Skipped),
     ]));
-    assert_eq!(next_of(&plan, &HashSet::new()), None);
-    assert!(!plan.all_complete());
+    assert_eq!(next_of(&board), None);
+    assert!(!board.all_complete());
 }
 
 #[test]
 fn a_skipped_failed_or_blocked_dependency_is_not_met() {
     for status in [Status::Skipped, Status::Failed, Status::Blocked] {
-        let plan = Plan::of_all(&sound(vec![task("a").is(status), task("b").after(&["a"])]));
-        assert_eq!(next_of(&plan, &HashSet::new()), None, "{status}");
+        let board = Board::of_all(sound(vec![task("a").is(status), task("b").after(&["a"])]));
+        assert_eq!(next_of(&board), None, "{status}");
         assert_eq!(
-            plan.blockers(&id("b")),
+            board.blockers(&id("b")),
             [Blocker {
                 id: id("a"),
                 why: Why::NotCompleted(status),
@@ -139,19 +145,16 @@ fn a_skipped_failed_or_blocked_dependency_is_not_met() {
 }
 
 #[test]
-fn what_is_set_aside_is_stepped_over_also_in_the_last_area() {
-    let plan = Plan::of_all(&sound(vec![
+fn a_task_with_a_question_is_stepped_over_also_in_the_last_area() {
+    let board = Board::of_all(sound(vec![
         task("a").area("ui"),
         task("b"),
         task("c").area("ui"),
     ]));
     let next = |names: &[&str]| {
-        let set_aside = aside(names);
-        let history = History {
-            last_area: Some("ui"),
-            set_aside: &set_aside,
-        };
-        plan.next(&history).map(ToString::to_string)
+        let mut board = asking(&board, names);
+        board.last_area = Some("ui".to_owned());
+        board.next().map(ToString::to_string)
     };
     assert_eq!(next(&[]).as_deref(), Some("a"));
     assert_eq!(next(&["a"]).as_deref(), Some("c"));
@@ -168,26 +171,26 @@ fn only_leaves_are_chosen_and_only_below_the_scope() {
         task("leaf").within("feature"),
         task("elsewhere").priority(1),
     ]);
-    let mut all = Plan::of_all(&graph);
+    let mut all = Board::of_all(graph.clone());
     assert_eq!(given_out(&mut all, None), ["elsewhere", "inner", "leaf"]);
     assert!(all.all_complete());
-    let mut below = Plan::new(&graph, Some(&id("feature"))).unwrap();
+    let mut below = Board::new(graph.clone(), Some(&id("feature"))).unwrap();
     assert_eq!(below.counts().total, 2);
     assert_eq!(given_out(&mut below, None), ["inner", "leaf"]);
     assert!(below.all_complete());
-    let mut one = Plan::new(&graph, Some(&id("leaf"))).unwrap();
+    let mut one = Board::new(graph.clone(), Some(&id("leaf"))).unwrap();
     assert_eq!(given_out(&mut one, None), ["leaf"]);
 }
 
 #[test]
 fn a_scope_or_a_task_that_does_not_exist_is_an_error_that_says_what_was_meant() {
     let graph = sound(vec![task("feature")]);
-    let error = Plan::new(&graph, Some(&id("faeture"))).unwrap_err();
+    let error = Board::new(graph.clone(), Some(&id("faeture"))).unwrap_err();
     assert_eq!(
         error.to_string(),
         "there is no task faeture; did you mean feature?"
     );
-    let error = Plan::of_all(&graph)
+    let error = Board::of_all(graph.clone())
         .set_status(&id("nobody"), Status::Open)
         .unwrap_err();
     assert_eq!(error.to_string(), "there is no task nobody");
@@ -202,39 +205,39 @@ fn a_dependency_on_a_container_is_met_when_all_its_leaves_are_completed_or_skipp
         task("c2").within("inner"),
         task("after").after(&["c"]),
     ]);
-    let mut plan = Plan::of_all(&graph);
-    plan.set_status(&id("c1"), Status::Completed).unwrap();
-    assert!(!plan.is_ready(&id("after")));
+    let mut board = Board::of_all(graph.clone());
+    board.set_status(&id("c1"), Status::Completed).unwrap();
+    assert!(!board.is_ready(&id("after")));
     assert_eq!(
-        explained(plan.blockers(&id("after"))),
+        explained(board.blockers(&id("after"))),
         ["c is open, not all of it is complete"]
     );
-    plan.set_status(&id("c2"), Status::Skipped).unwrap();
-    assert!(plan.is_ready(&id("after")));
-    assert_eq!(plan.status(&id("c")), Some(Status::Completed));
-    assert_eq!(plan.status(&id("inner")), Some(Status::Skipped));
+    board.set_status(&id("c2"), Status::Skipped).unwrap();
+    assert!(board.is_ready(&id("after")));
+    assert_eq!(board.status(&id("c")), Some(Status::Completed));
+    assert_eq!(board.status(&id("inner")), Some(Status::Skipped));
 
-    plan.set_status(&id("c1"), Status::Skipped).unwrap();
+    board.set_status(&id("c1"), Status::Skipped).unwrap();
     assert!(
-        !plan.is_ready(&id("after")),
+        !board.is_ready(&id("after")),
         "all of it skipped is not done"
     );
     assert_eq!(
-        explained(plan.blockers(&id("after"))),
+        explained(board.blockers(&id("after"))),
         ["all of c is skipped"]
     );
 }
 
 #[test]
 fn a_container_that_calls_itself_completed_is_not_complete_for_that() {
-    let plan = Plan::of_all(&sound(vec![
+    let board = Board::of_all(sound(vec![
         task("c").is(Status::Completed),
         task("c1").within("c"),
         task("after").after(&["c"]),
     ]));
-    assert!(plan.is_ready(&id("c1")));
-    assert!(!plan.is_ready(&id("after")));
-    assert_eq!(plan.status(&id("c")), Some(Status::Open));
+    assert!(board.is_ready(&id("c1")));
+    assert!(!board.is_ready(&id("after")));
+    assert_eq!(board.status(&id("c")), Some(Status::Open));
 }
 
 #[test]
@@ -245,9 +248,9 @@ fn what_a_container_depends_on_all_its_leaves_depend_on() {
         task("inner").within("c"),
         task("leaf").within("inner"),
     ]);
-    let mut plan = Plan::of_all(&graph);
+    let mut board = Board::of_all(graph.clone());
     assert_eq!(
-        plan.blockers(&id("leaf")),
+        board.blockers(&id("leaf")),
         [Blocker {
             id: id("first"),
             why: Why::NotCompleted(Status::Open),
@@ -255,14 +258,14 @@ fn what_a_container_depends_on_all_its_leaves_depend_on() {
         }]
     );
     assert_eq!(
-        explained(plan.blockers(&id("leaf"))),
+        explained(board.blockers(&id("leaf"))),
         ["first is open (needed by c, which contains it)"]
     );
-    plan.set_status(&id("first"), Status::Completed).unwrap();
-    assert!(plan.is_ready(&id("leaf")));
-    plan.set_status(&id("first"), Status::Open).unwrap();
+    board.set_status(&id("first"), Status::Completed).unwrap();
+    assert!(board.is_ready(&id("leaf")));
+    board.set_status(&id("first"), Status::Open).unwrap();
     assert!(
-        !plan.is_ready(&id("leaf")),
+        !board.is_ready(&id("leaf")),
         "a reverted task closes the gate again"
     );
 }
@@ -277,13 +280,13 @@ fn a_container_that_is_skipped_blocked_or_failed_takes_its_open_leaves_out() {
             task("done").within("inner").is(Status::Completed),
             task("after").after(&["c"]),
         ]);
-        let mut plan = Plan::of_all(&graph);
-        plan.set_status(&id("c"), status).unwrap();
-        assert!(!plan.is_ready(&id("open")), "{status}");
-        assert_eq!(plan.status(&id("open")), Some(status));
-        assert_eq!(plan.status(&id("done")), Some(Status::Completed));
+        let mut board = Board::of_all(graph.clone());
+        board.set_status(&id("c"), status).unwrap();
+        assert!(!board.is_ready(&id("open")), "{status}");
+        assert_eq!(board.status(&id("open")), Some(status));
+        assert_eq!(board.status(&id("done")), Some(Status::Completed));
         assert_eq!(
-            plan.blockers(&id("open")),
+            board.blockers(&id("open")),
             [Blocker {
                 id: id("c"),
                 why: Why::Held(status),
@@ -291,17 +294,17 @@ fn a_container_that_is_skipped_blocked_or_failed_takes_its_open_leaves_out() {
             }]
         );
         // What is left of a skipped container is what was completed.
-        assert_eq!(plan.is_ready(&id("after")), status == Status::Skipped);
+        assert_eq!(board.is_ready(&id("after")), status == Status::Skipped);
 
-        plan.set_status(&id("c"), Status::Open).unwrap();
-        assert!(plan.is_ready(&id("open")), "{status}");
-        assert!(!plan.is_ready(&id("after")), "{status}");
+        board.set_status(&id("c"), Status::Open).unwrap();
+        assert!(board.is_ready(&id("open")), "{status}");
+        assert!(!board.is_ready(&id("after")), "{status}");
     }
 }
 
 #[test]
 fn counts_put_each_leaf_in_one_place() {
-    let plan = Plan::of_all(&sound(vec![
+    let board = Board::of_all(sound(vec![
         task("container"),
         task("ready").within("container"),
         task("begun").is(Status::InProgress),
@@ -313,7 +316,7 @@ fn counts_put_each_leaf_in_one_place() {
         task("skipped").is(Status::Skipped),
     ]));
     assert_eq!(
-        plan.counts(),
+        board.counts(),
         Counts {
             total: 8,
             completed: 1,
@@ -322,6 +325,7 @@ fn counts_put_each_leaf_in_one_place() {
             blocked: 1,
             failed: 1,
             skipped: 1,
+            asking: 0,
             in_progress: 2,
         }
     );
@@ -329,10 +333,10 @@ fn counts_put_each_leaf_in_one_place() {
 
 #[test]
 fn skipping_the_rest_completes_the_plan() {
-    let mut plan = Plan::of_all(&sound(vec![task("a").is(Status::Completed), task("b")]));
-    assert!(!plan.all_complete());
-    plan.set_status(&id("b"), Status::Skipped).unwrap();
-    assert!(plan.all_complete());
+    let mut board = Board::of_all(sound(vec![task("a").is(Status::Completed), task("b")]));
+    assert!(!board.all_complete());
+    board.set_status(&id("b"), Status::Skipped).unwrap();
+    assert!(board.all_complete());
 }
 
 #[test]
@@ -344,22 +348,18 @@ fn a_stuck_plan_names_roots_first_and_what_each_task_waits_for() {
         task("later").after(&["waits"]),
         task("done").is(Status::Completed).after(&["ghost"]),
     ]);
-    let plan = Plan::of_all(&graph);
+    let board = Board::of_all(graph.clone());
     let stuck = |names: &[&str]| -> Vec<(String, Vec<String>)> {
-        let set_aside = aside(names);
-        let history = History {
-            last_area: None,
-            set_aside: &set_aside,
-        };
-        plan.stuck(&history)
+        asking(&board, names)
+            .stuck()
             .into_iter()
-            .map(|(task, blockers)| (task.to_string(), explained(blockers)))
+            .map(|stuck| (stuck.id.to_string(), stuck.by))
             .collect()
     };
     assert_eq!(stuck(&[]), [], "there is a task to give out");
     let expected = [
         ("broken", vec!["it is failed"]),
-        ("asked", vec!["it is set aside"]),
+        ("asked", vec!["it is set aside: a question is open"]),
         ("waits", vec!["ghost does not exist", "broken is failed"]),
         ("later", vec!["waits is open"]),
     ]
@@ -381,14 +381,9 @@ fn a_long_list_of_what_is_stuck_has_an_end() {
         .map(|name| task(name).is(Status::Blocked))
         .collect();
     tasks.insert(0, task("waits").after(&names));
-    let plan = Plan::of_all(&sound(tasks));
-    let none = HashSet::new();
-    let history = History {
-        last_area: None,
-        set_aside: &none,
-    };
-    assert_eq!(plan.stuck(&history).len(), 20);
-    assert_eq!(plan.blockers(&id("waits")).len(), 50);
+    let board = Board::of_all(sound(tasks));
+    assert_eq!(board.stuck().len(), 20);
+    assert_eq!(board.blockers(&id("waits")).len(), 50);
 }
 
 #[test]
@@ -404,20 +399,31 @@ fn nothing_that_is_wrongly_linked_is_ever_chosen() {
         task("good"),
         task("good").priority(-1),
     ]);
-    let mut plan = Plan::of_all(&graph);
+    let mut board = Board::of_all(graph.clone());
     assert_eq!(
-        explained(plan.blockers(&id("below"))),
+        explained(board.blockers(&id("below"))),
         ["q is its own ancestor"]
     );
-    assert_eq!(plan.counts().total, 7, "the second good is not counted");
-    assert_eq!(given_out(&mut plan, None), ["good"]);
-    assert_eq!(plan.counts().waiting, 6);
+    assert_eq!(board.counts().total, 7, "the second good is not counted");
+    assert_eq!(given_out(&mut board, None), ["good"]);
+    assert_eq!(board.counts().waiting, 6);
 }
 
 const MANY: usize = 100_000;
 
+/// The first tasks that are given out, each completed before the next.
+fn first_three(board: &mut Board) -> Vec<String> {
+    let mut order = Vec::new();
+    for _ in 0..3 {
+        let next = board.next().cloned().unwrap();
+        board.set_status(&next, Status::Completed).unwrap();
+        order.push(next.to_string());
+    }
+    order
+}
+
 #[test]
-fn a_chain_of_a_hundred_thousand_tasks_is_worked_off_in_its_order() {
+fn a_chain_of_a_hundred_thousand_tasks_opens_one_by_one() {
     let tasks = (0..MANY)
         .map(|n| match n {
             0 => task("t0"),
@@ -425,14 +431,9 @@ fn a_chain_of_a_hundred_thousand_tasks_is_worked_off_in_its_order() {
         })
         .rev()
         .collect();
-    let order = given_out(&mut Plan::of_all(&sound(tasks)), None);
-    assert_eq!(order.len(), MANY);
-    assert!(
-        order
-            .iter()
-            .enumerate()
-            .all(|(n, id)| *id == format!("t{n}"))
-    );
+    let mut board = Board::of_all(sound(tasks));
+    assert_eq!(first_three(&mut board), ["t0", "t1", "t2"]);
+    assert_eq!(board.counts().waiting, MANY - 4);
 }
 
 #[test]
@@ -441,14 +442,10 @@ fn a_star_of_a_hundred_thousand_tasks_opens_with_its_centre() {
         .map(|n| task(&format!("t{n}")).after(&["centre"]))
         .collect();
     tasks.push(task("centre"));
-    let mut plan = Plan::of_all(&sound(tasks));
-    assert_eq!(plan.counts().ready, 1);
-    plan.set_status(&id("centre"), Status::Completed).unwrap();
-    assert_eq!(plan.counts().ready, MANY - 1);
-    let order = given_out(&mut plan, None);
-    assert_eq!(order.len(), MANY - 1);
-    assert_eq!(order[0], "t1");
-    assert!(plan.all_complete());
+    let mut board = Board::of_all(sound(tasks));
+    assert_eq!(board.counts().ready, 1);
+    assert_eq!(first_three(&mut board), ["centre", "t1", "t2"]);
+    assert_eq!(board.counts().ready, MANY - 3);
 }
 
 #[test]
@@ -459,13 +456,51 @@ fn a_tree_of_a_hundred_thousand_tasks_completes_up_to_its_root() {
         tasks.push(task(&format!("c{n}")).within(&format!("c{}", n - 1)));
     }
     for n in 0..MANY / 2 {
-        tasks.push(task(&format!("leaf{n}")).within(&format!("c{n}")));
+        let status = if n < 2 {
+            Status::Open
+        } else {
+            Status::Completed
+        };
+        tasks.push(
+            task(&format!("leaf{n}"))
+                .within(&format!("c{n}"))
+                .is(status),
+        );
     }
-    let mut plan = Plan::of_all(&sound(tasks));
-    let order = given_out(&mut plan, None);
-    assert_eq!(order.len(), MANY / 2 + 1);
-    assert_eq!(order[0], "leaf0");
-    assert_eq!(order[MANY / 2], "after");
-    assert!(plan.all_complete());
-    assert_eq!(plan.status(&id("c0")), Some(Status::Completed));
+    let mut board = Board::of_all(sound(tasks));
+    assert_eq!(board.status(&id("c0")), Some(Status::Open));
+    assert_eq!(first_three(&mut board), ["leaf0", "leaf1", "after"]);
+    assert!(board.all_complete());
+    assert_eq!(board.status(&id("c0")), Some(Status::Completed));
+}
+
+#[test]
+fn ready_leaves_come_in_their_order_and_counts_are_those_below() {
+    let mut board = Board::of_all(sound(vec![
+        task("F"),
+        task("A").within("F").priority(2),
+        task("B").within("F").priority(1),
+        task("C").within("F").is(Status::Completed),
+        task("D").after(&["A"]),
+    ]));
+    let ready: Vec<&str> = board.ready().map(TaskId::as_str).collect();
+    assert_eq!(ready, ["B", "A"]);
+    let done: Vec<&str> = board
+        .counted_as(Status::Completed)
+        .map(|task| task.id.as_str())
+        .collect();
+    assert_eq!(done, ["C"]);
+    let below = board.counts_below(&id("F"));
+    assert_eq!((below.total, below.completed, below.ready), (3, 1, 2));
+    let itself = board.counts_below(&id("D"));
+    assert_eq!((itself.total, itself.waiting), (1, 1));
+    assert_eq!(board.counts_below(&id("X")).total, 0);
+    board = asking(&board, &["A", "D"]);
+    let below = board.counts_below(&id("F"));
+    assert_eq!((below.ready, below.asking), (1, 1));
+    let all = board.counts();
+    assert_eq!((all.ready, all.asking, all.waiting), (1, 1, 1));
+    let states = ["A", "B", "C", "D", "F"].map(|name| board.state(&id(name)).unwrap());
+    use TaskState::{Asking, Completed, Ready, Waiting};
+    assert_eq!(states, [Asking, Ready, Completed, Waiting, Ready]);
 }

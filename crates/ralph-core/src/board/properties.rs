@@ -99,25 +99,23 @@ fn repaired(mut tasks: Vec<Task>) -> (Vec<Task>, Graph) {
     }
 }
 
-/// Everything a plan can be asked, so that two plans can be compared.
-fn answers(plan: &Plan, graph: &Graph) -> Vec<String> {
-    let none = HashSet::new();
-    let mut answers = vec![format!("{:?}", plan.counts())];
+/// Everything a board can be asked, so that two can be compared.
+fn answers(board: &Board) -> Vec<String> {
+    let mut answers = vec![format!("{:?}", board.counts())];
     for last_area in [None, Some("area0"), Some("area1")] {
-        let history = History {
-            last_area,
-            set_aside: &none,
-        };
-        answers.push(format!("{:?}", plan.next(&history)));
-        answers.push(format!("{:?}", plan.stuck(&history)));
+        let mut board = board.clone();
+        board.last_area = last_area.map(str::to_owned);
+        answers.push(format!("{:?}", board.next()));
+        answers.push(format!("{:?}", board.stuck()));
     }
-    for task in graph.tasks() {
+    for task in board.graph().tasks() {
         answers.push(format!(
-            "{} {:?} {} {:?}",
+            "{} {:?} {:?} {} {:?}",
             task.id,
-            plan.status(&task.id),
-            plan.is_ready(&task.id),
-            plan.blockers(&task.id)
+            board.status(&task.id),
+            board.state(&task.id),
+            board.is_ready(&task.id),
+            board.blockers(&task.id)
         ));
     }
     answers
@@ -156,19 +154,14 @@ proptest! {
     fn completing_what_is_next_completes_everything_once_and_in_order(seeds in seeds()) {
         let (tasks, graph) = repaired(tasks(&seeds));
         let mut statuses = vec![Status::Open; tasks.len()];
-        let mut plan = Plan::of_all(&graph);
-        let none = HashSet::new();
-        let mut last_area: Option<String> = None;
-        loop {
-            let history = History { last_area: last_area.as_deref(), set_aside: &none };
-            let Some(next) = plan.next(&history).cloned() else { break };
+        let mut board = Board::of_all(graph.clone());
+        while let Some(next) = board.next().cloned() {
             let at = tasks.iter().position(|task| task.id == next).unwrap();
             prop_assert!(may_start(&tasks, &statuses, at), "{next} is not ready");
-            plan.set_status(&next, Status::Completed).unwrap();
+            board.set_status(&next, Status::Completed).unwrap();
             statuses[at] = Status::Completed;
-            last_area = tasks[at].area.clone();
         }
-        prop_assert!(plan.all_complete());
+        prop_assert!(board.all_complete());
         for (at, task) in tasks.iter().enumerate() {
             prop_assert_eq!(statuses[at] == Status::Completed, graph.is_leaf(&task.id));
         }
@@ -177,36 +170,34 @@ proptest! {
     #[test]
     fn a_graph_is_called_sound_exactly_if_it_can_be_worked_off(seeds in seeds()) {
         let (graph, problems) = build(tangled(&seeds));
-        let mut plan = Plan::of_all(&graph);
-        let none = HashSet::new();
-        let history = History { last_area: None, set_aside: &none };
-        while let Some(next) = plan.next(&history).cloned() {
-            plan.set_status(&next, Status::Completed).unwrap();
+        let mut board = Board::of_all(graph.clone());
+        while let Some(next) = board.next().cloned() {
+            board.set_status(&next, Status::Completed).unwrap();
         }
-        prop_assert_eq!(plan.all_complete(), problems.is_empty(), "{:?}", problems);
+        prop_assert_eq!(board.all_complete(), problems.is_empty(), "{:?}", problems);
     }
 
     #[test]
-    fn a_plan_kept_up_equals_a_plan_made_anew(
+    fn a_board_that_took_changes_equals_one_that_was_read_with_them(
         seeds in seeds(),
         scope in prop::option::of(0_usize..24),
         changes in prop::collection::vec((0_usize..100, 0_usize..6), 0..40),
     ) {
-        // Whatever is wrong with the graph stays in: a plan has to stand that too.
+        // Whatever is wrong with the graph stays in: a board has to stand that too.
         let mut tasks = tasks(&seeds);
         for (task, seed) in tasks.iter_mut().zip(&seeds) {
             task.status = STATUSES[seed.status];
         }
         let scope = scope.map(|n| id(&name(n % seeds.len())));
         let (graph, _) = build(tasks.clone());
-        let mut plan = Plan::new(&graph, scope.as_ref()).unwrap();
+        let mut board = Board::new(graph.clone(), scope.as_ref()).unwrap();
         for (which, status) in changes {
             let at = which % tasks.len();
             tasks[at].status = STATUSES[status];
-            plan.set_status(&tasks[at].id, STATUSES[status]).unwrap();
+            board.set_status(&tasks[at].id, STATUSES[status]).unwrap();
             let (graph, _) = build(tasks.clone());
-            let anew = Plan::new(&graph, scope.as_ref()).unwrap();
-            prop_assert_eq!(answers(&plan, &graph), answers(&anew, &graph));
+            let read = Board::new(graph, scope.as_ref()).unwrap();
+            prop_assert_eq!(answers(&board), answers(&read));
         }
     }
 
@@ -218,10 +209,10 @@ proptest! {
         }
         let statuses: Vec<Status> = tasks.iter().map(|task| task.status).collect();
         let (graph, _) = build(tasks.clone());
-        let plan = Plan::of_all(&graph);
+        let board = Board::of_all(graph.clone());
         for (at, task) in tasks.iter().enumerate() {
             prop_assert_eq!(
-                plan.is_ready(&task.id),
+                board.is_ready(&task.id),
                 may_start(&tasks, &statuses, at),
                 "{}", task.id
             );

@@ -1,0 +1,437 @@
+//! The board: which state each task is in, and which one is next. `ralph run`, `status`, `tasks`,
+//! `report` and `lint` all ask it, so that they can't disagree.
+//!
+//! It is made of the tasks with their links, of what the journal remembers of each of them, and of
+//! the scope that is worked on. What counts as what:
+//!
+//! - Only leaves are given to an agent. A container is complete when each of its leaves is completed
+//!   or skipped and at least one is completed; with all of them skipped it counts as skipped. Its
+//!   leaves decide: a container whose own status says completed is not complete for that.
+//! - A container whose own status is skipped, blocked or failed takes its open leaves out: they count
+//!   as what it is. What is completed stays completed, and skipped is stronger than the other two.
+//! - A dependency is met by a completed leaf or a complete container, never by a skipped one. What a
+//!   container depends on, all its leaves depend on.
+//! - A task in progress can be chosen: the run that left it so is gone.
+//! - A task with an open question is not chosen. A person who changes what the task says has answered;
+//!   one who opens a blocked task again starts it afresh.
+//!
+//! A task that an agent handed over half done goes first. The order of all others is: priority (lower
+//! first, none last), the area of the last completed task, creation time (none last), place in the
+//! file, id. Everything is worked out again after each change of a status, in one pass over the
+//! tasks. Reads no files and no journal, knows no clock.
+
+mod blockers;
+mod counts;
+mod history;
+mod order;
+#[cfg(test)]
+mod properties;
+mod resolve;
+#[cfg(test)]
+mod tests;
+
+pub use blockers::{Blocker, StuckTask, Why};
+pub use counts::{Counts, TaskState};
+pub use history::{TaskHistory, wording};
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::task::graph::{Flaw, Graph, Node};
+use crate::task::{Status, Task, TaskId};
+use order::urgency;
+use resolve::Resolved;
+
+/// The tasks of a source with their states.
+#[derive(Debug, Clone)]
+pub struct Board {
+    graph: Graph,
+    histories: BTreeMap<TaskId, TaskHistory>,
+    scope: Option<TaskId>,
+    /// The area of the task that was completed last.
+    last_area: Option<String>,
+    /// Tasks whose question was answered by an edit.
+    answered: Vec<TaskId>,
+    /// The leaves in scope, in the order they are to be worked on.
+    order: Vec<Node>,
+    resolved: Resolved,
+    /// By status and links alone, questions aside.
+    counts: Counts,
+}
+
+/// An id that no task has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no task {id}{}", hint(.did_you_mean.as_ref()))]
+pub struct UnknownTask {
+    pub id: TaskId,
+    pub did_you_mean: Option<TaskId>,
+}
+
+fn hint(id: Option<&TaskId>) -> String {
+    id.map_or_else(String::new, |id| format!("; did you mean {id}?"))
+}
+
+/// A task that has had all its attempts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpentTask {
+    pub id: TaskId,
+    pub attempts: u32,
+    pub max_attempts: u32,
+}
+
+impl Board {
+    /// Puts up all tasks, without a history.
+    pub fn of_all(graph: Graph) -> Self {
+        let mut board = Self {
+            resolved: Resolved::of(&graph),
+            graph,
+            histories: BTreeMap::new(),
+            scope: None,
+            last_area: None,
+            answered: Vec::new(),
+            order: Vec::new(),
+            counts: Counts::default(),
+        };
+        board.arrange();
+        board
+    }
+
+    /// Puts up what is below `scope`, or `scope` itself if it is a leaf; all tasks without one.
+    pub fn new(graph: Graph, scope: Option<&TaskId>) -> Result<Self, UnknownTask> {
+        if let Some(id) = scope {
+            known(&graph, id)?;
+        }
+        let mut board = Self::of_all(graph);
+        board.scope = scope.cloned();
+        board.arrange();
+        Ok(board)
+    }
+
+    /// Adds what the journal remembers of the tasks.
+    #[must_use]
+    pub fn with_histories(
+        mut self,
+        histories: impl IntoIterator<Item = (TaskId, TaskHistory)>,
+    ) -> Self {
+        self.histories.extend(histories);
+        self.forget_reopened();
+        self
+    }
+
+    /// Takes over the tasks as their file has them now.
+    pub fn replace_graph(&mut self, graph: Graph) -> Result<(), UnknownTask> {
+        if let Some(id) = &self.scope {
+            known(&graph, id)?;
+        }
+        self.graph = graph;
+        self.resolved = Resolved::of(&self.graph);
+        self.arrange();
+        self.forget_reopened();
+        Ok(())
+    }
+
+    /// Takes note of a task's own status. The area of a completed task is preferred from then on.
+    pub fn set_status(&mut self, id: &TaskId, status: Status) -> Result<(), UnknownTask> {
+        let node = known(&self.graph, id)?;
+        self.graph.set_status(node, status);
+        if status == Status::Completed {
+            self.last_area.clone_from(&self.graph.task(node).area);
+        }
+        self.resolved = Resolved::of(&self.graph);
+        self.count();
+        Ok(())
+    }
+
+    pub fn set_history(&mut self, id: &TaskId, history: TaskHistory) {
+        self.histories.insert(id.clone(), history);
+    }
+
+    /// Remembers which task was completed last, for its area.
+    pub fn set_last_completed(&mut self, id: &TaskId) {
+        self.last_area = self.graph.get(id).and_then(|task| task.area.clone());
+    }
+
+    pub fn scope(&self) -> Option<&TaskId> {
+        self.scope.as_ref()
+    }
+
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    pub fn task(&self, id: &TaskId) -> Option<&Task> {
+        self.graph.get(id)
+    }
+
+    pub fn history(&self, id: &TaskId) -> Option<&TaskHistory> {
+        self.histories.get(id)
+    }
+
+    /// The tasks that the journal remembers and that are still there, by id.
+    pub fn histories(&self) -> impl Iterator<Item = (&Task, &TaskHistory)> {
+        let all = self.histories.iter();
+        all.filter_map(|(id, history)| Some((self.graph.get(id)?, history)))
+    }
+
+    /// Tasks whose question was answered by an edit since this was last called.
+    pub fn take_answered(&mut self) -> Vec<TaskId> {
+        std::mem::take(&mut self.answered)
+    }
+
+    /// The task to work on now.
+    pub fn next(&self) -> Option<&TaskId> {
+        let next = self.handed_over().or_else(|| self.first_ready());
+        next.map(|node| &self.graph.task(node).id)
+    }
+
+    /// True if a fresh agent is to go on with a task before anything else.
+    pub fn is_handed_over(&self, id: &TaskId) -> bool {
+        let history = self.history(id);
+        history.is_some_and(|history| history.handoff.is_under_way())
+    }
+
+    /// The leaves that can be taken now, in their order, the area of the last completed task aside.
+    pub fn ready(&self) -> impl Iterator<Item = &TaskId> {
+        self.takeable().map(|node| &self.graph.task(node).id)
+    }
+
+    /// True if a task is in scope and can be taken now.
+    pub fn is_ready(&self, id: &TaskId) -> bool {
+        self.could_start(id) && !self.is_asking(id)
+    }
+
+    /// Tasks that would be ready but for an open question, by id.
+    pub fn asking(&self) -> impl Iterator<Item = (&TaskId, &TaskHistory)> {
+        let open = self.histories.iter();
+        open.filter(|(id, history)| history.question.is_some() && self.could_start(id))
+    }
+
+    /// All questions that wait for a person, about tasks that are not over, by id of the task.
+    pub fn questions(&self) -> impl Iterator<Item = (&TaskId, &TaskHistory)> {
+        self.histories()
+            .filter(|(task, history)| {
+                history.question.is_some()
+                    && !matches!(task.status, Status::Completed | Status::Skipped)
+            })
+            .map(|(task, history)| (&task.id, history))
+    }
+
+    /// The status that a task counts as: for a leaf its own unless a container takes it out; for a
+    /// container what its leaves make of it.
+    pub fn status(&self, id: &TaskId) -> Option<Status> {
+        let node = self.graph.node(id)?;
+        Some(self.resolved.status(node))
+    }
+
+    /// The state of a task: of a leaf its own, of a container what its leaves make of it.
+    pub fn state(&self, id: &TaskId) -> Option<TaskState> {
+        let node = self.graph.node(id)?;
+        let status = self.resolved.status(node);
+        Some(match status {
+            Status::Completed => TaskState::Completed,
+            Status::Blocked => TaskState::Blocked,
+            Status::Failed => TaskState::Failed,
+            Status::Skipped => TaskState::Skipped,
+            Status::Open | Status::InProgress if self.graph.shape().is_leaf(node) => {
+                if !self.resolved.could_start(node) {
+                    TaskState::Waiting
+                } else if self.is_asking(id) {
+                    TaskState::Asking
+                } else {
+                    TaskState::Ready
+                }
+            }
+            Status::Open | Status::InProgress => {
+                let below = self.counts_below(id);
+                if below.ready > 0 {
+                    TaskState::Ready
+                } else if below.asking > 0 {
+                    TaskState::Asking
+                } else {
+                    TaskState::Waiting
+                }
+            }
+        })
+    }
+
+    /// The number of leaves in scope by state.
+    pub fn counts(&self) -> Counts {
+        let mut counts = self.counts;
+        counts.asking = self.asking().count();
+        counts.ready -= counts.asking;
+        counts
+    }
+
+    /// The same for the leaves in scope below a task; for a leaf itself.
+    pub fn counts_below(&self, id: &TaskId) -> Counts {
+        let mut counts = Counts::default();
+        let Some(top) = self.graph.node(id) else {
+            return counts;
+        };
+        let below = self.graph.shape().descendants(top).iter().copied();
+        for node in std::iter::once(top).chain(below) {
+            if self.is_leaf_in_scope(node) {
+                let id = &self.graph.task(node).id;
+                counts.add(self.resolved.of_node(node), self.is_asking(id));
+            }
+        }
+        counts
+    }
+
+    /// The leaves in scope that count as `status`, in their order.
+    pub fn counted_as(&self, status: Status) -> impl Iterator<Item = &Task> {
+        let same = move |node: &&Node| self.resolved.status(**node) == status;
+        let nodes = self.order.iter().filter(same);
+        nodes.map(|node| self.graph.task(*node))
+    }
+
+    /// True if each leaf in scope is completed or was skipped, also where there is none at all:
+    /// `counts().total` says whether there is anything to do.
+    pub fn all_complete(&self) -> bool {
+        self.counts.completed + self.counts.skipped == self.counts.total
+    }
+
+    /// Charged attempts: the file's count where it has one, else the journal's.
+    pub fn attempts(&self, id: &TaskId) -> u32 {
+        let filed = self.graph.get(id).and_then(|task| task.attempts.made);
+        let counted = self.history(id).map_or(0, |history| history.attempts);
+        filed.map_or(counted, |filed| filed.max(counted))
+    }
+
+    /// The attempts that a task may have; `usual` is for those that don't say.
+    pub fn max_attempts(&self, id: &TaskId, usual: u32) -> u32 {
+        let own = self.graph.get(id).and_then(|task| task.attempts.max);
+        own.unwrap_or(usual)
+    }
+
+    /// The attempts that the open tasks may have, all together.
+    pub fn attempts_of_open(&self, usual: u32) -> u32 {
+        let tasks = self.graph.tasks().iter();
+        tasks
+            .filter(|task| task.status.is_workable() && self.graph.is_leaf(&task.id))
+            .map(|task| self.max_attempts(&task.id, usual))
+            .fold(0, u32::saturating_add)
+    }
+
+    /// A task whose turn it is and that has had all its attempts, also where a question waits about
+    /// it.
+    pub fn spent(&self, usual: u32) -> Option<SpentTask> {
+        let tasks = self.graph.tasks().iter();
+        let mut spent = tasks.filter(|task| self.could_start(&task.id)).map(|task| {
+            let (attempts, max_attempts) =
+                (self.attempts(&task.id), self.max_attempts(&task.id, usual));
+            SpentTask {
+                id: task.id.clone(),
+                attempts,
+                max_attempts,
+            }
+        });
+        spent.find(|task| task.attempts >= task.max_attempts)
+    }
+
+    /// What a person skipped that a task depends on, and why.
+    pub fn skipped_before(&self, id: &TaskId) -> Vec<(TaskId, String)> {
+        let mut skipped = Vec::new();
+        for dependency in self.graph.dependencies(id) {
+            let below = self.graph.descendants(&dependency.id);
+            let all = std::iter::once(dependency).chain(below);
+            for task in all.filter(|task| task.status == Status::Skipped) {
+                let reason = self.history(&task.id).and_then(|h| h.skipped.clone());
+                skipped.push((task.id.clone(), reason.unwrap_or_default()));
+            }
+        }
+        skipped
+    }
+
+    fn handed_over(&self) -> Option<Node> {
+        let under_way: HashSet<Node> = self
+            .histories
+            .iter()
+            .filter(|(_, history)| history.handoff.is_under_way() && history.question.is_none())
+            .filter_map(|(id, _)| self.graph.node(id))
+            .collect();
+        if under_way.is_empty() {
+            return None;
+        }
+        let mut takeable = self.takeable();
+        takeable.find(|node| under_way.contains(node))
+    }
+
+    /// The first that can be taken; among those of its priority one of the last area, if there is
+    /// one.
+    fn first_ready(&self) -> Option<Node> {
+        let mut takeable = self.takeable();
+        let best = takeable.next()?;
+        let Some(area) = self.last_area.as_deref() else {
+            return Some(best);
+        };
+        let is_near = |node: &Node| self.graph.task(*node).area.as_deref() == Some(area);
+        let tier = urgency(self.graph.task(best));
+        let mut near = std::iter::once(best)
+            .chain(takeable)
+            .take_while(|node| urgency(self.graph.task(*node)) == tier);
+        Some(near.find(is_near).unwrap_or(best))
+    }
+
+    fn takeable(&self) -> impl Iterator<Item = Node> {
+        let nodes = self.order.iter().copied();
+        nodes.filter(|node| {
+            self.resolved.could_start(*node) && !self.is_asking(&self.graph.task(*node).id)
+        })
+    }
+
+    fn is_asking(&self, id: &TaskId) -> bool {
+        let history = self.histories.get(id);
+        history.is_some_and(|history| history.question.is_some())
+    }
+
+    /// In scope and ready but perhaps for a question.
+    fn could_start(&self, id: &TaskId) -> bool {
+        let node = self.graph.node(id);
+        node.is_some_and(|node| self.is_leaf_in_scope(node) && self.resolved.could_start(node))
+    }
+
+    fn is_leaf_in_scope(&self, node: Node) -> bool {
+        let shape = self.graph.shape();
+        let top = self.scope.as_ref().and_then(|id| shape.node(id));
+        shape.is_leaf(node)
+            && shape.flaw(node) != Some(Flaw::Shadowed)
+            && top.is_none_or(|top| shape.is_within(node, top))
+    }
+
+    fn arrange(&mut self) {
+        let leaves = self.graph.shape().nodes();
+        let leaves = leaves.filter(|node| self.is_leaf_in_scope(*node)).collect();
+        self.order = order::ordered(leaves, self.graph.tasks());
+        self.count();
+    }
+
+    fn count(&mut self) {
+        self.counts = Counts::default();
+        for node in &self.order {
+            self.counts.add(self.resolved.of_node(*node), false);
+        }
+    }
+
+    /// Drops from the histories what a person has settled in the task file.
+    fn forget_reopened(&mut self) {
+        for (id, history) in &mut self.histories {
+            let Some(task) = self.graph.get(id).filter(|task| task.status.is_workable()) else {
+                continue;
+            };
+            if history.blocked.is_some() {
+                *history = history.reopened();
+            }
+            if history.question.is_some() && history.asked_of.as_deref() != Some(&wording(task)) {
+                *history = history.answered_by_edit();
+                self.answered.push(id.clone());
+            }
+        }
+    }
+}
+
+fn known(graph: &Graph, id: &TaskId) -> Result<Node, UnknownTask> {
+    graph.node(id).ok_or_else(|| UnknownTask {
+        id: id.clone(),
+        did_you_mean: graph.did_you_mean(id.as_str()).cloned(),
+    })
+}
