@@ -18,7 +18,7 @@ use ralph_core::{
 };
 use tokio::task::AbortHandle;
 
-use crate::{clock::Clock as _, clock::SystemClock, loop_files, monitor::Target};
+use crate::{clock::Clock as _, clock::SystemClock, loop_files, process::ProcessIdentity};
 
 /// What happens in between is written so often at most…
 const SOON: Duration = Duration::from_secs(1);
@@ -77,7 +77,7 @@ impl Heartbeat {
         let report = HealthReport {
             loop_id: loop_id.clone(),
             pid,
-            pid_started: Target::of(pid).map_or(0, |own| own.started),
+            pid_started: ProcessIdentity::of(pid).map_or(0, |own| own.started),
             worktree: worktree.to_string_lossy().into_owned(),
             written_at: now,
             doing: LoopActivity::Between.as_str().to_owned(),

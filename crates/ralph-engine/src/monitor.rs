@@ -9,14 +9,12 @@ mod change;
 mod lock;
 mod look;
 mod restart;
-mod target;
 mod words;
 
 pub use change::{Change, ChangeKind};
 pub use lock::{MonitorLock, MonitorLockError};
 pub use look::{Looked, look_at, looked};
 pub use restart::{LOG_NAME, Starter};
-pub use target::Target;
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -27,7 +25,10 @@ use ralph_core::{
     monitor::{Act, MonitorPolicy, Restarting, Seen, Sight, Watch, Wish},
 };
 
-use crate::store::{Journal, JournalError};
+use crate::{
+    process::ProcessIdentity,
+    store::{Journal, JournalError},
+};
 
 /// A loop that a person left so long ago is not started by itself.
 const RESTART_WITHIN: Duration = Duration::from_secs(24 * 60 * 60);
@@ -66,8 +67,8 @@ pub struct Monitor {
 struct Watched {
     watch: Watch,
     /// The process that was told to end, and all below it: none of them may be left.
-    target: Option<Target>,
-    tree: Vec<Target>,
+    target: Option<ProcessIdentity>,
+    tree: Vec<ProcessIdentity>,
 }
 
 impl Monitor {
@@ -131,7 +132,7 @@ impl Monitor {
         let mut watched = self.watched.remove(id).unwrap_or_default();
         let sight = match looked.sight() {
             // It has written its end, and is not gone: what it had may still be in use.
-            Sight::Ended | Sight::Gone if watched.target.is_some_and(Target::is_alive) => {
+            Sight::Ended | Sight::Gone if watched.target.is_some_and(ProcessIdentity::is_alive) => {
                 Sight::Hangs
             }
             sight => sight,

@@ -1,6 +1,8 @@
 //! Runs one program such that nothing it starts outlives it: not after it exits, not after a
 //! time-out, not after ralph itself is killed.
 //!
+//! On Linux:
+//!
 //! ```text
 //! ralph ── A (keeper, dies with ralph) ── B (pid 1 of a namespace, dies with A) ── C (the program)
 //! ```
@@ -10,6 +12,9 @@
 //! tree is dead, also what had left its session or forked twice. Where namespaces are refused, A is
 //! a subreaper that kills and reaps until it has no child left ([`Containment::Subreaper`]).
 //!
+//! Other systems have process groups alone ([`Containment::ProcessGroup`]), which is weaker and said
+//! ([`platform_lacks`]). `linux` and `portable` have one interface; `platform` is the one in use.
+//!
 //! **Invariant: one runtime spawns from one thread.** The kernel sends the parent-death signal when
 //! the spawning *thread* ends, not the process. ralph's runtime is `current_thread` and lives on the
 //! main thread; nothing may spawn from `spawn_blocking`. Debug builds check it.
@@ -18,21 +23,43 @@
 
 mod capped_log;
 mod containment;
-mod keeper;
+mod identity;
 mod lines;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg_attr(
+    target_os = "linux",
+    allow(dead_code, reason = "here only the process group and the tests use it")
+)]
+mod portable;
 mod running;
 mod spec;
 mod streams;
+mod sys;
 mod tail;
 mod terminal;
 
+#[cfg(target_os = "linux")]
+use linux as platform;
+#[cfg(not(target_os = "linux"))]
+use portable as platform;
+
 pub use capped_log::{CappedLog, LogCaps};
-pub use containment::{Containment, Detection, UnknownContainment};
-pub use lines::{Ending, Line, LineReader};
-pub use running::{Ended, Running, StopPlan, Turn, spawn, spawn_on};
+pub use containment::{Containment, Detection, PlatformLack, UnknownContainment, platform_lacks};
+pub use identity::{ProcessIdentity, signal_if};
+pub use lines::{LineEnding, LineReader, OutputLine};
+pub use running::{Ended, ProgramEvent, Running, StopPlan, spawn, spawn_on};
 pub use rustix::process::Signal;
 pub use spec::{CommandSpec, Output, SpawnError, Stdin};
 pub use tail::Tail;
 pub use terminal::{Terminal, TerminalError};
 pub use tokio::net::unix::pipe::Receiver as OutputPipe;
 pub use tokio::process::ChildStdin;
+
+use identity::{ProcessFacts, ProcessStatus};
+use running::{StartFailure, TerminalAccess, exit_of};
+
+/// Gives a pipe as much room as the system allows, so that a whole prompt is usually written at once.
+pub fn widen_pipe(pipe: impl std::os::fd::AsFd) {
+    platform::widen_pipe(pipe);
+}

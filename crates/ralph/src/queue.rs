@@ -18,9 +18,9 @@ use ralph_engine::{
     driver::{Idle, Left, LoopError, obey_waiting, register},
     git,
     lock::{Lock, LockError},
+    process::{Signal, signal_if},
     store::{Effects, Ended, Journal, RepositoryId},
 };
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -279,7 +279,7 @@ pub(crate) async fn source_path(
     }
 }
 
-/// Sends a signal to whoever holds the lock; nothing if nobody does.
+/// Sends a signal to the process that holds the lock, if one does.
 pub(crate) fn signal_owner(
     data: &Path,
     root: &Path,
@@ -288,19 +288,13 @@ pub(crate) fn signal_owner(
     let Some(process) = Lock::owner(data, root) else {
         return Ok(None);
     };
-    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-    let open = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     // Asked again once the process is held fast: another one can't have got its number since.
-    match open {
-        Some(fd) if Lock::owner(data, root) == Some(process) => {
-            pidfd_send_signal(fd, signal).map_err(|error| {
-                CommandError::user(format!("can't signal process {process}: {error}"))
-                    .hint("it may belong to another user")
-            })?;
-            Ok(Some(process))
-        }
-        _ => Ok(None),
-    }
+    let sent = signal_if(process, signal, || Lock::owner(data, root) == Some(process));
+    let sent = sent.map_err(|error| {
+        CommandError::user(format!("can't signal process {process}: {error}"))
+            .hint("it may belong to another user")
+    })?;
+    Ok(sent.then_some(process))
 }
 
 /// A task that a flag names.

@@ -14,8 +14,8 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 use super::{Agent, DoneFile};
 use crate::process::{
-    Containment, Ended, Running, Signal, SpawnError, StopPlan, Terminal, TerminalError, Turn,
-    spawn_on,
+    Containment, Ended, ProgramEvent, Running, Signal, SpawnError, StopPlan, Terminal,
+    TerminalError, spawn_on,
 };
 use first_prompt::Given;
 
@@ -107,11 +107,11 @@ pub async fn talk(agent: &dyn Agent, session: &Session) -> Result<TalkEnd, TalkE
     };
     loop {
         tokio::select! {
-            turn = seated.running.next() => match turn.map_err(waiting)? {
-                Turn::Suspended => seated.terminal.suspend(),
-                Turn::Ended(_) if done.is_there() => return Ok(TalkEnd::Done),
-                Turn::Ended(Ended::Code(code)) => return Ok(TalkEnd::Exited(code)),
-                Turn::Ended(Ended::Signal(signal)) => return Ok(TalkEnd::Killed(signal)),
+            event = seated.running.next() => match event.map_err(waiting)? {
+                ProgramEvent::Suspended => seated.terminal.suspend(),
+                ProgramEvent::Ended(_) if done.is_there() => return Ok(TalkEnd::Done),
+                ProgramEvent::Ended(Ended::Code(code)) => return Ok(TalkEnd::Exited(code)),
+                ProgramEvent::Ended(Ended::Signal(signal)) => return Ok(TalkEnd::Killed(signal)),
             },
             signal = asked.next() => {
                 seated.running.stop(plan).await.map_err(waiting)?;

@@ -112,7 +112,7 @@ impl Driver {
         }
         notices.extend(restore::finish_rewrite(&setup, &repo, &mut journal, &repository).await?);
         let head = repo.preflight().await?;
-        let detected = setup.detection.why.clone();
+        let weaknesses = setup.detection.warnings();
         let stash = setup.wanted.stash;
         let data_dir = setup.data_dir.clone();
         let branch = setup.wanted.branch.clone();
@@ -137,7 +137,7 @@ impl Driver {
             driver.open_new_loop(stash, branch).await?;
         }
         driver.guard = Some(Guard::take(&driver.repo)?);
-        driver.announce(resumed, &moved, &detected, notices);
+        driver.announce(resumed, &moved, weaknesses, notices);
         driver.open_loop_files(&data_dir).await?;
         crate::failpoint::failpoint("loop-begun");
         Ok(driver)
@@ -356,7 +356,7 @@ impl Driver {
         &mut self,
         resumed: Resumed,
         moved: &Moved,
-        containment: &str,
+        weaknesses: Vec<String>,
         notices: Vec<String>,
     ) {
         self.tell(&Event::LoopStarted {
@@ -380,13 +380,8 @@ impl Driver {
                 ),
             }),
         }
-        for message in notices {
+        for message in notices.into_iter().chain(weaknesses) {
             self.tell(&Event::Warning { message });
-        }
-        if self.containment == crate::process::Containment::Subreaper {
-            self.tell(&Event::Warning {
-                message: containment.to_owned(),
-            });
         }
         let warnings = [
             self.agents.agent().warning(),

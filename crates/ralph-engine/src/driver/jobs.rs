@@ -9,7 +9,7 @@ use ralph_core::{
     handoff::Next,
     id::IterationId,
     iteration::{Handoffs, IterationPolicy, Lands, Purpose},
-    job::{JOB_VERSION, Job, JobCost, JobLimits, PromptParts, StartPoint, AttemptHistory},
+    job::{AttemptHistory, JOB_VERSION, Job, JobCost, JobLimits, PromptParts, StartPoint},
     prompt::{Diagnose, Instructions},
     record::Guidance,
     task::{Task, TaskId},

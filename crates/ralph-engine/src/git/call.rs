@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{Environment, GitError, Oid, Repo};
 
@@ -163,8 +163,34 @@ impl Call<'_> {
         finish(command, args, stdin)
     }
 
-    /// For the rare caller that is not asynchronous.
-    pub(super) fn into_command(self) -> (Command, Vec<OsString>, Vec<u8>) {
+    /// The first `limit` bytes of standard output; `None` for a call that fails without any.
+    pub(super) async fn first_bytes(self, limit: u64) -> Result<Option<Vec<u8>>, GitError> {
+        let (command, args, _) = self.into_command();
+        let failed = |source| GitError::Start {
+            command: describe(&args),
+            source,
+        };
+        let mut command = tokio::process::Command::from(command);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true);
+        let mut child = command.spawn().map_err(failed)?;
+        let output = child.stdout.take();
+        let read = async {
+            let mut bytes = Vec::new();
+            if let Some(output) = output {
+                output.take(limit).read_to_end(&mut bytes).await?;
+            }
+            // The rest is never read: git ends on the broken pipe.
+            Ok((bytes, child.wait().await?))
+        };
+        let (bytes, status) = within_the_limit(&args, read).await?.map_err(failed)?;
+        Ok((status.success() || !bytes.is_empty()).then_some(bytes))
+    }
+
+    fn into_command(self) -> (Command, Vec<OsString>, Vec<u8>) {
         let repo = self.repo;
         let index = repo.shadow.index_of(self.index);
         let mut command = bare_command(&repo.program, &repo.environment, &repo.root);
@@ -220,7 +246,6 @@ fn bare_command(program: &Path, environment: &Environment, folder: &Path) -> Com
 }
 
 async fn finish(command: Command, args: Vec<OsString>, stdin: Vec<u8>) -> Result<Answer, GitError> {
-    let described = describe(&args);
     let start_error = |source| GitError::Start {
         command: describe(&args),
         source,
@@ -244,21 +269,27 @@ async fn finish(command: Command, args: Vec<OsString>, stdin: Vec<u8>) -> Result
         }
     };
     let whole = async { tokio::join!(feed, child.wait_with_output()).1 };
-    let output = tokio::time::timeout(TIME_LIMIT, whole)
-        .await
-        .map_err(|_| GitError::TimedOut {
-            command: described.clone(),
-            seconds: TIME_LIMIT.as_secs(),
-        })?
-        .map_err(start_error)?;
+    let output = within_the_limit(&args, whole).await?.map_err(start_error)?;
     let stderr = String::from_utf8_lossy(&output.stderr);
     Ok(Answer {
         code: output.status.code(),
         stdout: output.stdout,
-        command: described,
+        command: describe(&args),
         stderr: stderr.trim().chars().take(STDERR_CHARS).collect(),
         status: output.status.to_string(),
     })
+}
+
+async fn within_the_limit<T>(
+    args: &[OsString],
+    work: impl Future<Output = std::io::Result<T>>,
+) -> Result<std::io::Result<T>, GitError> {
+    tokio::time::timeout(TIME_LIMIT, work)
+        .await
+        .map_err(|_| GitError::TimedOut {
+            command: describe(args),
+            seconds: TIME_LIMIT.as_secs(),
+        })
 }
 
 /// The command as a person would type it, shortened.

@@ -5,7 +5,6 @@
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use super::index_file::IndexFile;
 use super::status::path_of;
@@ -126,26 +125,17 @@ impl Repo {
         Ok(answer.code == Some(0))
     }
 
-    /// The first `limit` bytes of a file as it stood at `commit`; `None` if it was not there. Blocks:
-    /// meant for the rare case that an inspection has to look back.
-    pub fn read_at_blocking(&self, commit: &Oid, path: &Path, limit: u64) -> Option<Vec<u8>> {
+    /// Reads the first `limit` bytes of a file as it stood at `commit`; `None` if it was not there.
+    pub async fn read_at(
+        &self,
+        commit: &Oid,
+        path: &Path,
+        limit: u64,
+    ) -> Result<Option<Vec<u8>>, GitError> {
         let mut name = std::ffi::OsString::from(format!("{commit}:"));
         name.push(path);
-        let (mut command, _, _) = self.git(["cat-file", "blob"]).arg(name).into_command();
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let mut child = command.spawn().ok()?;
-        let mut bytes = Vec::new();
-        let read = child.stdout.take()?.take(limit).read_to_end(&mut bytes);
-        // What is left unread would keep it waiting for ever.
-        let whole = read.is_ok_and(|count| (count as u64) < limit);
-        if !whole {
-            let _ = child.kill();
-        }
-        let ended = child.wait().ok()?;
-        (ended.success() || !bytes.is_empty()).then_some(bytes)
+        let call = self.git(["cat-file", "blob"]).arg(name);
+        call.first_bytes(limit).await
     }
 }
 

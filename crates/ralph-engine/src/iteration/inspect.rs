@@ -1,10 +1,15 @@
 //! Looks at what an agent changed, before anything of it is verified: has put back what was not its to
 //! change, writes the tree that would be committed, and refuses what must not land.
 
-use std::{io::Read as _, path::Path};
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
 
 use ralph_core::{
-    change::{ChangeKind, CompiledPolicy, Contents, Inspection, inspect as inspect_change, shown},
+    change::{ChangeKind, ChangeSet, Contents, Inspection, inspect as inspect_change, shown},
     event::Event,
     iteration::{Change, ChangedFile, Purpose, Refusal, StepDone},
     verdict::Halt,
@@ -38,8 +43,7 @@ pub(super) async fn inspect(
     run_formatters(context, workspace, services, files, &mut found).await;
     let staged = workspace.stage(context.job).await?;
     context.tip = staged.tip.clone();
-    let policy = workspace.policy();
-    let Inspection { refusals, flags } = scan(context, workspace, &staged.change, policy);
+    let Inspection { refusals, flags } = scan(context, workspace, &staged.change).await?;
     found.flags.extend(flags.iter().map(ToString::to_string));
     if let Some(first) = refusals.first() {
         let more = refusals.len() - 1;
@@ -84,20 +88,39 @@ pub(super) async fn restore_protected(
     Ok(found)
 }
 
-fn scan(
+/// Inspects a change. It is inspected again as often as that asks for contents at the base that were
+/// not read yet: which they are is known only then.
+async fn scan(
     context: &IterationContext<'_>,
     workspace: &dyn Workspace,
-    change: &ralph_core::change::ChangeSet,
-    policy: &CompiledPolicy,
-) -> Inspection {
+    change: &ChangeSet,
+) -> Result<Inspection, LoopError> {
     let (root, repo) = (workspace.root(), workspace.repo());
     let now = |path: &Path| read_capped(&root.join(path));
-    let before = |path: &Path| repo.read_at_blocking(&context.base, path, SCAN_BYTES);
-    let contents = Contents {
-        now: &now,
-        before: &before,
-    };
-    inspect_change(change, policy, &contents)
+    let mut at_base: HashMap<PathBuf, Option<Vec<u8>>> = HashMap::new();
+    loop {
+        let unread = RefCell::new(Vec::new());
+        let before = |path: &Path| {
+            let read = at_base.get(path);
+            if read.is_none() {
+                unread.borrow_mut().push(path.to_owned());
+            }
+            read.cloned().flatten()
+        };
+        let contents = Contents {
+            now: &now,
+            before: &before,
+        };
+        let inspection = inspect_change(change, workspace.policy(), &contents);
+        let unread = unread.into_inner();
+        if unread.is_empty() {
+            return Ok(inspection);
+        }
+        for path in unread {
+            let read = repo.read_at(&context.base, &path, SCAN_BYTES).await?;
+            at_base.insert(path, read);
+        }
+    }
 }
 
 /// What to say of an agent that claims the end of all work while there is some left.

@@ -13,8 +13,11 @@ use ralph_core::{
 };
 use rustix::process::Signal;
 
-use super::{Change, ChangeKind, Looked, Monitor, Target, Watched, words};
-use crate::store::{NoteKind, RepositoryId};
+use super::{Change, ChangeKind, Looked, Monitor, Watched, words};
+use crate::{
+    process::ProcessIdentity,
+    store::{NoteKind, RepositoryId},
+};
 
 /// What is left of a tree whose top is dead dies within this, or is killed.
 const DIES_WITHIN: Duration = Duration::from_secs(3);
@@ -217,8 +220,8 @@ fn signals(looked: &Looked, watched: &mut Watched, all: &[Signal]) -> Option<Str
 }
 
 /// Waits until all that was below a dead process is dead; what is left then is killed.
-async fn clear(tree: &[Target]) -> String {
-    let left = |tree: &[Target]| -> Vec<Target> {
+async fn clear(tree: &[ProcessIdentity]) -> String {
+    let left = |tree: &[ProcessIdentity]| -> Vec<ProcessIdentity> {
         let alive = tree.iter().filter(|one| one.is_alive());
         alive.copied().collect()
     };

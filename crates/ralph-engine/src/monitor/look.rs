@@ -11,10 +11,11 @@ use ralph_core::{
     monitor::{AfterLoss, Loss, ProcessState, Sight, process_state, sight},
 };
 
-use super::{Change, ChangeKind, Target, words};
+use super::{Change, ChangeKind, words};
 use crate::{
     lock::Lock,
     loop_files, plain_file,
+    process::ProcessIdentity,
     store::{Journal, JournalError, OpenLoop},
 };
 
@@ -26,7 +27,7 @@ pub struct Looked {
     pub report: Option<HealthReport>,
     pub process: ProcessState,
     /// Its process, where it is known to be that one.
-    pub target: Option<Target>,
+    pub target: Option<ProcessIdentity>,
 }
 
 /// Looks at every loop that is not over, of one repository or of all.
@@ -46,7 +47,7 @@ pub async fn looked(
 /// Looks at one loop.
 pub fn look_at(data_dir: &Path, row: OpenLoop, hang_after: Duration, now: Timestamp) -> Looked {
     let report = read_report(data_dir, &row.id);
-    let written_by = report.as_ref().map(|report| Target {
+    let written_by = report.as_ref().map(|report| ProcessIdentity {
         pid: report.pid,
         started: report.pid_started,
     });
@@ -99,7 +100,7 @@ impl Looked {
 
     /// Whether a signal has stopped its process.
     pub fn is_stopped(&self) -> bool {
-        self.target.is_some_and(Target::is_stopped)
+        self.target.is_some_and(ProcessIdentity::is_stopped)
     }
 
     /// The last sign of life.

@@ -1,11 +1,11 @@
-//! How a process tree is held together, and which way this machine allows.
+//! The ways in which a process tree is held together, and what this machine allows.
 //!
 //! Does not read the environment: a forced choice comes as an argument.
 
 use std::io;
 use std::str::FromStr;
 
-use super::keeper;
+use super::platform;
 
 /// The way in which a tree is kept from outliving its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,9 +18,12 @@ pub enum Containment {
     /// A keeper that adopts orphans, and kills and reaps until none is left. The tree can see ralph
     /// and, being the same user, could kill the keeper.
     Subreaper,
+    /// A process group, which every Unix has. What leaves the group outlives the run, and all of it
+    /// outlives a ralph that is killed.
+    ProcessGroup,
 }
 
-/// What is used and why, for `doctor` and the log.
+/// The containment that is used and why, for `doctor` and the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detection {
     pub containment: Containment,
@@ -30,13 +33,21 @@ pub struct Detection {
 
 /// A name of a containment that does not exist.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("unknown containment {name:?} (one of: pid-namespace, user-namespace, subreaper)")]
+#[error(
+    "unknown containment {name:?} (one of: pid-namespace, user-namespace, subreaper, process-group)"
+)]
 pub struct UnknownContainment {
     name: String,
 }
 
 impl Containment {
-    pub const ALL: [Self; 3] = [Self::PidNamespace, Self::UserNamespace, Self::Subreaper];
+    /// Strongest first.
+    pub const ALL: [Self; 4] = [
+        Self::PidNamespace,
+        Self::UserNamespace,
+        Self::Subreaper,
+        Self::ProcessGroup,
+    ];
 
     /// Finds the strongest containment that works here, by really trying it.
     pub fn detect(forced: Option<Self>) -> Detection {
@@ -47,25 +58,12 @@ impl Containment {
             };
             return Detection { containment, why };
         }
-        let privileged = match Self::PidNamespace.probe() {
-            Ok(()) => return Self::PidNamespace.because("it is allowed and the strongest way"),
-            Err(e) => e,
-        };
-        let user = match Self::UserNamespace.probe() {
-            Ok(()) => {
-                return Self::UserNamespace
-                    .because(&format!("a plain PID namespace is refused ({privileged})"));
-            }
-            Err(e) => e,
-        };
-        Self::Subreaper.because(&format!(
-            "namespaces are refused (plain: {privileged}; with a user namespace: {user})"
-        ))
+        platform::detect()
     }
 
     /// Tries this containment with a child that does nothing.
     pub fn probe(self) -> io::Result<()> {
-        keeper::probe(self)
+        platform::probe(self)
     }
 
     pub fn as_str(self) -> &'static str {
@@ -73,15 +71,60 @@ impl Containment {
             Self::PidNamespace => "pid-namespace",
             Self::UserNamespace => "user-namespace",
             Self::Subreaper => "subreaper",
+            Self::ProcessGroup => "process-group",
         }
     }
 
-    fn because(self, why: &str) -> Detection {
+    pub(super) fn because(self, why: &str) -> Detection {
         Detection {
             containment: self,
             why: format!("{self} is used because {why}"),
         }
     }
+}
+
+impl Detection {
+    /// The sentences that a person should read before a loop goes on alone; none where all is as it
+    /// should be.
+    pub fn warnings(&self) -> Vec<String> {
+        let containment = match self.containment {
+            Containment::PidNamespace | Containment::UserNamespace => None,
+            Containment::Subreaper => Some(self.why.clone()),
+            Containment::ProcessGroup => Some(format!(
+                "{}: what leaves its process group outlives its run, and everything outlives a ralph \
+                 that is killed",
+                self.why
+            )),
+        };
+        containment
+            .into_iter()
+            .chain(lacking_sentence(platform::LACKS))
+            .collect()
+    }
+}
+
+/// A feature of Linux that ralph uses, and that the platform it was built for lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlatformLack {
+    pub feature: &'static str,
+    /// What that means for a loop.
+    pub consequence: &'static str,
+}
+
+/// The features that this platform lacks.
+pub fn platform_lacks() -> &'static [PlatformLack] {
+    platform::LACKS
+}
+
+fn lacking_sentence(lacks: &[PlatformLack]) -> Option<String> {
+    let features: Vec<&str> = lacks.iter().map(|lack| lack.feature).collect();
+    (!features.is_empty()).then(|| {
+        format!(
+            "{} lacks what ralph uses on Linux ({}): `ralph doctor` says what that means",
+            std::env::consts::OS,
+            features.join(", ")
+        )
+    })
 }
 
 impl std::fmt::Display for Containment {
@@ -100,5 +143,46 @@ impl FromStr for Containment {
             .ok_or_else(|| UnknownContainment {
                 name: name.to_owned(),
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::portable;
+
+    #[test]
+    fn a_platform_without_the_means_of_linux_names_them_at_the_start() {
+        let sentence = lacking_sentence(portable::LACKS).unwrap();
+        let expected = "lacks what ralph uses on Linux (PID namespaces, the parent-death signal, pidfds, \
+                        inotify, /proc): `ralph doctor` says what that means";
+        assert!(sentence.ends_with(expected), "{sentence}");
+        assert_eq!(lacking_sentence(&[]), None);
+    }
+
+    #[test]
+    fn weak_containments_warn_and_strong_ones_do_not() {
+        let warnings = |containment: Containment| containment.because("of this test").warnings();
+        let lacks = platform::LACKS.len().min(1);
+        assert_eq!(warnings(Containment::PidNamespace).len(), lacks);
+        assert_eq!(warnings(Containment::UserNamespace).len(), lacks);
+        assert_eq!(
+            warnings(Containment::Subreaper)[0],
+            "subreaper is used because of this test"
+        );
+        assert_eq!(
+            warnings(Containment::ProcessGroup)[0],
+            "process-group is used because of this test: what leaves its process group outlives its \
+             run, and everything outlives a ralph that is killed"
+        );
+    }
+
+    #[test]
+    fn other_systems_have_process_groups_and_nothing_else() {
+        assert_eq!(portable::detect().containment, Containment::ProcessGroup);
+        for containment in Containment::ALL {
+            let allowed = portable::probe(containment).is_ok();
+            assert_eq!(allowed, containment == Containment::ProcessGroup);
+        }
     }
 }

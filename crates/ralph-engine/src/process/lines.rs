@@ -12,16 +12,16 @@ const CHUNK: usize = 256 * 1024;
 
 /// One line of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Line<'a> {
+pub struct OutputLine<'a> {
     pub bytes: &'a [u8],
     /// How many bytes of the line's end were thrown away because it passed the cap.
     pub dropped: u64,
-    pub ending: Ending,
+    pub ending: LineEnding,
 }
 
 /// What ended a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum LineEnding {
     Newline,
     /// The stream stopped in the middle of a line.
     EndOfStream,
@@ -42,10 +42,10 @@ pub struct LineReader<R> {
     at_end: bool,
 }
 
-struct Found {
+struct LineBounds {
     line: Range<usize>,
     dropped: u64,
-    ending: Ending,
+    ending: LineEnding,
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
@@ -69,7 +69,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 
     /// The next line, or `None` at the end. Safe to drop and call again: nothing read is lost.
-    pub async fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub async fn next_line(&mut self) -> io::Result<Option<OutputLine<'_>>> {
         let found = loop {
             if let Some(found) = self.find() {
                 break found;
@@ -82,7 +82,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                 self.at_end = true;
             }
         };
-        Ok(Some(Line {
+        Ok(Some(OutputLine {
             bytes: &self.buffer[found.line],
             dropped: found.dropped,
             ending: found.ending,
@@ -117,12 +117,12 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Ok(Some(&self.buffer[found]))
     }
 
-    fn find(&mut self) -> Option<Found> {
+    fn find(&mut self) -> Option<LineBounds> {
         let newline = memchr::memchr(b'\n', &self.buffer[self.searched..]);
         let (end, next, ending) = match newline {
             Some(at) => {
                 let end = self.searched + at;
-                (end, end + 1, Ending::Newline)
+                (end, end + 1, LineEnding::Newline)
             }
             None => {
                 self.searched = self.buffer.len();
@@ -130,11 +130,11 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                 if !(self.at_end && begun) {
                     return None;
                 }
-                (self.searched, self.searched, Ending::EndOfStream)
+                (self.searched, self.searched, LineEnding::EndOfStream)
             }
         };
         let kept = end.min(self.start + self.cap);
-        let found = Found {
+        let found = LineBounds {
             line: self.start..kept,
             dropped: self.dropped + (end - kept) as u64,
             ending,
@@ -171,7 +171,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
 mod tests {
     use super::*;
 
-    async fn all(input: &[u8], cap: usize) -> Vec<(Vec<u8>, u64, Ending)> {
+    async fn all(input: &[u8], cap: usize) -> Vec<(Vec<u8>, u64, LineEnding)> {
         let mut reader = LineReader::with_cap(input, cap);
         let mut lines = Vec::new();
         while let Some(line) = reader.next_line().await.unwrap() {
@@ -185,9 +185,9 @@ mod tests {
         assert_eq!(
             all(b"a\n\nb\0c\xff\n", 100).await,
             [
-                (b"a".to_vec(), 0, Ending::Newline),
-                (b"".to_vec(), 0, Ending::Newline),
-                (b"b\0c\xff".to_vec(), 0, Ending::Newline),
+                (b"a".to_vec(), 0, LineEnding::Newline),
+                (b"".to_vec(), 0, LineEnding::Newline),
+                (b"b\0c\xff".to_vec(), 0, LineEnding::Newline),
             ]
         );
     }
@@ -197,8 +197,8 @@ mod tests {
         assert_eq!(
             all(b"a\n{\"type\":", 100).await,
             [
-                (b"a".to_vec(), 0, Ending::Newline),
-                (b"{\"type\":".to_vec(), 0, Ending::EndOfStream),
+                (b"a".to_vec(), 0, LineEnding::Newline),
+                (b"{\"type\":".to_vec(), 0, LineEnding::EndOfStream),
             ]
         );
     }
@@ -239,9 +239,9 @@ mod tests {
         assert_eq!(
             all(b"abcdef\ngh\nijklm", 4).await,
             [
-                (b"abcd".to_vec(), 2, Ending::Newline),
-                (b"gh".to_vec(), 0, Ending::Newline),
-                (b"ijkl".to_vec(), 1, Ending::EndOfStream),
+                (b"abcd".to_vec(), 2, LineEnding::Newline),
+                (b"gh".to_vec(), 0, LineEnding::Newline),
+                (b"ijkl".to_vec(), 1, LineEnding::EndOfStream),
             ]
         );
     }
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(lines.len(), 2);
         assert_eq!(lines[0].0, vec![b'x'; 1_000_000]);
         assert_eq!(lines[0].1, 2_000_000);
-        assert_eq!(lines[1], (b"next".to_vec(), 0, Ending::Newline));
+        assert_eq!(lines[1], (b"next".to_vec(), 0, LineEnding::Newline));
     }
 
     #[tokio::test]

@@ -1,32 +1,30 @@
-//! A program that runs below its keeper: starting, signalling, awaiting and stopping it.
+//! A running program: starting, feeding, signalling, awaiting and stopping it.
 //!
-//! Must not interpret what the program prints, nor decide when it has run long enough.
+//! Must not interpret what the program prints, nor decide when it has run long enough. How its
+//! process tree is held together is the platform's.
 
 use std::io;
-use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use rustix::pipe::PipeFlags;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
+use rustix::process::Signal;
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::Receiver;
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::{ChildStdin, Command};
 use tokio::task::JoinHandle;
 
-use super::keeper::{self, Message};
-use super::streams::{PIPE_SIZE, Streams};
-use super::{CommandSpec, Containment, SpawnError, Stdin, Terminal};
+use super::streams::Streams;
+use super::{CommandSpec, Containment, SpawnError, Stdin, Terminal, platform};
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Code(i32),
     Signal(i32),
 }
 
-/// How to end a program that does not end by itself: three steps, each but the last with time to
+/// The steps that end a program that does not end by itself: three, each but the last with time to
 /// obey. A step without time is left out.
 #[derive(Debug, Clone, Copy)]
 pub struct StopPlan {
@@ -38,7 +36,7 @@ pub struct StopPlan {
 }
 
 impl StopPlan {
-    /// No questions asked.
+    /// Kills at once.
     pub const KILL: Self = Self {
         first: Signal::KILL,
         grace: Duration::ZERO,
@@ -49,24 +47,42 @@ impl StopPlan {
 /// A running program and all it started. Dropping it kills the tree.
 #[derive(Debug)]
 pub struct Running {
-    keeper: Child,
-    pid: Pid,
-    status: Receiver,
+    tree: platform::Tree,
     stdin: Option<ChildStdin>,
     stdout: Option<Receiver>,
     stderr: Option<Receiver>,
     feeder: Option<JoinHandle<()>>,
-    /// The program's raw wait status, once the keeper has told it.
-    reported: Option<i32>,
-    ended: Option<Ended>,
 }
 
-/// What a program that has the terminal can do next.
+/// A change of a program that has the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub enum ProgramEvent {
     /// It was stopped, as by Ctrl-Z, and waits to be continued.
     Suspended,
     Ended(Ended),
+}
+
+/// The place of a program towards ralph's terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TerminalAccess {
+    /// In a session of its own, without a terminal.
+    None,
+    /// In ralph's session, with the terminal on its descriptor 0: in the foreground there, so that
+    /// what is typed, Ctrl-C too, goes to it and not to ralph.
+    Foreground,
+}
+
+/// The reason why a platform could not start a program.
+pub(super) struct StartFailure {
+    pub(super) source: io::Error,
+    /// The step of the containment that failed, if it was one.
+    pub(super) step: Option<&'static str>,
+}
+
+impl From<io::Error> for StartFailure {
+    fn from(source: io::Error) -> Self {
+        Self { source, step: None }
+    }
 }
 
 /// Starts a program. It must be called on the thread that the runtime lives on.
@@ -82,7 +98,7 @@ pub fn spawn_on(
     containment: Containment,
 ) -> Result<Running, SpawnError> {
     let running = spawn_with(spec, containment, |_| Ok(Streams::inherited()))?;
-    terminal.is_used();
+    terminal.mark_used();
     Ok(running)
 }
 
@@ -99,38 +115,16 @@ fn spawn_with(
         });
     }
     streams(spec)
-        .map_err(Failed::from)
+        .map_err(StartFailure::from)
         .and_then(|streams| start(spec, containment, streams))
-        .map_err(|failed| describe(spec, failed))
-}
-
-struct Failed {
-    source: io::Error,
-    message: Option<Message>,
-}
-
-impl From<io::Error> for Failed {
-    fn from(source: io::Error) -> Self {
-        Self {
-            source,
-            message: None,
-        }
-    }
-}
-
-impl From<rustix::io::Errno> for Failed {
-    fn from(errno: rustix::io::Errno) -> Self {
-        io::Error::from(errno).into()
-    }
+        .map_err(|failure| describe(spec, failure))
 }
 
 fn start(
     spec: &CommandSpec,
     containment: Containment,
     streams: Streams,
-) -> Result<Running, Failed> {
-    let (status, status_write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-    let status = Receiver::from_owned_fd(status)?;
+) -> Result<Running, StartFailure> {
     let [stdin, stdout, stderr] = streams.given;
     let mut command = Command::new(&spec.program);
     command
@@ -141,37 +135,17 @@ fn start(
         .stdin(stdin)
         .stdout(stdout)
         .stderr(stderr);
-    keeper::install(
-        &mut command,
-        containment,
-        status_write.as_fd(),
-        streams.seat,
-    );
-    let spawned = command.spawn();
-    drop(status_write);
-    let mut keeper = spawned.map_err(|source| Failed {
-        source,
-        message: read_message(&status),
-    })?;
-    let pid = keeper
-        .id()
-        .and_then(|id| Pid::from_raw(id.cast_signed()))
-        .ok_or_else(|| io::Error::other("the keeper has no pid"))?;
-    let mut stdin = keeper.stdin.take();
+    let (tree, mut stdin) = platform::Tree::start(command, containment, streams.access)?;
     let feeder = match &spec.stdin {
         Stdin::Bytes(bytes) => stdin.take().map(|pipe| feed(pipe, bytes.clone())),
         Stdin::Null | Stdin::Open => None,
     };
     Ok(Running {
-        keeper,
-        pid,
-        status,
+        tree,
         stdin,
         stdout: streams.stdout,
         stderr: streams.stderr,
         feeder,
-        reported: None,
-        ended: None,
     })
 }
 
@@ -179,39 +153,29 @@ fn start(
 /// block on its output, and we on its input. A program that closes its input early is in its rights.
 fn feed(mut pipe: ChildStdin, bytes: Vec<u8>) -> JoinHandle<()> {
     tokio::spawn(async move {
-        let _ = rustix::pipe::fcntl_setpipe_size(pipe.as_fd(), PIPE_SIZE);
+        platform::widen_pipe(&pipe);
         let _ = pipe.write_all(&bytes).await;
     })
 }
 
-fn describe(spec: &CommandSpec, failed: Failed) -> SpawnError {
+fn describe(spec: &CommandSpec, failure: StartFailure) -> SpawnError {
     let program = spec.program.to_string_lossy().into_owned();
-    let Failed { source, message } = failed;
-    match message {
-        Some(Message::Failed(step)) => SpawnError::Contain {
+    let StartFailure { source, step } = failure;
+    match step {
+        Some(step) => SpawnError::Contain {
             program,
             step,
             source,
         },
-        Some(Message::Ended(_) | Message::Suspended) | None => match source.kind() {
-            io::ErrorKind::NotFound => SpawnError::ProgramNotFound { program },
-            _ => SpawnError::NotRunnable { program, source },
-        },
-    }
-}
-
-fn read_message(status: &Receiver) -> Option<Message> {
-    let mut bytes = [0; 8];
-    match rustix::io::read(status.as_fd(), &mut bytes) {
-        Ok(8) => Message::parse(bytes),
-        Ok(_) | Err(_) => None,
+        None if source.kind() == io::ErrorKind::NotFound => SpawnError::ProgramNotFound { program },
+        None => SpawnError::NotRunnable { program, source },
     }
 }
 
 impl Running {
-    /// The pid of the keeper, which stands for the tree. The program's own is known only inside.
+    /// The pid that stands for the tree: of the keeper, or of the leader of a process group.
     pub fn pid(&self) -> i32 {
-        self.pid.as_raw_nonzero().get()
+        self.tree.pid().as_raw_nonzero().get()
     }
 
     /// The open input, where [`Stdin::Open`] was asked for.
@@ -229,81 +193,25 @@ impl Running {
     }
 
     /// Sends a signal to the program alone; SIGKILL to all of the tree. INT, TERM, HUP, QUIT, USR1
-    /// and USR2 are passed on, others are lost.
+    /// and USR2 are passed on, others may be lost.
     pub fn signal(&self, signal: Signal) {
-        if self.ended.is_some() {
-            return;
-        }
-        let signal = match signal {
-            Signal::KILL => keeper::SWEEP,
-            other => other,
-        };
-        // The keeper is not reaped yet, so the pid is its own; if it has ended, so has the tree.
-        let _ = rustix::process::kill_process(self.pid, signal);
+        self.tree.signal(signal);
     }
 
     /// Waits until the program has ended and its whole tree is dead. May be dropped and called
     /// again. Output is not read here: a program that fills its pipe waits for its reader.
     pub async fn wait(&mut self) -> io::Result<Ended> {
-        if let Some(ended) = self.ended {
-            return Ok(ended);
-        }
-        let keeper = self.keeper.wait().await?;
-        while let Some(message) = read_message(&self.status) {
-            self.take_note(message);
-        }
-        let ended = match (self.reported, keeper.signal()) {
-            (Some(raw), _) => ended(ExitStatus::from_raw(raw)),
-            // The tree was killed from outside before its program could end.
-            (None, Some(signal)) => Ended::Signal(signal),
-            (None, None) => Ended::Signal(Signal::KILL.as_raw()),
-        };
-        self.ended = Some(ended);
-        Ok(ended)
-    }
-
-    fn take_note(&mut self, message: Message) {
-        match message {
-            Message::Ended(raw) => self.reported = Some(raw),
-            Message::Failed(_) | Message::Suspended => {}
-        }
+        self.tree.wait().await
     }
 
     /// Waits until the program has ended, as [`Self::wait`] does, or was stopped.
-    pub async fn next(&mut self) -> io::Result<Turn> {
-        while self.ended.is_none() && self.reported.is_none() {
-            match self.next_message().await? {
-                Some(Message::Suspended) => return Ok(Turn::Suspended),
-                Some(message) => self.take_note(message),
-                // The keeper has closed the pipe: it is about to end.
-                None => break,
-            }
-        }
-        self.wait().await.map(Turn::Ended)
-    }
-
-    async fn next_message(&self) -> io::Result<Option<Message>> {
-        let mut bytes = [0; 8];
-        loop {
-            self.status.readable().await?;
-            match self.status.try_read(&mut bytes) {
-                Ok(8) => return Ok(Message::parse(bytes)),
-                Ok(_) => return Ok(None),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(error),
-            }
-        }
+    pub async fn next(&mut self) -> io::Result<ProgramEvent> {
+        self.tree.next().await
     }
 
     /// Kills the tree and blocks until it is dead: for the moment when nothing can be awaited.
     pub fn kill_now(&self) {
-        if self.ended.is_some() {
-            return;
-        }
-        self.signal(Signal::KILL);
-        // It is left to be reaped by the one who awaits it.
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        let _ = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(self.pid), options));
+        self.tree.kill_now();
     }
 
     /// Ends the program, step by step, and waits until its tree is dead.
@@ -331,7 +239,7 @@ impl Drop for Running {
     }
 }
 
-fn ended(status: ExitStatus) -> Ended {
+pub(super) fn exit_of(status: ExitStatus) -> Ended {
     match (status.code(), status.signal()) {
         (Some(code), _) => Ended::Code(code),
         (None, Some(signal)) => Ended::Signal(signal),

@@ -1,23 +1,18 @@
 //! The three streams of a program: pipes that ralph reads, or the terminal that ralph has.
 //!
-//! Only makes them. Who reads and writes them is `running`.
+//! Only makes them; `running` reads and writes them.
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::process::Stdio;
 
-use rustix::pipe::PipeFlags;
 use tokio::net::unix::pipe::Receiver;
 
-use super::keeper::Seat;
-use super::{CommandSpec, Output, Stdin};
+use super::{CommandSpec, Output, Stdin, TerminalAccess, platform};
 
-/// Large enough that a flooding program costs few wake-ups; the most an unprivileged user gets.
-pub(super) const PIPE_SIZE: usize = 1024 * 1024;
-
-/// What a program gets, and our ends of it.
+/// The streams that a program gets, and our ends of them.
 pub(super) struct Streams {
-    pub(super) seat: Seat,
+    pub(super) access: TerminalAccess,
     pub(super) given: [Stdio; 3],
     pub(super) stdout: Option<Receiver>,
     pub(super) stderr: Option<Receiver>,
@@ -38,7 +33,7 @@ impl Streams {
             }
         };
         Ok(Self {
-            seat: Seat::Apart,
+            access: TerminalAccess::None,
             given: [stdin, stdout_write.into(), stderr_write.into()],
             stdout: Some(stdout),
             stderr,
@@ -47,7 +42,7 @@ impl Streams {
 
     pub(super) fn inherited() -> Self {
         Self {
-            seat: Seat::Foreground,
+            access: TerminalAccess::Foreground,
             given: [Stdio::inherit(), Stdio::inherit(), Stdio::inherit()],
             stdout: None,
             stderr: None,
@@ -56,8 +51,7 @@ impl Streams {
 }
 
 fn output_pipe() -> io::Result<(Receiver, OwnedFd)> {
-    let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-    // Over the user's quota it stays small, which is slower and still right.
-    let _ = rustix::pipe::fcntl_setpipe_size(&write, PIPE_SIZE);
-    Ok((Receiver::from_owned_fd(read)?, write))
+    let (read, write) = io::pipe()?;
+    platform::widen_pipe(&write);
+    Ok((Receiver::from_owned_fd(read.into())?, write.into()))
 }

@@ -4,8 +4,6 @@
 //! them so. Dropping a [`Terminal`] takes the foreground back, restores the modes and undoes what
 //! programs switch on by writing. Writes nothing else: this is no place to print.
 
-mod background;
-
 use std::cell::Cell;
 use std::os::fd::BorrowedFd;
 
@@ -15,9 +13,9 @@ use rustix::process::{Pid, Signal};
 use rustix::stdio;
 use rustix::termios::{self, Action, OptionalActions, QueueSelector, Termios};
 
-use background::TtouIgnored;
+use super::sys::TtouIgnored;
 
-/// What undoes the modes that programs switch on by writing to a terminal. What is off already, or
+/// Undoes the modes that programs switch on by writing to a terminal. What is off already, or
 /// unknown to a terminal, is passed over by it.
 const RESET: &str = concat!(
     // An update of the screen that was announced and never finished.
@@ -35,7 +33,7 @@ const RESET: &str = concat!(
     // Mouse, focus, colour scheme and pasting are not told.
     "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1004l\x1b[?2031l\x1b[?2004l",
     "\x1b8",
-    // No colours, the cursor visible, and a line of its own for who writes next.
+    // No colours, the cursor visible, and a line of its own for what is written next.
     "\x1b[0m\x1b[?25h\r\n\x1b[J",
 );
 
@@ -46,13 +44,13 @@ pub struct Terminal {
     /// Of the three standard streams. Programs make them non-blocking, for all who have them open.
     flags: [Option<OFlags>; 3],
     group: Pid,
-    use_: Cell<Use>,
+    usage: Cell<TerminalUse>,
     /// Held to the very end.
     _ttou: TtouIgnored,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Use {
+enum TerminalUse {
     /// No program ran, so nothing was written that would have to be undone.
     Untouched,
     Used,
@@ -89,14 +87,14 @@ impl Terminal {
             modes,
             flags: streams().map(|stream| rustix::fs::fcntl_getfl(stream).ok()),
             group,
-            use_: Cell::new(Use::Untouched),
+            usage: Cell::new(TerminalUse::Untouched),
             _ttou: TtouIgnored::now(),
         })
     }
 
-    /// A program has it now.
-    pub(super) fn is_used(&self) {
-        self.use_.set(Use::Used);
+    /// Notes that a program has it now.
+    pub(super) fn mark_used(&self) {
+        self.usage.set(TerminalUse::Used);
     }
 
     /// Lets the user have the terminal while the program that had it is stopped: ralph stops too, and
@@ -126,9 +124,8 @@ impl Terminal {
         }
         // Output that was paused by Ctrl-S would make the next step wait for ever.
         let _ = termios::tcflow(stdout, Action::OOn);
-        match self.use_.get() {
-            Use::Used => write_all(stdout, RESET.as_bytes()),
-            Use::Untouched => {}
+        if self.usage.get() == TerminalUse::Used {
+            write_all(stdout, RESET.as_bytes());
         }
         // Answers of the terminal to the program's questions are not for the shell to read.
         let _ = termios::tcflush(stdin, QueueSelector::IFlush);

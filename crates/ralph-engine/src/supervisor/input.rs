@@ -2,16 +2,13 @@
 //!
 //! Never blocks its caller: an agent that does not read what it is told must not stop its reader.
 
-use std::os::fd::AsFd as _;
-
 use tokio::{
     io::AsyncWriteExt as _,
     process::ChildStdin,
     sync::mpsc::{UnboundedSender, unbounded_channel},
 };
 
-/// Large enough for a whole prompt, so that it is usually written at once.
-const PIPE_SIZE: usize = 1024 * 1024;
+use crate::process::widen_pipe;
 
 /// Dropping it closes the input once everything is written.
 pub(super) struct AgentInput {
@@ -22,7 +19,7 @@ impl AgentInput {
     pub(super) fn new(mut pipe: ChildStdin) -> Self {
         let (messages, mut to_write) = unbounded_channel::<Vec<u8>>();
         tokio::spawn(async move {
-            let _ = rustix::pipe::fcntl_setpipe_size(pipe.as_fd(), PIPE_SIZE);
+            widen_pipe(&pipe);
             while let Some(bytes) = to_write.recv().await {
                 // An agent that closes its input hears no more, which is its right.
                 if pipe.write_all(&bytes).await.is_err() {

@@ -333,10 +333,15 @@ async fn what_stood_at_the_base_can_be_read_up_to_a_limit() {
     let repo = open(&test).await;
     let base = head(&test);
     test.file("README.md", "changed\n");
-    let read = |path: &str, limit| repo.read_at_blocking(&base, Path::new(path), limit);
-    assert_eq!(read("README.md", 100).unwrap(), b"scratch\n");
-    assert_eq!(read("README.md", 3).unwrap(), b"scr");
-    assert_eq!(read("missing", 100), None);
+    let cases: [(&str, u64, Option<&[u8]>); 3] = [
+        ("README.md", 100, Some(b"scratch\n")),
+        ("README.md", 3, Some(b"scr")),
+        ("missing", 100, None),
+    ];
+    for (path, limit, expected) in cases {
+        let read = repo.read_at(&base, Path::new(path), limit).await.unwrap();
+        assert_eq!(read.as_deref(), expected, "{path}, {limit}");
+    }
 }
 
 #[tokio::test]

@@ -232,7 +232,10 @@ async fn every_call(repo: &Repo, test: &TestRepo) {
     test.file("b", "b\n");
     let staged = stage(repo, &base).await;
     repo.diff_stat(&base, &staged.tree, 10).await.unwrap();
-    repo.read_at_blocking(&base, Path::new("a"), 100).unwrap();
+    repo.read_at(&base, Path::new("a"), 100)
+        .await
+        .unwrap()
+        .unwrap();
     test.file("prd.json", "{  }\n");
     let also = [PathBuf::from("prd.json")];
     let landing = Landing {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ralph_engine::process::{CommandSpec, Ended, LineReader, Signal, Stdin, StopPlan, spawn};
 use ralph_testkit::fake_agent::fake_agent;
 
-use crate::support::{Leash, containments};
+use crate::support::{Leash, tight_containments};
 
 fn agent(leash: &Leash, scenario: &str) -> CommandSpec {
     let path = leash.dir().join("scenario.json");
@@ -26,7 +26,7 @@ const SURVIVOR: &str = r#"{"do": "spawnChild", "pidFile": "pid", "holdOutput": t
 
 #[tokio::test]
 async fn an_agent_that_is_finished_but_never_exits_and_ignores_signals_is_stopped() {
-    for containment in containments() {
+    for containment in tight_containments() {
         let mut leash = Leash::new();
         let scenario = format!(
             r#"{{"ignoreSignals": ["TERM", "INT"],
@@ -58,7 +58,7 @@ async fn an_agent_that_is_finished_but_never_exits_and_ignores_signals_is_stoppe
 
 #[tokio::test]
 async fn a_child_that_an_agent_leaves_in_another_session_dies_with_it() {
-    for containment in containments() {
+    for containment in tight_containments() {
         let mut leash = Leash::new();
         let scenario = format!(
             r#"{{"default": [{SURVIVOR}, {{"do": "hang", "untilFile": "go"}}, {{"do": "exit", "code": 4}}]}}"#

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod agent;
+mod group;
 mod output;
 mod starting;
 mod support;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ralph_engine::process::{
-    Containment, Ended, Ending, LineReader, Output, OutputPipe, Stdin, spawn,
+    Containment, Ended, LineEnding, LineReader, Output, OutputPipe, Stdin, spawn,
 };
 use tokio::io::AsyncReadExt;
 
@@ -36,7 +36,7 @@ async fn nul_and_bad_utf8_pass_and_a_cut_line_is_told() {
     let last = lines.next_line().await.unwrap().unwrap();
     assert_eq!(
         (last.bytes, last.ending),
-        (&b"{\"type\":"[..], Ending::EndOfStream)
+        (&b"{\"type\":"[..], LineEnding::EndOfStream)
     );
     assert_eq!(running.wait().await.unwrap(), Ended::Signal(9));
 }

@@ -97,8 +97,11 @@ async fn the_tree_keeps_its_user_and_cannot_read_ralphs_environment() {
     );
     let user = rustix::process::geteuid().as_raw();
     for containment in containments() {
-        if containment == Containment::Subreaper {
-            // Its tree shares the processes of the outside; pid 1 is the machine's.
+        if matches!(
+            containment,
+            Containment::Subreaper | Containment::ProcessGroup
+        ) {
+            // Their trees share the processes of the outside; pid 1 is the machine's.
             continue;
         }
         let script =
@@ -130,10 +133,12 @@ async fn detection_says_in_a_sentence_what_is_used_and_why() {
             .why
             .starts_with(&format!("{} is used because ", found.containment))
     );
+    assert_ne!(found.containment, Containment::ProcessGroup);
     assert_eq!("subreaper".parse(), Ok(Containment::Subreaper));
+    assert_eq!("process-group".parse(), Ok(Containment::ProcessGroup));
     assert_eq!(
         "cgroup".parse::<Containment>().unwrap_err().to_string(),
-        "unknown containment \"cgroup\" (one of: pid-namespace, user-namespace, subreaper)"
+        "unknown containment \"cgroup\" (one of: pid-namespace, user-namespace, subreaper, process-group)"
     );
 }
 

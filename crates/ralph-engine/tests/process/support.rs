@@ -13,14 +13,22 @@ use tokio::net::unix::pipe::{OpenOptions as PipeOptions, Receiver};
 /// Far longer than anything here takes; only a failing test waits for it.
 pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
-/// The containments that this machine and user allow. The fallback must work everywhere.
+/// The containments that this machine and user allow. The fallbacks must work everywhere.
 pub(crate) fn containments() -> Vec<Containment> {
     let allowed: Vec<_> = Containment::ALL
         .into_iter()
         .filter(|c| c.probe().is_ok())
         .collect();
     assert!(allowed.contains(&Containment::Subreaper));
+    assert!(allowed.contains(&Containment::ProcessGroup));
     assert!(allowed.contains(&Containment::detect(None).containment));
+    allowed
+}
+
+/// Those of them that nothing escapes.
+pub(crate) fn tight_containments() -> Vec<Containment> {
+    let mut allowed = containments();
+    allowed.retain(|containment| *containment != Containment::ProcessGroup);
     allowed
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ralph_engine::process::{Containment, Ended, Signal, Stdin, StopPlan, spawn};
 use tokio::io::AsyncWriteExt;
 
-use crate::support::{LIMIT, Leash, TREE, containments};
+use crate::support::{LIMIT, Leash, TREE, tight_containments};
 
 const SHORT: Duration = Duration::from_millis(50);
 
@@ -20,7 +20,7 @@ const IMPATIENT: StopPlan = StopPlan {
 
 #[tokio::test]
 async fn nothing_outlives_a_program_that_exits() {
-    for containment in containments() {
+    for containment in tight_containments() {
         let mut leash = Leash::new();
         let spec = leash
             .spec(&format!("{TREE} read go; exit 3"))
@@ -44,7 +44,7 @@ async fn nothing_outlives_a_program_that_exits() {
 
 #[tokio::test]
 async fn a_grandchild_that_holds_the_output_open_does_not_outlive_the_program() {
-    for containment in containments() {
+    for containment in tight_containments() {
         let mut leash = Leash::new();
         let script = format!("{TREE} echo said; read go; exit 0");
         let spec = leash.spec(&script).stdin(Stdin::Open);
@@ -66,7 +66,7 @@ async fn a_grandchild_that_holds_the_output_open_does_not_outlive_the_program() 
 
 #[tokio::test]
 async fn nothing_outlives_a_stop_although_the_program_ignores_signals() {
-    for containment in containments() {
+    for containment in tight_containments() {
         let mut leash = Leash::new();
         let script = format!("trap '' INT TERM HUP; {TREE} while :; do sleep 1000; done");
         let mut running = spawn(&leash.spec(&script), containment).unwrap();
@@ -82,7 +82,7 @@ async fn nothing_outlives_a_stop_although_the_program_ignores_signals() {
 
 #[tokio::test]
 async fn a_program_that_heeds_the_first_signal_ends_in_its_own_way() {
-    for containment in containments() {
+    for containment in tight_containments() {
         let mut leash = Leash::new();
         let script = format!("trap 'exit 7' INT; {TREE} sleep 1000 & wait");
         let mut running = spawn(&leash.spec(&script), containment).unwrap();
@@ -102,7 +102,7 @@ async fn a_program_that_heeds_the_first_signal_ends_in_its_own_way() {
 
 #[tokio::test]
 async fn a_program_that_heeds_only_sigterm_is_stopped_by_it() {
-    for containment in containments() {
+    for containment in tight_containments() {
         let mut leash = Leash::new();
         let script = format!("trap '' INT; {TREE} exec sleep 1000");
         let mut running = spawn(&leash.spec(&script), containment).unwrap();
@@ -122,7 +122,7 @@ async fn a_program_that_heeds_only_sigterm_is_stopped_by_it() {
 
 #[tokio::test]
 async fn dropping_a_running_program_kills_its_tree() {
-    for containment in containments() {
+    for containment in tight_containments() {
         let mut leash = Leash::new();
         let running = spawn(&leash.spec(&format!("{TREE} sleep 1000")), containment).unwrap();
         leash.up(2).await;
@@ -133,7 +133,7 @@ async fn dropping_a_running_program_kills_its_tree() {
 
 #[tokio::test]
 async fn many_that_fork_all_the_time_are_killed_too() {
-    for containment in containments() {
+    for containment in tight_containments() {
         let mut leash = Leash::new();
         // Each link starts the next in the background and is gone: a moving target.
         let script = r#"
@@ -153,7 +153,7 @@ E
 
 #[tokio::test]
 async fn nothing_outlives_a_killed_ralph() {
-    for containment in containments() {
+    for containment in tight_containments() {
         let exe = std::env::current_exe().unwrap();
         kill_a_harness(Command::new(exe), containment).await;
     }

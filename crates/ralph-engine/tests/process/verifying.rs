@@ -9,7 +9,7 @@ use ralph_core::verify::{CommandOutcome, VerifyReport};
 use ralph_engine::process::{CappedLog, Containment, LogCaps};
 use ralph_engine::verifier::{TailCaps, VerifyContext, VerifyEvent, run_commands};
 
-use crate::support::{LIMIT, Leash, TREE, containments};
+use crate::support::{LIMIT, Leash, TREE, tight_containments};
 
 fn context(dir: &Path, containment: Containment) -> VerifyContext {
     VerifyContext {
@@ -96,7 +96,7 @@ async fn a_missing_program_is_reported_by_name_and_the_rest_still_runs() {
 
 #[tokio::test]
 async fn a_time_out_leaves_nothing_alive_and_keeps_what_was_said() {
-    for containment in containments() {
+    for containment in tight_containments() {
         let mut leash = Leash::new();
         let mut context = context(leash.dir(), containment);
         context.timeout = Duration::from_millis(300);
@@ -119,7 +119,7 @@ async fn a_time_out_leaves_nothing_alive_and_keeps_what_was_said() {
 
 #[tokio::test]
 async fn a_process_left_in_the_background_is_dead_when_its_command_has_passed() {
-    for containment in containments() {
+    for containment in tight_containments() {
         let mut leash = Leash::new();
         let mut context = context(leash.dir(), containment);
         context

@@ -55,6 +55,7 @@ fn the_json_contract() {
         "lock",
         "agent",
         "user",
+        "platform",
         "containment",
         "sandbox",
         "data",

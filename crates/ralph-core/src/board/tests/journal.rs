@@ -27,7 +27,10 @@ fn a_task_with_an_open_question_is_not_taken_and_says_why() {
         explained(board.blockers(&id("a"))),
         ["it is set aside: a question is open"]
     );
-    let open: Vec<u64> = board.questions().filter_map(|(_, h)| Some(h.asked?.get())).collect();
+    let open: Vec<u64> = board
+        .questions()
+        .filter_map(|(_, h)| Some(h.asked?.get()))
+        .collect();
     assert_eq!(open, [7]);
 }
 

@@ -34,6 +34,13 @@ fn containment(project: &Project) -> Check {
             format!("weaker than it could be: {}", found.why),
         )
         .hint("allow user namespaces to this user"),
+        Containment::ProcessGroup => Check::warning(
+            "containment",
+            format!(
+                "what leaves its process group outlives a run: {}",
+                found.why
+            ),
+        ),
     }
 }
 

@@ -1,5 +1,5 @@
 //! The two small processes between ralph and a program: A, which dies with ralph, and B, which is
-//! pid 1 of the program's namespace. The only module with unsafe code.
+//! pid 1 of the program's namespace.
 //!
 //! All of it runs between `fork` and `exec` in a copy of ralph's memory, where another thread may
 //! have held any lock at the moment of the fork. So: system calls only. No allocation, no formatting,
@@ -18,11 +18,12 @@ use std::process::Stdio;
 
 use libc::{c_int, pid_t};
 
-use super::Containment;
+use crate::process::{TerminalAccess, sys as posix};
 
 /// Asks a keeper to kill the tree, and to end only when that is done. Killing the keeper itself would
-/// do as much in a namespace, but nobody would know when; and set the tree of a subreaper free.
-pub(super) const SWEEP: rustix::process::Signal = rustix::process::Signal::POWER;
+/// do as much in a namespace, but its end would say nothing of the tree's; and it would set the tree of
+/// a subreaper free.
+pub(super) const KILL_TREE: rustix::process::Signal = rustix::process::Signal::POWER;
 
 const FORWARDED: [c_int; 6] = [
     libc::SIGINT,
@@ -33,9 +34,9 @@ const FORWARDED: [c_int; 6] = [
     libc::SIGUSR2,
 ];
 
-/// What comes through the status pipe, eight bytes: a kind, and a value.
+/// A word of a keeper through the status pipe, eight bytes: a kind, and a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Message {
+pub(super) enum KeeperMessage {
     /// The program's raw wait status.
     Ended(c_int),
     /// A step of the containment failed; the errno comes from `spawn`.
@@ -44,7 +45,7 @@ pub(super) enum Message {
     Suspended,
 }
 
-impl Message {
+impl KeeperMessage {
     const STEPS: [&'static str; 5] = [
         "making the namespace",
         "mapping the user",
@@ -68,7 +69,7 @@ impl Message {
 }
 
 #[derive(Clone, Copy)]
-enum Step {
+enum SetupStep {
     Namespace,
     Map,
     Fork,
@@ -76,45 +77,43 @@ enum Step {
     Terminal,
 }
 
-/// Where the program stands towards ralph's terminal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seat {
-    /// In a session of its own, without a terminal.
-    Apart,
-    /// In ralph's session, with the terminal on its descriptor 0: in the foreground there, so that
-    /// what is typed, Ctrl-C too, goes to it and not to ralph.
-    Foreground,
-}
-
-/// What the program's process does once it stands in its place.
+/// The last step of the process that is to become the program.
 #[derive(Clone, Copy)]
-enum Then {
+enum LastStep {
     Exec,
     Exit,
+}
+
+/// The means by which a keeper holds its tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeeperKind {
+    PidNamespace,
+    UserNamespace,
+    Subreaper,
 }
 
 /// All that A and B need to know, gathered before the fork.
 #[derive(Clone, Copy)]
 struct Keeper {
-    containment: Containment,
+    kind: KeeperKind,
     ralph: pid_t,
     uid: u32,
     gid: u32,
     status: RawFd,
-    seat: Seat,
-    then: Then,
+    access: TerminalAccess,
+    last: LastStep,
 }
 
 impl Keeper {
-    fn new(containment: Containment, status: RawFd, seat: Seat, then: Then) -> Self {
+    fn new(kind: KeeperKind, status: RawFd, access: TerminalAccess, last: LastStep) -> Self {
         Self {
-            containment,
+            kind,
             ralph: std::process::id().cast_signed(),
             uid: rustix::process::geteuid().as_raw(),
             gid: rustix::process::getegid().as_raw(),
             status,
-            seat,
-            then,
+            access,
+            last,
         }
     }
 }
@@ -124,11 +123,11 @@ impl Keeper {
 /// The descriptor must stay open until the command was spawned.
 pub(super) fn install(
     command: &mut tokio::process::Command,
-    containment: Containment,
+    kind: KeeperKind,
     status: BorrowedFd<'_>,
-    seat: Seat,
+    access: TerminalAccess,
 ) {
-    let keeper = Keeper::new(containment, status.as_raw_fd(), seat, Then::Exec);
+    let keeper = Keeper::new(kind, status.as_raw_fd(), access, LastStep::Exec);
     // SAFETY: `enter` makes only async-signal-safe system calls, see the module's head.
     unsafe {
         command.pre_exec(move || keeper.enter());
@@ -136,11 +135,16 @@ pub(super) fn install(
 }
 
 /// Goes through the whole containment with a program that exits at once.
-pub(super) fn probe(containment: Containment) -> io::Result<()> {
+pub(super) fn probe(kind: KeeperKind) -> io::Result<()> {
     use std::os::unix::process::CommandExt;
 
-    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    let keeper = Keeper::new(containment, write.as_raw_fd(), Seat::Apart, Then::Exit);
+    let (read, write) = io::pipe()?;
+    let keeper = Keeper::new(
+        kind,
+        write.as_raw_fd(),
+        TerminalAccess::None,
+        LastStep::Exit,
+    );
     let mut command = std::process::Command::new("true");
     command
         .stdin(Stdio::null())
@@ -154,35 +158,35 @@ pub(super) fn probe(containment: Containment) -> io::Result<()> {
     drop(write);
     let mut message = [0; 8];
     let got = rustix::io::read(&read, &mut message)?;
-    match Message::parse(message) {
-        Some(Message::Ended(0)) if got == message.len() => Ok(()),
-        _ => Err(io::Error::other("the keeper ended without a word")),
+    match KeeperMessage::parse(message) {
+        Some(KeeperMessage::Ended(0)) if got == message.len() => Ok(()),
+        _ => Err(io::Error::other("the keeper ended without a report")),
     }
 }
 
 impl Keeper {
     /// Runs in A. Returns only in the process that is to become the program.
     fn enter(&self) -> io::Result<()> {
-        match self.seat {
-            Seat::Apart => sys::new_session(),
+        match self.access {
+            TerminalAccess::None => posix::new_session(),
             // A signal to ralph's group must reach the program once, through ralph.
-            Seat::Foreground => sys::new_group(),
+            TerminalAccess::Foreground => posix::new_group(),
         }
-        match self.containment {
-            Containment::PidNamespace | Containment::UserNamespace => {
+        match self.kind {
+            KeeperKind::PidNamespace | KeeperKind::UserNamespace => {
                 sys::parent_death_signal(libc::SIGKILL);
             }
-            Containment::Subreaper => sys::parent_death_signal(SWEEP.as_raw()),
+            KeeperKind::Subreaper => sys::parent_death_signal(KILL_TREE.as_raw()),
         }
         if sys::parent() != self.ralph {
             // ralph died before the signal was asked for.
             sys::exit(1);
         }
-        sys::block_all_signals();
-        match self.containment {
-            Containment::PidNamespace => self.enter_namespace(0),
-            Containment::UserNamespace => self.enter_namespace(libc::CLONE_NEWUSER),
-            Containment::Subreaper => self.enter_subreaper(),
+        posix::block_all_signals();
+        match self.kind {
+            KeeperKind::PidNamespace => self.enter_namespace(0),
+            KeeperKind::UserNamespace => self.enter_namespace(libc::CLONE_NEWUSER),
+            KeeperKind::Subreaper => self.enter_subreaper(),
         }
     }
 
@@ -190,10 +194,10 @@ impl Keeper {
         // B's parent is outside its namespace, so getppid is 0 whether A lives or not: a pipe whose
         // only writer is A tells.
         let Ok((alive, hold)) = sys::pipe() else {
-            return self.failed(Step::Namespace);
+            return self.failed(SetupStep::Namespace);
         };
         match sys::clone(libc::CLONE_NEWPID | libc::CLONE_NEWNS | user) {
-            Err(_) => self.failed(Step::Namespace),
+            Err(_) => self.failed(SetupStep::Namespace),
             Ok(Some(b)) => {
                 sys::close_all_but(hold);
                 sys::hide();
@@ -214,13 +218,13 @@ impl Keeper {
     /// Runs in B, pid 1 of the new namespace.
     fn be_init(&self, map_user: bool) -> io::Result<()> {
         if map_user && sys::map_own_user(self.uid, self.gid).is_err() {
-            return self.failed(Step::Map);
+            return self.failed(SetupStep::Map);
         }
         // Without a /proc of its own the tree would see the pids of the outside, which is a nuisance
         // and not a danger; some containers forbid the mount.
         sys::mount_own_proc();
         match sys::clone(0) {
-            Err(_) => self.failed(Step::Fork),
+            Err(_) => self.failed(SetupStep::Fork),
             Ok(None) => self.be_program(),
             Ok(Some(program)) => {
                 sys::close_all_but(self.status);
@@ -251,11 +255,11 @@ impl Keeper {
 
     fn enter_subreaper(&self) -> io::Result<()> {
         if sys::become_subreaper().is_err() {
-            return self.failed(Step::Subreaper);
+            return self.failed(SetupStep::Subreaper);
         }
         let keeper = sys::own_pid();
         match sys::clone(0) {
-            Err(_) => self.failed(Step::Fork),
+            Err(_) => self.failed(SetupStep::Fork),
             Ok(None) => {
                 sys::parent_death_signal(libc::SIGKILL);
                 if sys::parent() != keeper {
@@ -276,7 +280,7 @@ impl Keeper {
     fn sweep_at_end(&self, program: pid_t) -> ! {
         loop {
             let signal = sys::next_signal();
-            if signal == SWEEP.as_raw() {
+            if signal == KILL_TREE.as_raw() {
                 sys::kill_and_reap_all();
                 sys::exit(0);
             }
@@ -297,31 +301,31 @@ impl Keeper {
 
     /// A program that stopped in the foreground would hold the terminal for ever: ralph has to know.
     fn report_a_stop(&self, program: pid_t) {
-        if self.seat == Seat::Foreground && sys::has_stopped(program) {
+        if self.access == TerminalAccess::Foreground && sys::has_stopped(program) {
             sys::report(self.status, 2, 0);
         }
     }
 
     /// Runs in C.
     fn be_program(&self) -> io::Result<()> {
-        match self.seat {
-            Seat::Apart => sys::new_session(),
-            Seat::Foreground => {
-                sys::new_group();
+        match self.access {
+            TerminalAccess::None => posix::new_session(),
+            TerminalAccess::Foreground => {
+                posix::new_group();
                 // All signals are blocked still, so a process in the background may do this.
-                if sys::take_foreground(libc::STDIN_FILENO).is_err() {
-                    return self.failed(Step::Terminal);
+                if posix::take_foreground(libc::STDIN_FILENO).is_err() {
+                    return self.failed(SetupStep::Terminal);
                 }
             }
         }
-        sys::default_signals();
-        match self.then {
-            Then::Exec => Ok(()),
-            Then::Exit => sys::exit(0),
+        posix::default_signals();
+        match self.last {
+            LastStep::Exec => Ok(()),
+            LastStep::Exit => sys::exit(0),
         }
     }
 
-    fn failed(&self, step: Step) -> io::Result<()> {
+    fn failed(&self, step: SetupStep) -> io::Result<()> {
         let error = io::Error::last_os_error();
         sys::report(self.status, 1, step as c_int);
         Err(error)
@@ -332,7 +336,7 @@ impl Keeper {
 fn pass_on_until_end(b: pid_t) -> ! {
     loop {
         let signal = sys::next_signal();
-        if signal == SWEEP.as_raw() {
+        if signal == KILL_TREE.as_raw() {
             sys::kill(b, libc::SIGKILL);
         } else if signal != libc::SIGCHLD {
             sys::kill(b, signal);

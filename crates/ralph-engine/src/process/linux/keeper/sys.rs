@@ -6,9 +6,8 @@ use std::ptr;
 
 use libc::{c_char, c_int, c_void, pid_t};
 
-use super::{FORWARDED, SWEEP};
-
-pub(super) struct Failed;
+use super::{FORWARDED, KILL_TREE};
+use crate::process::sys::{CallFailed, check, empty_set};
 
 pub(super) enum Reaped {
     Child(pid_t, c_int),
@@ -20,23 +19,6 @@ pub(super) enum Reaped {
 pub(super) fn exit(code: c_int) -> ! {
     // SAFETY: always allowed.
     unsafe { libc::_exit(code) }
-}
-
-pub(super) fn new_session() {
-    // SAFETY: no pointers. It fails only for a group leader, which a fresh fork is not.
-    unsafe { libc::setsid() };
-}
-
-/// Makes the caller the leader of a process group within its session.
-pub(super) fn new_group() {
-    // SAFETY: no pointers. It fails only for a session leader, which a fresh fork is not.
-    unsafe { libc::setpgid(0, 0) };
-}
-
-/// Makes the caller's group the one that the terminal's keys and signals go to.
-pub(super) fn take_foreground(terminal: c_int) -> Result<(), Failed> {
-    // SAFETY: no pointers.
-    check(unsafe { libc::tcsetpgrp(terminal, libc::getpgrp()) })
 }
 
 pub(super) fn own_pid() -> pid_t {
@@ -64,12 +46,12 @@ pub(super) fn parent_death_signal(signal: c_int) {
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) };
 }
 
-pub(super) fn become_subreaper() -> Result<(), Failed> {
+pub(super) fn become_subreaper() -> Result<(), CallFailed> {
     // SAFETY: no pointers.
     check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) })
 }
 
-pub(super) fn pipe() -> Result<(c_int, c_int), Failed> {
+pub(super) fn pipe() -> Result<(c_int, c_int), CallFailed> {
     let mut ends = [0; 2];
     // SAFETY: the array has room for the two descriptors.
     check(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
@@ -80,7 +62,7 @@ pub(super) fn pipe() -> Result<(c_int, c_int), Failed> {
 ///
 /// The raw call, because the C library's `fork` runs handlers and takes locks. What it leaves out,
 /// a cached thread id, is used by nothing that a keeper or `exec` does.
-pub(super) fn clone(namespaces: c_int) -> Result<Option<pid_t>, Failed> {
+pub(super) fn clone(namespaces: c_int) -> Result<Option<pid_t>, CallFailed> {
     let flags = libc::c_long::from(namespaces | libc::SIGCHLD);
     const NONE: libc::c_long = 0;
     // SAFETY: with no stack given the child goes on with a copy of this one, as after fork.
@@ -88,11 +70,11 @@ pub(super) fn clone(namespaces: c_int) -> Result<Option<pid_t>, Failed> {
     match pid {
         0 => Ok(None),
         1.. => Ok(Some(pid as pid_t)),
-        _ => Err(Failed),
+        _ => Err(CallFailed),
     }
 }
 
-/// Whether the other end of a pipe is closed.
+/// Tells if the other end of a pipe is closed.
 pub(super) fn hung_up(fd: c_int) -> bool {
     let mut poll = libc::pollfd {
         fd,
@@ -123,43 +105,13 @@ fn close_range(first: c_int, last: c_int) {
     }
 }
 
-pub(super) fn block_all_signals() {
-    set_mask(|set| {
-        // SAFETY: the set is valid for writing.
-        unsafe { libc::sigfillset(set) };
-    });
-}
-
-/// Undoes what ralph's runtime, or the shell that started ralph, did to signals: a program started
-/// from a background job would otherwise ignore SIGINT.
-pub(super) fn default_signals() {
-    for signal in 1..32 {
-        // SAFETY: SIG_DFL is no function to be called; errors for KILL and STOP are of no concern.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
-    }
-    set_mask(|_| {});
-}
-
-fn set_mask(fill: impl Fn(*mut libc::sigset_t)) {
-    let mut set = empty_set();
-    fill(&raw mut set);
-    // SAFETY: the set was initialised.
-    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const set, ptr::null_mut()) };
-}
-
-fn empty_set() -> libc::sigset_t {
-    // SAFETY: all zeros is a valid value, and sigemptyset then makes it the empty set.
-    unsafe {
-        let mut set = std::mem::zeroed();
-        libc::sigemptyset(&raw mut set);
-        set
-    }
-}
-
 /// Waits for a blocked signal that keepers care for.
 pub(super) fn next_signal() -> c_int {
     let mut set = empty_set();
-    for signal in FORWARDED.into_iter().chain([libc::SIGCHLD, SWEEP.as_raw()]) {
+    for signal in FORWARDED
+        .into_iter()
+        .chain([libc::SIGCHLD, KILL_TREE.as_raw()])
+    {
         // SAFETY: the set was initialised.
         unsafe { libc::sigaddset(&raw mut set, signal) };
     }
@@ -182,7 +134,7 @@ pub(super) fn reap(pid: pid_t) -> Reaped {
     }
 }
 
-/// Whether a child was stopped since this was last asked. Leaves alone how it ended.
+/// Tells if a child was stopped since this was last asked. Leaves alone how it ended.
 pub(super) fn has_stopped(pid: pid_t) -> bool {
     // SAFETY: all zeros is a valid value, and is what it stays if there is nothing to tell.
     unsafe {
@@ -232,7 +184,7 @@ fn pause_for_a_child() {
     }
 }
 
-fn kill_children() -> Result<(), Failed> {
+fn kill_children() -> Result<(), CallFailed> {
     // SAFETY: a constant path; the buffer is written up to its length only.
     unsafe {
         let fd = libc::open(
@@ -263,7 +215,7 @@ fn kill_children() -> Result<(), Failed> {
 }
 
 /// Maps the user and the group to themselves in the new user namespace.
-pub(super) fn map_own_user(uid: u32, gid: u32) -> Result<(), Failed> {
+pub(super) fn map_own_user(uid: u32, gid: u32) -> Result<(), CallFailed> {
     write_file(c"/proc/self/setgroups", b"deny")?;
     let mut line = [0; 32];
     let length = map_line(&mut line, uid);
@@ -295,7 +247,7 @@ fn map_line(line: &mut [u8; 32], id: u32) -> usize {
     length + 1
 }
 
-fn write_file(path: &std::ffi::CStr, bytes: &[u8]) -> Result<(), Failed> {
+fn write_file(path: &std::ffi::CStr, bytes: &[u8]) -> Result<(), CallFailed> {
     // SAFETY: path and bytes are valid for their lengths.
     unsafe {
         let fd = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
@@ -303,7 +255,7 @@ fn write_file(path: &std::ffi::CStr, bytes: &[u8]) -> Result<(), Failed> {
         let wrote = libc::write(fd, bytes.as_ptr().cast(), bytes.len());
         if wrote < 0 {
             // Before close, which may change errno.
-            return Err(Failed);
+            return Err(CallFailed);
         }
         libc::close(fd);
     }
@@ -357,8 +309,4 @@ pub(super) fn hide() {
             entry = entry.add(1);
         }
     }
-}
-
-fn check(result: c_int) -> Result<(), Failed> {
-    if result < 0 { Err(Failed) } else { Ok(()) }
 }
