@@ -117,20 +117,17 @@ impl Plan {
             description,
         } = &self.feature;
         let tasks = self.tasks.iter().map(Planned::native);
-        match format {
-            Format::Native => {
-                let mut all = vec![
-                    json!({"id": id, "title": title, "description": description, "status": "open"}),
-                ];
-                all.extend(tasks.map(|mut task| {
-                    task["parentId"] = id.clone().into();
-                    task
-                }));
-                json!({ "tasks": all })
-            }
-            Format::Prd | Format::Artefacts => {
-                json!({"project": title, "description": description, "tasks": tasks.collect::<Vec<_>>()})
-            }
+        if format == Format::Native {
+            let mut all = vec![
+                json!({"id": id, "title": title, "description": description, "status": "open"}),
+            ];
+            all.extend(tasks.map(|mut task| {
+                task["parentId"] = id.clone().into();
+                task
+            }));
+            json!({ "tasks": all })
+        } else {
+            json!({"project": title, "description": description, "tasks": tasks.collect::<Vec<_>>()})
         }
     }
 }

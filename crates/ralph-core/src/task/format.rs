@@ -13,12 +13,14 @@
 //! only reads as YAML; a file named `.json` is always JSON; everything else is YAML.
 //!
 //! The names of fields are shared by all formats (`fields`), so that a task written the way another
-//! tool does still reads; what says that a task is done differs (`status`). Unknown fields are
+//! tool does still reads; what says that a task is done differs (`rules`, and one
+//! file a format). Unknown fields are
 //! tolerated and kept: writing replaces the bytes of the value that changed, and nothing else.
 //!
 //! Must not touch files, and must never give back a text that it has not read again and compared.
 
 mod append;
+mod artefacts;
 mod convert;
 mod edit;
 mod error;
@@ -26,9 +28,12 @@ mod fields;
 mod json;
 mod layout;
 mod look;
+mod native;
+mod prd;
 mod put_back;
 mod read;
 mod render;
+mod rules;
 mod splice;
 mod status;
 mod story;
@@ -44,6 +49,7 @@ pub use convert::{Converted, Moved, convert, join, write_new};
 pub use edit::{Change, Edit, apply};
 pub use error::{FormatError, LineColumn, line_column};
 pub use put_back::{PutBack, Tampering, put_back};
+pub use rules::{Format, UsualPlace};
 
 use std::collections::HashMap;
 
@@ -54,15 +60,6 @@ use error::{Fault, Outcome};
 use tree::Tree;
 
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
-
-/// What the fields of a file mean.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Format {
-    Native,
-    Prd,
-    Artefacts,
-}
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

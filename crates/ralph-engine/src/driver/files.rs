@@ -87,10 +87,7 @@ pub(super) fn instructions_path(source: &Source) -> Option<PathBuf> {
     let [file] = source.files() else {
         return None;
     };
-    match file.format {
-        Format::Prd => Some(file.path.with_file_name(INSTRUCTIONS)),
-        Format::Native | Format::Artefacts => None,
-    }
+    (file.format == Format::Prd).then(|| file.path.with_file_name(INSTRUCTIONS))
 }
 
 /// Refuses configured paths that name something else than what ralph would write there: nothing of a

@@ -11,7 +11,7 @@ use std::{
     process::ExitCode,
 };
 
-use ralph_core::task::format::{self, Converted, Moved};
+use ralph_core::task::format::{self, Converted, Moved, UsualPlace};
 use ralph_engine::{plain_file, source::Source};
 use serde::Serialize;
 
@@ -151,9 +151,9 @@ fn called(project: &Project, path: &Path, name: &str, bytes: &[u8], to: format::
             .map(|stem| stem.to_string_lossy().into_owned());
         stem.unwrap_or_default()
     };
-    match to {
-        format::Format::Native | format::Format::Prd => stem(path),
-        format::Format::Artefacts => {
+    match to.usual_place() {
+        UsualPlace::TaskFolder | UsualPlace::File(_) => stem(path),
+        UsualPlace::ProjectFolder { .. } => {
             let said = format::parse(name, 0, bytes).ok();
             let said = said.and_then(|document| document.meta.project);
             said.unwrap_or_else(|| stem(project.root()))

@@ -22,7 +22,7 @@ use ralph_core::{
     },
     prompt::{Template, TemplateError},
     sanitize::one_line,
-    task::format::Syntax,
+    task::format::{Format, Syntax},
 };
 use ralph_engine::{
     agent::StopRequest,
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         project: &project,
     };
     // A place that does not depend on the plan is looked at before anything is paid for.
-    if args.output.is_some() || args.to == To::Prd {
+    if args.output.is_some() || args.to.format() == Format::Prd {
         wish.target("").check(&project, wish.overwrite)?;
     }
     let schema = serde_json::to_string(&schema()).map_err(CommandError::internal)?;

@@ -240,10 +240,13 @@ impl Members {
             }
         }
         let has_word = known.iter().any(|(field, ..)| *field == Field::Status);
-        let word = || match layout.format {
-            Format::Native => "open".to_owned(),
-            Format::Prd => Vocabulary::of(tree, layout).word(Status::Open),
-            Format::Artefacts => "pending".to_owned(),
+        let rules = layout.format.rules();
+        let word = || {
+            if rules.follows_words {
+                Vocabulary::of(tree, layout).word(Status::Open)
+            } else {
+                (rules.word)(Status::Open).to_owned()
+            }
         };
         Self {
             known,
@@ -253,7 +256,7 @@ impl Members {
 
     fn of(mut self, task: &NewTask, format: Format) -> Vec<(String, Value)> {
         let fresh = self.known.is_empty();
-        for (field, name) in defaults(format) {
+        for (field, name) in format.rules().members {
             let stands_in = |seen: Field| match field {
                 Field::Acceptance => seen == Field::Criteria,
                 Field::Dependencies => seen == Field::DependsOn,
@@ -290,47 +293,6 @@ fn is_state(field: Field) -> bool {
         field,
         Passes | Status | Blocked | Attempts | MaxAttempts | Notes
     )
-}
-
-/// The members a task has where there is no sibling to follow.
-fn defaults(format: Format) -> &'static [(Field, &'static str)] {
-    match format {
-        Format::Native => &[
-            (Field::Id, "id"),
-            (Field::Title, "title"),
-            (Field::Description, "description"),
-            (Field::Status, "status"),
-            (Field::Priority, "priority"),
-            (Field::DependsOn, "dependsOn"),
-            (Field::Acceptance, "acceptance"),
-            (Field::Verify, "verify"),
-            (Field::Labels, "labels"),
-        ],
-        Format::Prd => &[
-            (Field::Id, "id"),
-            (Field::Title, "title"),
-            (Field::Description, "description"),
-            (Field::Acceptance, "acceptanceCriteria"),
-            (Field::Verify, "verify"),
-            (Field::DependsOn, "dependsOn"),
-            (Field::Labels, "labels"),
-            (Field::Priority, "priority"),
-            (Field::Passes, "passes"),
-        ],
-        Format::Artefacts => &[
-            (Field::Id, "id"),
-            (Field::Title, "title"),
-            (Field::Description, "description"),
-            (Field::Acceptance, "acceptance"),
-            (Field::Verify, "verify"),
-            (Field::Labels, "labels"),
-            (Field::Priority, "priority"),
-            (Field::Status, "status"),
-            (Field::Dependencies, "dependencies"),
-            (Field::Attempts, "attempts"),
-            (Field::Blocked, "blocked"),
-        ],
-    }
 }
 
 fn value_of(task: &NewTask, field: Field, sibling: Sibling, word: Option<&str>) -> Option<Value> {

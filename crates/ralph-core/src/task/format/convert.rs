@@ -18,21 +18,13 @@ mod value;
 
 pub use join::join;
 pub use report::Moved;
+pub(super) use value::Value;
 
 use super::error::{Fault, Outcome};
 use super::tree::{At, Tree};
 use super::{Document, Format, FormatError, Syntax, Task, parse_bytes, parse_tree};
 use load::{Doc, Shape};
 use task::Way;
-
-impl Format {
-    pub const ALL: [Self; 3] = [Self::Native, Self::Prd, Self::Artefacts];
-
-    /// The word for it on the command line and in files.
-    pub fn as_str(self) -> &'static str {
-        header::word(self)
-    }
-}
 
 /// A task file in another format.
 #[derive(Debug, Clone, PartialEq)]

@@ -148,10 +148,7 @@ fn is_status(field: Field) -> bool {
 }
 
 fn acceptance_puts(tree: &Tree<'_>, format: Format, fields: &Fields, items: &[String]) -> Vec<Put> {
-    let name = match format {
-        Format::Native | Format::Artefacts => "acceptance",
-        Format::Prd => "acceptanceCriteria",
-    };
+    let name = format.rules().name_of(&[Field::Acceptance]);
     let list = Value::texts(items);
     let has = |field| fields.get(tree, field).is_some();
     match (has(Field::Acceptance), has(Field::Criteria)) {

@@ -17,9 +17,6 @@ pub(super) struct Layout {
     pub(super) header: Option<At>,
 }
 
-/// Names of the list, the ones that only PRD files use first.
-pub(super) const PRD_LISTS: [&str; 4] = ["userStories", "user_stories", "stories", "features"];
-
 /// Names of what a file says about its project: the project's, the branch's, title, description;
 /// of each, the first that is there counts.
 pub(super) const META: [&[&str]; 4] = [
@@ -42,13 +39,16 @@ pub(super) fn detect(tree: &Tree<'_>) -> Outcome<Layout> {
 }
 
 fn of_map(tree: &Tree<'_>, root: At) -> Outcome<Layout> {
-    let prd = PRD_LISTS
-        .iter()
-        .find_map(|key| tree.member(root, key).filter(|at| is_list(tree, *at)));
-    if let Some(list) = prd {
-        let mut layout = of_list(tree, list, Some(root));
-        layout.format = Format::Prd;
-        return Ok(layout);
+    let own = Format::ALL.into_iter().find_map(|format| {
+        let mut names = format.rules().own_lists.iter();
+        let list = names.find_map(|key| tree.member(root, key).filter(|at| is_list(tree, *at)));
+        Some((format, list?))
+    });
+    if let Some((format, list)) = own {
+        return Ok(Layout {
+            format,
+            ..of_list(tree, list, Some(root))
+        });
     }
     if let Some(list) = tree.member(root, TASKS) {
         if !is_list(tree, list) {
@@ -58,7 +58,7 @@ fn of_map(tree: &Tree<'_>, root: At) -> Outcome<Layout> {
     }
     if tree.member(root, "id").is_some() {
         return Ok(Layout {
-            format: of_tasks(tree, &[root]),
+            format: by_tasks(tree, &[root]).unwrap_or(Format::ALL[0]),
             list: None,
             tasks: vec![root],
             header: None,
@@ -74,58 +74,39 @@ fn is_list(tree: &Tree<'_>, at: At) -> bool {
 
 fn of_list(tree: &Tree<'_>, list: At, header: Option<At>) -> Layout {
     let tasks: Vec<At> = tree.children(list).collect();
-    let mut format = of_tasks(tree, &tasks);
-    let named = header.is_some_and(|root| tree.member(root, "project_name").is_some());
-    if format == Format::Native && named {
-        format = Format::Artefacts;
-    }
+    let marked = |format: &Format| {
+        let mark = format.rules().project_mark;
+        let member = header.zip(mark);
+        member.is_some_and(|(root, mark)| tree.member(root, mark).is_some())
+    };
+    let by_header = || Format::ALL.into_iter().find(marked);
+    let format = by_tasks(tree, &tasks).or_else(by_header);
     Layout {
-        format,
+        format: format.unwrap_or(Format::ALL[0]),
         list: Some(list),
         tasks,
         header,
     }
 }
 
-fn of_tasks(tree: &Tree<'_>, tasks: &[At]) -> Format {
-    let mut format = Format::Native;
-    for task in tasks {
-        format = stronger(format, of_task(tree, *task));
-        if format == Format::Prd {
+/// The format that members of tasks speak for, if they do; of several the first in the table.
+fn by_tasks(tree: &Tree<'_>, tasks: &[At]) -> Option<Format> {
+    let mut stronger = &Format::ALL[1..];
+    let mut found = None;
+    for task in tasks.iter().filter(|at| tree.kind(**at) == Kind::Map) {
+        for (key, value) in tree.members(*task) {
+            let name = tree.text(key);
+            let speaks = |format: &Format| (format.rules().marks_task)(tree, &name, value);
+            if let Some(at) = stronger.iter().position(speaks) {
+                found = Some(stronger[at]);
+                stronger = &stronger[..at];
+            }
+        }
+        if stronger.is_empty() {
             break;
         }
     }
-    format
-}
-
-/// The format that the members of one task speak for.
-fn of_task(tree: &Tree<'_>, task: At) -> Format {
-    let mut format = Format::Native;
-    if tree.kind(task) != Kind::Map {
-        return format;
-    }
-    for (key, value) in tree.members(task) {
-        match &*tree.text(key) {
-            "passes" => return Format::Prd,
-            "dependencies" => format = Format::Artefacts,
-            "status" if tree.text(value) == "pending" => format = Format::Artefacts,
-            // No task may be pending any more; the flag still tells.
-            "blocked" if matches!(tree.kind(value), Kind::True | Kind::False) => {
-                format = Format::Artefacts;
-            }
-            _ => {}
-        }
-    }
-    format
-}
-
-/// Which of two formats a file has of which parts speak for each.
-fn stronger(a: Format, b: Format) -> Format {
-    match (a, b) {
-        (Format::Prd, _) | (_, Format::Prd) => Format::Prd,
-        (Format::Artefacts, _) | (_, Format::Artefacts) => Format::Artefacts,
-        (Format::Native, Format::Native) => Format::Native,
-    }
+    found
 }
 
 /// What the object around the list says about the project. What is no text is passed over: it is

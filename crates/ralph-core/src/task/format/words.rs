@@ -1,5 +1,5 @@
-//! The words for a status: the ones each format allows, what people write instead, and which word
-//! a file would use for one that it has not used yet.
+//! The words that people write for a status, and which word a file would use for one that it has not
+//! used yet.
 
 use super::Format;
 use super::fields::Fields;
@@ -89,18 +89,8 @@ const SYNONYMS: [(Status, &[&str]); 6] = [
     ),
 ];
 
-/// The status that a word means in a format.
-pub(super) fn meaning(format: Format, word: &str) -> Option<Status> {
-    let native = || Status::ALL.into_iter().find(|s| s.as_str() == word);
-    match format {
-        Format::Native => native(),
-        Format::Artefacts if word == "pending" => Some(Status::Open),
-        Format::Artefacts => native(),
-        Format::Prd => synonym(word),
-    }
-}
-
-fn synonym(word: &str) -> Option<Status> {
+/// The status that a word means to people.
+pub(super) fn synonym(word: &str) -> Option<Status> {
     let word = word.trim().to_lowercase().replace(['-', ' '], "_");
     SYNONYMS
         .iter()
@@ -108,23 +98,13 @@ fn synonym(word: &str) -> Option<Status> {
         .map(|(status, _)| *status)
 }
 
-/// The words that a format allows, as errors list them.
-pub(super) fn allowed(format: Format) -> Vec<&'static str> {
-    match format {
-        Format::Native | Format::Prd => Status::ALL.map(Status::as_str).to_vec(),
-        Format::Artefacts => vec!["pending", "in_progress", "completed", "blocked"],
-    }
-}
-
 /// The allowed word that was probably meant.
 pub(super) fn nearest(format: Format, word: &str) -> Option<&'static str> {
-    let meant = synonym(word).map(|status| match format {
-        Format::Native | Format::Prd => status.as_str(),
-        Format::Artefacts => artefacts_word(status),
-    });
+    let rules = format.rules();
+    let meant = synonym(word).map(rules.word);
     let near = || {
-        allowed(format)
-            .into_iter()
+        let words = rules.words.iter().copied();
+        words
             .map(|known| (strsim::jaro_winkler(known, &word.to_lowercase()), known))
             .filter(|(score, _)| *score > 0.8)
             .max_by(|a, b| a.0.total_cmp(&b.0))
@@ -133,17 +113,7 @@ pub(super) fn nearest(format: Format, word: &str) -> Option<&'static str> {
     meant.or_else(near)
 }
 
-/// The four words of an artefacts file; what it has no word for is blocked, with a flag beside it.
-pub(super) fn artefacts_word(status: Status) -> &'static str {
-    match status {
-        Status::Open => "pending",
-        Status::InProgress => "in_progress",
-        Status::Completed => "completed",
-        Status::Blocked | Status::Failed | Status::Skipped => "blocked",
-    }
-}
-
-/// The status words that a PRD file uses, each once, in the order of the file.
+/// The status words that a file uses, each once, in the order of the file.
 pub(super) struct Vocabulary {
     seen: Vec<String>,
 }

@@ -4,29 +4,39 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_core::task::format::{Format, Syntax};
+use ralph_core::task::format::{Format, Syntax, UsualPlace};
 use ralph_engine::{dot_ralph, source::write_atomically};
 
 use crate::{error::CommandError, project::Project};
 
-/// The formats by the words that the command line has for them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum To {
-    /// ralph's own, in .ralph/tasks/
-    Native,
-    /// A list of user stories: PRD.json
-    Prd,
-    /// The tasks.json of an artefacts project
-    Artefacts,
-}
+/// A format by the word that the command line has for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct To(Format);
 
 impl To {
-    pub(crate) fn format(self) -> Format {
-        match self {
-            Self::Native => Format::Native,
-            Self::Prd => Format::Prd,
-            Self::Artefacts => Format::Artefacts,
+    const ALL: [Self; Format::ALL.len()] = {
+        let mut all = [Self(Format::ALL[0]); Format::ALL.len()];
+        let mut at = 0;
+        while at < all.len() {
+            all[at] = Self(Format::ALL[at]);
+            at += 1;
         }
+        all
+    };
+
+    pub(crate) fn format(self) -> Format {
+        self.0
+    }
+}
+
+impl clap::ValueEnum for To {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        let value = clap::builder::PossibleValue::new(self.0.as_str());
+        Some(value.help(self.0.about()))
     }
 }
 
@@ -59,21 +69,18 @@ impl Target {
         }
         let root = project.root();
         let name = file_name(name);
-        Self::File(match format {
-            Format::Native => root
+        Self::File(match format.usual_place() {
+            UsualPlace::TaskFolder => root
                 .join(&project.config().tasks.path)
                 .join(format!("{name}.yaml")),
-            Format::Prd => root.join("PRD.json"),
-            Format::Artefacts => root.join(".artefacts").join(name).join("tasks.json"),
+            UsualPlace::File(file) => root.join(file),
+            UsualPlace::ProjectFolder { below, file } => root.join(below).join(name).join(file),
         })
     }
 
     /// By the ending of the file's name; else as the format is usually written.
     pub(crate) fn syntax(&self, format: Format) -> Syntax {
-        let usual = match format {
-            Format::Native => Syntax::Yaml,
-            Format::Prd | Format::Artefacts => Syntax::Json,
-        };
+        let usual = format.usual_syntax();
         let Self::File(path) = self else {
             return usual;
         };

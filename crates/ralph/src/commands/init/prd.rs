@@ -2,7 +2,7 @@
 //!
 //! Never writes over a file that is there.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ralph_core::{
     prompt::{PRD_PROMPT, sample_prd},
@@ -63,9 +63,5 @@ fn prd_file(checked: &Checked) -> Option<&Path> {
     let [file] = checked.source.files() else {
         return None;
     };
-    let path: &PathBuf = &file.path;
-    match file.format {
-        Format::Prd => Some(path),
-        Format::Native | Format::Artefacts => None,
-    }
+    (file.format == Format::Prd).then_some(file.path.as_path())
 }

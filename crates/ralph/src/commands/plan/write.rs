@@ -8,7 +8,7 @@ use ralph_engine::source::{Source, write_atomically};
 
 use super::{Args, Proposal, Wish};
 use crate::{
-    commands::import::{Target, To},
+    commands::import::Target,
     error::CommandError,
     output,
     project::Project,
@@ -27,7 +27,7 @@ pub(super) fn surrounding(project: &Project, args: &Args) -> Result<Surrounding,
         .as_ref()
         .is_none_or(|path| path.parent() == Some(&folder));
     let mut tasks = Vec::new();
-    if args.to == To::Native && goes_there && folder.is_dir() {
+    if args.to.format() == Format::Native && goes_there && folder.is_dir() {
         let read = Source::read(&folder, project.root()).map_err(|error| {
             CommandError::user(error)
                 .hint("the new tasks would stand beside these: correct them first")
@@ -59,15 +59,16 @@ pub(super) fn write(wish: &Wish<'_>, path: &Path, proposal: &Proposal) -> Result
     Target::write(project, path, &proposal.checked.text, wish.overwrite)?;
     let shown = project.shown(path);
     say(wish, "wrote", &shown);
-    match wish.args.to.format() {
-        Format::Native => write_parent(wish, proposal)?,
-        Format::Prd | Format::Artefacts => {}
+    let is_native = wish.args.to.format() == Format::Native;
+    if is_native {
+        write_parent(wish, proposal)?;
     }
     if !wish.args.json {
         // In the folder they may wait for tasks of its other files.
-        let source = match (wish.args.to, &wish.args.output) {
-            (To::Native, None) => project.config().tasks.path.display().to_string(),
-            (To::Native | To::Prd | To::Artefacts, _) => shown,
+        let source = if is_native && wish.args.output.is_none() {
+            project.config().tasks.path.display().to_string()
+        } else {
+            shown
         };
         output::print(&format!("\n`ralph run {source}` works on them\n"));
     }

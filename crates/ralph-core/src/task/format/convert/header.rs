@@ -8,12 +8,7 @@ use super::part::ASIDE;
 use super::task::{Kept, Way};
 use super::value::{self, Members, Value};
 use crate::task::format::Format;
-use crate::task::format::layout::{META, PRD_LISTS, TASKS};
-
-/// The name of the project in an artefacts file.
-const ARTEFACTS_PROJECT: &str = "project_name";
-/// And in all others.
-const PROJECT: &str = "project";
+use crate::task::format::layout::{META, TASKS};
 
 /// The header in the other format, with what is kept of it under `x-ralph`.
 pub(super) fn convert(doc: &Doc, way: Way) -> (Shape, Members) {
@@ -30,23 +25,25 @@ pub(super) fn convert(doc: &Doc, way: Way) -> (Shape, Members) {
             _ => kept.was.push((name.clone(), said.clone())),
         }
     }
-    if way.to == Format::Artefacts && value::get(&header, ARTEFACTS_PROJECT).is_none() {
+    if let Some(mark) = way.to.rules().project_mark
+        && value::get(&header, mark).is_none()
+    {
         let name = project(&doc.header).unwrap_or_default();
-        header.insert(0, (ARTEFACTS_PROJECT.to_owned(), Value::text(name)));
-        kept.absent.push(ARTEFACTS_PROJECT.to_owned());
+        header.insert(0, (mark.to_owned(), Value::text(name)));
+        kept.absent.push(mark.to_owned());
     }
-    let from = ("from".to_owned(), Value::text(word(way.from)));
+    let from = ("from".to_owned(), Value::text(way.from.as_str()));
     let mut also = vec![from];
     match &doc.shape {
         Shape::Task => also.push(("shape".to_owned(), Value::text("task"))),
         Shape::List => also.push(("shape".to_owned(), Value::text("list"))),
-        Shape::Named { list, .. } if list == list_name(way.from) => {}
+        Shape::Named { list, .. } if list == way.from.rules().list => {}
         Shape::Named { list, .. } => also.push(("list".to_owned(), Value::text(list))),
     }
     // Members that are put aside stood before the list or behind it; nobody counts on that.
     let before = header.len();
     header.extend(kept.into_member(also));
-    (named(list_name(way.to), before), header)
+    (named(way.to.rules().list, before), header)
 }
 
 /// The header as it was. `None` where `doc` did not come from another format.
@@ -77,7 +74,7 @@ pub(super) fn undo(doc: &Doc) -> Option<(Shape, Members)> {
         Some(Value::Text(text)) => Some(text.as_str()),
         _ => None,
     };
-    let list = text("list").unwrap_or(list_name(to));
+    let list = text("list").unwrap_or(to.rules().list);
     let shape = match text("shape") {
         Some("task") if header.is_empty() && doc.tasks.len() == 1 => Shape::Task,
         Some(_) if header.is_empty() => Shape::List,
@@ -94,18 +91,7 @@ pub(super) fn origin(doc: &Doc) -> Option<Format> {
     let Some(Value::Text(from)) = value::get(aside, "from") else {
         return None;
     };
-    let known = [Format::Native, Format::Prd, Format::Artefacts];
-    let found = known.into_iter().find(|format| word(*format) == from);
-    found.filter(|format| *format != doc.format)
-}
-
-/// The word for a format, in what is kept and on the command line.
-pub(super) fn word(format: Format) -> &'static str {
-    match format {
-        Format::Native => "native",
-        Format::Prd => "prd",
-        Format::Artefacts => "artefacts",
-    }
+    Format::from_word(from).filter(|format| *format != doc.format)
 }
 
 fn named(list: &str, before: usize) -> Shape {
@@ -115,34 +101,30 @@ fn named(list: &str, before: usize) -> Shape {
     }
 }
 
-fn list_name(format: Format) -> &'static str {
-    match format {
-        Format::Native | Format::Artefacts => TASKS,
-        Format::Prd => PRD_LISTS[0],
-    }
+/// True if a member of the header means the same in the other format.
+fn stays(name: &str, to: Format) -> bool {
+    let mut formats = Format::ALL.into_iter();
+    let is_list = name == TASKS || formats.any(|f| f.rules().own_lists.contains(&name));
+    !is_list && !is_foreign_mark(name, to) && name != ASIDE
 }
 
-/// Whether a member of the header means the same in the other format.
-fn stays(name: &str, to: Format) -> bool {
-    let is_list = name == TASKS || PRD_LISTS.contains(&name);
-    let is_mark = name == ARTEFACTS_PROJECT && to != Format::Artefacts;
-    !is_list && !is_mark && name != ASIDE
+/// True if a name would make the file one of another format.
+fn is_foreign_mark(name: &str, to: Format) -> bool {
+    let mut others = Format::ALL.into_iter().filter(|format| *format != to);
+    others.any(|format| format.rules().project_mark == Some(name))
 }
 
 /// The member that names the project, and its name in the other format, where that differs and is
 /// free.
 fn renamed_project(header: &Members, to: Format) -> Option<(&str, &'static str)> {
-    let new = match to {
-        Format::Artefacts => ARTEFACTS_PROJECT,
-        Format::Native | Format::Prd => PROJECT,
-    };
+    let new = to.rules().project_name();
     if value::get(header, new).is_some() {
         return None;
     }
     let says = |name: &&str| is_text(value::get(header, name));
     let old = META[0].iter().copied().find(says)?;
-    // The others read all names; only what an artefacts file alone has must go.
-    (to == Format::Artefacts || old == ARTEFACTS_PROJECT).then_some((old, new))
+    // All names are read; only what marks a file as another format's must go.
+    (to.rules().project_mark.is_some() || is_foreign_mark(old, to)).then_some((old, new))
 }
 
 fn is_text(value: Option<&Value>) -> bool {

@@ -5,8 +5,7 @@
 use super::value::{Members, Value};
 use crate::task::format::Format;
 use crate::task::format::fields::Field;
-use crate::task::format::words::artefacts_word;
-use crate::task::{Status, Task, TaskId};
+use crate::task::{Task, TaskId};
 
 /// The member that holds what the other format has no word for.
 pub(super) const ASIDE: &str = "x-ralph";
@@ -86,16 +85,9 @@ pub(super) fn role(name: &str, format: Format) -> Role {
     }
 }
 
-/// Whether a format reads the status of a task from a field.
+/// True if a format reads the status of a task from a field.
 pub(super) fn is_state(field: Field, format: Format) -> bool {
-    match format {
-        Format::Native => field == Field::Status,
-        Format::Prd => matches!(field, Field::Status | Field::Passes | Field::Skipped),
-        Format::Artefacts => matches!(
-            field,
-            Field::Status | Field::Skipped | Field::Failed | Field::Blocked
-        ),
-    }
+    format.rules().status_fields.contains(&field)
 }
 
 /// The members of a task that make up a part.
@@ -123,73 +115,33 @@ pub(super) fn render(part: Part, said: &[(String, Value)], task: &Task, to: Form
         [value @ Value::List(_)] => one(name, value.clone()),
         [..] => one(name, read),
     };
-    let artefacts = to == Format::Artefacts;
+    let rules = to.rules();
+    let lacks = |field: Field| known.is_empty() && rules.requires(field);
     match part {
-        Part::Title if known.is_empty() && to != Format::Native => {
-            one("title", Value::text(&task.text.title))
-        }
+        Part::Title if lacks(Field::Title) => one("title", Value::text(&task.text.title)),
         Part::Title => as_said("title"),
-        Part::Description if known.is_empty() && artefacts => {
+        Part::Description if lacks(Field::Description) => {
             one("description", Value::text(&task.text.title))
         }
         Part::Description => as_said("description"),
-        Part::Acceptance => list(acceptance_name(to), Value::texts(&task.text.acceptance)),
-        Part::DependsOn if known.is_empty() && artefacts => {
-            one("dependencies", Value::List(Vec::new()))
+        Part::Acceptance => {
+            let name = rules.name_of(&[Field::Acceptance]);
+            list(name, Value::texts(&task.text.acceptance))
         }
         Part::DependsOn => {
+            let name = rules.name_of(&[Field::DependsOn, Field::Dependencies]);
+            if lacks(Field::Dependencies) {
+                return one(name, Value::List(Vec::new()));
+            }
             let ids = task.links.depends_on.iter().map(TaskId::as_str);
-            list(depends_name(to), Value::texts(ids))
+            list(name, Value::texts(ids))
         }
-        Part::MaxAttempts if artefacts => as_said("max_attempts"),
-        Part::MaxAttempts => as_said("maxAttempts"),
-        Part::Attempts if known.is_empty() && artefacts => {
-            one("attempts", Value::Number("0".to_owned()))
-        }
+        Part::MaxAttempts => as_said(rules.max_attempts),
+        Part::Attempts if lacks(Field::Attempts) => one("attempts", Value::Number("0".to_owned())),
         Part::Attempts => as_said("attempts"),
-        Part::Status => status(task.status, to),
-    }
-}
-
-fn acceptance_name(format: Format) -> &'static str {
-    match format {
-        Format::Native | Format::Artefacts => "acceptance",
-        Format::Prd => "acceptanceCriteria",
-    }
-}
-
-fn depends_name(format: Format) -> &'static str {
-    match format {
-        Format::Native | Format::Prd => "dependsOn",
-        Format::Artefacts => "dependencies",
-    }
-}
-
-fn status(status: Status, to: Format) -> Members {
-    let word = |text: &str| ("status".to_owned(), Value::text(text));
-    let flag = |name: &str, on: bool| (name.to_owned(), Value::Bool(on));
-    match to {
-        Format::Native => vec![word(status.as_str())],
-        Format::Prd => {
-            let mut said = vec![flag("passes", status == Status::Completed)];
-            match status {
-                Status::Open | Status::Completed => {}
-                Status::Skipped => said.push(flag("skipped", true)),
-                Status::InProgress | Status::Blocked | Status::Failed => {
-                    said.push(word(status.as_str()));
-                }
-            }
-            said
-        }
-        Format::Artefacts => {
-            let stuck = matches!(status, Status::Blocked | Status::Failed | Status::Skipped);
-            let mut said = vec![word(artefacts_word(status)), flag("blocked", stuck)];
-            match status {
-                Status::Failed => said.push(flag("failed", true)),
-                Status::Skipped => said.push(flag("skipped", true)),
-                Status::Open | Status::InProgress | Status::Completed | Status::Blocked => {}
-            }
-            said
+        Part::Status => {
+            let said = (rules.new_status)(task.status).into_iter();
+            said.map(|(name, value)| (name.to_owned(), value)).collect()
         }
     }
 }

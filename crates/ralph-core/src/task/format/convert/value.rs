@@ -26,7 +26,7 @@ pub(in crate::task::format) enum Value {
 }
 
 impl Value {
-    pub(super) fn text(text: impl Into<String>) -> Self {
+    pub(in crate::task::format) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 

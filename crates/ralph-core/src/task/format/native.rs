@@ -1,0 +1,51 @@
+//! ralph's own format: every status has its word, under `status`.
+
+use super::Syntax;
+use super::convert::Value as AnyValue;
+use super::error::Outcome;
+use super::fields::Field;
+use super::layout::TASKS;
+use super::rules::{FormatRules, PLAIN_WORDS, UsualPlace, plain_meaning};
+use super::status::{Put, StatusMembers, status_put};
+use crate::task::Status;
+
+pub(super) const RULES: FormatRules = FormatRules {
+    name: "native",
+    about: "ralph's own, in .ralph/tasks/",
+    syntax: Syntax::Yaml,
+    place: UsualPlace::TaskFolder,
+    own_lists: &[],
+    list: TASKS,
+    project_mark: None,
+    marks_task: |_, _, _| false,
+    status_fields: &[Field::Status],
+    words: PLAIN_WORDS,
+    meaning: plain_meaning,
+    word: Status::as_str,
+    follows_words: false,
+    read_status: |said| Ok(said.word.unwrap_or(Status::Open)),
+    write_status,
+    new_status: |status| vec![("status", AnyValue::text(status.as_str()))],
+    members: &[
+        (Field::Id, "id"),
+        (Field::Title, "title"),
+        (Field::Description, "description"),
+        (Field::Status, "status"),
+        (Field::Priority, "priority"),
+        (Field::DependsOn, "dependsOn"),
+        (Field::Acceptance, "acceptance"),
+        (Field::Verify, "verify"),
+        (Field::Labels, "labels"),
+    ],
+    max_attempts: "maxAttempts",
+    required: &[],
+};
+
+fn write_status(
+    said: &StatusMembers<'_, '_>,
+    to: Status,
+    word: &dyn Fn(Status) -> String,
+) -> Outcome<Vec<Put>> {
+    let differs = said.word.unwrap_or(Status::Open) != to;
+    Ok(differs.then(|| status_put(&word(to))).into_iter().collect())
+}

@@ -1,0 +1,158 @@
+//! The table of formats, and what a format has to say about itself.
+//!
+//! Adding a format is one file with its `RULES`, and one line in the table below. Everything else
+//! (reading, changing, adding, converting) asks these rules and matches on no format.
+
+use serde::{Deserialize, Serialize};
+
+use super::convert::Value as AnyValue;
+use super::error::Outcome;
+use super::fields::Field;
+use super::status::{Put, StatusMembers};
+use super::tree::{At, Tree};
+use super::{Syntax, artefacts, native, prd};
+use crate::task::Status;
+
+macro_rules! formats {
+    ($($variant:ident => $module:ident,)+) => {
+        /// What the fields of a file mean.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Format {
+            $($variant,)+
+        }
+
+        impl Format {
+            /// Every format: first the one that a file has in which nothing speaks for another, then
+            /// the others, the one that wins where parts of a file speak for several before the rest.
+            pub const ALL: [Self; [$(stringify!($variant)),+].len()] = [$(Self::$variant),+];
+
+            pub(super) fn rules(self) -> &'static FormatRules {
+                match self {
+                    $(Self::$variant => &$module::RULES,)+
+                }
+            }
+        }
+    };
+}
+
+formats! {
+    Native => native,
+    Prd => prd,
+    Artefacts => artefacts,
+}
+
+impl Format {
+    /// The word for it on the command line and in files.
+    pub fn as_str(self) -> &'static str {
+        self.rules().name
+    }
+
+    /// What it is, in a few words.
+    pub fn about(self) -> &'static str {
+        self.rules().about
+    }
+
+    /// The syntax that its files usually have.
+    pub fn usual_syntax(self) -> Syntax {
+        self.rules().syntax
+    }
+
+    /// The place that its files have in a project.
+    pub fn usual_place(self) -> UsualPlace {
+        self.rules().place
+    }
+
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.as_str() == word)
+    }
+}
+
+/// The place of a task file in a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsualPlace {
+    /// A file of its own in the configured folder of tasks.
+    TaskFolder,
+    /// This file at the root.
+    File(&'static str),
+    /// This file in a folder named after the project, below this one.
+    ProjectFolder {
+        below: &'static str,
+        file: &'static str,
+    },
+}
+
+pub(super) struct FormatRules {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    pub(super) syntax: Syntax,
+    pub(super) place: UsualPlace,
+
+    /// Names of the list of tasks that only this format uses.
+    pub(super) own_lists: &'static [&'static str],
+    /// The name of the list in a file that is written in it.
+    pub(super) list: &'static str,
+    /// The member beside the list that only this format has: it names the project.
+    pub(super) project_mark: Option<&'static str>,
+    /// True if a member of a task speaks for this format.
+    pub(super) marks_task: fn(&Tree<'_>, name: &str, value: At) -> bool,
+
+    /// The fields that the status is read from.
+    pub(super) status_fields: &'static [Field],
+    /// The status words that errors list.
+    pub(super) words: &'static [&'static str],
+    /// The status that a word means.
+    pub(super) meaning: fn(&str) -> Option<Status>,
+    /// The word for a status.
+    pub(super) word: fn(Status) -> &'static str,
+    /// The word for a status is that of other tools: a file's own words are followed.
+    pub(super) follows_words: bool,
+    pub(super) read_status: fn(&StatusMembers<'_, '_>) -> Outcome<Status>,
+    /// The members to set so that a task reads as the status. The last argument gives its word.
+    pub(super) write_status:
+        fn(&StatusMembers<'_, '_>, Status, &dyn Fn(Status) -> String) -> Outcome<Vec<Put>>,
+    /// The members that say a status in a task that says none yet.
+    pub(super) new_status: fn(Status) -> Vec<(&'static str, AnyValue)>,
+
+    /// The members of a new task where there is no sibling to follow, in order.
+    pub(super) members: &'static [(Field, &'static str)],
+    pub(super) max_attempts: &'static str,
+    /// Fields that the format's own tools can't do without.
+    pub(super) required: &'static [Field],
+}
+
+impl FormatRules {
+    /// The name that a new member for one of these fields gets.
+    pub(super) fn name_of(&self, fields: &[Field]) -> &'static str {
+        let found = self
+            .members
+            .iter()
+            .find(|(field, _)| fields.contains(field));
+        found.map_or("", |(_, name)| name)
+    }
+
+    pub(super) fn requires(&self, field: Field) -> bool {
+        self.required.contains(&field)
+    }
+
+    /// The name of the member that names the project.
+    pub(super) fn project_name(&self) -> &'static str {
+        self.project_mark.unwrap_or("project")
+    }
+}
+
+/// The status that is written as exactly this word.
+pub(super) fn plain_meaning(word: &str) -> Option<Status> {
+    Status::ALL
+        .into_iter()
+        .find(|status| status.as_str() == word)
+}
+
+pub(super) const PLAIN_WORDS: &[&str] = &[
+    "open",
+    "in_progress",
+    "completed",
+    "blocked",
+    "failed",
+    "skipped",
+];
