@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use ralph_engine::{
     clock::{Clock as _, SystemClock},
-    driver::{Asked, create_checkpoint},
+    loop_runner::{Asked, create_checkpoint},
     store::{Journal, NewLoop},
 };
 use ralph_testkit::TestRepo;

@@ -24,7 +24,7 @@ use ralph_core::{
 
 use self::{put_back::Links, snapshot::Snapshot};
 use crate::{
-    driver::{LoopError, file_error},
+    error::{LoopError, file_error},
     plain_file,
     source::write_atomically,
 };

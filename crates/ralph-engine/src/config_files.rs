@@ -11,8 +11,9 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    driver::{LoopError, TEMPLATE, file_error},
+    error::{LoopError, file_error},
     journal_text::{path_from_text, path_to_text},
+    loop_runner::TEMPLATE,
     plain_file,
     settings::config_paths,
     source::write_atomically,

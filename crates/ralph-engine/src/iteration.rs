@@ -40,8 +40,8 @@ use ralph_core::{
 use crate::{
     agent::{Agent, StopRequest},
     clock::Clock,
-    driver::LoopError,
     environment::Environment,
+    error::LoopError,
     failpoint::failpoint,
     git::Oid,
     heartbeat::{HeartbeatWriter, LoopActivity},

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, path::PathBuf};
 
-use crate::driver::LoopError;
+use crate::error::LoopError;
 use crate::git::{self, Oid};
 
 /// Untracked paths as the journal keeps them: bytes that are no text are kept too.

@@ -6,7 +6,7 @@ pub(crate) use in_place::InPlaceLanding;
 
 use ralph_core::job::{Job, Outcome};
 
-use crate::{driver::LoopError, git::Oid, supervisor::LocalFuture};
+use crate::{error::LoopError, git::Oid, supervisor::LocalFuture};
 
 pub(crate) const TASK_TRAILER: &str = "Ralph-Task";
 pub(crate) const LOOP_TRAILER: &str = "Ralph-Loop";

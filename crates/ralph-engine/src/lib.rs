@@ -1,4 +1,4 @@
-//! The effects of ralph: processes, git, the journal, agents, and the driver of the loop.
+//! The effects of ralph: processes, git, the journal, agents, and the runner of the loop.
 //!
 //! Depends on the core alone. Never prints: what happens goes to a reporter, what goes wrong is an
 //! error that the binary shows.
@@ -6,11 +6,12 @@
 pub mod agent;
 mod artefacts;
 pub mod atomic;
+pub mod board;
 pub mod clock;
 mod config_files;
 pub mod dot_ralph;
-pub mod driver;
 pub mod environment;
+pub mod error;
 pub mod failpoint;
 pub mod foresight;
 pub mod git;
@@ -24,6 +25,7 @@ mod journal_text;
 mod landing;
 pub mod lock;
 pub mod loop_files;
+pub mod loop_runner;
 pub mod monitor;
 pub mod notify;
 pub mod plain_file;

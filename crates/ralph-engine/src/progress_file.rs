@@ -14,7 +14,7 @@ use ralph_core::{
 };
 
 use crate::{
-    driver::{LoopError, file_error},
+    error::{LoopError, file_error},
     iteration::LOGS,
     plain_file,
 };

@@ -14,7 +14,7 @@ use ralph_core::{change::CompiledPolicy, job::Job, signal::Claim};
 use crate::{
     agent::DoneFile,
     artefacts::Artefacts,
-    driver::LoopError,
+    error::LoopError,
     git::{Oid, Repo, Staged},
     iteration::Findings,
     progress_file::ProgressFile,

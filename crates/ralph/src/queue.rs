@@ -15,9 +15,9 @@ use ralph_core::{
     task::TaskId,
 };
 use ralph_engine::{
-    driver::{Idle, Left, LoopError, obey_waiting, register},
     git,
     lock::{Lock, LockError},
+    loop_runner::{Idle, Left, LoopError, obey_waiting, register},
     process::{Signal, signal_if},
     store::{Effects, Ended, Journal, RepositoryId},
 };

@@ -12,7 +12,7 @@ use ralph_core::{
 };
 
 use super::{Artefacts, read};
-use crate::{driver::LoopError, git::Repo, source::write_atomically};
+use crate::{error::LoopError, git::Repo, source::write_atomically};
 
 impl Artefacts {
     /// Writes down what the iteration came to, once: the entry is looked up by its number.

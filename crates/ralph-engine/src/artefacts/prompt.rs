@@ -12,7 +12,7 @@ use ralph_core::{
 };
 
 use super::{Artefacts, read};
-use crate::driver::LoopError;
+use crate::error::LoopError;
 
 /// The project's own template, where it has one.
 pub(crate) const EXECUTE_TEMPLATE: &str = ".ralph/prompts/execute.md";

@@ -14,7 +14,7 @@ use ralph_core::{
 use super::{Artefacts, read_bytes, read_text};
 use crate::{
     agent::DoneFile,
-    driver::{LoopError, file_error},
+    error::{LoopError, file_error},
     iteration::LOGS,
     plain_file,
     source::{Source, write_atomically},

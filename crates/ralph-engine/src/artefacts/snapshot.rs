@@ -7,7 +7,7 @@ use std::path::Path;
 use ralph_core::{artefacts::ProjectName, id::IterationId};
 use serde::{Deserialize, Serialize};
 
-use crate::driver::{LoopError, file_error};
+use crate::error::{LoopError, file_error};
 
 const FILE: &str = "artefacts.json";
 

@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     agent::{Credential, DoneFile, RunContext, run_line},
-    driver::LoopError,
     environment::Environment,
+    error::LoopError,
     failpoint::failpoint,
     git::Repo,
     heartbeat::LoopActivity,

@@ -14,7 +14,7 @@ use ralph_core::{
 
 use super::IterationContext;
 use crate::{
-    driver::LoopError,
+    error::LoopError,
     git::{FileStat, Oid, Repo},
     workspace::Workspace,
 };

@@ -23,7 +23,7 @@ use super::{
     IterationContext, Services, bundle::stat_line, inspect::restore_protected, keep::started_from,
 };
 use crate::{
-    driver::{LoopError, file_error},
+    error::{LoopError, file_error},
     git::{FileStat, Oid, Repo},
     plain_file,
     workspace::Workspace,

@@ -20,7 +20,7 @@ use super::{
     diagnosis::inspect_diagnosis,
     verify::{CommandRun, run_verify_commands},
 };
-use crate::{driver::LoopError, workspace::Workspace};
+use crate::{error::LoopError, workspace::Workspace};
 
 /// Of a changed file this much is looked at for secrets.
 const SCAN_BYTES: u64 = 4 * 1024 * 1024;

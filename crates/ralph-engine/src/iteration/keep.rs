@@ -9,7 +9,7 @@ use ralph_core::{
 
 use super::{AgentSeen, IterationContext, LOGS, diagnosis::put_aside};
 use crate::{
-    driver::{LoopError, file_error},
+    error::{LoopError, file_error},
     git::{History, Oid, Staged, attempt_ref},
     journal_text::oid,
     plain_file,

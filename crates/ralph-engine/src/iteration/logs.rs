@@ -9,7 +9,7 @@ use ralph_core::{agent::AgentEvent, event::Event, record::IterationRecord};
 
 use crate::{
     clock::Clock,
-    driver::{LoopError, file_error},
+    error::{LoopError, file_error},
     plain_file,
     process::{CappedLog, LogCaps},
     report::Reporter,

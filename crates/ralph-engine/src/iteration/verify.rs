@@ -17,8 +17,8 @@ use super::{IterationContext, IterationFiles, Services};
 use crate::{
     agent::StopRequest,
     clock::Clock,
-    driver::LoopError,
     environment::Environment,
+    error::LoopError,
     heartbeat::{HeartbeatWriter, LoopActivity},
     process::Containment,
     report::Reporter,

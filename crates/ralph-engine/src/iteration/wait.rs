@@ -15,7 +15,7 @@ use ralph_core::{
 
 use super::{IterationContext, Services};
 use crate::{
-    agent::StopRequest, clock::Clock, driver::LoopError, heartbeat::LoopActivity, report::Reporter,
+    agent::StopRequest, clock::Clock, error::LoopError, heartbeat::LoopActivity, report::Reporter,
     workspace::Workspace,
 };
 

@@ -14,7 +14,8 @@ use ralph_core::{
 use super::{ITERATION_TRAILER, LOOP_TRAILER, LandResult, Landing, TASK_TRAILER};
 use crate::{
     artefacts::Artefacts,
-    driver::{Board, LoopError},
+    board::Board,
+    error::LoopError,
     failpoint::failpoint,
     git::{self, CommitKind, LandError, Repo, commit_message},
     journal_text::oid,

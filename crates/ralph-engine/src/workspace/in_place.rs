@@ -15,7 +15,7 @@ use crate::{
     artefacts::Artefacts,
     config_files::ConfigFiles,
     dot_ralph,
-    driver::{LoopError, file_error},
+    error::{LoopError, file_error},
     failpoint::failpoint,
     git::{Guard, History, Repo, ResetSpec, StageSpec, Staged},
     iteration::Findings,

@@ -8,8 +8,8 @@ use std::{
 
 use ralph_core::command::Command;
 use ralph_engine::{
-    driver::{Bounds, bounds_of, goal_of, project_of},
     lock::Lock,
+    loop_runner::{Bounds, bounds_of, goal_of, project_of},
     store::{Journal, LoopRow, RepositoryId},
 };
 

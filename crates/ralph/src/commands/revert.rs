@@ -10,11 +10,11 @@ use ralph_core::{
     sanitize::one_line,
 };
 use ralph_engine::{
-    driver::rewrite::{
-        Ground, Opened, Opening, Revert, RevertReport, RewriteError, plan_revert, recover, revert,
-    },
     git,
     lock::Lock,
+    loop_runner::rewrite::{
+        Ground, Opened, Opening, Revert, RevertReport, RewriteError, plan_revert, recover, revert,
+    },
 };
 
 use crate::{

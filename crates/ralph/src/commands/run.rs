@@ -26,10 +26,10 @@ use ralph_core::termination::Stop;
 use ralph_engine::{
     agent::{Agent, RunContext, StopRequest},
     clock::SystemClock,
-    driver::{LoopError, LoopFailure, LoopReport, Setup, run_loop},
     git,
     inbox::Inbox,
     lock::LockError,
+    loop_runner::{LoopError, LoopFailure, LoopReport, Setup, run_loop},
     process::{Containment, Detection},
 };
 

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use ralph_core::sanitize::{one_line, terminal_safe};
 use ralph_engine::{
-    driver::rewrite::{Squash, SquashDone, SquashPlan, plan_squash, squash},
     git::CommitInfo,
+    loop_runner::rewrite::{Squash, SquashDone, SquashPlan, plan_squash, squash},
 };
 use serde::Serialize;
 

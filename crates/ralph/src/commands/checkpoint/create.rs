@@ -5,9 +5,9 @@
 use std::process::ExitCode;
 
 use ralph_engine::{
-    driver::{Asked, create_checkpoint},
     git,
     lock::Lock,
+    loop_runner::{Asked, create_checkpoint},
     store::{Journal, LoopRow, Of, RepositoryId},
 };
 

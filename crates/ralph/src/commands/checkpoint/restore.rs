@@ -10,8 +10,8 @@ use ralph_core::{
     id::CheckpointId,
 };
 use ralph_engine::{
-    driver::rewrite::{Restore, Restored, RevertReport, plan_restore, restore},
     lock::Lock,
+    loop_runner::rewrite::{Restore, Restored, RevertReport, plan_restore, restore},
 };
 use serde::Serialize;
 

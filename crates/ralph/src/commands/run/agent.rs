@@ -3,7 +3,7 @@
 use ralph_core::config::{AgentChoice, Config, FlagValue, Given, OnUsageLimit};
 use ralph_engine::{
     agent::{Agent, AgentSetup, CommandAgent, ScriptAgent, find_kind, script::Script},
-    driver::Fallback,
+    loop_runner::Fallback,
 };
 
 use crate::{error::CommandError, project::Project};

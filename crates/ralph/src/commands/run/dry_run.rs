@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use ralph_engine::driver::preview;
+use ralph_engine::loop_runner::preview;
 
 use super::{Order, explain, setup};
 use crate::{error::CommandError, output, project::Project};

@@ -1,6 +1,6 @@
 //! What can be said of any loop on the command line, whatever its tasks come from.
 
-use ralph_engine::driver::Bounds;
+use ralph_engine::loop_runner::Bounds;
 
 use super::Look;
 

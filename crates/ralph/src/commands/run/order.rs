@@ -8,7 +8,7 @@ use ralph_core::{
     task::TaskId,
     termination::Span,
 };
-use ralph_engine::driver::{Bounds, Execution, Iterations, Mode, Scope, Wanted, write_goal};
+use ralph_engine::loop_runner::{Bounds, Execution, Iterations, Mode, Scope, Wanted, write_goal};
 
 use super::Options;
 use crate::{artefacts::ArtefactsProject, error::CommandError, project::Project};

@@ -8,8 +8,9 @@ use ralph_core::{
     task::Task,
 };
 
-use super::{Driver, LoopError, Setup, files::file_error, in_place, place::Place};
+use super::{LoopError, LoopRunner, Setup, in_place, place::Place};
 use crate::{
+    error::file_error,
     git::Repo,
     identity,
     iteration::{IterationContext, bundle},
@@ -43,35 +44,38 @@ pub async fn preview(setup: Setup) -> Result<Preview, LoopError> {
         base: head.oid,
         lock: None,
     };
-    let mut driver = Driver::assemble(setup, place).await?;
-    driver.branch = driver.branch_name();
-    let next = match driver
+    let mut runner = LoopRunner::assemble(setup, place).await?;
+    runner.place.branch = runner.branch_name();
+    let next = match runner
         .board
         .next()
-        .and_then(|id| driver.board.task(&id).cloned())
+        .and_then(|id| runner.board.task(&id).cloned())
     {
         None => None,
         Some(task) => {
-            let n = driver.journal.next_iteration(&driver.repository).await?;
-            let diagnose = driver.due_diagnosis(&task.id);
+            let n = runner
+                .journal
+                .next_iteration(&runner.place.repository)
+                .await?;
+            let diagnose = runner.due_diagnosis(&task.id);
             let start = IterationStart {
                 id: IterationId::default(),
                 loop_id: LoopId::default(),
                 task: task.id.clone(),
-                attempt: driver.board.attempts(&task.id) + u32::from(diagnose.is_none()),
-                base_commit: driver.base.to_string(),
+                attempt: runner.board.attempts(&task.id) + u32::from(diagnose.is_none()),
+                base_commit: runner.place.base.to_string(),
                 untracked: Vec::new(),
-                at: driver.now(),
+                at: runner.now(),
                 diagnose,
-                lands: driver.lands(),
+                lands: runner.lands(),
             };
-            let source = driver.board.source.name().to_owned();
-            let said = driver
+            let source = runner.board.source.name().to_owned();
+            let said = runner
                 .journal
-                .guidance(&driver.repository, &source, &task.id)
+                .guidance(&runner.place.repository, &source, &task.id)
                 .await?;
-            let job = driver.job(n, start, task.clone(), said).await?;
-            let workspace = in_place!(driver);
+            let job = runner.job(n, start, task.clone(), said).await?;
+            let workspace = in_place!(runner);
             let context = IterationContext::new(&job, workspace.progress.read()?)?;
             let prompt = bundle(&context, &workspace, 1, None).await?;
             Some((task, prompt))
@@ -79,9 +83,9 @@ pub async fn preview(setup: Setup) -> Result<Preview, LoopError> {
     };
     Ok(Preview {
         next,
-        branch: driver.branch.clone(),
-        tasks: driver.board.tally(),
-        blocked: driver.board.blocked(),
+        branch: runner.place.branch.clone(),
+        tasks: runner.board.tally(),
+        blocked: runner.board.blocked(),
     })
 }
 

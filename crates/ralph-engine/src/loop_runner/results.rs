@@ -17,18 +17,18 @@ use ralph_core::{
     verdict::Verdict,
 };
 
-use super::{Driver, LoopError};
+use super::{LoopError, LoopRunner};
 use crate::{
     artefacts::read,
     report,
     source::{Source, write_atomically},
 };
 
-impl Driver {
+impl LoopRunner {
     /// The hint of a stop, for the command that was typed.
     pub(super) fn hint(&self, stop: &Stop) -> Option<String> {
         let hint = stop.hint()?;
-        Some(match (&self.artefacts, &self.goal) {
+        Some(match (&self.files.artefacts, &self.settings.goal) {
             (Some(_), _) => {
                 let execute = format!("`{}", self.command());
                 hint.replace("`ralph run", &execute)
@@ -44,7 +44,7 @@ impl Driver {
 
     /// What was typed, as far as it says what is worked at.
     pub(super) fn command(&self) -> String {
-        match (&self.artefacts, &self.goal) {
+        match (&self.files.artefacts, &self.settings.goal) {
             (Some(artefacts), _) => format!("ralph execute {}", artefacts.name()),
             (None, Some(_)) => "ralph loop".to_owned(),
             (None, None) => "ralph run".to_owned(),
@@ -53,14 +53,14 @@ impl Driver {
 
     /// Sums up the project that is executed, and says where.
     pub(super) async fn write_results(&mut self, stop: &Stop) -> Result<(), LoopError> {
-        let records = match &self.artefacts {
+        let records = match &self.files.artefacts {
             Some(_) => self.landings().await?,
             None => return Ok(()),
         };
-        let Some(artefacts) = &self.artefacts else {
+        let Some(artefacts) = &self.files.artefacts else {
             return Ok(());
         };
-        let read_now = Source::read(self.board.source.path(), &self.root).ok();
+        let read_now = Source::read(self.board.source.path(), &self.place.root).ok();
         let tasks = read_now.map_or_else(|| self.board.graph().tasks().to_vec(), |(_, now)| now);
         let leaves = tasks
             .iter()
@@ -88,7 +88,7 @@ impl Driver {
         };
         let path = artefacts.folder().results();
         write_atomically(&path, render_results(&results).as_bytes())?;
-        let shown = path.strip_prefix(&self.root).unwrap_or(&path);
+        let shown = path.strip_prefix(&self.place.root).unwrap_or(&path);
         let message = format!("the results are in {}", shown.display());
         self.tell(&Event::Notice { message });
         Ok(())
@@ -99,18 +99,18 @@ impl Driver {
             iterations: self.machine.tally().iterations,
             minutes: self.began.elapsed().as_secs_f64() / 60.0,
             cost: self.machine.tally().usage.cost_usd.map(report::cost),
-            branch: self.branch.clone(),
+            branch: self.place.branch.clone(),
             at: self.now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
         }
     }
 
     /// The iteration that completed each task, over all loops of the project.
     async fn landings(&mut self) -> Result<HashMap<String, IterationRecord>, LoopError> {
-        let worktree = self.root.to_string_lossy().into_owned();
+        let worktree = self.place.root.to_string_lossy().into_owned();
         let source = self.board.source.name().to_owned();
         let loops = self
             .journal
-            .loops_of(&self.repository, &worktree, &source)
+            .loops_of(&self.place.repository, &worktree, &source)
             .await?;
         let mut found = HashMap::new();
         for row in loops {
@@ -147,7 +147,7 @@ impl Driver {
             title: task.text.title.clone(),
             status: task.status.to_string(),
             attempts: task.attempts.made.unwrap_or(state.attempts),
-            max_attempts: self.board.max_attempts(&task.id, &self.config),
+            max_attempts: self.board.max_attempts(&task.id, &self.settings.config),
             why,
         }
     }

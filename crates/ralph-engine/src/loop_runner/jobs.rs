@@ -15,7 +15,7 @@ use ralph_core::{
     task::{Task, TaskId},
 };
 
-use super::{Driver, LoopError, files::TEMPLATE};
+use super::{LoopError, LoopRunner, files::TEMPLATE};
 use crate::{
     artefacts::EXECUTE_TEMPLATE,
     failpoint::failpoint,
@@ -28,7 +28,7 @@ use crate::{
 /// Checkpoints that are looked through for the newest of a task.
 const LOOKED_AT: u32 = 100;
 
-impl Driver {
+impl LoopRunner {
     /// Begins an iteration in the journal, and makes its job.
     pub(super) async fn new_job(&mut self, id: &TaskId, status: &Status) -> Result<Job, LoopError> {
         let task = self
@@ -36,10 +36,10 @@ impl Driver {
             .task(id)
             .cloned()
             .ok_or_else(|| LoopError::Container(id.clone()))?;
-        self.base = status.head.clone();
+        self.place.base = status.head.clone();
         let diagnose = self.due_diagnosis(id);
         if diagnose.is_some() {
-            prepare_diagnosis(&self.root, id)?;
+            prepare_diagnosis(&self.place.root, id)?;
         }
         let untracked = status.untracked.iter();
         let start = IterationStart {
@@ -47,18 +47,20 @@ impl Driver {
             loop_id: self.loop_id.clone(),
             task: id.clone(),
             attempt: self.board.attempts(id) + u32::from(diagnose.is_none()),
-            base_commit: self.base.to_string(),
+            base_commit: self.place.base.to_string(),
             untracked: untracked.map(|p| path_to_text(p)).collect(),
             at: self.now(),
             diagnose,
             lands: self.lands(),
         };
-        let begun = self.journal.begin_iteration(&self.repository, &start);
+        let begun = self.journal.begin_iteration(&self.place.repository, &start);
         let n = begun.await?;
         failpoint("iteration-begun");
         self.run_status()?;
         let source = self.board.source.name().to_owned();
-        let said = self.journal.use_guidance(&self.repository, &source, id, n);
+        let said = self
+            .journal
+            .use_guidance(&self.place.repository, &source, id, n);
         let said = said.await?;
         self.job(n, start, task, said).await
     }
@@ -88,17 +90,17 @@ impl Driver {
             number: n,
             loop_id: start.loop_id,
             attempt: start.attempt,
-            max_attempts: self.board.max_attempts(&task.id, &self.config),
+            max_attempts: self.board.max_attempts(&task.id, &self.settings.config),
             started_at: start.at,
             start: StartPoint {
-                branch: self.branch.clone(),
+                branch: self.place.branch.clone(),
                 base_commit: start.base_commit,
                 untracked: start.untracked,
                 attempt_ref: state.kept_ref.clone().filter(|_| state.goes_on),
             },
             policy: IterationPolicy {
-                max_verify_retries: self.config.loop_.max_verify_retries,
-                max_overload_retries: self.config.limits.overload_retries,
+                max_verify_retries: self.settings.config.loop_.max_verify_retries,
+                max_overload_retries: self.settings.config.limits.overload_retries,
                 expects_change: expects_change(&task, start.lands, &state),
                 purpose,
                 lands: start.lands,
@@ -122,9 +124,9 @@ impl Driver {
                 phase: state.handoff.phase,
             },
             limits: self.job_limits(),
-            goal: self.goal.clone(),
-            config: self.config.clone(),
-            prices: self.prices.clone(),
+            goal: self.settings.goal.clone(),
+            config: self.settings.config.clone(),
+            prices: self.settings.prices.clone(),
             baseline: self.baseline.clone(),
             iteration: start.id,
             task,
@@ -134,7 +136,7 @@ impl Driver {
     /// The handoffs that a task may still have.
     fn handoffs_left(&self, state: &TaskState) -> Handoffs {
         let in_a_row = state.handoff.in_a_row;
-        if in_a_row < self.config.handoff.max_in_a_row.get() {
+        if in_a_row < self.settings.config.handoff.max_in_a_row.get() {
             Handoffs::Allowed
         } else {
             Handoffs::UsedUp { in_a_row }
@@ -148,7 +150,12 @@ impl Driver {
     }
 
     fn job_limits(&self) -> JobLimits {
-        let own = self.config.loop_.max_minutes_per_iteration.duration();
+        let own = self
+            .settings
+            .config
+            .loop_
+            .max_minutes_per_iteration
+            .duration();
         let whole = self.machine.limits().max_time;
         let left = whole.map(|all| all.saturating_sub(self.began.elapsed()));
         JobLimits {
@@ -166,8 +173,8 @@ impl Driver {
     /// As they stood when the loop began: no other text can be slipped in.
     pub(super) fn instructions(&self) -> Option<Instructions> {
         let path = super::files::instructions_path(&self.board.source)?;
-        let text = self.config_files.text(&path)?.to_owned();
-        let shown = path.strip_prefix(&self.root).unwrap_or(&path);
+        let text = self.files.config_files.text(&path)?.to_owned();
+        let shown = path.strip_prefix(&self.place.root).unwrap_or(&path);
         let path = shown.display().to_string();
         (!text.trim().is_empty()).then_some(Instructions { path, text })
     }
@@ -175,7 +182,10 @@ impl Driver {
     /// What to say of instructions that an own template leaves out.
     pub(super) fn unused_instructions(&self) -> Option<String> {
         let instructions = self.instructions()?;
-        let template = self.config_files.text(&self.root.join(TEMPLATE))?;
+        let template = self
+            .files
+            .config_files
+            .text(&self.place.root.join(TEMPLATE))?;
         (!template.contains("instructions")).then(|| {
             let path = instructions.path;
             format!("{path} is not used: {TEMPLATE} has no place for `instructions`")
@@ -184,8 +194,11 @@ impl Driver {
 
     /// What to say of an own template that has no place for a continuation.
     pub(super) fn unused_continuation(&self) -> Option<String> {
-        let template = self.config_files.text(&self.root.join(TEMPLATE))?;
-        let uses_it = self.goal.is_some() || self.artefacts.is_some();
+        let template = self
+            .files
+            .config_files
+            .text(&self.place.root.join(TEMPLATE))?;
+        let uses_it = self.settings.goal.is_some() || self.files.artefacts.is_some();
         (!uses_it && !template.contains("continuation")).then(|| {
             format!(
                 "{TEMPLATE} has no place for `continuation`: an agent that goes on for another is \
@@ -196,11 +209,11 @@ impl Driver {
 
     /// The project's own template for what this loop does, as it stood when the loop began.
     fn own_template(&self) -> Option<(String, String)> {
-        let name = match &self.artefacts {
+        let name = match &self.files.artefacts {
             Some(_) => EXECUTE_TEMPLATE,
             None => TEMPLATE,
         };
-        let text = self.config_files.text(&self.root.join(name))?;
+        let text = self.files.config_files.text(&self.place.root.join(name))?;
         Some((name.to_owned(), text.to_owned()))
     }
 
@@ -226,7 +239,7 @@ impl Driver {
         gutter: &Gutter,
     ) -> Result<Diagnose, LoopError> {
         let records = self.task_records(task, MOST_TOLD).await?;
-        Ok(what_to_find_out(&self.repo, task, gutter, &records).await)
+        Ok(what_to_find_out(&self.place.repo, task, gutter, &records).await)
     }
 
     /// What a fresh agent is told of the one before it, where it continues work that was cut off.
@@ -244,7 +257,9 @@ impl Driver {
         // A new loop may go on with what an earlier one left.
         let loop_id = self.loop_id.clone();
         for of in [Of::Loop(&loop_id), Of::Repository] {
-            let links = self.journal.checkpoints(&self.repository, of, LOOKED_AT);
+            let links = self
+                .journal
+                .checkpoints(&self.place.repository, of, LOOKED_AT);
             let (found, damage) = valid(&links.await?);
             if let Some(damage) = damage {
                 let message = format!(

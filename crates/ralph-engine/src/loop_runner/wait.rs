@@ -15,7 +15,7 @@ use ralph_core::{
     verdict::Verdict,
 };
 
-use super::{Driver, agent_pool::WorkerChange};
+use super::{LoopRunner, agent_pool::WorkerChange};
 use crate::{
     heartbeat::LoopActivity,
     iteration::{Wait, WaitEnd, WaitPorts, wait_until},
@@ -23,7 +23,7 @@ use crate::{
 
 /// Beyond the moment of a reset: the agent's clock may be a little behind.
 const MARGIN: Duration = Duration::from_secs(3);
-impl Driver {
+impl LoopRunner {
     /// Waits for a usage limit to reset. A stop is seen by the next decision.
     pub(super) async fn wait_for_limit(&mut self, until: Timestamp) {
         self.say_that_the_fallback_is_lost(until);
@@ -41,7 +41,7 @@ impl Driver {
         let Some(Verdict::AgentUnavailable { message }) = last else {
             return;
         };
-        let (name, main) = (self.agents.name(), self.agents.main_name());
+        let (name, main) = (self.runtime.pool.name(), self.runtime.pool.main_name());
         let message = format!(
             "{name} can't go on in place of {main}: {message}; \
              waiting until {main} is tried again at {}",
@@ -53,12 +53,12 @@ impl Driver {
     /// Chooses who works next, and says so if it is somebody else.
     pub(super) fn choose_worker(&mut self) {
         let now = self.now();
-        if self.agents.choose(now) == WorkerChange::Other {
-            let name = self.agents.name();
-            let message = match self.agents.back_at() {
+        if self.runtime.pool.choose(now) == WorkerChange::Other {
+            let name = self.runtime.pool.name();
+            let message = match self.runtime.pool.back_at() {
                 Some(until) => format!(
                     "{name} works until {} is tried again at {}",
-                    self.agents.main_name(),
+                    self.runtime.pool.main_name(),
                     to_the_second(until)
                 ),
                 None => format!("{name} goes on again: its usage limit is over"),
@@ -72,7 +72,7 @@ impl Driver {
         let ours: Vec<(&IterationRecord, Worker)> = records
             .iter()
             .rev()
-            .filter_map(|r| Some((r, self.agents.whose(&r.runs.last()?.agent)?)))
+            .filter_map(|r| Some((r, self.runtime.pool.whose(&r.runs.last()?.agent)?)))
             .collect();
         let past: Vec<Past<'_>> = ours
             .iter()
@@ -97,7 +97,7 @@ impl Driver {
         let Ok(task) = TaskId::parse(&record.task_id) else {
             return;
         };
-        self.agents.rest_until(recalled.main_back_at);
+        self.runtime.pool.rest_until(recalled.main_back_at);
         self.machine.tally_mut().add_idle(
             &task,
             &record.verdict,
@@ -106,7 +106,7 @@ impl Driver {
         );
         // Who goes on instead, and that it is too far away, is said by others.
         if let Some(AfterLimit::Wait { until }) = self.machine.decide(&self.view()).limit {
-            let (name, at) = (self.agents.main_name(), to_the_second(until));
+            let (name, at) = (self.runtime.pool.main_name(), to_the_second(until));
             let what = match (recalled.row.of, &record.verdict) {
                 (Worker::Main, Verdict::LimitHit { resets_at: Some(_) }) => {
                     format!("the usage limit of {name} resets at {at}: waiting")
@@ -142,8 +142,12 @@ impl Driver {
 
     async fn wait(&mut self, wait: Wait) -> WaitEnd {
         self.does(LoopActivity::Wait, Some(wait.until));
-        let worktree = self.root.to_string_lossy().into_owned();
-        let (inbox, journal, repository) = (&self.line.inbox, &mut self.journal, &self.repository);
+        let worktree = self.place.root.to_string_lossy().into_owned();
+        let (inbox, journal, repository) = (
+            &self.control.inbox,
+            &mut self.journal,
+            &self.place.repository,
+        );
         // A journal that can't be read is seen by the next who reads it.
         let called = async {
             loop {
@@ -155,9 +159,9 @@ impl Driver {
             }
         };
         let ports = WaitPorts {
-            stop: &mut self.stop,
-            clock: &*self.clock,
-            reporter: &mut *self.reporter,
+            stop: &mut self.control.stop,
+            clock: &*self.output.clock,
+            reporter: &mut *self.output.reporter,
         };
         wait_until(&wait, ports, called).await
     }

@@ -8,7 +8,7 @@ use ralph_core::{
     verdict::Verdict,
 };
 
-use super::{Driver, LoopError};
+use super::{LoopError, LoopRunner};
 use crate::store::{NewQuestion, TaskState};
 
 /// A question that is about to be asked.
@@ -21,7 +21,7 @@ pub(super) struct Asking {
 /// A question as lists show it; its whole block is kept beside it.
 const MOST_ASKED: usize = 500;
 
-impl Driver {
+impl LoopRunner {
     /// A person has to answer before this task is taken again.
     pub(super) async fn set_aside(
         &mut self,
@@ -65,7 +65,7 @@ impl Driver {
         let source = self.board.source.name().to_owned();
         let id = self
             .journal
-            .ask(&self.repository, &source, &new, &mut state)
+            .ask(&self.place.repository, &source, &new, &mut state)
             .await?;
         self.board.set_state(task, state);
         self.tell(&Event::Question {
@@ -100,7 +100,7 @@ impl Driver {
     ) -> Result<(), LoopError> {
         let source = self.board.source.name().to_owned();
         self.journal
-            .set_task_state(&self.repository, &source, task, &state)
+            .set_task_state(&self.place.repository, &source, task, &state)
             .await?;
         self.board.set_state(task, state);
         Ok(())

@@ -3,10 +3,10 @@
 //! What agents tell counts, else what the table of prices makes of their calls. Whether the loop stops is
 //! decided in the core.
 
-use super::Driver;
+use super::LoopRunner;
 use crate::agent::{CostLimit, Costs};
 
-impl Driver {
+impl LoopRunner {
     /// The limit of cost that is reached first.
     pub(super) fn nearest_cost_limit(&self) -> Option<CostLimit> {
         let of_run = self.machine.limits().max_cost.map(|max| CostLimit {
@@ -23,8 +23,8 @@ impl Driver {
     /// What to say of a limit that this agent makes hard to keep.
     pub(super) fn untold_cost(&self) -> Option<String> {
         let max = self.machine.limits().max_cost?;
-        let name = self.agents.main_name();
-        match self.agents.agent().costs() {
+        let name = self.runtime.pool.main_name();
+        match self.runtime.pool.agent().costs() {
             Costs::AsItGoes => None,
             Costs::AtTheEnd => Some(format!(
                 "{name} says what it used only when it ends: the limit of {max} is looked at between its runs"

@@ -19,7 +19,7 @@ use ralph_core::{
     verdict::{Halt, Verdict},
 };
 
-use super::{Driver, LoopError};
+use super::{LoopError, LoopRunner};
 use crate::{
     failpoint::failpoint,
     iteration::{IterationFiles, accounts, keep_refused},
@@ -44,7 +44,7 @@ pub(super) struct Finished {
     pub(super) spent: Dollars,
 }
 
-impl Driver {
+impl LoopRunner {
     /// Lands what may land, and writes down what the iteration came to.
     pub(super) async fn finish(&mut self, mut worked: Worked) -> Result<Finished, LoopError> {
         if worked.outcome.landing == LandingState::Due {
@@ -56,7 +56,12 @@ impl Driver {
             pending,
         } = worked;
         let verdict = outcome.verdict.clone();
-        if let Some(artefacts) = self.artefacts.as_ref().filter(|_| outcome.agent_started) {
+        if let Some(artefacts) = self
+            .files
+            .artefacts
+            .as_ref()
+            .filter(|_| outcome.agent_started)
+        {
             let status = entry_status(&verdict);
             artefacts.write_entry(&job, &outcome.log, status, &verdict.sentence())?;
         }
@@ -80,7 +85,7 @@ impl Driver {
             accounts: &accounts,
         };
         self.journal
-            .end_iteration(&self.repository, &source, end)
+            .end_iteration(&self.place.repository, &source, end)
             .await?;
         failpoint("recorded");
         self.add_to_status(&record, &moment.id);
@@ -88,7 +93,8 @@ impl Driver {
             self.hand_over_status()?;
         }
         self.after_record(&job, &verdict, state)?;
-        self.progress
+        self.files
+            .progress
             .append(&progress_entry(&job, &outcome, &record))?;
         self.write_logs(&job, &outcome, &record)?;
         failpoint("files-written");
@@ -107,16 +113,16 @@ impl Driver {
     async fn land(&mut self, worked: &mut Worked) -> Result<(), LoopError> {
         let (job, outcome) = (&worked.job, &mut worked.outcome);
         let mut landing = InPlaceLanding {
-            repo: &self.repo,
+            repo: &self.place.repo,
             board: &mut self.board,
-            artefacts: self.artefacts.as_ref(),
+            artefacts: self.files.artefacts.as_ref(),
         };
         let done = match landing.land(job, outcome).await? {
             LandResult::Landed { commit, subject } => {
                 if let Some(commit) = &commit {
-                    self.base = commit.clone();
+                    self.place.base = commit.clone();
                     // Git looks at the tree for the next iteration while this one is written down.
-                    self.repo.start_status().await;
+                    self.place.repo.start_status().await;
                 }
                 let commit = commit.map(|commit| commit.to_string());
                 self.tell(&Event::Landed {
@@ -152,8 +158,8 @@ impl Driver {
         outcome: &Outcome,
         record: &IterationRecord,
     ) -> Result<(), LoopError> {
-        let max_mb = self.config.logs.max_mb.get();
-        let mut files = IterationFiles::open(&self.root, job.number, max_mb)?;
+        let max_mb = self.settings.config.logs.max_mb.get();
+        let mut files = IterationFiles::open(&self.place.root, job.number, max_mb)?;
         files.heading("verdict");
         files.line(&outcome.verdict.sentence());
         if let Some(diagnosis) = &record.diagnosis {
@@ -205,7 +211,7 @@ impl Driver {
             ended_at: self.now(),
             runs: log.runs.clone(),
             git: GitRecord {
-                branch: self.branch.clone(),
+                branch: self.place.branch.clone(),
                 base_commit: job.start.base_commit.clone(),
                 result_commit: log.commit.clone(),
                 kept_ref: log.kept.clone(),

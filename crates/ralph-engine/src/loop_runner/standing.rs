@@ -15,7 +15,7 @@ use ralph_core::{
 };
 
 use super::{
-    Driver, LoopError,
+    LoopError, LoopRunner,
     kept::{Named, NamedLimits},
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     store::{Journal, ListedLoop},
 };
 
-impl Driver {
+impl LoopRunner {
     /// Opens the files of the loop; what a loop that goes on had done before is in the journal.
     pub(super) async fn open_loop_files(&mut self, data_dir: &Path) -> Result<(), LoopError> {
         let Some(row) = self.journal.listed_loop(&self.loop_id).await? else {
@@ -35,9 +35,10 @@ impl Driver {
         recall(&mut self.journal, &mut status).await?;
         match LoopFiles::open(data_dir, status) {
             Ok(files) => {
-                self.loop_files = Some(files);
+                self.output.loop_files = Some(files);
                 let folder = folder(data_dir, &self.loop_id);
-                self.heartbeat = Some(Heartbeat::start(folder, &self.loop_id, &self.root));
+                self.output.heartbeat =
+                    Some(Heartbeat::start(folder, &self.loop_id, &self.place.root));
             }
             Err(error) => self.warn_of_loop_files(&error),
         }
@@ -59,7 +60,7 @@ impl Driver {
             max_iterations: limits.max_iterations,
             max_cost: limits.max_cost.map_or(0.0, Dollars::usd),
             max_duration_minutes: limits.max_time.map_or(0.0, |t| t.as_secs_f64() / 60.0),
-            context_threshold: self.config.handoff.context_threshold.as_f64(),
+            context_threshold: self.settings.config.handoff.context_threshold.as_f64(),
             agent_type: agent.to_owned(),
             model: String::new(),
         }
@@ -84,19 +85,19 @@ impl Driver {
 
     fn project_name(&self) -> String {
         let meta = self.board.source.meta();
-        let executed = self.artefacts.as_ref().map(|a| a.name().to_owned());
+        let executed = self.files.artefacts.as_ref().map(|a| a.name().to_owned());
         let named = executed.or(meta.project);
         named.unwrap_or_else(|| self.folder_name())
     }
 
     pub(super) fn folder_name(&self) -> String {
-        let folder = self.root.file_name();
+        let folder = self.place.root.file_name();
         folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     }
 
     /// Moves the loop to its next state, and says so.
     pub(super) fn enter(&mut self, next: LoopState) -> Result<(), LoopError> {
-        let Some(files) = &mut self.loop_files else {
+        let Some(files) = &mut self.output.loop_files else {
             return Ok(());
         };
         files.status.state = files.status.state.to(next)?;
@@ -128,11 +129,14 @@ impl Driver {
     }
 
     fn loop_state(&self) -> Option<LoopState> {
-        self.loop_files.as_ref().map(|files| files.status.state)
+        self.output
+            .loop_files
+            .as_ref()
+            .map(|files| files.status.state)
     }
 
     pub(super) fn add_to_status(&mut self, record: &IterationRecord, checkpoint: &CheckpointId) {
-        if let Some(files) = &mut self.loop_files {
+        if let Some(files) = &mut self.output.loop_files {
             files.status.add(record, Some(checkpoint));
         }
         self.write_loop_status();
@@ -157,7 +161,7 @@ impl Driver {
         };
         let termination = Termination::of(stop, reached);
         let now = self.now().to_string();
-        if let Some(files) = &mut self.loop_files {
+        if let Some(files) = &mut self.output.loop_files {
             files.status.completed_at = now;
             if checkpoint.is_some() {
                 files.status.last_checkpoint_id = checkpoint.cloned();
@@ -173,12 +177,16 @@ impl Driver {
         let ended = Ended {
             termination: &termination,
             exit_code: stop.exit_code(),
-            branch: &self.branch,
+            branch: &self.place.branch,
             verified,
             tasks: self.board.tally(),
-            forecast: compared(&mut self.journal, &self.repository, &self.loop_id).await?,
+            forecast: compared(&mut self.journal, &self.place.repository, &self.loop_id).await?,
         };
-        let written = self.loop_files.as_ref().map(|f| f.write_report(&ended));
+        let written = self
+            .output
+            .loop_files
+            .as_ref()
+            .map(|f| f.write_report(&ended));
         if let Some(Err(error)) = written {
             self.warn_of_loop_files(&error);
         }
@@ -186,7 +194,7 @@ impl Driver {
     }
 
     fn write_loop_status(&mut self) {
-        let written = self.loop_files.as_ref().map(LoopFiles::write_status);
+        let written = self.output.loop_files.as_ref().map(LoopFiles::write_status);
         if let Some(Err(error)) = written {
             self.warn_of_loop_files(&error);
         }
@@ -194,7 +202,7 @@ impl Driver {
 
     /// Said once: what can't be written now can't be written the next time either.
     fn warn_of_loop_files(&mut self, error: &io::Error) {
-        self.loop_files = None;
+        self.output.loop_files = None;
         let message = format!("status.json of this loop is not written any more: {error}");
         self.tell(&Event::Warning { message });
     }

@@ -9,9 +9,9 @@ use ralph_core::{
     verdict::Verdict,
 };
 
-use super::{Board, Driver, LoopError};
+use super::{Board, LoopError, LoopRunner};
 
-impl Driver {
+impl LoopRunner {
     /// Does to the last task what was decided, once.
     pub(super) async fn settle(&mut self, fate: Fate) -> Result<(), LoopError> {
         let tally = self.machine.tally();
@@ -39,10 +39,10 @@ impl Driver {
 
     /// A crash may have come between the end of an iteration and what follows from it.
     pub(super) async fn settle_leftover(&mut self) -> Result<(), LoopError> {
-        let worktree = self.root.to_string_lossy();
+        let worktree = self.place.root.to_string_lossy();
         let records = self
             .journal
-            .last_records(&self.repository, &worktree)
+            .last_records(&self.place.repository, &worktree)
             .await?;
         let ours = records.into_iter().find(|r| r.loop_id == self.loop_id);
         let Some(record) = ours else {
@@ -52,14 +52,17 @@ impl Driver {
             return Ok(());
         };
         let source = self.board.source.name().to_owned();
-        let questions = self.journal.questions(&self.repository, &source).await?;
+        let questions = self
+            .journal
+            .questions(&self.place.repository, &source)
+            .await?;
         let asked = questions.iter().any(|q| q.iteration == record.iteration);
         if asked || !self.board.is_ready(&task) {
             return Ok(());
         }
         let circling = self.circling(&task, &record.verdict).await?;
         let last = (&task, &record.verdict);
-        let last = self.board.last(last, &circling, &self.config);
+        let last = self.board.last(last, &circling, &self.settings.config);
         let fate = fate(&last, self.machine.limits());
         let after = (&record.verdict, record.iteration);
         self.settle_task(&task, fate, after).await

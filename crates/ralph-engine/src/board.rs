@@ -15,8 +15,8 @@ use ralph_core::{
     },
 };
 
-use super::LoopError;
 use crate::{
+    error::LoopError,
     source::{Source, SourceError},
     store::TaskState,
 };
@@ -63,7 +63,7 @@ impl Board {
     }
 
     /// Takes over the source as it is on disk now: between iterations the file wins.
-    pub(super) fn replace_tasks(
+    pub(crate) fn replace_tasks(
         &mut self,
         source: Source,
         tasks: Vec<Task>,
@@ -74,12 +74,12 @@ impl Board {
         Ok(())
     }
 
-    pub(super) fn graph(&self) -> &Graph {
+    pub(crate) fn graph(&self) -> &Graph {
         self.tasks.graph()
     }
 
     /// Tasks whose question was answered by an edit, with what that makes of them; each is named once.
-    pub(super) fn take_answered(&mut self) -> Vec<(TaskId, TaskState)> {
+    pub(crate) fn take_answered(&mut self) -> Vec<(TaskId, TaskState)> {
         let answered = self.tasks.take_answered().into_iter();
         let states = answered.map(|id| {
             let state = self.state(&id).cloned().unwrap_or_default();
@@ -89,18 +89,18 @@ impl Board {
     }
 
     /// The number of questions that keep tasks from being taken.
-    pub(super) fn open_questions(&self) -> usize {
+    pub(crate) fn open_questions(&self) -> usize {
         self.tasks.asking().count()
     }
 
     /// The numbers of these questions.
-    pub(super) fn asked(&self) -> HashSet<QuestionId> {
+    pub(crate) fn asked(&self) -> HashSet<QuestionId> {
         let asking = self.tasks.asking();
         asking.filter_map(|(_, state)| state.asked).collect()
     }
 
     /// What a person skipped that this task depends on, and why.
-    pub(super) fn skipped_before(&self, id: &TaskId) -> Vec<(TaskId, String)> {
+    pub(crate) fn skipped_before(&self, id: &TaskId) -> Vec<(TaskId, String)> {
         self.tasks.skipped_before(id)
     }
 
@@ -110,27 +110,27 @@ impl Board {
     }
 
     /// True if everything in scope is complete or skipped. Nothing at all in scope is complete too.
-    pub(super) fn all_complete(&self) -> bool {
+    pub(crate) fn all_complete(&self) -> bool {
         self.tasks.all_complete()
     }
 
-    pub(super) fn is_ready(&self, task: &TaskId) -> bool {
+    pub(crate) fn is_ready(&self, task: &TaskId) -> bool {
         self.tasks.is_ready(task)
     }
 
     /// The tasks that can be taken, in their order.
-    pub(super) fn ready_ids(&self) -> impl Iterator<Item = &TaskId> {
+    pub(crate) fn ready_ids(&self) -> impl Iterator<Item = &TaskId> {
         self.tasks.ready()
     }
 
     /// The tasks that wait for an answer, and the questions.
-    pub(super) fn open_question_texts(&self) -> impl Iterator<Item = (&TaskId, &str)> {
+    pub(crate) fn open_question_texts(&self) -> impl Iterator<Item = (&TaskId, &str)> {
         let questions = self.tasks.questions();
         questions.filter_map(|(id, state)| Some((id, state.question.as_deref()?)))
     }
 
     /// True if another task than this one can be taken.
-    pub(super) fn ready_besides(&self, task: Option<&TaskId>) -> bool {
+    pub(crate) fn ready_besides(&self, task: Option<&TaskId>) -> bool {
         self.tasks.ready().any(|ready| Some(ready) != task)
     }
 
@@ -139,47 +139,47 @@ impl Board {
     }
 
     /// The task whose descendants are the feature.
-    pub(super) fn parent(&self) -> Option<&Task> {
+    pub(crate) fn parent(&self) -> Option<&Task> {
         self.scope.parent.as_ref().and_then(|id| self.task(id))
     }
 
     /// The one task that the loop was told to work on.
-    pub(super) fn only_task(&self) -> Option<&TaskId> {
+    pub(crate) fn only_task(&self) -> Option<&TaskId> {
         self.scope.only.as_ref()
     }
 
     /// What all tasks are below, or the one task that there is.
-    pub(super) fn only_root(&self) -> Option<&TaskId> {
+    pub(crate) fn only_root(&self) -> Option<&TaskId> {
         let mut roots = self.graph().roots();
         let first = roots.next()?;
         roots.next().is_none().then_some(&first.id)
     }
 
     /// What the journal remembers of a task.
-    pub(super) fn state(&self, id: &TaskId) -> Option<&TaskState> {
+    pub(crate) fn state(&self, id: &TaskId) -> Option<&TaskState> {
         self.tasks.history(id)
     }
 
-    pub(super) fn set_state(&mut self, id: &TaskId, state: TaskState) {
+    pub(crate) fn set_state(&mut self, id: &TaskId, state: TaskState) {
         self.tasks.set_history(id, state);
     }
 
     /// Charged attempts: the file's count where it has one, else the journal's.
-    pub(super) fn attempts(&self, id: &TaskId) -> u32 {
+    pub(crate) fn attempts(&self, id: &TaskId) -> u32 {
         self.tasks.attempts(id)
     }
 
-    pub(super) fn max_attempts(&self, id: &TaskId, config: &Config) -> u32 {
+    pub(crate) fn max_attempts(&self, id: &TaskId, config: &Config) -> u32 {
         self.tasks.max_attempts(id, config.loop_.max_attempts.get())
     }
 
     /// The attempts that the open tasks may have, all together.
-    pub(super) fn attempts_of_open(&self, config: &Config) -> u32 {
+    pub(crate) fn attempts_of_open(&self, config: &Config) -> u32 {
         self.tasks.attempts_of_open(config.loop_.max_attempts.get())
     }
 
     /// A task whose turn it is and that has had all its attempts.
-    pub(super) fn spent(&self, config: &Config) -> Option<board::SpentTask> {
+    pub(crate) fn spent(&self, config: &Config) -> Option<board::SpentTask> {
         self.tasks.spent(config.loop_.max_attempts.get())
     }
 
@@ -187,7 +187,7 @@ impl Board {
         self.tasks.counts().into()
     }
 
-    pub(super) fn blocked(&self) -> Vec<Blocked> {
+    pub(crate) fn blocked(&self) -> Vec<Blocked> {
         let stuck = self.tasks.stuck().into_iter();
         let blocked = stuck.map(|stuck| Blocked {
             task: stuck.id.to_string(),
@@ -215,7 +215,7 @@ impl Board {
     /// Makes changes to one task in its file.
     ///
     /// Gives the files that were written.
-    pub(super) fn edit(
+    pub(crate) fn edit(
         &mut self,
         id: &TaskId,
         changes: Vec<Change>,
@@ -231,7 +231,7 @@ impl Board {
         self.source.write(&edits, &|_| file)
     }
 
-    pub(super) fn set_last_area(&mut self, id: &str) {
+    pub(crate) fn set_last_area(&mut self, id: &str) {
         if let Ok(id) = TaskId::parse(id) {
             self.tasks.set_last_completed(&id);
         }
@@ -244,7 +244,7 @@ impl Board {
     }
 
     /// Notes in memory what became of a task; its dependants follow.
-    pub(super) fn mark(&mut self, id: &TaskId, status: Status) -> Result<(), LoopError> {
+    pub(crate) fn mark(&mut self, id: &TaskId, status: Status) -> Result<(), LoopError> {
         Ok(self.tasks.set_status(id, status)?)
     }
 }

@@ -1,18 +1,16 @@
-//! The driver: a small loop over a pure state machine. The machine says what to do; the driver does
-//! it, writes it into the journal, and tells whoever watches.
+//! Runs a loop: a small loop over a pure state machine. The machine says what to do; the runner does it,
+//! writes it into the journal, and tells those who watch.
 //!
 //! Decides nothing that the core can decide. Stops in one place; clean-up lives once, after the loop.
 
 mod agent_pool;
 mod baseline;
 mod begin;
-mod board;
 mod breaker;
 mod budget;
 mod checkpoint;
 mod cost;
 mod desk;
-mod error;
 mod files;
 mod foresee;
 mod given_up;
@@ -38,12 +36,14 @@ mod standing;
 mod view;
 mod wait;
 
+pub use crate::{
+    board::{Board, Scope},
+    error::{Changed, LoopError, LoopFailure},
+};
 pub use agent_pool::Fallback;
 pub use begin::{Setup, Wanted};
-pub use board::{Board, Scope};
 pub use checkpoint::{Asked, create_checkpoint};
-pub use error::{LoopError, LoopFailure};
-pub(crate) use files::{TEMPLATE, file_error};
+pub(crate) use files::TEMPLATE;
 pub use goal::{goal_of, write_goal};
 pub use idle::{Idle, Left, obey_waiting, register};
 pub use kept::{Bounds, bounds_of};
@@ -75,13 +75,13 @@ use self::{
     budget::MaySpend,
     foresee::Foreseen,
     link::{JournalLink, LinkedIteration, QueueProgress},
-    obey::Heard,
+    obey::{ControlChannel, Heard},
     reconcile::{CutOff, Leftover, Reopen},
     record::Worked,
     view::{LoopMoment, View},
 };
 use crate::{
-    agent::{CostLimit, StopRequest},
+    agent::CostLimit,
     artefacts::Artefacts,
     clock::Clock,
     config_files::ConfigFiles,
@@ -98,53 +98,78 @@ use crate::{
     store::{Journal, RepositoryId},
 };
 
-/// Everything a running loop has at hand.
-pub struct Driver {
+/// A running loop: what it decides by, what it works with, and where it tells of it.
+pub struct LoopRunner {
+    loop_id: LoopId,
+    place: LoopPlace,
+    settings: LoopSettings,
+    files: ProjectFiles,
+    board: Board,
+    journal: Journal,
+    /// Decides what is done between two iterations.
+    machine: Loop,
+    costs: CostWatch,
+    runtime: AgentRuntime,
+    control: ControlChannel,
+    output: LoopOutput,
+    baseline: Option<VerifyReport>,
+    began: Instant,
+    /// Whether this run of the command has changed anything yet.
+    changed: Changed,
+}
+
+/// Where a loop works: the repository, and where its branch stands.
+struct LoopPlace {
     root: PathBuf,
+    /// ralph's own folder for this worktree, outside of the repository.
     state_dir: PathBuf,
     repo: Repo,
     guard: Option<Guard>,
-    journal: Journal,
     repository: RepositoryId,
-    loop_id: LoopId,
     branch: String,
     base: Oid,
     /// The working tree as it was found before the next iteration.
     tree: Option<Status>,
+    _lock: Option<Lock>,
+}
+
+/// What a loop was told to do, and within which limits.
+struct LoopSettings {
     config: Config,
-    config_files: ConfigFiles,
     policy: CompiledPolicy,
-    board: Board,
+    prices: Prices,
+    /// What of the limits flags said.
+    bounds: kept::Bounds,
+    /// The goal that is worked at, where it is one.
+    goal: Option<Goal>,
+}
+
+/// The files in the user's folder that are ralph's.
+struct ProjectFiles {
+    config_files: ConfigFiles,
     progress: ProgressFile,
     snapshots: Snapshots,
     /// Task files that are not on the board, and ralph's to leave alone all the same.
     other_sources: Vec<PathBuf>,
     /// The project that is executed, where it is one.
     artefacts: Option<Artefacts>,
-    /// The goal that is worked at, where it is one.
-    goal: Option<Goal>,
-    agents: agent_pool::AgentPool,
+}
+
+/// What agents are started with.
+struct AgentRuntime {
+    pool: agent_pool::AgentPool,
     containment: Containment,
     environment: Environment,
-    baseline: Option<VerifyReport>,
-    /// Decides what is done between two iterations.
-    machine: Loop,
-    costs: CostWatch,
-    /// What of the limits flags said.
-    bounds: kept::Bounds,
-    prices: Prices,
-    stop: StopRequest,
-    line: obey::Line,
-    clock: Box<dyn Clock>,
+}
+
+/// Where a loop tells of itself.
+struct LoopOutput {
     reporter: Box<dyn Reporter>,
+    clock: Box<dyn Clock>,
     /// What others can read of this loop; none where nothing is begun, or it can't be written.
     loop_files: Option<LoopFiles>,
     /// Its heartbeat, where its files can be written.
     heartbeat: Option<Heartbeat>,
-    began: Instant,
-    /// Whether this run of the command has changed anything yet.
-    changed: Changed,
-    _lock: Option<Lock>,
 }
 
 /// What is known of costs beside what is spent.
@@ -157,13 +182,6 @@ struct CostWatch {
     foreseen: Foreseen,
 }
 
-/// Whether a run of the command has begun an iteration, or carried out a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Changed {
-    Nothing,
-    Something,
-}
-
 /// How a loop ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoopReport {
@@ -172,35 +190,35 @@ pub struct LoopReport {
 }
 
 /// Runs a loop from its start to its stop. However it stops, by a decision or by an error, it goes
-/// through [`Driver::end`].
+/// through [`LoopRunner::end`].
 pub async fn run_loop(setup: Setup) -> Result<LoopReport, LoopFailure> {
-    let mut driver = Driver::begin(setup).await?;
-    let worked = driver.work().await;
-    driver.end(worked).await
+    let mut runner = LoopRunner::begin(setup).await?;
+    let worked = runner.work().await;
+    runner.end(worked).await
 }
 
-/// The user's folder as a workspace, lent from the fields of a driver.
+/// The user's folder as a workspace, lent from the fields of a runner.
 macro_rules! in_place {
-    ($driver:ident) => {{
-        let own_paths = $driver.own_paths();
+    ($runner:ident) => {{
+        let own_paths = $runner.own_paths();
         $crate::workspace::InPlace {
-            root: &$driver.root,
-            state_dir: &$driver.state_dir,
-            repo: &$driver.repo,
-            guard: $driver.guard.as_ref(),
-            policy: &$driver.policy,
-            source: &mut $driver.board.source,
-            snapshots: &mut $driver.snapshots,
-            artefacts: $driver.artefacts.as_mut(),
-            config_files: &$driver.config_files,
-            progress: &$driver.progress,
+            root: &$runner.place.root,
+            state_dir: &$runner.place.state_dir,
+            repo: &$runner.place.repo,
+            guard: $runner.place.guard.as_ref(),
+            policy: &$runner.settings.policy,
+            source: &mut $runner.board.source,
+            snapshots: &mut $runner.files.snapshots,
+            artefacts: $runner.files.artefacts.as_mut(),
+            config_files: &$runner.files.config_files,
+            progress: &$runner.files.progress,
             own_paths,
         }
     }};
 }
 use in_place;
 
-impl Driver {
+impl LoopRunner {
     /// Performs what the loop decides until it ends.
     async fn work(&mut self) -> Result<Stop, LoopError> {
         self.take_up().await?;
@@ -233,7 +251,7 @@ impl Driver {
                     LoopStep::LimitWaited
                 }
                 LoopAction::UseFallback { until } => {
-                    self.agents.rest_until(until);
+                    self.runtime.pool.rest_until(until);
                     LoopStep::FallbackChosen
                 }
                 LoopAction::WaitForBreaker { until } => {
@@ -271,10 +289,10 @@ impl Driver {
     /// Goes on from what the journal has: an iteration that a crash cut off, limits, questions.
     async fn take_up(&mut self) -> Result<(), LoopError> {
         self.reconcile(Leftover::GoOn).await?;
-        let worktree = self.root.to_string_lossy().into_owned();
+        let worktree = self.place.root.to_string_lossy().into_owned();
         let records = self
             .journal
-            .last_records(&self.repository, &worktree)
+            .last_records(&self.place.repository, &worktree)
             .await?;
         self.recall_limits(&records);
         self.recall_breaker(&records);
@@ -294,7 +312,7 @@ impl Driver {
         };
         let breaker = self.machine.breaker().state();
         let now = self.loop_moment();
-        let view = View::new(&self.board, &self.config, now);
+        let view = View::new(&self.board, &self.settings.config, now);
         self.machine.apply(done, &view);
         self.tell_breaker_change(breaker);
         if verified {
@@ -304,16 +322,16 @@ impl Driver {
     }
 
     fn view(&self) -> View<'_> {
-        View::new(&self.board, &self.config, self.loop_moment())
+        View::new(&self.board, &self.settings.config, self.loop_moment())
     }
 
     /// Works on a task once, and gathers what the loop has to know of it.
     async fn iterate(&mut self, task: &TaskId) -> Result<IterationSummary, LoopError> {
-        let status = match self.tree.take() {
+        let status = match self.place.tree.take() {
             Some(status) => status,
-            None => self.repo.status().await?,
+            None => self.place.repo.status().await?,
         };
-        let worker = self.agents.worker();
+        let worker = self.runtime.pool.worker();
         let job = self.new_job(task, &status).await?;
         self.tell_started(&job);
         let worked = self.perform(job, None).await?;
@@ -361,28 +379,29 @@ impl Driver {
             title: job.task.text.title.clone(),
             phase: self.phase_template(&job),
         };
+        let stop = self.control.stop.clone();
         let mut workspace = in_place!(self);
         let mut link = JournalLink {
             journal: &mut self.journal,
-            repository: &self.repository,
-            worktree: self.root.to_string_lossy().into_owned(),
+            repository: &self.place.repository,
+            worktree: self.place.root.to_string_lossy().into_owned(),
             source: workspace.source.name().to_owned(),
-            line: &mut self.line,
-            stop: self.stop.clone(),
-            clock: &*self.clock,
+            stop: stop.clone(),
+            control: &mut self.control,
+            clock: &*self.output.clock,
             of,
             pending: Vec::new(),
             queue: QueueProgress::default(),
         };
         let mut services = Services {
-            agent: self.agents.agent(),
-            agent_name: self.agents.name(),
-            containment: self.containment,
-            environment: &self.environment,
-            clock: &*self.clock,
-            reporter: &mut *self.reporter,
-            stop: self.stop.clone(),
-            heartbeat: self.heartbeat.as_ref().map(Heartbeat::writer),
+            agent: self.runtime.pool.agent(),
+            agent_name: self.runtime.pool.name(),
+            containment: self.runtime.containment,
+            environment: &self.runtime.environment,
+            clock: &*self.output.clock,
+            reporter: &mut *self.output.reporter,
+            stop,
+            heartbeat: self.output.heartbeat.as_ref().map(Heartbeat::writer),
             link: &mut link,
             unpriced: &mut self.costs.unpriced,
         };
@@ -410,16 +429,19 @@ impl Driver {
 
     /// Looks at the working tree; returns why it is not what an iteration may start from.
     async fn foreign_work(&mut self) -> Result<Option<String>, LoopError> {
-        let status = self.repo.status().await?;
+        let status = self.place.repo.status().await?;
         let reason = self.not_ours(&status);
-        self.tree = Some(status);
+        self.place.tree = Some(status);
         Ok(reason)
     }
 
     fn not_ours(&self, status: &Status) -> Option<String> {
-        if status.branch.as_deref() != Some(&self.branch) {
+        if status.branch.as_deref() != Some(&self.place.branch) {
             let now = status.branch.as_deref().unwrap_or("no branch");
-            return Some(format!("HEAD is on {now} now, not on {}", self.branch));
+            return Some(format!(
+                "HEAD is on {now} now, not on {}",
+                self.place.branch
+            ));
         }
         let foreign = self.foreign_changes(status);
         if foreign.is_empty() {
@@ -437,7 +459,7 @@ impl Driver {
         };
         keep_first(&mut failure, self.write_results(&stop).await);
         keep_first(&mut failure, self.close_loop(&stop).await);
-        if let Some(guard) = self.guard.take() {
+        if let Some(guard) = self.place.guard.take() {
             keep_first(&mut failure, guard.release());
         }
         let event = Event::LoopEnded {
@@ -452,7 +474,7 @@ impl Driver {
             stop: stop.clone(),
         };
         self.tell(&event);
-        self.reporter.finish();
+        self.output.reporter.finish();
         keep_first(&mut failure, self.journal.close().await);
         match failure {
             None => Ok(LoopReport {
@@ -481,7 +503,9 @@ impl Driver {
         let ended = if unfinished {
             Ok(())
         } else {
-            let ended = self.journal.end_loop_at(&self.repository, stop, &moment);
+            let ended = self
+                .journal
+                .end_loop_at(&self.place.repository, stop, &moment);
             ended.await
         };
         let checkpoint = (!unfinished).then_some(&moment.id);
@@ -492,13 +516,13 @@ impl Driver {
 
     fn loop_moment(&self) -> LoopMoment {
         LoopMoment {
-            now: self.clock.now(),
+            now: self.output.clock.now(),
             elapsed: self.began.elapsed(),
-            signal: *self.stop.borrow(),
-            main_back_at: self.agents.back_at(),
-            pause: self.line.pace,
-            person_is_there: self.line.human.is_some(),
-            executes: self.artefacts.is_some(),
+            signal: *self.control.stop.borrow(),
+            main_back_at: self.runtime.pool.back_at(),
+            pause: self.control.pause,
+            person_is_there: self.control.human.is_some(),
+            executes: self.files.artefacts.is_some(),
         }
     }
 
@@ -530,17 +554,17 @@ impl Driver {
 
     /// Says what the loop does, to those who look on from outside.
     fn does(&self, activity: LoopActivity, quiet_until: Option<Timestamp>) {
-        if let Some(heartbeat) = &self.heartbeat {
+        if let Some(heartbeat) = &self.output.heartbeat {
             heartbeat.set_activity(activity, quiet_until);
         }
     }
 
     fn tell(&mut self, event: &Event) {
-        self.reporter.report(event, self.clock.now());
+        self.output.reporter.report(event, self.output.clock.now());
     }
 
     fn now(&self) -> Timestamp {
-        self.clock.now()
+        self.output.clock.now()
     }
 }
 

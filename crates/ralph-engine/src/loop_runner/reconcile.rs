@@ -8,11 +8,7 @@ use ralph_core::{
     task::Status,
 };
 
-use super::{
-    Driver, LoopError,
-    board::{Board, Scope},
-    mode::project_of,
-};
+use super::{Board, LoopError, LoopRunner, Scope, mode::project_of};
 use crate::{
     artefacts::Artefacts,
     git::{Landed, ResetSpec},
@@ -32,7 +28,7 @@ pub(super) enum Leftover {
     Abandon,
 }
 
-impl Driver {
+impl LoopRunner {
     /// Brings an unfinished iteration of this loop to its end.
     pub(super) async fn reconcile(&mut self, leftover: Leftover) -> Result<(), LoopError> {
         let Some(unfinished) = self.journal.unfinished_iteration(&self.loop_id).await? else {
@@ -56,7 +52,7 @@ impl Driver {
             self.board.mark(&task.id, Status::Open)?;
         }
         let job = self.job(n, start, task, Vec::new()).await?;
-        let started = has_mark(&self.state_dir, job.iteration.as_str());
+        let started = has_mark(&self.place.state_dir, job.iteration.as_str());
         let cut_off = CutOff {
             steps: &steps,
             started,
@@ -64,7 +60,7 @@ impl Driver {
         };
         let worked = self.perform(job, Some(cut_off)).await?;
         if let Some(commit) = &worked.outcome.log.commit {
-            self.base = oid(commit)?;
+            self.place.base = oid(commit)?;
         }
         let finished = self.finish(worked).await?;
         self.machine
@@ -82,21 +78,21 @@ impl Driver {
     /// Ends an interrupted loop of another source: its iteration is brought to its end, and the loop
     /// is closed.
     pub(super) async fn abandon(&mut self, row: &LoopRow) -> Result<(), LoopError> {
-        let path = self.root.join(&row.source);
-        match Source::read(&path, &self.root) {
+        let path = self.place.root.join(&row.source);
+        match Source::read(&path, &self.place.root) {
             Ok((source, tasks)) => {
                 let states = self
                     .journal
-                    .task_states(&self.repository, source.name())
+                    .task_states(&self.place.repository, source.name())
                     .await?;
                 let board = Board::new(source, tasks, Scope::default(), states)?;
-                self.other_sources = self.source_files();
+                self.files.other_sources = self.source_files();
                 let theirs = self.artefacts_of(row).await?;
                 let ours = std::mem::replace(&mut self.board, board);
-                let ours = (ours, std::mem::replace(&mut self.artefacts, theirs));
+                let ours = (ours, std::mem::replace(&mut self.files.artefacts, theirs));
                 let done = self.reconcile(Leftover::Abandon).await;
-                (self.board, self.artefacts) = ours;
-                self.other_sources.clear();
+                (self.board, self.files.artefacts) = ours;
+                self.files.other_sources.clear();
                 done?;
             }
             Err(_) => {
@@ -118,7 +114,13 @@ impl Driver {
         };
         let unfinished = self.journal.unfinished_iteration(&row.id).await?;
         let id = unfinished.map(|iteration| iteration.start.id);
-        Artefacts::open(&project, &self.root, &self.state_dir, id.as_ref()).map(Some)
+        Artefacts::open(
+            &project,
+            &self.place.root,
+            &self.place.state_dir,
+            id.as_ref(),
+        )
+        .map(Some)
     }
 
     /// The work of an iteration whose task can't be found any more: kept under its ref all the same.
@@ -128,23 +130,24 @@ impl Driver {
         let own = self.own_paths();
         let spec = crate::git::StageSpec {
             base: &base,
-            branch: &self.branch,
+            branch: &self.place.branch,
             untracked_before: &untracked,
             own_paths: &own,
-            max_file_bytes: self.policy.max_file_bytes,
+            max_file_bytes: self.settings.policy.max_file_bytes,
         };
-        let staged = self.repo.stage(&spec).await?;
+        let staged = self.place.repo.stage(&spec).await?;
         if !staged.change.is_empty() {
-            self.repo
+            self.place
+                .repo
                 .save_attempt(&unfinished.start.id, &base, &staged.tree)
                 .await?;
             let reset = ResetSpec {
-                branch: &self.branch,
+                branch: &self.place.branch,
                 base: &base,
                 keep_untracked: &untracked,
                 own_paths: &own,
             };
-            self.repo.reset_to(&reset).await?;
+            self.place.repo.reset_to(&reset).await?;
         }
         Ok(())
     }
@@ -157,10 +160,10 @@ impl Driver {
 
     /// What the agent of an execution added to the tasks is work like any other.
     pub(super) async fn take_new_tasks(&mut self) -> Result<(), LoopError> {
-        if self.artefacts.is_none() {
+        if self.files.artefacts.is_none() {
             return Ok(());
         }
-        let (source, tasks) = Source::read(self.board.source.path(), &self.root)?;
+        let (source, tasks) = Source::read(self.board.source.path(), &self.place.root)?;
         self.board.replace_tasks(source, tasks)?;
         self.note_edits().await
     }
@@ -170,7 +173,7 @@ impl Driver {
         if !self.board.source.has_changed() {
             return Ok(());
         }
-        let (source, tasks) = Source::read(self.board.source.path(), &self.root)?;
+        let (source, tasks) = Source::read(self.board.source.path(), &self.place.root)?;
         self.board.replace_tasks(source, tasks)
     }
 }

@@ -1,6 +1,6 @@
 //! What keeps ralph itself from going on, each by name.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ralph_core::{
     artefacts::BadFile,
@@ -13,14 +13,21 @@ use ralph_core::{
     termination::Stop,
 };
 
-use super::{Changed, rewrite::RewriteError};
 use crate::{
     git::{GitError, RepoProblem},
     lock::LockError,
+    loop_runner::rewrite::RewriteError,
     prices::PricesError,
     source::SourceError,
     store::JournalError,
 };
+
+/// Whether a run of the command has begun an iteration, or carried out a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed {
+    Nothing,
+    Something,
+}
 
 /// A loop that ended because ralph itself could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -158,7 +165,7 @@ impl LoopError {
     }
 
     /// Returns the end that this error is to a loop.
-    pub(super) fn as_stop(&self, changed: Changed) -> Stop {
+    pub(crate) fn as_stop(&self, changed: Changed) -> Stop {
         let mut error = self.to_string();
         let mut cause = std::error::Error::source(self);
         while let Some(source) = cause {
@@ -175,12 +182,20 @@ impl LoopError {
         }
     }
 
-    pub(super) fn graph(problems: &[Problem], place: impl Fn(&Problem) -> String) -> Self {
+    pub(crate) fn graph(problems: &[Problem], place: impl Fn(&Problem) -> String) -> Self {
         Self::Graph(
             problems
                 .iter()
                 .map(|p| format!("{}: {p}", place(p)))
                 .collect(),
         )
+    }
+}
+
+pub(crate) fn file_error(what: &'static str, path: &Path, source: std::io::Error) -> LoopError {
+    LoopError::File {
+        what,
+        path: path.to_owned(),
+        source,
     }
 }

@@ -9,8 +9,7 @@ use jiff::Timestamp;
 use ralph_core::{config::Config, task::Task};
 
 use super::{
-    Board, LoopError,
-    board::Scope,
+    Board, LoopError, Scope,
     desk::{Desk, There},
     files::own_files,
     place::{register as register_repository, state_dir},

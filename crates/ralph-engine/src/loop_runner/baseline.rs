@@ -3,34 +3,35 @@
 
 use ralph_core::event::Event;
 
-use super::{Driver, LoopError};
+use super::{LoopError, LoopRunner};
 use crate::{
     heartbeat::Heartbeat,
     iteration::{CommandRun, IterationFiles, VerifyPorts, run_verify_commands},
 };
 
-impl Driver {
+impl LoopRunner {
     pub(super) async fn measure_baseline(&mut self) -> Result<(), LoopError> {
-        let verification = &self.config.verification;
+        let verification = &self.settings.config.verification;
         let count = verification.commands.len();
         if self.baseline.is_some() || !verification.baseline || count == 0 {
             return Ok(());
         }
         self.tell(&Event::BaselineStarted { commands: count });
-        let mut files = IterationFiles::baseline(&self.root, self.config.logs.max_mb.get())?;
+        let mut files =
+            IterationFiles::baseline(&self.place.root, self.settings.config.logs.max_mb.get())?;
         let run = CommandRun {
-            commands: &self.config.verification.commands,
-            config: &self.config,
-            root: &self.root,
+            commands: &self.settings.config.verification.commands,
+            config: &self.settings.config,
+            root: &self.place.root,
             baseline: None,
         };
         let ports = VerifyPorts {
-            environment: &self.environment,
-            containment: self.containment,
-            clock: &*self.clock,
-            reporter: &mut *self.reporter,
-            stop: self.stop.clone(),
-            heartbeat: self.heartbeat.as_ref().map(Heartbeat::writer),
+            environment: &self.runtime.environment,
+            containment: self.runtime.containment,
+            clock: &*self.output.clock,
+            reporter: &mut *self.output.reporter,
+            stop: self.control.stop.clone(),
+            heartbeat: self.output.heartbeat.as_ref().map(Heartbeat::writer),
         };
         let report = run_verify_commands(run, ports, &mut files).await;
         if report.cancelled {

@@ -5,15 +5,16 @@ use ralph_core::{
     time::to_the_second,
 };
 
-use super::{Driver, policies};
+use super::{LoopRunner, policies};
 
-impl Driver {
+impl LoopRunner {
     /// Makes the breaker from what the journal has, newest first.
     pub(super) fn recall_breaker(&mut self, records: &[IterationRecord]) {
-        let breaker = breaker_of(policies::breaker(&self.config), records);
+        let breaker = breaker_of(policies::breaker(&self.settings.config), records);
         let (failures, of) = (breaker.failures(), breaker.samples());
         let until = breaker.until();
-        self.machine.recall_breaker(breaker, self.clock.now());
+        self.machine
+            .recall_breaker(breaker, self.output.clock.now());
         if self.machine.breaker().state() == BreakerState::HalfOpen {
             let until = until.map(|at| format!(" until {}", to_the_second(at)));
             let sentence = format!(
@@ -27,7 +28,7 @@ impl Driver {
 
     pub(super) fn tell_breaker(&mut self, sentence: String) {
         let state = self.machine.breaker().state();
-        if let Some(heartbeat) = &self.heartbeat {
+        if let Some(heartbeat) = &self.output.heartbeat {
             heartbeat.set_breaker(state);
         }
         self.tell(&Event::Breaker { state, sentence });

@@ -19,7 +19,7 @@ use ralph_core::{
 use super::{
     LoopError,
     checkpoint::results,
-    obey::{Line, commanded},
+    obey::{ControlChannel, commanded},
 };
 use crate::{
     agent::StopRequest,
@@ -34,7 +34,7 @@ pub(super) struct JournalLink<'a> {
     pub(super) repository: &'a RepositoryId,
     pub(super) worktree: String,
     pub(super) source: String,
-    pub(super) line: &'a mut Line,
+    pub(super) control: &'a mut ControlChannel,
     pub(super) stop: StopRequest,
     pub(super) clock: &'a dyn Clock,
     pub(super) of: LinkedIteration,
@@ -159,7 +159,7 @@ impl AgentControl for JournalLink<'_> {
             }
             tokio::select! {
                 () = stop_asked(&mut self.stop) => {}
-                () = self.line.inbox.knock() => {}
+                () = self.control.inbox.knock() => {}
             }
         })
     }
@@ -221,17 +221,17 @@ impl JournalLink<'_> {
         let id = row.id.get();
         let (sentence, effects) = match &row.command {
             Command::Pause { when: When::InTurn } => {
-                self.line.pace = PauseState::Paused;
+                self.control.pause = PauseState::Paused;
                 let at = format!("iteration {} at {}", self.of.number, self.of.task);
                 let sentence = format!("the loop pauses when {at} has ended");
                 (sentence, Effects::default())
             }
             // Answered once the agent has ended, between this iteration and the next.
             Command::Pause { when: When::Now } => {
-                self.line.pace = PauseState::Paused;
+                self.control.pause = PauseState::Paused;
                 return Some(ControlRequest::Stop);
             }
-            Command::Resume => (self.line.go_on().to_owned(), Effects::default()),
+            Command::Resume => (self.control.go_on().to_owned(), Effects::default()),
             Command::Ping => ("the loop listens".to_owned(), Effects::default()),
             Command::Say {
                 when: When::InTurn, ..

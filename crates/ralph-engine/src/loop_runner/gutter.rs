@@ -18,7 +18,7 @@ use ralph_core::{
     verdict::Verdict,
 };
 
-use super::{Driver, LoopError, questions::Asking};
+use super::{LoopError, LoopRunner, questions::Asking};
 
 /// What the configuration says about circles.
 pub(super) fn policy(config: &Config) -> GutterPolicy {
@@ -38,7 +38,7 @@ pub(super) fn policy(config: &Config) -> GutterPolicy {
     }
 }
 
-impl Driver {
+impl LoopRunner {
     /// What the rules say of a task after this verdict.
     pub(super) async fn circling(
         &mut self,
@@ -71,7 +71,7 @@ impl Driver {
         most: usize,
     ) -> Result<Vec<IterationRecord>, LoopError> {
         let source = self.board.source.name().to_owned();
-        let repository = &self.repository;
+        let repository = &self.place.repository;
         let records = self.journal.task_records(repository, &source, task, most);
         Ok(records.await?)
     }
@@ -125,8 +125,8 @@ impl Driver {
                 self.add_human_task(task, &gutter)?;
                 self.ask_about(task, &gutter, iteration).await?;
                 // Who sits at the terminal is asked right now: nothing goes on before they answer.
-                if self.line.human.is_none() {
-                    self.line.pace = PauseState::Paused;
+                if self.control.human.is_none() {
+                    self.control.pause = PauseState::Paused;
                 }
                 Ok(())
             }

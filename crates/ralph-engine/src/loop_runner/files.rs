@@ -7,20 +7,25 @@ use std::{
 
 use ralph_core::{config::Config, memory::Feature, task::format::Format};
 
-use super::{Board, Driver, LoopError};
+use super::{Board, LoopError, LoopRunner};
+use crate::error::file_error;
 use crate::{
     config_files::ConfigFiles,
     iteration::{DIAGNOSIS_FOLDER, LOGS},
     source::Source,
 };
 
-impl Driver {
+impl LoopRunner {
     /// Paths that are ralph's, relative to the root: never staged as an agent's work, never dirty.
     pub(super) fn own_paths(&self) -> Vec<PathBuf> {
         let mut own = self.source_files();
-        own.extend(self.other_sources.iter().cloned());
-        own.extend(self.artefacts.iter().map(|a| a.own_path().to_owned()));
-        own.extend(own_files(&self.config, &self.config_files, &self.root));
+        own.extend(self.files.other_sources.iter().cloned());
+        own.extend(self.files.artefacts.iter().map(|a| a.own_path().to_owned()));
+        own.extend(own_files(
+            &self.settings.config,
+            &self.files.config_files,
+            &self.place.root,
+        ));
         own
     }
 
@@ -28,7 +33,12 @@ impl Driver {
     pub(super) fn source_files(&self) -> Vec<PathBuf> {
         let files = self.board.source.files().iter();
         files
-            .filter_map(|f| f.path.strip_prefix(&self.root).ok().map(Path::to_owned))
+            .filter_map(|f| {
+                f.path
+                    .strip_prefix(&self.place.root)
+                    .ok()
+                    .map(Path::to_owned)
+            })
             .collect()
     }
 
@@ -36,7 +46,7 @@ impl Driver {
     pub(super) fn sweep(&self) -> Result<(), LoopError> {
         let tasks = self.board.source.files().iter().map(|f| f.path.clone());
         let folders: HashSet<PathBuf> = tasks
-            .chain(self.config_files.paths())
+            .chain(self.files.config_files.paths())
             .filter_map(|f| Some(f.canonicalize().unwrap_or(f).parent()?.to_owned()))
             .collect();
         for folder in folders {
@@ -46,15 +56,15 @@ impl Driver {
     }
 
     pub(super) fn ensure_dot_ralph(&self) -> Result<(), LoopError> {
-        crate::dot_ralph::ensure(&self.root).map_err(|source| LoopError::File {
+        crate::dot_ralph::ensure(&self.place.root).map_err(|source| LoopError::File {
             what: "make",
-            path: self.root.join(".ralph"),
+            path: self.place.root.join(".ralph"),
             source,
         })
     }
 
     pub(super) fn feature(&self) -> Feature {
-        feature(&self.board, &self.root)
+        feature(&self.board, &self.place.root)
     }
 }
 
@@ -147,11 +157,3 @@ fn of_projects(root: &Path) -> Vec<PathBuf> {
 
 const PROJECTS: &str = ".artefacts";
 const KEPT: [&str; 4] = ["tasks.json", "state.json", "obstacles.json", "results.md"];
-
-pub(crate) fn file_error(what: &'static str, path: &Path, source: std::io::Error) -> LoopError {
-    LoopError::File {
-        what,
-        path: path.to_owned(),
-        source,
-    }
-}

@@ -12,11 +12,12 @@ use ralph_core::{
 };
 
 use super::{
-    Changed, Driver, LoopError,
+    Changed, LoopError, LoopRunner,
     desk::{Desk, Follows, There},
     files::own_files,
 };
 use crate::{
+    agent::StopRequest,
     heartbeat::LoopActivity,
     human::Human,
     inbox::Inbox,
@@ -25,14 +26,16 @@ use crate::{
     store::{CommandRow, Effects, Ended},
 };
 
-/// The line to whoever is in control.
-pub(super) struct Line {
+/// The way in for people: the queue of commands, the terminal, signals.
+pub(super) struct ControlChannel {
     pub(super) inbox: Inbox,
     pub(super) human: Option<Box<dyn Human>>,
     pub(super) who: String,
-    pub(super) pace: PauseState,
+    pub(super) pause: PauseState,
     /// When this loop was started: what was asked for before was asked of another.
     pub(super) since: Timestamp,
+    /// Becomes a signal when a stop is asked for.
+    pub(super) stop: StopRequest,
 }
 
 /// Whether the person at the terminal said something.
@@ -50,9 +53,9 @@ enum Asked {
     Interrupted,
 }
 
-impl Line {
+impl ControlChannel {
     pub(super) fn go_on(&mut self) -> &'static str {
-        match std::mem::take(&mut self.pace) {
+        match std::mem::take(&mut self.pause) {
             PauseState::Paused => "the loop goes on",
             PauseState::Running => "the loop was not paused, and goes on",
         }
@@ -67,7 +70,7 @@ pub(super) fn commanded(row: &CommandRow, report: CommandReport) -> Event {
     }
 }
 
-impl Driver {
+impl LoopRunner {
     /// Obeys what waits in the queue.
     pub(super) async fn obey(&mut self) -> Result<(), LoopError> {
         let rows = self.waiting().await?;
@@ -76,7 +79,7 @@ impl Driver {
         }
         // Also where nobody else wrote them: what this loop itself has written of a task since is in
         // the file, and a command is about that.
-        let (source, tasks) = Source::read(self.board.source.path(), &self.root)?;
+        let (source, tasks) = Source::read(self.board.source.path(), &self.place.root)?;
         self.board.replace_tasks(source, tasks)?;
         self.changed = Changed::Something;
         for row in rows {
@@ -88,10 +91,10 @@ impl Driver {
     }
 
     async fn waiting(&mut self) -> Result<Vec<CommandRow>, LoopError> {
-        let worktree = self.root.to_string_lossy().into_owned();
+        let worktree = self.place.root.to_string_lossy().into_owned();
         Ok(self
             .journal
-            .waiting_commands(&self.repository, &worktree)
+            .waiting_commands(&self.place.repository, &worktree)
             .await?)
     }
 
@@ -101,14 +104,14 @@ impl Driver {
     }
 
     async fn obey_one(&mut self, row: &CommandRow) -> Result<CommandReport, LoopError> {
-        let stale = row.at < self.line.since;
+        let stale = row.at < self.control.since;
         let own = match &row.command {
             Command::Pause { .. } | Command::Resume if stale => Some(CommandReport::refused(
                 "the loop had ended before, and `ralph run` has started it again",
                 None,
             )),
             Command::Pause { when } => Some(self.pause(*when)),
-            Command::Resume => Some(CommandReport::done(self.line.go_on())),
+            Command::Resume => Some(CommandReport::done(self.control.go_on())),
             Command::Ping => Some(CommandReport::done("the loop listens")),
             Command::Retry { .. }
             | Command::Skip { .. }
@@ -129,19 +132,23 @@ impl Driver {
                 at: now,
             };
             self.journal
-                .finish_command(&self.repository, &source, ended, &effects)
+                .finish_command(&self.place.repository, &source, ended, &effects)
                 .await?;
             return Ok(report);
         }
-        let own = own_files(&self.config, &self.config_files, &self.root);
+        let own = own_files(
+            &self.settings.config,
+            &self.files.config_files,
+            &self.place.root,
+        );
         let mut desk = Desk {
-            root: &self.root,
-            repo: &self.repo,
+            root: &self.place.root,
+            repo: &self.place.repo,
             journal: &mut self.journal,
-            repository: &self.repository,
+            repository: &self.place.repository,
             board: &mut self.board,
             own: &own,
-            progress: &self.config.memory.progress_file,
+            progress: &self.settings.config.memory.progress_file,
             now,
             there: There::Loop,
         };
@@ -154,7 +161,7 @@ impl Driver {
     }
 
     fn pause(&mut self, when: When) -> CommandReport {
-        self.line.pace = PauseState::Paused;
+        self.control.pause = PauseState::Paused;
         let last = self.machine.tally().last.as_ref();
         let cut = last.is_some_and(|l| l.verdict == ralph_core::verdict::Verdict::Interrupted);
         CommandReport::done(match (when, last) {
@@ -172,10 +179,10 @@ impl Driver {
         self.journal.set_paused(&self.loop_id, Some(now)).await?;
         self.pause_status()?;
         self.does(LoopActivity::Pause, None);
-        while self.line.pace == PauseState::Paused && self.stop.borrow().is_none() {
+        while self.control.pause == PauseState::Paused && self.control.stop.borrow().is_none() {
             tokio::select! {
-                () = stop_asked(&mut self.stop) => {}
-                () = self.line.inbox.knock() => {}
+                () = stop_asked(&mut self.control.stop) => {}
+                () = self.control.inbox.knock() => {}
             }
             self.obey().await?;
             if self.machine.is_aborted() {
@@ -191,18 +198,18 @@ impl Driver {
         let Some(question) = self.open_question().await? else {
             return Ok(Heard::Nothing);
         };
-        let Some(mut human) = self.line.human.take() else {
+        let Some(mut human) = self.control.human.take() else {
             return Ok(Heard::Nothing);
         };
-        self.reporter.make_room();
+        self.output.reporter.make_room();
         let asked = {
             let mut asking = human.ask(&question);
             loop {
                 tokio::select! {
                     answer = &mut asking => break Asked::Answered(answer),
                     // Who decides next sees the stop.
-                    () = stop_asked(&mut self.stop) => break Asked::Interrupted,
-                    () = self.line.inbox.knock() => {
+                    () = stop_asked(&mut self.control.stop) => break Asked::Interrupted,
+                    () = self.control.inbox.knock() => {
                         if self.is_called().await {
                             break Asked::Interrupted;
                         }
@@ -216,21 +223,21 @@ impl Driver {
             Asked::Answered(None) => return Ok(Heard::Something),
             // Somebody has something to say from elsewhere; if it is no answer, it is asked again.
             Asked::Interrupted => {
-                self.line.human = Some(human);
+                self.control.human = Some(human);
                 self.obey().await?;
                 return Ok(Heard::Something);
             }
         };
-        self.line.human = Some(human);
+        self.control.human = Some(human);
         let command = Command::Answer {
             of: Some(question.id.to_string()),
             answer,
             amend: None,
         };
-        let worktree = self.root.to_string_lossy().into_owned();
-        let (now, who) = (self.now(), self.line.who.clone());
+        let worktree = self.place.root.to_string_lossy().into_owned();
+        let (now, who) = (self.now(), self.control.who.clone());
         self.journal
-            .submit_command(&self.repository, &worktree, &command, &who, now)
+            .submit_command(&self.place.repository, &worktree, &command, &who, now)
             .await?;
         self.obey().await?;
         Ok(Heard::Something)
@@ -247,7 +254,10 @@ impl Driver {
             return Ok(Vec::new());
         }
         let source = self.board.source.name().to_owned();
-        let mut all = self.journal.questions(&self.repository, &source).await?;
+        let mut all = self
+            .journal
+            .questions(&self.place.repository, &source)
+            .await?;
         all.retain(|q| q.answer.is_none() && held.contains(&q.id));
         Ok(all)
     }
@@ -270,7 +280,7 @@ impl Driver {
         let (source, now) = (self.board.source.name().to_owned(), self.now());
         for (task, state) in self.board.take_answered() {
             self.journal
-                .answered_by_edit(&self.repository, &source, &task, &state, now)
+                .answered_by_edit(&self.place.repository, &source, &task, &state, now)
                 .await?;
         }
         Ok(())

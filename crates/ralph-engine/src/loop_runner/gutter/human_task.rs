@@ -11,10 +11,10 @@ use ralph_core::{
     },
 };
 
-use super::super::{Driver, LoopError};
+use super::super::{LoopError, LoopRunner};
 use crate::source::{Source, SourceError};
 
-impl Driver {
+impl LoopRunner {
     /// Adds `HUMAN-<task>`. A file that can't take one more task is said, and no reason to stop.
     pub(super) fn add_human_task(
         &mut self,
@@ -42,7 +42,7 @@ impl Driver {
     }
 
     fn read_anew(&mut self) -> Result<(), LoopError> {
-        let (source, tasks) = Source::read(self.board.source.path(), &self.root)?;
+        let (source, tasks) = Source::read(self.board.source.path(), &self.place.root)?;
         self.board.replace_tasks(source, tasks)
     }
 }

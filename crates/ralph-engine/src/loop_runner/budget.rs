@@ -10,7 +10,7 @@ use ralph_core::{
     task::TaskId,
 };
 
-use super::{Driver, LoopError};
+use super::{LoopError, LoopRunner};
 use crate::iteration::WaitEnd;
 use crate::purse::{spendings, tightest};
 
@@ -25,18 +25,24 @@ pub(super) enum MaySpend {
     No(Alert),
 }
 
-impl Driver {
+impl LoopRunner {
     /// Asks all budgets whether an iteration at this task may be begun, and waits where they want that.
     pub(super) async fn may_spend(&mut self, task: &TaskId) -> Result<MaySpend, LoopError> {
-        if self.config.budgets.is_empty() {
+        if self.settings.config.budgets.is_empty() {
             return Ok(MaySpend::Yes);
         }
-        let of = (self.config.budgets.as_slice(), self.clock.now());
+        let of = (
+            self.settings.config.budgets.as_slice(),
+            self.output.clock.now(),
+        );
         let at_work = Some((task.as_str(), &self.loop_id));
-        let spendings = spendings(&mut self.journal, &self.repository, of, at_work).await?;
+        let spendings = spendings(&mut self.journal, &self.place.repository, of, at_work).await?;
         self.costs.nearest = tightest(&spendings);
-        let costs = self.journal.last_costs(&self.repository, RECENT).await?;
-        let first = u64::from(self.config.economics.throttle_seconds);
+        let costs = self
+            .journal
+            .last_costs(&self.place.repository, RECENT)
+            .await?;
+        let first = u64::from(self.settings.config.economics.throttle_seconds);
         let check = |spendings: &[Spending]| {
             check_budget(spendings, reserve(&costs), Duration::from_secs(first))
         };

@@ -11,7 +11,7 @@ use ralph_core::{
     termination::Stop,
 };
 
-use super::{Driver, LoopError, board::Board, board::Scope, kept, standing};
+use super::{Board, LoopError, LoopRunner, Scope, kept, standing};
 use crate::{
     foresight::compared,
     loop_files::{Ended, LoopFiles},
@@ -22,12 +22,12 @@ use crate::{
 /// No process can catch this one, so that no loop ends by it in any other way.
 const GIVEN_UP: Stop = Stop::Interrupted { signal: 9 };
 
-impl Driver {
+impl LoopRunner {
     /// Ends a loop that is given up.
     pub(super) async fn close_given_up(&mut self, row: &LoopRow) -> Result<(), LoopError> {
         let moment = self.moment_of_giving_up(row);
         self.journal
-            .end_loop_at(&self.repository, &GIVEN_UP, &moment)
+            .end_loop_at(&self.place.repository, &GIVEN_UP, &moment)
             .await?;
         let Some(listed) = self.journal.listed_loop(&row.id).await? else {
             return Ok(());
@@ -48,7 +48,7 @@ impl Driver {
             branch: &row.branch,
             verified: u64::try_from(listed.verified).unwrap_or_default(),
             tasks: self.tally_of(row).await?,
-            forecast: compared(&mut self.journal, &self.repository, &row.id).await?,
+            forecast: compared(&mut self.journal, &self.place.repository, &row.id).await?,
         };
         let data_dir = self.journal.path().with_file_name("");
         let written = LoopFiles::open(&data_dir, status).and_then(|files| {
@@ -65,7 +65,7 @@ impl Driver {
 
     fn moment_of_giving_up(&self, row: &LoopRow) -> Moment {
         // A branch that somebody removed has no tip: then it is where the loop began.
-        let tip = self.repo.branch_tip(&row.branch).ok().flatten();
+        let tip = self.place.repo.branch_tip(&row.branch).ok().flatten();
         Moment {
             id: CheckpointId::new(uuid::Uuid::now_v7()),
             loop_id: row.id.clone(),
@@ -115,10 +115,14 @@ impl Driver {
         if row.source == self.board.source.name() {
             return Ok(self.board.tally());
         }
-        let Ok((source, tasks)) = Source::read(&self.root.join(&row.source), &self.root) else {
+        let Ok((source, tasks)) =
+            Source::read(&self.place.root.join(&row.source), &self.place.root)
+        else {
             return Ok(Tally::default());
         };
-        let states = self.journal.task_states(&self.repository, source.name());
+        let states = self
+            .journal
+            .task_states(&self.place.repository, source.name());
         let states = states.await?;
         let board = Board::new(source, tasks, Scope::default(), states);
         Ok(board.map_or_else(|_| Tally::default(), |board| board.tally()))

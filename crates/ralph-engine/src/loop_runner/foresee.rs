@@ -5,7 +5,7 @@
 
 use ralph_core::dollars::Dollars;
 
-use super::{Driver, LoopError};
+use super::{LoopError, LoopRunner};
 use crate::foresight::{self, History};
 
 /// Whether what the loop will cost is written down.
@@ -16,7 +16,7 @@ pub(super) enum Foreseen {
     Kept,
 }
 
-impl Driver {
+impl LoopRunner {
     /// By the history of this loop, or of the one before it while this one has none of its own.
     pub(super) async fn foresee_at_start(&mut self) -> Result<(), LoopError> {
         if self.journal.forecast_of(&self.loop_id).await?.is_some() {
@@ -25,14 +25,18 @@ impl Driver {
         if self.costs.foreseen == Foreseen::Kept {
             return Ok(());
         }
-        let history = History::of_loop(&mut self.journal, &self.repository, &self.loop_id).await?;
+        let history =
+            History::of_loop(&mut self.journal, &self.place.repository, &self.loop_id).await?;
         self.keep_forecast(&history).await?;
         if self.costs.foreseen == Foreseen::Kept {
             return Ok(());
         }
-        let before = self.journal.loop_before(&self.repository, &self.loop_id);
+        let before = self
+            .journal
+            .loop_before(&self.place.repository, &self.loop_id);
         if let Some(before) = before.await? {
-            let history = History::of_loop(&mut self.journal, &self.repository, &before).await?;
+            let history =
+                History::of_loop(&mut self.journal, &self.place.repository, &before).await?;
             self.keep_forecast(&history).await?;
         }
         Ok(())
@@ -44,22 +48,28 @@ impl Driver {
         if self.costs.foreseen == Foreseen::Kept || self.machine.tally().spent == Dollars::NOTHING {
             return Ok(());
         }
-        let history = History::of_loop(&mut self.journal, &self.repository, &self.loop_id).await?;
+        let history =
+            History::of_loop(&mut self.journal, &self.place.repository, &self.loop_id).await?;
         self.keep_forecast(&history).await
     }
 
     async fn keep_forecast(&mut self, history: &History) -> Result<(), LoopError> {
         let tasks = self.board.tally();
         let remaining = tasks.ready + tasks.waiting;
-        let forecast = history.foresee(remaining, self.config.economics.multi_agent);
+        let forecast = history.foresee(remaining, self.settings.config.economics.multi_agent);
         // Nothing to come, or nothing told by agents so far, is nothing to compare.
         let Some(forecast) = forecast.filter(|f| remaining > 0 && f.high_usd > Dollars::NOTHING)
         else {
             return Ok(());
         };
         let made = (forecast, self.now());
-        let kept =
-            foresight::make(&mut self.journal, &self.repository, &self.loop_id, made).await?;
+        let kept = foresight::make(
+            &mut self.journal,
+            &self.place.repository,
+            &self.loop_id,
+            made,
+        )
+        .await?;
         self.journal.keep_forecast(&self.loop_id, &kept).await?;
         self.costs.foreseen = Foreseen::Kept;
         Ok(())

@@ -17,7 +17,7 @@ use ralph_core::{
     verdict::Verdict,
 };
 
-use super::{Board, Driver};
+use super::{Board, LoopRunner};
 use crate::store::{Journal, JournalError, LoopRow, RepositoryId};
 
 /// A checkpoint that a person asks for.
@@ -53,7 +53,7 @@ pub async fn create_checkpoint(
     journal.add_checkpoint(repository, &moment).await
 }
 
-impl Driver {
+impl LoopRunner {
     /// After an iteration.
     pub(super) fn checkpoint_after(
         &self,
@@ -82,7 +82,7 @@ impl Driver {
             verification: results(&record.verification),
         };
         let mut moment = Moment {
-            agent: agent.unwrap_or_else(|| self.agents.main_name()),
+            agent: agent.unwrap_or_else(|| self.runtime.pool.main_name()),
             commit: commit.unwrap_or(&record.git.base_commit).clone(),
             at: record.ended_at,
             pending: Some(self.board.pending(&job.task.id, found)),
@@ -128,16 +128,21 @@ impl Driver {
     }
 
     fn moment(&self, trigger: Trigger) -> Moment {
-        let tip = self.repo.branch_tip(&self.branch).ok().flatten();
+        let tip = self
+            .place
+            .repo
+            .branch_tip(&self.place.branch)
+            .ok()
+            .flatten();
         Moment {
             id: CheckpointId::new(uuid::Uuid::now_v7()),
             loop_id: self.loop_id.clone(),
             at: self.now(),
             trigger,
             note: None,
-            branch: self.branch.clone(),
-            commit: tip.as_ref().unwrap_or(&self.base).to_string(),
-            agent: self.agents.main_name(),
+            branch: self.place.branch.clone(),
+            commit: tip.as_ref().unwrap_or(&self.place.base).to_string(),
+            agent: self.runtime.pool.main_name(),
             work: None,
             pending: None,
             blocked: None,

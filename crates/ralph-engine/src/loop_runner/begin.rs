@@ -14,13 +14,13 @@ use ralph_core::{
 };
 
 use super::{
-    Board, Changed, CostWatch, Driver, Fallback, LoopError,
+    AgentRuntime, Board, Changed, CostWatch, Fallback, LoopError, LoopOutput, LoopPlace,
+    LoopRunner, LoopSettings, ProjectFiles, Scope,
     agent_pool::AgentPool,
-    board::Scope,
     files::{feature, refuse_wrong_paths},
     kept::Bounds,
     mode::{Mode, artefacts_of_mode},
-    obey::Line,
+    obey::ControlChannel,
     place::{Place, register, state_dir},
     policies,
     restore::{self, BranchNow},
@@ -85,7 +85,7 @@ pub struct Wanted {
     pub bounds: Bounds,
 }
 
-impl Driver {
+impl LoopRunner {
     pub(super) async fn begin(setup: Setup) -> Result<Self, LoopError> {
         refuse_wrong_paths(&setup.config, &setup.root)?;
         let state_dir = state_dir(&setup.root, &setup.data_dir)?;
@@ -124,26 +124,26 @@ impl Driver {
             base: head.oid,
             lock: Some(lock),
         };
-        let mut driver = Self::assemble(setup, place).await?;
-        driver.sweep()?;
-        driver.ensure_dot_ralph()?;
-        driver.progress.archive(driver.clock.now())?;
-        driver.recall_area().await?;
+        let mut runner = Self::assemble(setup, place).await?;
+        runner.sweep()?;
+        runner.ensure_dot_ralph()?;
+        runner.files.progress.archive(runner.output.clock.now())?;
+        runner.recall_area().await?;
         if let Some(row) = &given_up {
-            driver.close_given_up(row).await?;
+            runner.close_given_up(row).await?;
         }
-        let resumed = driver.take_over(interrupted).await?;
+        let resumed = runner.take_over(interrupted).await?;
         if resumed == Resumed::No {
-            driver.open_new_loop(stash, branch).await?;
+            runner.open_new_loop(stash, branch).await?;
         }
-        driver.guard = Some(Guard::take(&driver.repo)?);
-        driver.announce(resumed, &moved, weaknesses, notices);
-        driver.open_loop_files(&data_dir).await?;
+        runner.place.guard = Some(Guard::take(&runner.place.repo)?);
+        runner.announce(resumed, &moved, weaknesses, notices);
+        runner.open_loop_files(&data_dir).await?;
         crate::failpoint::failpoint("loop-begun");
-        Ok(driver)
+        Ok(runner)
     }
 
-    /// Puts a driver together; nothing is begun yet.
+    /// Puts a runner together; nothing is begun yet.
     pub(super) async fn assemble(setup: Setup, place: Place) -> Result<Self, LoopError> {
         let Place {
             state_dir,
@@ -160,14 +160,7 @@ impl Driver {
         let artefacts = opened.await?;
         let artefacts = artefacts.map(|opened| opened.adding_commands_to(&mut config));
         Ok(Self {
-            config_files: ConfigFiles::of(
-                &setup.root,
-                setup.config_file.as_ref(),
-                mode.prompt_path(&setup.root, &board.source)
-                    .into_iter()
-                    .chain(prices_path(&config.economics, &setup.root)),
-            ),
-            prices: read_prices(&config.economics, &setup.root)?,
+            loop_id: LoopId::default(),
             machine: Loop::new(
                 Limits {
                     max_iterations: mode.max_iterations(&config, &board),
@@ -176,50 +169,67 @@ impl Driver {
                 Breaker::new(policies::breaker(&config)),
                 config.breaker.on_open,
             ),
-            progress: ProgressFile::new(
-                &setup.root,
-                &config.memory,
-                feature(&board, &setup.root),
-                setup.clock.now(),
-            ),
-            costs: CostWatch::default(),
-            tree: None,
-            began: setup.began,
-            changed: Changed::Nothing,
-            policy: policies::change(&config).compile()?,
-            artefacts,
-            goal: mode.goal().cloned(),
-            bounds: setup.wanted.bounds,
-            root: setup.root,
-            state_dir,
-            repo,
-            guard: None,
-            journal,
-            repository,
-            loop_id: LoopId::default(),
-            branch: String::new(),
-            base,
-            config,
-            board,
-            snapshots: Snapshots::default(),
-            other_sources: Vec::new(),
-            agents: AgentPool::new(setup.agent, setup.fallback),
-            containment: setup.detection.containment,
-            environment: setup.environment,
-            baseline: None,
-            stop: setup.stop,
-            line: Line {
+            files: ProjectFiles {
+                config_files: ConfigFiles::of(
+                    &setup.root,
+                    setup.config_file.as_ref(),
+                    mode.prompt_path(&setup.root, &board.source)
+                        .into_iter()
+                        .chain(prices_path(&config.economics, &setup.root)),
+                ),
+                progress: ProgressFile::new(
+                    &setup.root,
+                    &config.memory,
+                    feature(&board, &setup.root),
+                    setup.clock.now(),
+                ),
+                snapshots: Snapshots::default(),
+                other_sources: Vec::new(),
+                artefacts,
+            },
+            settings: LoopSettings {
+                prices: read_prices(&config.economics, &setup.root)?,
+                policy: policies::change(&config).compile()?,
+                goal: mode.goal().cloned(),
+                bounds: setup.wanted.bounds,
+                config,
+            },
+            place: LoopPlace {
+                root: setup.root,
+                state_dir,
+                repo,
+                guard: None,
+                repository,
+                branch: String::new(),
+                base,
+                tree: None,
+                _lock: lock,
+            },
+            runtime: AgentRuntime {
+                pool: AgentPool::new(setup.agent, setup.fallback),
+                containment: setup.detection.containment,
+                environment: setup.environment,
+            },
+            control: ControlChannel {
                 inbox: setup.inbox,
                 human: setup.human,
                 who: setup.who,
-                pace: PauseState::Running,
+                pause: PauseState::Running,
                 since: setup.clock.now(),
+                stop: setup.stop,
             },
-            clock: setup.clock,
-            reporter: setup.reporter,
-            loop_files: None,
-            heartbeat: None,
-            _lock: lock,
+            output: LoopOutput {
+                clock: setup.clock,
+                reporter: setup.reporter,
+                loop_files: None,
+                heartbeat: None,
+            },
+            costs: CostWatch::default(),
+            began: setup.began,
+            changed: Changed::Nothing,
+            baseline: None,
+            board,
+            journal,
         })
     }
 
@@ -230,7 +240,7 @@ impl Driver {
             return Ok(Resumed::No);
         };
         self.loop_id.clone_from(&row.id);
-        self.branch.clone_from(&row.branch);
+        self.place.branch.clone_from(&row.branch);
         if row.source == self.board.source.name() {
             self.baseline = row
                 .baseline
@@ -247,8 +257,11 @@ impl Driver {
     /// The area of the task that this source's last loop completed last: the next one is looked for
     /// there first.
     async fn recall_area(&mut self) -> Result<(), LoopError> {
-        let worktree = self.root.to_string_lossy().into_owned();
-        let last = self.journal.last_loop(&self.repository, &worktree).await?;
+        let worktree = self.place.root.to_string_lossy().into_owned();
+        let last = self
+            .journal
+            .last_loop(&self.place.repository, &worktree)
+            .await?;
         if let Some(row) = last.filter(|row| row.source == self.board.source.name())
             && let Some(id) = self.journal.last_completed(&row.id).await?
         {
@@ -263,24 +276,24 @@ impl Driver {
         branch: Option<String>,
     ) -> Result<(), LoopError> {
         self.refuse_foreign_changes(stash).await?;
-        self.branch = branch.unwrap_or_else(|| self.branch_name());
+        self.place.branch = branch.unwrap_or_else(|| self.branch_name());
         self.refuse_outdated_branch().await?;
-        self.repo.switch_to_branch(&self.branch).await?;
-        self.base = self.repo.status().await?.head;
+        self.place.repo.switch_to_branch(&self.place.branch).await?;
+        self.place.base = self.place.repo.status().await?.head;
         self.loop_id = LoopId::new(uuid::Uuid::now_v7());
         let config = self.persisted_config();
-        let worktree = self.root.to_string_lossy().into_owned();
+        let worktree = self.place.root.to_string_lossy().into_owned();
         let new = NewLoop {
             id: &self.loop_id,
-            repository: &self.repository,
+            repository: &self.place.repository,
             worktree: &worktree,
             source: self.board.source.name(),
             goal: &self.what_it_is_about(),
-            branch: &self.branch,
-            base_commit: self.base.as_str(),
-            agent: &self.agents.main_name(),
+            branch: &self.place.branch,
+            base_commit: self.place.base.as_str(),
+            agent: &self.runtime.pool.main_name(),
             config: &config,
-            at: self.clock.now(),
+            at: self.output.clock.now(),
         };
         self.journal.begin_loop(&new).await?;
         Ok(())
@@ -289,7 +302,7 @@ impl Driver {
     /// Refuses a branch that lacks commits of HEAD and has another task file. That one is older: what
     /// was added since would not be seen, and "all tasks are complete" would be said of it.
     async fn refuse_outdated_branch(&self) -> Result<(), LoopError> {
-        let Some(lacking) = self.repo.lacks_of_head(&self.branch).await? else {
+        let Some(lacking) = self.place.repo.lacks_of_head(&self.place.branch).await? else {
             return Ok(());
         };
         let sources = self.source_files();
@@ -297,7 +310,7 @@ impl Driver {
             return Ok(());
         }
         Err(LoopError::OutdatedBranch {
-            branch: self.branch.clone(),
+            branch: self.place.branch.clone(),
             head: lacking.head,
             missing: if lacking.commits == 1 {
                 "1 commit".to_owned()
@@ -321,7 +334,7 @@ impl Driver {
 
     /// The user's uncommitted work is theirs: refused by name, or put aside if they said so.
     async fn refuse_foreign_changes(&mut self, stash: bool) -> Result<(), LoopError> {
-        let foreign = self.foreign_changes(&self.repo.status().await?);
+        let foreign = self.foreign_changes(&self.place.repo.status().await?);
         if foreign.is_empty() {
             return Ok(());
         }
@@ -330,7 +343,13 @@ impl Driver {
             return Err(LoopError::Dirty { paths: foreign });
         }
         let message = "ralph: work put aside by `ralph run --stash`";
-        if self.repo.stash_user_work(message, &own).await?.is_some() {
+        if self
+            .place
+            .repo
+            .stash_user_work(message, &own)
+            .await?
+            .is_some()
+        {
             let message =
                 "your uncommitted work is put aside: `git stash pop` brings it back".to_owned();
             self.tell(&Event::Notice { message });
@@ -347,7 +366,7 @@ impl Driver {
         let title = self.feature().name;
         format!(
             "{}{}",
-            self.config.repo.branch_prefix.as_str(),
+            self.settings.config.repo.branch_prefix.as_str(),
             git::slug(&title)
         )
     }
@@ -363,8 +382,8 @@ impl Driver {
             loop_id: self.loop_id.clone(),
             command: self.command(),
             source: self.board.source.name().to_owned(),
-            branch: self.branch.clone(),
-            agent: self.agents.main_name(),
+            branch: self.place.branch.clone(),
+            agent: self.runtime.pool.main_name(),
             tasks: self.board.tally(),
             max_iterations: self.machine.limits().max_iterations,
             resumed: resumed == Resumed::Yes,
@@ -384,12 +403,12 @@ impl Driver {
             self.tell(&Event::Warning { message });
         }
         let warnings = [
-            self.agents.agent().warning(),
+            self.runtime.pool.agent().warning(),
             self.untold_cost(),
             self.unused_instructions(),
             self.unused_continuation(),
         ];
-        let unclear = self.artefacts.iter().flat_map(|a| a.unclear.clone());
+        let unclear = self.files.artefacts.iter().flat_map(|a| a.unclear.clone());
         let warnings: Vec<String> = warnings.into_iter().flatten().chain(unclear).collect();
         for message in warnings {
             self.tell(&Event::Warning { message });

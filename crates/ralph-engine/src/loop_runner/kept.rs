@@ -8,7 +8,7 @@ use ralph_core::{config::EnvVars, loop_state::LoopConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Driver;
+use super::LoopRunner;
 use crate::artefacts::Artefacts;
 
 /// How far a loop was to go, as far as flags said so. What they did not say is the configuration's.
@@ -63,19 +63,19 @@ impl From<&LoopConfig> for NamedLimits {
     }
 }
 
-impl Driver {
+impl LoopRunner {
     /// The config as the journal keeps it, with the file it came from. Values that may be secret
     /// are not written down.
     pub(super) fn persisted_config(&self) -> String {
-        let mut config = self.config.clone();
+        let mut config = self.settings.config.clone();
         config.agent_envs().for_each(EnvVars::hide);
         config.notify.hide();
-        let project = self.artefacts.as_ref().map(Artefacts::name);
-        let files = &self.config_files;
-        let goal = &self.goal;
+        let project = self.files.artefacts.as_ref().map(Artefacts::name);
+        let files = &self.files.config_files;
+        let goal = &self.settings.goal;
         serde_json::json!({
             "effective": config, "files": files, "project": project, "goal": goal,
-            "bounds": self.bounds, "named": self.named(),
+            "bounds": self.settings.bounds, "named": self.named(),
         })
         .to_string()
     }

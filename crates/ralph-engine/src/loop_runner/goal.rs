@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::{goal::Goal, iteration::Lands};
 
-use super::{Driver, LoopError, files::file_error, mode::Mode};
-use crate::{dot_ralph, git, source::write_atomically};
+use super::{LoopError, LoopRunner, mode::Mode};
+use crate::{dot_ralph, error::file_error, git, source::write_atomically};
 
 const FOLDER: &str = "goals";
 const TASK: &str = "goal";
@@ -22,10 +22,10 @@ impl Mode {
     }
 }
 
-impl Driver {
+impl LoopRunner {
     /// Which changes land.
     pub(super) fn lands(&self) -> Lands {
-        match self.goal {
+        match self.settings.goal {
             Some(_) => Lands::Each,
             None => Lands::Claimed,
         }
@@ -33,7 +33,7 @@ impl Driver {
 
     /// What a list of loops says of this one.
     pub(super) fn what_it_is_about(&self) -> String {
-        match &self.goal {
+        match &self.settings.goal {
             Some(goal) => goal.text().to_owned(),
             None => self.feature().name,
         }
