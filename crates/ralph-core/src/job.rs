@@ -108,7 +108,8 @@ pub struct PromptParts {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct JobLimits {
-    pub minutes: u64,
+    /// Milliseconds that it may take by its own limit.
+    pub own_ms: u64,
     /// Milliseconds that the run of the command has left, where that is limited.
     pub run_left_ms: Option<u64>,
     /// The length of that limit, for a message.

@@ -351,8 +351,8 @@ impl Deadline {
     fn of(limits: &JobLimits) -> Self {
         let now = Instant::now();
         let own = Self {
-            at: now + Duration::from_secs(limits.minutes * 60),
-            minutes: limits.minutes,
+            at: now + Duration::from_millis(limits.own_ms),
+            minutes: limits.own_ms / 60_000,
             whose: LimitOwner::Iteration,
         };
         let command = limits.run_left_ms.map(|left| Self {

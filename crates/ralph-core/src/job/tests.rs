@@ -77,7 +77,7 @@ fn job() -> Job {
             ..PromptParts::default()
         },
         limits: JobLimits {
-            minutes: 90,
+            own_ms: 5_400_000,
             run_left_ms: Some(60_000),
             run_minutes: 5,
             cost: Some(JobCost {

@@ -159,8 +159,8 @@ impl LoopRunner {
         let whole = self.machine.limits().max_time;
         let left = whole.map(|all| all.saturating_sub(self.began.elapsed()));
         JobLimits {
-            minutes: own.as_secs() / 60,
-            run_left_ms: left.map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
+            own_ms: millis(own),
+            run_left_ms: left.map(millis),
             run_minutes: whole.map_or(0, |all: Duration| all.as_secs() / 60),
             cost: self.nearest_cost_limit().map(|limit| JobCost {
                 spent: limit.spent,
@@ -280,6 +280,10 @@ impl LoopRunner {
         }
         Ok(None)
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Returns true if a claim without a change is worth nothing. That a goal is reached may be found without
