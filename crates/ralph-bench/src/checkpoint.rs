@@ -5,7 +5,7 @@ use std::time::Instant;
 use ralph_engine::{
     clock::{Clock as _, SystemClock},
     loop_runner::{Asked, create_checkpoint},
-    store::{Journal, NewLoop},
+    store::NewLoop,
 };
 use ralph_testkit::TestRepo;
 
@@ -45,7 +45,7 @@ pub(crate) fn measure(_: &Programs, _: usize, table: &mut Table) -> BenchResult<
 
 /// Writes them through the journal as `ralph checkpoint create` does; gives milliseconds.
 async fn write(repo: &TestRepo) -> BenchResult<Vec<f64>> {
-    let mut journal = Journal::open(&repo.data_dir()).await?;
+    let mut journal = ralph_engine::store::open(&repo.data_dir()).await?;
     let now = SystemClock.now();
     let (repository, _) = journal.repository(repo.root(), None, now).await?;
     let new = NewLoop {
@@ -73,7 +73,7 @@ async fn write(repo: &TestRepo) -> BenchResult<Vec<f64>> {
             at: SystemClock.now(),
         };
         let began = Instant::now();
-        create_checkpoint(&mut journal, &repository, &row, asked).await?;
+        create_checkpoint(&mut *journal, &repository, &row, asked).await?;
         times.push(milliseconds(began.elapsed()));
     }
     Ok(times)

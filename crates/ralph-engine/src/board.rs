@@ -18,7 +18,7 @@ use ralph_core::{
 use crate::{
     error::LoopError,
     source::{Source, SourceError},
-    store::TaskState,
+    store::TaskHistory,
 };
 
 /// Which part of the source a loop works on.
@@ -48,7 +48,7 @@ impl Board {
         source: Source,
         tasks: Vec<Task>,
         scope: Scope,
-        states: Vec<(String, TaskState)>,
+        states: Vec<(String, TaskHistory)>,
     ) -> Result<Self, LoopError> {
         let graph = sound_graph(&source, tasks)?;
         let states = states
@@ -79,7 +79,7 @@ impl Board {
     }
 
     /// Tasks whose question was answered by an edit, with what that makes of them; each is named once.
-    pub(crate) fn take_answered(&mut self) -> Vec<(TaskId, TaskState)> {
+    pub(crate) fn take_answered(&mut self) -> Vec<(TaskId, TaskHistory)> {
         let answered = self.tasks.take_answered().into_iter();
         let states = answered.map(|id| {
             let state = self.state(&id).cloned().unwrap_or_default();
@@ -156,11 +156,11 @@ impl Board {
     }
 
     /// What the journal remembers of a task.
-    pub(crate) fn state(&self, id: &TaskId) -> Option<&TaskState> {
+    pub(crate) fn state(&self, id: &TaskId) -> Option<&TaskHistory> {
         self.tasks.history(id)
     }
 
-    pub(crate) fn set_state(&mut self, id: &TaskId, state: TaskState) {
+    pub(crate) fn set_state(&mut self, id: &TaskId, state: TaskHistory) {
         self.tasks.set_history(id, state);
     }
 

@@ -11,7 +11,7 @@ use ralph_core::{
     id::LoopId,
 };
 
-use crate::store::{Journal, JournalError, RepositoryId, Whose};
+use crate::store::{Journal, JournalError, RepositoryId, SpendingScope};
 
 /// Any will do: the same history must give the same forecast.
 const SEED: u64 = 1;
@@ -26,13 +26,13 @@ pub struct History {
 
 impl History {
     pub async fn of_loop(
-        journal: &mut Journal,
+        journal: &mut dyn Journal,
         repository: &RepositoryId,
         loop_id: &LoopId,
     ) -> Result<Self, JournalError> {
         let mut costs = journal.finished_costs(repository, loop_id).await?;
         costs.sort();
-        let parts = journal.parts_of_loop(repository, loop_id).await?;
+        let parts = journal.model_costs(repository, loop_id).await?;
         Ok(Self {
             finished: costs.into_iter().map(|(_, cost)| cost).collect(),
             had_subagents: parts.iter().any(|part| part.caller == Caller::Subagent),
@@ -57,14 +57,14 @@ impl History {
 
 /// What became of the forecast that was made of a loop; nothing where none was made.
 pub async fn compared(
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
     loop_id: &LoopId,
 ) -> Result<Option<ComparedForecast>, JournalError> {
     let Some(kept) = journal.forecast_of(loop_id).await? else {
         return Ok(None);
     };
-    let spending = journal.spending(repository, Whose::Loop(loop_id), None);
+    let spending = journal.spending(repository, SpendingScope::Loop(loop_id), None);
     let spent = spending.await?.spent;
     let finished = journal.finished_costs(repository, loop_id).await?;
     Ok(Some(kept.compare(spent, finished.len())))
@@ -72,12 +72,12 @@ pub async fn compared(
 
 /// The forecast as it is to be kept, made now.
 pub(crate) async fn make(
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
     loop_id: &LoopId,
     (forecast, at): (Forecast, jiff::Timestamp),
 ) -> Result<KeptForecast, JournalError> {
-    let spending = journal.spending(repository, Whose::Loop(loop_id), None);
+    let spending = journal.spending(repository, SpendingScope::Loop(loop_id), None);
     let spent_before_usd = spending.await?.spent;
     let finished = journal.finished_costs(repository, loop_id).await?;
     Ok(KeptForecast {

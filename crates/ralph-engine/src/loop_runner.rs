@@ -105,7 +105,7 @@ pub struct LoopRunner {
     settings: LoopSettings,
     files: ProjectFiles,
     board: Board,
-    journal: Journal,
+    journal: Box<dyn Journal>,
     /// Decides what is done between two iterations.
     machine: Loop,
     costs: CostWatch,
@@ -121,6 +121,7 @@ pub struct LoopRunner {
 /// Where a loop works: the repository, and where its branch stands.
 struct LoopPlace {
     root: PathBuf,
+    data_dir: PathBuf,
     /// ralph's own folder for this worktree, outside of the repository.
     state_dir: PathBuf,
     repo: Repo,
@@ -382,7 +383,7 @@ impl LoopRunner {
         let stop = self.control.stop.clone();
         let mut workspace = in_place!(self);
         let mut link = JournalLink {
-            journal: &mut self.journal,
+            journal: &mut *self.journal,
             repository: &self.place.repository,
             worktree: self.place.root.to_string_lossy().into_owned(),
             source: workspace.source.name().to_owned(),
@@ -503,9 +504,9 @@ impl LoopRunner {
         let ended = if unfinished {
             Ok(())
         } else {
-            let ended = self
-                .journal
-                .end_loop_at(&self.place.repository, stop, &moment);
+            let ended =
+                self.journal
+                    .end_loop_with_checkpoint(&self.place.repository, stop, &moment);
             ended.await
         };
         let checkpoint = (!unfinished).then_some(&moment.id);

@@ -53,7 +53,7 @@ pub fn policy(config: &MonitorConfig, interval: Duration, restarting: Restarting
 
 /// All loops of a data folder, watched.
 pub struct Monitor {
-    journal: Journal,
+    journal: Box<dyn Journal>,
     data_dir: PathBuf,
     policy: MonitorPolicy,
     /// How long a loop may be silent.
@@ -73,7 +73,7 @@ struct Watched {
 
 impl Monitor {
     pub fn new(
-        journal: Journal,
+        journal: Box<dyn Journal>,
         data_dir: PathBuf,
         times: (MonitorPolicy, Duration),
         starter: Starter,
@@ -89,8 +89,8 @@ impl Monitor {
         }
     }
 
-    pub fn journal(&mut self) -> &mut Journal {
-        &mut self.journal
+    pub fn journal(&mut self) -> &mut dyn Journal {
+        &mut *self.journal
     }
 
     /// Looks at every loop once, and does what is to be done.

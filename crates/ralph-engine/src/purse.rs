@@ -18,11 +18,14 @@ use ralph_core::{
 
 use crate::{
     agent::{CostLimit, RunCost},
-    store::{Accounts, Journal, JournalError, RepositoryId, SideRun, SideWork, Whose, first_day},
+    store::{
+        Journal, JournalError, RepositoryId, SideRun, SideWork, SpendingScope, TokenUsage,
+        first_day,
+    },
 };
 
 pub struct Purse {
-    pub journal: Journal,
+    pub journal: Box<dyn Journal>,
     pub repository: RepositoryId,
     pub prices: Prices,
     pub budgets: Vec<Budget>,
@@ -37,7 +40,7 @@ pub struct Purse {
 
 impl Purse {
     pub fn new(
-        (journal, repository): (Journal, RepositoryId),
+        (journal, repository): (Box<dyn Journal>, RepositoryId),
         prices: Prices,
         budgets: &[Budget],
         max: Option<Dollars>,
@@ -63,7 +66,7 @@ impl Purse {
     /// Whether an agent may be started, by the budgets as they stand now.
     pub async fn ask(&mut self, now: Timestamp) -> Result<BudgetAction, JournalError> {
         let spendings = spendings(
-            &mut self.journal,
+            &mut *self.journal,
             &self.repository,
             (&self.budgets, now),
             None,
@@ -109,7 +112,7 @@ impl Purse {
         let run = SideRun {
             work: self.work,
             at,
-            accounts: Accounts {
+            accounts: TokenUsage {
                 records,
                 tool_calls: report.tool_calls,
             },
@@ -120,7 +123,7 @@ impl Purse {
 
 /// What is spent of each budget; of a task and a loop only where one is worked at.
 pub(crate) async fn spendings(
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
     (budgets, now): (&[Budget], Timestamp),
     at_work: Option<(&str, &LoopId)>,
@@ -128,10 +131,10 @@ pub(crate) async fn spendings(
     let mut spendings = Vec::new();
     for budget in budgets {
         let whose = match (budget.scope, at_work) {
-            (Scope::Organisation, _) => Whose::All,
-            (Scope::Project, _) => Whose::Repository,
-            (Scope::Task, Some((task, _))) => Whose::Task(task),
-            (Scope::Loop, Some((_, loop_id))) => Whose::Loop(loop_id),
+            (Scope::Organisation, _) => SpendingScope::All,
+            (Scope::Project, _) => SpendingScope::Repository,
+            (Scope::Task, Some((task, _))) => SpendingScope::Task(task),
+            (Scope::Loop, Some((_, loop_id))) => SpendingScope::Loop(loop_id),
             (Scope::Task | Scope::Loop, None) => continue,
         };
         let since = first_day(budget.per, now);

@@ -14,7 +14,7 @@ use crate::{error::CommandError, project::Project};
 /// The board of `graph`, which was read from `source`. Without a journal, no task has a history.
 pub(crate) async fn read(
     project: &Project,
-    journal: Option<&mut (Journal, RepositoryId)>,
+    journal: Option<&mut (Box<dyn Journal>, RepositoryId)>,
     source: &Source,
     graph: Graph,
     scope: Option<&TaskId>,

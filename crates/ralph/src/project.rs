@@ -236,7 +236,9 @@ impl Project {
     }
 
     /// The journal, and this repository's id in it. `None`: ralph never ran here.
-    pub(crate) async fn journal(&self) -> Result<Option<(Journal, RepositoryId)>, CommandError> {
+    pub(crate) async fn journal(
+        &self,
+    ) -> Result<Option<(Box<dyn Journal>, RepositoryId)>, CommandError> {
         let data_dir = self.data_dir()?;
         if !data_dir.join("ralph.db").exists() {
             return Ok(None);
@@ -244,10 +246,13 @@ impl Project {
         let Some(id) = ralph_engine::identity::known_id(self.root()) else {
             return Ok(None);
         };
-        let mut journal = Journal::open(&data_dir)
+        let mut journal = ralph_engine::store::open(&data_dir)
             .await
             .map_err(CommandError::internal)?;
-        let known = journal.known(&id).await.map_err(CommandError::internal)?;
+        let known = journal
+            .has_repository(&id)
+            .await
+            .map_err(CommandError::internal)?;
         Ok(known.then_some((journal, RepositoryId(id))))
     }
 

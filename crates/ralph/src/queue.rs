@@ -19,7 +19,7 @@ use ralph_engine::{
     lock::{Lock, LockError},
     loop_runner::{Idle, Left, LoopError, obey_waiting, register},
     process::{Signal, signal_if},
-    store::{Effects, Ended, Journal, RepositoryId},
+    store::{CommandEffects, CommandEnd, Journal, RepositoryId},
 };
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
@@ -126,7 +126,7 @@ pub(crate) async fn deliver(
         repository,
         until: Instant::now() + patience,
     };
-    let outcome = waiting.wait(&mut journal).await?;
+    let outcome = waiting.wait(&mut *journal).await?;
     let sent = |state, sentence, hint| Sent {
         id,
         command: command.word(),
@@ -176,7 +176,7 @@ struct Waiting<'a> {
 
 impl Waiting<'_> {
     /// Waits for the loop that works here; where there is none, obeys what is in the queue.
-    async fn wait(&self, journal: &mut Journal) -> Result<Outcome, CommandError> {
+    async fn wait(&self, journal: &mut dyn Journal) -> Result<Outcome, CommandError> {
         let data = self.project.data_dir()?;
         let mut poked = None;
         loop {
@@ -209,7 +209,7 @@ impl Waiting<'_> {
 
     /// Obeys without a loop; `None` if somebody else has the lock. What can't be obeyed is taken out
     /// of the queue: who typed it hears that it failed.
-    async fn obey(&self, journal: &mut Journal) -> Result<Option<Left>, CommandError> {
+    async fn obey(&self, journal: &mut dyn Journal) -> Result<Option<Left>, CommandError> {
         let idle = match source_path(self.project, journal, &self.repository).await {
             Ok(source) => idle(self.project, &self.root, source)?,
             Err(error) => return Err(self.withdraw(journal, error).await),
@@ -221,14 +221,14 @@ impl Waiting<'_> {
         }
     }
 
-    async fn withdraw(&self, journal: &mut Journal, error: CommandError) -> CommandError {
+    async fn withdraw(&self, journal: &mut dyn Journal, error: CommandError) -> CommandError {
         let report = CommandReport::refused(error.sentences().join(": "), None);
-        let ended = Ended {
+        let ended = CommandEnd {
             id: self.id,
             report: &report,
             at: Project::now(),
         };
-        let effects = Effects::default();
+        let effects = CommandEffects::default();
         let written = journal.finish_command(&self.repository, "", ended, &effects);
         match written.await {
             Ok(()) => error,
@@ -253,13 +253,13 @@ fn idle(project: &Project, root: &Path, source: PathBuf) -> Result<Idle, Command
 pub(crate) async fn open(
     project: &Project,
     root: &Path,
-) -> Result<(Journal, RepositoryId), CommandError> {
+) -> Result<(Box<dyn Journal>, RepositoryId), CommandError> {
     if let Some(known) = project.journal().await? {
         return Ok(known);
     }
     let idle = idle(project, root, PathBuf::new())?;
     let repository = register(&idle, Project::now()).await.map_err(explain)?;
-    let journal = Journal::open(&idle.data_dir).await;
+    let journal = ralph_engine::store::open(&idle.data_dir).await;
     Ok((journal.map_err(CommandError::internal)?, repository))
 }
 
@@ -267,7 +267,7 @@ pub(crate) async fn open(
 /// would find.
 pub(crate) async fn source_path(
     project: &Project,
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
 ) -> Result<PathBuf, CommandError> {
     let last = journal.last_loop(repository, &project.worktree()).await;

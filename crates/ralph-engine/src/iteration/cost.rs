@@ -11,7 +11,7 @@ use ralph_core::{
 use super::IterationContext;
 use crate::{
     agent::{CostLimit, RunCost},
-    store::Accounts,
+    store::TokenUsage,
 };
 
 /// The limit as it is for the next run of an agent in this iteration.
@@ -74,9 +74,9 @@ pub(super) fn stopped_by_its_cost(context: &IterationContext<'_>, report: &mut A
 }
 
 /// What an iteration used, by these prices.
-pub(crate) fn accounts(log: &IterationLog, prices: &Prices) -> Accounts {
+pub(crate) fn accounts(log: &IterationLog, prices: &Prices) -> TokenUsage {
     let runs = log.runs.iter().zip(&log.calls);
-    Accounts {
+    TokenUsage {
         records: runs
             .flat_map(|(run, calls)| {
                 let cost = run.usage.cost_usd.map(Dollars::told);

@@ -39,7 +39,7 @@ use crate::{
     progress_file::ProgressFile,
     report::Reporter,
     source::{Snapshots, Source},
-    store::{Journal, LoopRow, Moved, NewLoop, RepositoryId},
+    store::{Journal, LoopRow, NewLoop, RepositoryId, RepositoryMove},
 };
 
 /// What a loop is made of. The seams are chosen once, by the command.
@@ -93,9 +93,9 @@ impl LoopRunner {
         // What a killed run left is put back before git is asked anything.
         let found = restore::restore_git(&state_dir)?;
         let repo = Repo::open(&setup.root, &state_dir, &setup.git_environment).await?;
-        let mut journal = Journal::open(&setup.data_dir).await?;
+        let mut journal = crate::store::open(&setup.data_dir).await?;
         let now = setup.clock.now();
-        let (repository, moved) = register(&repo, &mut journal, now).await?;
+        let (repository, moved) = register(&repo, &mut *journal, now).await?;
         let mut interrupted = journal
             .interrupted_loop(&repository, &setup.root.to_string_lossy())
             .await?;
@@ -103,14 +103,14 @@ impl LoopRunner {
         notices.extend(found.notices);
         let mut given_up = None;
         if let (Some(row), BranchNow::Gone) = (&interrupted, found.branch) {
-            restore::give_up(row, &mut journal, now).await?;
+            restore::give_up(row, &mut *journal, now).await?;
             given_up = interrupted.take();
         }
         if let Some(row) = &interrupted {
-            restore::restore_config(&state_dir, row, &mut journal).await?;
-            notices.extend(restore::restore_tasks(&state_dir, row, &mut journal).await?);
+            restore::restore_config(&state_dir, row, &mut *journal).await?;
+            notices.extend(restore::restore_tasks(&state_dir, row, &mut *journal).await?);
         }
-        notices.extend(restore::finish_rewrite(&setup, &repo, &mut journal, &repository).await?);
+        notices.extend(restore::finish_rewrite(&setup, &repo, &mut *journal, &repository).await?);
         let head = repo.preflight().await?;
         let weaknesses = setup.detection.warnings();
         let stash = setup.wanted.stash;
@@ -153,10 +153,10 @@ impl LoopRunner {
             base,
             lock,
         } = place;
-        let board = open_board(&setup, &mut journal, &repository).await?;
+        let board = open_board(&setup, &mut *journal, &repository).await?;
         let mut config = setup.config;
         let mode = &setup.wanted.mode;
-        let opened = artefacts_of_mode(mode, &setup.root, &state_dir, &mut journal, &repository);
+        let opened = artefacts_of_mode(mode, &setup.root, &state_dir, &mut *journal, &repository);
         let artefacts = opened.await?;
         let artefacts = artefacts.map(|opened| opened.adding_commands_to(&mut config));
         Ok(Self {
@@ -196,6 +196,7 @@ impl LoopRunner {
             },
             place: LoopPlace {
                 root: setup.root,
+                data_dir: setup.data_dir,
                 state_dir,
                 repo,
                 guard: None,
@@ -374,7 +375,7 @@ impl LoopRunner {
     fn announce(
         &mut self,
         resumed: Resumed,
-        moved: &Moved,
+        moved: &RepositoryMove,
         weaknesses: Vec<String>,
         notices: Vec<String>,
     ) {
@@ -389,11 +390,11 @@ impl LoopRunner {
             resumed: resumed == Resumed::Yes,
         });
         match moved {
-            Moved::No => {}
-            Moved::From(place) => self.tell(&Event::Notice {
+            RepositoryMove::Stayed => {}
+            RepositoryMove::From(place) => self.tell(&Event::Notice {
                 message: format!("this repository was at {place} before"),
             }),
-            Moved::CopyOf(place) => self.tell(&Event::Notice {
+            RepositoryMove::CopyOf(place) => self.tell(&Event::Notice {
                 message: format!(
                     "this repository is a copy of {place}; it has its own history now"
                 ),
@@ -424,7 +425,7 @@ enum Resumed {
 
 async fn open_board(
     setup: &Setup,
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
 ) -> Result<Board, LoopError> {
     let (source, tasks) = Source::read(&setup.wanted.source, &setup.root)?;

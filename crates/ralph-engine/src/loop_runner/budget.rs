@@ -36,7 +36,7 @@ impl LoopRunner {
             self.output.clock.now(),
         );
         let at_work = Some((task.as_str(), &self.loop_id));
-        let spendings = spendings(&mut self.journal, &self.place.repository, of, at_work).await?;
+        let spendings = spendings(&mut *self.journal, &self.place.repository, of, at_work).await?;
         self.costs.nearest = tightest(&spendings);
         let costs = self
             .journal

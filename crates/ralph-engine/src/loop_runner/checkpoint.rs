@@ -31,7 +31,7 @@ pub struct Asked {
 
 /// Makes the checkpoint that a person asked for, beside a loop or after it.
 pub async fn create_checkpoint(
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
     row: &LoopRow,
     asked: Asked,

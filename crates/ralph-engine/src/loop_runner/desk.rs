@@ -23,7 +23,9 @@ use crate::{
     failpoint::failpoint,
     git::{CommitKind, Repo, commit_message},
     source::{Source, SourceError},
-    store::{CommandRow, Effects, Ended, Journal, NewGuidance, RepositoryId, TaskState},
+    store::{
+        CommandEffects, CommandEnd, CommandRow, Journal, NewGuidance, RepositoryId, TaskHistory,
+    },
 };
 
 /// On a commit that a command of a person's made: it is ralph's, so a revert may go past it.
@@ -32,7 +34,7 @@ const COMMAND_TRAILER: &str = "Ralph-Command";
 pub(super) struct Desk<'a> {
     pub(super) root: &'a Path,
     pub(super) repo: &'a Repo,
-    pub(super) journal: &'a mut Journal,
+    pub(super) journal: &'a mut dyn Journal,
     pub(super) repository: &'a RepositoryId,
     pub(super) board: &'a mut Board,
     /// Files of ralph's own besides the task files, and the progress file among them; relative to
@@ -63,7 +65,7 @@ struct Obeyed {
     sentence: String,
     hint: Option<String>,
     detail: Option<serde_json::Value>,
-    effects: Effects,
+    effects: CommandEffects,
     follows: Follows,
 }
 
@@ -73,7 +75,7 @@ impl Obeyed {
             sentence: sentence.into(),
             hint: None,
             detail: None,
-            effects: Effects::default(),
+            effects: CommandEffects::default(),
             follows: Follows::Nothing,
         }
     }
@@ -120,7 +122,8 @@ impl Desk<'_> {
             Ok(obeyed) => obeyed,
             Err(Not::Refused { sentence, hint }) => {
                 let report = CommandReport::refused(sentence, hint);
-                self.finish(row, &report, &Effects::default()).await?;
+                self.finish(row, &report, &CommandEffects::default())
+                    .await?;
                 return Ok((report, Follows::Nothing));
             }
             Err(Not::Failed(error)) => return Err(error),
@@ -143,10 +146,10 @@ impl Desk<'_> {
         &mut self,
         row: &CommandRow,
         report: &CommandReport,
-        effects: &Effects,
+        effects: &CommandEffects,
     ) -> Result<(), LoopError> {
         let source = self.board.source.name().to_owned();
-        let ended = Ended {
+        let ended = CommandEnd {
             id: row.id,
             report,
             at: self.now,
@@ -218,15 +221,15 @@ impl Desk<'_> {
     }
 
     /// What the journal knows of a task, without what holds it back.
-    fn opened(&self, id: &TaskId) -> TaskState {
+    fn opened(&self, id: &TaskId) -> TaskHistory {
         let before = self.board.state(id).cloned().unwrap_or_default();
-        TaskState {
+        TaskHistory {
             kept_ref: before.kept_ref,
             goes_on: before.goes_on,
             feedback: before.feedback,
             last_verdict: before.last_verdict,
             gutter: before.gutter.opened(),
-            ..TaskState::default()
+            ..TaskHistory::default()
         }
     }
 

@@ -26,7 +26,7 @@ impl LoopRunner {
             return Ok(());
         }
         let history =
-            History::of_loop(&mut self.journal, &self.place.repository, &self.loop_id).await?;
+            History::of_loop(&mut *self.journal, &self.place.repository, &self.loop_id).await?;
         self.keep_forecast(&history).await?;
         if self.costs.foreseen == Foreseen::Kept {
             return Ok(());
@@ -36,7 +36,7 @@ impl LoopRunner {
             .loop_before(&self.place.repository, &self.loop_id);
         if let Some(before) = before.await? {
             let history =
-                History::of_loop(&mut self.journal, &self.place.repository, &before).await?;
+                History::of_loop(&mut *self.journal, &self.place.repository, &before).await?;
             self.keep_forecast(&history).await?;
         }
         Ok(())
@@ -49,7 +49,7 @@ impl LoopRunner {
             return Ok(());
         }
         let history =
-            History::of_loop(&mut self.journal, &self.place.repository, &self.loop_id).await?;
+            History::of_loop(&mut *self.journal, &self.place.repository, &self.loop_id).await?;
         self.keep_forecast(&history).await
     }
 
@@ -64,7 +64,7 @@ impl LoopRunner {
         };
         let made = (forecast, self.now());
         let kept = foresight::make(
-            &mut self.journal,
+            &mut *self.journal,
             &self.place.repository,
             &self.loop_id,
             made,

@@ -27,13 +27,13 @@ impl LoopRunner {
     pub(super) async fn close_given_up(&mut self, row: &LoopRow) -> Result<(), LoopError> {
         let moment = self.moment_of_giving_up(row);
         self.journal
-            .end_loop_at(&self.place.repository, &GIVEN_UP, &moment)
+            .end_loop_with_checkpoint(&self.place.repository, &GIVEN_UP, &moment)
             .await?;
         let Some(listed) = self.journal.listed_loop(&row.id).await? else {
             return Ok(());
         };
         let mut status = self.status_of(row, &listed);
-        standing::recall(&mut self.journal, &mut status).await?;
+        standing::recall(&mut *self.journal, &mut status).await?;
         let termination = Termination::of(&GIVEN_UP, Reached::default());
         status.state = LoopState::after(&GIVEN_UP);
         status.completed_at = moment.at.to_string();
@@ -48,10 +48,9 @@ impl LoopRunner {
             branch: &row.branch,
             verified: u64::try_from(listed.verified).unwrap_or_default(),
             tasks: self.tally_of(row).await?,
-            forecast: compared(&mut self.journal, &self.place.repository, &row.id).await?,
+            forecast: compared(&mut *self.journal, &self.place.repository, &row.id).await?,
         };
-        let data_dir = self.journal.path().with_file_name("");
-        let written = LoopFiles::open(&data_dir, status).and_then(|files| {
+        let written = LoopFiles::open(&self.place.data_dir, status).and_then(|files| {
             files
                 .write_status()
                 .and_then(|()| files.write_report(&ended))

@@ -52,8 +52,8 @@ pub async fn obey_waiting(idle: &Idle, now: Timestamp) -> Result<Left, LoopError
         // A loop was killed: what it knew of the person's index is made anew by a look at the tree.
         repo.status().await?;
     }
-    let mut journal = Journal::open(&idle.data_dir).await?;
-    let (repository, _) = register_repository(&repo, &mut journal, now).await?;
+    let mut journal = crate::store::open(&idle.data_dir).await?;
+    let (repository, _) = register_repository(&repo, &mut *journal, now).await?;
     let worktree = idle.root.to_string_lossy().into_owned();
     let rows = journal.waiting_commands(&repository, &worktree).await?;
     let interrupted = journal.interrupted_loop(&repository, &worktree).await?;
@@ -65,7 +65,7 @@ pub async fn obey_waiting(idle: &Idle, now: Timestamp) -> Result<Left, LoopError
     let config_files = ConfigFiles::of(&idle.root, idle.config_file.as_ref(), None);
     let own = own_files(&idle.config, &config_files, &idle.root);
     let (source, tasks) = Source::read(&idle.source, &idle.root)?;
-    let mut board = board(source, tasks, &mut journal, &repository).await?;
+    let mut board = board(source, tasks, &mut *journal, &repository).await?;
     for row in rows {
         if unfinished && !row.command.leaves_tasks_alone() {
             left = Left::ForTheNextRun;
@@ -74,7 +74,7 @@ pub async fn obey_waiting(idle: &Idle, now: Timestamp) -> Result<Left, LoopError
         let mut desk = Desk {
             root: &idle.root,
             repo: &repo,
-            journal: &mut journal,
+            journal: &mut *journal,
             repository: &repository,
             board: &mut board,
             own: &own,
@@ -85,7 +85,7 @@ pub async fn obey_waiting(idle: &Idle, now: Timestamp) -> Result<Left, LoopError
         let _ = desk.obey(&row).await?;
     }
     // Only now: what a command wrote before a crash is no edit of a person's.
-    note_edits(&mut board, &mut journal, &repository, now).await?;
+    note_edits(&mut board, &mut *journal, &repository, now).await?;
     journal.close().await?;
     Ok(left)
 }
@@ -95,8 +95,8 @@ pub async fn register(idle: &Idle, now: Timestamp) -> Result<RepositoryId, LoopE
     let _lock = Lock::acquire(&idle.data_dir, &idle.root)?;
     let state_dir = state_dir(&idle.root, &idle.data_dir)?;
     let repo = Repo::open(&idle.root, &state_dir, &idle.git_environment).await?;
-    let mut journal = Journal::open(&idle.data_dir).await?;
-    let (repository, _) = register_repository(&repo, &mut journal, now).await?;
+    let mut journal = crate::store::open(&idle.data_dir).await?;
+    let (repository, _) = register_repository(&repo, &mut *journal, now).await?;
     journal.close().await?;
     Ok(repository)
 }
@@ -104,7 +104,7 @@ pub async fn register(idle: &Idle, now: Timestamp) -> Result<RepositoryId, LoopE
 async fn board(
     source: Source,
     tasks: Vec<Task>,
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
 ) -> Result<Board, LoopError> {
     let states = journal.task_states(repository, source.name()).await?;
@@ -113,14 +113,14 @@ async fn board(
 
 async fn note_edits(
     board: &mut Board,
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
     now: Timestamp,
 ) -> Result<(), LoopError> {
     let source = board.source.name().to_owned();
     for (task, state) in board.take_answered() {
         journal
-            .answered_by_edit(repository, &source, &task, &state, now)
+            .answer_by_edit(repository, &source, &task, &state, now)
             .await?;
     }
     Ok(())

@@ -22,7 +22,7 @@ use crate::{
     git::Status,
     iteration::{MOST_TOLD, prepare_diagnosis, what_to_find_out},
     journal_text::path_to_text,
-    store::{IterationStart, Of, TaskState},
+    store::{CheckpointFilter, IterationStart, TaskHistory},
 };
 
 /// Checkpoints that are looked through for the newest of a task.
@@ -134,7 +134,7 @@ impl LoopRunner {
     }
 
     /// The handoffs that a task may still have.
-    fn handoffs_left(&self, state: &TaskState) -> Handoffs {
+    fn handoffs_left(&self, state: &TaskHistory) -> Handoffs {
         let in_a_row = state.handoff.in_a_row;
         if in_a_row < self.settings.config.handoff.max_in_a_row.get() {
             Handoffs::Allowed
@@ -246,7 +246,7 @@ impl LoopRunner {
     async fn continuation(
         &mut self,
         task: &TaskId,
-        state: &TaskState,
+        state: &TaskHistory,
         start: &IterationStart,
     ) -> Result<Option<String>, LoopError> {
         let continues = state.handoff.next == Next::GoesOn && state.goes_on;
@@ -256,7 +256,10 @@ impl LoopRunner {
         let id = task.as_str();
         // A new loop may go on with what an earlier one left.
         let loop_id = self.loop_id.clone();
-        for of in [Of::Loop(&loop_id), Of::Repository] {
+        for of in [
+            CheckpointFilter::Loop(&loop_id),
+            CheckpointFilter::Repository,
+        ] {
             let links = self
                 .journal
                 .checkpoints(&self.place.repository, of, LOOKED_AT);
@@ -288,7 +291,7 @@ fn millis(time: Duration) -> u64 {
 
 /// Returns true if a claim without a change is worth nothing. That a goal is reached may be found without
 /// one, but only where steps towards it have landed.
-fn expects_change(task: &Task, lands: Lands, state: &TaskState) -> bool {
+fn expects_change(task: &Task, lands: Lands, state: &TaskHistory) -> bool {
     match lands {
         Lands::Claimed => task.text.expects_change,
         Lands::Each => state.progress == 0,

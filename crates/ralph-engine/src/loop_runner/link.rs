@@ -25,12 +25,12 @@ use crate::{
     agent::StopRequest,
     clock::Clock,
     iteration::{LoopLink, stop_asked},
-    store::{CommandRow, Effects, Ended, Journal, NewGuidance, RepositoryId, Step},
+    store::{CommandEffects, CommandEnd, CommandRow, Journal, NewGuidance, RepositoryId, Step},
     supervisor::{AgentControl, AgentTap, ControlReply, ControlRequest, LocalFuture},
 };
 
 pub(super) struct JournalLink<'a> {
-    pub(super) journal: &'a mut Journal,
+    pub(super) journal: &'a mut dyn Journal,
     pub(super) repository: &'a RepositoryId,
     pub(super) worktree: String,
     pub(super) source: String,
@@ -206,7 +206,8 @@ impl AgentControl for JournalLink<'_> {
                     self.finish(&row, sentence.to_owned(), effects, tap).await;
                 }
                 ControlReply::Followed { sentence } => {
-                    self.finish(&row, sentence, Effects::default(), tap).await;
+                    self.finish(&row, sentence, CommandEffects::default(), tap)
+                        .await;
                 }
                 // It stays in the queue, and is answered once the iteration has ended.
                 ControlReply::NotFollowed => {}
@@ -224,15 +225,15 @@ impl JournalLink<'_> {
                 self.control.pause = PauseState::Paused;
                 let at = format!("iteration {} at {}", self.of.number, self.of.task);
                 let sentence = format!("the loop pauses when {at} has ended");
-                (sentence, Effects::default())
+                (sentence, CommandEffects::default())
             }
             // Answered once the agent has ended, between this iteration and the next.
             Command::Pause { when: When::Now } => {
                 self.control.pause = PauseState::Paused;
                 return Some(ControlRequest::Stop);
             }
-            Command::Resume => (self.control.go_on().to_owned(), Effects::default()),
-            Command::Ping => ("the loop listens".to_owned(), Effects::default()),
+            Command::Resume => (self.control.go_on().to_owned(), CommandEffects::default()),
+            Command::Ping => ("the loop listens".to_owned(), CommandEffects::default()),
             Command::Say {
                 when: When::InTurn, ..
             } => {
@@ -283,11 +284,11 @@ impl JournalLink<'_> {
         &mut self,
         row: &CommandRow,
         sentence: String,
-        effects: Effects,
+        effects: CommandEffects,
         tap: &mut dyn AgentTap,
     ) {
         let report = CommandReport::done(sentence);
-        let ended = Ended {
+        let ended = CommandEnd {
             id: row.id,
             report: &report,
             at: self.clock.now(),
@@ -303,12 +304,12 @@ impl JournalLink<'_> {
 }
 
 /// What a person says, for the journal; with the task and the iteration of the agent that was told.
-fn guidance(row: &CommandRow, told: Option<(TaskId, u64)>) -> Effects {
+fn guidance(row: &CommandRow, told: Option<(TaskId, u64)>) -> CommandEffects {
     let Command::Say { text, .. } = &row.command else {
-        return Effects::default();
+        return CommandEffects::default();
     };
     let (task, iteration) = told.unzip();
-    Effects {
+    CommandEffects {
         guidance: vec![NewGuidance {
             task,
             text: text.clone(),
@@ -316,6 +317,6 @@ fn guidance(row: &CommandRow, told: Option<(TaskId, u64)>) -> Effects {
             at: row.at,
             iteration,
         }],
-        ..Effects::default()
+        ..CommandEffects::default()
     }
 }

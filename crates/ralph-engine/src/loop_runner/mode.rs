@@ -64,7 +64,7 @@ pub(super) async fn artefacts_of_mode(
     mode: &Mode,
     root: &Path,
     state_dir: &Path,
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
 ) -> Result<Option<Artefacts>, LoopError> {
     let Mode::Execute(execution) = mode else {

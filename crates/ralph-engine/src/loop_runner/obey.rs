@@ -23,7 +23,7 @@ use crate::{
     inbox::Inbox,
     iteration::stop_asked,
     source::Source,
-    store::{CommandRow, Effects, Ended},
+    store::{CommandEffects, CommandEnd, CommandRow},
 };
 
 /// The way in for people: the queue of commands, the terminal, signals.
@@ -125,8 +125,8 @@ impl LoopRunner {
         let now = self.now();
         if let Some(report) = own {
             let source = self.board.source.name().to_owned();
-            let effects = Effects::default();
-            let ended = Ended {
+            let effects = CommandEffects::default();
+            let ended = CommandEnd {
                 id: row.id,
                 report: &report,
                 at: now,
@@ -144,7 +144,7 @@ impl LoopRunner {
         let mut desk = Desk {
             root: &self.place.root,
             repo: &self.place.repo,
-            journal: &mut self.journal,
+            journal: &mut *self.journal,
             repository: &self.place.repository,
             board: &mut self.board,
             own: &own,
@@ -280,7 +280,7 @@ impl LoopRunner {
         let (source, now) = (self.board.source.name().to_owned(), self.now());
         for (task, state) in self.board.take_answered() {
             self.journal
-                .answered_by_edit(&self.place.repository, &source, &task, &state, now)
+                .answer_by_edit(&self.place.repository, &source, &task, &state, now)
                 .await?;
         }
         Ok(())

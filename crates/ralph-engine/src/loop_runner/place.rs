@@ -9,14 +9,14 @@ use crate::{
     git::{Oid, Repo},
     identity,
     lock::Lock,
-    store::{Journal, Moved, RepositoryId},
+    store::{Journal, RepositoryId, RepositoryMove},
 };
 
 /// What a driver stands on: the repository and the journal, opened.
 pub(super) struct Place {
     pub(super) state_dir: PathBuf,
     pub(super) repo: Repo,
-    pub(super) journal: Journal,
+    pub(super) journal: Box<dyn Journal>,
     pub(super) repository: RepositoryId,
     pub(super) base: Oid,
     pub(super) lock: Option<Lock>,
@@ -25,9 +25,9 @@ pub(super) struct Place {
 /// The repository's row in the journal, and its id in its git folder.
 pub(super) async fn register(
     repo: &Repo,
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     now: Timestamp,
-) -> Result<(RepositoryId, Moved), LoopError> {
+) -> Result<(RepositoryId, RepositoryMove), LoopError> {
     let minted = identity::read_id(repo.common_dir());
     let (repository, moved) = journal
         .repository(repo.common_dir(), minted.as_deref(), now)

@@ -94,15 +94,15 @@ async fn journal(
     setup: &Setup,
     repo: &Repo,
     scratch: &std::path::Path,
-) -> Result<(Journal, RepositoryId), LoopError> {
+) -> Result<(Box<dyn Journal>, RepositoryId), LoopError> {
     if let Some(id) = identity::read_id(repo.common_dir())
         && setup.data_dir.join("ralph.db").exists()
     {
-        let mut journal = Journal::open(&setup.data_dir).await?;
-        if journal.known(&id).await? {
+        let mut journal = crate::store::open(&setup.data_dir).await?;
+        if journal.has_repository(&id).await? {
             return Ok((journal, RepositoryId(id)));
         }
     }
-    let journal = Journal::open(scratch).await?;
+    let journal = crate::store::open(scratch).await?;
     Ok((journal, RepositoryId(String::new())))
 }

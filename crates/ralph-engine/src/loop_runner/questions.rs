@@ -9,7 +9,7 @@ use ralph_core::{
 };
 
 use super::{LoopError, LoopRunner};
-use crate::store::{NewQuestion, TaskState};
+use crate::store::{NewQuestion, TaskHistory};
 
 /// A question that is about to be asked.
 pub(super) struct Asking {
@@ -65,7 +65,7 @@ impl LoopRunner {
         let source = self.board.source.name().to_owned();
         let id = self
             .journal
-            .ask(&self.place.repository, &source, &new, &mut state)
+            .ask_question(&self.place.repository, &source, &new, &mut state)
             .await?;
         self.board.set_state(task, state);
         self.tell(&Event::Question {
@@ -79,7 +79,7 @@ impl LoopRunner {
 
     /// Out of attempts: said in the file too, so that a person sees it and can open it again.
     pub(super) async fn block(&mut self, task: &TaskId, reason: String) -> Result<(), LoopError> {
-        let state = TaskState {
+        let state = TaskHistory {
             blocked: Some(reason.clone()),
             ..self.board.state(task).cloned().unwrap_or_default()
         };
@@ -96,7 +96,7 @@ impl LoopRunner {
     pub(super) async fn save_state(
         &mut self,
         task: &TaskId,
-        state: TaskState,
+        state: TaskHistory,
     ) -> Result<(), LoopError> {
         let source = self.board.source.name().to_owned();
         self.journal

@@ -24,7 +24,7 @@ use crate::{
     failpoint::failpoint,
     iteration::{IterationFiles, accounts, keep_refused},
     landing::{InPlaceLanding, LandResult, Landing as _},
-    store::{IterationEnd, Step, TaskState},
+    store::{IterationEnd, Step, TaskHistory},
 };
 
 /// An iteration that has come to its outcome, and what is not written of it yet.
@@ -238,22 +238,22 @@ impl LoopRunner {
     }
 
     /// What the iteration comes to for its task.
-    fn task_state(&self, job: &Job, outcome: &Outcome) -> TaskState {
+    fn task_state(&self, job: &Job, outcome: &Outcome) -> TaskHistory {
         let verdict = &outcome.verdict;
         let before = self.board.state(&job.task.id).cloned().unwrap_or_default();
         // One that is reached stays so.
         let progress = before.progress + u32::from(job.lands() == Lands::Each);
         if *verdict == Verdict::Verified {
-            return TaskState {
+            return TaskHistory {
                 attempts: self.board.attempts(&job.task.id),
                 progress,
-                ..TaskState::default()
+                ..TaskHistory::default()
             };
         }
         if *verdict == Verdict::Progress {
-            return TaskState {
+            return TaskHistory {
                 progress,
-                ..TaskState::default()
+                ..TaskHistory::default()
             };
         }
         let charged = u32::from(verdict.is_charged());
@@ -271,7 +271,7 @@ impl LoopRunner {
         };
         let kept = outcome.log.kept.clone();
         let (feedback, last_verdict) = told_next(outcome, before.feedback, before.last_verdict);
-        TaskState {
+        TaskHistory {
             attempts: self.board.attempts(&job.task.id) + charged,
             last_signature,
             same_failure,
@@ -283,7 +283,7 @@ impl LoopRunner {
             gutter: before.gutter,
             handoff: before.handoff.after(verdict, told_phase(outcome)),
             progress: before.progress,
-            ..TaskState::default()
+            ..TaskHistory::default()
         }
     }
 
@@ -291,7 +291,7 @@ impl LoopRunner {
         &mut self,
         job: &Job,
         verdict: &Verdict,
-        state: TaskState,
+        state: TaskHistory,
     ) -> Result<(), LoopError> {
         let attempts = state.attempts;
         self.board.set_state(&job.task.id, state);
@@ -307,7 +307,7 @@ impl LoopRunner {
     }
 
     /// What a diagnosis comes to for its task: it is no attempt, so that all but the diagnosis stays.
-    fn state_after_diagnosis(&self, job: &Job, outcome: &Outcome) -> TaskState {
+    fn state_after_diagnosis(&self, job: &Job, outcome: &Outcome) -> TaskHistory {
         let mut state = self.board.state(&job.task.id).cloned().unwrap_or_default();
         // One that was cut off, or that no agent could make, is still to be made.
         let verdict = &outcome.verdict;

@@ -66,7 +66,7 @@ pub(super) fn restore_git(state_dir: &Path) -> Result<FoundGit, LoopError> {
 /// Ends what an interrupted loop left whose branch is gone: there is nothing to go on with.
 pub(super) async fn give_up(
     row: &LoopRow,
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     now: Timestamp,
 ) -> Result<(), LoopError> {
     if let Some(unfinished) = journal.unfinished_iteration(&row.id).await? {
@@ -80,7 +80,7 @@ pub(super) async fn give_up(
 pub(super) async fn restore_config(
     state_dir: &Path,
     row: &LoopRow,
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
 ) -> Result<(), LoopError> {
     if journal.unfinished_iteration(&row.id).await?.is_none() {
         return Ok(());
@@ -98,7 +98,7 @@ pub(super) async fn restore_config(
 pub(super) async fn restore_tasks(
     state_dir: &Path,
     row: &LoopRow,
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
 ) -> Result<Vec<String>, LoopError> {
     let Some(unfinished) = journal.unfinished_iteration(&row.id).await? else {
         return Ok(Vec::new());
@@ -129,7 +129,7 @@ pub(super) async fn restore_tasks(
 pub(super) async fn finish_rewrite(
     setup: &Setup,
     repo: &Repo,
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
 ) -> Result<Option<String>, LoopError> {
     let config_files = ConfigFiles::of(&setup.root, setup.config_file.as_ref(), None);

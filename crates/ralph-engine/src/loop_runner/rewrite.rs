@@ -40,7 +40,7 @@ use crate::{
 pub struct Ground<'a> {
     pub root: &'a Path,
     pub repo: &'a Repo,
-    pub journal: &'a mut Journal,
+    pub journal: &'a mut dyn Journal,
     pub repository: &'a RepositoryId,
     /// Files of ralph's own besides the task files, relative to the root.
     pub own: &'a [PathBuf],
@@ -64,7 +64,7 @@ pub struct Opening<'a> {
 pub struct Opened {
     root: PathBuf,
     repo: Repo,
-    journal: Journal,
+    journal: Box<dyn Journal>,
     repository: RepositoryId,
     own: Vec<PathBuf>,
     progress: PathBuf,
@@ -81,10 +81,10 @@ impl Opened {
         let state_dir = super::place::state_dir(root, opening.data_dir)?;
         let found = restore_git(&state_dir)?;
         let repo = Repo::open(root, &state_dir, opening.git_environment).await?;
-        let mut journal = Journal::open(opening.data_dir).await?;
+        let mut journal = crate::store::open(opening.data_dir).await?;
         let known = identity::read_id(repo.common_dir());
         let repository = match known {
-            Some(id) if journal.known(&id).await? => RepositoryId(id),
+            Some(id) if journal.has_repository(&id).await? => RepositoryId(id),
             Some(_) | None => return Err(RewriteError::NeverRan),
         };
         let config_files = ConfigFiles::of(root, opening.config_file, None);
@@ -110,7 +110,7 @@ impl Opened {
         Ground {
             root: &self.root,
             repo: &self.repo,
-            journal: &mut self.journal,
+            journal: &mut *self.journal,
             repository: &self.repository,
             own: &self.own,
             progress: &self.progress,

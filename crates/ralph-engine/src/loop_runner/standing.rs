@@ -32,7 +32,7 @@ impl LoopRunner {
             return Ok(());
         };
         let mut status = self.new_status(&row);
-        recall(&mut self.journal, &mut status).await?;
+        recall(&mut *self.journal, &mut status).await?;
         match LoopFiles::open(data_dir, status) {
             Ok(files) => {
                 self.output.loop_files = Some(files);
@@ -180,7 +180,7 @@ impl LoopRunner {
             branch: &self.place.branch,
             verified,
             tasks: self.board.tally(),
-            forecast: compared(&mut self.journal, &self.place.repository, &self.loop_id).await?,
+            forecast: compared(&mut *self.journal, &self.place.repository, &self.loop_id).await?,
         };
         let written = self
             .output
@@ -233,7 +233,7 @@ pub(super) fn status_by(row: &ListedLoop, config: LoopConfig) -> LoopStatus {
 
 /// Adds what the loop had done before, from the journal.
 pub(super) async fn recall(
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     status: &mut LoopStatus,
 ) -> Result<(), LoopError> {
     let most = u32::try_from(MOST_ITERATIONS).unwrap_or(u32::MAX);

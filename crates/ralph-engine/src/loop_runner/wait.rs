@@ -145,7 +145,7 @@ impl LoopRunner {
         let worktree = self.place.root.to_string_lossy().into_owned();
         let (inbox, journal, repository) = (
             &self.control.inbox,
-            &mut self.journal,
+            &mut *self.journal,
             &self.place.repository,
         );
         // A journal that can't be read is seen by the next who reads it.

@@ -158,7 +158,12 @@ impl Monitor {
     }
 
     async fn restart(&mut self, looked: &Looked, now: Timestamp) -> Change {
-        let config = self.journal.config_of(&looked.row.id).await.ok().flatten();
+        let config = self
+            .journal
+            .loop_config(&looked.row.id)
+            .await
+            .ok()
+            .flatten();
         let agent = config.as_deref().and_then(agent_of);
         let started = self
             .starter

@@ -32,7 +32,7 @@ pub struct Looked {
 
 /// Looks at every loop that is not over, of one repository or of all.
 pub async fn looked(
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     data_dir: &Path,
     repository: Option<&str>,
     times: (Duration, Timestamp),

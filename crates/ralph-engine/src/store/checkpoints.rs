@@ -1,297 +1,71 @@
-//! Checkpoints in the journal: written with what they are about, read newest first or as a chain.
-//!
-//! Writes nothing that is durable by itself where an iteration or a loop ends: the row goes into that
-//! transaction. Never changes a row that is there.
+//! Checkpoints: written with what they are about, read newest first or as a chain. No row is ever changed.
 
-use std::collections::{HashMap, HashSet};
-
+use async_trait::async_trait;
 use ralph_core::{
-    checkpoint::{Before, Checkpoint, Link, Moment, Sealed, Trigger, seal},
+    checkpoint::{Link, Moment, Sealed},
     id::{CheckpointId, LoopId},
 };
-use sqlx::SqliteConnection;
+use std::collections::HashMap;
 
-use super::{Journal, JournalError, RepositoryId, failed, held, unreadable};
+use super::{JournalError, RepositoryId};
 
-/// Whose checkpoints.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Of<'a> {
-    Loop(&'a LoopId),
-    Repository,
-}
-
-#[derive(sqlx::FromRow)]
-struct Row {
-    id: String,
-    loop_id: String,
-    n: i64,
-    iteration: Option<i64>,
-    phase: String,
-    at: String,
-    tip_commit: String,
-    body: String,
-    hash: String,
-    prev_hash: Option<String>,
-}
-
-const COLUMNS: &str =
-    "id, loop_id, n, iteration, phase, at, tip_commit, body, hash, prev_hash FROM checkpoint";
-
-impl From<Row> for Link {
-    fn from(row: Row) -> Self {
-        Self {
-            id: row.id.into(),
-            loop_id: row.loop_id.into(),
-            n: unsigned(row.n),
-            iteration: row.iteration.map(unsigned),
-            phase: row.phase,
-            at: row.at,
-            commit: row.tip_commit,
-            body: row.body,
-            hash: row.hash,
-            prev_hash: row.prev_hash,
-        }
-    }
-}
-
-/// A number that is below nothing was put there by hand: it fits no chain.
-fn unsigned(n: i64) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
-
-impl Journal {
-    /// Makes a checkpoint, durable when this returns. Others may write at the same time: the chain is
-    /// read and gone on with in one transaction.
-    pub async fn add_checkpoint(
+/// Checkpoints: one chain for each loop.
+#[async_trait]
+pub trait CheckpointStore: Send {
+    /// Makes a checkpoint. Other processes may write at the same time: the chain is read and continued in one
+    /// transaction.
+    async fn add_checkpoint(
         &mut self,
         repository: &RepositoryId,
         moment: &Moment,
-    ) -> Result<Sealed, JournalError> {
-        let failed = || failed("make a checkpoint");
-        let mut tx = held::begin(&mut self.db, &self.path, "make a checkpoint").await?;
-        let before = before(&mut tx, repository, &moment.loop_id).await?;
-        let sealed = insert(&mut tx, repository, moment, &before).await?;
-        tx.commit().await.map_err(failed())?;
-        Ok(sealed)
-    }
+    ) -> Result<Sealed, JournalError>;
 
     /// The newest checkpoints, newest first.
-    pub async fn checkpoints(
+    async fn checkpoints(
         &mut self,
         repository: &RepositoryId,
-        of: Of<'_>,
+        of: CheckpointFilter<'_>,
         most: u32,
-    ) -> Result<Vec<Link>, JournalError> {
-        let rows: Result<Vec<Row>, _> = match of {
-            Of::Loop(id) => {
-                let sql = format!("SELECT {COLUMNS} WHERE loop_id = ? ORDER BY n DESC LIMIT ?");
-                let query = sqlx::query_as(sqlx::AssertSqlSafe(sql))
-                    .bind(id.as_str())
-                    .bind(most);
-                query.fetch_all(&mut self.db).await
-            }
-            Of::Repository => {
-                let sql =
-                    format!("SELECT {COLUMNS} WHERE repository_id = ? ORDER BY id DESC LIMIT ?");
-                let query = sqlx::query_as(sqlx::AssertSqlSafe(sql));
-                let query = query.bind(&repository.0).bind(most);
-                query.fetch_all(&mut self.db).await
-            }
-        };
-        let rows = rows.map_err(failed("list the checkpoints"))?;
-        Ok(rows.into_iter().map(Link::from).collect())
-    }
+    ) -> Result<Vec<Link>, JournalError>;
 
     /// The newest checkpoint of each iteration of a loop, for its newest iterations.
-    pub async fn checkpoints_after(
+    async fn checkpoints_after(
         &mut self,
         loop_id: &LoopId,
-    ) -> Result<HashMap<u64, CheckpointId>, JournalError> {
-        let rows: Vec<(i64, String)> = sqlx::query_as(
-            "SELECT iteration, id FROM checkpoint WHERE loop_id = ? AND iteration IS NOT NULL
-             ORDER BY n DESC LIMIT 4000",
-        )
-        .bind(loop_id.as_str())
-        .fetch_all(&mut self.db)
-        .await
-        .map_err(failed("look up the checkpoints of a loop"))?;
-        let mut newest = HashMap::new();
-        for (iteration, id) in rows {
-            newest.entry(unsigned(iteration)).or_insert(id.into());
-        }
-        Ok(newest)
-    }
+    ) -> Result<HashMap<u64, CheckpointId>, JournalError>;
 
     /// The id of a loop's newest checkpoint.
-    pub async fn last_checkpoint_id(
+    async fn last_checkpoint_id(
         &mut self,
         loop_id: &LoopId,
-    ) -> Result<Option<CheckpointId>, JournalError> {
-        sqlx::query_scalar("SELECT id FROM checkpoint WHERE loop_id = ? ORDER BY n DESC LIMIT 1")
-            .bind(loop_id.as_str())
-            .fetch_optional(&mut self.db)
-            .await
-            .map(|id: Option<String>| id.map(CheckpointId::from))
-            .map_err(failed("look up the last checkpoint"))
-    }
+    ) -> Result<Option<CheckpointId>, JournalError>;
 
-    /// The checkpoints whose id begins like this, or if there is none, ends like it; no more than two,
-    /// which is one too many. A beginning is found by the index, an end by looking at all ids.
-    pub async fn checkpoints_like(
+    /// The checkpoints whose id begins with this text, or if there is none, ends with it; at most two, which is one too
+    /// many.
+    async fn checkpoints_like(
         &mut self,
         repository: &RepositoryId,
         part: &str,
-    ) -> Result<Vec<Link>, JournalError> {
-        for condition in [
-            // No id has a character behind `~`.
-            "id >= ?2 AND id < ?2 || '~'",
-            "substr(id, -length(?2)) = ?2",
-        ] {
-            let sql = format!("SELECT {COLUMNS} WHERE repository_id = ?1 AND {condition} LIMIT 2");
-            let rows: Vec<Row> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
-                .bind(&repository.0)
-                .bind(part)
-                .fetch_all(&mut self.db)
-                .await
-                .map_err(failed("look up a checkpoint"))?;
-            if !rows.is_empty() {
-                return Ok(rows.into_iter().map(Link::from).collect());
-            }
-        }
-        Ok(Vec::new())
-    }
+    ) -> Result<Vec<Link>, JournalError>;
 
-    /// A part of a loop's chain, oldest first: at most so many behind number `after`, or from the
-    /// very beginning.
-    pub async fn chain(
+    /// A part of a loop's chain, oldest first: at most `most` behind number `after`, or from the very beginning.
+    async fn checkpoint_chain(
         &mut self,
         loop_id: &LoopId,
         after: Option<u64>,
         most: u32,
-    ) -> Result<Vec<Link>, JournalError> {
-        let after = after.map_or(i64::MIN, |n| i64::try_from(n).unwrap_or(i64::MAX));
-        let sql = format!("SELECT {COLUMNS} WHERE loop_id = ? AND n > ? ORDER BY n LIMIT ?");
-        let rows: Vec<Row> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(loop_id.as_str())
-            .bind(after)
-            .bind(most)
-            .fetch_all(&mut self.db)
-            .await
-            .map_err(failed("read the checkpoints"))?;
-        Ok(rows.into_iter().map(Link::from).collect())
-    }
+    ) -> Result<Vec<Link>, JournalError>;
 
     /// The loops of a repository that have checkpoints, oldest first.
-    pub async fn checkpointed_loops(
+    async fn checkpointed_loops(
         &mut self,
         repository: &RepositoryId,
-    ) -> Result<Vec<LoopId>, JournalError> {
-        sqlx::query_scalar(
-            "SELECT id FROM loop WHERE repository_id = ?
-             AND EXISTS (SELECT 1 FROM checkpoint WHERE loop_id = loop.id) ORDER BY id",
-        )
-        .bind(&repository.0)
-        .fetch_all(&mut self.db)
-        .await
-        .map(|ids: Vec<String>| ids.into_iter().map(LoopId::from).collect())
-        .map_err(failed("list the loops with checkpoints"))
-    }
-
-    /// The newest iteration of a loop that has a record.
-    pub async fn newest_record(&mut self, loop_id: &LoopId) -> Result<Option<u64>, JournalError> {
-        let n: Option<i64> = sqlx::query_scalar(
-            "SELECT n FROM iteration WHERE loop_id = ? AND record IS NOT NULL ORDER BY n DESC LIMIT 1",
-        )
-        .bind(loop_id.as_str())
-        .fetch_optional(&mut self.db)
-        .await
-        .map_err(failed("look up the last iteration"))?;
-        Ok(n.map(unsigned))
-    }
+    ) -> Result<Vec<LoopId>, JournalError>;
 }
 
-/// Adds a checkpoint to a transaction that has written already, and so is alone in writing. One of a
-/// phase is made only where the phase is another than before.
-pub(super) async fn add_to(
-    tx: &mut SqliteConnection,
-    repository: &RepositoryId,
-    moment: &Moment,
-) -> Result<(), JournalError> {
-    let before = before(tx, repository, &moment.loop_id).await?;
-    let old = before.checkpoint.as_ref();
-    let same = old.is_some_and(|old| old.execution.phase == moment.phase(Some(old)));
-    if moment.trigger == Trigger::Phase && same {
-        return Ok(());
-    }
-    insert(tx, repository, moment, &before).await?;
-    Ok(())
-}
-
-/// What the next checkpoint of a loop follows. A newest one that can't be read is followed by its
-/// hash alone: that it is damaged is what `verify` is there to say.
-async fn before(
-    db: &mut SqliteConnection,
-    repository: &RepositoryId,
-    loop_id: &LoopId,
-) -> Result<Before, JournalError> {
-    let failed = || failed("look up the last checkpoint");
-    let newest: Option<(i64, String, String)> = sqlx::query_as(
-        "SELECT n, hash, body FROM checkpoint WHERE loop_id = ? ORDER BY n DESC LIMIT 1",
-    )
-    .bind(loop_id.as_str())
-    .fetch_optional(&mut *db)
-    .await
-    .map_err(failed())?;
-    let Some((n, hash, body)) = newest else {
-        return Ok(Before::default());
-    };
-    let checkpoint: Option<Checkpoint> = serde_json::from_str(&body).ok();
-    let taken_back: Vec<String> = sqlx::query_scalar(
-        "SELECT DISTINCT task_id FROM iteration AS gone INDEXED BY iteration_reverted
-         WHERE repository_id = ? AND reverted_by IS NOT NULL AND loop_id = ? AND NOT EXISTS
-           (SELECT 1 FROM iteration AS again WHERE again.loop_id = gone.loop_id
-            AND again.task_id = gone.task_id AND again.verdict = 'verified'
-            AND again.reverted_by IS NULL)",
-    )
-    .bind(&repository.0)
-    .bind(loop_id.as_str())
-    .fetch_all(db)
-    .await
-    .map_err(failed())?;
-    Ok(Before {
-        n: unsigned(n),
-        hash: Some(hash),
-        checkpoint,
-        taken_back: HashSet::from_iter(taken_back),
-    })
-}
-
-async fn insert(
-    db: &mut SqliteConnection,
-    repository: &RepositoryId,
-    moment: &Moment,
-    before: &Before,
-) -> Result<Sealed, JournalError> {
-    let sealed = seal(moment.after(before)).map_err(unreadable("a checkpoint"))?;
-    let link = Link::from(&sealed);
-    let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    sqlx::query(
-        "INSERT INTO checkpoint (id, repository_id, loop_id, n, iteration, phase, at, body, hash, prev_hash, tip_commit)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    )
-    .bind(link.id.as_str())
-    .bind(&repository.0)
-    .bind(link.loop_id.as_str())
-    .bind(signed(link.n))
-    .bind(link.iteration.map(signed))
-    .bind(&link.phase)
-    .bind(&link.at)
-    .bind(&link.body)
-    .bind(&link.hash)
-    .bind(&link.prev_hash)
-    .bind(&link.commit)
-    .execute(db)
-    .await
-    .map_err(failed("make a checkpoint"))?;
-    Ok(sealed)
+/// SpendingScope checkpoints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckpointFilter<'a> {
+    Loop(&'a LoopId),
+    Repository,
 }

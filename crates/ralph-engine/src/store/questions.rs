@@ -1,24 +1,46 @@
-//! Questions to a person in the journal, and their answers.
+//! Questions to a person, and their answers.
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use ralph_core::{
-    escalation::{Answered, AskedBy, How, Question},
+    escalation::{AskedBy, Question},
     id::QuestionId,
     signal::Escalation,
     task::TaskId,
 };
 
-use super::{
-    Journal, JournalError, RepositoryId, TaskState,
-    commands::{column, number},
-    failed, held,
-    iterations::upsert_state,
-    unreadable,
-};
+use super::{JournalError, RepositoryId, TaskHistory};
 
-/// Questions that are looked at: all open ones are among them, in any project that a person can
-/// still follow.
-const MOST: i64 = 1_000;
+/// Questions to a person, and their answers.
+#[async_trait]
+pub trait QuestionStore: Send {
+    /// Adds a question, and the state of its task, which waits for the answer from now on. Sets the question's number
+    /// in the state, too.
+    async fn ask_question(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+        new: &NewQuestion,
+        state: &mut TaskHistory,
+    ) -> Result<QuestionId, JournalError>;
+
+    /// The newest questions about the tasks of a source, oldest first, answered ones among them.
+    async fn questions(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+    ) -> Result<Vec<Question>, JournalError>;
+
+    /// Closes a task's questions because a person changed the task.
+    async fn answer_by_edit(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+        task: &TaskId,
+        state: &TaskHistory,
+        at: Timestamp,
+    ) -> Result<(), JournalError>;
+}
 
 /// A question that is about to be asked.
 #[derive(Debug, Clone)]
@@ -29,154 +51,4 @@ pub struct NewQuestion {
     pub question: String,
     pub escalation: Option<Escalation>,
     pub at: Timestamp,
-}
-
-#[derive(sqlx::FromRow)]
-struct Row {
-    id: i64,
-    task_id: String,
-    iteration: i64,
-    asked_by: String,
-    question: String,
-    body: Option<String>,
-    asked_at: String,
-    answer: Option<String>,
-}
-
-impl Journal {
-    /// Asks: the question and the state of its task, which waits for it from now on. Gives its number,
-    /// which the state has too.
-    pub async fn ask(
-        &mut self,
-        repository: &RepositoryId,
-        source: &str,
-        new: &NewQuestion,
-        state: &mut TaskState,
-    ) -> Result<QuestionId, JournalError> {
-        let failed = || failed("ask a question");
-        let body = new.escalation.as_ref().map(serde_json::to_string);
-        let body = body.transpose().map_err(unreadable("a question"))?;
-        let mut tx = held::begin(&mut self.db, &self.path, "ask a question").await?;
-        let (id,): (i64,) = sqlx::query_as(
-            "INSERT INTO escalation (repository_id, source, task_id, iteration, asked_by, question, body, asked_at)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-        )
-        .bind(&repository.0)
-        .bind(source)
-        .bind(new.task.as_str())
-        .bind(column(new.iteration))
-        .bind(match new.asked_by {
-            AskedBy::Agent => "agent",
-            AskedBy::Ralph => "ralph",
-        })
-        .bind(&new.question)
-        .bind(body)
-        .bind(new.at.to_string())
-        .fetch_one(&mut *tx)
-        .await
-        .map_err(failed())?;
-        state.question = Some(new.question.clone());
-        let id = QuestionId::new(number(id));
-        state.asked = Some(id);
-        upsert_state(&mut tx, repository, source, new.task.as_str(), state).await?;
-        tx.commit().await.map_err(failed())?;
-        Ok(id)
-    }
-
-    /// The newest questions about the tasks of a source, oldest first, answered ones among them.
-    pub async fn questions(
-        &mut self,
-        repository: &RepositoryId,
-        source: &str,
-    ) -> Result<Vec<Question>, JournalError> {
-        let rows: Vec<Row> = sqlx::query_as(
-            "SELECT id, task_id, iteration, asked_by, question, body, asked_at, answer FROM
-               (SELECT * FROM escalation WHERE repository_id = ? AND source = ? ORDER BY id DESC LIMIT ?)
-             ORDER BY id",
-        )
-        .bind(&repository.0)
-        .bind(source)
-        .bind(MOST)
-        .fetch_all(&mut self.db)
-        .await
-        .map_err(failed("list the questions"))?;
-        // A task whose id can't be read any more has no question that could be answered.
-        rows.into_iter()
-            .filter_map(|row| TaskId::parse(&row.task_id).ok().map(|task| (task, row)))
-            .map(|(task, row)| question(task, row))
-            .collect()
-    }
-
-    /// Notes that a task's question came to its end because a person changed the task.
-    pub async fn answered_by_edit(
-        &mut self,
-        repository: &RepositoryId,
-        source: &str,
-        task: &TaskId,
-        state: &TaskState,
-        at: Timestamp,
-    ) -> Result<(), JournalError> {
-        let failed = || failed("note an answer");
-        let answered = Answered {
-            how: How::Edited,
-            by: "an edit of the task file".into(),
-            at,
-            told: None,
-            amended: None,
-        };
-        let answer = serde_json::to_string(&answered).map_err(unreadable("an answer"))?;
-        let mut tx = held::begin(&mut self.db, &self.path, "note an answer").await?;
-        sqlx::query(
-            "UPDATE escalation SET answer = ?, answered_at = ?
-             WHERE repository_id = ? AND source = ? AND task_id = ? AND answered_at IS NULL",
-        )
-        .bind(answer)
-        .bind(at.to_string())
-        .bind(&repository.0)
-        .bind(source)
-        .bind(task.as_str())
-        .execute(&mut *tx)
-        .await
-        .map_err(failed())?;
-        upsert_state(&mut tx, repository, source, task.as_str(), state).await?;
-        tx.commit().await.map_err(failed())
-    }
-}
-
-pub(super) async fn write_answer(
-    db: &mut sqlx::SqliteConnection,
-    question: QuestionId,
-    answered: &Answered,
-) -> Result<(), JournalError> {
-    let answer = serde_json::to_string(answered).map_err(unreadable("an answer"))?;
-    sqlx::query("UPDATE escalation SET answer = ?, answered_at = ? WHERE id = ?")
-        .bind(answer)
-        .bind(answered.at.to_string())
-        .bind(column(question.get()))
-        .execute(db)
-        .await
-        .map_err(failed("write an answer down"))?;
-    Ok(())
-}
-
-fn question(task_id: TaskId, row: Row) -> Result<Question, JournalError> {
-    let parse = |text: &str| serde_json::from_str(text).map_err(unreadable("a question"));
-    Ok(Question {
-        id: QuestionId::new(number(row.id)),
-        task_id,
-        iteration: number(row.iteration),
-        asked_by: if row.asked_by == "agent" {
-            AskedBy::Agent
-        } else {
-            AskedBy::Ralph
-        },
-        asked_at: row.asked_at.parse().unwrap_or_default(),
-        question: row.question,
-        escalation: row.body.as_deref().map(parse).transpose()?,
-        answer: row
-            .answer
-            .as_deref()
-            .map(|text| serde_json::from_str(text).map_err(unreadable("an answer")))
-            .transpose()?,
-    })
 }

@@ -10,7 +10,7 @@ mod verify;
 use std::process::ExitCode;
 
 use ralph_core::checkpoint::{Checkpoint, Link, continuation};
-use ralph_engine::store::{Journal, LoopRow, Of, RepositoryId};
+use ralph_engine::store::{CheckpointFilter, Journal, LoopRow, RepositoryId};
 use serde::Serialize;
 
 use crate::{cli::Global, commands::logs::nothing_yet, error::CommandError, project::Project};
@@ -64,7 +64,7 @@ impl Shown {
 }
 
 /// The journal of a project in which ralph ran.
-async fn journal(project: &Project) -> Result<(Journal, RepositoryId), CommandError> {
+async fn journal(project: &Project) -> Result<(Box<dyn Journal>, RepositoryId), CommandError> {
     let journal = project.journal().await?;
     journal.ok_or_else(|| nothing_yet(project))
 }
@@ -72,7 +72,7 @@ async fn journal(project: &Project) -> Result<(Journal, RepositoryId), CommandEr
 /// The loop that was named by the beginning of its id, else the newest of this working tree.
 async fn find_loop(
     project: &Project,
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
     named: Option<&str>,
 ) -> Result<LoopRow, CommandError> {
@@ -100,13 +100,15 @@ async fn find_loop(
 /// newest loop.
 async fn find(
     project: &Project,
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
     named: Option<&str>,
 ) -> Result<Link, CommandError> {
     let Some(part) = named else {
         let row = find_loop(project, journal, repository, None).await?;
-        let newest = journal.checkpoints(repository, Of::Loop(&row.id), 1).await;
+        let newest = journal
+            .checkpoints(repository, CheckpointFilter::Loop(&row.id), 1)
+            .await;
         let newest = newest.map_err(CommandError::internal)?.pop();
         return newest.ok_or_else(|| {
             CommandError::user(format!("loop {} has no checkpoint", row.id))

@@ -16,7 +16,7 @@ use ralph_core::{
     economics::{ComparedForecast, Forecast, Totals},
     id::LoopId,
 };
-use ralph_engine::store::{Journal, RepositoryId, SumBy, Whose, day_of};
+use ralph_engine::store::{Journal, RepositoryId, SpendingScope, SumBy, day_of};
 use serde::Serialize;
 
 pub(crate) use self::{prices::in_force as prices_in_force, show::table_against_agents};
@@ -165,7 +165,7 @@ async fn gather(project: &Project, args: &Args) -> Result<Costs, CommandError> {
     };
     let mut journal = project.journal().await?;
     if let Some((journal, repository)) = &mut journal {
-        sum_up(journal, repository, args.limit, &mut costs)
+        sum_up(&mut **journal, repository, args.limit, &mut costs)
             .await
             .map_err(CommandError::internal)?;
     }
@@ -176,7 +176,7 @@ async fn gather(project: &Project, args: &Args) -> Result<Costs, CommandError> {
 }
 
 async fn sum_up(
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
     limit: u32,
     costs: &mut Costs,
@@ -201,10 +201,10 @@ async fn sum_up(
             figures: row.totals.into(),
         })
         .collect();
-    let total = journal.spending(repository, Whose::Repository, since);
+    let total = journal.spending(repository, SpendingScope::Repository, since);
     costs.total = total.await?.into();
     if costs.by == By::Day {
-        let ever = journal.spending(repository, Whose::Repository, None);
+        let ever = journal.spending(repository, SpendingScope::Repository, None);
         let shown = costs.rows.iter().map(|row| row.figures.spent_usd);
         let shown = shown.fold(Dollars::NOTHING, Dollars::plus);
         costs.backdrop.before = ever.await?.spent.without(shown);

@@ -62,7 +62,7 @@ async fn gather(project: &Project, all: bool) -> Result<Listed, CommandError> {
             questions: Vec::new(),
         });
     };
-    let path = queue::source_path(project, &mut journal, &repository).await?;
+    let path = queue::source_path(project, &mut *journal, &repository).await?;
     let (source, graph, _) = project.source(Some(&path))?;
     let mut questions = journal
         .questions(&repository, source.name())

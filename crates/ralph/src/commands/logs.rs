@@ -114,7 +114,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     Ok(ExitCode::SUCCESS)
 }
 
-type Opened = Option<(Journal, RepositoryId)>;
+type Opened = Option<(Box<dyn Journal>, RepositoryId)>;
 
 /// The numbers there are: of the journal, else of the files.
 async fn range(

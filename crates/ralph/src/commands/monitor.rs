@@ -70,7 +70,7 @@ async fn once(project: &Project, form: Form) -> Result<ExitCode, CommandError> {
     }
     let mut journal = open(&data_dir).await?;
     let now = Project::now();
-    let found = looked(&mut journal, &data_dir, None, (hang_after(project), now)).await;
+    let found = looked(&mut *journal, &data_dir, None, (hang_after(project), now)).await;
     let found = found.map_err(CommandError::internal)?;
     if found.is_empty() {
         say::nothing(form);
@@ -150,8 +150,8 @@ async fn look(
     Ok(None)
 }
 
-async fn open(data_dir: &Path) -> Result<Journal, CommandError> {
-    Journal::open(data_dir)
+async fn open(data_dir: &Path) -> Result<Box<dyn Journal>, CommandError> {
+    ralph_engine::store::open(data_dir)
         .await
         .map_err(CommandError::internal)
 }

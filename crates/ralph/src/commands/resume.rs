@@ -92,10 +92,10 @@ async fn found(project: &Project, args: &Args) -> Result<Found, CommandError> {
             }),
         };
     };
-    let row = wanted(project, &mut journal, &repository, args).await?;
+    let row = wanted(project, &mut *journal, &repository, args).await?;
     let source = match &args.loop_id {
         Some(_) => None,
-        None => queue::source_path(project, &mut journal, &repository)
+        None => queue::source_path(project, &mut *journal, &repository)
             .await
             .ok(),
     };
@@ -150,7 +150,7 @@ fn say(command: &str) {
 /// The loop that is meant; it must be one of this worktree, and the one that runs where one does.
 async fn wanted(
     project: &Project,
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
     args: &Args,
 ) -> Result<Option<LoopRow>, CommandError> {

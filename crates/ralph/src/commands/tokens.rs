@@ -9,7 +9,7 @@ use ralph_core::{
     economics::{Caller, Totals},
     id::LoopId,
 };
-use ralph_engine::store::{Journal, JournalError, LoopPart, RepositoryId, Whose};
+use ralph_engine::store::{Journal, JournalError, LoopModelCost, RepositoryId, SpendingScope};
 use serde::Serialize;
 
 use super::cost::figures::Figures;
@@ -95,7 +95,7 @@ async fn gather(project: &Project) -> Result<Used, CommandError> {
         prices_as_of: prices.as_of().to_owned(),
     };
     if let Some((mut journal, repository)) = project.journal().await? {
-        read(&mut used, &project.worktree(), &mut journal, &repository)
+        read(&mut used, &project.worktree(), &mut *journal, &repository)
             .await
             .map_err(CommandError::internal)?;
     }
@@ -105,13 +105,13 @@ async fn gather(project: &Project) -> Result<Used, CommandError> {
 async fn read(
     used: &mut Used,
     worktree: &str,
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
 ) -> Result<(), JournalError> {
     let Some(last) = journal.last_loop(repository, worktree).await? else {
         return Ok(());
     };
-    let whose = Whose::Loop(&last.id);
+    let whose = SpendingScope::Loop(&last.id);
     let totals = journal.spending(repository, whose, None).await?;
     used.total = totals.into();
     used.tool_calls = totals.tool_calls;
@@ -120,7 +120,7 @@ async fn read(
     let verified = journal.verified_tasks(&last.id).await?;
     used.cost_per_verified_task_usd = (verified > 0 && totals.spent > Dollars::NOTHING)
         .then(|| totals.spent.usd() / verified as f64);
-    let parts = journal.parts_of_loop(repository, &last.id).await?;
+    let parts = journal.model_costs(repository, &last.id).await?;
     used.parts = parts.into_iter().map(Part::from).collect();
     let records = journal.last_records(repository, worktree).await?;
     let newest = records.iter().find(|record| record.loop_id == last.id);
@@ -137,8 +137,8 @@ async fn read(
     Ok(())
 }
 
-impl From<LoopPart> for Part {
-    fn from(part: LoopPart) -> Self {
+impl From<LoopModelCost> for Part {
+    fn from(part: LoopModelCost) -> Self {
         Self {
             model: part.model,
             agent: part.agent,

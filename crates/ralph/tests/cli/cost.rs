@@ -6,7 +6,7 @@ use ralph_core::{
     dollars::Dollars,
     economics::{Caller, ModelCall, Prices, Tokens, account},
 };
-use ralph_engine::store::Accounts;
+use ralph_engine::store::TokenUsage;
 use ralph_testkit::TestRepo;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::support::{Written, ralph, shop};
 const DOCS: &str = include_str!("../../../../docs/json.md");
 
 /// One call of Opus and one of a subagent, of which the agent says that they cost 2.5 cents.
-fn accounts() -> Accounts {
+fn accounts() -> TokenUsage {
     let call =
         |model: &str, caller, [input, output, cache_read, cache_write]: [u64; 4]| ModelCall {
             model: Some(model.into()),
@@ -33,7 +33,7 @@ fn accounts() -> Accounts {
         call("claude-haiku-4-5", Caller::Subagent, [500, 40, 0, 0]),
     ];
     let told = Some(Dollars::told(0.025));
-    Accounts {
+    TokenUsage {
         records: account(
             (1, "claude"),
             &calls,

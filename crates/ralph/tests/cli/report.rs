@@ -4,7 +4,7 @@ use ralph_core::{
     termination::Stop,
     verdict::{Halt, Verdict},
 };
-use ralph_engine::store::TaskState;
+use ralph_engine::store::TaskHistory;
 use ralph_testkit::TestRepo;
 use serde_json::json;
 
@@ -33,7 +33,7 @@ fn eventful() -> TestRepo {
     };
     past.iteration(("US-002", "Show the cart", 2), refused, |record, state| {
         record.flags = vec!["the status of US-002 was put back".into()];
-        *state = TaskState {
+        *state = TaskHistory {
             attempts: 2,
             ..asked(&repo, "US-002", "Which currency?")
         };

@@ -1,7 +1,7 @@
 //! `ralph status`.
 
 use ralph_core::{termination::Stop, verdict::Verdict};
-use ralph_engine::{lock::Lock, store::TaskState};
+use ralph_engine::{lock::Lock, store::TaskHistory};
 use ralph_testkit::TestRepo;
 use serde_json::json;
 
@@ -168,10 +168,10 @@ fn an_edit_of_a_task_answers_its_question_and_it_is_next() {
 fn a_blocked_task_has_its_reason_and_one_that_a_person_reopened_starts_afresh() {
     let repo = shop();
     let mut past = Written::begin(&repo, "prd.json", "L1");
-    let state = TaskState {
+    let state = TaskHistory {
         attempts: 3,
         blocked: Some("3 attempts failed".into()),
-        ..TaskState::default()
+        ..TaskHistory::default()
     };
     past.state("US-002", &state);
     let status = ralph(&repo, &["status", "--json"]).json(0);

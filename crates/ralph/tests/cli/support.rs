@@ -12,7 +12,7 @@ use ralph_core::{
 };
 use ralph_engine::{
     identity,
-    store::{Accounts, IterationEnd, IterationStart, Journal, NewLoop, RepositoryId, TaskState},
+    store::{IterationEnd, IterationStart, Journal, NewLoop, RepositoryId, TaskHistory, TokenUsage},
 };
 use ralph_testkit::TestRepo;
 use serde_json::{Value, json};
@@ -105,7 +105,7 @@ pub(crate) fn at(time: &str) -> jiff::Timestamp {
 /// The journal of a repository in which one loop ran.
 pub(crate) struct Written {
     runtime: tokio::runtime::Runtime,
-    journal: Journal,
+    journal: Box<dyn Journal>,
     pub(crate) repository: RepositoryId,
     source: String,
     loop_id: LoopId,
@@ -121,7 +121,7 @@ impl Written {
         let common = repo.path(".git");
         let minted = identity::read_id(&common);
         let (mut journal, repository) = runtime.block_on(async {
-            let mut journal = Journal::open(&repo.data_dir()).await.unwrap();
+            let mut journal = ralph_engine::store::open(&repo.data_dir()).await.unwrap();
             let found = journal.repository(&common, minted.as_deref(), at("03:00:00"));
             let (repository, _) = found.await.unwrap();
             (journal, repository)
@@ -171,28 +171,28 @@ impl Written {
         &mut self,
         (task, title, attempt): (&str, &str, u32),
         verdict: Verdict,
-        adapt: impl FnOnce(&mut IterationRecord, &mut TaskState),
+        adapt: impl FnOnce(&mut IterationRecord, &mut TaskHistory),
     ) -> IterationRecord {
         let n = self.start(task, attempt);
         let mut record = record(&self.loop_id, n, (task, title, attempt), verdict);
-        let mut state = TaskState {
+        let mut state = TaskHistory {
             attempts: u32::from(record.verdict.is_charged()),
             last_verdict: Some(record.verdict.name().into()),
-            ..TaskState::default()
+            ..TaskHistory::default()
         };
         adapt(&mut record, &mut state);
-        self.end_with(&record, &state, &Accounts::default());
+        self.end_with(&record, &state, &TokenUsage::default());
         record
     }
 
     /// Writes a verified iteration with what it used.
-    pub(crate) fn accounted(&mut self, task: (&str, &str, u32), accounts: &Accounts) {
+    pub(crate) fn accounted(&mut self, task: (&str, &str, u32), accounts: &TokenUsage) {
         let n = self.start(task.0, task.2);
         let record = record(&self.loop_id, n, task, Verdict::Verified);
-        self.end_with(&record, &TaskState::default(), accounts);
+        self.end_with(&record, &TaskHistory::default(), accounts);
     }
 
-    fn end_with(&mut self, record: &IterationRecord, state: &TaskState, accounts: &Accounts) {
+    fn end_with(&mut self, record: &IterationRecord, state: &TaskHistory, accounts: &TokenUsage) {
         let ended = IterationEnd {
             pending: &[],
             record,
@@ -206,7 +206,7 @@ impl Written {
         self.runtime.block_on(ended).unwrap();
     }
 
-    pub(crate) fn state(&mut self, task: &str, state: &TaskState) {
+    pub(crate) fn state(&mut self, task: &str, state: &TaskHistory) {
         let task = TaskId::parse(task).unwrap();
         let set = self
             .journal
@@ -222,14 +222,14 @@ impl Written {
 }
 
 /// The history of a task with an open question about it as it is in `prd.json`.
-pub(crate) fn asked(repo: &TestRepo, task: &str, question: &str) -> TaskState {
+pub(crate) fn asked(repo: &TestRepo, task: &str, question: &str) -> TaskHistory {
     let read = ralph_core::task::format::parse("prd.json", 0, repo.read("prd.json").as_bytes());
     let tasks = read.unwrap().tasks;
     let task = tasks.iter().find(|one| one.id.as_str() == task).unwrap();
-    TaskState {
+    TaskHistory {
         question: Some(question.into()),
         asked_of: Some(ralph_core::board::wording(task)),
-        ..TaskState::default()
+        ..TaskHistory::default()
     }
 }
 

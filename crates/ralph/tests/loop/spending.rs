@@ -5,7 +5,6 @@ mod foreseeing;
 mod real_claude;
 
 use ralph_core::economics::{Caller, TokenRecord};
-use ralph_engine::store::Journal;
 use serde_json::{Value, json};
 
 use crate::support::{Project, story};
@@ -37,7 +36,9 @@ pub(super) fn calls(project: &Project, n: u32) -> Vec<TokenRecord> {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let mut journal = Journal::open(&project.repo.data_dir()).await.unwrap();
+        let mut journal = ralph_engine::store::open(&project.repo.data_dir())
+            .await
+            .unwrap();
         journal.token_records(&id).await.unwrap()
     })
 }

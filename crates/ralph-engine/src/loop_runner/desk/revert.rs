@@ -11,7 +11,7 @@ use super::{
     },
     Desk, LoopError, Not, Obeyed,
 };
-use crate::store::{CommandRow, TaskState};
+use crate::store::{CommandRow, TaskHistory};
 
 impl Desk<'_> {
     pub(super) async fn revert(
@@ -59,7 +59,7 @@ impl Desk<'_> {
     }
 
     /// The tasks of this source that are open again: nothing of their past counts.
-    pub(super) fn afresh(&self, report: &RevertReport) -> Vec<(TaskId, TaskState)> {
+    pub(super) fn afresh(&self, report: &RevertReport) -> Vec<(TaskId, TaskHistory)> {
         let source = self.board.source.name();
         let reopened = report.reopened.iter().filter(|t| t.source == source);
         let tasks = reopened.filter_map(|task| {
@@ -67,7 +67,7 @@ impl Desk<'_> {
             tasks.find(|t| *t.id.as_str() == *task.task_id)
         });
         tasks
-            .map(|task| (task.id.clone(), TaskState::default()))
+            .map(|task| (task.id.clone(), TaskHistory::default()))
             .collect()
     }
 }

@@ -3,7 +3,7 @@
 use ralph_core::task::{Status, Task, TaskId, format::Change};
 
 use super::{Desk, Not, Obeyed, note_of, one_line, with_line};
-use crate::store::{CommandRow, TaskState};
+use crate::store::{CommandRow, TaskHistory};
 
 /// Tasks that are named as waiting for the skipped one.
 const MOST_NAMED: usize = 5;
@@ -53,10 +53,10 @@ impl Desk<'_> {
             );
         }
         let before = self.board.state(id).cloned().unwrap_or_default();
-        let state = TaskState {
+        let state = TaskHistory {
             kept_ref: before.kept_ref,
             skipped: Some(reason),
-            ..TaskState::default()
+            ..TaskHistory::default()
         };
         obeyed.effects.states.push((id.clone(), state));
         obeyed.effects.answered = self

@@ -8,7 +8,7 @@ use ralph_engine::{
     git,
     lock::Lock,
     loop_runner::{Asked, create_checkpoint},
-    store::{Journal, LoopRow, Of, RepositoryId},
+    store::{CheckpointFilter, Journal, LoopRow, RepositoryId},
 };
 
 use super::{Shown, find_loop, journal};
@@ -41,14 +41,14 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let project = Project::open(global, Vec::new())?;
     let sealed = block_on(async {
         let (mut journal, repository) = journal(&project).await?;
-        let row = find_loop(&project, &mut journal, &repository, None).await?;
-        let commit = commit(&project, &mut journal, &repository, &row).await?;
+        let row = find_loop(&project, &mut *journal, &repository, None).await?;
+        let commit = commit(&project, &mut *journal, &repository, &row).await?;
         let asked = Asked {
             note: args.note.as_deref().map(|note| note.trim().to_owned()),
             commit,
             at: Project::now(),
         };
-        let sealed = create_checkpoint(&mut journal, &repository, &row, asked).await;
+        let sealed = create_checkpoint(&mut *journal, &repository, &row, asked).await;
         sealed.map_err(CommandError::internal)
     })?;
     if args.json {
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 /// which ralph has not looked at: then it is what the loop's last checkpoint says.
 async fn commit(
     project: &Project,
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
     row: &LoopRow,
 ) -> Result<String, CommandError> {
@@ -76,7 +76,9 @@ async fn commit(
             return Ok(tip.to_string());
         }
     }
-    let last = journal.checkpoints(repository, Of::Loop(&row.id), 1).await;
+    let last = journal
+        .checkpoints(repository, CheckpointFilter::Loop(&row.id), 1)
+        .await;
     let last = last.map_err(CommandError::internal)?.pop();
     Ok(last.map_or_else(|| row.base_commit.clone(), |last| last.commit))
 }

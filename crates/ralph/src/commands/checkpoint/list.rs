@@ -6,7 +6,7 @@ use ralph_core::{
     checkpoint::{Checkpoint, Link, Trigger},
     id::{CheckpointId, LoopId},
 };
-use ralph_engine::store::Of;
+use ralph_engine::store::CheckpointFilter;
 use serde::Serialize;
 
 use super::{find_loop, journal};
@@ -83,9 +83,11 @@ async fn gather(project: &Project, args: &Args) -> Result<Listed, CommandError> 
     let named = args.loop_id.as_deref();
     let row = match args.all {
         true => None,
-        false => Some(find_loop(project, &mut journal, &repository, named).await?),
+        false => Some(find_loop(project, &mut *journal, &repository, named).await?),
     };
-    let of = row.as_ref().map_or(Of::Repository, |row| Of::Loop(&row.id));
+    let of = row.as_ref().map_or(CheckpointFilter::Repository, |row| {
+        CheckpointFilter::Loop(&row.id)
+    });
     let links = journal.checkpoints(&repository, of, args.limit).await;
     let links = links.map_err(CommandError::internal)?;
     Ok(Listed {

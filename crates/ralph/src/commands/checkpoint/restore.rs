@@ -122,7 +122,7 @@ fn say(
 
 async fn wanted(project: &Project, args: &Args) -> Result<Restore, CommandError> {
     let (mut journal, repository) = journal(project).await?;
-    let link = find(project, &mut journal, &repository, Some(&args.id)).await?;
+    let link = find(project, &mut *journal, &repository, Some(&args.id)).await?;
     let checkpoint = read(&link)?;
     let closed = journal.close().await;
     closed.map_err(CommandError::internal)?;

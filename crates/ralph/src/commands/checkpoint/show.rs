@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let project = Project::open(global, Vec::new())?;
     let link = block_on(async {
         let (mut journal, repository) = journal(&project).await?;
-        find(&project, &mut journal, &repository, args.id.as_deref()).await
+        find(&project, &mut *journal, &repository, args.id.as_deref()).await
     })?;
     let shown = Shown::new(read(&link)?, link.hash);
     if args.json {

@@ -93,26 +93,26 @@ async fn look(project: &Project, args: &Args) -> Result<Vec<One>, CommandError> 
     } else {
         let named = args.loop_id.as_deref();
         vec![
-            find_loop(project, &mut journal, &repository, named)
+            find_loop(project, &mut *journal, &repository, named)
                 .await?
                 .id,
         ]
     };
     let mut found = Vec::new();
     for loop_id in loops {
-        found.push(look_through(&mut journal, loop_id).await?);
+        found.push(look_through(&mut *journal, loop_id).await?);
     }
     Ok(found)
 }
 
-async fn look_through(journal: &mut Journal, loop_id: LoopId) -> Result<One, CommandError> {
+async fn look_through(journal: &mut dyn Journal, loop_id: LoopId) -> Result<One, CommandError> {
     // Asked first: a loop that runs adds to both while this looks.
     let newest = journal.newest_record(&loop_id).await;
     let newest = newest.map_err(CommandError::internal)?;
     let mut chain = Chain::default();
     let mut after = None;
     let damage = loop {
-        let part = journal.chain(&loop_id, after, PAGE).await;
+        let part = journal.checkpoint_chain(&loop_id, after, PAGE).await;
         let part = part.map_err(CommandError::internal)?;
         if let Err(damage) = part.iter().try_for_each(|link| chain.take(link)) {
             break Some(damage);

@@ -11,13 +11,13 @@ use crate::{error::CommandError, project::Project, queue};
 
 pub(super) async fn foresee(
     project: &Project,
-    journal: Option<&mut (Journal, RepositoryId)>,
+    journal: Option<&mut (Box<dyn Journal>, RepositoryId)>,
 ) -> Result<Foreseen, CommandError> {
     let (past, path) = match journal {
         Some((journal, repository)) => {
-            let past = Past::read(project, journal, repository).await;
+            let past = Past::read(project, &mut **journal, repository).await;
             // What is foreseen is the rest of what the last loop worked at.
-            let path = queue::source_path(project, journal, repository).await?;
+            let path = queue::source_path(project, &mut **journal, repository).await?;
             (past.map_err(CommandError::internal)?, path)
         }
         None => (Past::default(), project.source_path(None)?),
@@ -48,7 +48,7 @@ struct Past {
 impl Past {
     async fn read(
         project: &Project,
-        journal: &mut Journal,
+        journal: &mut dyn Journal,
         repository: &RepositoryId,
     ) -> Result<Self, JournalError> {
         let worktree = project.worktree();

@@ -81,7 +81,7 @@ pub(super) struct Sources<'a> {
     project: &'a Project,
     reach: Reach,
     /// With the repository whose loops are shown; none for all. Where ralph never ran there is none.
-    journal: Option<(Journal, Option<String>)>,
+    journal: Option<(Box<dyn Journal>, Option<String>)>,
 }
 
 impl<'a> Sources<'a> {
@@ -103,7 +103,7 @@ impl<'a> Sources<'a> {
         let data_dir = self.project.data_dir()?;
         let hang_after = u64::from(self.project.config().monitor.hang_seconds.get());
         let times = (Duration::from_secs(hang_after), Project::now());
-        let found = looked(journal, &data_dir, repository.as_deref(), times).await;
+        let found = looked(&mut **journal, &data_dir, repository.as_deref(), times).await;
         let mut loops = Vec::new();
         for one in found.map_err(CommandError::internal)? {
             let note = journal.last_note(&one.row.id).await;
@@ -112,7 +112,7 @@ impl<'a> Sources<'a> {
         Ok(Facts { loops })
     }
 
-    async fn open(&self) -> Result<Option<(Journal, Option<String>)>, CommandError> {
+    async fn open(&self) -> Result<Option<(Box<dyn Journal>, Option<String>)>, CommandError> {
         match self.reach {
             Reach::Here => {
                 let known = self.project.journal().await?;
@@ -123,7 +123,7 @@ impl<'a> Sources<'a> {
                 if !data_dir.join("ralph.db").exists() {
                     return Ok(None);
                 }
-                let journal = Journal::open(&data_dir).await;
+                let journal = ralph_engine::store::open(&data_dir).await;
                 Ok(Some((journal.map_err(CommandError::internal)?, None)))
             }
         }

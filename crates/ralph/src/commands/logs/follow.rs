@@ -61,7 +61,7 @@ pub(super) async fn follow(project: &Project, form: Form) -> Result<(), CommandE
         let found = match &mut journal {
             Some((journal, repository)) => {
                 let after = at.as_ref().map(|followed| followed.n);
-                next_rows(project, (journal, repository), after).await?
+                next_rows(project, (&mut **journal, repository), after).await?
             }
             None => Vec::new(),
         };
@@ -121,7 +121,7 @@ async fn show_last(project: &Project, form: Form) -> Result<(), CommandError> {
 /// only the newest.
 async fn next_rows(
     project: &Project,
-    (journal, repository): (&mut Journal, &RepositoryId),
+    (journal, repository): (&mut dyn Journal, &RepositoryId),
     after: Option<u64>,
 ) -> Result<Vec<IterationRow>, CommandError> {
     let newest = journal.last_iterations(repository, 1).await;

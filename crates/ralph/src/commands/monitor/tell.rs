@@ -46,11 +46,11 @@ impl Messages {
     }
 
     /// Sends a message in the background, where there is something to tell.
-    pub(super) async fn tell(&mut self, change: &Change, journal: &mut Journal) {
+    pub(super) async fn tell(&mut self, change: &Change, journal: &mut dyn Journal) {
         let Some(occasion) = change.tell else {
             return;
         };
-        let config = journal.config_of(&change.loop_id).await.ok().flatten();
+        let config = journal.loop_config(&change.loop_id).await.ok().flatten();
         let Some(project) = self.project_of(Path::new(&change.worktree), config.as_deref()) else {
             return;
         };

@@ -8,7 +8,7 @@ use ralph_core::{
 };
 use ralph_engine::{
     foresight::compared,
-    store::{Journal, JournalError, LoopPart, RepositoryId, Whose},
+    store::{Journal, JournalError, LoopModelCost, RepositoryId, SpendingScope},
 };
 use serde::Serialize;
 
@@ -69,11 +69,11 @@ impl Economics {
     /// Adds a loop, with who asked which model in it.
     pub(super) async fn add(
         &mut self,
-        journal: &mut Journal,
+        journal: &mut dyn Journal,
         (repository, loop_id): (&RepositoryId, &LoopId),
-        parts: &[LoopPart],
+        parts: &[LoopModelCost],
     ) -> Result<(), JournalError> {
-        let totals = journal.spending(repository, Whose::Loop(loop_id), None);
+        let totals = journal.spending(repository, SpendingScope::Loop(loop_id), None);
         self.totals = self.totals.plus(totals.await?);
         self.total = self.totals.into();
         self.tool_calls = self.totals.tool_calls;
@@ -93,7 +93,7 @@ impl Economics {
         Ok(())
     }
 
-    fn add_model(&mut self, part: &LoopPart) {
+    fn add_model(&mut self, part: &LoopModelCost) {
         match self.models.iter_mut().find(|one| one.model == part.model) {
             Some(known) => {
                 known.totals = known.totals.plus(part.totals);

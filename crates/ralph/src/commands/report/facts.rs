@@ -10,7 +10,7 @@ use ralph_core::{
 };
 use ralph_engine::{
     lock::Lock,
-    store::{Journal, LoopPart, LoopRow, RepositoryId},
+    store::{Journal, LoopModelCost, LoopRow, RepositoryId},
 };
 
 use super::economics::Economics;
@@ -37,7 +37,7 @@ pub(super) async fn gather(project: &Project, which: Which<'_>) -> Result<Facts,
     let Some((mut journal, repository)) = project.journal().await? else {
         return Err(nothing_yet(project));
     };
-    let rows = loops(project, &mut journal, &repository, which).await?;
+    let rows = loops(project, &mut *journal, &repository, which).await?;
     let source = rows
         .last()
         .map_or_else(String::new, |row| row.source.clone());
@@ -46,7 +46,7 @@ pub(super) async fn gather(project: &Project, which: Which<'_>) -> Result<Facts,
     let is_all = all.await.map_err(CommandError::internal)?.len() == rows.len();
     let mut seen = Seen::default();
     let mut facts = Facts::new(source);
-    let fates = Fates::read(&mut journal, &repository).await;
+    let fates = Fates::read(&mut *journal, &repository).await;
     let fates = fates.map_err(CommandError::internal)?;
     for row in &rows {
         let spent = journal.spent_by_iteration(&row.id).await;
@@ -60,10 +60,10 @@ pub(super) async fn gather(project: &Project, which: Which<'_>) -> Result<Facts,
                 point.spent_usd = spent;
             }
         }
-        let parts = journal.parts_of_loop(&repository, &row.id).await;
+        let parts = journal.model_costs(&repository, &row.id).await;
         let parts = parts.map_err(CommandError::internal)?;
         let economics = &mut facts.economics;
-        let added = economics.add(&mut journal, (&repository, &row.id), &parts);
+        let added = economics.add(&mut *journal, (&repository, &row.id), &parts);
         added.await.map_err(CommandError::internal)?;
         facts.add_parts(parts);
     }
@@ -106,7 +106,7 @@ pub(super) async fn gather(project: &Project, which: Which<'_>) -> Result<Facts,
 
 async fn loops(
     project: &Project,
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
     which: Which<'_>,
 ) -> Result<Vec<LoopRow>, CommandError> {
@@ -177,9 +177,9 @@ impl Seen {
 
 impl Facts {
     /// Adds up who asked which model, over several loops.
-    fn add_parts(&mut self, parts: Vec<LoopPart>) {
+    fn add_parts(&mut self, parts: Vec<LoopModelCost>) {
         for part in parts {
-            let same = |known: &&mut LoopPart| {
+            let same = |known: &&mut LoopModelCost| {
                 (&known.model, &known.agent, known.caller)
                     == (&part.model, &part.agent, part.caller)
             };

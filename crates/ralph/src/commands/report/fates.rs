@@ -23,7 +23,7 @@ impl Fates {
     }
 
     pub(super) async fn read(
-        journal: &mut Journal,
+        journal: &mut dyn Journal,
         repository: &RepositoryId,
     ) -> Result<Self, JournalError> {
         let mut fates = Self::default();

@@ -11,7 +11,7 @@ use ralph_core::{
     record::IterationRecord,
     verdict::Verdict,
 };
-use ralph_engine::store::LoopPart;
+use ralph_engine::store::LoopModelCost;
 use serde::Serialize;
 
 use super::economics::Economics;
@@ -47,7 +47,7 @@ pub(super) struct Facts {
     pub(super) economics: Economics,
     /// Who asked which model, for the page; `ralph tokens` has it as JSON.
     #[serde(skip)]
-    pub(super) parts: Vec<LoopPart>,
+    pub(super) parts: Vec<LoopModelCost>,
     /// How the tasks stand now; `None` where their file can't be read any more.
     pub(super) now: Option<Now>,
 }

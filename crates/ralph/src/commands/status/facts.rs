@@ -131,7 +131,7 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
     }
     let board = board::read(project, journal.as_mut(), &source, graph, scope.parent()).await?;
     let told = match &mut journal {
-        Some((journal, repository)) => Told::read(project, journal, repository, &board)
+        Some((journal, repository)) => Told::read(project, &mut **journal, repository, &board)
             .await
             .map_err(CommandError::internal)?,
         None => Told::default(),
@@ -218,7 +218,7 @@ struct Told {
 impl Told {
     async fn read(
         project: &Project,
-        journal: &mut Journal,
+        journal: &mut dyn Journal,
         repository: &RepositoryId,
         board: &Board,
     ) -> Result<Self, JournalError> {

@@ -10,7 +10,7 @@ use crate::{error::CommandError, project::Project, queue};
 /// where it would find none or several, those of the last loop.
 pub(super) async fn source_to_show(
     project: &Project,
-    journal: Option<&mut (Journal, RepositoryId)>,
+    journal: Option<&mut (Box<dyn Journal>, RepositoryId)>,
     named: Option<&Path>,
     running: bool,
 ) -> Result<PathBuf, CommandError> {
@@ -19,7 +19,7 @@ pub(super) async fn source_to_show(
         (None, _, _) | (_, Some(_), _) => found,
         (Some(_), None, Ok(_)) if !running => found,
         (Some((journal, repository)), None, _) => {
-            queue::source_path(project, journal, repository).await
+            queue::source_path(project, &mut **journal, repository).await
         }
     }
 }

@@ -20,7 +20,7 @@ const MOST_TITLE: usize = 200;
 pub(super) fn list(project: &Project) -> Result<(), CommandError> {
     let all = project::block_on(async {
         match project.journal().await? {
-            Some((mut journal, repository)) => read(&mut journal, &repository).await,
+            Some((mut journal, repository)) => read(&mut *journal, &repository).await,
             None => Ok(Vec::new()),
         }
     })?;
@@ -56,7 +56,7 @@ pub(super) fn take(project: &Project, numbers: &[usize], args: &Args) -> Result<
                 "there are no suggestions: ralph has not run here yet",
             ));
         };
-        let all = read(&mut journal, &repository).await?;
+        let all = read(&mut *journal, &repository).await?;
         let mut place = Destination::find(project, args.to())?;
         let mut chosen: Vec<&Suggestion> = Vec::new();
         let mut tasks = Vec::new();
@@ -81,7 +81,7 @@ pub(super) fn take(project: &Project, numbers: &[usize], args: &Args) -> Result<
 }
 
 async fn read(
-    journal: &mut Journal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
 ) -> Result<Vec<Suggestion>, CommandError> {
     let all = journal.all_suggestions(repository).await;

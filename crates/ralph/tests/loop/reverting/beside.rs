@@ -1,10 +1,6 @@
 //! `ralph revert` while a loop runs: the loop does it between two iterations, once.
 
-use ralph_engine::{
-    failpoint::OF_REWRITES,
-    identity,
-    store::{Journal, RepositoryId},
-};
+use ralph_engine::{failpoint::OF_REWRITES, identity, store::RepositoryId};
 use serde_json::{Value, json};
 
 use super::{passing, rev, said};
@@ -35,7 +31,9 @@ pub(crate) fn waiting(project: &Project) -> usize {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().build().unwrap();
     runtime.block_on(async {
-        let mut journal = Journal::open(&project.repo.data_dir()).await.unwrap();
+        let mut journal = ralph_engine::store::open(&project.repo.data_dir())
+            .await
+            .unwrap();
         let root = project.repo.root().canonicalize().unwrap();
         let id = identity::read_id(&root.join(".git")).unwrap();
         let (repository, worktree) = (RepositoryId(id), root.to_string_lossy());

@@ -1,7 +1,7 @@
 //! What was spent by model and by kind of token, as a table.
 
 use ralph_core::{dollars::Dollars, economics::Caller};
-use ralph_engine::store::LoopPart;
+use ralph_engine::store::LoopModelCost;
 
 use super::markup::Markup;
 use crate::view::figures::short;
@@ -9,7 +9,7 @@ use crate::view::figures::short;
 /// Rows that are shown.
 const MOST: usize = 30;
 
-pub(super) fn models(parts: &[LoopPart]) -> Markup {
+pub(super) fn models(parts: &[LoopModelCost]) -> Markup {
     let mut section = Markup::default();
     if parts.is_empty() {
         return section;
@@ -34,7 +34,7 @@ pub(super) fn models(parts: &[LoopPart]) -> Markup {
     section
 }
 
-fn row(section: &mut Markup, part: &LoopPart) {
+fn row(section: &mut Markup, part: &LoopModelCost) {
     let by = match part.caller {
         Caller::Agent => "the agent itself",
         Caller::Subagent => "subagents",

@@ -99,7 +99,7 @@ const PAST: [(i64, &str); 15] = [
 ];
 
 /// Everything that the older ralph wrote is read by this one.
-async fn assert_past(journal: &mut Journal, version: i64) {
+async fn assert_past(journal: &mut SqliteJournal, version: i64) {
     let repository = RepositoryId("R".into());
     assert_eq!(journal.next_iteration(&repository).await.unwrap(), 3);
     let last = journal.last_loop(&repository, "/r").await.unwrap().unwrap();
@@ -146,7 +146,7 @@ async fn assert_past(journal: &mut Journal, version: i64) {
         let records = journal.token_records(&"I1".into()).await.unwrap();
         assert_eq!(records[0].tokens.input, 10);
         for since in ["2025-12-31", "2026-01-01"] {
-            let sums = journal.spending(&repository, Whose::Task("T1"), Some(since));
+            let sums = journal.spending(&repository, SpendingScope::Task("T1"), Some(since));
             assert_eq!(sums.await.unwrap().spent.millionths(), 250_000);
         }
         let months: Vec<(String, i64)> = sqlx::query_as("SELECT month, spent FROM token_month")
@@ -158,7 +158,7 @@ async fn assert_past(journal: &mut Journal, version: i64) {
 }
 
 /// This ralph works with it as with its own: it goes on from where the older one was.
-async fn assert_goes_on(journal: &mut Journal) {
+async fn assert_goes_on(journal: &mut SqliteJournal) {
     let repository = RepositoryId("R".into());
     begin_loop(journal, &repository, "L2").await;
     let n = journal
@@ -198,10 +198,10 @@ async fn a_journal_of_every_older_schema_is_copied_and_brought_forward_with_all_
     for version in older {
         let dir = tempfile::tempdir().unwrap();
         made_by(dir.path(), version).await;
-        let mut journal = Journal::open(dir.path()).await.unwrap();
+        let mut journal = SqliteJournal::open(dir.path()).await.unwrap();
         assert_past(&mut journal, version).await;
         assert_goes_on(&mut journal).await;
-        journal.close().await.unwrap();
+        Box::new(journal).close().await.unwrap();
         let name = format!("ralph.db.schema-{version}.backup");
         assert_eq!(backups(dir.path()), [name.as_str()]);
         let backup = dir.path().join(name);
@@ -214,7 +214,7 @@ async fn a_journal_of_every_older_schema_is_copied_and_brought_forward_with_all_
         );
         // It is current now: nothing is copied again.
         std::fs::remove_file(&backup).unwrap();
-        Journal::open(dir.path()).await.unwrap();
+        SqliteJournal::open(dir.path()).await.unwrap();
         assert_eq!(backups(dir.path()), [""; 0]);
     }
 }
@@ -250,27 +250,27 @@ async fn many_that_open_an_older_journal_at_once_bring_it_forward_once() {
             scope.spawn(|| {
                 let runtime = tokio::runtime::Builder::new_current_thread();
                 let runtime = { runtime }.enable_all().build().unwrap();
-                runtime.block_on(Journal::open(dir.path())).unwrap();
+                runtime.block_on(SqliteJournal::open(dir.path())).unwrap();
             });
         }
     });
     assert_eq!(backups(dir.path()), ["ralph.db.schema-7.backup"]);
-    let mut journal = Journal::open(dir.path()).await.unwrap();
+    let mut journal = SqliteJournal::open(dir.path()).await.unwrap();
     assert_past(&mut journal, 7).await;
 }
 
 #[tokio::test]
 async fn a_new_journal_needs_no_backup() {
     let dir = tempfile::tempdir().unwrap();
-    Journal::open(dir.path()).await.unwrap();
-    Journal::open(dir.path()).await.unwrap();
+    SqliteJournal::open(dir.path()).await.unwrap();
+    SqliteJournal::open(dir.path()).await.unwrap();
     assert_eq!(backups(dir.path()), [""; 0]);
 }
 
 #[tokio::test]
 async fn a_journal_of_a_newer_ralph_is_refused_by_name_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    let mut journal = Journal::open(dir.path()).await.unwrap();
+    let mut journal = SqliteJournal::open(dir.path()).await.unwrap();
     sqlx::query(
         "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
          VALUES (9999, 'from the future', 1, x'00', 0)",
@@ -278,9 +278,9 @@ async fn a_journal_of_a_newer_ralph_is_refused_by_name_and_left_alone() {
     .execute(&mut journal.db)
     .await
     .unwrap();
-    journal.close().await.unwrap();
+    Box::new(journal).close().await.unwrap();
     let before = std::fs::read(dir.path().join("ralph.db")).unwrap();
-    let Err(error) = Journal::open(dir.path()).await else {
+    let Err(error) = SqliteJournal::open(dir.path()).await else {
         panic!("it was opened");
     };
     assert!(

@@ -2,7 +2,7 @@
 
 use super::*;
 
-async fn end(journal: &mut Journal, id: &str, verdict: &str, cost: &str) {
+async fn end(journal: &mut SqliteJournal, id: &str, verdict: &str, cost: &str) {
     let record =
         format!("{{\"usage\":{{\"inputTokens\":100,\"outputTokens\":7,\"costUsd\":{cost}}}}}");
     sqlx::query("UPDATE iteration SET ended_at = 'e', verdict = ?, record = ? WHERE id = ?")

@@ -1,35 +1,20 @@
-//! Which repository this is: its git folder, and an id minted into it that tells a move from a copy.
+//! Repositories in SQLite.
 
+use async_trait::async_trait;
 use std::path::Path;
-
 use uuid::Uuid;
 
-use super::{Journal, JournalError, failed, held::unwritten};
+use super::{JournalError, SqliteJournal, failed, lock::unwritten};
+use crate::store::{RepositoryId, RepositoryMove, RepositoryStore};
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct RepositoryId(pub String);
-
-/// What the journal knew of a repository's place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Moved {
-    /// Here before, or never seen.
-    No,
-    /// It was at another place, which is gone.
-    From(String),
-    /// It carries the id of another repository that is still there: it got its own.
-    CopyOf(String),
-}
-
-impl Journal {
-    /// Finds or makes the row of the repository whose common git folder is `common_dir`.
-    ///
-    /// `minted` is the id found in that folder, if any. The caller writes the id that comes back.
-    pub async fn repository(
+#[async_trait]
+impl RepositoryStore for SqliteJournal {
+    async fn repository(
         &mut self,
         common_dir: &Path,
         minted: Option<&str>,
         now: jiff::Timestamp,
-    ) -> Result<(RepositoryId, Moved), JournalError> {
+    ) -> Result<(RepositoryId, RepositoryMove), JournalError> {
         let here = common_dir.to_string_lossy().into_owned();
         let known: Option<(String, String)> =
             sqlx::query_as("SELECT id, common_dir FROM repository WHERE id = ?")
@@ -38,7 +23,7 @@ impl Journal {
                 .await
                 .map_err(failed("look up the repository"))?;
         match known {
-            Some((id, place)) if place == here => Ok((RepositoryId(id), Moved::No)),
+            Some((id, place)) if place == here => Ok((RepositoryId(id), RepositoryMove::Stayed)),
             Some((id, place)) if !Path::new(&place).exists() => {
                 sqlx::query("UPDATE repository SET common_dir = ? WHERE id = ?")
                     .bind(&here)
@@ -46,16 +31,18 @@ impl Journal {
                     .execute(&mut self.db)
                     .await
                     .map_err(unwritten(&self.path, "note that the repository moved"))?;
-                Ok((RepositoryId(id), Moved::From(place)))
+                Ok((RepositoryId(id), RepositoryMove::From(place)))
             }
-            Some((_, place)) => Ok((self.mint(&here, None, now).await?, Moved::CopyOf(place))),
+            Some((_, place)) => Ok((
+                self.mint(&here, None, now).await?,
+                RepositoryMove::CopyOf(place),
+            )),
             // A minted id that this journal does not know: another data folder; keep the id.
-            None => Ok((self.mint(&here, minted, now).await?, Moved::No)),
+            None => Ok((self.mint(&here, minted, now).await?, RepositoryMove::Stayed)),
         }
     }
 
-    /// Whether the journal has a row for this id.
-    pub async fn known(&mut self, id: &str) -> Result<bool, JournalError> {
+    async fn has_repository(&mut self, id: &str) -> Result<bool, JournalError> {
         let row: Option<(i64,)> = sqlx::query_as("SELECT 1 FROM repository WHERE id = ?")
             .bind(id)
             .fetch_optional(&mut self.db)
@@ -63,7 +50,9 @@ impl Journal {
             .map_err(failed("look up the repository"))?;
         Ok(row.is_some())
     }
+}
 
+impl SqliteJournal {
     async fn mint(
         &mut self,
         here: &str,

@@ -1,8 +1,7 @@
-//! A journal that others hold for too long: who they are.
+//! Locks on the journal's file: waits for a turn to write, and names the process that holds it for too long.
 //!
-//! SQLite lets one write at a time, and whoever else wants to waits. That is never an error to a user
-//! unless somebody holds it who does not let go; then it is said who. Only reads what the kernel knows
-//! about locks; changes nothing, ends nobody.
+//! SQLite lets one process write at a time; the others wait. That is no error to a user unless a process does not let
+//! go; then the error names it. Only reads what the kernel knows about locks; changes nothing, ends no process.
 
 use std::{
     fs,
@@ -14,9 +13,9 @@ use std::{
 use ralph_core::sanitize::one_line;
 use sqlx::{Connection as _, Sqlite, SqliteConnection, Transaction};
 
-use super::JournalError;
+use super::{JournalError, failed};
 
-/// How long a turn to write is waited for. Those who wait look again ten times a second, in no order:
+/// The longest wait for a turn to write. Those who wait look again ten times a second, in no order:
 /// with 64 of them on a disk that takes 50 ms for a write, one looks 30 times on the average, and one
 /// that is unlucky a few hundred times.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -32,7 +31,7 @@ pub(super) struct Holder {
 }
 
 /// Begins a transaction that writes. It has the journal for itself from the start: one that reads first
-/// and finds that somebody wrote meanwhile could only fail.
+/// and finds that another process wrote meanwhile could only fail.
 pub(super) async fn begin<'a>(
     db: &'a mut SqliteConnection,
     path: &Path,
@@ -42,23 +41,26 @@ pub(super) async fn begin<'a>(
     begun.map_err(unwritten(path, what))
 }
 
-/// What a write that failed is to a user.
+/// The error of a write that failed.
 pub(super) fn unwritten(
     path: &Path,
     what: &'static str,
 ) -> impl FnOnce(sqlx::Error) -> JournalError {
-    move |source| match is_busy(&source) {
-        true => held(path, what),
-        false => JournalError::Query { what, source },
+    move |source| {
+        if is_busy(&source) {
+            busy(path, what)
+        } else {
+            failed(what)(source)
+        }
     }
 }
 
-/// The error that names who writes to the journal now.
-pub(super) fn held(path: &Path, what: &'static str) -> JournalError {
-    JournalError::Held {
+/// The error that names the process that writes to the journal now.
+pub(super) fn busy(path: &Path, what: &'static str) -> JournalError {
+    JournalError::Busy {
         path: path.to_owned(),
         what,
-        by: by(writer_of(path).as_ref()),
+        holder: describe(writer_of(path).as_ref()),
     }
 }
 
@@ -73,7 +75,7 @@ pub(super) fn is_busy(error: &sqlx::Error) -> bool {
 }
 
 /// The holder in words, with the way out.
-pub(super) fn by(holder: Option<&Holder>) -> String {
+pub(super) fn describe(holder: Option<&Holder>) -> String {
     match holder {
         Some(Holder { pid, command }) => format!(
             "process {pid} ({command}) holds it: wait for that one, or end it with `kill {pid}`"
@@ -82,7 +84,7 @@ pub(super) fn by(holder: Option<&Holder>) -> String {
     }
 }
 
-/// Who writes to the journal now. The turn to write is a lock on one byte of the file beside it.
+/// The process that writes to the journal now. The turn to write is a lock on one byte of the file beside it.
 pub(super) fn writer_of(journal: &Path) -> Option<Holder> {
     const WRITE_LOCK: u64 = 120;
     let mut shared = journal.as_os_str().to_owned();
@@ -90,7 +92,7 @@ pub(super) fn writer_of(journal: &Path) -> Option<Holder> {
     holder_of(Path::new(&shared), Some(WRITE_LOCK)).or_else(|| holder_of(journal, None))
 }
 
-/// Who holds a file for writing, or the one byte of it.
+/// The process that holds a file for writing, or the one byte of it.
 pub(super) fn holder_of(file: &Path, byte: Option<u64>) -> Option<Holder> {
     let file = file.canonicalize().ok()?;
     let inode = file.metadata().ok()?.ino();

@@ -43,11 +43,14 @@ fn work(iteration: u64, found: Found) -> Option<Box<Work>> {
     }))
 }
 
-async fn chain(journal: &mut Journal, loop_id: &str) -> Vec<Link> {
-    journal.chain(&loop_id.into(), None, 100).await.unwrap()
+async fn chain(journal: &mut SqliteJournal, loop_id: &str) -> Vec<Link> {
+    journal
+        .checkpoint_chain(&loop_id.into(), None, 100)
+        .await
+        .unwrap()
 }
 
-async fn sql(journal: &mut Journal, sql: &'static str) {
+async fn sql(journal: &mut SqliteJournal, sql: &'static str) {
     sqlx::query(sql).execute(&mut journal.db).await.unwrap();
 }
 
@@ -75,7 +78,7 @@ async fn each_loop_has_a_chain_of_its_own() {
     assert_eq!(one[1].prev_hash.as_deref(), Some(one[0].hash.as_str()));
     assert_eq!(two[0].prev_hash, None);
     assert_eq!((verify(&one), verify(&two)), (Ok(()), Ok(())));
-    let listed = journal.checkpoints(&repository, Of::Repository, 1);
+    let listed = journal.checkpoints(&repository, CheckpointFilter::Repository, 1);
     let listed = listed.await.unwrap();
     assert_eq!(places(&listed), [("c".into(), 2)]);
     let last = journal.last_checkpoint_id(&"L2".into()).await.unwrap();
@@ -113,14 +116,16 @@ async fn the_end_of_a_loop_and_its_checkpoint_are_one_write() {
     let stop = Stop::NothingReady;
     let twice = moment("L1", "a", Trigger::Stop);
     journal
-        .end_loop_at(&repository, &stop, &twice)
+        .end_loop_with_checkpoint(&repository, &stop, &twice)
         .await
         .unwrap();
     assert_eq!(chain(&mut journal, "L1").await.len(), 1);
     begin_loop(&mut journal, &repository, "L2").await;
     // The same id once more: the checkpoint is refused, and so is the end of the loop.
     let same_id = moment("L2", "a", Trigger::Stop);
-    let refused = journal.end_loop_at(&repository, &stop, &same_id).await;
+    let refused = journal
+        .end_loop_with_checkpoint(&repository, &stop, &same_id)
+        .await;
     assert!(refused.is_err());
     let row = journal.last_loop(&repository, "/w").await.unwrap().unwrap();
     assert_eq!((row.id.as_str(), row.ended_at), ("L2", None));
@@ -220,7 +225,7 @@ async fn many_who_write_at_once_make_one_chain() {
                 .build()
                 .unwrap();
             runtime.block_on(async {
-                let mut journal = Journal::open(&folder).await.unwrap();
+                let mut journal = SqliteJournal::open(&folder).await.unwrap();
                 for k in 0..10 {
                     let moment = moment("L1", &format!("{who}-{k}"), Trigger::Manual);
                     journal.add_checkpoint(&repository, &moment).await.unwrap();
@@ -248,7 +253,7 @@ async fn a_journal_without_checkpoints_gets_them_and_keeps_its_loops() {
     )
     .await;
     drop(journal);
-    let mut journal = Journal::open(dir.path()).await.unwrap();
+    let mut journal = SqliteJournal::open(dir.path()).await.unwrap();
     assert_eq!(
         journal.last_checkpoint_id(&"L1".into()).await.unwrap(),
         None

@@ -10,7 +10,7 @@ use super::{JournalError, cant_open};
 
 pub(super) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
-/// Whether nothing is missing. Only looks, and refuses what a newer ralph wrote.
+/// Returns whether nothing is missing. Only looks, and refuses a journal of a newer ralph.
 pub(super) async fn is_up_to_date(
     db: &mut SqliteConnection,
     path: &Path,
@@ -66,7 +66,7 @@ async fn applied(db: &mut SqliteConnection) -> Result<Vec<i64>, sqlx::Error> {
 /// be taken for a backup.
 async fn back_up(db: &mut SqliteConnection, path: &Path, from: i64) -> Result<(), JournalError> {
     let backup = backup_path(path, from);
-    let fail = |source: Box<dyn std::error::Error + Send + Sync>| JournalError::Backup {
+    let fail = |source: crate::store::Source| JournalError::Backup {
         path: backup.clone(),
         source,
     };

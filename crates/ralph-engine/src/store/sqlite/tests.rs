@@ -3,24 +3,25 @@
 use ralph_core::{iteration::StepDone, task::TaskId};
 
 use super::*;
+use crate::store::*;
 
 mod checkpoints;
 mod commands;
-mod held;
+mod costs;
+mod lock;
 mod loops;
 mod notes;
 mod schema;
-mod tokens;
 
 fn at() -> jiff::Timestamp {
     "2026-01-02T03:04:05Z".parse().unwrap()
 }
 
-async fn journal() -> (tempfile::TempDir, Journal, RepositoryId) {
+async fn journal() -> (tempfile::TempDir, SqliteJournal, RepositoryId) {
     let dir = tempfile::tempdir().unwrap();
-    let mut journal = Journal::open(dir.path()).await.unwrap();
+    let mut journal = SqliteJournal::open(dir.path()).await.unwrap();
     let (id, moved) = journal.repository(dir.path(), None, at()).await.unwrap();
-    assert_eq!(moved, Moved::No);
+    assert_eq!(moved, RepositoryMove::Stayed);
     (dir, journal, id)
 }
 
@@ -38,7 +39,7 @@ fn start(loop_id: &str, id: &str) -> IterationStart {
     }
 }
 
-async fn begin_loop(journal: &mut Journal, repository: &RepositoryId, id: &str) {
+async fn begin_loop(journal: &mut SqliteJournal, repository: &RepositoryId, id: &str) {
     let new = NewLoop {
         id: &id.into(),
         repository,
@@ -90,7 +91,7 @@ async fn an_iteration_without_an_end_is_found_again_with_its_steps() {
         .await
         .unwrap();
     drop(journal);
-    let mut journal = Journal::open(dir.path()).await.unwrap();
+    let mut journal = SqliteJournal::open(dir.path()).await.unwrap();
     let found = journal
         .unfinished_iteration(&"L1".into())
         .await
@@ -134,7 +135,7 @@ async fn a_moved_repository_keeps_its_id_and_a_copy_gets_its_own() {
     let other = dir.path().join("other");
     let (copy, moved) = journal.repository(&other, Some(&id.0), at()).await.unwrap();
     assert_ne!(copy, id);
-    assert!(matches!(moved, Moved::CopyOf(_)));
+    assert!(matches!(moved, RepositoryMove::CopyOf(_)));
 
     let gone = dir.path().join("gone");
     let (third, _) = journal.repository(&gone, None, at()).await.unwrap();
@@ -143,22 +144,29 @@ async fn a_moved_repository_keeps_its_id_and_a_copy_gets_its_own() {
         .await
         .unwrap();
     assert_eq!(same, third);
-    assert_eq!(moved, Moved::From(gone.to_string_lossy().into_owned()));
+    assert_eq!(
+        moved,
+        RepositoryMove::From(gone.to_string_lossy().into_owned())
+    );
 }
 
 #[tokio::test]
 async fn tasks_that_wait_for_a_person_are_found_without_reading_all() {
     let (_dir, mut journal, repository) = journal().await;
     let task = |id: &str| TaskId::parse(id).unwrap();
-    let asked = TaskState {
+    let asked = TaskHistory {
         question: Some("which?".into()),
-        ..TaskState::default()
+        ..TaskHistory::default()
     };
-    let blocked = TaskState {
+    let blocked = TaskHistory {
         blocked: Some("out of attempts".into()),
-        ..TaskState::default()
+        ..TaskHistory::default()
     };
-    for (id, state) in [("A", &TaskState::default()), ("B", &asked), ("C", &blocked)] {
+    for (id, state) in [
+        ("A", &TaskHistory::default()),
+        ("B", &asked),
+        ("C", &blocked),
+    ] {
         journal
             .set_task_state(&repository, "prd.json", &task(id), state)
             .await
@@ -171,7 +179,7 @@ async fn tasks_that_wait_for_a_person_are_found_without_reading_all() {
     let held = journal.held_tasks(&repository, "prd.json").await.unwrap();
     assert_eq!(held, [("B".to_owned(), asked), ("C".to_owned(), blocked)]);
 
-    let plan = format!("EXPLAIN QUERY PLAN {}", query::HELD);
+    let plan = format!("EXPLAIN QUERY PLAN {}", super::tasks::HELD);
     let rows: Vec<(i64, i64, i64, String)> = sqlx::query_as(sqlx::AssertSqlSafe(plan))
         .bind("r")
         .bind("s")
@@ -209,7 +217,7 @@ fn many_that_open_a_new_journal_at_once_all_get_it() {
                         .enable_all()
                         .build()
                         .unwrap();
-                    let journal = runtime.block_on(Journal::open(dir.path()));
+                    let journal = runtime.block_on(SqliteJournal::open(dir.path()));
                     journal.map(drop).map_err(|e| format!("{e:?}"))
                 })
             })

@@ -6,7 +6,7 @@ use ralph_core::{
     record::IterationRecord,
 };
 
-use super::{super::*, begin_loop, journal, start};
+use super::*;
 
 fn call(model: &str, caller: Caller, input: u64, output: u64) -> ModelCall {
     ModelCall {
@@ -22,9 +22,9 @@ fn call(model: &str, caller: Caller, input: u64, output: u64) -> ModelCall {
     }
 }
 
-fn accounts(calls: &[ModelCall], told: Option<f64>) -> Accounts {
+fn accounts(calls: &[ModelCall], told: Option<f64>) -> TokenUsage {
     let prices = Prices::with(&Default::default());
-    Accounts {
+    TokenUsage {
         records: account((1, "claude"), calls, told.map(Dollars::told), &prices),
         tool_calls: 2,
     }
@@ -44,10 +44,10 @@ fn record(id: &str, loop_id: &str, task: &str, ended_at: &str) -> IterationRecor
 }
 
 async fn iteration(
-    journal: &mut Journal,
+    journal: &mut SqliteJournal,
     repository: &RepositoryId,
     record: &IterationRecord,
-    accounts: &Accounts,
+    accounts: &TokenUsage,
 ) {
     let begun = start(record.loop_id.as_str(), record.iteration_id.as_str());
     let begun = IterationStart {
@@ -59,7 +59,7 @@ async fn iteration(
         checkpoint: None,
         pending: &[],
         record,
-        state: &TaskState::default(),
+        state: &TaskHistory::default(),
         accounts,
     };
     journal
@@ -69,7 +69,12 @@ async fn iteration(
 }
 
 /// Two loops, two tasks, two days, three models (one without a price), a subagent.
-async fn history() -> (tempfile::TempDir, Journal, RepositoryId, Vec<TokenRecord>) {
+async fn history() -> (
+    tempfile::TempDir,
+    SqliteJournal,
+    RepositoryId,
+    Vec<TokenRecord>,
+) {
     let (dir, mut journal, repository) = journal().await;
     begin_loop(&mut journal, &repository, "L1").await;
     begin_loop(&mut journal, &repository, "L2").await;
@@ -143,7 +148,7 @@ async fn grouped_by_anything_the_sums_are_those_of_all_calls() {
         }
     }
     let parts = journal
-        .parts_of_loop(&repository, &"L1".into())
+        .model_costs(&repository, &"L1".into())
         .await
         .unwrap();
     let sum = parts
@@ -182,13 +187,13 @@ async fn rows_have_their_names_and_the_dearest_comes_first() {
 async fn spending_is_known_for_every_scope_and_time() {
     let (_dir, mut journal, repository, _) = history().await;
     for (whose, since, millionths) in [
-        (Whose::All, None, 757_252),
-        (Whose::Repository, None, 757_252),
-        (Whose::Repository, Some("2026-01-03"), 257_252),
-        (Whose::Task("T1"), None, 750_000),
-        (Whose::Task("T1"), Some("2026-01-03"), 250_000),
-        (Whose::Task("T9"), None, 0),
-        (Whose::Loop(&"L2".into()), None, 250_000),
+        (SpendingScope::All, None, 757_252),
+        (SpendingScope::Repository, None, 757_252),
+        (SpendingScope::Repository, Some("2026-01-03"), 257_252),
+        (SpendingScope::Task("T1"), None, 750_000),
+        (SpendingScope::Task("T1"), Some("2026-01-03"), 250_000),
+        (SpendingScope::Task("T9"), None, 0),
+        (SpendingScope::Loop(&"L2".into()), None, 250_000),
     ] {
         let spent = journal
             .spending(&repository, whose, since)
@@ -238,7 +243,7 @@ async fn a_list_reads_only_what_it_shows() {
 }
 
 /// Three tasks over four months: `old` cost most at first, `new` lately, `even` a little in each.
-async fn months() -> (tempfile::TempDir, Journal, RepositoryId) {
+async fn months() -> (tempfile::TempDir, SqliteJournal, RepositoryId) {
     let (dir, mut journal, repository) = journal().await;
     begin_loop(&mut journal, &repository, "L1").await;
     let spent = [
@@ -326,7 +331,11 @@ async fn work_outside_of_loops_counts_for_the_repository_and_for_all_and_keeps_i
         accounts: accounts(&calls, Some(0.5)),
     };
     journal.record_side_run(&repository, &run).await.unwrap();
-    for whose in [Whose::All, Whose::Repository, Whose::Task("ralph plan")] {
+    for whose in [
+        SpendingScope::All,
+        SpendingScope::Repository,
+        SpendingScope::Task("ralph plan"),
+    ] {
         let spent = journal.spending(&repository, whose, None).await.unwrap();
         assert_eq!(spent.spent, Dollars::told(0.5), "{whose:?}");
         assert_eq!(spent.tool_calls, 2, "{whose:?}");

@@ -36,12 +36,12 @@ impl Writer {
 #[tokio::test]
 async fn who_holds_the_journal_for_too_long_is_named_with_the_way_out() {
     let (dir, journal, repository) = journal().await;
-    journal.close().await.unwrap();
+    Box::new(journal).close().await.unwrap();
     let writer = Writer::begin(dir.path());
     // To read it, nobody has to wait.
     let short = Duration::from_millis(50);
-    let mut journal = Journal::open_within(dir.path(), short).await.unwrap();
-    assert!(journal.known(&repository.0).await.unwrap());
+    let mut journal = SqliteJournal::open_within(dir.path(), short).await.unwrap();
+    assert!(journal.has_repository(&repository.0).await.unwrap());
     let (pid, file) = (writer.0.id(), dir.path().join("ralph.db"));
     let why = format!(
         "process {pid} (sqlite3 {file}) holds it: wait for that one, or end it with `kill {pid}`",
@@ -83,7 +83,7 @@ async fn a_write_waits_for_the_one_before_it() {
 #[tokio::test]
 async fn transactions_that_read_first_do_not_lose_what_another_wrote() {
     let (dir, mut one, repository) = journal().await;
-    let mut other = Journal::open(dir.path()).await.unwrap();
+    let mut other = SqliteJournal::open(dir.path()).await.unwrap();
     begin_loop(&mut one, &repository, "L1").await;
     let mut numbers = Vec::new();
     for round in 0..20 {
@@ -104,7 +104,7 @@ async fn who_is_in_the_way_of_bringing_a_journal_forward_is_named_too() {
     let dir = tempfile::tempdir().unwrap();
     schema::made_by(dir.path(), 8).await;
     let writer = Writer::begin(dir.path());
-    let opened = Journal::open_within(dir.path(), Duration::from_millis(50)).await;
+    let opened = SqliteJournal::open_within(dir.path(), Duration::from_millis(50)).await;
     let Err(error) = opened else {
         panic!("it was opened");
     };
@@ -116,5 +116,5 @@ async fn who_is_in_the_way_of_bringing_a_journal_forward_is_named_too() {
         "{text}"
     );
     writer.end();
-    Journal::open(dir.path()).await.unwrap();
+    SqliteJournal::open(dir.path()).await.unwrap();
 }

@@ -4,7 +4,12 @@ use ralph_core::termination::Stop;
 
 use super::*;
 
-async fn begin(journal: &mut Journal, repository: &RepositoryId, id: &str, place: (&str, &str)) {
+async fn begin(
+    journal: &mut SqliteJournal,
+    repository: &RepositoryId,
+    id: &str,
+    place: (&str, &str),
+) {
     let (worktree, at) = place;
     let new = NewLoop {
         id: &id.into(),
@@ -57,12 +62,12 @@ async fn only_the_newest_loop_of_a_working_tree_is_open_and_only_without_an_end(
     assert_eq!(ids, ["L2", "L4"]);
     let ended = journal.any_loop(&"L3".into()).await.unwrap().unwrap();
     assert!(ended.ended_at.is_some());
-    let config = journal.config_of(&"L3".into()).await.unwrap();
+    let config = journal.loop_config(&"L3".into()).await.unwrap();
     assert_eq!(config.as_deref(), Some("{\"a\":1}"));
 
     let plan = format!(
         "EXPLAIN QUERY PLAN SELECT id {}",
-        crate::store::notes::NEWEST_OPEN
+        crate::store::sqlite::loops::NEWEST_OPEN
     );
     let rows: Vec<(i64, i64, i64, String)> = sqlx::query_as(sqlx::AssertSqlSafe(plan))
         .fetch_all(&mut journal.db)

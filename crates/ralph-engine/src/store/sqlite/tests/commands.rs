@@ -20,13 +20,13 @@ fn task(id: &str) -> TaskId {
 }
 
 async fn finish(
-    journal: &mut Journal,
+    journal: &mut SqliteJournal,
     repository: &RepositoryId,
     id: CommandId,
-    effects: &Effects,
+    effects: &CommandEffects,
 ) {
     let report = CommandReport::done(format!("did {id}"));
-    let ended = Ended {
+    let ended = CommandEnd {
         id,
         report: &report,
         at: at(),
@@ -61,13 +61,13 @@ async fn commands_wait_in_their_order_over_a_restart_until_they_are_ended() {
         .await
         .unwrap();
     drop(journal);
-    let mut journal = Journal::open(dir.path()).await.unwrap();
+    let mut journal = SqliteJournal::open(dir.path()).await.unwrap();
     let waiting = journal.waiting_commands(&repository, "/w").await.unwrap();
     let seen: Vec<_> = waiting.iter().map(|row| (row.id, &row.command)).collect();
     let (one, two) = (CommandId::new(1), CommandId::new(2));
     assert_eq!(seen, [(one, &say("one")), (two, &say("two"))]);
     assert_eq!(journal.command_result(one).await.unwrap(), None);
-    finish(&mut journal, &repository, one, &Effects::default()).await;
+    finish(&mut journal, &repository, one, &CommandEffects::default()).await;
     assert_eq!(
         journal.command_result(one).await.unwrap(),
         Some(CommandReport::done("did 1"))
@@ -83,9 +83,9 @@ async fn a_command_that_is_ended_twice_has_its_effects_once() {
         .submit_command(&repository, "/w", &say("one"), "ann", at())
         .await
         .unwrap();
-    let effects = Effects {
+    let effects = CommandEffects {
         guidance: vec![guidance(None, "one")],
-        ..Effects::default()
+        ..CommandEffects::default()
     };
     for _ in 0..2 {
         finish(&mut journal, &repository, id, &effects).await;
@@ -104,9 +104,9 @@ async fn guidance_for_the_next_prompt_belongs_to_its_task_from_then_on() {
         .submit_command(&repository, "/w", &say("x"), "ann", at())
         .await
         .unwrap();
-    let effects = Effects {
+    let effects = CommandEffects {
         guidance: vec![guidance(None, "all"), guidance(Some("B"), "only B")],
-        ..Effects::default()
+        ..CommandEffects::default()
     };
     finish(&mut journal, &repository, id, &effects).await;
     let a = journal
@@ -136,9 +136,9 @@ async fn a_question_and_its_answer_are_kept() {
         escalation: None,
         at: at(),
     };
-    let mut state = TaskState::default();
+    let mut state = TaskHistory::default();
     let id = journal
-        .ask(&repository, "prd.json", &new, &mut state)
+        .ask_question(&repository, "prd.json", &new, &mut state)
         .await
         .unwrap();
     assert_eq!(
@@ -158,9 +158,9 @@ async fn a_question_and_its_answer_are_kept() {
         told: Some("so".into()),
         amended: None,
     };
-    let effects = Effects {
+    let effects = CommandEffects {
         answered: Some((id, answered.clone())),
-        ..Effects::default()
+        ..CommandEffects::default()
     };
     finish(&mut journal, &repository, command, &effects).await;
     let all = journal.questions(&repository, "prd.json").await.unwrap();

@@ -1,0 +1,180 @@
+//! Calls to models and their totals, in tokens and money.
+//!
+//! Totals grow in the transaction that ends an iteration, never by themselves, and answer all questions about
+//! spending: none of these reads every call.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use ralph_core::{
+    dollars::Dollars,
+    economics::{Caller, Per, TokenRecord, Totals},
+    id::{IterationId, LoopId},
+};
+use std::collections::HashMap;
+
+use super::{JournalError, RepositoryId};
+
+/// Calls to models, and totals that are kept up to date with each iteration.
+#[async_trait]
+pub trait CostStore: Send {
+    /// The model calls of one iteration.
+    async fn token_records(
+        &mut self,
+        iteration: &IterationId,
+    ) -> Result<Vec<TokenRecord>, JournalError>;
+
+    /// The totals of a repository by group, the highest cost first (days: the newest first), at most `most` of them;
+    /// since a day, or of all time.
+    async fn costs(
+        &mut self,
+        repository: &RepositoryId,
+        by: SumBy,
+        since: Option<&str>,
+        most: u32,
+    ) -> Result<Vec<CostRow>, JournalError>;
+
+    /// The totals within a scope since a day (`YYYY-MM-DD`), or of all time.
+    async fn spending(
+        &mut self,
+        repository: &RepositoryId,
+        whose: SpendingScope<'_>,
+        since: Option<&str>,
+    ) -> Result<Totals, JournalError>;
+
+    /// The costs of a loop by model, agent and caller, the highest first.
+    async fn model_costs(
+        &mut self,
+        repository: &RepositoryId,
+        loop_id: &LoopId,
+    ) -> Result<Vec<LoopModelCost>, JournalError>;
+
+    /// The cost within a loop of each task that it completed.
+    async fn finished_costs(
+        &mut self,
+        repository: &RepositoryId,
+        loop_id: &LoopId,
+    ) -> Result<Vec<(String, Dollars)>, JournalError>;
+
+    /// The costs of the newest iterations of a repository, newest first; of those that cost anything.
+    async fn last_costs(
+        &mut self,
+        repository: &RepositoryId,
+        most: u32,
+    ) -> Result<Vec<Dollars>, JournalError>;
+
+    /// The cost of each iteration of a loop, of those that cost anything.
+    async fn spent_by_iteration(
+        &mut self,
+        loop_id: &LoopId,
+    ) -> Result<HashMap<IterationId, Dollars>, JournalError>;
+
+    /// Writes the usage of a run and adds it to the totals, in one transaction.
+    async fn record_side_run(
+        &mut self,
+        repository: &RepositoryId,
+        run: &SideRun,
+    ) -> Result<(), JournalError>;
+
+    /// The calls of all runs outside of loops, oldest run first, with the work that they were for.
+    async fn side_records(
+        &mut self,
+        repository: &RepositoryId,
+    ) -> Result<Vec<(String, TokenRecord)>, JournalError>;
+}
+
+/// What an iteration used.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TokenUsage {
+    pub records: Vec<TokenRecord>,
+    pub tool_calls: u64,
+}
+
+impl TokenUsage {
+    pub(super) fn totals(&self) -> Totals {
+        Totals {
+            tool_calls: self.tool_calls,
+            ..Totals::sum(&self.records)
+        }
+    }
+}
+
+/// What sums are made by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SumBy {
+    Task,
+    Model,
+    Loop,
+    Day,
+}
+
+/// SpendingScope spending is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpendingScope<'a> {
+    /// All that this journal knows of.
+    All,
+    Repository,
+    Task(&'a str),
+    Loop(&'a LoopId),
+}
+
+/// One line of a list of sums.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CostRow {
+    pub key: String,
+    pub totals: Totals,
+}
+
+/// Who asked which model in a loop, and what that came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoopModelCost {
+    pub model: Option<String>,
+    pub agent: String,
+    pub caller: Caller,
+    pub totals: Totals,
+}
+
+/// What an agent was run for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SideWork {
+    Plan,
+    Interview,
+}
+
+impl SideWork {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Interview => "interview",
+        }
+    }
+
+    /// Its name among tasks and loops: no id holds a blank.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Plan => "ralph plan",
+            Self::Interview => "ralph interview",
+        }
+    }
+}
+
+/// One run of an agent outside of any loop.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SideRun {
+    pub work: SideWork,
+    pub at: Timestamp,
+    pub accounts: TokenUsage,
+}
+
+/// The day on which something counts: that of UTC.
+pub fn day_of(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d").to_string()
+}
+
+/// The first day of the time that a budget is for; nothing where it is for all time.
+pub fn first_day(per: Per, now: Timestamp) -> Option<String> {
+    match per {
+        Per::Day => Some(day_of(now)),
+        Per::Month => Some(now.strftime("%Y-%m-01").to_string()),
+        Per::Total => None,
+    }
+}

@@ -1,0 +1,191 @@
+//! The journal in SQLite: one file in the data folder (`synchronous=FULL`, write-ahead log).
+
+mod checkpoints;
+mod commands;
+mod costs;
+mod iterations;
+mod lock;
+mod loops;
+mod notes;
+mod questions;
+mod repositories;
+mod rewrites;
+mod schema;
+mod tasks;
+
+use std::{
+    fs::TryLockError,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use sqlx::{
+    ConnectOptions, Connection as _, SqliteConnection,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
+};
+
+use super::{Journal, JournalError};
+
+/// A journal in one SQLite file.
+pub(super) struct SqliteJournal {
+    db: SqliteConnection,
+    path: PathBuf,
+}
+
+impl SqliteJournal {
+    pub(super) async fn open(data_dir: &Path) -> Result<Self, JournalError> {
+        Self::open_within(data_dir, lock::PATIENCE).await
+    }
+
+    /// Opens the journal, and waits that long for others at each write, then and later.
+    async fn open_within(data_dir: &Path, patience: Duration) -> Result<Self, JournalError> {
+        let path = data_dir.join("ralph.db");
+        // What agents said and how they were configured is the user's own to read.
+        make_private(data_dir).map_err(|e| cant_open(&path, e))?;
+        // Nearly always there is nothing to set up, and no wait for other processes.
+        let is_new = std::fs::metadata(&path).is_ok_and(|file| file.len() == 0);
+        if !is_new {
+            let mut db = connect(&path, patience).await?;
+            if schema::is_up_to_date(&mut db, &path).await? {
+                return Ok(Self { db, path });
+            }
+            db.close().await.map_err(failed("be closed"))?;
+        }
+        // One at a time: two that find a new journal, or an old one, would both set it up.
+        let _opening = opening(data_dir, &path).await?;
+        let mut db = connect(&path, patience).await?;
+        schema::bring_forward(&mut db, &path).await?;
+        Ok(Self { db, path })
+    }
+}
+
+#[async_trait]
+impl Journal for SqliteJournal {
+    /// Folds the write-ahead log in.
+    async fn close(self: Box<Self>) -> Result<(), JournalError> {
+        self.db.close().await.map_err(failed("be closed"))
+    }
+}
+
+async fn connect(path: &Path, patience: Duration) -> Result<SqliteConnection, JournalError> {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(patience)
+        .connect()
+        .await
+        .map_err(|e| cant_open(path, e))
+}
+
+/// Makes the folder for its user alone, and the journal in it; one that is there keeps its rights, and
+/// is not even opened: closing a file gives up all locks that this process has on it.
+fn make_private(data_dir: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(data_dir)?;
+    let made = std::fs::File::options()
+        .create_new(true)
+        .append(true)
+        .mode(0o600)
+        .open(data_dir.join("ralph.db"));
+    match made {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// The longest that another process may take to set the journal up: a large one is copied first.
+const SETTING_UP: Duration = Duration::from_secs(600);
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// Held while the journal is set up; goes away with the process, however it ends.
+async fn opening(data_dir: &Path, journal: &Path) -> Result<std::fs::File, JournalError> {
+    let path = data_dir.join("ralph.db.opening");
+    let file = std::fs::File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(|e| cant_open(journal, e))?;
+    let until = Instant::now() + SETTING_UP;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(cant_open(journal, error)),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(JournalError::Busy {
+                    path: journal.to_owned(),
+                    what: "be set up",
+                    holder: lock::describe(lock::holder_of(&path, None).as_ref()),
+                });
+            }
+        }
+    }
+}
+
+/// The error of a journal that can't be opened; a process that holds it is named, however deep that is in the error.
+fn cant_open(
+    path: &Path,
+    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> JournalError {
+    let source = source.into();
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&*source);
+    while let Some(error) = cause {
+        if error.downcast_ref().is_some_and(lock::is_busy) {
+            return lock::busy(path, "be opened");
+        }
+        cause = error.source();
+    }
+    JournalError::Open {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+fn failed(what: &'static str) -> impl FnOnce(sqlx::Error) -> JournalError {
+    move |source| JournalError::Query {
+        what,
+        source: Box::new(source),
+    }
+}
+
+fn unreadable(what: &'static str) -> impl FnOnce(serde_json::Error) -> JournalError {
+    move |source| JournalError::Row { what, source }
+}
+
+/// Defines how a row is read: first the columns that are ids, then the others.
+macro_rules! from_row {
+    ($type:ident { $($id:ident),* } [$($field:ident),*]) => {
+        impl sqlx::FromRow<'_, sqlx::sqlite::SqliteRow> for $type {
+            fn from_row(row: &sqlx::sqlite::SqliteRow) -> Result<Self, sqlx::Error> {
+                use sqlx::Row as _;
+                Ok(Self {
+                    $($id: row.try_get::<String, _>(stringify!($id))?.into(),)*
+                    $($field: row.try_get(stringify!($field))?,)*
+                })
+            }
+        }
+    };
+}
+use from_row;
+
+/// A number of the database; nothing in it is below 0 but what was put there by hand.
+fn unsigned(n: i64) -> u64 {
+    u64::try_from(n).unwrap_or_default()
+}
+
+fn signed(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

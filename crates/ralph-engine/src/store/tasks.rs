@@ -1,0 +1,78 @@
+//! The histories of tasks, by task file, and follow-up tasks that agents suggested.
+
+use async_trait::async_trait;
+use ralph_core::{board::TaskHistory, task::TaskId};
+
+use super::{JournalError, RepositoryId};
+
+/// The histories of tasks, and the follow-up tasks that agents suggested.
+#[async_trait]
+pub trait TaskStore: Send {
+    /// Replaces the history of one task.
+    async fn set_task_state(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+        task: &TaskId,
+        state: &TaskHistory,
+    ) -> Result<(), JournalError>;
+
+    /// The histories of the tasks of a source. Tasks never worked on are not among them.
+    async fn task_states(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+    ) -> Result<Vec<(String, TaskHistory)>, JournalError>;
+
+    /// The history of one task.
+    async fn task_state(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+        task: &str,
+    ) -> Result<Option<TaskHistory>, JournalError>;
+
+    /// The tasks that wait for a person: a question is open, or they are out of attempts.
+    async fn held_tasks(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+    ) -> Result<Vec<(String, TaskHistory)>, JournalError>;
+
+    /// The tasks that a person skipped, and why.
+    async fn skipped_tasks(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+    ) -> Result<Vec<(String, String)>, JournalError>;
+
+    /// Suggestions that were not taken yet.
+    async fn suggestions(
+        &mut self,
+        repository: &RepositoryId,
+    ) -> Result<Vec<Suggestion>, JournalError> {
+        let mut all = self.all_suggestions(repository).await?;
+        all.retain(|one| one.taken_as.is_none());
+        Ok(all)
+    }
+
+    /// All suggestions, oldest first, those that were taken among them: a suggestion's place in
+    /// this list never changes.
+    async fn all_suggestions(
+        &mut self,
+        repository: &RepositoryId,
+    ) -> Result<Vec<Suggestion>, JournalError>;
+
+    /// Marks a suggestion as taken, by the task that was made of it.
+    async fn take_suggestion(&mut self, id: i64, task: &str) -> Result<(), JournalError>;
+}
+
+/// A follow-up task that an agent suggested.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suggestion {
+    pub id: i64,
+    pub iteration: i64,
+    pub title: String,
+    pub description: String,
+    pub taken_as: Option<String>,
+}
