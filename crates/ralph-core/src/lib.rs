@@ -16,6 +16,7 @@ pub mod dollars;
 pub mod economics;
 pub mod escalation;
 pub mod event;
+pub mod figures;
 pub mod goal;
 pub mod gutter;
 pub mod handoff;

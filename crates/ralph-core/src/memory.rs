@@ -5,6 +5,8 @@
 
 use jiff::Timestamp;
 
+use crate::sanitize::fold;
+
 pub const PATTERNS_HEADING: &str = "## Codebase Patterns";
 const ENTRY_PREFIX: &str = "## Iteration ";
 const HEADER_PREFIX: &str = "# Progress: ";
@@ -41,14 +43,14 @@ pub fn render_new(feature: &Feature, at: Timestamp) -> String {
     let day = at.strftime("%Y-%m-%d");
     format!(
         "{HEADER_PREFIX}{}\n\nStarted: {day}\nParent task: {parent}\n\n{PATTERNS_HEADING}\n\n",
-        one_line(&feature.name)
+        fold(&feature.name)
     )
 }
 
 /// Whether a progress file is about `feature`. One without a header is: a person may have made it.
 pub fn belongs_to(text: &str, feature: &Feature) -> bool {
     let header = text.lines().find_map(|l| l.strip_prefix(HEADER_PREFIX));
-    header.is_none_or(|name| name.trim() == one_line(&feature.name))
+    header.is_none_or(|name| name.trim() == fold(&feature.name))
 }
 
 /// The Codebase Patterns, at most `max_bytes` of them.
@@ -112,10 +114,10 @@ fn render_entry(entry: &Entry) -> String {
     let mut out = format!(
         "\n{ENTRY_PREFIX}{}: {} ({})\n\n{} — {}\n",
         entry.n,
-        one_line(&entry.title),
+        fold(&entry.title),
         entry.task,
         entry.at.strftime("%Y-%m-%d %H:%M UTC"),
-        one_line(&entry.verdict),
+        fold(&entry.verdict),
     );
     let summary: String = entry
         .summary
@@ -158,7 +160,7 @@ fn render_entry(entry: &Entry) -> String {
     if !learnings.is_empty() {
         out.push_str("\nLearnings:\n");
         for learning in learnings {
-            out.push_str(&format!("- {}\n", one_line(learning)));
+            out.push_str(&format!("- {}\n", fold(learning)));
         }
     }
     out
@@ -184,7 +186,7 @@ fn ensure_patterns(text: &str) -> String {
 }
 
 fn add_pattern(text: &mut String, pattern: &str) {
-    let line = format!("- {}", one_line(pattern));
+    let line = format!("- {}", fold(pattern));
     if let Some((start, end)) = section_range(text)
         && !text[start..end].lines().any(|l| l.trim() == line)
     {
@@ -233,10 +235,6 @@ fn truncate_at_line(text: &str, max_bytes: usize) -> &str {
         end -= 1;
     }
     text[..end].rfind('\n').map_or("", |i| &text[..i])
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the first paragraph of a message, for an agent that gave no summary.

@@ -1,4 +1,4 @@
-//! What a loop's iterations come to in figures: how much of the work landed verified, how many
+//! The success figures of a loop's iterations: how much of the work landed verified, how many
 //! iterations a task took, how long a failure was in the way.
 //!
 //! Adds up only, one record after the other in the order in which they happened. Rounds nothing, and
@@ -9,9 +9,9 @@ use std::collections::{BTreeSet, HashMap};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::{record::IterationRecord, verdict::Verdict};
+use crate::{record::IterationRecord, time::seconds, verdict::Verdict};
 
-/// Whether what an iteration landed is still there.
+/// The state of an iteration's commit since it landed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Since {
     Stands,
@@ -21,7 +21,7 @@ pub enum Since {
 
 /// Iterations as far as they were seen.
 #[derive(Debug, Clone, Default)]
-pub struct Metrics {
+pub struct SuccessMetrics {
     iterations: usize,
     verified_commits: usize,
     completed: BTreeSet<String>,
@@ -36,7 +36,7 @@ pub struct Metrics {
 /// The figures. The JSON form is a contract (docs/json.md).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Figures {
+pub struct SuccessFigures {
     /// Iterations that ended in a commit which commands stood behind.
     pub verified_commits: usize,
     /// Their share of all iterations, from 0 to 1.
@@ -57,7 +57,7 @@ pub struct Figures {
     pub cost_per_verified_task_usd: Option<f64>,
 }
 
-impl Metrics {
+impl SuccessMetrics {
     /// Takes note of the next iteration.
     pub fn observe(&mut self, record: &IterationRecord, since: Since) {
         self.iterations += 1;
@@ -73,7 +73,7 @@ impl Metrics {
             let counts = since == Since::Stands && !record.unverified;
             self.verified_commits += usize::from(counts && record.git.result_commit.is_some());
         } else if record.verdict.is_charged() && record.diagnoses.is_none() {
-            // What is nobody's failure, a usage limit say, is nothing to recover from.
+            // An outcome that is no failure, such as a usage limit, is nothing to recover from.
             let since = self.failing.entry(record.task_id.clone());
             since.or_insert(record.ended_at);
         }
@@ -91,9 +91,9 @@ impl Metrics {
         }
     }
 
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> SuccessFigures {
         let (iterations, completed) = (self.iterations as f64, self.completed.len());
-        Figures {
+        SuccessFigures {
             verified_commits: self.verified_commits,
             verified_share: per(self.verified_commits as f64, self.iterations),
             completed_tasks: completed,
@@ -107,11 +107,6 @@ impl Metrics {
                 .and_then(|cost| per(cost, self.verified.len())),
         }
     }
-}
-
-/// From one moment to another; nothing where a clock was put back meanwhile.
-pub fn seconds(from: Timestamp, to: Timestamp) -> f64 {
-    to.duration_since(from).as_secs_f64().max(0.0)
 }
 
 fn per(what: f64, each: usize) -> Option<f64> {

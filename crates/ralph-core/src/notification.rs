@@ -1,4 +1,4 @@
-//! What a person who is not there is told of: a question, the end, a halt, a limit, the budget.
+//! Notifications for a person who is away: a question, the end, a halt, a limit, the budget.
 //!
 //! Says which events of a loop are an occasion, and makes the message. Sends nothing; what must not
 //! leave the machine is taken out by [`Redaction`] before anything is sent.
@@ -11,7 +11,7 @@ mod watch;
 
 pub use occasion::{Occasion, occasion};
 pub use redaction::Redaction;
-pub use watch::{BudgetAlert, Watch};
+pub use watch::{BudgetAlert, NotificationWatch};
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -30,14 +30,14 @@ pub struct Notification {
     pub title: String,
     /// One sentence.
     pub text: String,
-    /// What a person can do.
+    /// A hint for the person.
     pub hint: Option<String>,
     pub task: Option<String>,
     pub loop_id: LoopId,
     /// The task file, or the folder of them.
     pub source: String,
     pub branch: String,
-    /// What `ralph run` exits with, where it has ended.
+    /// The exit code of `ralph run`, if it has ended.
     pub exit_code: Option<u8>,
     pub at: Timestamp,
 }
@@ -59,7 +59,7 @@ impl Notification {
         }
     }
 
-    /// What `ralph notify test` sends.
+    /// The sample that `ralph notify test` sends.
     pub fn sample(event: Occasion, project: &str, at: Timestamp) -> Self {
         Self {
             event,

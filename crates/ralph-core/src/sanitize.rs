@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-/// What stands for the part that was left out.
+/// The sign for a part that was left out.
 const ELLIPSIS: char = '…';
 
 /// The text with everything that a terminal would obey, or that a reader would not see, written out
@@ -29,6 +29,11 @@ pub fn terminal_safe(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// The text on one line, with one space for every run of white space; not made safe.
+pub fn fold(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The text on one line of at most `width` columns, safe to show: runs of white space become one
@@ -74,7 +79,7 @@ pub fn truncate_middle(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// How many columns of a terminal a text takes; near enough for cutting it.
+/// The number of terminal columns of a text; exact enough for cutting it.
 pub fn columns(text: &str) -> usize {
     text.chars().map(char_columns).sum()
 }
@@ -109,7 +114,8 @@ fn char_columns(c: char) -> usize {
     }
 }
 
-/// Whether a character is obeyed by a terminal instead of shown, or changes how others are shown.
+/// Returns true if a terminal obeys the character instead of showing it, or if it changes how others are
+/// shown.
 fn is_unsafe(c: char) -> bool {
     match c {
         '\n' | '\t' => false,

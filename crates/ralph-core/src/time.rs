@@ -1,4 +1,4 @@
-//! Arithmetic with times that never overflows.
+//! Arithmetic with moments that can't fail: a clock that was set back counts as no time at all.
 
 use std::time::Duration;
 
@@ -13,4 +13,14 @@ pub fn later(from: Timestamp, by: Duration) -> Timestamp {
 /// Returns the time without its fraction of a second, for people.
 pub fn to_the_second(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
+}
+
+/// Returns the time from one moment to a later one.
+pub fn between(from: Timestamp, to: Timestamp) -> Duration {
+    Duration::try_from(to.duration_since(from)).unwrap_or_default()
+}
+
+/// Returns [`between`] in seconds.
+pub fn seconds(from: Timestamp, to: Timestamp) -> f64 {
+    between(from, to).as_secs_f64()
 }

@@ -1,10 +1,9 @@
-//! Tells whoever watches what happens in a loop: a person at a terminal, a log, another program.
+//! Reports the events of a loop: to a person at a terminal, a log, another program.
 //!
 //! One enum of events feeds all reporters. A reporter only shows: it decides nothing, keeps nothing
 //! that anything else relies on, looks at no clock and no environment, and writes to what it was
 //! given. A reader that went away never stops a loop.
 
-mod format;
 mod human;
 mod json;
 mod live;
@@ -14,11 +13,10 @@ mod plain;
 mod sink;
 mod waiting;
 
-pub use format::{cost, count, duration, tokens};
 pub use json::JsonLines;
 pub use live::{Live, Screen};
-pub use paint::Colours;
-pub use plain::Plain;
+pub use paint::{Colours, Tone};
+pub use plain::PlainReporter;
 
 use std::io::Write;
 
@@ -31,19 +29,19 @@ pub trait Reporter: Send {
     /// Called about four times a second, so that a status line moves while nothing happens.
     fn tick(&mut self, _now: Timestamp) {}
 
-    /// Whether ticks change anything: nobody is woken for nothing.
+    /// Returns true if ticks change anything: no wake-ups without need.
     fn wants_ticks(&self) -> bool {
         false
     }
 
-    /// Somebody else writes to the terminal now, until the next event.
+    /// Clears the way for other output to the terminal, until the next event.
     fn make_room(&mut self) {}
 
     /// Nothing follows. Leaves the terminal as a shell wants it.
     fn finish(&mut self);
 }
 
-/// How much a person wants to read.
+/// The amount of output for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
     /// `-q`: only what needs a person, and the final line.
@@ -55,9 +53,9 @@ pub enum Verbosity {
     VeryVerbose,
 }
 
-/// What the lines for people look like.
+/// The look of the lines for people.
 #[derive(Debug, Clone)]
-pub struct Look {
+pub struct ReportStyle {
     pub verbosity: Verbosity,
     pub colours: Colours,
     /// The zone that times are shown in.
@@ -67,17 +65,17 @@ pub struct Look {
 /// Which reporter, and where it writes.
 pub enum ReportKind {
     JsonLines(Box<dyn Write + Send>),
-    Plain(Box<dyn Write + Send>, Look),
-    Live(Box<dyn Screen>, Look),
+    Plain(Box<dyn Write + Send>, ReportStyle),
+    Live(Box<dyn Screen>, ReportStyle),
 }
 
 pub fn make(kind: ReportKind) -> Box<dyn Reporter> {
     match kind {
         ReportKind::JsonLines(out) => Box::new(JsonLines::new(out)),
-        ReportKind::Plain(out, look) => Box::new(Plain::new(out, look)),
+        ReportKind::Plain(out, look) => Box::new(PlainReporter::new(out, look)),
         // Who asks for quiet wants no line that moves.
         ReportKind::Live(screen, look) if look.verbosity == Verbosity::Quiet => {
-            Box::new(Plain::new(screen, look))
+            Box::new(PlainReporter::new(screen, look))
         }
         ReportKind::Live(screen, look) => Box::new(Live::new(screen, look)),
     }

@@ -5,14 +5,14 @@ use std::error::Error as StdError;
 /// Why a command could not do what it was asked.
 #[derive(Debug)]
 pub(crate) struct CommandError {
-    kind: Kind,
+    kind: ErrorKind,
     error: Box<dyn StdError + Send + Sync>,
     hint: Option<String>,
 }
 
-/// What went wrong decides the exit code.
+/// The kind of an error decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ErrorKind {
     /// ralph itself failed: a bug, the disk, the database.
     Internal,
     /// Usage, configuration or task file.
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
 }
 
 impl CommandError {
-    pub(crate) fn new(kind: Kind, error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+    pub(crate) fn new(kind: ErrorKind, error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self {
             kind,
             error: error.into(),
@@ -33,11 +33,11 @@ impl CommandError {
     }
 
     pub(crate) fn user(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self::new(Kind::User, error)
+        Self::new(ErrorKind::User, error)
     }
 
     pub(crate) fn internal(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self::new(Kind::Internal, error)
+        Self::new(ErrorKind::Internal, error)
     }
 
     #[must_use]
@@ -54,10 +54,10 @@ impl CommandError {
 
     pub(crate) fn exit_code(&self) -> u8 {
         match self.kind {
-            Kind::Internal => 1,
-            Kind::User => 2,
-            Kind::Budget => 5,
-            Kind::Unavailable => 6,
+            ErrorKind::Internal => 1,
+            ErrorKind::User => 2,
+            ErrorKind::Budget => 5,
+            ErrorKind::Unavailable => 6,
         }
     }
 

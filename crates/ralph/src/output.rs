@@ -25,7 +25,7 @@ pub(crate) fn print_json<T: serde::Serialize>(value: &T) -> Result<(), CommandEr
     Ok(())
 }
 
-/// Whether what is copied may hold what a terminal would obey.
+/// Says if the copied text may contain terminal control sequences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Escapes {
     Safe,

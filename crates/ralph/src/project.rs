@@ -75,7 +75,7 @@ impl Project {
     /// The folder of the journal: `$RALPH_DATA_DIR`, else the user's data folder.
     pub(crate) fn data_dir(&self) -> Result<PathBuf, CommandError> {
         data_dir(&self.surroundings).ok_or_else(|| {
-            CommandError::user("there is no folder for the journal: HOME is not set")
+            CommandError::user("can't find a folder for the journal: HOME is not set")
                 .hint("set RALPH_DATA_DIR")
         })
     }
@@ -95,7 +95,7 @@ impl Project {
                 "{} is not in a git repository",
                 root.display()
             ))
-            .hint("make one with `git init`, and a first commit")),
+            .hint("create one with `git init` and make a first commit")),
         }
     }
 
@@ -106,7 +106,7 @@ impl Project {
             .filter(|v| !v.is_empty())
     }
 
-    /// What programs are started with here. The token of a webhook is nobody's but ralph's.
+    /// The environment for programs that are started here. The token of a webhook stays with ralph.
     pub(crate) fn environment(&self, root: &Path) -> Environment {
         let config = self.config();
         let token = config.notify.webhook_token_env.as_ref();
@@ -139,7 +139,7 @@ impl Project {
             .map_err(|e| CommandError::user(format!("{}: {e}", path.display())))
     }
 
-    /// What a person should hear about the configuration before it is used.
+    /// Warnings about the configuration, to print before it is used.
     pub(crate) fn notices(&self) -> Vec<String> {
         let resolved = &self.settings.resolved;
         let notes = resolved.notes.iter().map(ToString::to_string);
@@ -148,12 +148,12 @@ impl Project {
             .collect()
     }
 
-    /// Whether git has anything to do with this project.
+    /// Returns true if the project is in a git repository.
     pub(crate) fn kind(&self) -> ProjectKind {
         self.settings.project.kind
     }
 
-    /// How the journal and the lock name the working tree.
+    /// The name of the working tree in the journal and the lock.
     pub(crate) fn worktree(&self) -> String {
         self.root().to_string_lossy().into_owned()
     }
@@ -256,7 +256,7 @@ impl Project {
         Ok(known.then_some((journal, RepositoryId(id))))
     }
 
-    /// Who gives commands here, as the journal and the task file name them.
+    /// The user who gives commands, as named in the journal and the task file.
     pub(crate) fn who(&self) -> String {
         let named = ["USER", "LOGNAME"]
             .into_iter()

@@ -4,13 +4,14 @@ use ralph_core::economics::{Alert, BudgetAction};
 use ralph_engine::{prices::read_prices, purse::Purse, store::SideWork};
 
 use crate::{
-    error::{CommandError, Kind},
+    error::{CommandError, ErrorKind},
     output,
     project::Project,
     queue,
 };
 
-/// What it may cost, by this project's settings. The journal is made where ralph never ran before.
+/// Opens the budget for work outside of a loop, from this project's settings. Creates the journal if there
+/// is none.
 pub(crate) async fn open(project: &Project, work: SideWork) -> Result<Purse, CommandError> {
     let root = project.git_root()?;
     let known = queue::open(project, &root).await?;
@@ -34,6 +35,6 @@ pub(crate) async fn ask(purse: &mut Purse) -> Result<(), CommandError> {
 }
 
 pub(crate) fn denied(alert: &Alert) -> CommandError {
-    CommandError::new(Kind::Budget, alert.sentence())
-        .hint("`ralph cost` shows what was spent; `budgets` in ralph.yaml allows more")
+    CommandError::new(ErrorKind::Budget, alert.sentence())
+        .hint("`ralph cost` shows the cost; raise `budgets` in ralph.yaml to allow more")
 }

@@ -1,5 +1,5 @@
 //! Sends a command to the loop of this worktree: into the journal, with a poke to who works here. Where
-//! nobody does, it is obeyed by this very process.
+//! there is none, this process carries it out itself.
 //!
 //! Says what was done, or that it waits and for what. A command that is in the queue is never lost.
 
@@ -32,30 +32,30 @@ use crate::{
     project::{Project, block_on},
 };
 
-/// How long the answer of a loop is waited for.
+/// The longest wait for the answer of a loop.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(30);
 
-/// How the answer is given.
+/// The form of the answer.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Said {
-    /// Print what was done as JSON
+pub(crate) struct AnswerForm {
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
-impl Said {
+impl AnswerForm {
     pub(crate) fn new(json: bool) -> Self {
         Self { json }
     }
 }
 
-/// What became of a command; the JSON form is a contract (docs/json.md).
+/// The result of a command; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 pub(crate) struct Sent {
     id: CommandId,
     command: &'static str,
-    state: State,
+    state: SentState,
     sentence: String,
     hint: Option<String>,
     /// All there is to know, where a sentence is too little.
@@ -65,7 +65,7 @@ pub(crate) struct Sent {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
+enum SentState {
     Done,
     /// It is in the queue, and is obeyed later.
     Queued,
@@ -75,7 +75,7 @@ enum State {
 pub(crate) fn send(
     global: &Global,
     command: &Command,
-    said: &Said,
+    said: &AnswerForm,
     patience: Duration,
 ) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
@@ -85,7 +85,7 @@ pub(crate) fn send(
 }
 
 impl Sent {
-    pub(crate) fn print(&self, said: &Said) -> Result<(), CommandError> {
+    pub(crate) fn print(&self, said: &AnswerForm) -> Result<(), CommandError> {
         if said.json {
             return output::print_json(self);
         }
@@ -105,7 +105,7 @@ pub(crate) async fn deliver(
     command: &Command,
     patience: Duration,
 ) -> Result<Sent, CommandError> {
-    // Whoever holds the lock may be poked, and that must not end this process.
+    // The holder of the lock may be signalled, and that must not end this process.
     let _poked = signal(SignalKind::user_defined1()).map_err(CommandError::internal)?;
     let root = project.git_root()?;
     let (mut journal, repository) = open(project, &root).await?;
@@ -143,19 +143,18 @@ pub(crate) async fn deliver(
             detail,
         }) => Ok(Sent {
             detail,
-            ..sent(State::Done, sentence, hint)
+            ..sent(SentState::Done, sentence, hint)
         }),
         Outcome::Report(report) => Err(CommandError::user(report.sentence).hint_opt(report.hint)),
         Outcome::LoopIsBusy => Ok(sent(
-            State::Queued,
-            "queued: the loop obeys when its iteration has ended".into(),
+            SentState::Queued,
+            "queued: the loop handles it after the current iteration".into(),
             None,
         )),
         Outcome::NextRun => Ok(sent(
-            State::Queued,
-            "queued: an iteration was interrupted here and has to be brought to its end first"
-                .into(),
-            Some("`ralph run` does that, and obeys then".into()),
+            SentState::Queued,
+            "queued: an interrupted iteration has to be finished first".into(),
+            Some("`ralph run` does both".into()),
         )),
     }
 }
@@ -192,7 +191,7 @@ impl Waiting<'_> {
                         let result = result.map_err(CommandError::internal)?;
                         return Ok(result.map_or(Outcome::NextRun, Outcome::Report));
                     }
-                    // Somebody was faster.
+                    // Another process was faster.
                     None => {}
                 }
             }
@@ -207,7 +206,7 @@ impl Waiting<'_> {
         }
     }
 
-    /// Obeys without a loop; `None` if somebody else has the lock. What can't be obeyed is taken out
+    /// Obeys without a loop; `None` if another process has the lock. What can't be obeyed is taken out
     /// of the queue: who typed it hears that it failed.
     async fn obey(&self, journal: &mut dyn Journal) -> Result<Option<Left>, CommandError> {
         let idle = match source_path(self.project, journal, &self.repository).await {
@@ -279,7 +278,7 @@ pub(crate) async fn source_path(
     }
 }
 
-/// Sends a signal to the process that holds the lock, if one does.
+/// Sends a signal to the holder of the lock, if there is one.
 pub(crate) fn signal_owner(
     data: &Path,
     root: &Path,
@@ -302,10 +301,11 @@ pub(crate) fn task(text: &str) -> Result<TaskId, CommandError> {
     TaskId::parse(text).map_err(|e| CommandError::user(format!("--task {text:?}: {e}")))
 }
 
-/// What a person says, which must be something.
+/// Returns the text of a person; an empty one is an error.
 pub(crate) fn words(what: &str, text: String) -> Result<String, CommandError> {
-    match text.trim().is_empty() {
-        true => Err(CommandError::user(format!("{what} is empty"))),
-        false => Ok(text),
+    if text.trim().is_empty() {
+        Err(CommandError::user(format!("{what} is empty")))
+    } else {
+        Ok(text)
     }
 }

@@ -1,13 +1,13 @@
-//! How things look that several commands show: tables, times, figures, places in files.
+//! Views that several commands share: tables, figures, places in files, the screen.
 //!
 //! Makes text; `output` prints it. Colours only where standard output is a terminal that wants them.
 
 pub(crate) mod bar;
 pub(crate) mod columns;
-pub(crate) mod figures;
 pub(crate) mod paint;
 pub(crate) mod places;
 pub(crate) mod scale;
 pub(crate) mod screen;
 pub(crate) mod table;
-pub(crate) mod time;
+
+pub(crate) use ralph_core::figures;

@@ -8,7 +8,10 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::{At, BadFile};
-use crate::prompt::{as_data, head_within};
+use crate::{
+    figures::count,
+    prompt::{as_data, head_within},
+};
 
 const FILE: &str = "obstacles.json";
 const LIST: &str = "obstacles";
@@ -116,10 +119,8 @@ pub fn reconcile(before: &Obstacles, after: &Obstacles, at: At<'_>) -> (Obstacle
     }
     let mut said = Vec::new();
     if tampered > 0 {
-        let what = if tampered == 1 { "entry" } else { "entries" };
-        said.push(format!(
-            "{FILE}: {tampered} earlier {what} changed or removed; put back"
-        ));
+        let tampered = count(tampered, "earlier entry", "earlier entries");
+        said.push(format!("{FILE}: {tampered} changed or removed; put back"));
     }
     let mut taken: HashSet<String> = list.iter().filter_map(id).map(str::to_owned).collect();
     for one in new {

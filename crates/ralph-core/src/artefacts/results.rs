@@ -2,7 +2,10 @@
 //!
 //! Facts in, Markdown out. Decides nothing, and says no more than what is known.
 
-use crate::sanitize::one_line;
+use crate::{
+    figures::{count, duration},
+    sanitize::one_line,
+};
 
 use super::{ProjectName, obstacles::Obstacle};
 
@@ -129,8 +132,8 @@ fn figures(results: &Results<'_>) -> String {
         format!("{done} of {} tasks are complete", done + left),
         format!(
             "{} in {}, ended {}",
-            counted(u64::from(figures.iterations), "iteration"),
-            took(figures.minutes),
+            count(figures.iterations as usize, "iteration", "iterations"),
+            duration(figures.minutes * 60.0),
             figures.at
         ),
         format!("on branch `{}`", figures.branch),
@@ -144,7 +147,7 @@ fn figures(results: &Results<'_>) -> String {
     if unverified > 0 {
         lines.push(format!(
             "{} completed without any verify command: nobody but the agent has checked that",
-            counted(unverified as u64, "task")
+            count(unverified, "task", "tasks")
         ));
     }
     let lines: String = lines.iter().map(|line| format!("- {line}\n")).collect();
@@ -161,7 +164,7 @@ fn completed(task: &Completed) -> String {
         text.push_str(&format!(
             "  - {commit}, iteration {}, {}\n",
             landed.iteration,
-            counted(u64::from(landed.attempts), "attempt")
+            count(landed.attempts as usize, "attempt", "attempts")
         ));
         match &landed.proof {
             Proof::Verified(commands) => {
@@ -207,21 +210,6 @@ fn remaining(task: &Remaining) -> String {
 
 fn plain(text: &str) -> String {
     one_line(text.trim(), LINE)
-}
-
-fn took(minutes: f64) -> String {
-    if minutes < 1.0 {
-        format!("{:.0} s", minutes * 60.0)
-    } else {
-        format!("{minutes:.1} min")
-    }
-}
-
-fn counted(n: u64, what: &str) -> String {
-    match n {
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
-    }
 }
 
 #[cfg(test)]

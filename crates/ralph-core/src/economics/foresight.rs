@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Forecast;
-use crate::dollars::Dollars;
+use crate::{dollars::Dollars, figures::count};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -79,7 +79,6 @@ impl ComparedForecast {
             high_usd,
             ..
         } = self.kept.forecast;
-        let word = if tasks == 1 { "task" } else { "tasks" };
         let spent = self.came_to_usd;
         let so_far = match self.result {
             ForecastResult::Within => format!("came to {spent}: within the range"),
@@ -90,6 +89,7 @@ impl ComparedForecast {
                 self.finished_since
             ),
         };
-        format!("forecast {expected_usd} ({low_usd} to {high_usd}) for {tasks} {word}, {so_far}")
+        let tasks = count(tasks, "task", "tasks");
+        format!("forecast {expected_usd} ({low_usd} to {high_usd}) for {tasks}, {so_far}")
     }
 }

@@ -5,7 +5,8 @@
 
 use jiff::Timestamp;
 
-use super::{HealthPolicy, words::later};
+use super::HealthPolicy;
+use crate::time::later;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Ladder {

@@ -11,9 +11,12 @@ use super::{
     Choice, HealthPolicy, HealthState, InterventionLevel, Watching,
     call::{Memory, Worth},
     ladder::{Ladder, Rung},
-    words::{OPTIONS, between, for_people, later, reminder},
+    words::{OPTIONS, for_people, reminder},
 };
-use crate::agent::{CallResult, NudgeState, ToolCall};
+use crate::{
+    agent::{CallResult, NudgeState, ToolCall},
+    time::{between, later},
+};
 
 /// What was seen of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
-
 /// What an agent is told. The duration goes in the place of `{duration}`.
 pub const REMINDER: &str = "REMINDER: You have been working for {duration} without checkpoint update. \
      Please either update progress, request handoff, or report blockers.";
@@ -29,14 +27,4 @@ pub fn for_people(time: Duration) -> String {
         (hours, 0) => count(hours, "hour"),
         (hours, minutes) => format!("{} {}", count(hours, "hour"), count(minutes, "minute")),
     }
-}
-
-/// From one moment to a later one; nothing where the clock was set back.
-pub(super) fn between(from: Timestamp, to: Timestamp) -> Duration {
-    Duration::try_from(to.duration_since(from)).unwrap_or_default()
-}
-
-pub(super) fn later(from: Timestamp, by: Duration) -> Timestamp {
-    let by = SignedDuration::try_from(by).unwrap_or(SignedDuration::MAX);
-    from.checked_add(by).unwrap_or(Timestamp::MAX)
 }

@@ -52,8 +52,8 @@ fn failed() -> Verdict {
     }
 }
 
-fn figures(records: &[IterationRecord]) -> Figures {
-    let mut metrics = Metrics::default();
+fn figures(records: &[IterationRecord]) -> SuccessFigures {
+    let mut metrics = SuccessMetrics::default();
     for record in records {
         metrics.observe(record, Since::Stands);
     }
@@ -62,7 +62,7 @@ fn figures(records: &[IterationRecord]) -> Figures {
 
 #[test]
 fn what_was_taken_back_cost_what_it_cost_and_came_to_nothing() {
-    let mut metrics = Metrics::default();
+    let mut metrics = SuccessMetrics::default();
     metrics.observe(&record("A", "00:01:00", failed()), Since::Stands);
     metrics.observe(
         &record("A", "00:02:00", Verdict::Verified),
@@ -80,7 +80,7 @@ fn what_was_taken_back_cost_what_it_cost_and_came_to_nothing() {
 
 #[test]
 fn nothing_comes_to_nothing_and_no_figure_is_made_up() {
-    let expected = Figures {
+    let expected = SuccessFigures {
         verified_commits: 0,
         verified_share: None,
         completed_tasks: 0,

@@ -14,7 +14,7 @@ use crate::{
     verdict::Verdict,
 };
 
-/// What a person may want to be told of.
+/// An event that a person may want to be notified of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Occasion {
@@ -124,7 +124,7 @@ fn of_stop(stop: &Stop) -> Option<Occasion> {
         | Stop::HealthFailure { .. }
         | Stop::AgentUnavailable { .. }
         | Stop::Failed { .. } => Some(Occasion::Halt),
-        // Whoever ended it knows.
+        // The person who ended it knows.
         Stop::Aborted | Stop::Interrupted { .. } => None,
     }
 }

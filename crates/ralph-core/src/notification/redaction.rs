@@ -4,7 +4,7 @@
 
 use crate::change::redact_secrets;
 
-/// What stands in the place of a secret.
+/// The replacement for a secret.
 const REDACTED: &str = "[redacted]";
 
 /// Shorter values are words that stand in honest texts; a secret is longer.

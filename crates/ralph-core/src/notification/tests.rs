@@ -171,8 +171,8 @@ fn the_events_that_are_an_occasion() {
     }
 }
 
-fn watch() -> Watch {
-    let mut watch = Watch::new("shop", None);
+fn watch() -> NotificationWatch {
+    let mut watch = NotificationWatch::new("shop", None);
     assert_eq!(watch.observe(&started(), at()), None);
     watch
 }
@@ -283,7 +283,7 @@ fn the_budget_is_told_once_and_as_soon_as_an_agent_tells_its_cost() {
         max: Dollars::told(1.0),
         percent: 80,
     };
-    let mut watch = Watch::new("shop", Some(alert));
+    let mut watch = NotificationWatch::new("shop", Some(alert));
     let cost = |usd| Event::Agent(AgentEvent::Usage(usage(usd)));
     let quiet = [
         started(),
@@ -317,7 +317,10 @@ fn without_a_limit_there_is_no_alert() {
 
 #[test]
 fn a_failure_of_ralph_itself_is_told_once_a_loop_has_begun() {
-    assert_eq!(Watch::new("shop", None).failed("disk full", at()), None);
+    assert_eq!(
+        NotificationWatch::new("shop", None).failed("disk full", at()),
+        None
+    );
     let told = watch().failed("disk full", at()).unwrap();
     assert_eq!(told.event, Occasion::Halt);
     assert_eq!(told.text, "ralph itself could not go on: disk full");

@@ -30,15 +30,15 @@ impl BudgetAlert {
     }
 }
 
-/// What is known of a run so far.
+/// The state of a run so far.
 #[derive(Debug)]
-pub struct Watch {
+pub struct NotificationWatch {
     /// The name of the folder, so that a person with several knows which.
     project: String,
     /// Taken once it was told.
     alert: Option<BudgetAlert>,
     started: Option<Started>,
-    spent: Spent,
+    spent: BudgetSums,
     asked: BTreeSet<QuestionId>,
 }
 
@@ -49,16 +49,16 @@ struct Started {
     branch: String,
 }
 
-/// What agents told of their cost in this run of the command.
+/// The cost reported by agents in this run of the command.
 #[derive(Debug, Default)]
-struct Spent {
+struct BudgetSums {
     iterations: Dollars,
     /// Runs of this iteration that have ended.
     runs: Dollars,
     run: Dollars,
 }
 
-impl Spent {
+impl BudgetSums {
     fn observe(&mut self, event: &Event) {
         let told = |cost: Option<f64>| cost.map_or(Dollars::NOTHING, Dollars::told);
         match event {
@@ -83,18 +83,18 @@ impl Spent {
     }
 }
 
-impl Watch {
+impl NotificationWatch {
     pub fn new(project: impl Into<String>, alert: Option<BudgetAlert>) -> Self {
         Self {
             project: project.into(),
             alert,
             started: None,
-            spent: Spent::default(),
+            spent: BudgetSums::default(),
             asked: BTreeSet::new(),
         }
     }
 
-    /// What to tell of an event, if anything.
+    /// The notification about an event, if it needs one.
     pub fn observe(&mut self, event: &Event, at: Timestamp) -> Option<Notification> {
         if let Event::LoopStarted {
             loop_id,
@@ -114,7 +114,7 @@ impl Watch {
             .or_else(|| self.notification(event, at))
     }
 
-    /// What to tell when ralph itself could not go on, once a loop had begun.
+    /// The notification if ralph itself failed after a loop had begun.
     pub fn failed(&self, message: &str, at: Timestamp) -> Option<Notification> {
         self.started.as_ref()?;
         Some(Notification {

@@ -163,9 +163,11 @@ impl Desk<'_> {
     async fn do_it(&mut self, row: &CommandRow) -> Result<Obeyed, Not> {
         match &row.command {
             // A loop obeys these itself.
-            Command::Pause { .. } => Ok(Obeyed::saying("no loop runs here: nothing to pause")),
-            Command::Resume => Ok(Obeyed::saying("no loop runs here: nothing to resume")),
-            Command::Ping => Ok(Obeyed::saying("no loop runs here: nobody listens")),
+            Command::Pause { .. } => {
+                Ok(Obeyed::saying("no loop is running here: nothing to pause"))
+            }
+            Command::Resume => Ok(Obeyed::saying("no loop is running here: nothing to resume")),
+            Command::Ping => Ok(Obeyed::saying("no loop is running here: nothing to ping")),
             // Obeyed while an agent works; this one came too early or too late.
             Command::Intervene { .. } => Err(Not::hinted(
                 "no agent works here now",
@@ -292,11 +294,6 @@ fn with_line(notes: Option<&str>, line: &str) -> String {
         Some(notes) => format!("{notes}\n{line}"),
         None => line.to_owned(),
     }
-}
-
-/// One line of a text that may have several.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn is_stuck(status: Status) -> bool {

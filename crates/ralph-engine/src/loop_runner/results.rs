@@ -10,6 +10,7 @@ use ralph_core::{
         },
     },
     event::Event,
+    figures,
     memory::first_words,
     record::IterationRecord,
     task::{Status, Task},
@@ -20,7 +21,6 @@ use ralph_core::{
 use super::{LoopError, LoopRunner};
 use crate::{
     artefacts::read,
-    report,
     source::{Source, write_atomically},
 };
 
@@ -98,7 +98,7 @@ impl LoopRunner {
         Figures {
             iterations: self.machine.tally().iterations,
             minutes: self.began.elapsed().as_secs_f64() / 60.0,
-            cost: self.machine.tally().usage.cost_usd.map(report::cost),
+            cost: self.machine.tally().usage.cost_usd.map(figures::usd),
             branch: self.place.branch.clone(),
             at: self.now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
         }

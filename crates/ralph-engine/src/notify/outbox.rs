@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_core::{
     event::Event,
-    notification::{Notification, Occasion, Redaction, Watch},
+    notification::{Notification, NotificationWatch, Occasion, Redaction},
 };
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::JoinHandle;
@@ -24,7 +24,7 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// What is told, and to whom; shared by the listener and whoever ends the run.
 pub(super) struct Desk {
-    watch: Watch,
+    watch: NotificationWatch,
     on: Vec<Occasion>,
     redaction: Redaction,
     queues: Vec<Queue>,
@@ -79,7 +79,7 @@ pub struct Outbox {
 
 /// What messages are made of and how they are sent.
 pub struct Post {
-    pub watch: Watch,
+    pub watch: NotificationWatch,
     pub on: Vec<Occasion>,
     pub redaction: Redaction,
     pub ways: Vec<Way>,

@@ -16,15 +16,15 @@ use jiff::Timestamp;
 use ralph_core::{
     command::CommandState,
     event::Event,
+    figures::{count, duration},
     iteration::ChangedFile,
     sanitize::{columns, one_line},
 };
 
 use super::{
-    Look, Verbosity,
-    format::{count, duration},
+    ReportStyle, Verbosity,
     page::{Extent, Page},
-    paint::{Mark, Paint},
+    paint::{Mark, Paint, Tone},
     waiting,
 };
 
@@ -40,7 +40,7 @@ const COMMAND_COLUMNS: usize = 36;
 /// Files that are named at normal verbosity.
 const MAX_FILES_NAMED: usize = 4;
 
-/// Whether the agent's tools are printed at normal verbosity.
+/// The place where the agent's tools are shown at normal verbosity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tools {
     Listed,
@@ -48,8 +48,8 @@ pub(super) enum Tools {
     InStatus,
 }
 
-pub(super) struct Human {
-    look: Look,
+pub(super) struct HumanText {
+    look: ReportStyle,
     tools: Tools,
     columns: usize,
     memory: Memory,
@@ -59,11 +59,11 @@ pub(super) struct Human {
 struct Memory {
     /// Commands of the baseline: none can't be green.
     baseline: usize,
-    /// What the inspection refused, until the verdict has said it.
+    /// The refusal of the inspection, until the verdict has said it.
     refusal: Option<String>,
     /// The iteration's task was landed with nothing behind it.
     unverified: bool,
-    /// How many were, in this run of the command.
+    /// The number of such tasks in this run of the command.
     unverified_tasks: usize,
     /// The last tool line: the same one twice says nothing new.
     tool: String,
@@ -71,8 +71,8 @@ struct Memory {
     running: Vec<(String, String)>,
 }
 
-impl Human {
-    pub(super) fn new(look: Look, tools: Tools, columns: usize) -> Self {
+impl HumanText {
+    pub(super) fn new(look: ReportStyle, tools: Tools, columns: usize) -> Self {
         Self {
             look,
             tools,
@@ -98,7 +98,7 @@ impl Human {
         page.into_text()
     }
 
-    /// What needs a person, and how it ended.
+    /// Renders only what needs a person, and the end.
     fn quiet(&mut self, page: &mut Page, event: &Event) {
         match event {
             Event::Warning { message } => page.marked(Mark::Look, &safe(message)),
@@ -141,7 +141,10 @@ impl Human {
             Event::Warning { message } => page.marked(Mark::Look, &safe(message)),
             Event::BaselineStarted { commands } => self.baseline_started(page, *commands),
             Event::BaselineEnded { red } if red.is_empty() && self.memory.baseline > 0 => {
-                page.marked(Mark::Good, "baseline: everything passes before any work");
+                page.marked(
+                    Mark::Good,
+                    "baseline: all verify commands pass before any work",
+                );
             }
             Event::BaselineEnded { red } => self.baseline_red(page, red),
             Event::IterationStarted { .. } => self.iteration_started(page, event),
@@ -162,20 +165,12 @@ impl Human {
             } => {
                 self.changed(page, files);
                 for flag in flags {
-                    page.line(&format!(
-                        "  {} {}",
-                        page.paint().mark(Mark::Look),
-                        safe(flag)
-                    ));
+                    indented(page, Mark::Look, flag);
                 }
                 self.memory.refusal.clone_from(refusal);
             }
             Event::VerifyStarted { command } if self.shows(Verbosity::Verbose) => {
-                page.line(&format!(
-                    "  {} {}",
-                    page.paint().mark(Mark::Begin),
-                    safe(command)
-                ));
+                indented(page, Mark::Begin, command);
             }
             Event::VerifyStarted { .. } => {}
             Event::VerifyEnded { .. } => verify_ended(page, event),
@@ -223,7 +218,7 @@ impl Human {
     fn baseline_started(&mut self, page: &mut Page, commands: usize) {
         self.memory.baseline = commands;
         if commands > 0 {
-            let commands = count(commands, "command");
+            let commands = count(commands, "command", "commands");
             page.marked(
                 Mark::Begin,
                 &format!("baseline: {commands} before any work"),
@@ -235,7 +230,7 @@ impl Human {
         for command in red {
             page.marked(
                 Mark::Look,
-                &format!("fails before any work is done: {}", safe(command)),
+                &format!("already fails before any work: {}", safe(command)),
             );
         }
     }
@@ -269,7 +264,7 @@ impl Human {
             &format!("Iteration {iteration}: {task}{guided}"),
             &format!("{nth} of {max_iterations}"),
         );
-        let title = page.paint().bold(&safe(title));
+        let title = page.paint().text(Tone::Heading, &safe(title));
         let which = match diagnoses {
             None => format!("attempt {attempt} of {max_attempts}"),
             Some(gutter) => format!("a diagnosis: {}", safe(&gutter.sentence())),
@@ -284,9 +279,9 @@ impl Human {
         self.memory.tool.clear();
         self.memory.running.clear();
         let what = match (run, fix_only) {
-            (_, true) => "a fresh agent, to fix only what failed",
-            (2.., false) => "a fresh agent",
-            (_, false) if self.shows(Verbosity::Verbose) => "a fresh agent",
+            (_, true) => "a new agent, to fix only what failed",
+            (2.., false) => "a new agent",
+            (_, false) if self.shows(Verbosity::Verbose) => "a new agent",
             (_, false) => return,
         };
         page.line(&format!(
@@ -308,7 +303,7 @@ impl Human {
                 other => format!("{path} ({})", safe(other).replace('_', " ")),
             }
         };
-        let total = count(files.len(), "file");
+        let total = count(files.len(), "file", "files");
         if self.shows(Verbosity::Verbose) {
             page.line(&format!("  changed {total}"));
             for file in files {
@@ -322,6 +317,12 @@ impl Human {
         }
         page.line(&format!("  changed {total}: {}", names.join(", ")));
     }
+}
+
+/// A line within an iteration, behind its mark.
+fn indented(page: &mut Page, mark: Mark, text: &str) {
+    let mark = page.paint().mark(mark);
+    page.line(&format!("  {mark} {}", safe(text)));
 }
 
 fn verify_ended(page: &mut Page, event: &Event) {
@@ -340,12 +341,12 @@ fn verify_ended(page: &mut Page, event: &Event) {
     let time = duration(*seconds);
     let mut text = format!("  {} {command}{pad} {time:>6}", page.paint().mark(mark));
     if let (false, Some(note)) = (*passed, baseline_note(against_baseline)) {
-        text.push_str(&format!("  {}", page.paint().warn(&note)));
+        text.push_str(&format!("  {}", page.paint().text(Tone::Careful, &note)));
     }
     page.line(&text);
 }
 
-/// What the baseline knows of a failure, in the words of a person.
+/// Describes the baseline's result for a failed command.
 fn baseline_note(against_baseline: &str) -> Option<String> {
     match against_baseline {
         "" | "passed" => None,

@@ -10,14 +10,14 @@ use jiff::Timestamp;
 use ralph_core::event::Event;
 use serde::Serialize;
 
-use super::{Reporter, sink::Sink};
+use super::{Reporter, sink::ReportSink};
 
 pub struct JsonLines<W> {
-    sink: Sink<W>,
+    sink: ReportSink<W>,
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct JsonLine<'a> {
     at: Timestamp,
     #[serde(flatten)]
     event: &'a Event,
@@ -26,7 +26,7 @@ struct Line<'a> {
 impl<W: Write> JsonLines<W> {
     pub fn new(out: W) -> Self {
         Self {
-            sink: Sink::new(out),
+            sink: ReportSink::new(out),
         }
     }
 }
@@ -34,7 +34,7 @@ impl<W: Write> JsonLines<W> {
 impl<W: Write + Send> Reporter for JsonLines<W> {
     fn report(&mut self, event: &Event, at: Timestamp) {
         // All keys are strings and nothing is read on the way: this can't fail.
-        let Ok(mut line) = serde_json::to_string(&Line { at, event }) else {
+        let Ok(mut line) = serde_json::to_string(&JsonLine { at, event }) else {
             return;
         };
         line.push('\n');

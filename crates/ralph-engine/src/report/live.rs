@@ -10,12 +10,12 @@ use std::io::Write;
 use jiff::Timestamp;
 use ralph_core::event::Event;
 
-use self::status::Status;
+use self::status::StatusLine;
 use super::{
-    Look, Reporter,
-    human::{Human, Tools},
+    ReportStyle, Reporter,
+    human::{HumanText, Tools},
     paint::Paint,
-    sink::Sink,
+    sink::ReportSink,
 };
 
 /// Shortest time between two drawings of the status line that no printed line asks for.
@@ -31,7 +31,7 @@ const WRAP_ON: &str = "\x1b[?7h";
 
 /// A terminal that can be written to.
 pub trait Screen: Write + Send {
-    /// How wide it is now.
+    /// The present width.
     fn columns(&self) -> usize;
 }
 
@@ -42,9 +42,9 @@ impl Screen for console::Term {
 }
 
 pub struct Live {
-    sink: Sink<Box<dyn Screen>>,
-    human: Human,
-    status: Status,
+    sink: ReportSink<Box<dyn Screen>>,
+    human: HumanText,
+    status: StatusLine,
     paint: Paint,
     drawn: Option<Drawn>,
 }
@@ -56,13 +56,13 @@ struct Drawn {
 }
 
 impl Live {
-    pub fn new(screen: Box<dyn Screen>, look: Look) -> Self {
+    pub fn new(screen: Box<dyn Screen>, look: ReportStyle) -> Self {
         let paint = Paint(look.colours);
         let columns = screen.columns();
         Self {
-            sink: Sink::new(screen),
-            status: Status::new(look.time_zone.clone()),
-            human: Human::new(look, Tools::InStatus, columns),
+            sink: ReportSink::new(screen),
+            status: StatusLine::new(look.time_zone.clone()),
+            human: HumanText::new(look, Tools::InStatus, columns),
             paint,
             drawn: None,
         }
@@ -99,7 +99,7 @@ impl Live {
         }
     }
 
-    /// What draws the status line where the cursor is; remembers that it is there.
+    /// Returns the text that draws the status line at the cursor; remembers that it is drawn.
     fn draw(&mut self, at: Timestamp) -> String {
         // The last column stays free: some terminals wrap as soon as it is filled.
         let width = self.sink.get().columns().saturating_sub(1);

@@ -1,13 +1,13 @@
 //! Lays out lines for people: times in front, continuations below them, quotations, banners.
 //!
-//! Everything that an agent, a task or a command wrote is made safe by whoever passes it, except in
+//! Everything that an agent, a task or a command wrote is made safe by the caller, except in
 //! `quote` and `said`, which do it themselves. A quoted line always begins with a bar, so that nothing an agent
 //! prints can pass for a line of ralph's own.
 
 use jiff::{Timestamp, tz::TimeZone};
-use ralph_core::sanitize;
+use ralph_core::{figures::count, sanitize};
 
-use super::paint::{Mark, Paint};
+use super::paint::{Mark, Paint, Tone};
 
 /// As wide as `[HH:MM:SS] `.
 const INDENT: &str = "           ";
@@ -29,7 +29,7 @@ pub(super) struct Page {
     columns: usize,
 }
 
-/// How much of a quotation is shown.
+/// The part of a quotation to show.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Extent {
     First(usize),
@@ -71,7 +71,7 @@ impl Page {
 
     /// A line with its time.
     pub(super) fn line(&mut self, text: &str) {
-        let time = self.paint.dim(&format!("[{}]", self.time));
+        let time = self.paint.text(Tone::Faint, &format!("[{}]", self.time));
         self.text.push_str(&format!("{time} {}\n", text.trim_end()));
     }
 
@@ -94,11 +94,11 @@ impl Page {
         let fill = free.saturating_sub(sanitize::columns(&left));
         let text = format!(
             "{} {} {} {} {}\n",
-            self.paint.dim("━━━"),
-            self.paint.bold(&left),
-            self.paint.dim(&"━".repeat(fill)),
-            self.paint.dim(right),
-            self.paint.dim("━━━")
+            self.paint.text(Tone::Faint, "━━━"),
+            self.paint.text(Tone::Heading, &left),
+            self.paint.text(Tone::Faint, &"━".repeat(fill)),
+            self.paint.text(Tone::Faint, right),
+            self.paint.text(Tone::Faint, "━━━")
         );
         self.text.push_str(&text);
     }
@@ -133,7 +133,7 @@ impl Page {
             Extent::First(n) => (0, all.len().min(n)),
             Extent::Last(n) => (all.len().saturating_sub(n), all.len()),
         };
-        let bar = self.paint.dim("│");
+        let bar = self.paint.text(Tone::Faint, "│");
         let mut lines = Vec::new();
         lines.extend(self.left_out(from, "earlier"));
         lines.extend(all[from..to].iter().map(|line| {
@@ -145,7 +145,7 @@ impl Page {
     }
 
     fn left_out(&self, lines: usize, which: &str) -> Option<String> {
-        let noun = if lines == 1 { "line" } else { "lines" };
-        (lines > 0).then(|| self.paint.dim(&format!("… {lines} {which} {noun}")))
+        let left_out = count(lines, &format!("{which} line"), &format!("{which} lines"));
+        (lines > 0).then(|| self.paint.text(Tone::Faint, &format!("… {left_out}")))
     }
 }

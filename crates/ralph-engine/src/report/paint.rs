@@ -9,7 +9,35 @@ pub enum Colours {
     Off,
 }
 
-/// What a line is, before it is anything else.
+/// The meaning of a piece of text, which decides its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Plain,
+    Heading,
+    Good,
+    Bad,
+    Careful,
+    Faint,
+    /// A name to type: an id, a command.
+    Name,
+}
+
+impl Tone {
+    pub fn style(self) -> Style {
+        let style = Style::new();
+        match self {
+            Self::Plain => style,
+            Self::Heading => style.bold(),
+            Self::Good => style.green(),
+            Self::Bad => style.red(),
+            Self::Careful => style.yellow(),
+            Self::Faint => style.dim(),
+            Self::Name => style.cyan(),
+        }
+    }
+}
+
+/// The mark at the beginning of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     Good,
@@ -36,29 +64,17 @@ pub(super) struct Paint(pub(super) Colours);
 
 impl Paint {
     pub(super) fn mark(self, mark: Mark) -> String {
-        let style = match mark {
-            Mark::Good => Style::new().green().bold(),
-            Mark::Bad => Style::new().red().bold(),
-            Mark::Look => Style::new().yellow().bold(),
-            Mark::Begin => Style::new().cyan().bold(),
+        let tone = match mark {
+            Mark::Good => Tone::Good,
+            Mark::Bad => Tone::Bad,
+            Mark::Look => Tone::Careful,
+            Mark::Begin => Tone::Name,
         };
-        self.with(style, mark.sign())
+        self.with(tone.style().bold(), mark.sign())
     }
 
-    pub(super) fn bold(self, text: &str) -> String {
-        self.with(Style::new().bold(), text)
-    }
-
-    pub(super) fn dim(self, text: &str) -> String {
-        self.with(Style::new().dim(), text)
-    }
-
-    pub(super) fn accent(self, text: &str) -> String {
-        self.with(Style::new().cyan(), text)
-    }
-
-    pub(super) fn warn(self, text: &str) -> String {
-        self.with(Style::new().yellow(), text)
+    pub(super) fn text(self, tone: Tone, text: &str) -> String {
+        self.with(tone.style(), text)
     }
 
     fn with(self, style: Style, text: &str) -> String {

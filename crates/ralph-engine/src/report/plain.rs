@@ -6,30 +6,30 @@ use jiff::Timestamp;
 use ralph_core::event::Event;
 
 use super::{
-    Look, Reporter,
-    human::{Human, Tools},
-    sink::Sink,
+    ReportStyle, Reporter,
+    human::{HumanText, Tools},
+    sink::ReportSink,
 };
 
 /// A log has no width of its own.
 const COLUMNS: usize = 100;
 
-pub struct Plain<W> {
-    sink: Sink<W>,
-    human: Human,
+pub struct PlainReporter<W> {
+    sink: ReportSink<W>,
+    human: HumanText,
 }
 
-impl<W: Write> Plain<W> {
-    pub fn new(out: W, look: Look) -> Self {
+impl<W: Write> PlainReporter<W> {
+    pub fn new(out: W, look: ReportStyle) -> Self {
         Self {
-            sink: Sink::new(out),
+            sink: ReportSink::new(out),
             // A log that says nothing for an hour looks like one that hangs.
-            human: Human::new(look, Tools::Listed, COLUMNS),
+            human: HumanText::new(look, Tools::Listed, COLUMNS),
         }
     }
 }
 
-impl<W: Write + Send> Reporter for Plain<W> {
+impl<W: Write + Send> Reporter for PlainReporter<W> {
     fn report(&mut self, event: &Event, at: Timestamp) {
         let text = self.human.render(event, at);
         self.sink.write(&text);

@@ -1,14 +1,14 @@
 //! Where a reporter writes. After the first error it is silent: a reader that went away (`| head`)
-//! must not stop a loop, and there is nobody left to tell.
+//! must not stop a loop, and there is no reader left to tell.
 
 use std::io::Write;
 
-pub(super) struct Sink<W> {
+pub(super) struct ReportSink<W> {
     out: W,
     closed: bool,
 }
 
-impl<W: Write> Sink<W> {
+impl<W: Write> ReportSink<W> {
     pub(super) fn new(out: W) -> Self {
         Self { out, closed: false }
     }

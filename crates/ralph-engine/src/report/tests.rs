@@ -15,11 +15,11 @@ use std::{
 
 use jiff::tz::{TimeZone, offset};
 
-use super::{Colours, Look, Reporter, Verbosity};
+use super::{Colours, ReportStyle, Reporter, Verbosity};
 use story::Story;
 
-fn look(verbosity: Verbosity, colours: Colours) -> Look {
-    Look {
+fn look(verbosity: Verbosity, colours: Colours) -> ReportStyle {
+    ReportStyle {
         verbosity,
         colours,
         time_zone: TimeZone::fixed(offset(1)),

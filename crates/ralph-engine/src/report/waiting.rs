@@ -1,11 +1,9 @@
-//! What is said while a loop waits: what for, until when, and how long that is.
+//! The message while a loop waits: the reason, the end, and the time left.
 
 use jiff::{Timestamp, tz::TimeZone};
-use ralph_core::event::WaitReason;
+use ralph_core::{event::WaitReason, figures::whole_seconds};
 
-use super::format::whole_seconds;
-
-/// `usage limit, goes on at 14:30 (in 2h 13m)`
+/// `usage limit, continues at 14:30 (in 2h 13m)`
 pub(super) fn sentence(
     reason: WaitReason,
     until: Timestamp,
@@ -17,13 +15,13 @@ pub(super) fn sentence(
     match reason {
         WaitReason::UsageLimit => {
             format!(
-                "usage limit, goes on at {} (in {left})",
+                "usage limit, continues at {} (in {left})",
                 clock(until, now, zone)
             )
         }
-        WaitReason::Overload => format!("the API is overloaded, tries again in {left}"),
-        WaitReason::Budget => format!("a budget is nearly used up, goes on in {left}"),
-        WaitReason::Breaker => format!("the circuit breaker is open, tries again in {left}"),
+        WaitReason::Overload => format!("the API is overloaded, retrying in {left}"),
+        WaitReason::Budget => format!("a budget is nearly used up, continues in {left}"),
+        WaitReason::Breaker => format!("the circuit breaker is open, retrying in {left}"),
     }
 }
 
@@ -48,22 +46,19 @@ mod tests {
     #[test]
     fn a_wait_says_when_it_ends_in_the_readers_own_time() {
         let limit = WaitReason::UsageLimit;
-        let today = "usage limit, goes on at 14:30 (in 2h 13m)";
+        let today = "usage limit, continues at 14:30 (in 2h 13m)";
         assert_eq!(said(limit, "2026-11-15T13:30:00Z"), today);
-        let another_day = "usage limit, goes on at Nov 16, 00:30 (in 12h 13m)";
+        let another_day = "usage limit, continues at Nov 16, 00:30 (in 12h 13m)";
         assert_eq!(said(limit, "2026-11-15T23:30:00Z"), another_day);
         assert_eq!(
             said(limit, "2026-11-15T11:00:00Z"),
-            "usage limit, goes on at 12:00 (in 0s)"
+            "usage limit, continues at 12:00 (in 0s)"
         );
         let overload = said(WaitReason::Overload, "2026-11-15T11:17:42Z");
-        assert_eq!(overload, "the API is overloaded, tries again in 42s");
+        assert_eq!(overload, "the API is overloaded, retrying in 42s");
         let budget = said(WaitReason::Budget, "2026-11-15T11:17:30Z");
-        assert_eq!(budget, "a budget is nearly used up, goes on in 30s");
+        assert_eq!(budget, "a budget is nearly used up, continues in 30s");
         let breaker = said(WaitReason::Breaker, "2026-11-15T11:27:00Z");
-        assert_eq!(
-            breaker,
-            "the circuit breaker is open, tries again in 10m 00s"
-        );
+        assert_eq!(breaker, "the circuit breaker is open, retrying in 10m 00s");
     }
 }

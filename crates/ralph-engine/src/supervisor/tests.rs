@@ -14,7 +14,6 @@ const SHORT: Duration = Duration::from_millis(20);
 /// What a test has the agent do next.
 enum Act {
     Say(AgentEvent),
-    Use(ModelCall),
     Conclude,
     Exit,
 }
@@ -43,7 +42,6 @@ impl RunningAgent for FakeAgent {
         }
         match self.acts.recv().await {
             Some(Act::Say(event)) => self.events.push(event),
-            Some(Act::Use(call)) => self.used.push(call),
             Some(Act::Conclude) => self.has_concluded = true,
             Some(Act::Exit) => {
                 self.has_exited = true;

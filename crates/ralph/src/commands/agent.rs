@@ -17,11 +17,11 @@ use crate::{cli::Global, error::CommandError};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: AgentCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum AgentCommand {
     /// Read the recorded stream of an agent and print what ralph makes of it
     Explain(explain::Args),
     /// List the agents that ralph knows, and which one is configured
@@ -32,8 +32,8 @@ enum Command {
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     match &args.command {
-        Command::Explain(args) => explain::run(args, global),
-        Command::List(args) => list::run(args, global),
-        Command::Talk(args) => talk::run(args, global),
+        AgentCommand::Explain(args) => explain::run(args, global),
+        AgentCommand::List(args) => list::run(args, global),
+        AgentCommand::Talk(args) => talk::run(args, global),
     }
 }

@@ -9,35 +9,35 @@ use crate::{cli::Global, error::CommandError, queue};
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("answer").required(true))]
 pub(crate) struct Args {
-    /// The number of the question, or its task; needed only if several are open
+    /// Number of the question, or its task; needed only if several questions are open
     id: Option<String>,
 
-    /// Proceed with this one of the agent's options
+    /// Choose one of the agent's options
     #[arg(long, value_name = "N", group = "answer")]
     option: Option<u8>,
 
-    /// Tell it in your own words how to proceed
+    /// Answer in your own words
     #[arg(long, value_name = "TEXT", group = "answer")]
     guidance: Option<String>,
 
-    /// Leave the task out
+    /// Skip the task
     #[arg(long, group = "answer")]
     skip: bool,
 
-    /// Try again without another word
+    /// Let the agent try again without an answer
     #[arg(long, group = "answer")]
     retry: bool,
 
-    /// End the loop; the question stays open
+    /// Stop the loop; the question stays open
     #[arg(long, group = "answer")]
     abort: bool,
 
-    /// Replace an acceptance criterion that was wrong: TEXT, or 2=TEXT for the second of several
+    /// Replace a wrong acceptance criterion: TEXT, or 2=TEXT for the second one
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["skip", "abort"])]
     amend: Option<String>,
 
     #[command(flatten)]
-    said: queue::Said,
+    said: queue::AnswerForm,
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {

@@ -18,42 +18,42 @@ use crate::{cli::Global, commands::logs::nothing_yet, error::CommandError, proje
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: CheckpointCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
-    /// Keep where the loop stands now, also while it runs
+enum CheckpointCommand {
+    /// Create a checkpoint of the loop now, even while it runs
     Create(create::Args),
     /// List checkpoints, newest first
     List(list::Args),
-    /// Show a checkpoint, and what a fresh agent would be told
+    /// Show a checkpoint and the prompt that a new agent would get
     Show(show::Args),
-    /// Hash the chain of a loop anew, and name what was changed, left out or put elsewhere
+    /// Verify the hash chain of a loop's checkpoints and report damage
     Verify(verify::Args),
-    /// Put the branch back to a checkpoint's commit; tasks completed since are open again
+    /// Reset the branch to a checkpoint's commit; tasks completed since then are reopened
     Restore(restore::Args),
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     match &args.command {
-        Command::Create(args) => create::run(args, global),
-        Command::List(args) => list::run(args, global),
-        Command::Show(args) => show::run(args, global),
-        Command::Verify(args) => verify::run(args, global),
-        Command::Restore(args) => restore::run(args, global),
+        CheckpointCommand::Create(args) => create::run(args, global),
+        CheckpointCommand::List(args) => list::run(args, global),
+        CheckpointCommand::Show(args) => show::run(args, global),
+        CheckpointCommand::Verify(args) => verify::run(args, global),
+        CheckpointCommand::Restore(args) => restore::run(args, global),
     }
 }
 
 /// A checkpoint with its hash and its prompt; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
-struct Shown {
+struct ShownCheckpoint {
     checkpoint: Checkpoint,
     hash: String,
     continuation: String,
 }
 
-impl Shown {
+impl ShownCheckpoint {
     fn new(checkpoint: Checkpoint, hash: String) -> Self {
         Self {
             continuation: continuation(&checkpoint),
@@ -88,9 +88,9 @@ async fn find_loop(
         (Some(_), _) => Err(CommandError::user(format!(
             "more than one loop begins with {prefix:?}"
         ))
-        .hint("give more of its id")),
+        .hint("use more characters of the id")),
         (None, _) => {
-            let hint = "`ralph checkpoint list --all` names the loops";
+            let hint = "`ralph checkpoint list --all` lists the loops";
             Err(CommandError::user(format!("there is no loop {prefix:?}")).hint(hint))
         }
     }
@@ -121,10 +121,10 @@ async fn find(
         (Some(link), 0) => Ok(link),
         (Some(_), _) => {
             let message = format!("more than one checkpoint begins or ends with {part:?}");
-            Err(CommandError::user(message).hint("give more of its id"))
+            Err(CommandError::user(message).hint("use more characters of the id"))
         }
         (None, _) => {
-            let hint = "`ralph checkpoint list --all` names them";
+            let hint = "`ralph checkpoint list --all` lists them";
             Err(CommandError::user(format!("there is no checkpoint {part:?}")).hint(hint))
         }
     }
@@ -134,6 +134,6 @@ async fn find(
 fn read(link: &Link) -> Result<Checkpoint, CommandError> {
     link.read().map_err(|damage| {
         CommandError::internal(damage)
-            .hint("`ralph checkpoint verify` looks through all of its loop")
+            .hint("`ralph checkpoint verify` checks all checkpoints of its loop")
     })
 }

@@ -18,10 +18,10 @@ pub(crate) struct Args {
     #[command(subcommand)]
     what: Option<What>,
 
-    /// Only this key, or the keys of this section
+    /// Print only this key, or the keys of this section
     key: Option<String>,
 
-    /// Print one JSON document instead of YAML
+    /// Print JSON instead of YAML
     #[arg(long)]
     json: bool,
 }
@@ -35,7 +35,7 @@ enum What {
 /// The configuration; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
+struct ShownConfig {
     config_file: Option<String>,
     user_file: Option<String>,
     values: Vec<Value>,
@@ -116,10 +116,10 @@ fn unknown(key: &str) -> CommandError {
     CommandError::user(said.unwrap_or_else(|| format!("unknown key `{key}`")))
 }
 
-fn shown(project: &Project, rows: Vec<Row>) -> Shown {
+fn shown(project: &Project, rows: Vec<Row>) -> ShownConfig {
     let settings = &project.settings;
     let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|p| p.display().to_string());
-    Shown {
+    ShownConfig {
         config_file: path(&settings.config_file),
         user_file: path(&settings.user_file),
         values: rows

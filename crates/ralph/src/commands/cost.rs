@@ -35,34 +35,34 @@ pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Sub>,
 
-    /// What the sums are made by
+    /// What to group the cost by
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = By::Task)]
     by: By,
 
-    /// Only what was spent from this day on: a date such as 2026-01-31, or the last days, such as 7d
+    /// Only costs since this day: a date like 2026-01-31, or a number of days like 7d
     #[arg(long, value_name = "DAY", value_parser = parse_since)]
     since: Option<Since>,
 
-    /// How many sums are shown, the dearest ones; 0 for all
+    /// Show at most this many groups, the most expensive first; 0 for all
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: u32,
 
-    /// Say what the tasks that are left will cost, by what finished ones did in the last loop
+    /// Estimate the cost of the remaining tasks from the finished ones
     #[arg(long, conflicts_with = "csv")]
     forecast: bool,
 
-    /// Print one JSON document instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 
-    /// Print comma-separated values instead of text
+    /// Print CSV instead of text
     #[arg(long, conflicts_with = "json")]
     csv: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Sub {
-    /// List the prices in force, in dollars for a million tokens
+    /// List the prices in use, in dollars per million tokens
     Prices(prices::Args),
 }
 
@@ -89,7 +89,7 @@ fn parse_since(text: &str) -> Result<Since, String> {
     }
     let date = text.parse::<Date>();
     date.map(Since::Day)
-        .map_err(|_| "expected a date such as 2026-01-31, or days such as 7d".to_owned())
+        .map_err(|_| "expected a date like 2026-01-31, or a number of days like 7d".to_owned())
 }
 
 /// The JSON form is a contract (docs/json.md).
@@ -113,13 +113,13 @@ struct Costs {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Row {
-    /// The task, model, day or loop; none for calls to a model that nobody named.
+    /// The task, model, day or loop; none for calls to an unnamed model.
     key: Option<String>,
     #[serde(flatten)]
     figures: Figures,
 }
 
-/// What is still to come; `forecast` is none where too few tasks are finished.
+/// The remaining cost; `forecast` is none if too few tasks are finished.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Foreseen {
@@ -127,7 +127,7 @@ struct Foreseen {
     finished_tasks: usize,
     remaining_tasks: usize,
     range: Option<Forecast>,
-    /// What the loop was foreseen to cost earlier, beside what came true.
+    /// The earlier forecast of the loop and the real cost.
     earlier: Option<ComparedForecast>,
 }
 

@@ -12,12 +12,12 @@ use crate::{cli::Global, error::CommandError, output};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Make the sample here instead of in a temporary folder; it must not exist or be empty
+    /// Create the sample in this folder, which must be empty or not exist [default: a temporary folder]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 
     #[command(flatten)]
-    look: run::Look,
+    look: run::OutputArgs,
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode, CommandError> {
@@ -26,8 +26,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, CommandError> {
     let shown = folder.display();
     if !args.look.is_json() {
         output::print(&format!(
-            "A sample repository with five tasks is in {shown}\n\
-             An agent that plays a script works on them; everything else is real.\n\n"
+            "Created a sample repository with five tasks in {shown}\n\
+             A scripted agent works on them; everything else is real.\n\n"
         ));
     }
     let global = Global {
@@ -57,8 +57,8 @@ fn folder(wanted: Option<&Path>) -> Result<PathBuf, CommandError> {
         .is_ok_and(|mut entries| entries.next().is_some());
     if taken || wanted.is_file() {
         return Err(
-            CommandError::user(format!("{} is there already", wanted.display()))
-                .hint("name a folder that does not exist, or an empty one"),
+            CommandError::user(format!("{} already exists", wanted.display()))
+                .hint("choose an empty folder, or one that does not exist"),
         );
     }
     std::fs::create_dir_all(wanted).map_err(CommandError::user)?;

@@ -17,23 +17,23 @@ use crate::{
     output,
     project::{Project, block_on},
     queue,
-    view::time::ago,
+    view::figures::ago,
 };
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Those that were answered, too
+    /// Include questions that were answered
     #[arg(long)]
     all: bool,
 
-    /// Print them as JSON
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
 
 /// The JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
-struct Listed {
+struct ListedQuestions {
     source: Option<String>,
     questions: Vec<Question>,
 }
@@ -46,8 +46,12 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         return Ok(ExitCode::SUCCESS);
     }
     if listed.questions.is_empty() {
-        let open = if args.all { "was asked" } else { "is open" };
-        output::print(&format!("no question {open}\n"));
+        let which = if args.all {
+            "questions"
+        } else {
+            "open questions"
+        };
+        output::print(&format!("no {which}\n"));
     }
     for question in &listed.questions {
         output::print(&terminal_safe(&shown(question)));
@@ -55,9 +59,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     Ok(ExitCode::SUCCESS)
 }
 
-async fn gather(project: &Project, all: bool) -> Result<Listed, CommandError> {
+async fn gather(project: &Project, all: bool) -> Result<ListedQuestions, CommandError> {
     let Some((mut journal, repository)) = project.journal().await? else {
-        return Ok(Listed {
+        return Ok(ListedQuestions {
             source: None,
             questions: Vec::new(),
         });
@@ -71,12 +75,12 @@ async fn gather(project: &Project, all: bool) -> Result<Listed, CommandError> {
     if !all {
         questions.retain(|q| {
             let status = graph.get(&q.task_id).map(|t| t.status);
-            // Of a task that is over or gone nobody needs to know any more.
+            // Questions of tasks that have ended or are gone are not shown.
             let over = matches!(status, None | Some(Status::Completed | Status::Skipped));
             q.answer.is_none() && !over
         });
     }
-    Ok(Listed {
+    Ok(ListedQuestions {
         source: Some(source.name().to_owned()),
         questions,
     })

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::run::{self, Options, Order, Target};
+use super::run::{self, Options, Order, RunTarget};
 use crate::{cli::Global, error::CommandError};
 
 /// The tasks are those of `.artefacts/NAME/tasks.json`. Each iteration is a fresh agent without a
@@ -10,10 +10,10 @@ use crate::{cli::Global, error::CommandError};
 /// `obstacles.json` and `results.md` beside the tasks.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
-    /// The name of the project: a folder in `.artefacts/`
+    /// Name of the project: a folder in `.artefacts/`
     name: String,
 
-    /// Stop after this many iterations; without it, after as many as the open tasks have attempts
+    /// Stop after this many iterations [default: the attempts that the open tasks have]
     #[arg(long, visible_alias = "max-iterations", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     iterations: Option<u32>,
 
@@ -34,7 +34,7 @@ impl Args {
 
 pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {
     let order = Order {
-        target: Target::Project(args.name),
+        target: RunTarget::Project(args.name),
         iterations: args.iterations,
         options: args.options,
         branch: None,

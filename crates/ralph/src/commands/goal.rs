@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use ralph_core::goal::{Goal, Promise};
 
-use super::run::{self, Options, Order, Target};
+use super::run::{self, Options, Order, RunTarget};
 use crate::{cli::Global, error::CommandError};
 
 /// Every iteration is a fresh agent that is told the same goal. What it changes is verified and, if it
@@ -12,11 +12,11 @@ use crate::{cli::Global, error::CommandError};
 /// verify commands pass, or at a limit.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
-    /// What is to be reached, in your own words
+    /// The goal, in your own words
     #[arg(value_name = "GOAL")]
     goal: String,
 
-    /// What an agent says between <promise> and </promise> once the goal is reached
+    /// Text that an agent writes between <promise> and </promise> when the goal is reached
     #[arg(long, value_name = "TEXT", default_value = Promise::DEFAULT)]
     completion_promise: String,
 
@@ -33,7 +33,7 @@ pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError>
         .map_err(|e| CommandError::user(format!("--completion-promise: {e}")))?;
     let goal = Goal::parse(&args.goal, promise).map_err(CommandError::user)?;
     let order = Order {
-        target: Target::Goal(goal),
+        target: RunTarget::Goal(goal),
         iterations: args.max_iterations,
         options: args.options,
         branch: None,
@@ -43,13 +43,14 @@ pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError>
 
 /// `ralph loop` as `ralph resume` starts it.
 pub(crate) fn again(
-    (goal, branch): (Goal, Option<String>),
+    goal: Goal,
+    branch: Option<String>,
     iterations: Option<u32>,
     options: Options,
     global: &Global,
 ) -> Result<ExitCode, CommandError> {
     let order = Order {
-        target: Target::Goal(goal),
+        target: RunTarget::Goal(goal),
         iterations,
         options,
         branch,

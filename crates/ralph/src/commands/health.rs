@@ -18,15 +18,15 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Loops of all repositories, not of this one alone
+    /// Show the loops of all repositories
     #[arg(long, short)]
     all: bool,
 
-    /// Keep it on the screen, up to date, until q or Ctrl-C; without a terminal, print what changes
+    /// Keep the screen up to date until q or Ctrl-C; without a terminal, print changes
     #[arg(long, short)]
     watch: bool,
 
-    /// Print one JSON document instead of text; with --watch, a line for each change
+    /// Print JSON instead of text; with --watch, one line for each change
     #[arg(long)]
     json: bool,
 }
@@ -47,9 +47,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     };
     if args.watch {
         let form = match (args.json, output::stdout_is_terminal()) {
-            (true, _) => watch::Form::Json,
-            (false, true) => watch::Form::Screen,
-            (false, false) => watch::Form::Lines,
+            (true, _) => watch::WatchForm::Json,
+            (false, true) => watch::WatchForm::Screen,
+            (false, false) => watch::WatchForm::Lines,
         };
         block_on(watch::watch(&project, reach, form))?;
         return Ok(ExitCode::SUCCESS);

@@ -54,7 +54,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What was done; the JSON form is a contract (docs/json.md).
+/// The result; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 struct Report {
     source: String,

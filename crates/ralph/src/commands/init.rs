@@ -38,19 +38,19 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Make the brief of a project of this name instead: .artefacts/NAME/spec.md
+    /// Create the brief of a project with this name instead: .artefacts/NAME/spec.md
     #[arg(conflicts_with_all = ["parent", "search", "tasks", "prd", "force"])]
     name: Option<String>,
 
-    /// Work only on what is below this task
+    /// Work only on the tasks below this one
     #[arg(long, value_name = "ID", conflicts_with = "search")]
     parent: Option<String>,
 
-    /// The same, for the task with this text in its title or description
+    /// Like --parent, for the task with this text in its title or description
     #[arg(long, value_name = "TERM")]
     search: Option<String>,
 
-    /// The task file or folder that ralph.yaml is to name
+    /// The task file or folder to write into ralph.yaml
     #[arg(long, value_name = "SOURCE")]
     tasks: Option<PathBuf>,
 
@@ -58,7 +58,7 @@ pub(crate) struct Args {
     #[arg(long)]
     prd: bool,
 
-    /// Write ralph.yaml anew, even if there is one
+    /// Overwrite an existing ralph.yaml
     #[arg(long)]
     force: bool,
 }
@@ -76,8 +76,8 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         return artefacts::make(&project, name);
     }
     if project.kind() == ProjectKind::Folder {
-        let message = format!("{} is in no git repository", project.root().display());
-        return Err(CommandError::user(message).hint("`git init` makes one"));
+        let message = format!("{} is not in a git repository", project.root().display());
+        return Err(CommandError::user(message).hint("run `git init` to create one"));
     }
     let mut checked = check(&project, args)?;
     if args.prd {
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         }
         return tell(&project, checked);
     }
-    output::print("\nno tasks yet; `ralph tasks add TITLE` makes a first one\n");
+    output::print("\nno tasks yet; `ralph tasks add TITLE` adds the first one\n");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,21 +12,21 @@ use crate::{cli::Global, error::CommandError, queue};
 /// one.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What becomes of it
+    /// What to do with the running agent
     #[arg(value_name = "CHOICE", value_enum)]
     choice: Wanted,
 
     #[command(flatten)]
-    said: queue::Said,
+    said: queue::AnswerForm,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Wanted {
-    /// It goes on, and is not looked after for a while
+    /// Let it continue, and stop checking on it for a while
     MoreTime,
-    /// It is asked to wrap up, and a fresh agent goes on from the files as they are
+    /// Ask it to finish up; a new agent continues from the files as they are
     Handoff,
-    /// It is ended with all that it started; what it had done is kept
+    /// End it and all processes that it started; its work is kept
     Terminate,
 }
 

@@ -32,26 +32,26 @@ use scene::Scene;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The name of the project, as `ralph init NAME` made it
+    /// Name of the project, as created by `ralph init NAME`
     name: String,
 
-    /// How many rounds [default: 3, or what a stopped interview has left]
+    /// Number of rounds [default: 3, or the rest of a stopped interview]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=100))]
     rounds: Option<u32>,
 
-    /// Who asks: claude, pi or another of `ralph agent list`
+    /// The agent that asks: a name from `ralph agent list`
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
 
-    /// The model that it asks with
+    /// The model to use
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 
-    /// No conversation: ralph asks the questions itself, or takes the answers from a file
+    /// Without a conversation: ralph asks the questions itself, or reads the answers from a file
     #[arg(long)]
     headless: bool,
 
-    /// Answers to the questions, as YAML or JSON: a map from id or question, or a list
+    /// File with answers, YAML or JSON: a map by id or question, or a list
     #[arg(long, value_name = "FILE", requires = "headless")]
     answers: Option<PathBuf>,
 }
@@ -67,28 +67,32 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         return Err(named.missing(&project.shown(&spec)));
     }
     if !args.headless && !has_terminal() {
-        let message = "there is no terminal to talk in";
+        let message = "an interview needs a terminal";
         return Err(CommandError::user(message)
-            .hint("`--headless --answers FILE` takes the answers from a file"));
+            .hint("`--headless --answers FILE` reads the answers from a file"));
     }
     let answers = args.answers(&project)?;
     let agent = run::choose_agent_with(&project, args.model.as_deref())?;
     run::check_program(&*agent, project.root())?;
-    let setting = match args.headless {
-        true => Setting::Headless,
-        false => Setting::Conversation,
+    let setting = if args.headless {
+        Setting::Headless
+    } else {
+        Setting::Conversation
     };
     let Some(_claim) = Claim::take(&named.folder).map_err(CommandError::user)? else {
-        let message = format!("another ralph leads an interview about {}", named.name);
+        let message = format!(
+            "another ralph process runs an interview about {}",
+            named.name
+        );
         return Err(CommandError::user(message).hint("wait for it to end, or stop it"));
     };
     let end = project::block_on(async {
         let purse = Scene::open_purse(&project).await?;
-        let scene = Scene::new((&project, purse), named, agent, setting)?;
+        let scene = Scene::new(&project, named, agent, setting, purse)?;
         match setting {
             Setting::Headless => {
                 scene.warn_unattended();
-                // An interview has no queue that anybody could poke it for.
+                // An interview has no queue that it could be signalled for.
                 let stop =
                     run::listen_for_signals(Inbox::default()).map_err(CommandError::internal)?;
                 lead(&scene, &mut headless::Asks::new(answers, stop), args.rounds).await
@@ -99,7 +103,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     Ok(ExitCode::from(end.exit_code()))
 }
 
-/// Whether a person can be asked something here.
+/// Returns true if a person can be asked on this terminal.
 fn has_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }

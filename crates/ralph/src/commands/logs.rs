@@ -12,7 +12,7 @@ use std::{
     process::ExitCode,
 };
 
-use follow::Form;
+use follow::FollowForm;
 use jiff::Timestamp;
 use ralph_core::{id::LoopId, record::IterationRecord};
 use ralph_engine::{
@@ -27,32 +27,31 @@ use crate::{
     output::{self, Escapes},
     project::{self, Project},
     view::{
-        figures::short_commit,
+        figures::{ago_text, duration, short_commit},
         paint::Tone,
         table::{Table, cell},
-        time::{ago_text, span},
     },
 };
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The number of the iteration; without it, the last one
+    /// Number of the iteration [default: the last one]
     #[arg(long, short, value_name = "N", conflicts_with = "list")]
     iteration: Option<u64>,
 
-    /// Print the agent's own stream, as it came
+    /// Print the agent's raw output stream
     #[arg(long, conflicts_with_all = ["json", "list"])]
     raw: bool,
 
-    /// Print the record of the iteration, or the list, as JSON
+    /// Print the record of the iteration or the list as JSON
     #[arg(long)]
     json: bool,
 
-    /// Follow the iteration that runs, and those after it, until the loop ends
+    /// Follow the running iteration and the next ones until the loop ends
     #[arg(long, short, conflicts_with_all = ["iteration", "json", "list"])]
     follow: bool,
 
-    /// Begin with this many of the last lines instead of at the start
+    /// Start with only this many of the last lines
     #[arg(long, value_name = "N", conflicts_with_all = ["json", "list"])]
     tail: Option<usize>,
 
@@ -60,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long, short)]
     list: bool,
 
-    /// How many iterations to list
+    /// Number of iterations to list
     #[arg(
         short = 'n',
         long = "number",
@@ -173,30 +172,32 @@ pub(crate) fn nothing_yet(project: &Project) -> CommandError {
         ProjectKind::Repository => CommandError::user("ralph has not run here yet")
             .hint("`ralph run` starts the loop; `ralph status` shows what it would do"),
         ProjectKind::Folder => CommandError::user(format!(
-            "{} is in no git repository, and ralph works only in one",
+            "{} is not in a git repository",
             project.root().display()
         ))
-        .hint("go to the repository, or name it: `ralph -C DIR …`"),
+        .hint("go to a repository, or name one: `ralph -C DIR …`"),
     }
 }
 
-fn form(args: &Args) -> Form {
-    let escapes = match args.raw && !output::stdout_is_terminal() {
-        true => Escapes::AsTheyAre,
-        false => Escapes::Safe,
+fn form(args: &Args) -> FollowForm {
+    let escapes = if args.raw && !output::stdout_is_terminal() {
+        Escapes::AsTheyAre
+    } else {
+        Escapes::Safe
     };
-    let kind = match args.raw {
-        true => LogKind::Stream,
-        false => LogKind::Readable,
+    let kind = if args.raw {
+        LogKind::Stream
+    } else {
+        LogKind::Readable
     };
-    Form {
+    FollowForm {
         kind,
         escapes,
         tail: args.tail,
     }
 }
 
-fn print_log(project: &Project, n: u64, form: Form) -> Result<(), CommandError> {
+fn print_log(project: &Project, n: u64, form: FollowForm) -> Result<(), CommandError> {
     let path = log_file(project.root(), n, form.kind);
     let copy = || {
         let mut file = File::open(&path)?;
@@ -213,10 +214,10 @@ fn no_log(project: &Project, n: u64, path: &Path, error: io::Error) -> CommandEr
     let name = project.shown(path);
     if error.kind() == io::ErrorKind::NotFound {
         return CommandError::user(format!(
-            "iteration {n} has no such log: {name} is not there"
+            "iteration {n} has no such log: {name} does not exist"
         ))
         .hint(format!(
-            "`ralph logs --iteration {n} --json` has what the journal keeps of it"
+            "`ralph logs --iteration {n} --json` shows its record in the journal"
         ));
     }
     CommandError::user(format!("can't read {name}: {error}"))
@@ -234,7 +235,7 @@ async fn print_record(project: &Project, n: u64, journal: &mut Opened) -> Result
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let message = format!("iteration {n} has no record: it has not ended");
-            return Err(CommandError::user(message).hint("`ralph status` shows where it stands"));
+            return Err(CommandError::user(message).hint("`ralph status` shows its state"));
         }
         Err(error) => return Err(no_log(project, n, &path, error)),
     };
@@ -247,7 +248,7 @@ async fn print_record(project: &Project, n: u64, journal: &mut Opened) -> Result
 /// An iteration as the list has it; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
+struct ListedIteration {
     iteration: i64,
     loop_id: LoopId,
     task_id: String,
@@ -270,7 +271,7 @@ async fn list(args: &Args, journal: Opened) -> Result<(), CommandError> {
         None => Vec::new(),
     };
     if args.json {
-        let listed: Vec<Listed> = rows.into_iter().map(Listed::from).collect();
+        let listed: Vec<ListedIteration> = rows.into_iter().map(ListedIteration::from).collect();
         return output::print_json(&serde_json::json!({ "iterations": listed }));
     }
     if rows.is_empty() {
@@ -317,12 +318,12 @@ fn took(row: &IterationRow) -> String {
         parse(&row.started_at),
         row.ended_at.as_deref().and_then(parse),
     ) {
-        (Some(start), Some(end)) => span((end.as_second() - start.as_second()) as f64),
+        (Some(start), Some(end)) => duration((end.as_second() - start.as_second()) as f64),
         (_, _) => String::new(),
     }
 }
 
-impl From<IterationRow> for Listed {
+impl From<IterationRow> for ListedIteration {
     fn from(row: IterationRow) -> Self {
         Self {
             iteration: row.n,

@@ -21,9 +21,9 @@ use crate::{
     output,
     project::{Project, block_on},
     view::{
+        figures::{ago_text, usd},
         paint::Tone,
         table::{Table, cell},
-        time::ago_text,
     },
 };
 
@@ -33,29 +33,29 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
 
-    /// Show all of them
+    /// Show all loops
     #[arg(long, conflicts_with = "limit")]
     all: bool,
 
-    /// Print one JSON document instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
 
 /// The JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
-struct Listed {
-    loops: Vec<Shown>,
+struct ListedLoops {
+    loops: Vec<LoopEntry>,
     /// There are more than these.
     more: bool,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
+struct LoopEntry {
     id: LoopId,
     state: LoopState,
-    /// Whether a process works on it; one that is not over and has none was interrupted.
+    /// True if a process works on it; one that has not ended and has none was interrupted.
     alive: bool,
     source: String,
     /// As `status.json` has them; empty where there is none.
@@ -75,7 +75,7 @@ struct Shown {
     reason: Option<TerminationReason>,
     /// The same in a sentence.
     why: Option<String>,
-    /// What `ralph monitor` noted about one that was interrupted or told to stop.
+    /// The note of `ralph monitor` about one that was interrupted or told to stop.
     note: Option<LoopNote>,
     last_checkpoint_id: Option<CheckpointId>,
 }
@@ -92,9 +92,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     Ok(ExitCode::SUCCESS)
 }
 
-async fn gather(project: &Project, most: u32) -> Result<Listed, CommandError> {
+async fn gather(project: &Project, most: u32) -> Result<ListedLoops, CommandError> {
     let Some((mut journal, repository)) = project.journal().await? else {
-        return Ok(Listed {
+        return Ok(ListedLoops {
             loops: Vec::new(),
             more: false,
         });
@@ -116,10 +116,10 @@ async fn gather(project: &Project, most: u32) -> Result<Listed, CommandError> {
         }
         loops.push(one);
     }
-    Ok(Listed { loops, more })
+    Ok(ListedLoops { loops, more })
 }
 
-fn shown(row: ListedLoop, data_dir: &Path) -> Shown {
+fn shown(row: ListedLoop, data_dir: &Path) -> LoopEntry {
     let stop = row.stop.as_deref();
     let stop: Option<Stop> = stop.and_then(|text| serde_json::from_str(text).ok());
     let alive = row.ended_at.is_none() && Lock::is_held(data_dir, Path::new(&row.worktree));
@@ -129,7 +129,7 @@ fn shown(row: ListedLoop, data_dir: &Path) -> Shown {
         (None, None, Some(_)) => LoopState::Paused,
         (None, None, None) => LoopState::Running,
     };
-    Shown {
+    LoopEntry {
         id: row.id,
         state,
         alive,
@@ -154,21 +154,20 @@ fn shown(row: ListedLoop, data_dir: &Path) -> Shown {
     }
 }
 
-fn render(listed: &Listed) -> String {
+fn render(listed: &ListedLoops) -> String {
     if listed.loops.is_empty() {
-        return "no loop ran here yet\n".to_owned();
+        return "no loops yet\n".to_owned();
     }
     let now = Project::now();
     let mut table = Table::new(2, 0);
     for one in &listed.loops {
         let (tone, state) = state_of(one);
-        let what = match one.goal.is_empty() {
-            true => one.source.clone(),
-            false => format!("{} ({})", one.goal, one.source),
+        let what = if one.goal.is_empty() {
+            one.source.clone()
+        } else {
+            format!("{} ({})", one.goal, one.source)
         };
-        let cost = one
-            .cost_usd
-            .map_or_else(String::new, |c| format!("${c:.2}"));
+        let cost = one.cost_usd.map_or_else(String::new, usd);
         let counts = format!("{} verified of {}", one.verified, one.iterations);
         let ended = match &one.ended_at {
             Some(at) => format!("ended {}", ago_text(at, now)),
@@ -197,13 +196,13 @@ fn render(listed: &Listed) -> String {
 }
 
 /// Why it ended, and what the monitor did about it.
-fn why(one: &Shown) -> String {
+fn why(one: &LoopEntry) -> String {
     let note = one.note.as_ref().map(|note| note.sentence.as_str());
     let parts = [one.why.as_deref(), note];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-fn state_of(one: &Shown) -> (Tone, &'static str) {
+fn state_of(one: &LoopEntry) -> (Tone, &'static str) {
     match one.state {
         state if !state.is_final() && !one.alive => (Tone::Careful, "interrupted"),
         LoopState::Completed => (Tone::Good, one.state.as_str()),

@@ -8,7 +8,7 @@ use crate::{cli::Cli, error::CommandError, output};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Write a page for each command into this folder; without it, the page of `ralph` is printed
+    /// Write one page per command into this folder [default: print the page of `ralph`]
     directory: Option<PathBuf>,
 }
 

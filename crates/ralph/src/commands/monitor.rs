@@ -15,7 +15,7 @@ use ralph_engine::{
     store::Journal,
 };
 
-use say::Form;
+use say::MonitorForm;
 use tell::Messages;
 
 use crate::{
@@ -31,26 +31,30 @@ const UNWELL: u8 = 7;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Look once, say how the loops do and do nothing about it: exit code 7 if one hangs or is gone
+    /// Check once and report without acting; exit code 7 if a loop hangs or its process is gone
     #[arg(long, conflicts_with_all = ["interval", "restart"])]
     once: bool,
 
-    /// Seconds from one look to the next, instead of `monitor.interval_seconds`
+    /// Seconds between checks [default: `monitor.interval_seconds`]
     #[arg(long, value_name = "SECONDS")]
     interval: Option<NonZeroU32>,
 
-    /// Start a loop again whose process is gone or was terminated, as `ralph resume` does
+    /// Restart loops whose process is gone or was terminated, like `ralph resume`
     #[arg(long)]
     restart: bool,
 
-    /// Print a JSON object for each line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
-    let form = if args.json { Form::Json } else { Form::Text };
+    let form = if args.json {
+        MonitorForm::Json
+    } else {
+        MonitorForm::Text
+    };
     if args.once {
         return block_on(once(&project, form));
     }
@@ -62,7 +66,7 @@ fn hang_after(project: &Project) -> Duration {
     Duration::from_secs(project.config().monitor.hang_seconds.get().into())
 }
 
-async fn once(project: &Project, form: Form) -> Result<ExitCode, CommandError> {
+async fn once(project: &Project, form: MonitorForm) -> Result<ExitCode, CommandError> {
     let data_dir = project.data_dir()?;
     if !data_dir.join("ralph.db").exists() {
         say::nothing(form);
@@ -88,16 +92,17 @@ async fn once(project: &Project, form: Form) -> Result<ExitCode, CommandError> {
     Ok(ExitCode::from(if all_well { 0 } else { UNWELL }))
 }
 
-async fn watch(args: &Args, project: &Project, form: Form) -> Result<(), CommandError> {
+async fn watch(args: &Args, project: &Project, form: MonitorForm) -> Result<(), CommandError> {
     let data_dir = project.data_dir()?;
     let journal = open(&data_dir).await?;
     let _lock = MonitorLock::acquire(&data_dir).map_err(explain)?;
     let config = &project.config().monitor;
     let interval = args.interval.unwrap_or(config.interval_seconds);
     let interval = Duration::from_secs(interval.get().into());
-    let restarting = match args.restart {
-        true => Restarting::Automatic,
-        false => Restarting::Never,
+    let restarting = if args.restart {
+        Restarting::Automatic
+    } else {
+        Restarting::Never
     };
     let policy = monitor::policy(config, interval, restarting);
     let program = std::env::current_exe().map_err(CommandError::internal)?;
@@ -134,7 +139,7 @@ async fn watch(args: &Args, project: &Project, form: Form) -> Result<(), Command
 async fn look(
     monitor: &mut Monitor,
     messages: &mut Messages,
-    form: Form,
+    form: MonitorForm,
 ) -> Result<Option<String>, CommandError> {
     let changes = match monitor.look(Project::now()).await {
         Ok(changes) => changes,
@@ -159,7 +164,7 @@ async fn open(data_dir: &Path) -> Result<Box<dyn Journal>, CommandError> {
 fn explain(error: MonitorLockError) -> CommandError {
     match &error {
         MonitorLockError::Held { .. } => CommandError::user(error)
-            .hint("one is enough: it watches the loops of all repositories"),
+            .hint("one monitor is enough: it watches the loops of all repositories"),
         MonitorLockError::Io { .. } => CommandError::internal(error),
     }
 }

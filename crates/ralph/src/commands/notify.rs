@@ -12,17 +12,17 @@ use crate::{cli::Global, error::CommandError};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: NotifyCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
-    /// Send a sample in all ways that are configured, and say what each answered
+enum NotifyCommand {
+    /// Send a sample notification to every configured target and print the results
     Test(test::Args),
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     match &args.command {
-        Command::Test(args) => test::run(args, global),
+        NotifyCommand::Test(args) => test::run(args, global),
     }
 }

@@ -7,15 +7,15 @@ use ralph_core::command::{Command, When};
 use crate::{cli::Global, error::CommandError, queue};
 
 /// The loop stays where it is until `ralph resume`; its process lives on. A `ralph run` that is started
-/// anew never begins paused.
+/// again never begins paused.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Stop the agent that runs, cleanly; its work is kept and no attempt is charged
+    /// Stop the running agent cleanly; its work is kept and no attempt is charged
     #[arg(long)]
     now: bool,
 
     #[command(flatten)]
-    said: queue::Said,
+    said: queue::AnswerForm,
 }
 
 /// Longer than an agent is given to end, in all its steps.

@@ -25,34 +25,34 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Phase {
-    /// What an agent would be told to set the project up
+    /// Print the prompt for setting up the project
     Init {
-        /// The name of the project
+        /// Name of the project
         name: String,
     },
-    /// What the agent of a round of the interview is told
+    /// Print the prompt for a round of the interview
     Interview {
-        /// The name of the project
+        /// Name of the project
         name: String,
 
-        /// Which round
+        /// Number of the round
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u32).range(1..))]
         round: u32,
 
-        /// Of how many; the last one also makes the tasks
+        /// Total number of rounds; the last one also creates the tasks
         #[arg(long, value_name = "N", default_value_t = DEFAULT_ROUNDS, value_parser = value_parser!(u32).range(1..))]
         rounds: u32,
     },
-    /// What an agent is told that works on a task
+    /// Print the prompt for working on a task
     Execute {
-        /// The name of the project
+        /// Name of the project
         name: String,
 
-        /// Which iteration
+        /// Number of the iteration
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u32).range(1..))]
         iteration: u32,
 
-        /// Of at most how many; without it, as many as a loop may have
+        /// Maximum number of iterations [default: the limit of a loop]
         #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
         iterations: Option<u32>,
     },
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
             rounds,
         } => {
             let named = there(&project, name)?;
-            in_range(("--round", *round), ("--rounds", *rounds))?;
+            in_range("--round", *round, *rounds)?;
             let round = Round {
                 number: *round,
                 of: *rounds,
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
             let named = there(&project, name)?;
             let most = project.config().loop_.max_iterations.get();
             let iterations = iterations.unwrap_or(most.max(*iteration));
-            in_range(("--iteration", *iteration), ("--iterations", iterations))?;
+            in_range("--iteration", *iteration, iterations)?;
             let params = Params::Execute {
                 project: &named.name,
                 iteration: *iteration,
@@ -110,19 +110,18 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 /// A project that is there: a name that is mistyped must not look like one.
 fn there(project: &Project, name: &str) -> Result<ArtefactsProject, CommandError> {
     let named = ArtefactsProject::named(project, name)?;
-    match named.folder.path().is_dir() {
-        true => Ok(named),
-        false => Err(named.missing(&project.shown(named.folder.path()))),
+    if named.folder.path().is_dir() {
+        Ok(named)
+    } else {
+        Err(named.missing(&project.shown(named.folder.path())))
     }
 }
 
-fn in_range(
-    (flag, number): (&str, u32),
-    (flag_of_most, most): (&str, u32),
-) -> Result<(), CommandError> {
+/// Refuses a number that is more than its plural flag allows.
+fn in_range(flag: &str, number: u32, most: u32) -> Result<(), CommandError> {
     if number <= most {
         return Ok(());
     }
-    let message = format!("{flag} {number} is more than {flag_of_most} {most}");
+    let message = format!("{flag} {number} is more than {flag}s {most}");
     Err(CommandError::user(message))
 }

@@ -25,23 +25,23 @@ use crate::{
 
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
-    /// The loop, by its id or the beginning of it; without it, the last one
+    /// The loop, by its id or the beginning of it [default: the last one]
     #[arg(long = "loop", value_name = "ID", conflicts_with = "all")]
     loop_id: Option<String>,
 
-    /// All loops of the same tasks, in one report
+    /// Report on all loops of the same tasks
     #[arg(long)]
     all: bool,
 
-    /// The form of the report; without it, the one that the name of --output ends in, else text
+    /// Format of the report [default: from the extension of --output, or text]
     #[arg(long, value_name = "FORM", value_enum)]
     format: Option<Format>,
 
-    /// Print one JSON document instead of text: the same as --format json
+    /// Print JSON instead of text; the same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
 
-    /// Write it to this file instead of printing it
+    /// Write the report to this file instead of printing it
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -49,10 +49,10 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     Text,
-    /// For a pull request: what others wrote can't change how it looks
+    /// For a pull request; text from agents is escaped
     Markdown,
     Json,
-    /// One page that needs nothing else, with plots
+    /// A single self-contained page with charts
     Html,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
             let text = serde_json::to_string_pretty(&facts).map_err(CommandError::internal)?;
             text + "\n"
         }
-        (Format::Html, _) => html::render(&facts, Project::now()),
+        (Format::Html, _) => html::render(&facts, Project::now())?,
     };
     match &args.output {
         None => output::print(&text),

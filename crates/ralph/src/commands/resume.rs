@@ -29,28 +29,28 @@ use crate::{
 /// execute` or `ralph loop` again, as the loop was started, in this terminal.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The loop, by its id or the beginning of it; without it, the last one here
+    /// The loop, by its id or the beginning of it [default: the last one here]
     #[arg(value_name = "LOOP")]
     loop_id: Option<String>,
 
-    /// Who does the work, if the loop is started again
+    /// The agent to use if the loop is restarted
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
 
-    /// Stop after this many iterations; without it, what the loop was started with
+    /// Stop after this many iterations [default: as the loop was started]
     #[arg(long, visible_alias = "iterations", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_iterations: Option<u32>,
 
-    /// Stop after this many minutes; without it, what the loop was started with
+    /// Stop after this many minutes [default: as the loop was started]
     #[arg(long, value_name = "N", value_parser = run::finite)]
     max_minutes: Option<f64>,
 
-    /// Stop once this many dollars are spent; without it, what the loop was started with
+    /// Stop when the cost reaches this many dollars [default: as the loop was started]
     #[arg(long, value_name = "N", value_parser = run::finite)]
     max_cost: Option<f64>,
 
     #[command(flatten)]
-    look: run::Look,
+    look: run::OutputArgs,
 }
 
 impl Args {
@@ -69,13 +69,13 @@ pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError>
     let is_held = Lock::is_held(&project.data_dir()?, project.root());
     let found = block_on(found(&project, &args))?;
     if is_held {
-        let said = queue::Said::new(args.look.is_json());
+        let said = queue::AnswerForm::new(args.look.is_json());
         return queue::send(global, &Command::Resume, &said, queue::PATIENCE);
     }
     again(args, &project, found, global)
 }
 
-/// What is to be gone on with.
+/// The work to resume.
 struct Found {
     row: Option<LoopRow>,
     /// The tasks where no loop is named: those of the last one, or the only ones there are.
@@ -119,18 +119,18 @@ fn again(
         let title = reached.title();
         say(&format!("ralph loop \"{title}\""));
         let branch = row.map(|row| row.branch);
-        return goal::again((reached, branch), iterations, options, global);
+        return goal::again(reached, branch, iterations, options, global);
     }
     if let Some(name) = project_of(config) {
         say(&format!("ralph execute {name}"));
         let again = execute::Args::again(name.to_string(), iterations, options);
         return execute::run(again, global);
     }
-    let what = match (row, source) {
+    let (source, branch) = match (row, source) {
         (Some(row), None) => {
             let source = project.root().join(&row.source);
             if !source.exists() {
-                let message = format!("the tasks of this loop are gone: {}", row.source);
+                let message = format!("the task file of this loop does not exist: {}", row.source);
                 return Err(CommandError::user(message));
             }
             (source, Some(row.branch))
@@ -139,12 +139,15 @@ fn again(
         // Says why there are no tasks.
         (None, None) => (project.source_path(None)?, None),
     };
-    say(&format!("ralph run {}", project.shown(&what.0)));
-    run::run(run::Args::again(what, iterations, options), global)
+    say(&format!("ralph run {}", project.shown(&source)));
+    run::run(
+        run::Args::again(source, branch, iterations, options),
+        global,
+    )
 }
 
 fn say(command: &str) {
-    output::print_to_stderr(&format!("no loop runs here: starting `{command}`\n"));
+    output::print_to_stderr(&format!("no loop is running here: starting `{command}`\n"));
 }
 
 /// The loop that is meant; it must be one of this worktree, and the one that runs where one does.
@@ -168,21 +171,21 @@ async fn wanted(
         (Some(row), true) => row,
         (Some(_), false) => {
             let message = format!("more than one loop has an id that begins with {id}");
-            return Err(CommandError::user(message).hint("write more of it"));
+            return Err(CommandError::user(message).hint("use more characters of the id"));
         }
     };
     let listed = journal.listed_loop(&row.id).await;
     let listed = listed.map_err(CommandError::internal)?;
     let place = listed.map_or_else(String::new, |listed| listed.worktree);
     if place != project.worktree() {
-        let message = format!("loop {} is of another worktree: {place}", row.id);
+        let message = format!("loop {} belongs to another worktree: {place}", row.id);
         return Err(CommandError::user(message).hint(format!("`ralph -C {place} resume {id}`")));
     }
     let data_dir = project.data_dir()?;
     let runs_here = Lock::is_held(&data_dir, Path::new(&place));
     match last {
         Some(last) if runs_here && last.id != row.id => {
-            let message = format!("another loop runs here: {}", last.id);
+            let message = format!("another loop is running here: {}", last.id);
             Err(CommandError::user(message).hint("wait for it, or end it with `ralph stop`"))
         }
         Some(_) | None => Ok(Some(row)),

@@ -9,16 +9,16 @@ use crate::{cli::Global, error::CommandError, queue};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The task
+    /// Id of the task
     #[arg(long, value_name = "ID")]
     task: String,
 
-    /// What the next attempts are told
+    /// What to tell the agents of the next attempts
     #[arg(long, value_name = "TEXT")]
     feedback: Option<String>,
 
     #[command(flatten)]
-    said: queue::Said,
+    said: queue::AnswerForm,
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {

@@ -20,7 +20,7 @@ use ralph_engine::{
 use crate::{
     cli::Global,
     commands::logs::nothing_yet,
-    error::{CommandError, Kind},
+    error::{CommandError, ErrorKind},
     output,
     project::{self, Project},
     queue,
@@ -33,19 +33,19 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The first iteration to take back; all after it go too
+    /// The first iteration to undo; all later ones are undone too
     #[arg(long, short, value_name = "N")]
     iteration: u64,
 
-    /// Also drop commits that are not ralph's
+    /// Also remove commits that ralph did not make
     #[arg(long)]
     force: bool,
 
-    /// Show what would go, and change nothing
+    /// Show what would be removed without changing anything
     #[arg(long)]
     dry_run: bool,
 
-    /// Print what was done as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -96,7 +96,7 @@ fn ask_the_loop(project: &Project, wanted: Revert, args: &Args) -> Result<ExitCo
     match report.and_then(|detail| serde_json::from_value(detail).ok()) {
         Some(report) => say(args, &report),
         None => {
-            sent.print(&queue::Said::new(args.json))?;
+            sent.print(&queue::AnswerForm::new(args.json))?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -146,9 +146,9 @@ pub(crate) fn explain(project: &Project, error: RewriteError) -> CommandError {
         RewriteError::Leftover(error) => super::run::explain(*error),
         error => {
             let kind = if error.is_internal() {
-                Kind::Internal
+                ErrorKind::Internal
             } else {
-                Kind::User
+                ErrorKind::User
             };
             let hint = error.hint();
             CommandError::new(kind, error).hint_opt(hint)
@@ -201,7 +201,7 @@ pub(crate) fn render(report: &RevertReport) -> String {
     }
     for source in &report.gone {
         let source = one_line(source, 200);
-        let said = format!("{source} is not there any more: its tasks are not opened\n");
+        let said = format!("{source} no longer exists: its tasks were not reopened\n");
         text.push_str(&paint(Tone::Careful, &said));
     }
     if let Some(commit) = &report.task_commit {
@@ -209,11 +209,11 @@ pub(crate) fn render(report: &RevertReport) -> String {
         text.push_str(&format!("the task file is committed as {commit}\n"));
     }
     for path in &report.left {
-        let said = format!("{path} was changed meanwhile and is left as it is\n");
+        let said = format!("{path} was changed in the meantime and is left as it is\n");
         text.push_str(&paint(Tone::Careful, &said));
     }
     if let Some(reference) = &report.reference {
-        text.push_str(&format!("what was dropped is kept: {reference}\n"));
+        text.push_str(&format!("the dropped commits are kept as {reference}\n"));
     }
     text
 }

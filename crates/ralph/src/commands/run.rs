@@ -13,8 +13,8 @@ pub(crate) use agent::{
     make as make_agent,
 };
 pub(crate) use options::{Options, finite};
-pub(crate) use order::{Order, Target};
-pub(crate) use reporter::Look;
+pub(crate) use order::{Order, RunTarget};
+pub(crate) use reporter::OutputArgs;
 pub(crate) use signals::listen as listen_for_signals;
 
 use std::{
@@ -39,14 +39,14 @@ use crate::{
         doctor::programs,
         notify::{self, Ending},
     },
-    error::{CommandError, Kind},
+    error::{CommandError, ErrorKind},
     output,
     project::Project,
 };
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
-    /// The task file, or a folder of them; found by itself if there is only one
+    /// Task file or folder [default: detected if there is only one]
     source: Option<PathBuf>,
 
     /// Stop after this many iterations
@@ -63,7 +63,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {
     let order = Order {
-        target: Target::Source(args.source),
+        target: RunTarget::Source(args.source),
         iterations: args.max_iterations,
         options: args.options,
         branch: args.branch,
@@ -75,20 +75,20 @@ pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError>
 pub(crate) fn start(order: &Order, global: &Global) -> Result<ExitCode, CommandError> {
     // A configuration that an agent had edited when ralph was killed is put back, and read again.
     match attempt(order, global) {
-        Err(Failed::ReadAgain(notice)) => {
+        Err(RunFailure::ReadAgain(notice)) => {
             output::print_to_stderr(&format!("{notice}\n"));
-            attempt(order, global).map_err(Failed::into_error)
+            attempt(order, global).map_err(RunFailure::into_error)
         }
-        other => other.map_err(Failed::into_error),
+        other => other.map_err(RunFailure::into_error),
     }
 }
 
-enum Failed {
+enum RunFailure {
     Command(CommandError),
     ReadAgain(String),
 }
 
-impl Failed {
+impl RunFailure {
     fn into_error(self) -> CommandError {
         match self {
             Self::Command(error) => error,
@@ -97,13 +97,13 @@ impl Failed {
     }
 }
 
-impl From<CommandError> for Failed {
+impl From<CommandError> for RunFailure {
     fn from(error: CommandError) -> Self {
         Self::Command(error)
     }
 }
 
-fn attempt(order: &Order, global: &Global) -> Result<ExitCode, Failed> {
+fn attempt(order: &Order, global: &Global) -> Result<ExitCode, RunFailure> {
     let project = Project::open(global, order.flags())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -131,8 +131,8 @@ fn attempt(order: &Order, global: &Global) -> Result<ExitCode, Failed> {
             Err(LoopFailure {
                 error: error @ LoopError::ConfigRestored(_),
                 ..
-            }) => Err(Failed::ReadAgain(error.to_string())),
-            Err(failure) => Err(Failed::Command(explain_failure(failure))),
+            }) => Err(RunFailure::ReadAgain(error.to_string())),
+            Err(failure) => Err(RunFailure::Command(explain_failure(failure))),
         }
     });
     // A look-up of a name that hangs must not hold up the end.
@@ -140,7 +140,7 @@ fn attempt(order: &Order, global: &Global) -> Result<ExitCode, Failed> {
     ended
 }
 
-/// Until somebody asks to stop who did not end the loop itself by that.
+/// Waits for a request to stop that did not already end the loop itself.
 async fn nobody_waits(mut asked: StopRequest, report: Option<&LoopReport>) {
     let by_request = report.is_some_and(|r| matches!(r.stop, Stop::Interrupted { .. }));
     // A second signal ends ralph at once anyway.
@@ -200,21 +200,22 @@ pub(crate) fn check_program(agent: &dyn Agent, root: &Path) -> Result<(), Comman
     }
     let (name, hint) = (
         agent.name(),
-        "`ralph doctor` says how to get it; `--agent` chooses another one",
+        "`ralph doctor` shows how to install it; `--agent` selects another one",
     );
-    Err(match program.is_empty() {
-        true => CommandError::new(Kind::Unavailable, format!("agent {name} has no program to start"))
-            .hint("say which: `agent: {name: …, command: […], dialect: text}` or `--agent command:PROGRAM`"),
-        false => {
-            let text = format!("the agent is not available: program not found: {program}");
-            let hint = match program.split_once(char::is_whitespace) {
-                Some((first, rest)) if programs::find(first, root).is_some() => {
-                    format!("arguments stand apart: `command: {{args: [{rest}]}}` in ralph.yaml")
-                }
-                _ => hint.to_owned(),
-            };
-            CommandError::new(Kind::Unavailable, text).hint(hint)
-        }
+    Err(if program.is_empty() {
+        CommandError::new(ErrorKind::Unavailable, format!("agent {name} has no program to start"))
+            .hint("say which: `agent: {name: …, command: […], dialect: text}` or `--agent command:PROGRAM`")
+    } else {
+        let text = format!("the agent is not available: program not found: {program}");
+        let hint = match program.split_once(char::is_whitespace) {
+            Some((first, rest)) if programs::find(first, root).is_some() => {
+                format!(
+                    "put arguments into their own list: `command: {{args: [{rest}]}}` in ralph.yaml"
+                )
+            }
+            _ => hint.to_owned(),
+        };
+        CommandError::new(ErrorKind::Unavailable, text).hint(hint)
     })
 }
 
@@ -230,7 +231,7 @@ pub(crate) fn detection(project: &Project) -> Result<Detection, CommandError> {
 
 impl Args {
     /// `ralph run` in the sample of the demo: all defaults.
-    pub(crate) fn for_demo(look: Look) -> Self {
+    pub(crate) fn for_demo(look: OutputArgs) -> Self {
         Self {
             source: None,
             max_iterations: None,
@@ -241,7 +242,8 @@ impl Args {
 
     /// `ralph run` on this source, as `ralph resume` starts it.
     pub(crate) fn again(
-        (source, branch): (PathBuf, Option<String>),
+        source: PathBuf,
+        branch: Option<String>,
         iterations: Option<u32>,
         options: Options,
     ) -> Self {
@@ -258,9 +260,9 @@ impl Args {
 fn explain_failure(failure: LoopFailure) -> CommandError {
     let code = failure.error.exit_code(failure.changed);
     let kind = if code == 2 {
-        Kind::User
+        ErrorKind::User
     } else {
-        Kind::Internal
+        ErrorKind::Internal
     };
     explain_as(kind, failure.error)
 }
@@ -268,26 +270,24 @@ fn explain_failure(failure: LoopFailure) -> CommandError {
 /// Gives an error of the engine its kind and the way out.
 pub(crate) fn explain(error: LoopError) -> CommandError {
     let kind = if error.is_users() {
-        Kind::User
+        ErrorKind::User
     } else {
-        Kind::Internal
+        ErrorKind::Internal
     };
     explain_as(kind, error)
 }
 
-fn explain_as(kind: Kind, error: LoopError) -> CommandError {
+fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
     let hint: Option<String> = match &error {
         LoopError::Git(e) => e.hint(),
         LoopError::Repository(e) => e.hint(),
         LoopError::Rewrite(e) => e.hint(),
         LoopError::LeftBranch { branch, .. } => Some(format!(
-            "`git switch {branch}`, then `ralph run` goes on; without that branch the loop is given up"
+            "`git switch {branch}`, then `ralph run` continues; without that branch the loop can't continue"
         )),
-        LoopError::Dirty { .. } => {
-            Some("commit it, or let `ralph run --stash` put it aside".into())
-        }
+        LoopError::Dirty { .. } => Some("commit your changes, or use `ralph run --stash`".into()),
         LoopError::Artefact { .. } => {
-            Some("put it right, or move it away: ralph begins a new one".into())
+            Some("fix it, or move it away: ralph creates a new one".into())
         }
         LoopError::ConfiguredPath { key, .. } => Some(format!(
             "set `{key}` to a path of its own; `ralph config show` names where it was set"
@@ -299,7 +299,7 @@ fn explain_as(kind: Kind, error: LoopError) -> CommandError {
         LoopError::Graph(_) => Some("`ralph lint` shows all problems and where they are".into()),
         LoopError::UnknownTask(_) => Some("`ralph tasks list` shows the ids".into()),
         LoopError::Lock(LockError::Held { .. }) => {
-            Some("wait for it to end, or use a worktree of its own (`git worktree add`)".into())
+            Some("wait for it to end, or use another worktree (`git worktree add`)".into())
         }
         LoopError::Source(_)
         | LoopError::Template(_)

@@ -8,15 +8,15 @@ use crate::{cli::Global, error::CommandError, queue};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What the next agent is told; those that try the same task after it are told too
+    /// The message, for the next agent and later ones that work on the same task
     text: String,
 
-    /// Tell the agent that runs; one that can't be told while it runs has it in its next prompt
+    /// Send it to the running agent; if that is not possible, it goes into the next prompt
     #[arg(long)]
     now: bool,
 
     #[command(flatten)]
-    said: queue::Said,
+    said: queue::AnswerForm,
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {

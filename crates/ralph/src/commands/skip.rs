@@ -8,16 +8,16 @@ use crate::{cli::Global, error::CommandError, queue};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The task
+    /// Id of the task
     #[arg(long, value_name = "ID")]
     task: String,
 
-    /// Why: it goes into the task file, the journal and the prompts of tasks that depend on it
+    /// The reason, for the task file, the journal and the prompts of tasks that depend on this one
     #[arg(long, value_name = "TEXT")]
     reason: String,
 
     #[command(flatten)]
-    said: queue::Said,
+    said: queue::AnswerForm,
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {

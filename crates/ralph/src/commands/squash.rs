@@ -26,22 +26,22 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Words for the commit, instead of the titles of the tasks; trailers are added
+    /// Commit message [default: the titles of the tasks]; trailers are added
     #[arg(long, short, value_name = "TEXT")]
     message: Option<String>,
 
-    /// Show what would become one commit, and change nothing
+    /// Show which commits would be combined without changing anything
     #[arg(long)]
     dry_run: bool,
 
-    /// Print what was done as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// What was done; the JSON form is a contract (docs/json.md).
+/// The result; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
-struct Said<'a> {
+struct SquashReport<'a> {
     done: bool,
     branch: &'a str,
     from: &'a str,
@@ -49,13 +49,13 @@ struct Said<'a> {
     commit: Option<&'a str>,
     reference: Option<&'a str>,
     message: &'a str,
-    commits: Vec<One<'a>>,
-    before: Vec<One<'a>>,
-    after: Vec<One<'a>>,
+    commits: Vec<SquashedCommit<'a>>,
+    before: Vec<SquashedCommit<'a>>,
+    after: Vec<SquashedCommit<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-struct One<'a> {
+struct SquashedCommit<'a> {
     commit: &'a str,
     subject: &'a str,
     author: &'a str,
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 
 fn say(args: &Args, plan: &SquashPlan, done: Option<&SquashDone>) -> Result<(), CommandError> {
     if args.json {
-        return output::print_json(&Said {
+        return output::print_json(&SquashReport {
             done: done.is_some(),
             branch: &plan.branch,
             from: plan.from.as_str(),
@@ -104,10 +104,10 @@ fn say(args: &Args, plan: &SquashPlan, done: Option<&SquashDone>) -> Result<(), 
     Ok(())
 }
 
-fn list(commits: &[CommitInfo]) -> Vec<One<'_>> {
+fn list(commits: &[CommitInfo]) -> Vec<SquashedCommit<'_>> {
     commits
         .iter()
-        .map(|commit| One {
+        .map(|commit| SquashedCommit {
             commit: commit.oid.as_str(),
             subject: &commit.subject,
             author: &commit.author,
@@ -118,7 +118,7 @@ fn list(commits: &[CommitInfo]) -> Vec<One<'_>> {
 fn render(plan: &SquashPlan, done: Option<&SquashDone>) -> String {
     if plan.is_idle() {
         return format!(
-            "nothing to squash: {} has one commit of ralph's\n",
+            "nothing to squash: {} has only one commit by ralph\n",
             plan.branch
         );
     }
@@ -133,15 +133,15 @@ fn render(plan: &SquashPlan, done: Option<&SquashDone>) -> String {
     };
     text.push_str(&table(&plan.commits));
     if !plan.before.is_empty() {
-        text.push_str("others' commits before them stay as they are\n");
+        text.push_str("earlier commits by others are unchanged\n");
         text.push_str(&table(&plan.before));
     }
     if !plan.after.is_empty() {
-        text.push_str("others' commits after them are carried over, with new ids\n");
+        text.push_str("later commits by others are kept, with new ids\n");
         text.push_str(&table(&plan.after));
     }
     match done {
-        Some(done) => text.push_str(&format!("what was there is kept: {}\n", done.reference)),
+        Some(done) => text.push_str(&format!("the old commits are kept as {}\n", done.reference)),
         None => {
             text.push_str("with this message\n\n");
             for line in plan.message.lines() {

@@ -15,11 +15,11 @@ use crate::{cli::Global, error::CommandError, output, project::Project, queue};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Do not wait until it has ended
+    /// Do not wait for the loop to end
     #[arg(long)]
     no_wait: bool,
 
-    /// Print what was done as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let project = Project::open(global, Vec::new())?;
     let (data, root) = (project.data_dir()?, project.root().to_owned());
     let Some(process) = queue::signal_owner(&data, &root, Signal::TERM)? else {
-        say(args, None, "no loop runs here")?;
+        say(args, None, "no loop is running here")?;
         return Ok(ExitCode::SUCCESS);
     };
     if args.no_wait {
@@ -47,9 +47,9 @@ fn wait(data: &Path, root: &Path, process: u32) -> Result<(), CommandError> {
     let until = Instant::now() + PATIENCE;
     while Lock::owner(data, root) == Some(process) {
         if Instant::now() > until {
-            let text = format!("process {process} was asked to stop and still runs");
+            let text = format!("process {process} was asked to stop but is still running");
             return Err(CommandError::user(text)
-                .hint("it may be ending a verify command; `ralph stop` again ends it at once"));
+                .hint("it may be waiting for a verify command; run `ralph stop` again to stop it immediately"));
         }
         std::thread::sleep(Duration::from_millis(20));
     }

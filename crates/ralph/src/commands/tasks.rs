@@ -14,11 +14,11 @@ use crate::{cli::Global, error::CommandError};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: TasksCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+enum TasksCommand {
     /// List the tasks: where each stands, and what it waits for
     List(list::Args),
     /// Show all that is known of one task
@@ -29,8 +29,8 @@ enum Command {
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     match &args.command {
-        Command::List(args) => list::run(args, global),
-        Command::Show(args) => show::run(args, global),
-        Command::Add(args) => add::run(args, global),
+        TasksCommand::List(args) => list::run(args, global),
+        TasksCommand::Show(args) => show::run(args, global),
+        TasksCommand::Add(args) => add::run(args, global),
     }
 }

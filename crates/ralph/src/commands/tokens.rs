@@ -20,7 +20,7 @@ use crate::{
     project::{self, Project},
     view::{
         bar::bar,
-        figures::{count, short},
+        figures::{compact, count, percent},
         paint::{Tone, paint},
         table::{Table, cell},
     },
@@ -28,7 +28,7 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Print one JSON document instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
@@ -45,7 +45,7 @@ struct Used {
     cache_hit_rate: Option<f64>,
     /// All that was spent, for each task that commands stood behind.
     cost_per_verified_task_usd: Option<f64>,
-    /// How full the context was at the last turn of the last iteration.
+    /// The use of the context at the last turn of the last iteration.
     context: Option<Context>,
     parts: Vec<Part>,
     prices_as_of: String,
@@ -151,11 +151,11 @@ impl From<LoopModelCost> for Part {
 fn render(used: &Used) -> String {
     let total = &used.total;
     let Some(id) = &used.loop_id else {
-        return "no loop has run here yet\n".to_owned();
+        return "no loops yet\n".to_owned();
     };
     if total.calls == 0 {
         return format!(
-            "{} {id}: its agents said nothing of what they use\n",
+            "{} {id}: its agents reported no usage\n",
             paint(Tone::Heading, "loop")
         );
     }
@@ -164,7 +164,7 @@ fn render(used: &Used) -> String {
     let mut text = format!(
         "{} {id}: {} tokens in {calls}, {}\n",
         paint(Tone::Heading, "loop"),
-        short(tokens.total()),
+        compact(tokens.total()),
         total.spent_usd
     );
     let mut kinds = Table::new(1, 2);
@@ -179,7 +179,7 @@ fn render(used: &Used) -> String {
         kinds.row([
             cell(Tone::Plain, name),
             cell(Tone::Good, bar(share, 20)),
-            cell(Tone::Plain, short(n)),
+            cell(Tone::Plain, compact(n)),
             cell(Tone::Plain, usd.to_string()),
         ]);
     }
@@ -200,16 +200,13 @@ fn parts(parts: &[Part]) -> String {
         let by = match part.caller {
             Caller::Agent => "the agent itself",
             Caller::Subagent => "subagents",
-            Caller::Rest => "told only in sum",
+            Caller::Rest => "reported only as a total",
         };
         table.row([
-            cell(
-                Tone::Name,
-                part.model.as_deref().unwrap_or("no model named"),
-            ),
+            cell(Tone::Name, part.model.as_deref().unwrap_or("unknown model")),
             cell(Tone::Plain, &part.agent),
             cell(Tone::Faint, by),
-            cell(Tone::Plain, short(part.figures.tokens.total())),
+            cell(Tone::Plain, compact(part.figures.tokens.total())),
             cell(Tone::Plain, part.figures.spent_usd.to_string()),
         ]);
     }
@@ -219,25 +216,28 @@ fn parts(parts: &[Part]) -> String {
 fn efficiency(used: &Used) -> String {
     let mut text = String::from("\n");
     if let Some(rate) = used.cache_hit_rate {
-        text.push_str(&format!("cache hit rate        {:.0} %\n", rate * 100.0));
+        text.push_str(&format!("cache hit rate          {}\n", percent(rate)));
     }
     if let Some(tokens) = used.tokens_per_tool_call {
         let tools = count(used.tool_calls as usize, "tool call", "tool calls");
         text.push_str(&format!(
-            "tokens a tool call    {} ({tools})\n",
-            short(tokens as u64)
+            "tokens per tool call    {} ({tools})\n",
+            compact(tokens as u64)
         ));
     }
     if let Some(cost) = used.cost_per_verified_task_usd {
-        text.push_str(&format!("cost a verified task  {}\n", Dollars::told(cost)));
+        text.push_str(&format!(
+            "cost per verified task  {}\n",
+            Dollars::told(cost)
+        ));
     }
     if let Some(context) = &used.context {
         let share = context.utilisation.map_or_else(String::new, |share| {
-            format!(", {:.0} % of its window", share * 100.0)
+            format!(", {} of its window", percent(share))
         });
         text.push_str(&format!(
-            "context at the end    {} tokens{share} (iteration {})\n",
-            short(context.tokens),
+            "context at the end      {} tokens{share} (iteration {})\n",
+            compact(context.tokens),
             context.iteration
         ));
     }

@@ -8,12 +8,12 @@ use crate::{cli::Global, error::CommandError, queue};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The task
+    /// Id of the task
     #[arg(long, value_name = "ID")]
     task: String,
 
     #[command(flatten)]
-    said: queue::Said,
+    said: queue::AnswerForm,
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {

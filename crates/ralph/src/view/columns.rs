@@ -16,7 +16,7 @@ pub(crate) struct Columns<'a> {
     pub(crate) figures: &'a [(String, f64)],
     /// A level that is drawn across: a limit.
     pub(crate) mark: Option<f64>,
-    /// How an amount is written at the axis.
+    /// Formats an amount at the axis.
     pub(crate) amount: &'a dyn Fn(f64) -> String,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn columns(plot: &Columns<'_>, width: usize) -> Vec<String> {
         let empty = if at_mark == Some(line) { '┄' } else { ' ' };
         let mut text = format!("{label:>margin$} {tick}");
         for (_, figure) in figures {
-            text.push_str(&cell(*figure, (top, line), (wide, empty)));
+            text.push_str(&cell(line_height(*figure, top, line), wide, empty));
         }
         lines.push(text.trim_end().to_owned());
     }
@@ -63,14 +63,18 @@ fn line_of(level: f64, top: f64) -> usize {
     line.clamp(1, LINES) - 1
 }
 
-/// A column's part of one line.
-fn cell(figure: f64, (top, line): (f64, usize), (wide, empty): (usize, char)) -> String {
+/// The eighths of one line that a column fills.
+fn line_height(figure: f64, top: f64, line: usize) -> usize {
     let mut eighths = (figure / top * (LINES * 8) as f64).round() as usize;
     if figure > 0.0 {
         // What is not nothing is seen.
         eighths = eighths.max(1);
     }
-    let part = eighths.saturating_sub(line * 8).min(8);
+    eighths.saturating_sub(line * 8).min(8)
+}
+
+/// A column's part of one line.
+fn cell(part: usize, wide: usize, empty: char) -> String {
     let block = if part == 0 { empty } else { EIGHTHS[part] };
     let gap = usize::from(wide > 2);
     let mut text: String = std::iter::repeat_n(block, wide - gap).collect();

@@ -68,7 +68,7 @@ impl Screen {
     /// `command` is what was typed, for a refusal.
     pub(crate) fn enter(command: &str) -> Result<Self, CommandError> {
         let refuse = |stream: &str| {
-            let message = format!("`{command} --watch` needs a terminal, and {stream} is none");
+            let message = format!("`{command} --watch` needs a terminal, and {stream} is not one");
             CommandError::user(message)
                 .hint(format!("`{command}` prints it once, `--json` for programs"))
         };

@@ -10,8 +10,8 @@ fn a_name_makes_a_blank_brief_and_a_second_time_leaves_what_a_person_wrote() {
     assert_eq!(
         ralph(&repo, &["init", "shop"]).text(0),
         "wrote   .artefacts/shop/spec.md\n\n\
-         fill it in, as far as you know (`$EDITOR .artefacts/shop/spec.md`); \
-         `ralph interview shop` asks about the rest and makes the tasks\n"
+         fill in what you know (`$EDITOR .artefacts/shop/spec.md`); \
+         `ralph interview shop` asks about the rest and creates the tasks\n"
     );
     let spec = repo.read(".artefacts/shop/spec.md");
     assert!(spec.starts_with("# shop\n"), "{spec}");

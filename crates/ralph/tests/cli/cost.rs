@@ -165,12 +165,12 @@ fn a_day_that_is_none_is_refused() {
     let ran = ralph(&repo, &["cost", "--since", "yesterday"]);
     let said = ran.error(2);
     assert!(
-        said.contains("expected a date such as 2026-01-31, or days such as 7d"),
+        said.contains("expected a date like 2026-01-31, or a number of days like 7d"),
         "{said}"
     );
     assert_eq!(
         ralph(&repo, &["cost", "--since", "7d"]).text(0),
-        "nothing is spent yet\n"
+        "nothing spent yet\n"
     );
 }
 

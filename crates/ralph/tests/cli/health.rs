@@ -90,10 +90,10 @@ fn a_person_sees_what_is_wrong_and_what_to_do() {
 #[test]
 fn where_nothing_runs_that_is_said_and_is_no_error() {
     let repo = shop();
-    let said = "no loop is under way here\n";
+    let said = "no loop is running here\n";
     assert_eq!(ralph(&repo, &["health"]).text(0), said);
     assert_eq!(ralph(&repo, &["health", "--all"]).text(0), said);
-    let said = "no loop is under way\n";
+    let said = "no loop is running\n";
     assert_eq!(ralph(&repo, &["monitor", "--once"]).text(0), said);
 }
 

@@ -44,7 +44,7 @@ fn sets_a_project_up_once_and_changes_nothing_the_second_time() {
     let text = ralph(&repo, &["init"]).text(0).to_owned();
     assert!(
         text.starts_with(
-            "kept    ralph.yaml  `--force` writes it anew\nkept    .ralph/.gitignore\n"
+            "kept    ralph.yaml  `--force` overwrites it\nkept    .ralph/.gitignore\n"
         ),
         "{text}"
     );
@@ -82,7 +82,7 @@ fn a_project_without_verify_commands_is_told_so() {
     let text = ralph(&repo, &["init"]).text(0).to_owned();
     assert!(text.contains("no verify commands were found"), "{text}");
     assert!(
-        text.ends_with("no tasks yet; `ralph tasks add TITLE` makes a first one\n"),
+        text.ends_with("no tasks yet; `ralph tasks add TITLE` adds the first one\n"),
         "{text}"
     );
 }
@@ -206,7 +206,7 @@ fn a_folder_without_git_is_refused() {
     let ran = ralph(&folder, &["init"]);
     assert!(
         ran.error(2)
-            .ends_with("is in no git repository\nhint: `git init` makes one\n"),
+            .ends_with("is not in a git repository\nhint: run `git init` to create one\n"),
         "{ran:?}"
     );
 }
@@ -279,7 +279,7 @@ fn tasks_that_are_no_prd_get_no_instructions_and_nothing_is_written() {
     let repo = tree();
     assert_eq!(
         ralph(&repo, &["init", "--prd"]).error(2),
-        "error: tasks.json is no PRD\n\
+        "error: tasks.json is not a PRD\n\
          hint: nothing was written; name a PRD with `--tasks`, or write .ralph/prompts/iteration.md instead\n"
     );
     assert!(!repo.exists("PROMPT.md") && !repo.exists("ralph.yaml"));

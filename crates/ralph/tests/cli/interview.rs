@@ -73,7 +73,7 @@ fn answers_of_a_file_end_up_in_the_brief_and_the_tasks_are_shown() {
         "{text}"
     );
     assert!(text.ends_with(
-        "the interview is over; `ralph run .artefacts/shop/tasks.json` works through the tasks\n"
+        "the interview is complete; `ralph run .artefacts/shop/tasks.json` works through the tasks\n"
     ));
     assert_eq!(repo.read(".artefacts/shop/history/round-1-spec.md"), spec);
     assert!(
@@ -92,7 +92,7 @@ fn without_answers_the_questions_are_listed_written_down_and_asked_no_second_tim
     assert_eq!(
         ran.text(4),
         "round 1 of 1: fake reads the brief\n\
-         1 question waits for an answer:\n\n\
+         1 question is waiting for an answer:\n\n\
          storage: Where is it kept?\n  It decides.\n  1. a file\n  2. SQLite\n\n\
          fill in `answer` in .artefacts/shop/questions.json and run `ralph interview shop --headless` \
          again, or write them to a file and add `--answers FILE`\n"
@@ -131,7 +131,7 @@ fn a_stopped_interview_goes_on_with_its_next_round_and_numbers_go_on() {
         &[&again[..], &["--answers", "answers.json"]].concat(),
     );
     assert!(
-        ran.text(0).starts_with("going on with round 2 of 2\n"),
+        ran.text(0).starts_with("continuing with round 2 of 2\n"),
         "{ran:?}"
     );
     assert!(prompt(&repo, 4).contains("Answer: first\n"));
@@ -145,8 +145,7 @@ fn an_agent_that_asks_nothing_is_believed_and_still_makes_the_tasks() {
     let repo = project("case $n in 1) echo '{\"questions\": []}' ;; 2) tasks ;; esac");
     let ran = interview(&repo, &[]);
     assert!(
-        ran.text(0)
-            .contains("round 1 of 1: there is nothing to ask\n"),
+        ran.text(0).contains("round 1 of 1: no questions\n"),
         "{ran:?}"
     );
     assert!(ran.out.contains(".artefacts/shop/spec.md is unchanged\n"));
@@ -159,8 +158,8 @@ fn words_instead_of_questions_are_told_back_once_and_then_end_it() {
     assert_eq!(ran.code, 7, "{ran:?}");
     assert_eq!(
         ran.err,
-        "error: fake gave no questions that could be asked: the final message has no JSON object in it\n\
-         hint: nothing is lost: `ralph interview shop --headless` goes on\n"
+        "error: fake returned no valid questions: the final message has no JSON object in it\n\
+         hint: nothing is lost: `ralph interview shop --headless` continues\n"
     );
     assert_eq!(runs(&repo), "2");
     assert!(prompt(&repo, 2).contains("could not be used:\n<data>\nthe final message has no JSON"));
@@ -290,8 +289,8 @@ fn what_can_not_begin_says_how_it_could() {
     );
     assert_eq!(
         ralph(&repo, &["interview", "shop"]).error(2),
-        "error: there is no terminal to talk in\n\
-         hint: `--headless --answers FILE` takes the answers from a file\n"
+        "error: an interview needs a terminal\n\
+         hint: `--headless --answers FILE` reads the answers from a file\n"
     );
     let ran = ralph(&repo, &["interview", "shop", "--answers", "x"]);
     assert!(ran.error(2).contains("--headless"), "{ran:?}");

@@ -53,7 +53,7 @@ fn an_iteration_that_is_not_there_is_told_with_those_that_are() {
     let said = ralph(&repo, &["logs"]);
     assert!(
         said.error(2)
-            .contains(".ralph/logs/iteration-2.txt is not there"),
+            .contains(".ralph/logs/iteration-2.txt does not exist"),
         "{said:?}"
     );
 }
@@ -176,7 +176,10 @@ fn following_where_nothing_runs_says_so_and_shows_the_last_one() {
         ran.text(0),
         "── iteration 1: US-002, attempt 1 ──\nfirst\nsecond \\x1b[2J\n"
     );
-    assert_eq!(ran.err, "no loop runs here; this is the last iteration\n");
+    assert_eq!(
+        ran.err,
+        "no loop is running here; showing the last iteration\n"
+    );
     let ran = ralph(&repo, &["logs", "-f", "--tail", "1"]);
     assert!(ran.text(0).ends_with("──\nsecond \\x1b[2J\n"), "{ran:?}");
 }

@@ -184,15 +184,15 @@ fn the_text_says_plainly_what_was_not_verified_and_what_is_left() {
         ralph(&repo, &["report"]).text(0),
         "# prd.json on ralph/shop
 
-1 task completed (1 unverified), 1 commit, 3 iterations, 7 min, 3.6k tokens, $0.75.
+1 task completed (1 unverified), 1 commit, 3 iterations, 7m 30s, 3.6k tokens, $0.75.
 It ended: work is left, but no task is ready.
 
 ## Figures
 
-- 0 of 3 iterations ended in a verified commit (0 %)
+- 0 of 3 iterations ended with a verified commit (0 %)
 - 3.0 iterations per completed task
-- no failure was recovered from; 1 task has not recovered
-- of the time, agents took 6 min and verification 14 s
+- no task recovered from a failure; 1 task has not recovered
+- time spent by agents: 6m 00s, by verification: 14s
 
 ## Commits
 
@@ -200,7 +200,7 @@ It ended: work is left, but no task is ready.
 
 ## Completed
 
-- US-001 Add a cart — unverified: no command stood behind it
+- US-001 Add a cart — unverified: no verify command for it
   the agent says: Added it.
 
 ## Attempts that did not land
@@ -208,11 +208,11 @@ It ended: work is left, but no task is ready.
 - iteration 2, US-002, attempt 1: verification failed: cargo test
 - iteration 3, US-002, attempt 2: refused: it edits ralph.yaml
 
-## How it was verified
+## Verification
 
-- `cargo test`: 3 runs, 1 passed, 2 failed, 14 s
+- `cargo test`: 3 runs, 1 passed, 2 failed, 14s
 
-## Highlights, as agents tell them
+## Highlights from agents
 
 - learnt (US-001): Prices are in cents.
 - decided (US-001): No floats.
@@ -222,11 +222,11 @@ It ended: work is left, but no task is ready.
 - US-002: it is set aside: a question is open
 - US-003: US-002 is open
 
-## Questions for a person
+## Open questions
 
 - US-002: Which currency?
 
-## Worth a look
+## Flags
 
 - iteration 1, US-001: claimed that task US-003 is complete
 - iteration 3, US-002: the status of US-002 was put back
@@ -234,9 +234,9 @@ It ended: work is left, but no task is ready.
 ## Suggested by agents
 
 - 1. Round prices (iteration 1)
-- `ralph tasks add --from-suggestions N` makes one a task
+- `ralph tasks add --from-suggestions N` adds one as a task
 
-## What is left
+## Remaining work
 
 - 2 of 3 tasks: 0 ready, 1 with a question, 1 waiting, 0 blocked, 0 failed
 - `ralph status` shows what blocks what; `ralph unblock --task ID` or `ralph retry --task ID` opens a task again
@@ -283,5 +283,5 @@ fn a_report_is_made_also_when_the_task_file_is_gone() {
         json!(null)
     );
     let text = ralph(&repo, &["report"]).text(0).to_owned();
-    assert!(text.contains("prd.json can't be read now"), "{text}");
+    assert!(text.contains("prd.json can't be read;"), "{text}");
 }

@@ -1,10 +1,17 @@
 //! `ralph report` in its other forms: Markdown, HTML, files; and its figures, worked out by hand.
 
-use ralph_core::{record::IterationRecord, termination::Stop, verdict::Verdict};
+use ralph_core::{
+    economics::{Caller, ModelCall, Prices, Tokens, account},
+    gutter::{Diagnosis, Gutter},
+    record::IterationRecord,
+    termination::Stop,
+    verdict::{Halt, Verdict},
+};
+use ralph_engine::store::TokenUsage;
 use ralph_testkit::TestRepo;
 use serde_json::json;
 
-use crate::support::{Written, at, failed, ralph, shop};
+use crate::support::{Written, at, failed, ralph, shop, suggesting};
 
 /// A title that would do harm wherever it is not taken for text.
 const EVIL: &str = "<script>alert(1)</script> \"q\" & [x](http://x.test) **b**";
@@ -69,11 +76,11 @@ fn the_success_metrics_are_as_worked_out_by_hand() {
     let text = ralph(&busy(), &["report"]).text(0).to_owned();
     let figures = "## Figures
 
-- 2 of 5 iterations ended in a verified commit (40 %)
+- 2 of 5 iterations ended with a verified commit (40 %)
 - 2.5 iterations per completed task
-- 20 min from a failure to a verified attempt, on average of 1; 1 task has not recovered
+- 20m 00s from a failure to a verified attempt on average, over 1; 1 task has not recovered
 - $0.62 per verified task
-- of the time, agents took 10 min and verification 23 s
+- time spent by agents: 10m 00s, by verification: 23s
 ";
     assert!(text.contains(figures), "{text}");
 }
@@ -138,7 +145,7 @@ fn markdown_takes_what_agents_say_for_text() {
     assert!(text.starts_with("# prd.json on ralph/shop\n"), "{text}");
     let said = r#"&lt;script&gt;alert(1)&lt;/script&gt; "q" &amp; \[x\](http://x.test) \*\*b\*\*"#;
     let completed = format!(
-        "- US-001 {said}, at attempt 3\n  verified by `` test `x` = '<y>' `` (5 s)\n  \
+        "- US-001 {said}, at attempt 3\n  verified by `` test `x` = '<y>' `` (4.5s)\n  \
          the agent says: {said}\n"
     );
     assert!(text.contains(&completed), "{text}");
@@ -158,9 +165,9 @@ fn the_page_is_whole_by_itself_and_takes_what_agents_say_for_text() {
         format!("learnt: <q>{said}</q>"),
         "<code>test `x` = &#39;&lt;y&gt;&#39;</code>".to_owned(),
         "<b>40 %</b><small>2 of 5 iterations</small>".to_owned(),
-        "<b>20 min</b><small>of 1 recovery; 1 task has not recovered</small>".to_owned(),
+        "<b>20m 00s</b><small>of 1 recovery; 1 task has not recovered</small>".to_owned(),
         "<b>$0.62</b><small>of 2 tasks</small>".to_owned(),
-        "iteration 2, US-001, attempt 2: did not land, 10 min".to_owned(),
+        "iteration 2, US-001, attempt 2: did not land, 10m 00s".to_owned(),
         "US-002 landed in iteration 4, $1.00 spent".to_owned(),
     ] {
         assert!(page.contains(&expected), "no {expected} in {page}");
@@ -239,4 +246,98 @@ fn what_is_no_file_is_written_to_and_not_replaced() {
         ran.text(0).starts_with("# prd.json on ralph/shop\n"),
         "{ran:?}"
     );
+}
+
+/// Everything that agents, files and people can bring into a page, at every place where they can.
+#[test]
+fn every_part_of_the_page_takes_what_others_wrote_for_text() {
+    let repo = shop();
+    let tasks = repo.read("prd.json");
+    let tasks = tasks.replacen(
+        "\"title\": \"Show the cart\"",
+        "\"status\": \"blocked\", \"title\": \"Show the cart\"",
+        1,
+    );
+    let tasks = tasks.replacen(
+        "\"title\": \"Empty the cart\"",
+        &format!("\"skipped\": true, \"title\": {}", json!(EVIL)),
+        1,
+    );
+    repo.file("prd.json", tasks);
+    let mut past = Written::begin(&repo, "prd.json", "L1");
+    past.iteration(("US-001", EVIL, 2), Verdict::Verified, |record, _| {
+        record.unverified = true;
+        record.said.block = suggesting(&[(EVIL, EVIL)]);
+        record.said.block.summary = Some(EVIL.into());
+        record.said.block.learnings = vec![EVIL.into()];
+        record.said.block.decisions = vec![EVIL.into()];
+        record.said.foreign_claims = vec![EVIL.into()];
+        record.runs[0].denied = vec![EVIL.into()];
+        record.flags = vec![EVIL.into()];
+    });
+    past.iteration(("US-001", EVIL, 3), Verdict::Verified, |record, _| {
+        record.verification[0].command = EVIL.into();
+        record.verification[0].outcome = EVIL.into();
+    });
+    let refused = Verdict::Refused {
+        reason: EVIL.into(),
+        halt: Halt::Attempt,
+    };
+    past.iteration(("US-002", EVIL, 1), refused, |_, _| {});
+    past.iteration(("US-002", EVIL, 2), Verdict::Diagnosed, |record, state| {
+        state.blocked = Some(EVIL.into());
+        record.diagnosis = Some(Diagnosis {
+            iteration: record.iteration,
+            gutter: Gutter::SameFailure {
+                command: EVIL.into(),
+                signature: "5168".into(),
+                count: 3,
+            },
+            text: EVIL.into(),
+            escalation: None,
+        });
+    });
+    let call = ModelCall {
+        model: Some(EVIL.into()),
+        caller: Caller::Agent,
+        tokens: Tokens {
+            input: 1_000,
+            ..Tokens::default()
+        },
+        told: None,
+    };
+    let accounts = TokenUsage {
+        records: account((1, EVIL), &[call], None, &Prices::with(&Default::default())),
+        tool_calls: 1,
+    };
+    past.accounted(("US-001", EVIL, 4), &accounts);
+    past.end(&Stop::NothingReady);
+    let page = ralph(&repo, &["report", "--format", "html"])
+        .text(0)
+        .to_owned();
+    assert_well_formed(&page);
+    for heading in [
+        "Needs your attention",
+        "Timeline",
+        "Cost over time",
+        "Tokens by model",
+        "Cost by model and kind",
+        "Outcome by task",
+        "Completed",
+        "Attempts that did not land",
+        "Diagnoses by agents",
+        "Verification",
+        "Highlights from agents",
+        "Skipped",
+        "Flags",
+        "Suggested by agents",
+        "Remaining work",
+    ] {
+        let heading = format!("<h2>{heading}</h2>");
+        assert!(page.contains(&heading), "no {heading} in {page}");
+    }
+    assert!(!page.contains("<script"), "{page}");
+    // Needs attention 1, model bar 2, model table 2, outcomes 2, completed 6, refused 1, diagnosis 2,
+    // verification 1, highlights 2, skipped 1, flags 3, suggestion 2.
+    assert_eq!(page.matches("&lt;script&gt;alert(1)").count(), 25, "{page}");
 }

@@ -405,7 +405,7 @@ fn the_next_task_is_told_to_be_of_the_area_of_the_last() {
 fn watching_needs_a_terminal() {
     assert_eq!(
         ralph(&shop(), &["status", "--watch"]).error(2),
-        "error: `ralph status --watch` needs a terminal, and the standard output is none\n\
+        "error: `ralph status --watch` needs a terminal, and the standard output is not one\n\
          hint: `ralph status` prints it once, `--json` for programs\n"
     );
 }

@@ -12,7 +12,9 @@ use ralph_core::{
 };
 use ralph_engine::{
     identity,
-    store::{IterationEnd, IterationStart, Journal, NewLoop, RepositoryId, TaskHistory, TokenUsage},
+    store::{
+        IterationEnd, IterationStart, Journal, NewLoop, RepositoryId, TaskHistory, TokenUsage,
+    },
 };
 use ralph_testkit::TestRepo;
 use serde_json::{Value, json};

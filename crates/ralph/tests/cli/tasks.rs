@@ -261,7 +261,7 @@ fn suggestions_are_listed_taken_by_number_and_marked_as_taken() {
     assert_eq!(
         ralph(&repo, &["tasks", "add", "--from-suggestions"]).text(0),
         "  1  Round prices  iteration 1\n     In src/price.rs.\n  2  Sort\\x1b[2J items  iteration 1\n\n\
-         `ralph tasks add --from-suggestions N` makes one a task\n"
+         `ralph tasks add --from-suggestions N` adds one as a task\n"
     );
     let ran = ralph(&repo, &["tasks", "add", "--from-suggestions", "1"]);
     assert_eq!(ran.text(0), "added US-004 to prd.json\n");

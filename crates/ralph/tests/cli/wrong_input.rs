@@ -69,7 +69,10 @@ fn outside_a_repository_files_are_read_and_the_rest_is_refused() {
     assert_eq!(ralph(&folder, &["status"]).code, 0);
     for args in [&["logs"][..], &["report"]] {
         let ran = ralph(&folder, args);
-        assert!(ran.error(2).contains("is in no git repository"), "{ran:?}");
+        assert!(
+            ran.error(2).contains("is not in a git repository"),
+            "{ran:?}"
+        );
     }
 }
 

@@ -150,7 +150,7 @@ fn an_option_goes_into_the_next_prompt_with_its_text() {
     let report = project.told(&["report", "--all"]);
     assert!(
         report.contains(
-            "## Questions that were answered\n\n\
+            "## Answered questions\n\n\
              - iteration 1, A: Which API version?\n  option 2, by ann: Proceed with option 2: \
              Use v1 anyway\n"
         ),
@@ -201,7 +201,7 @@ fn without_a_loop_there_is_nothing_to_abort_and_the_question_stays() {
     let project = asked();
     assert_eq!(
         project.told(&["answer", "--abort"]),
-        "no loop runs here that could be ended; question 1 stays open\n"
+        "no loop is running here that could be ended; question 1 stays open\n"
     );
     assert_eq!(questions(&project, &[])["questions"][0]["id"], 1);
 }

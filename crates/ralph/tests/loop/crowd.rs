@@ -196,7 +196,7 @@ fn many_loops_share_a_journal_and_nothing_is_lost() {
     });
     assert_whole(&data_dir, &mut ids);
     let told = projects[0].told(&["checkpoint", "verify"]);
-    assert!(told.contains("the chain is whole"), "{told}");
+    assert!(told.contains("the hash chain is intact"), "{told}");
 }
 
 #[test]

@@ -67,10 +67,7 @@ fn a_follower_reads_along_from_one_iteration_to_the_next_and_ends_with_the_loop(
     tell(&project, "B", "on");
     live.wait().expect(0);
     let ran = follower.wait().expect(0);
-    assert_eq!(
-        ran.stderr(),
-        "\nthe loop has ended: all tasks are complete\n"
-    );
+    assert_eq!(ran.stderr(), "\nthe loop ended: all tasks are complete\n");
     let shown = String::from_utf8(ran.stdout).unwrap();
     for file in ["iteration-1.txt", "iteration-2.txt"] {
         let log = project.repo.read(format!(".ralph/logs/{file}"));
@@ -90,6 +87,6 @@ fn a_follower_of_a_killed_loop_ends_and_says_how_it_goes_on() {
     let ran = follower.wait().expect(0);
     assert_eq!(
         ran.stderr(),
-        "\nthe loop is gone; `ralph run` goes on with it\n"
+        "\nthe loop's process is gone; `ralph run` continues the loop\n"
     );
 }

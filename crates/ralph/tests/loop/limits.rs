@@ -101,7 +101,7 @@ fn people_are_told_until_when() {
     let project = claude(one_story(), 2, &[limited(), good()]);
     let ran = project.run_for_people(&[]).expect(0);
     let text = ran.all();
-    assert!(text.contains("usage limit, goes on at "), "{text}");
+    assert!(text.contains("usage limit, continues at "), "{text}");
 }
 
 #[test]

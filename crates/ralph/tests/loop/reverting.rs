@@ -116,7 +116,7 @@ fn people_are_told_what_went_and_where_it_is_kept() {
         "{text}"
     );
     assert!(
-        text.contains("what was dropped is kept: refs/ralph/reverted/"),
+        text.contains("the dropped commits are kept as refs/ralph/reverted/"),
         "{text}"
     );
 }

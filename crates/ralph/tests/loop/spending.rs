@@ -240,8 +240,8 @@ fn prices_of_the_project_are_shown_and_used() {
             {"write": {"path": "{id}.txt", "text": "x"}},
             {"say": "Task {id} complete"},
         ]}]}));
-    assert_eq!(text(&project, &["cost"]), "nothing is spent yet\n");
-    assert_eq!(text(&project, &["tokens"]), "no loop has run here yet\n");
+    assert_eq!(text(&project, &["cost"]), "nothing spent yet\n");
+    assert_eq!(text(&project, &["tokens"]), "no loops yet\n");
     project.run(&[]).expect(0);
     let prices = said(&project, &["cost", "prices", "--json"]);
     assert_eq!(

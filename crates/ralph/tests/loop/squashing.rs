@@ -159,7 +159,7 @@ fn a_second_squash_takes_the_first_in() {
     assert!(
         again
             .all()
-            .contains("nothing to squash: ralph/work has one commit of ralph's"),
+            .contains("nothing to squash: ralph/work has only one commit by ralph"),
         "{}",
         again.all()
     );

@@ -77,7 +77,7 @@ fn ralph_stop_from_another_terminal_ends_the_loop_as_ctrl_c_does() {
     assert_eq!(ran.verdicts(), ["A interrupted"]);
     project.assert_nothing_alive();
     assert_eq!(project.attempts().len(), 1);
-    assert_eq!(stop(), "no loop runs here\n");
+    assert_eq!(stop(), "no loop is running here\n");
 }
 
 #[test]

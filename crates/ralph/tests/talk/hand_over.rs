@@ -49,7 +49,7 @@ fn what_stood_on_the_screen_stays_there() {
             .find(text)
             .unwrap_or_else(|| panic!("{text}:\n{screen}"))
     };
-    assert!(at("the-agents-2-words") < at("script has exited with code 3"));
+    assert!(at("the-agents-2-words") < at("script exited with code 3"));
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn ctrl_c_is_the_agents() {
     pane.line(&scene.talk(""));
     pane.wait_for("IT-IS-UP");
     pane.key("C-c");
-    pane.wait_for("script has exited with code 7");
+    pane.wait_for("script exited with code 7");
     pane.wait_for("code=7");
     scene.assert_all_dead();
 }

@@ -97,7 +97,7 @@ fn ctrl_c_ends_the_monitor_and_not_the_loop() {
     let mut running = Loop::start(&scene);
     let pane = scene.shell();
     pane.line(&line(&scene, "monitor --interval 1"));
-    pane.wait_for("watching all loops of this machine, every 1 s");
+    pane.wait_for("watching all loops on this machine every 1s");
     let repo = scene.repo().canonicalize().unwrap();
     let seen = format!("{}: P: ", repo.display());
     wait(

@@ -60,13 +60,13 @@ fn rounds_end_by_their_file_and_the_last_one_shows_the_tasks() {
     start(&scene, &pane, "");
     pane.wait_for(".artefacts/shop/spec.md: +1 -0");
     pane.wait_for("+ - learnt 1");
-    pane.wait_for("Enter goes on with round 2 of 3, [s]top:");
+    pane.wait_for("Enter continues with round 2 of 3, [s]top:");
     assert!(!exists(&scene, "done.md"));
     pane.key("Enter");
-    pane.wait_for("Enter goes on with round 3 of 3, [s]top:");
+    pane.wait_for("Enter continues with round 3 of 3, [s]top:");
     pane.key("Enter");
     pane.wait_for("→ T1 Keep the entries  next");
-    pane.wait_for("the interview is over");
+    pane.wait_for("the interview is complete");
     pane.wait_for("code=0");
     for (round, has_tasks) in [(1, false), (2, false), (3, true)] {
         let prompt = read(&scene, &format!("prompt-{round}"));
@@ -94,19 +94,19 @@ fn an_agent_that_leaves_has_the_person_say_what_counts() {
     let scene = scene("amend $n; exit $((n - 1))");
     let pane = scene.shell();
     start(&scene, &pane, "--rounds 2");
-    pane.wait_for("script has exited without saying that the round is done");
+    pane.wait_for("script exited without marking the round as done");
     pane.wait_for("Did this round count? [y]es, [a]gain, [s]top:");
     // An answer that is none of these asks again.
     pane.line("perhaps");
     pane.line("a");
-    pane.wait_for("script has exited with code 1");
+    pane.wait_for("script exited with code 1");
     assert!(read(&scene, "prompt-2").contains("round 1 of 2"));
     assert!(!exists(&scene, "history/round-1-spec.md"));
     pane.line("y");
     pane.wait_for("kept as .artefacts/shop/history/round-1-spec.md");
-    pane.wait_for("Enter goes on with round 2 of 2, [s]top:");
+    pane.wait_for("Enter continues with round 2 of 2, [s]top:");
     pane.line("s");
-    pane.wait_for("stopped; `ralph interview shop` goes on");
+    pane.wait_for("stopped; `ralph interview shop` continues");
     pane.wait_for("code=3");
     let kept = read(&scene, "repo/.artefacts/shop/history/round-1-spec.md");
     assert_eq!(kept, "# shop\n- learnt 1\n- learnt 2\n");
@@ -119,9 +119,9 @@ fn ctrl_c_between_rounds_loses_nothing_and_the_interview_goes_on_later() {
     let pane = scene.shell();
     let before = pane.keep_modes(&scene, "before");
     start(&scene, &pane, "--rounds 2");
-    pane.wait_for("Enter goes on with round 2 of 2, [s]top:");
+    pane.wait_for("Enter continues with round 2 of 2, [s]top:");
     pane.key("C-c");
-    pane.wait_for("stopped; `ralph interview shop` goes on");
+    pane.wait_for("stopped; `ralph interview shop` continues");
     pane.wait_for("code=130");
     assert_eq!(pane.keep_modes(&scene, "after"), before);
     scene.assert_all_dead();
@@ -130,8 +130,8 @@ fn ctrl_c_between_rounds_loses_nothing_and_the_interview_goes_on_later() {
         "# shop\n- learnt 1\n"
     );
     start(&scene, &pane, "");
-    pane.wait_for("going on with round 2 of 2");
-    pane.wait_for("the interview is over");
+    pane.wait_for("continuing with round 2 of 2");
+    pane.wait_for("the interview is complete");
     pane.wait_for("code=0");
     assert!(read(&scene, "prompt-2").contains("round 2 of 2"));
     assert!(exists(&scene, "history/round-2-spec.md"));
@@ -144,13 +144,13 @@ fn tasks_that_are_wrong_are_corrected_in_rounds_of_their_own() {
     let pane = scene.shell();
     start(&scene, &pane, "--rounds 1");
     pane.wait_for("tasks.json is not there: it must be written");
-    pane.wait_for("Enter goes on with repair 1 of at most 2, [s]top:");
+    pane.wait_for("Enter continues with repair 1 of at most 2, [s]top:");
     pane.key("Enter");
     pane.wait_for("task T1 depends on T9, which does not exist");
-    pane.wait_for("Enter goes on with repair 2 of at most 2, [s]top:");
+    pane.wait_for("Enter continues with repair 2 of at most 2, [s]top:");
     pane.key("Enter");
     // It left without its file, but what it was to make is right.
-    pane.wait_for("the interview is over");
+    pane.wait_for("the interview is complete");
     pane.wait_for("code=0");
     let repair = read(&scene, "prompt-3");
     assert!(repair.contains("task T1 depends on T9, which does not exist"));
@@ -165,14 +165,14 @@ fn tasks_that_stay_wrong_end_the_interview_and_can_be_made_later() {
     let scene = scene("[ $n != 4 ] || tasks; finish");
     let pane = scene.shell();
     start(&scene, &pane, "--rounds 1");
-    pane.wait_for("Enter goes on with repair 1 of at most 2");
+    pane.wait_for("Enter continues with repair 1 of at most 2");
     pane.key("Enter");
-    pane.wait_for("Enter goes on with repair 2 of at most 2");
+    pane.wait_for("Enter continues with repair 2 of at most 2");
     pane.key("Enter");
     pane.wait_for("can't be used, also after 2 repairs");
     pane.wait_for("code=2");
     start(&scene, &pane, "--rounds 1");
-    pane.wait_for("the interview is over");
+    pane.wait_for("the interview is complete");
     pane.wait_for("code=0");
 }
 
@@ -181,9 +181,9 @@ fn a_brief_that_an_agent_removes_is_put_back() {
     let scene = scene("rm $A/spec.md; finish");
     let pane = scene.shell();
     start(&scene, &pane, "--rounds 2");
-    pane.wait_for(".artefacts/shop/spec.md was gone, and is put back as it was");
+    pane.wait_for(".artefacts/shop/spec.md was deleted; it was restored");
     pane.wait_for(".artefacts/shop/spec.md is unchanged");
-    pane.wait_for("Enter goes on with round 2 of 2");
+    pane.wait_for("Enter continues with round 2 of 2");
     assert_eq!(read(&scene, "repo/.artefacts/shop/spec.md"), SPEC);
     pane.key("C-d");
     pane.wait_for("code=3");
@@ -200,7 +200,7 @@ fn ralph_that_is_asked_to_end_in_a_round_ends_the_agent_too() {
     ralph
         .unwrap_or_else(|| panic!("{all:?}"))
         .signal(Signal::TERM);
-    pane.wait_for("stopped; `ralph interview shop` goes on");
+    pane.wait_for("stopped; `ralph interview shop` continues");
     pane.wait_for("code=143");
     scene.assert_all_dead();
     assert!(!exists(&scene, "history/round-1-spec.md"));
@@ -235,7 +235,7 @@ fn ctrl_c_while_a_headless_agent_works_ends_it_and_the_interview() {
         || pane.screen(),
     );
     pane.key("C-c");
-    pane.wait_for("stopped; `ralph interview shop --headless` goes on");
+    pane.wait_for("stopped; `ralph interview shop --headless` continues");
     pane.wait_for("code=130");
     scene.assert_all_dead();
 }
@@ -265,7 +265,7 @@ fn a_second_interview_at_the_same_time_is_refused() {
         .unwrap();
     assert_eq!(second.status.code(), Some(2));
     let said = String::from_utf8(second.stderr).unwrap();
-    let says = "error: another ralph leads an interview about shop\n";
+    let says = "error: another ralph process runs an interview about shop\n";
     assert!(said.starts_with(says), "{said}");
 }
 
@@ -308,7 +308,7 @@ fn questions_of_a_headless_interview_are_asked_on_the_terminal_and_answers_survi
     pane.key("Enter");
     pane.wait_for("users: Who uses it?");
     pane.key("C-c");
-    pane.wait_for("stopped; `ralph interview shop --headless` goes on");
+    pane.wait_for("stopped; `ralph interview shop --headless` continues");
     pane.wait_for("code=130");
     start(&scene, &pane, "--headless");
     // The first time is still on the screen.
@@ -316,7 +316,7 @@ fn questions_of_a_headless_interview_are_asked_on_the_terminal_and_answers_survi
     let asked_twice = || pane.screen().matches(question).count() == 2;
     wait(|| asked_twice().then_some(()), || pane.screen());
     pane.line("only-me");
-    pane.wait_for("the interview is over");
+    pane.wait_for("the interview is complete");
     pane.wait_for("code=0");
     let amend = read(&scene, "prompt-2");
     assert!(

@@ -9,3 +9,4 @@ mod on_its_own;
 mod repository;
 mod samples;
 mod sources;
+mod type_names;

@@ -4,10 +4,11 @@ use ralph_core::{
     command::{self, Amendment, Answer},
     escalation::{self, Amended, Answered, How, Question},
     id::QuestionId,
+    sanitize,
     task::{TaskId, format::Change},
 };
 
-use super::{Desk, Follows, Not, Obeyed, There, note_of, one_line, with_line};
+use super::{Desk, Follows, Not, Obeyed, There, note_of, with_line};
 use crate::store::{CommandRow, NewGuidance};
 
 /// Between the mark of an amendment in the notes and what stood there before.
@@ -86,7 +87,7 @@ impl Desk<'_> {
         let id = question.id;
         match self.there {
             There::Nobody => Obeyed::saying(format!(
-                "no loop runs here that could be ended; question {id} stays open"
+                "no loop is running here that could be ended; question {id} stays open"
             )),
             There::Loop => Obeyed {
                 follows: Follows::Abort,
@@ -144,7 +145,7 @@ impl Desk<'_> {
             Not::hinted(e.to_string(), hint)
         })?;
         let was = serde_json::Value::from(before.clone()).to_string();
-        let why = one_line(question.in_short());
+        let why = sanitize::fold(question.in_short());
         let note = format!("{mark} (question {}: {why}){WAS}{was}", question.id);
         let changes = vec![
             Change::Acceptance(criteria),

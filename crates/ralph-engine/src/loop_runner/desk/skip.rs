@@ -1,8 +1,11 @@
 //! `skip`: a task that is not to be done, and why, in its file and for those that wait for it.
 
-use ralph_core::task::{Status, Task, TaskId, format::Change};
+use ralph_core::{
+    sanitize,
+    task::{Status, Task, TaskId, format::Change},
+};
 
-use super::{Desk, Not, Obeyed, note_of, one_line, with_line};
+use super::{Desk, Not, Obeyed, note_of, with_line};
 use crate::store::{CommandRow, TaskHistory};
 
 /// Tasks that are named as waiting for the skipped one.
@@ -16,7 +19,7 @@ impl Desk<'_> {
         reason: &str,
     ) -> Result<Obeyed, Not> {
         let task = self.task(id)?;
-        let reason = one_line(reason);
+        let reason = sanitize::fold(reason);
         let note = format!("{}: {reason}", note_of(row, "Skipped"));
         let notes = task.text.notes.as_deref();
         let noted = notes.is_some_and(|notes| notes.contains(&note));

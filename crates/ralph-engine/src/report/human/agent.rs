@@ -1,16 +1,16 @@
-//! What the agent says and does while it runs.
+//! The agent's messages and tools while it runs.
 
 use ralph_core::{
     agent::{AgentEvent, AgentResult, NudgeState, Usage},
+    figures::{compact, count},
     sanitize::{columns, one_line, terminal_safe, truncate_middle},
 };
 
-use super::{Human, Tools, safe};
+use super::{HumanText, Tools, safe};
 use crate::report::{
     Verbosity,
-    format::{count, tokens},
     page::{Extent, Page},
-    paint::Mark,
+    paint::{Mark, Tone},
 };
 
 /// Lines of one message of the agent that `-v` shows; `-vv` shows all.
@@ -25,7 +25,7 @@ const BEFORE_TOOL: usize = 15;
 /// Room for the usual names of tools, so that their targets stand below one another.
 const TOOL_NAME_COLUMNS: usize = 5;
 
-impl Human {
+impl HumanText {
     pub(super) fn agent(&mut self, page: &mut Page, event: &AgentEvent) {
         let verbose = self.shows(Verbosity::Verbose);
         let very = self.shows(Verbosity::VeryVerbose);
@@ -43,7 +43,7 @@ impl Human {
                 let width = page.columns().saturating_sub(BEFORE_TOOL);
                 let line = tool(name, target, TOOL_NAME_COLUMNS, width);
                 if very || line != self.memory.tool {
-                    page.line(&format!("    {}", page.paint().dim(&line)));
+                    page.line(&format!("    {}", page.paint().text(Tone::Faint, &line)));
                 }
                 self.memory.tool.clone_from(&line);
                 if self.memory.running.len() == MAX_RUNNING {
@@ -53,10 +53,13 @@ impl Human {
             }
             AgentEvent::ToolDone { id, ok } => self.tool_done(page, id, *ok),
             AgentEvent::Usage(usage) if very => {
-                page.line(&format!("    {}", page.paint().dim(&usage_in_full(usage))));
+                page.line(&format!(
+                    "    {}",
+                    page.paint().text(Tone::Faint, &usage_in_full(usage))
+                ));
             }
             AgentEvent::Retry { attempt, reason } => page.line(&format!(
-                "    the agent waits to ask its model again (retry {attempt}): {}",
+                "    the agent waits before it retries its model (retry {attempt}): {}",
                 safe(reason)
             )),
             AgentEvent::Limit { rejected, .. } if *rejected || very => self.limit(page, event),
@@ -70,7 +73,10 @@ impl Human {
             AgentEvent::Hook { .. } | AgentEvent::Background { .. } | AgentEvent::Turn { .. }
                 if very =>
             {
-                page.line(&format!("    {}", page.paint().dim(&safe(&event.line()))));
+                page.line(&format!(
+                    "    {}",
+                    page.paint().text(Tone::Faint, &safe(&event.line()))
+                ));
             }
             AgentEvent::Result(result) => self.result(page, result),
             AgentEvent::Other { name } if very => {
@@ -121,7 +127,7 @@ impl Human {
             let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
             page.line(&format!(
                 "    {}",
-                page.paint().dim(&format!("{how}: {name}"))
+                page.paint().text(Tone::Faint, &format!("{how}: {name}"))
             ));
         }
     }
@@ -144,13 +150,13 @@ impl Human {
             (None, false) => "the agent ended with an error".to_owned(),
         };
         if let Some(turns) = result.turns {
-            text.push_str(&format!(" · {}", count(turns as usize, "turn")));
+            text.push_str(&format!(" · {}", count(turns as usize, "turn", "turns")));
         }
         page.line(&format!("    {text}"));
     }
 }
 
-/// Who started; `in_full` with its session.
+/// The agent that started; `in_full` with its session.
 fn started(page: &mut Page, event: &AgentEvent, in_full: bool) {
     let AgentEvent::Started {
         model,
@@ -169,21 +175,21 @@ fn started(page: &mut Page, event: &AgentEvent, in_full: bool) {
     page.line(&format!("    {}", words.join(" · ")));
 }
 
-/// What a person should hear of at once, in words.
+/// Describes an event that a person should see immediately.
 fn about(event: &AgentEvent) -> String {
     match event {
         AgentEvent::Compacted { before, after } => format!(
-            "the agent's context was full and is a summary now ({} to {})",
-            tokens(*before),
-            tokens(*after)
+            "the agent's context was full and was summarized ({} to {})",
+            compact(*before),
+            compact(*after)
         ),
         AgentEvent::ModelChanged { to, reason, .. } => {
-            format!("the agent goes on with {to}: {reason}")
+            format!("the agent continues with {to}: {reason}")
         }
         AgentEvent::Nudge { text, state } => match state {
             NudgeState::Sent => format!("told the agent: {text}"),
-            NudgeState::Delivered => "the agent passes it on to its model".into(),
-            NudgeState::Impossible => format!("this agent can't be told anything now: {text}"),
+            NudgeState::Delivered => "the agent passed it on to its model".into(),
+            NudgeState::Impossible => format!("this agent can't receive messages now: {text}"),
         },
         other => other.line(),
     }
@@ -212,10 +218,10 @@ pub(in crate::report) fn tool(name: &str, target: &str, pad_to: usize, width: us
 pub(super) fn usage_in_full(usage: &Usage) -> String {
     format!(
         "{} in · {} out · {} read from cache · {} written to it · context {}",
-        tokens(usage.input_tokens),
-        tokens(usage.output_tokens),
-        tokens(usage.cache_read_tokens),
-        tokens(usage.cache_write_tokens),
-        tokens(usage.context_tokens),
+        compact(usage.input_tokens),
+        compact(usage.output_tokens),
+        compact(usage.cache_read_tokens),
+        compact(usage.cache_write_tokens),
+        compact(usage.context_tokens),
     )
 }

@@ -1,4 +1,4 @@
-//! How the agent does, and what is done about it: changes of health, reminders, handing over, the
+//! The health of the agent and the reactions: changes of health, reminders, handing over, the
 //! circuit breaker.
 
 use ralph_core::{
@@ -64,7 +64,7 @@ pub(super) fn render(page: &mut Page, event: &Event) {
     }
 }
 
-/// Whether it needs a person, who asked for little to read.
+/// Returns true if it needs a person, even one who asked for quiet output.
 pub(super) fn needs_a_person(event: &Event) -> bool {
     matches!(
         event,

@@ -8,7 +8,7 @@ use ralph_core::{
 use super::safe;
 use crate::report::{
     page::{Extent, Page},
-    paint::Mark,
+    paint::{Mark, Tone},
 };
 
 /// Lines of an escalation's context, or of a malformed block.
@@ -62,7 +62,7 @@ fn parts(page: &mut Page, escalation: &Escalation, question: &str) {
 }
 
 fn asked(page: &Page, question: &str) -> String {
-    page.paint().bold(&safe(question))
+    page.paint().text(Tone::Heading, &safe(question))
 }
 
 /// A block of which nothing was understood is shown as it was written.

@@ -2,16 +2,21 @@
 
 use ralph_core::{
     event::{Blocked, Event, Tally},
+    figures::count,
     termination::Stop,
 };
 
-use super::{Human, safe, verdict::figures};
-use crate::report::{Verbosity, format::count, page::Page, paint::Mark};
+use super::{HumanText, safe, verdict::figures};
+use crate::report::{
+    Verbosity,
+    page::Page,
+    paint::{Mark, Tone},
+};
 
 /// Blocked tasks that are listed at normal verbosity.
 const MAX_BLOCKED: usize = 20;
 
-impl Human {
+impl HumanText {
     pub(super) fn loop_started(&mut self, page: &mut Page, event: &Event) {
         let Event::LoopStarted {
             loop_id,
@@ -26,19 +31,20 @@ impl Human {
         else {
             return;
         };
-        let title = match *resumed {
-            true => format!("{}, resumed", safe(command)),
-            false => safe(command).to_string(),
+        let title = if *resumed {
+            format!("{}, resumed", safe(command))
+        } else {
+            safe(command)
         };
         let date = page.date();
         page.banner(&title, &date);
         page.line(&format!("tasks   {} · {}", safe(source), tally(tasks)));
         page.more(&format!("branch  {}", safe(branch)));
         page.more(&format!("agent   {}", safe(agent)));
-        let most = count(*max_iterations as usize, "iteration");
+        let most = count(*max_iterations as usize, "iteration", "iterations");
         page.more(&format!("limits  at most {most}"));
         if *resumed {
-            page.more("        goes on with the loop that was interrupted");
+            page.more("        continues the interrupted loop");
         }
         if self.shows(Verbosity::Verbose) {
             page.more(&format!("loop    {}", safe(loop_id.as_str())));
@@ -61,7 +67,10 @@ impl Human {
         page.blank();
         let date = page.date();
         page.banner(title, &date);
-        page.marked(mark(*exit_code), &page.paint().bold(&safe(sentence)));
+        page.marked(
+            mark(*exit_code),
+            &page.paint().text(Tone::Heading, &safe(sentence)),
+        );
         if let Stop::UsageLimit {
             resets_at: Some(at),
         } = stop
@@ -85,7 +94,7 @@ impl Human {
         if let Some(hint) = hint {
             page.more(&format!(
                 "  {} {}",
-                page.paint().accent("hint:"),
+                page.paint().text(Tone::Name, "hint:"),
                 safe(hint)
             ));
         }
@@ -112,7 +121,7 @@ impl Human {
         page.marked(mark(*exit_code), &text);
     }
 
-    /// How much is done, and what it took.
+    /// The completed work, and its time and cost.
     fn sums(&self, event: &Event) -> (String, String) {
         let Event::LoopEnded {
             iterations,
@@ -128,7 +137,7 @@ impl Human {
             0 => String::new(),
             n => format!(", {n} unverified"),
         };
-        let iterations = count(*iterations as usize, "iteration");
+        let iterations = count(*iterations as usize, "iteration", "iterations");
         (
             format!("{}{unverified}", tally(tasks)),
             format!("{iterations} · {}", figures(*seconds, usage)),
@@ -163,9 +172,9 @@ fn tally(tasks: &Tally) -> String {
 fn waits(blocked: &Blocked) -> String {
     let task = safe(&blocked.task);
     if blocked.by.is_empty() {
-        return format!("{task} can't be taken");
+        return format!("{task} can't be started");
     }
-    format!("{task} can't be taken: {}", safe(&blocked.by.join("; ")))
+    format!("{task} can't be started: {}", safe(&blocked.by.join("; ")))
 }
 
 fn mark(exit_code: u8) -> Mark {
@@ -176,12 +185,12 @@ fn mark(exit_code: u8) -> Mark {
     }
 }
 
-/// What an exit code of `ralph run` tells the program that started it.
+/// The meaning of an exit code of `ralph run`.
 fn meaning(exit_code: u8) -> &'static str {
     match exit_code {
         0 => "everything asked for is complete",
         1 => "ralph itself failed",
-        2 => "usage, configuration or task file wrong",
+        2 => "invalid usage, configuration or task file",
         3 => "stopped by a limit with work left",
         4 => "a person is needed",
         5 => "budget exhausted",

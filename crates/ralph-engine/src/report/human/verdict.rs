@@ -1,24 +1,25 @@
-//! How an iteration ended: what was landed, the verdict and its figures, the failure's last lines.
+//! The end of an iteration: the commit, the verdict and its figures, the failure's last lines.
 
 use jiff::Timestamp;
-use ralph_core::{agent::Usage, event::Event, verdict::Verdict};
+use ralph_core::{
+    agent::Usage,
+    event::Event,
+    figures::{duration, short_commit, usage},
+    verdict::Verdict,
+};
 
-use super::{Human, agent::usage_in_full, safe};
+use super::{HumanText, agent::usage_in_full, safe};
 use crate::report::{
     Verbosity,
-    format::{cost, duration, tokens},
     page::{Extent, Page},
-    paint::Mark,
+    paint::{Mark, Tone},
 };
 
 /// Last lines of a failure; `-v` shows more, `-vv` all.
 const TAIL_LINES: usize = 15;
 const VERBOSE_TAIL_LINES: usize = 60;
 
-/// As many digits as git shows.
-const SHORT_SHA: usize = 7;
-
-impl Human {
+impl HumanText {
     pub(super) fn landed(&mut self, page: &mut Page, event: &Event) {
         let Event::Landed {
             task,
@@ -31,8 +32,8 @@ impl Human {
         };
         let text = match commit {
             Some(commit) => {
-                let sha: String = safe(commit).chars().take(SHORT_SHA).collect();
-                format!("landed {} {}", page.paint().accent(&sha), safe(subject))
+                let commit = page.paint().text(Tone::Name, short_commit(&safe(commit)));
+                format!("landed {commit} {}", safe(subject))
             }
             None => format!("{} needs no commit", safe(task)),
         };
@@ -40,8 +41,8 @@ impl Human {
         if *unverified {
             self.memory.unverified_tasks += 1;
             page.marked(Mark::Look, &text);
-            let words = "unverified: no verify command stands behind it";
-            page.more(&format!("  {}", page.paint().warn(words)));
+            let words = "unverified: no verify command for it";
+            page.more(&format!("  {}", page.paint().text(Tone::Careful, words)));
         } else {
             page.marked(Mark::Good, &text);
         }
@@ -66,15 +67,18 @@ impl Human {
             let sign = page.paint().mark(Mark::Look);
             page.line(&format!("  {sign} would be refused: {}", safe(&reason)));
         }
-        let task = page.paint().bold(&safe(task));
-        let figures = page.paint().dim(&figures(*seconds, usage));
+        let task = page.paint().text(Tone::Heading, &safe(task));
+        let figures = page.paint().text(Tone::Faint, &figures(*seconds, usage));
         let colon = if mark == Mark::Good { "" } else { ":" };
         page.marked(
             mark,
             &format!("{task}{colon} {} · {figures}", safe(&sentence)),
         );
         if self.shows(Verbosity::Verbose) && usage.total_tokens() > 0 {
-            page.more(&format!("  {}", page.paint().dim(&usage_in_full(usage))));
+            page.more(&format!(
+                "  {}",
+                page.paint().text(Tone::Faint, &usage_in_full(usage))
+            ));
         }
         let failed = !matches!(verdict, Verdict::Verified | Verdict::Progress);
         if failed {
@@ -134,11 +138,8 @@ impl Human {
 }
 
 /// `1m 12s · 12.3k tokens · $0.42`; what is not known is left out.
-pub(super) fn figures(seconds: f64, usage: &Usage) -> String {
+pub(super) fn figures(seconds: f64, used: &Usage) -> String {
     let mut parts = vec![duration(seconds)];
-    if usage.total_tokens() > 0 {
-        parts.push(format!("{} tokens", tokens(usage.total_tokens())));
-    }
-    parts.extend(usage.cost_usd.map(cost));
+    parts.extend(usage(used));
     parts.join(" · ")
 }

@@ -7,13 +7,13 @@ use ralph_core::{
     agent::{AgentEvent, Usage},
     command::CommandState,
     event::{Event, WaitReason},
+    figures::{usage, whole_seconds},
     sanitize::{columns, one_line},
 };
 
 use crate::report::{
-    format::{cost, tokens, whole_seconds},
     human::tool,
-    paint::Paint,
+    paint::{Paint, Tone},
     waiting,
 };
 
@@ -21,7 +21,7 @@ use crate::report::{
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS: i64 = 250;
 
-/// What is being done gets at least so many columns before figures are shown beside it.
+/// The activity gets at least so many columns before figures are shown beside it.
 const MIN_DOING: usize = 16;
 
 /// Longest text that is kept of anything.
@@ -32,46 +32,46 @@ const MAX_TOOLS: usize = 32;
 
 const SEPARATOR: &str = " · ";
 
-pub(super) struct Status {
+pub(super) struct StatusLine {
     zone: TimeZone,
-    state: State,
+    state: LiveState,
     since: Option<Timestamp>,
-    task: Option<Task>,
+    task: Option<LiveTask>,
     doing: String,
-    /// What is waited for, and until when.
+    /// The reason of a wait and its end.
     waiting: Option<(WaitReason, Timestamp)>,
     /// Tools that have not ended: the last one is shown.
-    tools: Vec<Tool>,
+    tools: Vec<RunningTool>,
     /// Runs of this iteration that are over, and the one that is on its way.
     spent: Usage,
     current: Usage,
 }
 
 #[derive(Default, PartialEq)]
-enum State {
+enum LiveState {
     #[default]
     Waiting,
     Running,
     Over,
 }
 
-struct Tool {
+struct RunningTool {
     id: String,
     name: String,
     target: String,
 }
 
-struct Task {
+struct LiveTask {
     id: String,
     nth: String,
     since: Timestamp,
 }
 
-impl Status {
+impl StatusLine {
     pub(super) fn new(zone: TimeZone) -> Self {
         Self {
             zone,
-            state: State::default(),
+            state: LiveState::default(),
             since: None,
             task: None,
             doing: String::new(),
@@ -84,15 +84,15 @@ impl Status {
 
     /// There is something to show from now on.
     pub(super) fn begin(&mut self, at: Timestamp) {
-        if self.state == State::Waiting {
-            self.state = State::Running;
+        if self.state == LiveState::Waiting {
+            self.state = LiveState::Running;
             self.since = Some(at);
             self.doing = "starting".into();
         }
     }
 
     pub(super) fn end(&mut self) {
-        self.state = State::Over;
+        self.state = LiveState::Over;
     }
 
     pub(super) fn observe(&mut self, event: &Event, at: Timestamp) {
@@ -108,7 +108,7 @@ impl Status {
                 max_iterations,
                 ..
             } => {
-                self.task = Some(Task {
+                self.task = Some(LiveTask {
                     id: one_line(task, 24),
                     nth: format!("{nth}/{max_iterations}"),
                     since: at,
@@ -147,7 +147,7 @@ impl Status {
                 command, report, ..
             } => match (command.as_str(), report.state) {
                 ("pause", CommandState::Done) if self.task.is_none() => {
-                    self.doing("paused; `ralph resume` goes on");
+                    self.doing("paused; `ralph resume` continues");
                 }
                 ("resume", CommandState::Done) if self.task.is_none() => {
                     self.doing("choosing a task");
@@ -167,7 +167,7 @@ impl Status {
                 if self.tools.len() == MAX_TOOLS {
                     self.tools.remove(0);
                 }
-                self.tools.push(Tool {
+                self.tools.push(RunningTool {
                     id: id.clone(),
                     name: one_line(name, MAX_KEPT),
                     target: one_line(target, MAX_KEPT),
@@ -179,7 +179,9 @@ impl Status {
             }
             AgentEvent::Usage(usage) => self.current = *usage,
             AgentEvent::Retry { attempt, reason } => {
-                self.doing(&format!("waits for its model (retry {attempt}): {reason}"));
+                self.doing(&format!(
+                    "waiting for its model (retry {attempt}): {reason}"
+                ));
             }
             AgentEvent::Limit { rejected: true, .. } => self.doing("usage limit reached"),
             AgentEvent::Limit {
@@ -206,7 +208,7 @@ impl Status {
 
     /// The line in at most `width` columns, or nothing if there is nothing to show.
     pub(super) fn line(&self, now: Timestamp, width: usize, paint: Paint) -> Option<String> {
-        if self.state != State::Running {
+        if self.state != LiveState::Running {
             return None;
         }
         let elapsed = |since: Timestamp| now.as_millisecond() - since.as_millisecond();
@@ -242,7 +244,7 @@ impl Status {
         ))
     }
 
-    /// What is being done right now, in at most `room` columns.
+    /// The present activity, in at most `room` columns.
     fn doing_in(&self, now: Timestamp, room: usize) -> String {
         if let Some((reason, until)) = self.waiting {
             return one_line(&waiting::sentence(reason, until, now, &self.zone), room);
@@ -256,12 +258,7 @@ impl Status {
     fn figures(&self) -> Vec<String> {
         let mut sum = self.spent;
         sum.add(&self.current);
-        let mut figures = Vec::new();
-        if sum.total_tokens() > 0 {
-            figures.push(format!("{} tokens", tokens(sum.total_tokens())));
-        }
-        figures.extend(sum.cost_usd.map(cost));
-        figures
+        usage(&sum)
     }
 }
 
@@ -277,12 +274,16 @@ fn painted(spinner: &str, head: &[&str], doing: &str, tail: &[String], paint: Pa
     let mut parts: Vec<String> = Vec::new();
     for (i, text) in head.iter().enumerate() {
         parts.push(if i == 0 {
-            paint.bold(text)
+            paint.text(Tone::Heading, text)
         } else {
             (*text).to_owned()
         });
     }
     parts.push(doing.to_owned());
-    parts.extend(tail.iter().map(|text| paint.dim(text)));
-    format!("{} {}", paint.accent(spinner), parts.join(SEPARATOR))
+    parts.extend(tail.iter().map(|text| paint.text(Tone::Faint, text)));
+    format!(
+        "{} {}",
+        paint.text(Tone::Name, spinner),
+        parts.join(SEPARATOR)
+    )
 }

@@ -203,7 +203,7 @@ fn says_each_step_of_an_iteration() {
                 attempt: 2,
                 reason: "overloaded".into(),
             }),
-            "waits for its model (retry 2): overloaded",
+            "waiting for its model (retry 2): overloaded",
         ),
         (
             Event::Agent(AgentEvent::Result(Default::default())),
@@ -306,10 +306,10 @@ fn a_wait_counts_down_and_ends_with_what_comes_next() {
     let mut live = live(&terminal);
     live.report(&story::loop_started(false), at(0));
     live.report(&waiting(WaitReason::UsageLimit, 1), at(10));
-    let line = "usage limit, goes on at 12:13 (in 2h 13m)";
+    let line = "usage limit, continues at 12:13 (in 2h 13m)";
     assert!(terminal.bottom().contains(line), "{}", terminal.bottom());
     live.tick(at(7959));
-    let line = "usage limit, goes on at 12:13 (in 41s)";
+    let line = "usage limit, continues at 12:13 (in 41s)";
     assert!(terminal.bottom().contains(line), "{}", terminal.bottom());
     live.report(
         &story::iteration_started(3, "US-002", "Add it", 1),

@@ -10,7 +10,7 @@ use ralph_core::{
 };
 
 use super::{
-    super::{Colours, Live, Plain, Reporter as _, Verbosity},
+    super::{Colours, Live, PlainReporter, Reporter as _, Verbosity},
     Shared, look,
     screen::FakeTerminal,
     story::{self, at},
@@ -22,7 +22,7 @@ const SHOWN: &str = r"\x1b]0;owned\x07\x1b[2J \u{202e}evil\u{200b}";
 
 fn plain(events: &[Event]) -> String {
     let out = Shared::default();
-    let mut plain = Plain::new(out.clone(), look(Verbosity::VeryVerbose, Colours::Off));
+    let mut plain = PlainReporter::new(out.clone(), look(Verbosity::VeryVerbose, Colours::Off));
     for event in events {
         plain.report(event, at(0));
     }
@@ -161,7 +161,7 @@ fn a_long_failure_shows_its_last_lines() {
     let tail: String = (1..=40).map(|i| format!("line {i}\n")).collect();
     let event = story::iteration_ended(1, "T", Verdict::NoChange { claimed: true }, &tail);
     let out = Shared::default();
-    Plain::new(out.clone(), look(Verbosity::Normal, Colours::Off)).report(&event, at(0));
+    PlainReporter::new(out.clone(), look(Verbosity::Normal, Colours::Off)).report(&event, at(0));
     let text = out.text();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     assert_eq!(lines[1], "… 25 earlier lines");

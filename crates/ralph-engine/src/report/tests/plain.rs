@@ -3,7 +3,7 @@
 use ralph_core::event::{Event, WaitReason};
 
 use super::{
-    super::{Colours, Plain, Verbosity},
+    super::{Colours, PlainReporter, Verbosity},
     Closing, Shared, look, story,
     story::{Story, at},
     tell,
@@ -12,7 +12,7 @@ use super::{
 fn plain(story: &Story, verbosity: Verbosity, colours: Colours) -> String {
     let out = Shared::default();
     tell(
-        &mut Plain::new(out.clone(), look(verbosity, colours)),
+        &mut PlainReporter::new(out.clone(), look(verbosity, colours)),
         story,
     );
     out.text()
@@ -27,7 +27,7 @@ fn a_loop_in_which_all_goes_well() {
                agent   claude
                limits  at most 50 iterations
     [10:00:00] ▸ baseline: 2 commands before any work
-    [10:00:03] ✓ baseline: everything passes before any work
+    [10:00:03] ✓ baseline: all verify commands pass before any work
 
     ━━━ Iteration 17: US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 1 of 50 ━━━
     [10:00:04] ▸ Add the user model · attempt 1 of 3
@@ -35,7 +35,7 @@ fn a_loop_in_which_all_goes_well() {
     [10:00:09]     edit  src/model.rs
     [10:01:01]   changed 2 files: src/model.rs (new), src/lib.rs
     [10:01:02]   ✓ cargo test                             1.4s
-    [10:01:03] ✓ landed 3f2a91c feat: US-002 as asked
+    [10:01:03] ✓ landed 3f2a91c0 feat: US-002 as asked
     [10:01:03] ✓ US-002 verified · 1m 38s · 12.3k tokens · $0.42
 
     ━━━ Done ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 2026-03-01 ━━━
@@ -53,21 +53,21 @@ fn an_eventful_loop_at_normal_verbosity() {
                branch  ralph/users
                agent   claude
                limits  at most 50 iterations
-                       goes on with the loop that was interrupted
+                       continues the interrupted loop
     [10:00:00] the branch ralph/users exists: it is continued
     [10:00:00] ! claude runs without a sandbox and may do anything you may
     [10:00:00] ▸ baseline: 2 commands before any work
-    [10:00:02] ! fails before any work is done: npm run lint
+    [10:00:02] ! already fails before any work: npm run lint
 
     ━━━ Iteration 17: US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 1 of 50 ━━━
     [10:00:04] ▸ Add the user model · attempt 1 of 3
     [10:00:07]     read  src/lib.rs
     [10:00:09]     bash  cargo test --workspace --no-fail-fast
-    [10:00:32]     the agent waits to ask its model again (retry 1): overloaded
+    [10:00:32]     the agent waits before it retries its model (retry 1): overloaded
     [10:01:00]   changed 2 files: src/model.rs (new), src/old.rs (deleted)
     [10:01:00]   ! a test was removed: tests/old.rs
     [10:01:12]   ✗ cargo test                              12s  regressed
-    [10:01:13]   ▸ run 2: a fresh agent, to fix only what failed
+    [10:01:13]   ▸ run 2: a new agent, to fix only what failed
     [10:01:30]   changed 5 files: a (new), b (new), c (new), d, 1 more
     [10:01:31]   ✗ cargo test                              12s  regressed
     [10:01:31]   ✗ npm run lint                           0.9s  was already broken
@@ -80,10 +80,10 @@ fn an_eventful_loop_at_normal_verbosity() {
 
     ━━━ Iteration 18: US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 2 of 50 ━━━
     [10:01:43] ▸ Add the user model · attempt 2 of 3
-    [10:01:43]   ▸ run 1: a fresh agent, to fix only what failed
+    [10:01:43]   ▸ run 1: a new agent, to fix only what failed
     [10:02:30]   changed 1 file: src/model.rs (new)
     [10:02:31]   ✓ cargo test                             1.0s
-    [10:02:32] ✓ landed 3f2a91c feat: US-002 as asked
+    [10:02:32] ✓ landed 3f2a91c0 feat: US-002 as asked
     [10:02:32] ✓ US-002 verified · 1m 38s · 12.3k tokens · $0.42
 
     ━━━ Iteration 19: US-003 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 3 of 50 ━━━
@@ -101,8 +101,8 @@ fn an_eventful_loop_at_normal_verbosity() {
     ━━━ Iteration 21: US-005 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 5 of 50 ━━━
     [10:04:01] ▸ Write the guide · attempt 1 of 3
     [10:04:10]   changed 1 file: docs/guide.md (new)
-    [10:04:11] ! landed aaaa91c feat: US-005 as asked
-                 unverified: no verify command stands behind it
+    [10:04:11] ! landed aaaa91c0 feat: US-005 as asked
+                 unverified: no verify command for it
     [10:04:11] ! US-005: complete, but unverified · 1m 38s · 12.3k tokens · $0.42
 
     ━━━ Iteration 22: US-003 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 6 of 50 ━━━
@@ -125,9 +125,9 @@ fn an_eventful_loop_at_normal_verbosity() {
     [10:15:33] ! work is left, but no task is ready
                  3/6 complete (3 remaining: 1 waiting, 2 blocked), 1 unverified
                  4 iterations · 15m 33s · 1.2M tokens · $4.20
-                 US-003 can't be taken: it is set aside
-                 US-004 can't be taken: US-003 is open; US-009 does not exist
-                 US-006 can't be taken
+                 US-003 can't be started: it is set aside
+                 US-004 can't be started: US-003 is open; US-009 does not exist
+                 US-006 can't be started
                  hint: `ralph status` shows what blocks what; `ralph unblock --task ID` or `ralph retry --task ID` opens a task again
                  exit code 4: a person is needed
     ");
@@ -137,7 +137,7 @@ fn an_eventful_loop_at_normal_verbosity() {
 fn quiet_says_what_needs_a_person_and_how_it_ended() {
     insta::assert_snapshot!(plain(&story::eventful(), Verbosity::Quiet, Colours::Off), @r"
     [10:00:00] ! claude runs without a sandbox and may do anything you may
-    [10:00:02] ! fails before any work is done: npm run lint
+    [10:00:02] ! already fails before any work: npm run lint
 
     ━━━ A person is needed · US-003 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ question 3 ━━━
     [10:05:20] ! deviation: Spec requires deprecated API endpoint
@@ -163,30 +163,30 @@ fn verbose_shows_what_the_agent_says_and_does() {
                branch  ralph/users
                agent   claude
                limits  at most 50 iterations
-                       goes on with the loop that was interrupted
+                       continues the interrupted loop
                loop    0198c0de-0000-7000-8000-000000000001
     [10:00:00] the branch ralph/users exists: it is continued
     [10:00:00] ! claude runs without a sandbox and may do anything you may
     [10:00:00] ▸ baseline: 2 commands before any work
-    [10:00:02] ! fails before any work is done: npm run lint
+    [10:00:02] ! already fails before any work: npm run lint
 
     ━━━ Iteration 17: US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 1 of 50 ━━━
     [10:00:04] ▸ Add the user model · attempt 1 of 3
-    [10:00:04]   ▸ run 1: a fresh agent
+    [10:00:04]   ▸ run 1: a new agent
     [10:00:05]     agent started · model large-1 · version 2.1.0
     [10:00:06]     │ I read the model first.
                    │ Then I change it.
     [10:00:07]     read  src/lib.rs
     [10:00:09]     bash  cargo test --workspace --no-fail-fast
     [10:00:30]     failed: bash cargo test --workspace --no-fail-fast
-    [10:00:32]     the agent waits to ask its model again (retry 1): overloaded
+    [10:00:32]     the agent waits before it retries its model (retry 1): overloaded
     [10:01:00]   changed 2 files
                    src/model.rs (new)
                    src/old.rs (deleted)
     [10:01:00]   ! a test was removed: tests/old.rs
     [10:01:00]   ▸ cargo test
     [10:01:12]   ✗ cargo test                              12s  regressed
-    [10:01:13]   ▸ run 2: a fresh agent, to fix only what failed
+    [10:01:13]   ▸ run 2: a new agent, to fix only what failed
     [10:01:30]   changed 5 files
                    a (new)
                    b (new)
@@ -213,7 +213,7 @@ fn very_verbose_shows_all_of_the_stream() {
     ━━━ Iteration 17: US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 1 of 50 ━━━
     [10:00:04] ▸ Add the user model · attempt 1 of 3
                iteration id 0198c0de-0000-7000-8000-0000000000a1
-    [10:00:04]   ▸ run 1: a fresh agent
+    [10:00:04]   ▸ run 1: a new agent
     [10:00:05]     agent started · model large-1 · version 2.1.0 · session s-77
     [10:00:06]     │ I read the model first.
                    │ Then I change it.
@@ -223,7 +223,7 @@ fn very_verbose_shows_all_of_the_stream() {
     [10:00:09]     bash  cargo test --workspace --no-fail-fast
     [10:00:30]     failed: bash cargo test --workspace --no-fail-fast
     [10:00:31]     500 in · 1.0k out · 3.5k read from cache · 0 written to it · context 2.5k
-    [10:00:32]     the agent waits to ask its model again (retry 1): overloaded
+    [10:00:32]     the agent waits before it retries its model (retry 1): overloaded
     [10:01:00]   changed 2 files
                    src/model.rs (new)
                    src/old.rs (deleted)
@@ -262,7 +262,7 @@ fn colours_are_there_if_asked_for() {
                agent   claude
                limits  at most 50 iterations
     ESC[2m[10:00:00]ESC[0m ESC[36mESC[1m▸ESC[0m baseline: 2 commands before any work
-    ESC[2m[10:00:03]ESC[0m ESC[32mESC[1m✓ESC[0m baseline: everything passes before any work
+    ESC[2m[10:00:03]ESC[0m ESC[32mESC[1m✓ESC[0m baseline: all verify commands pass before any work
 
     ESC[2m━━━ESC[0m ESC[1mIteration 17: US-002ESC[0m ESC[2m━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ESC[0m ESC[2m1 of 50ESC[0m ESC[2m━━━ESC[0m
     ESC[2m[10:00:04]ESC[0m ESC[36mESC[1m▸ESC[0m ESC[1mAdd the user modelESC[0m · attempt 1 of 3
@@ -270,7 +270,7 @@ fn colours_are_there_if_asked_for() {
     ESC[2m[10:00:09]ESC[0m     ESC[2medit  src/model.rsESC[0m
     ESC[2m[10:01:01]ESC[0m   changed 2 files: src/model.rs (new), src/lib.rs
     ESC[2m[10:01:02]ESC[0m   ESC[32mESC[1m✓ESC[0m cargo test                             1.4s
-    ESC[2m[10:01:03]ESC[0m ESC[32mESC[1m✓ESC[0m landed ESC[36m3f2a91cESC[0m feat: US-002 as asked
+    ESC[2m[10:01:03]ESC[0m ESC[32mESC[1m✓ESC[0m landed ESC[36m3f2a91c0ESC[0m feat: US-002 as asked
     ESC[2m[10:01:03]ESC[0m ESC[32mESC[1m✓ESC[0m ESC[1mUS-002ESC[0m verified · ESC[2m1m 38s · 12.3k tokens · $0.42ESC[0m
 
     ESC[2m━━━ESC[0m ESC[1mDoneESC[0m ESC[2m━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ESC[0m ESC[2m2026-03-01ESC[0m ESC[2m━━━ESC[0m
@@ -302,7 +302,7 @@ fn a_closed_pipe_ends_the_output_and_nothing_else() {
         out: out.clone(),
         refused: std::sync::Arc::clone(&refused),
     };
-    let mut plain = Plain::new(pipe, look(Verbosity::Normal, Colours::Off));
+    let mut plain = PlainReporter::new(pipe, look(Verbosity::Normal, Colours::Off));
     tell(&mut plain, &story::success());
     assert!(out.text().starts_with("━━━ ralph run ━"));
     assert_eq!(out.text().lines().count(), 5);
@@ -330,9 +330,9 @@ fn a_log_says_that_it_waits_when_it_begins_and_again_from_time_to_time() {
     };
     let story = vec![waiting(0, 1), waiting(1800, 2), (at(8002), overloaded)];
     insta::assert_snapshot!(plain(&story, Verbosity::Normal, Colours::Off), @r"
-    [10:00:00] ! usage limit, goes on at 12:13 (in 2h 13m)
-    [10:30:00] ! usage limit, goes on at 12:13 (in 1h 43m)
-    [12:13:22] ! the API is overloaded, tries again in 20s: try 1 of 6: 529 Overloaded
+    [10:00:00] ! usage limit, continues at 12:13 (in 2h 13m)
+    [10:30:00] ! usage limit, continues at 12:13 (in 1h 43m)
+    [12:13:22] ! the API is overloaded, retrying in 20s: try 1 of 6: 529 Overloaded
     ");
     assert_eq!(plain(&story, Verbosity::Quiet, Colours::Off), "");
 }

@@ -16,7 +16,7 @@ struct Inner {
     width: usize,
     /// Rows as they can be seen; the last one is where the cursor is.
     rows: Vec<String>,
-    /// How many writes there were.
+    /// The number of writes.
     writes: usize,
     wraps: bool,
 }

@@ -9,14 +9,14 @@ use ralph_core::{
 };
 
 use super::{
-    super::{Colours, Plain, Reporter as _, Verbosity},
+    super::{Colours, PlainReporter, Reporter as _, Verbosity},
     Shared, look,
     story::{self, at},
 };
 
 fn shown(events: &[Event]) -> String {
     let out = Shared::default();
-    let mut plain = Plain::new(out.clone(), look(Verbosity::Normal, Colours::Off));
+    let mut plain = PlainReporter::new(out.clone(), look(Verbosity::Normal, Colours::Off));
     for event in events {
         plain.report(event, at(0));
     }

@@ -25,7 +25,7 @@ pub(crate) struct Args {
 
 /// The JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
-struct Listed {
+struct ListedAgents {
     /// As the configuration has it; it need not be one of those below.
     configured: String,
     agents: Vec<Known>,
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let project = Project::open(global, Vec::new())?;
     let choice = &project.config().agent;
     let chosen = kind_of(choice).ok().flatten().map(|kind| kind.name);
-    let listed = Listed {
+    let listed = ListedAgents {
         configured: choice.to_string(),
         agents: kinds()
             .iter()
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     Ok(ExitCode::SUCCESS)
 }
 
-fn render(listed: &Listed) -> String {
+fn render(listed: &ListedAgents) -> String {
     let mut table = Table::new(1, 0);
     for agent in &listed.agents {
         let mark = if agent.configured { "configured" } else { "" };

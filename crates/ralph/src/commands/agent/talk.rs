@@ -11,12 +11,12 @@ use ralph_engine::agent::{Session, TalkEnd, TalkError, talk};
 use crate::{
     cli::Global,
     commands::run,
-    error::{CommandError, Kind},
+    error::{CommandError, ErrorKind},
     output,
     project::{self, Project},
 };
 
-/// What an agent has to save when it is asked to end takes a moment.
+/// The time that an agent gets to save its work when it is asked to end.
 const GRACE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, clap::Args)]
@@ -86,7 +86,7 @@ fn sentence(agent: &str, end: TalkEnd, until: Option<&Path>) -> String {
             format!("{agent} is done{file}")
         }
         TalkEnd::Exited(0) => format!("{agent} has exited"),
-        TalkEnd::Exited(code) => format!("{agent} has exited with code {code}"),
+        TalkEnd::Exited(code) => format!("{agent} exited with code {code}"),
         TalkEnd::Killed(signal) => format!("{agent} was killed by signal {signal}"),
         TalkEnd::Stopped(signal) => format!("{agent} was ended, as ralph got signal {signal}"),
     }
@@ -105,18 +105,18 @@ fn exit_code(end: TalkEnd) -> u8 {
 pub(crate) fn explain(error: TalkError) -> CommandError {
     let (kind, hint) = match &error {
         TalkError::NotInteractive { .. } => (
-            Kind::User,
+            ErrorKind::User,
             Some("choose another with `--agent`, such as claude or pi"),
         ),
         TalkError::Terminal { .. } => (
-            Kind::User,
+            ErrorKind::User,
             Some("start it in a terminal, in the foreground and without redirection"),
         ),
         TalkError::Spawn(_) => (
-            Kind::User,
+            ErrorKind::User,
             Some("`ralph doctor` checks the agent, and says which key names its program"),
         ),
-        TalkError::PromptFile(_) | TalkError::Wait { .. } => (Kind::Internal, None),
+        TalkError::PromptFile(_) | TalkError::Wait { .. } => (ErrorKind::Internal, None),
     };
     CommandError::new(kind, error).hint_opt(hint.map(str::to_owned))
 }

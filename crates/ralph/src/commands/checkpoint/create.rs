@@ -11,7 +11,7 @@ use ralph_engine::{
     store::{CheckpointFilter, Journal, LoopRow, RepositoryId},
 };
 
-use super::{Shown, find_loop, journal};
+use super::{ShownCheckpoint, find_loop, journal};
 use crate::{
     cli::Global,
     error::CommandError,
@@ -21,11 +21,11 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What to remember it by; the next agent is told, too
+    /// A note for the checkpoint; the next agent sees it too
     #[arg(long, short, value_name = "TEXT")]
     note: Option<String>,
 
-    /// Print it as JSON
+    /// Print the checkpoint as JSON
     #[arg(long)]
     json: bool,
 }
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         sealed.map_err(CommandError::internal)
     })?;
     if args.json {
-        output::print_json(&Shown::new(sealed.checkpoint, sealed.hash))?;
+        output::print_json(&ShownCheckpoint::new(sealed.checkpoint, sealed.hash))?;
     } else {
         let metadata = &sealed.checkpoint.metadata;
         let (id, n, loop_id) = (&metadata.checkpoint_id, metadata.n, &metadata.loop_id);

@@ -16,43 +16,42 @@ use crate::{
     output,
     project::{Project, block_on},
     view::{
-        figures::short_commit,
+        figures::{ago_text, short_commit},
         paint::Tone,
         table::{Table, cell},
-        time::ago_text,
     },
 };
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Of this loop, by the beginning of its id, instead of the newest one here
+    /// The loop, by the beginning of its id [default: the newest one here]
     #[arg(long = "loop", value_name = "LOOP", conflicts_with = "all")]
     loop_id: Option<String>,
 
-    /// Of all loops of this repository
+    /// Checkpoints of all loops of this repository
     #[arg(long)]
     all: bool,
 
-    /// At most so many
+    /// Show at most this many
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: u32,
 
-    /// Print them as JSON
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
 
 /// The JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
-struct Listed {
+struct ListedCheckpoints {
     #[serde(rename = "loop")]
     loop_id: Option<LoopId>,
-    checkpoints: Vec<One>,
+    checkpoints: Vec<ListedCheckpoint>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct One {
+struct ListedCheckpoint {
     id: CheckpointId,
     loop_id: LoopId,
     n: u64,
@@ -78,28 +77,29 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     Ok(ExitCode::SUCCESS)
 }
 
-async fn gather(project: &Project, args: &Args) -> Result<Listed, CommandError> {
+async fn gather(project: &Project, args: &Args) -> Result<ListedCheckpoints, CommandError> {
     let (mut journal, repository) = journal(project).await?;
     let named = args.loop_id.as_deref();
-    let row = match args.all {
-        true => None,
-        false => Some(find_loop(project, &mut *journal, &repository, named).await?),
+    let row = if args.all {
+        None
+    } else {
+        Some(find_loop(project, &mut *journal, &repository, named).await?)
     };
     let of = row.as_ref().map_or(CheckpointFilter::Repository, |row| {
         CheckpointFilter::Loop(&row.id)
     });
     let links = journal.checkpoints(&repository, of, args.limit).await;
     let links = links.map_err(CommandError::internal)?;
-    Ok(Listed {
+    Ok(ListedCheckpoints {
         loop_id: row.map(|row| row.id),
         checkpoints: links.into_iter().map(one).collect(),
     })
 }
 
-fn one(link: Link) -> One {
+fn one(link: Link) -> ListedCheckpoint {
     let checkpoint: Option<Checkpoint> = serde_json::from_str(&link.body).ok();
     let metadata = checkpoint.map(|checkpoint| checkpoint.metadata);
-    One {
+    ListedCheckpoint {
         trigger: metadata.as_ref().map(|metadata| metadata.trigger),
         task_id: metadata.as_ref().and_then(|m| m.task_id.clone()),
         note: metadata.and_then(|metadata| metadata.note),
@@ -114,7 +114,7 @@ fn one(link: Link) -> One {
     }
 }
 
-fn render(listed: &Listed) -> String {
+fn render(listed: &ListedCheckpoints) -> String {
     if listed.checkpoints.is_empty() {
         return "no checkpoint\n".to_owned();
     }

@@ -28,26 +28,26 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The beginning or the end of its id
+    /// Beginning or end of the checkpoint's id
     #[arg(value_name = "ID")]
     id: String,
 
-    /// Also drop commits that are not ralph's
+    /// Also remove commits that ralph did not make
     #[arg(long)]
     force: bool,
 
-    /// Show what would go, and change nothing
+    /// Show what would be removed without changing anything
     #[arg(long)]
     dry_run: bool,
 
-    /// Print what was done as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
 /// The JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
-struct Said<'a> {
+struct RestoreReport<'a> {
     checkpoint: &'a CheckpointId,
     #[serde(flatten)]
     report: &'a RevertReport,
@@ -84,9 +84,10 @@ fn ask_the_loop(project: &Project, wanted: Restore, args: &Args) -> Result<ExitC
     let command = Command::Restore {
         checkpoint: wanted.checkpoint.clone(),
         others: wanted.others,
-        extent: match args.dry_run {
-            true => Extent::Plan,
-            false => Extent::All,
+        extent: if args.dry_run {
+            Extent::Plan
+        } else {
+            Extent::All
         },
     };
     let mut sent = block_on(queue::deliver(project, &command, queue::PATIENCE))?;
@@ -94,7 +95,7 @@ fn ask_the_loop(project: &Project, wanted: Restore, args: &Args) -> Result<ExitC
     match report.and_then(|detail| serde_json::from_value(detail).ok()) {
         Some(report) => say(args, &wanted.checkpoint, &report),
         None => {
-            sent.print(&queue::Said::new(args.json))?;
+            sent.print(&queue::AnswerForm::new(args.json))?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -106,7 +107,7 @@ fn say(
     report: &RevertReport,
 ) -> Result<ExitCode, CommandError> {
     if args.json {
-        output::print_json(&Said { checkpoint, report })?;
+        output::print_json(&RestoreReport { checkpoint, report })?;
     } else if report.is_idle() {
         let commit = short_commit(&report.target);
         let text = format!(

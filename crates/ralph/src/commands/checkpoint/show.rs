@@ -9,27 +9,26 @@ use ralph_core::{
     sanitize::terminal_safe,
 };
 
-use super::{Shown, find, journal, read};
+use super::{ShownCheckpoint, find, journal, read};
 use crate::{
     cli::Global,
     error::CommandError,
     output,
     project::{Project, block_on},
     view::{
-        figures::{count, short, short_commit},
+        figures::{ago, compact, count, short_commit},
         paint::{Tone, paint},
         table::{Table, cell},
-        time::ago,
     },
 };
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The beginning or the end of its id; the newest where none is given
+    /// Beginning or end of the checkpoint's id [default: the newest one]
     #[arg(value_name = "ID")]
     id: Option<String>,
 
-    /// Print it as JSON
+    /// Print the checkpoint as JSON
     #[arg(long)]
     json: bool,
 }
@@ -40,7 +39,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         let (mut journal, repository) = journal(&project).await?;
         find(&project, &mut *journal, &repository, args.id.as_deref()).await
     })?;
-    let shown = Shown::new(read(&link)?, link.hash);
+    let shown = ShownCheckpoint::new(read(&link)?, link.hash);
     if args.json {
         output::print_json(&shown)?;
     } else {
@@ -49,7 +48,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     Ok(ExitCode::SUCCESS)
 }
 
-fn render(shown: &Shown) -> String {
+fn render(shown: &ShownCheckpoint) -> String {
     let checkpoint = &shown.checkpoint;
     let metadata = &checkpoint.metadata;
     let mut text = paint(
@@ -78,7 +77,7 @@ fn render(shown: &Shown) -> String {
             text.push_str(&format!("  {line}\n"));
         }
     }
-    let heading = paint(Tone::Heading, "what a fresh agent is told");
+    let heading = paint(Tone::Heading, "prompt for a new agent");
     text.push_str(&format!("\n{heading}\n\n"));
     text.push_str(&terminal_safe(&shown.continuation));
     text
@@ -94,7 +93,7 @@ fn facts(checkpoint: &Checkpoint) -> Vec<(&'static str, String)> {
     } = checkpoint;
     let iteration = match metadata.iteration {
         Some(n) => format!("iteration {n}"),
-        None => "the first iteration is not over".to_owned(),
+        None => "the first iteration has not ended".to_owned(),
     };
     let why = match metadata.trigger {
         Trigger::Iteration => format!("at the end of {iteration}"),
@@ -129,7 +128,7 @@ fn facts(checkpoint: &Checkpoint) -> Vec<(&'static str, String)> {
             format!(
                 "{}, {} tokens, {cost}, {}",
                 count(number(metrics.iterations), "iteration", "iterations"),
-                short(tokens),
+                compact(tokens),
                 count(number(metrics.tool_calls), "tool call", "tool calls"),
             ),
         ),

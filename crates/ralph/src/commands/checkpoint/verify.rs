@@ -1,4 +1,4 @@
-//! `ralph checkpoint verify`: hashes the chain of a loop anew, and names the first checkpoint that
+//! `ralph checkpoint verify`: hashes the chain of a loop again, and names the first checkpoint that
 //! does not fit. Only reads.
 
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ const DAMAGED: u8 = 1;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// This loop, by the beginning of its id, instead of the newest one here
+    /// The loop, by the beginning of its id [default: the newest one here]
     #[arg(long = "loop", value_name = "LOOP", conflicts_with = "all")]
     loop_id: Option<String>,
 
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(long)]
     all: bool,
 
-    /// Print what was found as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -47,20 +47,20 @@ pub(crate) struct Args {
 #[derive(Debug, Serialize)]
 struct Verified {
     whole: bool,
-    loops: Vec<One>,
+    loops: Vec<VerifiedLoop>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct One {
+struct VerifiedLoop {
     loop_id: LoopId,
-    /// How many fit, from the first on.
+    /// The number of intact checkpoints, from the first on.
     checkpoints: u64,
-    damage: Option<Named>,
+    damage: Option<NamedDamage>,
 }
 
 #[derive(Debug, Serialize)]
-struct Named {
+struct NamedDamage {
     /// `null` where the newest is missing.
     id: Option<CheckpointId>,
     n: u64,
@@ -79,13 +79,14 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     } else {
         output::print(&verified.loops.iter().map(render).collect::<String>());
     }
-    Ok(match verified.whole {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(DAMAGED),
+    Ok(if verified.whole {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(DAMAGED)
     })
 }
 
-async fn look(project: &Project, args: &Args) -> Result<Vec<One>, CommandError> {
+async fn look(project: &Project, args: &Args) -> Result<Vec<VerifiedLoop>, CommandError> {
     let (mut journal, repository) = journal(project).await?;
     let loops = if args.all {
         let loops = journal.checkpointed_loops(&repository).await;
@@ -105,7 +106,10 @@ async fn look(project: &Project, args: &Args) -> Result<Vec<One>, CommandError> 
     Ok(found)
 }
 
-async fn look_through(journal: &mut dyn Journal, loop_id: LoopId) -> Result<One, CommandError> {
+async fn look_through(
+    journal: &mut dyn Journal,
+    loop_id: LoopId,
+) -> Result<VerifiedLoop, CommandError> {
     // Asked first: a loop that runs adds to both while this looks.
     let newest = journal.newest_record(&loop_id).await;
     let newest = newest.map_err(CommandError::internal)?;
@@ -122,32 +126,32 @@ async fn look_through(journal: &mut dyn Journal, loop_id: LoopId) -> Result<One,
             None => break chain.end(newest).err(),
         }
     };
-    Ok(One {
+    Ok(VerifiedLoop {
         loop_id,
         checkpoints: chain.length(),
         damage: damage.map(named),
     })
 }
 
-fn named(damage: Damage) -> Named {
-    Named {
+fn named(damage: Damage) -> NamedDamage {
+    NamedDamage {
         id: damage.id().cloned(),
         n: damage.n(),
         sentence: damage.to_string(),
     }
 }
 
-fn render(one: &One) -> String {
+fn render(one: &VerifiedLoop) -> String {
     let many = usize::try_from(one.checkpoints).unwrap_or(usize::MAX);
     let many = count(many, "checkpoint", "checkpoints");
     match &one.damage {
         None => format!(
-            "{} loop {}: {many}, the chain is whole\n",
+            "{} loop {}: {many}, the hash chain is intact\n",
             paint(Tone::Good, "ok"),
             one.loop_id
         ),
         Some(damage) => format!(
-            "{} loop {}: {}; {many} before it fit\n",
+            "{} loop {}: {}; {many} before it are intact\n",
             paint(Tone::Bad, "damaged"),
             one.loop_id,
             damage.sentence

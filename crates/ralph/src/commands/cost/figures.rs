@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Figures {
-    /// What counts: what agents said, else what the table makes of it.
+    /// The cost that counts: as agents reported it, else from the price table.
     pub(crate) spent_usd: Dollars,
     pub(crate) calls: u64,
     pub(crate) tokens: Tokens,
@@ -17,7 +17,7 @@ pub(crate) struct Figures {
     pub(crate) cost_usd: CostByKind,
     /// Tokens of models without a price, which `costUsd` does not hold.
     pub(crate) unpriced_tokens: u64,
-    /// What agents said, and what the table makes of the same calls.
+    /// The cost reported by agents, and that of the same calls from the price table.
     pub(crate) told_usd: Dollars,
     pub(crate) told_by_table_usd: Dollars,
     pub(crate) difference_usd: f64,

@@ -1,4 +1,4 @@
-//! What the tasks that are left will cost, by what those of the last loop did.
+//! Forecasts the cost of the remaining tasks from those of the last loop.
 
 use ralph_core::{board::Board, economics::ComparedForecast, id::LoopId};
 use ralph_engine::{
@@ -15,12 +15,12 @@ pub(super) async fn foresee(
 ) -> Result<Foreseen, CommandError> {
     let (past, path) = match journal {
         Some((journal, repository)) => {
-            let past = Past::read(project, &mut **journal, repository).await;
+            let past = ForecastBasis::read(project, &mut **journal, repository).await;
             // What is foreseen is the rest of what the last loop worked at.
             let path = queue::source_path(project, &mut **journal, repository).await?;
             (past.map_err(CommandError::internal)?, path)
         }
-        None => (Past::default(), project.source_path(None)?),
+        None => (ForecastBasis::default(), project.source_path(None)?),
     };
     let (_, graph, _) = project.source(Some(&path))?;
     let scope = project.scope(&graph)?;
@@ -39,13 +39,13 @@ pub(super) async fn foresee(
 }
 
 #[derive(Default)]
-struct Past {
+struct ForecastBasis {
     loop_id: Option<LoopId>,
     history: History,
     earlier: Option<ComparedForecast>,
 }
 
-impl Past {
+impl ForecastBasis {
     async fn read(
         project: &Project,
         journal: &mut dyn Journal,

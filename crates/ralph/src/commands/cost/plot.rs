@@ -15,10 +15,10 @@ use crate::view::{
 /// Days that are drawn at most.
 const MOST_DAYS: usize = 366;
 
-/// What the plots show besides the rows.
+/// Data of the charts besides the rows.
 #[derive(Debug, Default)]
 pub(super) struct Backdrop {
-    /// What was spent before the first of the days.
+    /// The cost before the first of the days.
     pub(super) before: Dollars,
     /// Of the project.
     pub(super) budgets: Vec<Budget>,
@@ -41,7 +41,7 @@ pub(super) fn render(rows: &[Row], backdrop: &Backdrop, width: usize) -> String 
     };
     let figures: Vec<(String, f64)> = days.iter().map(|(d, n)| (named(*d), n.usd())).collect();
     let daily = backdrop.budget(Per::Day);
-    let mut text = plot("spent a day (UTC)", &figures, daily, width);
+    let mut text = plot("spent per day (UTC)", &figures, daily, width);
     let months = backdrop.budget(Per::Month);
     let (budget, start) = match (backdrop.budget(Per::Total), months) {
         (None, Some(month)) => {
@@ -51,9 +51,10 @@ pub(super) fn render(rows: &[Row], backdrop: &Backdrop, width: usize) -> String 
         (total, _) => (total, *first),
     };
     // A month begins with nothing; else what was spent earlier is below the first column.
-    let mut sum = match start == *first && budget.is_none_or(|b| b.per == Per::Total) {
-        true => backdrop.before,
-        false => Dollars::NOTHING,
+    let mut sum = if start == *first && budget.is_none_or(|b| b.per == Per::Total) {
+        backdrop.before
+    } else {
+        Dollars::NOTHING
     };
     let mut sums = Vec::new();
     for (day, spent) in days.iter().filter(|(day, _)| *day >= start) {
@@ -79,7 +80,7 @@ fn plot(name: &str, figures: &[(String, f64)], budget: Option<Budget>, width: us
     let against = budget.map_or_else(String::new, |budget| {
         let what = match budget.action {
             BudgetPolicy::Deny | BudgetPolicy::Throttle => "┄",
-            BudgetPolicy::AlertOnly => "┄, which only alerts,",
+            BudgetPolicy::AlertOnly => "┄ (alert only)",
         };
         format!(", {what} {}", budget.describe())
     });
@@ -149,7 +150,7 @@ mod tests {
         let text = render(&rows, &backdrop, 22);
         // 0.2 and 0.4 of 0.4; then 0.4, 0.4 and 0.8 of 1.0 in all.
         let expected = "\
-spent a day (UTC)
+spent per day (UTC)
 $0.40 ┤          ████
       │          ████
       │          ████

@@ -18,7 +18,7 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Print one JSON document instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
@@ -26,8 +26,8 @@ pub(super) struct Args {
 /// The JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
-    /// What day the shipped ones are as of.
+struct ListedPrices {
+    /// The date of the built-in prices.
     as_of: String,
     /// The file of `economics.prices_file`, where one is named.
     file: Option<NamedFile>,
@@ -50,7 +50,7 @@ pub(crate) fn in_force(project: &Project) -> Result<Prices, CommandError> {
 
 pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let prices = in_force(project)?;
-    let listed = Listed {
+    let listed = ListedPrices {
         as_of: prices.as_of().to_owned(),
         file: prices.file().map(|file| NamedFile {
             path: file.path.clone(),
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
     Ok(ExitCode::SUCCESS)
 }
 
-fn render(listed: &Listed) -> String {
+fn render(listed: &ListedPrices) -> String {
     let mut table = Table::new(0, 0);
     let heading = ["model", "input", "output", "cache read", "cache write", ""];
     table.row(heading.map(|text| cell(Tone::Heading, text)));
@@ -92,7 +92,7 @@ fn render(listed: &Listed) -> String {
         format!(", those of {} as of {}", file.path, file.as_of)
     });
     format!(
-        "{}\ndollars for a million tokens; the shipped ones as of {}{file}. `economics.prices` in ralph.yaml sets others\n",
+        "{}\ndollars per million tokens; built-in prices as of {}{file}. `economics.prices` in ralph.yaml sets others\n",
         table.render(output::width()),
         listed.as_of
     )

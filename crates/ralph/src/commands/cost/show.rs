@@ -7,7 +7,7 @@ use crate::{
     output,
     view::{
         bar::bar,
-        figures::{count, short},
+        figures::{compact, count},
         paint::{Tone, paint},
         table::{Cell, Table, cell},
     },
@@ -16,9 +16,10 @@ use crate::{
 const BAR: usize = 20;
 
 pub(super) fn render(costs: &Costs) -> String {
-    let mut text = match costs.rows.is_empty() {
-        true => "nothing is spent yet\n".to_owned(),
-        false => days(costs) + &table(costs) + &footer(costs),
+    let mut text = if costs.rows.is_empty() {
+        "nothing spent yet\n".to_owned()
+    } else {
+        days(costs) + &table(costs) + &footer(costs)
     };
     if let Some(foreseen) = &costs.forecast {
         text.push('\n');
@@ -27,7 +28,7 @@ pub(super) fn render(costs: &Costs) -> String {
     text
 }
 
-/// Columns where nobody says how wide the terminal is.
+/// Columns if the width of the terminal is not known.
 const WIDTH: usize = 80;
 
 /// A plot, where the sums are of days.
@@ -65,19 +66,22 @@ fn table(costs: &Costs) -> String {
 
 fn cells(row: &Row, dearest: Dollars) -> [Cell; 8] {
     let figures = &row.figures;
-    let money = |amount: Dollars| match amount == Dollars::NOTHING {
-        true => cell(Tone::Faint, "–"),
-        false => cell(Tone::Plain, amount.to_string()),
+    let money = |amount: Dollars| {
+        if amount == Dollars::NOTHING {
+            cell(Tone::Faint, "–")
+        } else {
+            cell(Tone::Plain, amount.to_string())
+        }
     };
     let share = figures.spent_usd.usd() / dearest.usd().max(f64::MIN_POSITIVE);
     [
         match &row.key {
             Some(key) => cell(Tone::Name, key),
-            None => cell(Tone::Faint, "no model named"),
+            None => cell(Tone::Faint, "unknown model"),
         },
         cell(Tone::Plain, figures.spent_usd.to_string()),
         cell(Tone::Good, bar(share, BAR)),
-        cell(Tone::Plain, short(figures.tokens.total())),
+        cell(Tone::Plain, compact(figures.tokens.total())),
         money(figures.cost_usd.input),
         money(figures.cost_usd.output),
         money(figures.cost_usd.cache_read),
@@ -98,7 +102,7 @@ fn footer(costs: &Costs) -> String {
     let total = &costs.total;
     let mut text = String::new();
     if costs.more {
-        text.push_str("… and others; `--limit 0` shows all\n");
+        text.push_str("… and more; `--limit 0` shows all\n");
     }
     let since = costs.since.as_deref();
     let since = since.map_or_else(String::new, |day| format!(" since {day}"));
@@ -107,13 +111,13 @@ fn footer(costs: &Costs) -> String {
         "\n{} {}{since}, {calls} to models, {} tokens\n",
         paint(Tone::Heading, "total"),
         total.spent_usd,
-        short(total.tokens.total()),
+        compact(total.tokens.total()),
     ));
     text.push_str(&table_against_agents(total, &costs.prices_as_of));
     text
 }
 
-/// What the columns by kind come from, and how far they are from what agents say.
+/// The source of the columns by kind, and the difference from what agents reported.
 pub(crate) fn table_against_agents(total: &Figures, as_of: &str) -> String {
     let mut text = format!("by kind: as the prices of {as_of} have it");
     // Where no model has a price, there is nothing to compare with.
@@ -130,7 +134,7 @@ pub(crate) fn table_against_agents(total: &Figures, as_of: &str) -> String {
     if total.unpriced_tokens > 0 {
         text.push_str(&format!(
             "{} tokens are of models without a price; `economics.prices` sets one\n",
-            short(total.unpriced_tokens)
+            compact(total.unpriced_tokens)
         ));
     }
     text
@@ -152,9 +156,9 @@ fn of_the_rest(foreseen: &Foreseen) -> String {
     let left = count(foreseen.remaining_tasks, "task is", "tasks are");
     let head = paint(Tone::Heading, "forecast");
     match &foreseen.range {
-        _ if foreseen.remaining_tasks == 0 => format!("{head} nothing is left to be done\n"),
+        _ if foreseen.remaining_tasks == 0 => format!("{head} no tasks left\n"),
         None => format!(
-            "{head} {left} left; what they cost can be said when three are finished in one loop, not with {}\n",
+            "{head} {left} left; a forecast needs three finished tasks in one loop; there are {}\n",
             foreseen.finished_tasks
         ),
         Some(range) => {
@@ -206,12 +210,14 @@ fn plain(amount: Dollars) -> String {
 
 /// A text as a cell. A spreadsheet must not take it for a formula.
 fn quoted(text: &str) -> String {
-    let safe = match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        true => format!("'{text}"),
-        false => text.to_owned(),
+    let safe = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        format!("'{text}")
+    } else {
+        text.to_owned()
     };
-    match safe.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", safe.replace('"', "\"\"")),
-        false => safe,
+    if safe.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", safe.replace('"', "\"\""))
+    } else {
+        safe
     }
 }

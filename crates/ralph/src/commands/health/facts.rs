@@ -1,4 +1,4 @@
-//! What is known of the loops that are not over.
+//! The facts about loops that have not ended.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use crate::{error::CommandError, project::Project};
 
 /// The JSON form is a contract (docs/json.md).
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Facts {
-    pub(super) loops: Vec<Shown>,
+pub(super) struct HealthFacts {
+    pub(super) loops: Vec<LoopHealth>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Shown {
+pub(super) struct LoopHealth {
     pub(super) id: LoopId,
     pub(super) worktree: String,
     pub(super) source: String,
@@ -35,13 +35,13 @@ pub(super) struct Shown {
     pub(super) pid: Option<u32>,
     /// A signal has stopped it.
     pub(super) stopped: bool,
-    /// What the loop says of itself.
+    /// The health as the loop reports it.
     pub(super) health: Option<HealthReport>,
-    /// What `ralph monitor` noted last.
+    /// The last note of `ralph monitor`.
     pub(super) note: Option<LoopNote>,
 }
 
-impl Shown {
+impl LoopHealth {
     fn new(looked: Looked, note: Option<LoopNote>) -> Self {
         let stopped = looked.is_stopped();
         let row = looked.row;
@@ -76,7 +76,7 @@ impl Shown {
     }
 }
 
-/// The journal, opened once for as long as somebody looks.
+/// The journal, opened once for as long as it is watched.
 pub(super) struct Sources<'a> {
     project: &'a Project,
     reach: Reach,
@@ -93,12 +93,12 @@ impl<'a> Sources<'a> {
         }
     }
 
-    pub(super) async fn gather(&mut self) -> Result<Facts, CommandError> {
+    pub(super) async fn gather(&mut self) -> Result<HealthFacts, CommandError> {
         if self.journal.is_none() {
             self.journal = self.open().await?;
         }
         let Some((journal, repository)) = &mut self.journal else {
-            return Ok(Facts { loops: Vec::new() });
+            return Ok(HealthFacts { loops: Vec::new() });
         };
         let data_dir = self.project.data_dir()?;
         let hang_after = u64::from(self.project.config().monitor.hang_seconds.get());
@@ -107,9 +107,9 @@ impl<'a> Sources<'a> {
         let mut loops = Vec::new();
         for one in found.map_err(CommandError::internal)? {
             let note = journal.last_note(&one.row.id).await;
-            loops.push(Shown::new(one, note.map_err(CommandError::internal)?));
+            loops.push(LoopHealth::new(one, note.map_err(CommandError::internal)?));
         }
-        Ok(Facts { loops })
+        Ok(HealthFacts { loops })
     }
 
     async fn open(&self) -> Result<Option<(Box<dyn Journal>, Option<String>)>, CommandError> {

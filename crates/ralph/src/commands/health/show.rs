@@ -6,28 +6,29 @@ use ralph_core::{
     health::{Choice, HealthReport, HealthState},
     monitor::ProcessState,
     sanitize::one_line,
+    time::seconds,
 };
 
-use super::facts::{Facts, Shown};
+use super::facts::{HealthFacts, LoopHealth};
 use crate::{
     output,
     view::{
+        figures::{ago, ago_text, duration},
         paint::{Tone, paint},
         table::{Cell, Table, cell},
-        time::{ago, ago_text, span},
     },
 };
 
-pub(super) fn render(facts: &Facts, now: Timestamp) -> String {
+pub(super) fn render(facts: &HealthFacts, now: Timestamp) -> String {
     if facts.loops.is_empty() {
-        return "no loop is under way here\n".to_owned();
+        return "no loop is running here\n".to_owned();
     }
     let loops: Vec<String> = facts.loops.iter().map(|one| block(one, now)).collect();
     loops.join("\n")
 }
 
 /// One line, for who reads along without a terminal.
-pub(super) fn line(one: &Shown, now: Timestamp) -> String {
+pub(super) fn line(one: &LoopHealth, now: Timestamp) -> String {
     let mut parts = vec![one.id.to_string(), one.worktree.clone(), process(one)];
     if let Some(health) = &one.health {
         parts.push(format!("agent {}", health.state.as_str()));
@@ -41,7 +42,7 @@ pub(super) fn line(one: &Shown, now: Timestamp) -> String {
     one_line(&parts.join("; "), usize::MAX)
 }
 
-fn block(one: &Shown, now: Timestamp) -> String {
+fn block(one: &LoopHealth, now: Timestamp) -> String {
     let what = match one.goal.as_str() {
         "" => one.source.clone(),
         goal => format!("{goal} ({})", one.source),
@@ -64,7 +65,7 @@ fn block(one: &Shown, now: Timestamp) -> String {
                 row(name, cell(tone, text));
             }
         }
-        None => row("agent", cell(Tone::Faint, "it says nothing of its health")),
+        None => row("agent", cell(Tone::Faint, "it reports no health")),
     }
     if let Some(note) = &one.note {
         let text = format!("{}, {}", note.sentence, ago_text(&note.at, now));
@@ -79,7 +80,7 @@ fn block(one: &Shown, now: Timestamp) -> String {
 }
 
 fn of_health(
-    one: &Shown,
+    one: &LoopHealth,
     health: &HealthReport,
     now: Timestamp,
 ) -> Vec<(&'static str, Tone, String)> {
@@ -89,7 +90,7 @@ fn of_health(
             format!(", as of {}", ago(health.written_at, now))
         }
     };
-    let since = span(seconds(health.since, now));
+    let since = duration(seconds(health.since, now));
     let state = format!("{} for {since}{old}", health.state.as_str());
     let when = |at: Option<Timestamp>| at.map_or_else(|| "none yet".to_owned(), |at| ago(at, now));
     let (tone, steps) = match (health.errors, health.steps) {
@@ -147,14 +148,14 @@ fn done_about_it(health: &HealthReport) -> Option<String> {
 }
 
 fn asks(health: &HealthReport, now: Timestamp) -> Option<String> {
-    let left = span(seconds(now, health.answer_until?));
+    let left = duration(seconds(now, health.answer_until?));
     let choices = Choice::ALL.map(Choice::as_str).join("|");
     Some(format!(
         "a person, for another {left}: `ralph intervene {choices}`"
     ))
 }
 
-fn process(one: &Shown) -> String {
+fn process(one: &LoopHealth) -> String {
     let pid = one.pid.map_or_else(String::new, |pid| format!(" ({pid})"));
     let stopped = if one.stopped {
         ", stopped by a signal"
@@ -164,7 +165,7 @@ fn process(one: &Shown) -> String {
     format!("{}{pid}{stopped}", one.process.as_str())
 }
 
-fn process_tone(one: &Shown) -> Tone {
+fn process_tone(one: &LoopHealth) -> Tone {
     match one.process {
         ProcessState::Alive if !one.stopped => Tone::Good,
         ProcessState::Alive => Tone::Careful,
@@ -180,12 +181,8 @@ fn state_tone(state: HealthState) -> Tone {
     }
 }
 
-fn seconds(from: Timestamp, to: Timestamp) -> f64 {
-    to.duration_since(from).as_secs_f64()
-}
-
-/// How a loop that is no longer listed is taken leave of.
-pub(super) fn over(one: &Shown) -> String {
+/// The last line about a loop that has ended.
+pub(super) fn over(one: &LoopHealth) -> String {
     let text = format!("{}; {}; over", one.id, one.worktree);
     paint(Tone::Plain, &one_line(&text, usize::MAX))
 }

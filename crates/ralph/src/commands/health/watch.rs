@@ -12,7 +12,7 @@ use ralph_core::id::LoopId;
 
 use super::{
     Reach,
-    facts::{Facts, Shown, Sources},
+    facts::{HealthFacts, LoopHealth, Sources},
     show,
 };
 use crate::{
@@ -24,9 +24,9 @@ use crate::{
 
 const LOOKS_EVERY: Duration = Duration::from_secs(1);
 
-/// How it is shown.
+/// The form of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum WatchForm {
     Screen,
     Lines,
     Json,
@@ -38,7 +38,7 @@ pub(super) enum Form {
 enum Line<'a> {
     Changed {
         #[serde(flatten)]
-        one: &'a Shown,
+        one: &'a LoopHealth,
     },
     Over {
         id: &'a LoopId,
@@ -46,10 +46,14 @@ enum Line<'a> {
     },
 }
 
-pub(super) async fn watch(project: &Project, reach: Reach, form: Form) -> Result<(), CommandError> {
+pub(super) async fn watch(
+    project: &Project,
+    reach: Reach,
+    form: WatchForm,
+) -> Result<(), CommandError> {
     match form {
-        Form::Screen => on_screen(project, reach).await,
-        Form::Lines | Form::Json => in_lines(project, reach, form).await,
+        WatchForm::Screen => on_screen(project, reach).await,
+        WatchForm::Lines | WatchForm::Json => in_lines(project, reach, form).await,
     }
 }
 
@@ -76,11 +80,11 @@ async fn on_screen(project: &Project, reach: Reach) -> Result<(), CommandError> 
     Ok(())
 }
 
-async fn in_lines(project: &Project, reach: Reach, form: Form) -> Result<(), CommandError> {
+async fn in_lines(project: &Project, reach: Reach, form: WatchForm) -> Result<(), CommandError> {
     let mut ends = Ends::listen().map_err(CommandError::internal)?;
     let mut ticks = ticks();
     let mut sources = Sources::new(project, reach);
-    let mut known: Option<Facts> = None;
+    let mut known: Option<HealthFacts> = None;
     loop {
         tokio::select! {
             () = ends.come() => return Ok(()),
@@ -94,8 +98,12 @@ async fn in_lines(project: &Project, reach: Reach, form: Form) -> Result<(), Com
 }
 
 /// Says what has changed.
-fn tell(before: Option<&Facts>, now: &Facts, form: Form) -> Result<(), CommandError> {
-    if before.is_none() && now.loops.is_empty() && form == Form::Lines {
+fn tell(
+    before: Option<&HealthFacts>,
+    now: &HealthFacts,
+    form: WatchForm,
+) -> Result<(), CommandError> {
+    if before.is_none() && now.loops.is_empty() && form == WatchForm::Lines {
         output::print(&show::render(now, Project::now()));
     }
     let before = before.map_or(&[][..], |facts| &facts.loops);
@@ -105,8 +113,8 @@ fn tell(before: Option<&Facts>, now: &Facts, form: Form) -> Result<(), CommandEr
             continue;
         }
         match form {
-            Form::Json => print_line(&Line::Changed { one })?,
-            Form::Lines | Form::Screen => {
+            WatchForm::Json => print_line(&Line::Changed { one })?,
+            WatchForm::Lines | WatchForm::Screen => {
                 output::print(&format!("{}\n", show::line(one, Project::now())));
             }
         }
@@ -117,8 +125,10 @@ fn tell(before: Option<&Facts>, now: &Facts, form: Form) -> Result<(), CommandEr
     for one in gone {
         let (id, worktree) = (&one.id, one.worktree.as_str());
         match form {
-            Form::Json => print_line(&Line::Over { id, worktree })?,
-            Form::Lines | Form::Screen => output::print(&format!("{}\n", show::over(one))),
+            WatchForm::Json => print_line(&Line::Over { id, worktree })?,
+            WatchForm::Lines | WatchForm::Screen => {
+                output::print(&format!("{}\n", show::over(one)))
+            }
         }
     }
     Ok(())

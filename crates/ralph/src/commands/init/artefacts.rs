@@ -31,8 +31,8 @@ pub(super) fn make(project: &Project, name: &str) -> Result<ExitCode, CommandErr
         Err(error) => return Err(failed(error)),
     }
     output::print(&format!(
-        "\nfill it in, as far as you know (`$EDITOR {shown}`); \
-         `ralph interview {name}` asks about the rest and makes the tasks\n"
+        "\nfill in what you know (`$EDITOR {shown}`); \
+         `ralph interview {name}` asks about the rest and creates the tasks\n"
     ));
     Ok(ExitCode::SUCCESS)
 }

@@ -29,7 +29,7 @@ pub(super) fn by_id(graph: &Graph, source: &Source, text: &str) -> Result<TaskId
 pub(super) fn by_text(graph: &Graph, source: &Source, term: &str) -> Result<TaskId, CommandError> {
     let wanted = term.trim().to_lowercase();
     if wanted.is_empty() {
-        return Err(CommandError::user("there is nothing to search for"));
+        return Err(CommandError::user("the search text is empty"));
     }
     let has = |task: &&Task| {
         task.text.title.to_lowercase().contains(&wanted)

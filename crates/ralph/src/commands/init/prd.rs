@@ -15,12 +15,12 @@ use super::{
 };
 use crate::{error::CommandError, project::Project};
 
-/// Instructions go with a PRD alone: beside other tasks nobody would read them.
+/// Instructions go with a PRD alone: with other tasks they would not be read.
 pub(super) fn refuse_others(checked: Option<&Checked>) -> Result<(), CommandError> {
     let Some(checked) = checked.filter(|checked| prd_file(checked).is_none()) else {
         return Ok(());
     };
-    let message = format!("{} is no PRD", checked.source.name());
+    let message = format!("{} is not a PRD", checked.source.name());
     Err(CommandError::user(message).hint(
         "nothing was written; name a PRD with `--tasks`, or write .ralph/prompts/iteration.md instead",
     ))
@@ -48,7 +48,7 @@ pub(super) fn instructions(
     let beside = checked.and_then(prd_file).map(Path::to_owned);
     let prd = beside.unwrap_or_else(|| project.root().join("PRD.json"));
     let file = prd.with_file_name("PROMPT.md");
-    // Also a link that leads nowhere is somebody's.
+    // A dangling link belongs to the user, too.
     if file.symlink_metadata().is_ok() {
         say("kept", &project.shown(&file), "");
         return Ok(());

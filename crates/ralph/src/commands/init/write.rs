@@ -24,9 +24,9 @@ use crate::{
 pub(super) fn config(project: &Project, args: &Args) -> Result<(), CommandError> {
     let file = config_file(project);
     if file.exists() && !args.force {
-        say("kept", &project.shown(&file), "`--force` writes it anew");
+        say("kept", &project.shown(&file), "`--force` overwrites it");
         if args.tasks.is_some() {
-            output::print_warning("ralph.yaml is kept, so `--tasks` is not written into it");
+            output::print_warning("ralph.yaml is kept, so `--tasks` has no effect");
         }
         return Ok(());
     }
@@ -42,7 +42,7 @@ pub(super) fn config(project: &Project, args: &Args) -> Result<(), CommandError>
     say("wrote", &project.shown(&file), "");
     if plan.guesses.is_empty() {
         output::print(
-            "        no verify commands were found: until ralph.yaml has some, tasks are completed\n        as unverified\n",
+            "        no verify commands were found: tasks are completed as unverified\n        until ralph.yaml has some\n",
         );
         return Ok(());
     }
@@ -55,7 +55,7 @@ pub(super) fn config(project: &Project, args: &Args) -> Result<(), CommandError>
         ]);
     }
     output::print(&table.render(output::width()));
-    output::print("        these are guesses: look at them before you rely on them\n");
+    output::print("        these are guesses: check them before you rely on them\n");
     Ok(())
 }
 
@@ -64,7 +64,7 @@ pub(super) fn folder(project: &Project) -> Result<(), CommandError> {
     let file = project.root().join(dot_ralph::FOLDER).join(".gitignore");
     let was_there = file.exists();
     dot_ralph::ensure(project.root()).map_err(|error| {
-        CommandError::user(format!("can't make {}: {error}", project.shown(&file)))
+        CommandError::user(format!("can't create {}: {error}", project.shown(&file)))
     })?;
     let done = if was_there { "kept" } else { "wrote" };
     say(done, &project.shown(&file), "");
@@ -82,7 +82,7 @@ pub(super) fn parent(project: &Project, id: &TaskId, title: &str) -> Result<(), 
     }
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder).map_err(|error| {
-            CommandError::user(format!("can't make {}: {error}", folder.display()))
+            CommandError::user(format!("can't create {}: {error}", folder.display()))
         })?;
     }
     write(&file, &format!("{id}\n"))?;

@@ -12,7 +12,7 @@ use tokio::{
 use crate::output;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum Input {
     Line(String),
     /// The terminal is closed.
     NoMore,
@@ -21,10 +21,10 @@ pub(super) enum Said {
 }
 
 /// Asks, and waits for a line or for `stop`, whichever comes first.
-pub(super) async fn ask(question: &str, stop: impl Future<Output = i32>) -> io::Result<Said> {
+pub(super) async fn ask(question: &str, stop: impl Future<Output = i32>) -> io::Result<Input> {
     output::print(question);
     let (sender, line) = oneshot::channel();
-    // A read of a terminal can't be given up. One that nobody waits for any more ends with ralph.
+    // A read of a terminal can't be given up. One that is no longer awaited ends with ralph.
     std::thread::spawn(move || {
         let mut line = String::new();
         let read = io::stdin().read_line(&mut line).map(|_| line);
@@ -32,23 +32,23 @@ pub(super) async fn ask(question: &str, stop: impl Future<Output = i32>) -> io::
     });
     let said = tokio::select! {
         line = line => match line {
-            Ok(Ok(line)) if line.is_empty() => Said::NoMore,
-            Ok(Ok(line)) => Said::Line(line.trim().to_owned()),
+            Ok(Ok(line)) if line.is_empty() => Input::NoMore,
+            Ok(Ok(line)) => Input::Line(line.trim().to_owned()),
             Ok(Err(error)) => return Err(error),
-            Err(_) => Said::NoMore,
+            Err(_) => Input::NoMore,
         },
-        signal = stop => Said::Signal(signal),
+        signal = stop => Input::Signal(signal),
     };
     match said {
-        Said::Line(_) => {}
+        Input::Line(_) => {}
         // What is said next must not stand behind the question.
-        Said::NoMore | Said::Signal(_) => output::print("\n"),
+        Input::NoMore | Input::Signal(_) => output::print("\n"),
     }
     Ok(said)
 }
 
 /// Signals that ask ralph to end, heard from the moment that this is made: one that comes while
-/// nobody waits is not lost.
+/// no read waits is not lost.
 pub(super) struct Signals {
     interrupt: Signal,
     terminate: Signal,

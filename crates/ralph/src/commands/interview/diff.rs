@@ -1,4 +1,4 @@
-//! What a round changed in the brief, as a person reads it: lines with a sign, and a few around them.
+//! Shows the changes of a round in the brief: lines with a sign, and a few around them.
 
 use ralph_core::sanitize::terminal_safe;
 use similar::{ChangeTag, TextDiff};

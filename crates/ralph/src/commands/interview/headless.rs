@@ -1,7 +1,7 @@
 //! Rounds without a conversation: an agent gives its questions as JSON, ralph finds the answers in a
 //! file or asks for them, and another run of the agent writes them down.
 //!
-//! Questions and answers are kept until they are in the brief: a run that fails costs nobody an
+//! Questions and answers are kept until they are in the brief: a run that fails costs no
 //! answer.
 
 use ralph_core::{
@@ -17,7 +17,7 @@ use ralph_engine::{
 };
 
 use super::{
-    ask::{Said, ask},
+    ask::{Input, ask},
     has_terminal,
     lead::{Conductor, End, RoundEnd},
     scene::{Scene, explain},
@@ -33,7 +33,7 @@ use crate::{
 
 /// Runs that may be wasted on an answer that can't be used.
 const TRIES: u32 = 2;
-/// What an agent is told where the person leaves it to the agent.
+/// The answer to the agent if the person leaves the decision to it.
 const LEFT_TO_YOU: &str = "(no answer: decide yourself, and write it down as an assumption)";
 
 pub(super) struct Asks {
@@ -89,13 +89,13 @@ impl Asks {
         }
         let why = problem.unwrap_or_default();
         scene.say_failed(&format!(
-            "{} gave no questions that could be asked: {why}",
+            "{} returned no valid questions: {why}",
             scene.agent_name()
         ));
         Ok(Err(End::Useless))
     }
 
-    /// Gives each question its answer. An end, where some have none and nobody can be asked.
+    /// Gives each question its answer. An end, where some have none and no person can be asked.
     async fn answer(
         &mut self,
         scene: &Scene<'_>,
@@ -106,7 +106,7 @@ impl Asks {
             let given = question.answer.take();
             question.answer = self.answers.take(question).or(given);
         }
-        // Durable before anybody types anything: an answer is not to be given twice.
+        // Durable before a person types anything: an answer is not to be given twice.
         write_waiting(folder, Some(waiting)).map_err(explain)?;
         let open = |waiting: &Waiting| -> Vec<usize> {
             let all = waiting.questions.iter().enumerate();
@@ -129,9 +129,9 @@ impl Asks {
                 .await
                 .map_err(CommandError::internal)?
             {
-                Said::Line(line) => question.answer = Some(chosen(question, line)),
-                Said::NoMore => return Ok(Some(End::Stopped)),
-                Said::Signal(signal) => return Ok(Some(End::Interrupted(signal))),
+                Input::Line(line) => question.answer = Some(chosen(question, line)),
+                Input::NoMore => return Ok(Some(End::Stopped)),
+                Input::Signal(signal) => return Ok(Some(End::Interrupted(signal))),
             }
             write_waiting(folder, Some(waiting)).map_err(explain)?;
         }
@@ -144,7 +144,7 @@ impl Asks {
             .iter()
             .filter(|question| question.answer.is_none())
             .collect();
-        let many = count(open.len(), "question waits", "questions wait");
+        let many = count(open.len(), "question is waiting", "questions are waiting");
         let heading = paint(Tone::Careful, &format!("{many} for an answer:"));
         let mut text = format!("{heading}\n");
         for question in open {
@@ -164,14 +164,15 @@ impl Asks {
         &mut self,
         scene: &Scene<'_>,
         round: Round,
-        (before, answers): (&str, &[(String, String)]),
+        before: &str,
+        answers: &[(String, String)],
     ) -> Result<Option<End>, CommandError> {
         let folder = &scene.named.folder;
         let spec = scene.shown(&folder.spec());
         let mut problem: Option<String> = None;
         for _ in 0..TRIES {
             output::print(&format!(
-                "{round}: {} writes down what was answered\n",
+                "{round}: {} writes the answers into the brief\n",
                 scene.agent_name()
             ));
             let params = AmendParams {
@@ -218,7 +219,7 @@ impl Conductor for Asks {
             questions,
         };
         if waiting.questions.is_empty() {
-            output::print(&format!("{round}: there is nothing to ask\n"));
+            output::print(&format!("{round}: no questions\n"));
         } else if let Some(end) = self.answer(scene, &mut waiting).await? {
             return Ok(RoundEnd::Over(end));
         }
@@ -232,7 +233,7 @@ impl Conductor for Asks {
             })
             .collect();
         if (!answers.is_empty() || round.is_last())
-            && let Some(end) = self.amend(scene, round, (before, &answers)).await?
+            && let Some(end) = self.amend(scene, round, before, &answers).await?
         {
             // The answers are kept, and are written down from the start when it goes on.
             write_spec(&scene.named.folder, before).map_err(explain)?;
@@ -295,9 +296,10 @@ fn shown(question: &Question) -> String {
 }
 
 fn asked(question: &Question) -> String {
-    let how = match question.options.is_empty() {
-        true => "your answer, or Enter to leave it to the agent: ",
-        false => "a number, an answer of your own, or Enter to leave it to the agent: ",
+    let how = if question.options.is_empty() {
+        "your answer, or Enter to leave it to the agent: "
+    } else {
+        "a number, an answer of your own, or Enter to leave it to the agent: "
     };
     format!("{}{how}", shown(question))
 }

@@ -1,4 +1,4 @@
-//! The rounds in their order, whoever holds them: each is kept, the last one's tasks are checked, and
+//! The rounds in their order, whatever conducts them: each is kept, the last one's tasks are checked, and
 //! an interview that is stopped goes on later where it was.
 
 use ralph_core::artefacts::{DEFAULT_ROUNDS, template::Round};
@@ -17,7 +17,7 @@ const MOST_REPAIRS: u32 = 2;
 /// Problems and warnings that are shown.
 const MOST_SHOWN: usize = 20;
 
-/// How an interview ended.
+/// The end of an interview.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Complete,
@@ -28,7 +28,7 @@ pub(super) enum End {
     Unanswered,
     /// The tasks can't be worked from, also after repairs.
     WrongTasks,
-    /// What it may cost is used up.
+    /// The budget is used up.
     OutOfMoney,
     /// The agent can't be used now.
     Unavailable,
@@ -51,7 +51,7 @@ impl End {
     }
 }
 
-/// What became of a round.
+/// The result of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RoundEnd {
     Counts,
@@ -59,7 +59,7 @@ pub(super) enum RoundEnd {
     Over(End),
 }
 
-/// Who holds the rounds.
+/// Conducts the rounds.
 pub(super) trait Conductor {
     /// Holds a round, and shows what it changed.
     async fn round(
@@ -76,7 +76,7 @@ pub(super) trait Conductor {
         problems: &[String],
     ) -> Result<RoundEnd, CommandError>;
 
-    /// Asks whether to go on with what comes next, where there is somebody to ask.
+    /// Asks whether to go on with what comes next, if a person can be asked.
     async fn pause(&mut self, next: &str) -> Result<Option<End>, CommandError>;
 }
 
@@ -89,7 +89,7 @@ pub(super) async fn lead<C: Conductor>(
     let end = rounds_to_the_end(scene, conductor, rounds).await?;
     match end {
         End::Stopped | End::Interrupted(_) => {
-            output::print(&format!("stopped; `{}` goes on\n", scene.command()));
+            output::print(&format!("stopped; `{}` continues\n", scene.command()));
         }
         End::Complete
         | End::Unanswered
@@ -109,7 +109,7 @@ async fn rounds_to_the_end<C: Conductor>(
     let folder = &scene.named.folder;
     let mut progress = Progress::begin(folder, rounds, DEFAULT_ROUNDS).map_err(explain)?;
     if progress.is_under_way() {
-        output::print(&format!("going on with {}\n", progress.round()));
+        output::print(&format!("continuing with {}\n", progress.round()));
     }
     progress.keep(folder).map_err(explain)?;
     if !folder.spec_of_round(0).exists() {
@@ -185,12 +185,12 @@ fn show_tasks(scene: &Scene<'_>, warnings: &[String]) -> Result<(), CommandError
     let path = scene.named.folder.tasks();
     output::print(&fresh_tree(scene.project, &path)?);
     if !warnings.is_empty() {
-        let heading = paint(Tone::Careful, "worth a look before it begins:");
+        let heading = paint(Tone::Careful, "check these before you run it:");
         output::print(&format!("\n{heading}\n{}", listed(warnings)));
     }
     let name = scene.shown(&path);
     output::print(&format!(
-        "\nthe interview is over; `ralph run {name}` works through the tasks\n"
+        "\nthe interview is complete; `ralph run {name}` works through the tasks\n"
     ));
     Ok(())
 }

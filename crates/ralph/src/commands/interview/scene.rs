@@ -1,4 +1,4 @@
-//! What all rounds of an interview have in common: the project, its folder, the agent, and how the
+//! The parts that all rounds of an interview share: the project, its folder, the agent, and how the
 //! agent is started.
 
 use std::{ffi::OsString, time::Duration};
@@ -22,13 +22,13 @@ use super::{diff, lead::End};
 use crate::{
     artefacts::ArtefactsProject,
     commands::{agent::explain_talk, run},
-    error::{CommandError, Kind},
+    error::{CommandError, ErrorKind},
     output,
     project::Project,
     purse,
 };
 
-/// What an agent has to save when it is asked to end takes a moment.
+/// The time that an agent gets to save its work when it is asked to end.
 const GRACE: Duration = Duration::from_secs(10);
 /// Longest word of an agent's on why it failed that is shown.
 const MESSAGE_CHARACTERS: usize = 500;
@@ -46,10 +46,11 @@ pub(super) struct Scene<'a> {
 
 impl<'a> Scene<'a> {
     pub(super) fn new(
-        (project, purse): (&'a Project, Option<Purse>),
+        project: &'a Project,
         named: ArtefactsProject,
         agent: Box<dyn Agent>,
         setting: Setting,
+        purse: Option<Purse>,
     ) -> Result<Self, CommandError> {
         let environment = project.environment(project.root());
         Ok(Self {
@@ -63,7 +64,7 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// What the interview may cost; refused where a budget is used up.
+    /// Checks the budget of the interview; an error if it is used up.
     pub(super) async fn open_purse(project: &Project) -> Result<Option<Purse>, CommandError> {
         if project.git_root().is_err() {
             return Ok(None);
@@ -73,7 +74,7 @@ impl<'a> Scene<'a> {
         Ok(Some(purse))
     }
 
-    /// What to type for the interview to go on.
+    /// The command that continues the interview.
     pub(super) fn command(&self) -> String {
         let name = &self.named.name;
         match self.setting {
@@ -86,7 +87,7 @@ impl<'a> Scene<'a> {
         self.agent.name()
     }
 
-    /// What a person should hear before the agent runs with nobody in front of it.
+    /// Warnings before an agent runs unattended.
     pub(super) fn warn_unattended(&self) {
         if let Some(warning) = self.agent.warning() {
             output::print_warning(&warning);
@@ -149,7 +150,7 @@ impl<'a> Scene<'a> {
         }
         let report = run_headless(&*self.agent, &headless, (config, cost), prompt, stop)
             .await
-            .map_err(|error| CommandError::new(Kind::Unavailable, error))?;
+            .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;
         if let Some(purse) = &mut purse {
             let agent = self.agent_name();
             let recorded = purse.record(&agent, &report, Project::now());
@@ -179,9 +180,10 @@ impl<'a> Scene<'a> {
             let said = report.ending.message().unwrap_or_default();
             let said = one_line(said, MESSAGE_CHARACTERS);
             let message = format!("{} failed ({})", self.agent_name(), report.ending.outcome());
-            let message = match said.is_empty() {
-                true => message,
-                false => format!("{message}: {said}"),
+            let message = if said.is_empty() {
+                message
+            } else {
+                format!("{message}: {said}")
             };
             self.say_failed(&message);
         }
@@ -190,7 +192,7 @@ impl<'a> Scene<'a> {
 
     /// That the interview can't go on, and that it can later.
     pub(super) fn say_failed(&self, message: &str) {
-        let hint = format!("nothing is lost: `{}` goes on", self.command());
+        let hint = format!("nothing is lost: `{}` continues", self.command());
         output::print_error(&CommandError::user(message).hint(hint));
     }
 
@@ -202,7 +204,7 @@ impl<'a> Scene<'a> {
             Some(after) => after,
             None => {
                 interview::write_spec(folder, before).map_err(explain)?;
-                output::print_warning(&format!("{name} was gone, and is put back as it was"));
+                output::print_warning(&format!("{name} was deleted; it was restored"));
                 before.to_owned()
             }
         };
@@ -219,7 +221,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// What can't be read or written is in the user's own folder.
+/// Maps an error: the files are in the user's own folder.
 pub(super) fn explain(error: InterviewError) -> CommandError {
     CommandError::user(error)
 }

@@ -5,7 +5,7 @@ use ralph_core::artefacts::template::{Params, RepairParams, Round, Setting};
 use ralph_engine::agent::TalkEnd;
 
 use super::{
-    ask::{Said, Signals, ask},
+    ask::{Input, Signals, ask},
     lead::{Conductor, End, RoundEnd},
     scene::Scene,
 };
@@ -33,7 +33,7 @@ impl Talks {
         Ok(end)
     }
 
-    async fn ask(&mut self, question: &str) -> Result<Said, CommandError> {
+    async fn ask(&mut self, question: &str) -> Result<Input, CommandError> {
         ask(question, self.signals.next())
             .await
             .map_err(CommandError::internal)
@@ -44,14 +44,14 @@ impl Talks {
         loop {
             let question = "Did this round count? [y]es, [a]gain, [s]top: ";
             match self.ask(question).await? {
-                Said::Line(line) => match line.to_lowercase().as_str() {
+                Input::Line(line) => match line.to_lowercase().as_str() {
                     "y" | "yes" => return Ok(RoundEnd::Counts),
                     "a" | "again" => return Ok(RoundEnd::Again),
                     "s" | "stop" | "q" => return Ok(RoundEnd::Over(End::Stopped)),
                     _ => {}
                 },
-                Said::NoMore => return Ok(RoundEnd::Over(End::Stopped)),
-                Said::Signal(signal) => return Ok(RoundEnd::Over(End::Interrupted(signal))),
+                Input::NoMore => return Ok(RoundEnd::Over(End::Stopped)),
+                Input::Signal(signal) => return Ok(RoundEnd::Over(End::Interrupted(signal))),
             }
         }
     }
@@ -102,17 +102,17 @@ impl Conductor for Talks {
     }
 
     async fn pause(&mut self, next: &str) -> Result<Option<End>, CommandError> {
-        let question = format!("\nEnter goes on with {next}, [s]top: ");
+        let question = format!("\nEnter continues with {next}, [s]top: ");
         loop {
             match self.ask(&question).await? {
-                Said::Line(line) if line.is_empty() => return Ok(None),
-                Said::Line(line) => match line.to_lowercase().as_str() {
+                Input::Line(line) if line.is_empty() => return Ok(None),
+                Input::Line(line) => match line.to_lowercase().as_str() {
                     "y" | "yes" => return Ok(None),
                     "s" | "stop" | "n" | "no" | "q" => return Ok(Some(End::Stopped)),
                     _ => {}
                 },
-                Said::NoMore => return Ok(Some(End::Stopped)),
-                Said::Signal(signal) => return Ok(Some(End::Interrupted(signal))),
+                Input::NoMore => return Ok(Some(End::Stopped)),
+                Input::Signal(signal) => return Ok(Some(End::Interrupted(signal))),
             }
         }
     }
@@ -121,7 +121,7 @@ impl Conductor for Talks {
 fn announce(scene: &Scene<'_>, what: &str) {
     let heading = format!("{}, {what}", scene.named.name);
     output::print(&format!(
-        "{}: talk with {}; leave it whenever you like\n",
+        "{}: talk with {}; exit it when you are done\n",
         paint(Tone::Heading, &heading),
         scene.agent_name()
     ));
@@ -130,8 +130,8 @@ fn announce(scene: &Scene<'_>, what: &str) {
 fn how_it_left(scene: &Scene<'_>, end: TalkEnd) -> String {
     let name = scene.agent_name();
     match end {
-        TalkEnd::Exited(0) => format!("{name} has exited without saying that the round is done"),
-        TalkEnd::Exited(code) => format!("{name} has exited with code {code}"),
+        TalkEnd::Exited(0) => format!("{name} exited without marking the round as done"),
+        TalkEnd::Exited(code) => format!("{name} exited with code {code}"),
         TalkEnd::Killed(signal) => format!("{name} was killed by signal {signal}"),
         TalkEnd::Done | TalkEnd::Stopped(_) => name,
     }

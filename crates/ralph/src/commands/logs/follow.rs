@@ -26,16 +26,16 @@ use crate::{
     view::paint::{Tone, paint},
 };
 
-/// How long nothing is looked at where nothing new was found.
+/// The pause after a look that found nothing new.
 const LOOKS_EVERY: Duration = Duration::from_millis(150);
 /// Read at a time, and the longest line that is held back until it is whole.
 const CHUNK: usize = 64 * 1024;
 /// Iterations that may have begun between two looks.
 const MOST_MISSED: u32 = 50;
 
-/// What of an iteration is followed, and how it is shown.
+/// The part of an iteration to follow, and its form.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Form {
+pub(super) struct FollowForm {
     pub(super) kind: LogKind,
     pub(super) escapes: Escapes,
     /// Begin with this many of its last lines.
@@ -43,7 +43,7 @@ pub(super) struct Form {
 }
 
 /// Follows the loop of this worktree to its end.
-pub(super) async fn follow(project: &Project, form: Form) -> Result<(), CommandError> {
+pub(super) async fn follow(project: &Project, form: FollowForm) -> Result<(), CommandError> {
     let data = project.data_dir()?;
     let is_running = || Lock::is_held(&data, project.root());
     if !is_running() {
@@ -61,7 +61,7 @@ pub(super) async fn follow(project: &Project, form: Form) -> Result<(), CommandE
         let found = match &mut journal {
             Some((journal, repository)) => {
                 let after = at.as_ref().map(|followed| followed.n);
-                next_rows(project, (&mut **journal, repository), after).await?
+                next_rows(project, &mut **journal, repository, after).await?
             }
             None => Vec::new(),
         };
@@ -100,7 +100,7 @@ pub(super) async fn follow(project: &Project, form: Form) -> Result<(), CommandE
 }
 
 /// Where nothing runs: says so, and shows the last one.
-async fn show_last(project: &Project, form: Form) -> Result<(), CommandError> {
+async fn show_last(project: &Project, form: FollowForm) -> Result<(), CommandError> {
     let last = match project.journal().await? {
         Some((mut journal, repository)) => journal
             .last_iterations(&repository, 1)
@@ -112,7 +112,7 @@ async fn show_last(project: &Project, form: Form) -> Result<(), CommandError> {
     let Some(row) = last else {
         return Err(nothing_yet(project));
     };
-    output::print_to_stderr("no loop runs here; this is the last iteration\n");
+    output::print_to_stderr("no loop is running here; showing the last iteration\n");
     heading(&row);
     super::print_log(project, number(&row), form)
 }
@@ -121,7 +121,8 @@ async fn show_last(project: &Project, form: Form) -> Result<(), CommandError> {
 /// only the newest.
 async fn next_rows(
     project: &Project,
-    (journal, repository): (&mut dyn Journal, &RepositoryId),
+    journal: &mut dyn Journal,
+    repository: &RepositoryId,
     after: Option<u64>,
 ) -> Result<Vec<IterationRow>, CommandError> {
     let newest = journal.last_iterations(repository, 1).await;
@@ -156,8 +157,8 @@ async fn say_how_it_ended(project: &Project) -> Result<(), CommandError> {
     let last = last.map_err(CommandError::internal)?;
     let stop = last.and_then(|row| serde_json::from_str::<Stop>(&row.stop?).ok());
     let why = stop.map_or_else(
-        || "the loop is gone; `ralph run` goes on with it".to_owned(),
-        |stop| format!("the loop has ended: {}", one_line(&stop.sentence(), 500)),
+        || "the loop's process is gone; `ralph run` continues the loop".to_owned(),
+        |stop| format!("the loop ended: {}", one_line(&stop.sentence(), 500)),
     );
     output::print_to_stderr(&format!("\n{why}\n"));
     Ok(())
@@ -177,14 +178,14 @@ fn number(row: &IterationRow) -> u64 {
 struct Followed {
     n: u64,
     path: std::path::PathBuf,
-    form: Form,
+    form: FollowForm,
     file: Option<File>,
     /// A line that has no end yet.
     begun: Vec<u8>,
     reader: Reader,
 }
 
-/// Whether anybody reads what is written to stdout.
+/// The state of the reader of stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reader {
     There,
@@ -192,7 +193,7 @@ enum Reader {
 }
 
 impl Followed {
-    fn new(project: &Project, row: &IterationRow, form: Form) -> Self {
+    fn new(project: &Project, row: &IterationRow, form: FollowForm) -> Self {
         let n = number(row);
         Self {
             n,
@@ -244,7 +245,7 @@ impl Followed {
         }
     }
 
-    /// What stands behind the last end of a line.
+    /// The text after the last line break.
     fn show_rest(&mut self) {
         let rest = std::mem::take(&mut self.begun);
         self.show(&rest);

@@ -12,28 +12,28 @@ use crate::{
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum MonitorForm {
     Text,
     Json,
 }
 
-pub(super) fn begins(interval: Duration, form: Form) {
-    if form == Form::Text {
+pub(super) fn begins(interval: Duration, form: MonitorForm) {
+    if form == MonitorForm::Text {
         let seconds = interval.as_secs();
         output::print(&format!(
-            "watching all loops of this machine, every {seconds} s; Ctrl-C ends this, not the loops\n"
+            "watching all loops on this machine every {seconds}s; Ctrl-C stops watching, not the loops\n"
         ));
     }
 }
 
-pub(super) fn nothing(form: Form) {
-    if form == Form::Text {
-        output::print("no loop is under way\n");
+pub(super) fn nothing(form: MonitorForm) {
+    if form == MonitorForm::Text {
+        output::print("no loop is running\n");
     }
 }
 
-pub(super) fn change(change: &Change, form: Form) -> Result<(), CommandError> {
-    if form == Form::Json {
+pub(super) fn change(change: &Change, form: MonitorForm) -> Result<(), CommandError> {
+    if form == MonitorForm::Json {
         let text = serde_json::to_string(change).map_err(CommandError::internal)?;
         output::print(&format!("{text}\n"));
         return Ok(());

@@ -1,6 +1,7 @@
 //! Tells people who are away what the monitor saw, by the settings of each loop's own project.
 //!
-//! What a loop began with is in the journal and counts; the file in its working tree may have been
+//! The configuration that a loop began with is in the journal and counts; the file in its working tree may
+//! have been
 //! written by its agent since. Only the address of a webhook is not in the journal, and is taken from
 //! the file where its host is still the same. The monitor never waits for a message.
 
@@ -113,7 +114,7 @@ impl Messages {
     }
 }
 
-/// What the journal says about messages of a loop.
+/// The notification settings of a loop, from the journal.
 fn began_with(config: &str) -> Option<NotifyConfig> {
     let mut config: serde_json::Value = serde_json::from_str(config).ok()?;
     serde_json::from_value(config["effective"]["notify"].take()).ok()

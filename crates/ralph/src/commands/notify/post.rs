@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 
 use ralph_core::{
     config::{Config, NotifyConfig},
-    notification::{BudgetAlert, Redaction, Watch},
+    notification::{BudgetAlert, NotificationWatch, Redaction},
 };
 use ralph_engine::{
     environment::Environment,
@@ -16,7 +16,7 @@ use ralph_engine::{
 
 use crate::{error::CommandError, output, project::Project};
 
-/// What there is to send with.
+/// The configured ways to send messages.
 pub(crate) fn means<'a>(
     project: &'a Project,
     environment: &'a Environment,
@@ -61,7 +61,7 @@ pub(crate) fn attach(
         percent: config.notify.budget_alert_percent,
     });
     let post = Post {
-        watch: Watch::new(project_name(project.root()), alert),
+        watch: NotificationWatch::new(project_name(project.root()), alert),
         on: config.notify.on.clone(),
         redaction: redaction(config, means),
         ways: notify::ways(means),
@@ -71,7 +71,7 @@ pub(crate) fn attach(
     Ok(notify::attach(reporter, post))
 }
 
-/// How a loop ended, as far as messages go.
+/// The end of a loop, as far as messages need it.
 pub(crate) enum Ending<'a> {
     /// The loop itself has said it.
     Told,
@@ -79,7 +79,7 @@ pub(crate) enum Ending<'a> {
     Failed(&'a str),
 }
 
-/// Waits for the messages under way, unless somebody gives them up, and says what was not sent.
+/// Waits for the messages under way, unless they are given up, and says what was not sent.
 pub(crate) async fn close(outbox: Outbox, ending: Ending<'_>, give_up: impl Future<Output = ()>) {
     match ending {
         Ending::Told => {}

@@ -20,7 +20,7 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What the sample is about: escalation, complete, halt, limit, budget_alert
+    /// Event of the sample: escalation, complete, halt, limit or budget_alert
     #[arg(long, value_name = "OCCASION", default_value = "escalation")]
     on: Occasion,
 }
@@ -34,16 +34,16 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let means = post::means(&project, &environment, containment);
     let ways = ways(&means);
     if ways.is_empty() {
-        let error = CommandError::user("nobody is told of anything: no way is configured");
+        let error = CommandError::user("no notifications are configured");
         return Err(error.hint(
-            "set `notify.command` or `notify.webhook`; the desktop is used where `notify-send` and \
-             a session bus are there",
+            "set `notify.command` or `notify.webhook`; desktop \
+             notifications need `notify-send` and a session bus",
         ));
     }
     let config = &project.config().notify;
     if !config.on.contains(&args.on) {
         output::print_warning(&format!(
-            "`notify.on` leaves {} out: a loop would not send this",
+            "`notify.on` does not include {}: a loop would not send this",
             args.on
         ));
     }

@@ -12,7 +12,7 @@ use ralph_engine::{
 
 use super::Proposal;
 use crate::{
-    error::{CommandError, Kind},
+    error::{CommandError, ErrorKind},
     output,
     project::Project,
     purse,
@@ -32,15 +32,15 @@ const FAILED: u8 = 7;
 pub(super) fn explain(error: AskError) -> CommandError {
     let (kind, hint) = match &error {
         AskError::Lock(LockError::Held { .. }) => (
-            Kind::User,
+            ErrorKind::User,
             Some(
                 "wait for it to end, or use a worktree of its own (`git worktree add`)".to_owned(),
             ),
         ),
-        AskError::Git(error) => (Kind::User, error.hint()),
-        AskError::Template(_) => (Kind::User, None),
+        AskError::Git(error) => (ErrorKind::User, error.hint()),
+        AskError::Template(_) => (ErrorKind::User, None),
         AskError::Lock(LockError::Io { .. }) | AskError::Journal(_) | AskError::File { .. } => {
-            (Kind::Internal, None)
+            (ErrorKind::Internal, None)
         }
     };
     CommandError::new(kind, error).hint_opt(hint)

@@ -68,9 +68,10 @@ impl Wish<'_> {
             text.push_str(&show::findings(&checked.findings));
         }
         let rounds = count(asked.rounds as usize, "round", "rounds");
-        let usage = figures::usage(&asked.usage);
-        let usage = usage.map_or_else(String::new, |usage| format!(", {usage}"));
-        text.push_str(&format!("\n{rounds} of {}{usage}\n", asked.agent));
+        let asked_for = format!("{rounds} of {}", asked.agent);
+        let used = figures::usage(&asked.usage);
+        let parts: Vec<String> = [asked_for].into_iter().chain(used).collect();
+        text.push_str(&format!("\n{}\n", parts.join(", ")));
         match self.args.writes_a_file() {
             true => output::print(&text),
             false => output::print_to_stderr(&text),

@@ -1,4 +1,4 @@
-//! What a text is dressed for: a terminal, a plain file, or Markdown.
+//! The form of a text: for a terminal, a plain file, or Markdown.
 //!
 //! Whatever others wrote goes through [`Dress::said`]: on one line, unable to move a cursor, and in
 //! Markdown unable to be anything but text.
@@ -30,7 +30,7 @@ impl Dress {
         }
     }
 
-    /// Text that somebody else wrote, at most `width` columns of it.
+    /// Text by others, at most `width` columns of it.
     pub(super) fn said(self, text: &str, width: usize) -> String {
         let line = one_line(text, width);
         match self {

@@ -33,7 +33,7 @@ pub(super) struct Economics {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ModelSum {
-    /// None for calls to a model that nobody named.
+    /// None for calls to an unnamed model.
     pub(super) model: Option<String>,
     #[serde(flatten)]
     pub(super) figures: Figures,
@@ -41,7 +41,7 @@ pub(super) struct ModelSum {
     totals: Totals,
 }
 
-/// What a loop was foreseen to cost, beside what came true.
+/// The forecast of a loop and the real cost.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LoopForecast {
@@ -70,7 +70,8 @@ impl Economics {
     pub(super) async fn add(
         &mut self,
         journal: &mut dyn Journal,
-        (repository, loop_id): (&RepositoryId, &LoopId),
+        repository: &RepositoryId,
+        loop_id: &LoopId,
         parts: &[LoopModelCost],
     ) -> Result<(), JournalError> {
         let totals = journal.spending(repository, SpendingScope::Loop(loop_id), None);

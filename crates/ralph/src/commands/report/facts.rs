@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use ralph_core::{
     agent::Usage,
-    metrics::{Metrics, Since, seconds},
+    metrics::{Since, SuccessMetrics},
     record::IterationRecord,
+    time::seconds,
     verdict::Verdict,
 };
 use ralph_engine::{
@@ -16,8 +17,8 @@ use ralph_engine::{
 use super::economics::Economics;
 use super::fates::Fates;
 use super::shape::{
-    self, Command, Commit, Completed, Diagnosed, Facts, Failed, Flagged, Highlight, HighlightKind,
-    Look, Now, Point, Suggested, VerifiedBy,
+    self, CommandRuns, Commit, Completed, Diagnosed, FailedAttempt, Flagged, Highlight,
+    HighlightKind, Now, Point, PointOutcome, ReportFacts, Suggested, VerifiedBy,
 };
 use crate::{
     commands::{logs::nothing_yet, status::facts as status},
@@ -33,7 +34,10 @@ pub(super) enum Which<'a> {
     All,
 }
 
-pub(super) async fn gather(project: &Project, which: Which<'_>) -> Result<Facts, CommandError> {
+pub(super) async fn gather(
+    project: &Project,
+    which: Which<'_>,
+) -> Result<ReportFacts, CommandError> {
     let Some((mut journal, repository)) = project.journal().await? else {
         return Err(nothing_yet(project));
     };
@@ -44,8 +48,8 @@ pub(super) async fn gather(project: &Project, which: Which<'_>) -> Result<Facts,
     let worktree = project.worktree();
     let all = journal.loops_of(&repository, &worktree, &source);
     let is_all = all.await.map_err(CommandError::internal)?.len() == rows.len();
-    let mut seen = Seen::default();
-    let mut facts = Facts::new(source);
+    let mut seen = Sums::default();
+    let mut facts = ReportFacts::new(source);
     let fates = Fates::read(&mut *journal, &repository).await;
     let fates = fates.map_err(CommandError::internal)?;
     for row in &rows {
@@ -63,7 +67,7 @@ pub(super) async fn gather(project: &Project, which: Which<'_>) -> Result<Facts,
         let parts = journal.model_costs(&repository, &row.id).await;
         let parts = parts.map_err(CommandError::internal)?;
         let economics = &mut facts.economics;
-        let added = economics.add(&mut *journal, (&repository, &row.id), &parts);
+        let added = economics.add(&mut *journal, &repository, &row.id, &parts);
         added.await.map_err(CommandError::internal)?;
         facts.add_parts(parts);
     }
@@ -116,11 +120,11 @@ async fn loops(
         return match found.len() {
             1 => Ok(found),
             0 => Err(CommandError::user(format!("there is no loop {id}"))
-                .hint("`ralph report --all --json` has the ids of all loops")),
+                .hint("`ralph loops` lists them")),
             _ => Err(CommandError::user(format!(
                 "more than one loop has an id that begins with {id}"
             ))
-            .hint("write more of it")),
+            .hint("use more characters of the id")),
         };
     }
     let worktree = project.worktree();
@@ -135,7 +139,7 @@ async fn loops(
     Ok(vec![last])
 }
 
-/// How the tasks stand now. A report is of use without it, so nothing that is wrong here is fatal.
+/// Reads the present state of the tasks. A report is useful without it, so no error here is fatal.
 async fn now(project: &Project, source: &str) -> Option<Now> {
     let path = project.root().join(source);
     let facts = status::gather(project, Some(&path)).await.ok()?;
@@ -148,19 +152,19 @@ async fn now(project: &Project, source: &str) -> Option<Now> {
     })
 }
 
-/// What is added up over all iterations.
+/// Sums over all iterations.
 #[derive(Default)]
-struct Seen {
-    metrics: Metrics,
-    commands: BTreeMap<String, Command>,
+struct Sums {
+    metrics: SuccessMetrics,
+    commands: BTreeMap<String, CommandRuns>,
 }
 
-impl Seen {
+impl Sums {
     fn observe(&mut self, record: &IterationRecord, since: Since) {
         self.metrics.observe(record, since);
         for one in &record.verification {
             let known = self.commands.entry(one.command.clone());
-            let command = known.or_insert_with(|| Command {
+            let command = known.or_insert_with(|| CommandRuns {
                 command: one.command.clone(),
                 runs: 0,
                 passed: 0,
@@ -175,7 +179,7 @@ impl Seen {
     }
 }
 
-impl Facts {
+impl ReportFacts {
     /// Adds up who asked which model, over several loops.
     fn add_parts(&mut self, parts: Vec<LoopModelCost>) {
         for part in parts {
@@ -199,8 +203,8 @@ impl Facts {
             agent_seconds: 0.0,
             verify_seconds: 0.0,
             usage: Usage::default(),
-            metrics: shape::Metrics {
-                figures: Metrics::default().figures(),
+            metrics: shape::ReportMetrics {
+                figures: SuccessMetrics::default().figures(),
                 iterations_per_feature: None,
             },
             commits: Vec::new(),
@@ -268,7 +272,7 @@ impl Facts {
                 summary: record.said.block.summary,
             });
         } else if record.verdict != Verdict::Progress {
-            self.failed_attempts.push(Failed {
+            self.failed_attempts.push(FailedAttempt {
                 task_id: record.task_id,
                 title: record.title,
                 iteration: record.iteration,
@@ -279,7 +283,7 @@ impl Facts {
         }
     }
 
-    /// What a person should look at although it was dealt with.
+    /// Adds what a person should check although it was handled.
     fn flag(&mut self, record: &IterationRecord) {
         let foreign = &record.said.foreign_claims;
         let foreign = foreign
@@ -297,7 +301,7 @@ impl Facts {
         }
     }
 
-    /// What agents learnt and decided, also in attempts that did not land.
+    /// Adds what agents learnt and decided, also in attempts that did not land.
     fn highlight(&mut self, record: &IterationRecord) {
         let block = &record.said.block;
         let learnings = block.learnings.iter();
@@ -345,6 +349,6 @@ fn point(record: &IterationRecord, since: Since) -> Point {
         cost_usd: record.usage.cost_usd,
         spent_usd: None,
         reverted: since == Since::TakenBack,
-        look: Look::of(record, since),
+        look: PointOutcome::of(record, since),
     }
 }

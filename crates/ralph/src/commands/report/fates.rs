@@ -1,4 +1,4 @@
-//! What became of the commits of iterations since: taken back, or made one with others.
+//! Later changes to the commits of iterations: reverted, or squashed.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,200 +1,244 @@
-//! A report as one page of HTML: no script, no network, no other file. The plots are drawings that
-//! are made here.
+//! A report as one page of HTML: no script, no network, no other file.
 //!
-//! All that agents and files say goes in as text; see `markup`.
+//! `page.html` is the template, [`Page`] all that it is filled with. No text reaches a page but through
+//! [`write_escaped`], and templates have no way around it.
 
 mod axis;
-mod bars;
-mod cost;
-mod markup;
-mod models;
-mod outcomes;
-mod sections;
-mod tiles;
-mod timeline;
+mod plots;
+
+use std::fmt::Write as _;
 
 use jiff::{Timestamp, tz::TimeZone};
+use minijinja::{
+    AutoEscape, Environment, Error, Output, State, Value,
+    value::{Serde, ValueKind},
+};
+use ralph_core::{
+    economics::Caller,
+    escalation::{Amended, Question},
+    figures,
+    sanitize::terminal_safe,
+};
+use ralph_engine::store::LoopModelCost;
+use serde::Serialize;
 
-use super::shape::{Facts, Look, Point};
-use crate::commands::status::facts::LoopState;
-use axis::Axis;
-use markup::Markup;
+use super::{dress::Dress, shape::ReportFacts, show};
+use crate::error::CommandError;
+use plots::Plots;
 
-/// Iterations that are drawn at most: the newest.
-const MOST_DRAWN: usize = 1_000;
-/// Width of a drawing, and where its axes begin and end.
-const WIDTH: f64 = 760.0;
-const LEFT: f64 = 120.0;
-const RIGHT: f64 = 744.0;
+/// Rows of a table or lines of a list; `--json` has all.
+const MOST_LINES: usize = 200;
+/// Rows of the table of models.
+const MOST_MODELS: usize = 30;
 
-pub(super) fn render(facts: &Facts, now: Timestamp) -> String {
+/// All that the template is filled with.
+#[derive(Serialize)]
+struct Page<'a> {
+    title: String,
+    /// In the shape of its JSON form.
+    report: &'a ReportFacts,
+    tokens: u64,
+    forecasts: Vec<ForecastTile>,
+    plots: Option<Plots<'a>>,
+    models: Vec<ModelRow<'a>>,
+    models_left_out: usize,
+    answers: Vec<AnswerLine<'a>>,
+    what_is_left: Vec<String>,
+    most: usize,
+    width: f64,
+    left: f64,
+    right: f64,
+    style: Value,
+    version: &'static str,
+    made_at: String,
+    time_zone: String,
+}
+
+#[derive(Serialize)]
+struct ForecastTile {
+    expected: String,
+    sentence: String,
+}
+
+#[derive(Serialize)]
+struct ModelRow<'a> {
+    model: &'a str,
+    agent: &'a str,
+    asked_by: &'static str,
+    calls: u64,
+    tokens: u64,
+    spent: String,
+    /// Of input, output, what was read from a cache and written to it; `None` for nothing.
+    cost_by_kind: [Option<String>; 4],
+}
+
+#[derive(Serialize)]
+struct AnswerLine<'a> {
+    task_id: &'a str,
+    question: &'a str,
+    how: String,
+    by: &'a str,
+    told: Vec<&'a str>,
+    amended: Option<&'a Amended>,
+}
+
+pub(super) fn render(facts: &ReportFacts, now: Timestamp) -> Result<String, CommandError> {
     let zone = TimeZone::system();
-    let mut page = Markup::default();
-    page.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
-        // Nothing may be loaded or run, whatever should get into the page.
-        .raw("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n")
-        .raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
-        .raw("<meta name=\"color-scheme\" content=\"light dark\">\n<title>")
-        .text(title(facts))
-        .raw(" · ralph report</title>\n<style>\n")
-        .raw(include_str!("html/style.css"))
-        .raw("</style>\n</head>\n<body>\n<main>\n");
-    header(&mut page, facts, &zone);
-    page.piece(&tiles::tiles(facts));
-    page.piece(&sections::needs_a_person(facts));
-    plots(&mut page, facts, &zone);
-    page.piece(&sections::sections(facts));
-    page.raw("<footer>Made by ralph ")
-        .text(env!("CARGO_PKG_VERSION"))
-        .raw(" on ")
-        .text(moment(now, &zone))
-        .raw(". Times are ")
-        .text(now.to_zoned(zone.clone()).strftime("%Z").to_string())
-        .raw(". What agents say is quoted, and no evidence of anything.</footer>\n")
-        .raw("</main>\n</body>\n</html>\n");
-    page.into_text()
-}
-
-fn title(facts: &Facts) -> String {
     let branch = facts.loops.last().map_or("", |row| row.branch.as_str());
-    format!("{} on {branch}", facts.source)
+    let forecasts = facts.economics.forecasts.iter();
+    let page = Page {
+        title: format!("{} on {branch}", facts.source),
+        report: facts,
+        tokens: facts.usage.total_tokens(),
+        forecasts: forecasts
+            .map(|one| ForecastTile {
+                expected: one.compared.kept.forecast.expected_usd.to_string(),
+                sentence: one.compared.sentence(),
+            })
+            .collect(),
+        plots: Plots::new(facts, &zone),
+        models: facts
+            .parts
+            .iter()
+            .take(MOST_MODELS)
+            .map(model_row)
+            .collect(),
+        models_left_out: facts.parts.len().saturating_sub(MOST_MODELS),
+        answers: facts.questions.iter().filter_map(answer_line).collect(),
+        what_is_left: show::left(facts, Dress::Plain),
+        most: MOST_LINES,
+        width: plots::WIDTH,
+        left: plots::LEFT,
+        right: plots::RIGHT,
+        style: Value::from_safe_string(include_str!("html/style.css").to_owned()),
+        version: env!("CARGO_PKG_VERSION"),
+        made_at: now.to_string(),
+        time_zone: now.to_zoned(zone.clone()).strftime("%Z").to_string(),
+    };
+    let page = Value::from(Serde(&page));
+    fill(include_str!("html/page.html"), page, zone).map_err(CommandError::internal)
 }
 
-fn header(page: &mut Markup, facts: &Facts, zone: &TimeZone) {
-    page.raw("<header>\n<p class=\"kind\">ralph report</p>\n<h1>")
-        .text(title(facts))
-        .raw("</h1>\n");
-    let many = facts.loops.len();
-    if many > 1 {
-        page.raw("<p>").number(many).raw(" loops, the last:</p>\n");
-    }
-    if let Some(row) = facts.loops.last() {
-        let when = |text: &str| match text.parse::<Timestamp>() {
-            Ok(at) => moment(at, zone),
-            Err(_) => text.to_owned(),
-        };
-        page.raw("<p class=\"faint\">with ")
-            .text(&row.agent)
-            .raw(", started ")
-            .text(when(&row.started_at));
-        if let Some(ended) = &row.ended_at {
-            page.raw(", ended ").text(when(ended));
+/// Fills a template with values that are escaped, every one of them.
+fn fill(template: &str, values: Value, zone: TimeZone) -> Result<String, Error> {
+    let mut env = Environment::new();
+    env.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    let syntax = minijinja::syntax::SyntaxConfig::builder()
+        .trim_blocks(true)
+        .lstrip_blocks(true)
+        .keep_trailing_newline(true)
+        .build()?;
+    env.set_syntax(syntax);
+    env.set_auto_escape_callback(|_| AutoEscape::Html);
+    env.set_formatter(write_escaped);
+    // Only what templates themselves say is markup.
+    env.remove_filter("safe");
+    env.add_filter("duration", figures::duration);
+    env.add_filter("compact", figures::compact);
+    env.add_filter("usd", figures::usd);
+    env.add_filter("percent", figures::percent);
+    env.add_filter("short_commit", |commit: String| {
+        figures::short_commit(&commit).to_owned()
+    });
+    env.add_filter("counted", |n: usize, one: String, many: String| {
+        figures::count(n, &one, &many)
+    });
+    env.add_filter("local_time", move |text: String| {
+        text.parse().map_or_else(
+            |_| text.clone(),
+            |at: Timestamp| {
+                let local = at.to_zoned(zone.clone());
+                local.strftime("%-d %b %Y, %H:%M").to_string()
+            },
+        )
+    });
+    env.template_from_str(template)?.render(values)
+}
+
+/// Writes a value as text that is only text, in an element and in an attribute. What a reader would not
+/// see, or what turns letters around, is written out as well. Of places in a drawing, tenths of a pixel
+/// are enough; what is missing is empty.
+fn write_escaped(out: &mut Output, _: &mut State, value: &Value) -> Result<(), Error> {
+    let text = match value.kind() {
+        ValueKind::None | ValueKind::Undefined => return Ok(()),
+        ValueKind::Number if !value.is_integer() => {
+            let number = f64::try_from(value.clone())?;
+            return write!(out, "{number:.1}").map_err(Error::from);
         }
-        page.raw("</p>\n<p class=\"ended\">");
-        match row.state {
-            LoopState::Running => page.raw("It is still running."),
-            LoopState::Interrupted => {
-                page.raw("It was interrupted; <code>ralph run</code> goes on with it.")
-            }
-            LoopState::Ended => {
-                let why = row.sentence.as_deref().unwrap_or("for a reason unknown");
-                page.raw("It ended: ").text(why).raw(".")
-            }
-        };
-        page.raw("</p>\n");
+        _ => value.to_string(),
+    };
+    // The result of a macro, whose own values were escaped when it was made.
+    if value.is_safe() {
+        return out.write_str(&text).map_err(Error::from);
     }
-    page.raw("</header>\n");
-}
-
-fn plots(page: &mut Markup, facts: &Facts, zone: &TimeZone) {
-    let skipped = facts.timeline.len().saturating_sub(MOST_DRAWN);
-    let points = &facts.timeline[skipped..];
-    if points.is_empty() {
-        return;
-    }
-    let spans: Vec<_> = points.iter().map(|p| (p.started_at, p.ended_at)).collect();
-    let axis = Axis::new(&spans, (LEFT, RIGHT), zone.clone());
-    page.raw("<section>\n<h2>Timeline</h2>\n");
-    if skipped > 0 {
-        page.raw("<p class=\"faint\">The plots show the newest ")
-            .number(MOST_DRAWN)
-            .raw(" of ")
-            .number(facts.timeline.len())
-            .raw(" iterations.</p>\n");
-    }
-    page.piece(&legend(points, &axis));
-    page.piece(&timeline::timeline(points, &axis));
-    page.raw("</section>\n");
-    page.piece(&cost::cost(points, &axis));
-    page.piece(&bars::bars(&facts.economics));
-    page.piece(&models::models(&facts.parts));
-    page.piece(&outcomes::outcomes(points));
-}
-
-fn legend(points: &[Point], axis: &Axis) -> Markup {
-    let mut looks: Vec<Look> = points.iter().map(|point| point.look).collect();
-    looks.sort_unstable();
-    looks.dedup();
-    let mut legend = Markup::default();
-    legend.raw("<p class=\"legend\">");
-    for look in looks {
-        let (class, sign, word) = dressed(look);
-        legend
-            .raw("<span><i class=\"dot ")
-            .raw(class)
-            .raw("\">")
-            .raw(sign)
-            .raw("</i>")
-            .raw(word)
-            .raw("</span> ");
-    }
-    if axis.pauses().next().is_some() {
-        legend.raw("<span><i class=\"gap\"></i>a pause, cut short</span>");
-    }
-    legend.raw("</p>\n");
-    legend
-}
-
-/// The class, the sign and the word of an outcome: never told by its colour alone.
-fn dressed(look: Look) -> (&'static str, &'static str, &'static str) {
-    match look {
-        Look::Verified => ("ok", "✓", "verified"),
-        Look::Unverified => ("unsure", "~", "completed, unverified"),
-        Look::TakenBack => ("other", "↶", "taken back"),
-        Look::Failed => ("bad", "✗", "did not land"),
-        Look::Asks => ("asks", "?", "asked a person"),
-        Look::Diagnosed => ("asks", "⌕", "looked for the cause"),
-        Look::Other => ("other", "–", "limit, interruption or outage"),
-    }
-}
-
-/// The time labels below a drawing, the marks above them, and the pauses that are cut short.
-fn time_axis(into: &mut Markup, axis: &Axis, (top, bottom): (f64, f64)) {
-    for x in axis.pauses() {
-        into.raw("<line class=\"pause\" x1=\"").place(x);
-        into.raw("\" x2=\"").place(x);
-        into.raw("\" y1=\"").place(top);
-        into.raw("\" y2=\"").place(bottom);
-        into.raw("\"><title>a pause, cut short</title></line>\n");
-    }
-    for label in axis.labels() {
-        into.raw("<line class=\"tick\" x1=\"").place(label.x);
-        into.raw("\" x2=\"").place(label.x);
-        into.raw("\" y1=\"").place(top);
-        into.raw("\" y2=\"").place(bottom + 4.0);
-        into.raw("\"/>\n<text class=\"axis\" x=\"").place(label.x);
-        into.raw("\" y=\"").place(bottom + 18.0);
-        into.raw("\">").text(&label.time).raw("</text>\n");
-        if let Some(day) = &label.day {
-            into.raw("<text class=\"axis\" x=\"").place(label.x);
-            into.raw("\" y=\"").place(bottom + 32.0);
-            into.raw("\">").text(day).raw("</text>\n");
+    for c in terminal_safe(&text).chars() {
+        match c {
+            '&' => out.write_str("&amp;")?,
+            '<' => out.write_str("&lt;")?,
+            '>' => out.write_str("&gt;")?,
+            '"' => out.write_str("&quot;")?,
+            '\'' => out.write_str("&#39;")?,
+            c => out.write_char(c)?,
         }
     }
+    Ok(())
 }
 
-/// The beginning of a drawing, which the reader of a screen is told the name of.
-fn drawing(into: &mut Markup, name: &'static str, height: f64) {
-    into.raw("<div class=\"plot\">\n<svg role=\"img\" aria-label=\"")
-        .raw(name);
-    into.raw("\" viewBox=\"0 0 ")
-        .place(WIDTH)
-        .raw(" ")
-        .place(height);
-    into.raw("\">\n");
+fn model_row(part: &LoopModelCost) -> ModelRow<'_> {
+    let (totals, cost) = (&part.totals, part.totals.cost);
+    ModelRow {
+        model: part.model.as_deref().unwrap_or(plots::NO_MODEL),
+        agent: &part.agent,
+        asked_by: match part.caller {
+            Caller::Agent => "the agent itself",
+            Caller::Subagent => "subagents",
+            Caller::Rest => "reported only as a total",
+        },
+        calls: totals.calls,
+        tokens: totals.tokens.total(),
+        spent: totals.spent.to_string(),
+        cost_by_kind: [cost.input, cost.output, cost.cache_read, cost.cache_write]
+            .map(|cost| (cost.millionths() > 0).then(|| cost.to_string())),
+    }
 }
 
-fn moment(at: Timestamp, zone: &TimeZone) -> String {
-    let local = at.to_zoned(zone.clone());
-    local.strftime("%-d %b %Y, %H:%M").to_string()
+fn answer_line(question: &Question) -> Option<AnswerLine<'_>> {
+    let answer = question.answer.as_ref()?;
+    let told = answer.told.iter().flat_map(|told| told.lines().skip(1));
+    Some(AnswerLine {
+        task_id: question.task_id.as_str(),
+        question: &question.question,
+        how: answer.how.word(),
+        by: &answer.by,
+        told: told.collect(),
+        amended: answer.amended.as_ref(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(template: &str, text: &str) -> Result<String, Error> {
+        fill(template, minijinja::context! { text }, TimeZone::UTC)
+    }
+
+    #[test]
+    fn whatever_is_said_is_text_in_an_element_and_in_an_attribute() {
+        let template = "{% macro quoted(text) %}<q>{{ text }}</q>{% endmacro %}<p title=\"{{ text }}\">{{ quoted(text) }}</p>";
+        let text = "<script>alert(\"1\")</script> & 'x'\u{202e}";
+        let escaped =
+            "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;x&#39;\\u{202e}";
+        assert_eq!(
+            filled(template, text).unwrap(),
+            format!("<p title=\"{escaped}\"><q>{escaped}</q></p>")
+        );
+    }
+
+    #[test]
+    fn no_template_can_leave_a_value_as_it_is_or_misspell_it() {
+        let error = |template: &str| filled(template, "x").unwrap_err().to_string();
+        assert!(error("{{ text|safe }}").contains("safe"));
+        assert!(error("{{ txet }}").contains("undefined"));
+    }
 }

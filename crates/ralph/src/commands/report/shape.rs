@@ -7,7 +7,7 @@ use ralph_core::{
     board::Counts,
     dollars::Dollars,
     escalation::Question,
-    metrics::{Figures, Since},
+    metrics::{Since, SuccessFigures},
     record::IterationRecord,
     verdict::Verdict,
 };
@@ -19,7 +19,7 @@ use crate::commands::status::facts::{Blocked, LoopFacts, Next, OpenQuestion, Ski
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Facts {
+pub(super) struct ReportFacts {
     pub(super) source: String,
     pub(super) loops: Vec<LoopFacts>,
     pub(super) iterations: usize,
@@ -29,43 +29,43 @@ pub(super) struct Facts {
     pub(super) agent_seconds: f64,
     pub(super) verify_seconds: f64,
     pub(super) usage: Usage,
-    pub(super) metrics: Metrics,
+    pub(super) metrics: ReportMetrics,
     pub(super) commits: Vec<Commit>,
     /// Commits that a person had taken back; they are in neither list beside it.
     pub(super) reverted: Vec<Commit>,
     pub(super) completed: Vec<Completed>,
-    pub(super) failed_attempts: Vec<Failed>,
+    pub(super) failed_attempts: Vec<FailedAttempt>,
     /// Of tasks that went round in circles.
     pub(super) diagnoses: Vec<Diagnosed>,
-    pub(super) verification: Vec<Command>,
+    pub(super) verification: Vec<CommandRuns>,
     pub(super) highlights: Vec<Highlight>,
     pub(super) flagged: Vec<Flagged>,
-    /// What was asked in these iterations, answered or not.
+    /// Questions from these iterations, answered or not.
     pub(super) questions: Vec<Question>,
     pub(super) suggestions: Vec<Suggested>,
     pub(super) timeline: Vec<Point>,
     pub(super) economics: Economics,
-    /// Who asked which model, for the page; `ralph tokens` has it as JSON.
+    /// Usage by caller and model, for the page; `ralph tokens` has it as JSON.
     #[serde(skip)]
     pub(super) parts: Vec<LoopModelCost>,
-    /// How the tasks stand now; `None` where their file can't be read any more.
+    /// The present state of the tasks; `None` if their file can't be read any more.
     pub(super) now: Option<Now>,
 }
 
 /// The success metrics.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Metrics {
+pub(super) struct ReportMetrics {
     #[serde(flatten)]
-    pub(super) figures: Figures,
-    /// How many iterations the whole feature took; `None` while it is not complete, or where the
+    pub(super) figures: SuccessFigures,
+    /// The number of iterations of the whole feature; `None` while it is not complete, or where the
     /// report leaves out loops that worked on it.
     pub(super) iterations_per_feature: Option<usize>,
 }
 
 /// A verify command, over all iterations.
 #[derive(Debug, Serialize)]
-pub(super) struct Command {
+pub(super) struct CommandRuns {
     pub(super) command: String,
     pub(super) runs: usize,
     pub(super) passed: usize,
@@ -73,7 +73,7 @@ pub(super) struct Command {
     pub(super) seconds: f64,
 }
 
-/// What an agent found out about a task that went round in circles, in its own words.
+/// The agent's diagnosis of a task that went round in circles, in its own words.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Diagnosed {
@@ -84,7 +84,7 @@ pub(super) struct Diagnosed {
     pub(super) text: String,
 }
 
-/// What an agent learnt or decided, in its own words.
+/// A learning or a decision of an agent, in its own words.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Highlight {
@@ -127,15 +127,15 @@ pub(super) struct Point {
     pub(super) tokens: u64,
     /// As the agent told it.
     pub(super) cost_usd: Option<f64>,
-    /// What counts: what the agent told, else what the table of prices makes of it.
+    /// The cost that counts: as the agent reported it, else from the price table.
     pub(super) spent_usd: Option<Dollars>,
     #[serde(skip)]
-    pub(super) look: Look,
+    pub(super) look: PointOutcome,
 }
 
-/// How an iteration ended, as far as a plot tells apart.
+/// The outcome of an iteration, as far as a chart distinguishes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Look {
+pub(super) enum PointOutcome {
     Verified,
     Unverified,
     /// It had landed, and a person took it back.
@@ -144,13 +144,13 @@ pub(super) enum Look {
     Failed,
     /// A person is asked.
     Asks,
-    /// Somebody looked for the cause.
+    /// A diagnosis of the cause.
     Diagnosed,
-    /// Nobody's failure: a limit, an interruption, an API that was out of reach.
+    /// No failure of the work: a limit, an interruption, an API that was out of reach.
     Other,
 }
 
-impl Look {
+impl PointOutcome {
     pub(super) fn of(record: &IterationRecord, since: Since) -> Self {
         if since == Since::TakenBack {
             return Self::TakenBack;
@@ -204,7 +204,7 @@ pub(super) struct VerifiedBy {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Failed {
+pub(super) struct FailedAttempt {
     pub(super) task_id: String,
     pub(super) title: String,
     pub(super) iteration: u64,

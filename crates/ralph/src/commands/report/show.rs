@@ -4,20 +4,19 @@ mod lines;
 
 pub(super) use lines::left;
 
-use super::{dress::Dress, shape::Facts};
+use super::{dress::Dress, shape::ReportFacts};
 use crate::{
     commands::status::facts::LoopState,
     view::{
-        figures::{count, usage},
+        figures::{count, duration, usage},
         paint::Tone,
-        time::span,
     },
 };
 
 /// Lines that a section has at most; `--json` has all.
 const MOST: usize = 50;
 
-pub(super) fn render(facts: &Facts, dress: Dress) -> String {
+pub(super) fn render(facts: &ReportFacts, dress: Dress) -> String {
     let heading = format!("# {}", title(facts, dress));
     let mut text = format!("{}\n\n", dress.paint(Tone::Heading, &heading));
     text.push_str(&summary(facts, dress));
@@ -32,31 +31,22 @@ pub(super) fn render(facts: &Facts, dress: Dress) -> String {
     section("Reverted", &lines::commits(&facts.reverted, dress));
     section("Completed", &lines::completed(facts, dress));
     section("Attempts that did not land", &lines::failed(facts, dress));
-    section(
-        "Diagnoses, as agents tell them",
-        &lines::diagnoses(facts, dress),
-    );
-    section("How it was verified", &lines::verification(facts, dress));
-    section(
-        "Highlights, as agents tell them",
-        &lines::highlights(facts, dress),
-    );
+    section("Diagnoses by agents", &lines::diagnoses(facts, dress));
+    section("Verification", &lines::verification(facts, dress));
+    section("Highlights from agents", &lines::highlights(facts, dress));
     if let Some(now) = &facts.now {
         section("Blocked", &lines::blocked(now, dress));
         section("Skipped", &lines::skipped(now, dress));
-        section("Questions for a person", &lines::questions(now, dress));
+        section("Open questions", &lines::questions(now, dress));
     }
-    section(
-        "Questions that were answered",
-        &lines::answers(facts, dress),
-    );
-    section("Worth a look", &lines::flagged(facts, dress));
+    section("Answered questions", &lines::answers(facts, dress));
+    section("Flags", &lines::flagged(facts, dress));
     section("Suggested by agents", &lines::suggestions(facts, dress));
-    section("What is left", &lines::left(facts, dress));
+    section("Remaining work", &lines::left(facts, dress));
     text
 }
 
-fn title(facts: &Facts, dress: Dress) -> String {
+fn title(facts: &ReportFacts, dress: Dress) -> String {
     let branch = facts.loops.last().map_or("", |row| row.branch.as_str());
     let (source, branch) = (dress.said(&facts.source, 200), dress.said(branch, 200));
     match facts.loops.len() {
@@ -65,7 +55,7 @@ fn title(facts: &Facts, dress: Dress) -> String {
     }
 }
 
-fn summary(facts: &Facts, dress: Dress) -> String {
+fn summary(facts: &ReportFacts, dress: Dress) -> String {
     let unverified = facts.completed.iter().filter(|task| task.unverified);
     let unverified = unverified.count();
     let mut completed = count(facts.completed.len(), "task", "tasks");
@@ -81,19 +71,19 @@ fn summary(facts: &Facts, dress: Dress) -> String {
     }
     parts.extend([
         count(facts.iterations, "iteration", "iterations"),
-        span(facts.seconds),
+        duration(facts.seconds),
     ]);
     parts.extend(usage(&facts.usage));
     format!("{}.\n", dress.plain(parts.join(", ")))
 }
 
-fn ended(text: &mut String, facts: &Facts, dress: Dress) {
+fn ended(text: &mut String, facts: &ReportFacts, dress: Dress) {
     for row in &facts.loops {
         let line = match row.state {
             LoopState::Running => "It is still running.".to_owned(),
-            LoopState::Interrupted => "It was interrupted; `ralph run` goes on with it.".to_owned(),
+            LoopState::Interrupted => "It was interrupted; `ralph run` continues it.".to_owned(),
             LoopState::Ended => {
-                let why = row.sentence.as_deref().unwrap_or("for a reason unknown");
+                let why = row.sentence.as_deref().unwrap_or("for an unknown reason");
                 format!("It ended: {}.", dress.said(why, 500))
             }
         };

@@ -8,7 +8,7 @@ use ralph_engine::{
 
 use crate::{error::CommandError, project::Project};
 
-/// What `--agent` sets.
+/// The settings from `--agent`.
 pub(crate) fn chosen(agent: Option<&String>) -> Vec<FlagValue> {
     let agent = agent.map(|agent| FlagValue {
         key: "agent".into(),
@@ -38,7 +38,7 @@ pub(crate) fn choose_with(
     make(project, &other, &other.agent)
 }
 
-/// Who goes on at a usage limit, if the configuration asks for somebody.
+/// The fallback agent at a usage limit, if one is configured.
 pub(crate) fn fallback(project: &Project) -> Result<Option<Fallback>, CommandError> {
     let config = project.config();
     match config.limits.on_usage_limit {

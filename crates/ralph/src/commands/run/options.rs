@@ -1,8 +1,8 @@
-//! What can be said of any loop on the command line, whatever its tasks come from.
+//! Command-line options of every loop, wherever its tasks come from.
 
 use ralph_engine::loop_runner::Bounds;
 
-use super::Look;
+use super::OutputArgs;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
@@ -14,33 +14,33 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", value_parser = finite)]
     pub(super) max_minutes: Option<f64>,
 
-    /// Stop once this many dollars are spent, as far as the agent says
+    /// Stop when the cost reaches this many dollars
     #[arg(long, value_name = "N", value_parser = finite)]
     pub(super) max_cost: Option<f64>,
 
-    /// Work on this task only, or on what is below it
+    /// Work only on this task and the tasks below it
     #[arg(long, value_name = "ID")]
     pub(super) task: Option<String>,
 
-    /// Who does the work: claude, pi or another of `ralph agent list`, script:FILE, command:PROGRAM
+    /// The agent to use: a name from `ralph agent list`, script:FILE or command:PROGRAM
     #[arg(long, value_name = "AGENT")]
     pub(super) agent: Option<String>,
 
-    /// Put your uncommitted work aside (`git stash`) instead of refusing to start
+    /// Stash uncommitted changes (`git stash`) instead of refusing to start
     #[arg(long)]
     pub(super) stash: bool,
 
-    /// Print the task that would be taken and its whole prompt, and change nothing
+    /// Print the next task and its prompt without changing anything
     #[arg(long)]
     pub(super) dry_run: bool,
 
     #[command(flatten)]
-    pub(super) look: Look,
+    pub(super) look: OutputArgs,
 }
 
 impl Options {
     /// All defaults.
-    pub(crate) fn plain(look: Look) -> Self {
+    pub(crate) fn plain(look: OutputArgs) -> Self {
         Self {
             once: false,
             max_minutes: None,

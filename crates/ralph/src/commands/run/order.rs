@@ -1,4 +1,4 @@
-//! What a person asked for when they started a loop: which tasks, how many iterations, the rest.
+//! The order of a person who starts a loop: which tasks, how many iterations, the rest.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use super::Options;
 use crate::{artefacts::ArtefactsProject, error::CommandError, project::Project};
 
 pub(crate) struct Order {
-    pub(crate) target: Target,
+    pub(crate) target: RunTarget,
     pub(crate) iterations: Option<u32>,
     pub(crate) options: Options,
     /// The branch of a new loop, where it is to be that of an earlier one.
@@ -22,7 +22,7 @@ pub(crate) struct Order {
 }
 
 /// Whose tasks are worked on.
-pub(crate) enum Target {
+pub(crate) enum RunTarget {
     /// `ralph run`: a task file or folder, or the only one there is.
     Source(Option<PathBuf>),
     /// `ralph execute`: an artefacts project.
@@ -35,7 +35,7 @@ const MAX_ITERATIONS: &str = "loop.max_iterations";
 const MAX_ATTEMPTS: &str = "loop.max_attempts";
 
 impl Order {
-    /// What the loop is to do. An execution has defaults of its own, where nobody says otherwise.
+    /// Builds the loop's settings. An execution has its own defaults.
     pub(super) fn wanted(
         &self,
         project: &Project,
@@ -44,19 +44,20 @@ impl Order {
         let options = &self.options;
         let is_default = |key: &str| *project.settings.resolved.origin(key) == Origin::Default;
         let (source, parent, mode) = match &self.target {
-            Target::Source(named) => {
+            RunTarget::Source(named) => {
                 let source = project.source_path(named.as_deref())?;
                 (source, project.parent_task()?, Mode::Run)
             }
-            Target::Project(name) => {
+            RunTarget::Project(name) => {
                 let named = ArtefactsProject::named(project, name)?;
                 let source = tasks_of(&named, project)?;
                 if is_default("loop.on_max_attempts") {
                     config.loop_.on_max_attempts = OnMaxAttempts::Halt;
                 }
-                let iterations = match is_default(MAX_ITERATIONS) {
-                    true => Iterations::ByTasks,
-                    false => Iterations::Configured,
+                let iterations = if is_default(MAX_ITERATIONS) {
+                    Iterations::ByTasks
+                } else {
+                    Iterations::Configured
                 };
                 let execution = Execution {
                     project: named.name,
@@ -64,7 +65,7 @@ impl Order {
                 };
                 (source, None, Mode::Execute(execution))
             }
-            Target::Goal(goal) => {
+            RunTarget::Goal(goal) => {
                 refuse_task(options.task.as_deref())?;
                 // A goal has as many attempts as there are iterations.
                 if is_default(MAX_ATTEMPTS) {
@@ -86,7 +87,7 @@ impl Order {
         })
     }
 
-    /// What the flags say about how far the loop is to go.
+    /// The limits of the loop from the flags.
     fn bounds(&self) -> Bounds {
         Bounds {
             max_iterations: self.iterations,
@@ -96,12 +97,12 @@ impl Order {
         }
     }
 
-    /// What the flags say about the configuration.
+    /// The configuration overrides from the flags.
     pub(super) fn flags(&self) -> Vec<FlagValue> {
         let options = &self.options;
         let iterations = match &self.target {
-            Target::Source(_) | Target::Goal(_) => "--max-iterations",
-            Target::Project(_) => "--iterations",
+            RunTarget::Source(_) | RunTarget::Goal(_) => "--max-iterations",
+            RunTarget::Project(_) => "--iterations",
         };
         let number = |value: Option<f64>| value.map(serde_json::Value::from);
         let said = [
@@ -135,7 +136,7 @@ fn tasks_of(named: &ArtefactsProject, project: &Project) -> Result<PathBuf, Comm
         Ok(path) => Ok(path),
         Err(_) => {
             let shown = project.shown(&tasks);
-            let hint = format!("`ralph interview {}` makes it from the brief", named.name);
+            let hint = format!("`ralph interview {}` creates it from the brief", named.name);
             Err(CommandError::user(format!("there is no {shown}")).hint(hint))
         }
     }

@@ -21,11 +21,11 @@ pub(super) struct Person {
 struct Keyboard {
     ask: mpsc::Sender<()>,
     lines: UnboundedReceiver<Option<String>>,
-    /// A line was asked for and has not come: somebody answered elsewhere before it did.
+    /// A line was asked for and has not come: the question was answered elsewhere before.
     waits: bool,
 }
 
-/// What a line means as a choice.
+/// Parses a line as a choice.
 #[derive(Debug, PartialEq, Eq)]
 enum Choice {
     Answer(Answer),
@@ -84,7 +84,7 @@ impl Keyboard {
     }
 }
 
-/// Whether the cursor stands behind a prompt. Who stops waiting there leaves a line of their own.
+/// True if the cursor stands behind a prompt: giving up the wait then ends that line.
 enum OpenLine {
     Yes,
     No,

@@ -10,28 +10,28 @@ use ralph_engine::{
 
 use super::person::Person;
 
-/// How progress is shown.
+/// The flags for the output of progress.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Look {
+pub(crate) struct OutputArgs {
     /// Print events as JSON lines
     #[arg(long, conflicts_with_all = ["verbose", "quiet"])]
     json: bool,
 
-    /// Print only what needs a person, and the end
+    /// Print only what needs your attention, and the final result
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
 
-    /// Print what the agent says and does; twice for everything
+    /// Print what the agent says and does; repeat for more detail
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
 }
 
-impl Look {
+impl OutputArgs {
     pub(crate) fn is_json(&self) -> bool {
         self.json
     }
 
-    /// Who sits at the terminal, if somebody does and what is shown is for people.
+    /// The person at the terminal, if there is one and the output is for people.
     pub(crate) fn person(&self) -> Option<Box<dyn Human>> {
         let there = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
         (there && !self.json).then(|| Box::new(Person::default()) as Box<dyn Human>)
@@ -42,7 +42,7 @@ impl Look {
         if self.json {
             return report::make(ReportKind::JsonLines(Box::new(out)));
         }
-        let look = report::Look {
+        let look = report::ReportStyle {
             verbosity: match (self.quiet, self.verbose) {
                 (true, _) => Verbosity::Quiet,
                 (false, 0) => Verbosity::Normal,

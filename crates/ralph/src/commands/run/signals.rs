@@ -31,7 +31,7 @@ pub(crate) fn listen(inbox: Inbox) -> std::io::Result<StopRequest> {
                 std::process::exit(128 + number);
             }
             asked = true;
-            output::print_to_stderr("\nstopping; once more to stop at once\n");
+            output::print_to_stderr("\nstopping; press again to stop immediately\n");
             let _ = sender.send(Some(number));
         }
     });

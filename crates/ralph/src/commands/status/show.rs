@@ -10,10 +10,9 @@ pub(super) mod branches;
 
 use super::facts::{Facts, IterationFacts, LoopFacts, LoopState};
 use crate::view::{
-    figures::{count, short_commit},
+    figures::{ago_text, count, short_commit},
     paint::{Tone, paint},
     table::{Table, cell},
-    time::ago_text,
 };
 
 /// Tasks that are named as blocked.

@@ -73,7 +73,7 @@ async fn text(project: &Project, source: Option<&Path>) -> Result<String, Comman
 }
 
 /// All that a change of would show: sizes and times of the files, who holds the lock, and the minute,
-/// because text such as `5 min ago` grows old by itself.
+/// because text such as `5m ago` grows old by itself.
 type Look = (Vec<Option<(u64, u64, i64, i64)>>, bool, i64);
 
 fn look(project: &Project, source: Option<&Path>) -> Result<Look, CommandError> {

@@ -18,11 +18,10 @@ use crate::{
     output,
     project::{self, Project},
     view::{
-        figures::short_commit,
+        figures::{ago_text, short_commit},
         paint::{Tone, paint},
         places::Places,
         table::{Table, cell},
-        time::ago_text,
     },
 };
 

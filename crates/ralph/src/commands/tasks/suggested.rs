@@ -42,7 +42,7 @@ pub(super) fn list(project: &Project) -> Result<(), CommandError> {
     if text.is_empty() {
         text.push_str("no suggestions\n");
     } else {
-        text.push_str("\n`ralph tasks add --from-suggestions N` makes one a task\n");
+        text.push_str("\n`ralph tasks add --from-suggestions N` adds one as a task\n");
     }
     output::print(&text);
     Ok(())

@@ -39,7 +39,7 @@ fn prices_of_a_file_stand_between_the_users_own_and_the_shipped_ones() {
     let text = ralph(&repo, &["cost", "prices"]).text(0).to_owned();
     assert!(
         text.ends_with(
-            "dollars for a million tokens; the shipped ones as of 2025-12-01, those of prices.yaml as of 2026-02-01. `economics.prices` in ralph.yaml sets others\n"
+            "dollars per million tokens; built-in prices as of 2025-12-01, those of prices.yaml as of 2026-02-01. `economics.prices` in ralph.yaml sets others\n"
         ),
         "{text}"
     );

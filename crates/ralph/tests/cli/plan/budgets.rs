@@ -31,7 +31,7 @@ fn what_a_plan_costs_is_recorded_and_a_budget_that_it_used_up_refuses_the_next()
     assert_eq!(
         refused,
         "error: the organisation's budget of $0.0125 a day is used up: $0.0125 are spent\n\
-         hint: `ralph cost` shows what was spent; `budgets` in ralph.yaml allows more\n"
+         hint: `ralph cost` shows the cost; raise `budgets` in ralph.yaml to allow more\n"
     );
     let cost = scene.ralph(&["cost", "--json"]).json(0);
     assert_eq!(cost["total"]["spentUsd"], 0.0125, "nobody was started");

@@ -189,7 +189,7 @@ fn an_agent_that_is_not_there_is_unavailable() {
     assert_eq!(
         ran.error(6),
         "error: the agent is not available: program not found: no-such-program\n\
-         hint: `ralph doctor` says how to get it; `--agent` chooses another one\n"
+         hint: `ralph doctor` shows how to install it; `--agent` selects another one\n"
     );
     scene.assert_nothing_written();
 }

@@ -123,7 +123,7 @@ fn people_read_where_it_stood_and_what_a_fresh_agent_is_told() {
         "so far  2 iterations, 120 tokens, $0.10, 2 tool calls\n".to_owned(),
         "verify  test -f B.txt: failed with exit code 1\n".to_owned(),
         "\nassumptions\n  UTF-8\n".to_owned(),
-        "\nwhat a fresh agent is told\n\n## Handoff from Iteration 2\n".to_owned(),
+        "\nprompt for a new agent\n\n## Handoff from Iteration 2\n".to_owned(),
     ] {
         assert!(text.contains(&line), "{line:?} in {text}");
     }

@@ -81,8 +81,8 @@ fn a_command_to_a_loop_that_is_killed_waits_for_the_next_run() {
         queued,
         json!({
             "id": 1, "command": "skip", "state": "queued",
-            "sentence": "queued: an iteration was interrupted here and has to be brought to its end first",
-            "hint": "`ralph run` does that, and obeys then",
+            "sentence": "queued: an interrupted iteration has to be finished first",
+            "hint": "`ralph run` does both",
         })
     );
     assert_eq!(project.story_in_file("B").get("skipped"), None);

@@ -15,7 +15,7 @@ fn pause_has_nothing_to_do_and_the_next_run_is_not_paused() {
     let (project, _) = scratch();
     assert_eq!(
         project.told(&["pause"]),
-        "no loop runs here: nothing to pause\n"
+        "no loop is running here: nothing to pause\n"
     );
     project.run(&[]).expect(0);
 }
@@ -36,7 +36,10 @@ fn resume_starts_the_loop_again_on_the_same_tasks() {
         .unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{error}");
-    assert_eq!(error, "no loop runs here: starting `ralph run prd.json`\n");
+    assert_eq!(
+        error,
+        "no loop is running here: starting `ralph run prd.json`\n"
+    );
     assert_eq!(project.landed(), ["A", "B"]);
 }
 

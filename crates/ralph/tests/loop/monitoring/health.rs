@@ -24,7 +24,7 @@ fn process(project: &Project) -> Value {
 #[test]
 fn a_loop_is_alive_hangs_or_is_gone() {
     let project = hangs_once(Project::with_stories(&[story("A")]));
-    assert_eq!(health(&project, &[]), "no loop is under way here\n");
+    assert_eq!(health(&project, &[]), "no loop is running here\n");
     let mut live = project.start(&[]);
     let id = begun(&mut live);
     let process_of = started(&live);

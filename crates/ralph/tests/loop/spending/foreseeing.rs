@@ -143,9 +143,9 @@ fn how_well_tokens_were_used_is_in_tokens_and_in_the_report() {
     assert!((each - 0.3).abs() < 1e-9, "{tokens}");
     let shown = text(&project, &["tokens"]);
     for line in [
-        "cache hit rate        60 %\n",
-        "tokens a tool call    600 (2 tool calls)\n",
-        "cost a verified task  $0.30\n",
+        "cache hit rate          60 %\n",
+        "tokens per tool call    600 (2 tool calls)\n",
+        "cost per verified task  $0.30\n",
     ] {
         assert!(shown.contains(line), "{line:?} in\n{shown}");
     }
@@ -161,20 +161,20 @@ fn how_well_tokens_were_used_is_in_tokens_and_in_the_report() {
     let shown = text(&project, &["report"]);
     for line in [
         "- $0.30 per verified task\n",
-        "- 600 tokens a tool call, of 2 tool calls\n",
-        "- 60 % of what models read came out of a cache\n",
+        "- 600 tokens per tool call, over 2 tool calls\n",
+        "- 60 % of the input tokens came from a cache\n",
     ] {
         assert!(shown.contains(line), "{line:?} in\n{shown}");
     }
     let page = text(&project, &["report", "--format", "html"]);
     for tile in [
         "Cache hit rate</span><b>60 %",
-        "Tokens a tool call</span><b>600",
+        "Tokens per tool call</span><b>600",
     ] {
         assert!(page.contains(tile), "{tile}");
     }
     let days = text(&project, &["cost", "--by", "day"]);
-    assert!(days.starts_with("spent a day (UTC)\n$0.40 ┤\n"), "{days}");
+    assert!(days.starts_with("spent per day (UTC)\n$0.40 ┤\n"), "{days}");
     assert!(
         !days.contains('\u{1b}'),
         "no colours where nobody sees them"

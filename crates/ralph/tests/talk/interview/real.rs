@@ -56,7 +56,7 @@ fn claude_asks_in_two_rounds_amends_the_brief_and_makes_the_tasks() {
     pane.wait_for("Which database do you want?");
     pane.line("postgres please");
     pane.wait_for("+ - The database is postgres.");
-    pane.wait_for("Enter goes on with round 2 of 2, [s]top:");
+    pane.wait_for("Enter continues with round 2 of 2, [s]top:");
     pane.key("Enter");
     pane.wait_for("Who will use it?");
     pane.line("only me");

@@ -3,38 +3,39 @@
 //! A loop that waits for a usage limit all night would otherwise be two dots at the edges.
 
 use jiff::{Timestamp, tz::TimeZone};
+use serde::Serialize;
 
-/// How wide a pause is drawn that is cut short.
+/// The width of a shortened pause.
 const PAUSE: f64 = 18.0;
 /// Least distance between two labels.
 const LABEL: f64 = 64.0;
 
 #[derive(Debug)]
 pub(super) struct Axis {
-    pieces: Vec<Piece>,
+    pieces: Vec<AxisPiece>,
     zone: TimeZone,
 }
 
 /// A stretch of time and where it is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Piece {
+struct AxisPiece {
     from: f64,
     to: f64,
     x0: f64,
     x1: f64,
-    kind: Kind,
+    kind: PieceKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum PieceKind {
     Work,
     /// Cut short.
     Pause,
 }
 
 /// Where a label stands, and what it says: the time, and the day where it is another one.
-#[derive(Debug, PartialEq)]
-pub(super) struct Label {
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct AxisLabel {
     pub(super) x: f64,
     pub(super) time: String,
     pub(super) day: Option<String>,
@@ -44,7 +45,7 @@ impl Axis {
     /// An axis for these stretches of work, between two edges of the drawing.
     pub(super) fn new(
         spans: &[(Timestamp, Timestamp)],
-        (x0, x1): (f64, f64),
+        edges: std::ops::Range<f64>,
         zone: TimeZone,
     ) -> Self {
         let blocks = blocks(spans);
@@ -59,18 +60,19 @@ impl Axis {
                 short += gap;
             }
         }
-        let width = x1 - x0;
+        let width = edges.end - edges.start;
         let pause = PAUSE.min(width * 0.3 / f64::from(pauses.max(1)));
         let scale = (width - pause * f64::from(pauses)) / (worked + short).max(1.0);
-        let mut pieces: Vec<Piece> = Vec::new();
-        let mut x = x0;
+        let mut pieces: Vec<AxisPiece> = Vec::new();
+        let mut x = edges.start;
         for (from, to) in blocks {
             if let Some(last) = pieces.last().copied() {
-                let (kind, wide) = match from - last.to > long {
-                    true => (Kind::Pause, pause),
-                    false => (Kind::Work, (from - last.to) * scale),
+                let (kind, wide) = if from - last.to > long {
+                    (PieceKind::Pause, pause)
+                } else {
+                    (PieceKind::Work, (from - last.to) * scale)
                 };
-                pieces.push(Piece {
+                pieces.push(AxisPiece {
                     from: last.to,
                     to: from,
                     x0: x,
@@ -80,12 +82,12 @@ impl Axis {
                 x += wide;
             }
             let wide = (to - from) * scale;
-            pieces.push(Piece {
+            pieces.push(AxisPiece {
                 from,
                 to,
                 x0: x,
                 x1: x + wide,
-                kind: Kind::Work,
+                kind: PieceKind::Work,
             });
             x += wide;
         }
@@ -107,13 +109,16 @@ impl Axis {
 
     /// The middle of each pause that is cut short.
     pub(super) fn pauses(&self) -> impl Iterator<Item = f64> {
-        let pauses = self.pieces.iter().filter(|piece| piece.kind == Kind::Pause);
+        let pauses = self
+            .pieces
+            .iter()
+            .filter(|piece| piece.kind == PieceKind::Pause);
         pauses.map(|piece| f64::midpoint(piece.x0, piece.x1))
     }
 
     /// Labels at round times, none over another.
-    pub(super) fn labels(&self) -> Vec<Label> {
-        let mut labels: Vec<Label> = Vec::new();
+    pub(super) fn labels(&self) -> Vec<AxisLabel> {
+        let mut labels: Vec<AxisLabel> = Vec::new();
         let mut day = None;
         for at in self.marks() {
             let x = self.x(at);
@@ -122,7 +127,7 @@ impl Axis {
             }
             let local = at.to_zoned(self.zone.clone());
             let today = local.date();
-            labels.push(Label {
+            labels.push(AxisLabel {
                 x,
                 time: local.strftime("%H:%M").to_string(),
                 day: (day != Some(today)).then(|| local.strftime("%-d %b %Y").to_string()),
@@ -140,7 +145,7 @@ impl Axis {
         let mut marks = Vec::new();
         let mut after_pause = true;
         for piece in &self.pieces {
-            if piece.kind == Kind::Pause {
+            if piece.kind == PieceKind::Pause {
                 after_pause = true;
                 continue;
             }
@@ -199,7 +204,7 @@ mod tests {
             (at("02T20:00:00"), at("02T20:10:00")),
             (at("03T08:00:00"), at("03T08:10:00")),
         ];
-        Axis::new(&spans, (0.0, 218.0), TimeZone::UTC)
+        Axis::new(&spans, 0.0..218.0, TimeZone::UTC)
     }
 
     #[test]
@@ -237,12 +242,8 @@ mod tests {
     #[test]
     fn what_took_no_time_still_has_a_place() {
         let moment = at("02T20:00:00");
-        let axis = Axis::new(&[(moment, moment)], (10.0, 110.0), TimeZone::UTC);
+        let axis = Axis::new(&[(moment, moment)], 10.0..110.0, TimeZone::UTC);
         assert_eq!(axis.x(moment), 10.0);
-        assert!(
-            Axis::new(&[], (0.0, 1.0), TimeZone::UTC)
-                .labels()
-                .is_empty()
-        );
+        assert!(Axis::new(&[], 0.0..1.0, TimeZone::UTC).labels().is_empty());
     }
 }

@@ -5,26 +5,25 @@ use crate::{
     commands::report::{
         dress::Dress,
         economics::Economics,
-        shape::{Commit, Completed, Facts, Failed, Flagged, Now, Suggested},
+        shape::{Commit, Completed, FailedAttempt, Flagged, Now, ReportFacts, Suggested},
     },
     view::{
-        figures::{count, short, short_commit},
+        figures::{compact, count, duration, percent, short_commit, usd},
         paint::Tone,
-        time::span,
     },
 };
 
 /// The success metrics in words.
-pub(super) fn figures(facts: &Facts) -> Vec<String> {
+pub(super) fn figures(facts: &ReportFacts) -> Vec<String> {
     let metrics = &facts.metrics;
     let figures = &metrics.figures;
     let mut lines = Vec::new();
     if let Some(share) = figures.verified_share {
         let all = count(facts.iterations, "iteration", "iterations");
         lines.push(format!(
-            "{} of {all} ended in a verified commit ({:.0} %)",
+            "{} of {all} ended with a verified commit ({})",
             figures.verified_commits,
-            share * 100.0
+            percent(share)
         ));
     }
     if let Some(each) = figures.iterations_per_task {
@@ -32,7 +31,7 @@ pub(super) fn figures(facts: &Facts) -> Vec<String> {
     }
     if let Some(all) = metrics.iterations_per_feature {
         let all = count(all, "iteration", "iterations");
-        lines.push(format!("the feature is complete, after {all}"));
+        lines.push(format!("the feature was complete after {all}"));
     }
     let open = match figures.not_recovered {
         0 => String::new(),
@@ -40,44 +39,42 @@ pub(super) fn figures(facts: &Facts) -> Vec<String> {
     };
     match figures.mean_seconds_to_recovery {
         Some(mean) => lines.push(format!(
-            "{} from a failure to a verified attempt, on average of {}{open}",
-            span(mean),
+            "{} from a failure to a verified attempt on average, over {}{open}",
+            duration(mean),
             figures.recoveries
         )),
         None if figures.not_recovered > 0 => {
-            lines.push(format!("no failure was recovered from{open}"));
+            lines.push(format!("no task recovered from a failure{open}"));
         }
         None => {}
     }
     if let Some(cost) = figures.cost_per_verified_task_usd {
-        lines.push(format!("${cost:.2} per verified task"));
+        lines.push(format!("{} per verified task", usd(cost)));
     }
     lines.extend(economics(&facts.economics));
     if facts.iterations > 0 {
         lines.push(format!(
-            "of the time, agents took {} and verification {}",
-            span(facts.agent_seconds),
-            span(facts.verify_seconds)
+            "time spent by agents: {}, by verification: {}",
+            duration(facts.agent_seconds),
+            duration(facts.verify_seconds)
         ));
     }
     lines
 }
 
-/// How well tokens were used, and whether it cost what was foreseen.
+/// The efficiency of token use, and the forecast beside the real cost.
 fn economics(economics: &Economics) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(tokens) = economics.tokens_per_tool_call {
         let tools = count(economics.tool_calls as usize, "tool call", "tool calls");
         lines.push(format!(
-            "{} tokens a tool call, of {tools}",
-            short(tokens as u64)
+            "{} tokens per tool call, over {tools}",
+            compact(tokens as u64)
         ));
     }
     if let Some(rate) = economics.cache_hit_rate {
-        lines.push(format!(
-            "{:.0} % of what models read came out of a cache",
-            rate * 100.0
-        ));
+        let rate = percent(rate);
+        lines.push(format!("{rate} of the input tokens came from a cache"));
     }
     let forecasts = economics.forecasts.iter();
     lines.extend(forecasts.map(|one| one.compared.sentence()));
@@ -97,7 +94,7 @@ pub(super) fn commits(list: &[Commit], dress: Dress) -> Vec<String> {
     list.iter().map(line).collect()
 }
 
-pub(super) fn completed(facts: &Facts, dress: Dress) -> Vec<String> {
+pub(super) fn completed(facts: &ReportFacts, dress: Dress) -> Vec<String> {
     let line = |one: &Completed| {
         let (id, title) = (dress.said(&one.task_id, 120), dress.said(&one.title, 100));
         let mut line = format!("{id} {title}");
@@ -105,13 +102,19 @@ pub(super) fn completed(facts: &Facts, dress: Dress) -> Vec<String> {
             line.push_str(&format!(", at attempt {}", one.attempt));
         }
         if one.unverified {
-            let said = " — unverified: no command stood behind it";
+            let said = " — unverified: no verify command for it";
             line.push_str(&dress.paint(Tone::Careful, said));
         } else if !one.verified_by.is_empty() {
             let by: Vec<String> = one
                 .verified_by
                 .iter()
-                .map(|by| format!("{} ({})", dress.code(&by.command, 100), span(by.seconds)))
+                .map(|by| {
+                    format!(
+                        "{} ({})",
+                        dress.code(&by.command, 100),
+                        duration(by.seconds)
+                    )
+                })
                 .collect();
             line.push_str(&format!("\n  verified by {}", by.join(", ")));
         }
@@ -123,8 +126,8 @@ pub(super) fn completed(facts: &Facts, dress: Dress) -> Vec<String> {
     facts.completed.iter().map(line).collect()
 }
 
-pub(super) fn failed(facts: &Facts, dress: Dress) -> Vec<String> {
-    let line = |one: &Failed| {
+pub(super) fn failed(facts: &ReportFacts, dress: Dress) -> Vec<String> {
+    let line = |one: &FailedAttempt| {
         format!(
             "iteration {}, {}, attempt {}: {}",
             one.iteration,
@@ -136,7 +139,7 @@ pub(super) fn failed(facts: &Facts, dress: Dress) -> Vec<String> {
     facts.failed_attempts.iter().map(line).collect()
 }
 
-pub(super) fn diagnoses(facts: &Facts, dress: Dress) -> Vec<String> {
+pub(super) fn diagnoses(facts: &ReportFacts, dress: Dress) -> Vec<String> {
     let diagnoses = facts.diagnoses.iter();
     diagnoses
         .map(|one| {
@@ -147,20 +150,20 @@ pub(super) fn diagnoses(facts: &Facts, dress: Dress) -> Vec<String> {
         .collect()
 }
 
-pub(super) fn verification(facts: &Facts, dress: Dress) -> Vec<String> {
+pub(super) fn verification(facts: &ReportFacts, dress: Dress) -> Vec<String> {
     let commands = facts.verification.iter();
     commands
         .map(|one| {
             let runs = count(one.runs, "run", "runs");
             let command = dress.code(&one.command, 200);
             let (passed, failed) = (one.passed, one.failed);
-            let took = span(one.seconds);
+            let took = duration(one.seconds);
             format!("{command}: {runs}, {passed} passed, {failed} failed, {took}")
         })
         .collect()
 }
 
-pub(super) fn highlights(facts: &Facts, dress: Dress) -> Vec<String> {
+pub(super) fn highlights(facts: &ReportFacts, dress: Dress) -> Vec<String> {
     let highlights = facts.highlights.iter();
     highlights
         .map(|one| {
@@ -198,8 +201,8 @@ pub(super) fn skipped(now: &Now, dress: Dress) -> Vec<String> {
     lines
 }
 
-/// What people answered, each with its question.
-pub(super) fn answers(facts: &Facts, dress: Dress) -> Vec<String> {
+/// Answers of people, each with its question.
+pub(super) fn answers(facts: &ReportFacts, dress: Dress) -> Vec<String> {
     let answered = facts.questions.iter().filter_map(|question| {
         let answer = question.answer.as_ref()?;
         let (task, asked) = (
@@ -239,7 +242,7 @@ pub(super) fn questions(now: &Now, dress: Dress) -> Vec<String> {
         .collect()
 }
 
-pub(super) fn flagged(facts: &Facts, dress: Dress) -> Vec<String> {
+pub(super) fn flagged(facts: &ReportFacts, dress: Dress) -> Vec<String> {
     let line = |one: &Flagged| {
         let task = dress.said(&one.task_id, 120);
         let what = dress.said(&one.what, 300);
@@ -248,7 +251,7 @@ pub(super) fn flagged(facts: &Facts, dress: Dress) -> Vec<String> {
     facts.flagged.iter().map(line).collect()
 }
 
-pub(super) fn suggestions(facts: &Facts, dress: Dress) -> Vec<String> {
+pub(super) fn suggestions(facts: &ReportFacts, dress: Dress) -> Vec<String> {
     let line = |one: &Suggested| {
         let title = dress.said(&one.title, 100);
         let from = format!("(iteration {})", one.iteration);
@@ -260,16 +263,16 @@ pub(super) fn suggestions(facts: &Facts, dress: Dress) -> Vec<String> {
     };
     let mut lines: Vec<String> = facts.suggestions.iter().take(MOST - 1).map(line).collect();
     if !lines.is_empty() {
-        lines.push("`ralph tasks add --from-suggestions N` makes one a task".into());
+        lines.push("`ralph tasks add --from-suggestions N` adds one as a task".into());
     }
     lines
 }
 
-/// What is left to do, and what to do about it.
-pub(in crate::commands::report) fn left(facts: &Facts, dress: Dress) -> Vec<String> {
+/// Remaining work to do, and what to do about it.
+pub(in crate::commands::report) fn left(facts: &ReportFacts, dress: Dress) -> Vec<String> {
     let Some(now) = &facts.now else {
         let source = dress.said(&facts.source, 200);
-        return vec![format!("{source} can't be read now; `ralph lint` says why")];
+        return vec![format!("{source} can't be read; `ralph lint` shows why")];
     };
     let tasks = &now.tasks;
     let open = tasks.total - tasks.completed - tasks.skipped;
@@ -291,7 +294,7 @@ pub(in crate::commands::report) fn left(facts: &Facts, dress: Dress) -> Vec<Stri
     if let Some(next) = &now.next {
         let id = dress.said(next.task.id.as_str(), 120);
         let title = dress.said(&next.task.title, 100);
-        lines.push(format!("`ralph run` goes on with {id} {title}"));
+        lines.push(format!("`ralph run` continues with {id} {title}"));
     }
     let last = facts.loops.last();
     let hint = last
