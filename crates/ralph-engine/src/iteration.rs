@@ -382,3 +382,6 @@ impl Deadline {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

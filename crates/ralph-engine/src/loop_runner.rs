@@ -48,6 +48,8 @@ pub use goal::{goal_of, write_goal};
 pub use idle::{Idle, Left, obey_waiting, register};
 pub use kept::{Bounds, bounds_of};
 pub use mode::{Execution, Iterations, Mode, project_of};
+#[cfg(test)]
+pub(crate) use policies::change as change_policy;
 pub use preview::{Preview, preview};
 pub use rewrite::{revert, squash};
 

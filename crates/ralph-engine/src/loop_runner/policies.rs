@@ -28,7 +28,7 @@ pub(super) fn limits(config: &Config, span: Span) -> Limits {
     }
 }
 
-pub(super) fn change(config: &Config) -> ChangePolicy {
+pub(crate) fn change(config: &Config) -> ChangePolicy {
     let globs = |list: &[ralph_core::config::GlobPattern]| {
         list.iter().map(|g| g.as_str().to_owned()).collect()
     };
