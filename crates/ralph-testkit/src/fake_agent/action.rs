@@ -41,7 +41,7 @@ pub enum Action {
         command: String,
     },
     /// What the next messages say of tokens.
-    FakeAgentUsage(FakeAgentUsage),
+    Usage(FakeAgentUsage),
     /// A `result` event. Without one, a good result is sent at the end.
     Result(ResultFields),
 

@@ -60,7 +60,7 @@ impl Interpreter {
                 replace,
             } => self.patch(&expand(path), find, replace),
             Action::Run { command } => self.run_command(&expand(command)),
-            Action::FakeAgentUsage(usage) => self.stream.set_usage(*usage),
+            Action::Usage(usage) => self.stream.set_usage(*usage),
             Action::Result(fields) => self.result(fields),
             Action::RecordPrompt { file } => record(&expand(file), self.input.prompt.as_bytes()),
             Action::RecordSelf { file } => {
