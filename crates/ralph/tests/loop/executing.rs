@@ -252,7 +252,7 @@ fn what_is_not_there_or_not_readable_is_said_before_anything_is_done() {
     said("other", "there is no .artefacts/other");
     said("a/b", "a/b");
     shop.project.repo.file(".artefacts/empty/spec.md", "x");
-    said("empty", "`ralph interview empty` makes it");
+    said("empty", "`ralph interview empty` creates it");
     shop.write("state.json", "[{");
     said("shop", ".artefacts/shop/state.json is not as it must be");
     assert_eq!(shop.read("state.json"), "[{");
