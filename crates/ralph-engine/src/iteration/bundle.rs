@@ -94,10 +94,7 @@ pub(crate) async fn bundle(
 /// The project's own template, where it has one.
 fn own_template(context: &IterationContext<'_>) -> Option<Template> {
     let (name, text) = context.job.prompt.template.clone()?;
-    Some(Template {
-        name: name.into(),
-        text,
-    })
+    Some(Template { name, text })
 }
 
 /// What people said, and what they skipped that this task would have stood on.

@@ -295,7 +295,10 @@ async fn work_that_fails_verification_is_kept_under_a_ref_and_the_base_is_back()
     assert_eq!(outcome.landing, LandingState::Settled);
     let kept = outcome.tree_ref.as_deref().unwrap();
     assert_eq!(kept, "refs/ralph/attempts/0190a");
-    assert_eq!(scene.test.git(["show", &format!("{kept}:A.txt")]).trim(), "A");
+    assert_eq!(
+        scene.test.git(["show", &format!("{kept}:A.txt")]).trim(),
+        "A"
+    );
     assert!(!scene.test.exists("A.txt"));
     assert_eq!(outcome.trace.unwrap().files, ["A.txt"]);
 }

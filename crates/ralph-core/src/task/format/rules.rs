@@ -82,6 +82,10 @@ pub enum UsualPlace {
     },
 }
 
+/// Gives the members to set so that a task reads as a status; the last argument gives its word.
+pub(super) type WriteStatus =
+    fn(&StatusMembers<'_, '_>, Status, &dyn Fn(Status) -> String) -> Outcome<Vec<Put>>;
+
 pub(super) struct FormatRules {
     pub(super) name: &'static str,
     pub(super) about: &'static str,
@@ -109,8 +113,7 @@ pub(super) struct FormatRules {
     pub(super) follows_words: bool,
     pub(super) read_status: fn(&StatusMembers<'_, '_>) -> Outcome<Status>,
     /// The members to set so that a task reads as the status. The last argument gives its word.
-    pub(super) write_status:
-        fn(&StatusMembers<'_, '_>, Status, &dyn Fn(Status) -> String) -> Outcome<Vec<Put>>,
+    pub(super) write_status: WriteStatus,
     /// The members that say a status in a task that says none yet.
     pub(super) new_status: fn(Status) -> Vec<(&'static str, AnyValue)>,
 
