@@ -6,6 +6,8 @@
 
 mod checkpoints;
 mod commands;
+#[cfg(test)]
+mod contract;
 mod costs;
 mod iterations;
 mod loops;

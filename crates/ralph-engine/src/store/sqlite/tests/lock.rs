@@ -81,25 +81,6 @@ async fn a_write_waits_for_the_one_before_it() {
 }
 
 #[tokio::test]
-async fn transactions_that_read_first_do_not_lose_what_another_wrote() {
-    let (dir, mut one, repository) = journal().await;
-    let mut other = SqliteJournal::open(dir.path()).await.unwrap();
-    begin_loop(&mut one, &repository, "L1").await;
-    let mut numbers = Vec::new();
-    for round in 0..20 {
-        let first = start("L1", &format!("A{round}"));
-        let second = start("L1", &format!("B{round}"));
-        let (a, b) = tokio::join!(
-            one.begin_iteration(&repository, &first),
-            other.begin_iteration(&repository, &second)
-        );
-        numbers.extend([a.unwrap(), b.unwrap()]);
-    }
-    numbers.sort_unstable();
-    assert_eq!(numbers, (1..=40).collect::<Vec<u64>>());
-}
-
-#[tokio::test]
 async fn who_is_in_the_way_of_bringing_a_journal_forward_is_named_too() {
     let dir = tempfile::tempdir().unwrap();
     schema::made_by(dir.path(), 8).await;

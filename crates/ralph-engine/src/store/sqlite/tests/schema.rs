@@ -1,5 +1,6 @@
 //! Journals of every schema that there was, and one that is newer.
 
+use ralph_core::task::TaskId;
 use sqlx::{Connection as _, migrate::Migrator};
 
 use super::{super::schema::MIGRATIONS, *};

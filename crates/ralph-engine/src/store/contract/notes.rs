@@ -1,11 +1,13 @@
-//! Loops that are not over, and what was noted about them.
+//! Loops that are not over, and notes about them.
+
+use std::path::Path;
 
 use ralph_core::termination::Stop;
 
 use super::*;
 
 async fn begin(
-    journal: &mut SqliteJournal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
     id: &str,
     place: (&str, &str),
@@ -26,33 +28,34 @@ async fn begin(
     journal.begin_loop(&new).await.unwrap();
 }
 
-#[tokio::test]
-async fn only_the_newest_loop_of_a_working_tree_is_open_and_only_without_an_end() {
-    let (dir, mut journal, repository) = journal().await;
-    let other = dir.path().join("other");
-    let (other, _) = journal.repository(&other, None, at()).await.unwrap();
+pub(in crate::store) async fn only_the_newest_loop_of_a_working_tree_is_open_and_only_without_an_end(
+    store: &dyn TestStore,
+) {
+    let (mut journal, repository) = fresh(store).await;
+    let other = journal.repository(Path::new("/other/.git"), None, at());
+    let (other, _) = other.await.unwrap();
     begin(
-        &mut journal,
+        &mut *journal,
         &repository,
         "L1",
         ("/w", "2026-01-01T00:00:00Z"),
     )
     .await;
     begin(
-        &mut journal,
+        &mut *journal,
         &repository,
         "L2",
         ("/w", "2026-01-02T00:00:00Z"),
     )
     .await;
     begin(
-        &mut journal,
+        &mut *journal,
         &repository,
         "L3",
         ("/v", "2026-01-03T00:00:00Z"),
     )
     .await;
-    begin(&mut journal, &other, "L4", ("/u", "2026-01-04T00:00:00Z")).await;
+    begin(&mut *journal, &other, "L4", ("/u", "2026-01-04T00:00:00Z")).await;
     journal
         .end_loop(&"L3".into(), &Stop::AllComplete, at())
         .await
@@ -64,32 +67,21 @@ async fn only_the_newest_loop_of_a_working_tree_is_open_and_only_without_an_end(
     assert!(ended.ended_at.is_some());
     let config = journal.loop_config(&"L3".into()).await.unwrap();
     assert_eq!(config.as_deref(), Some("{\"a\":1}"));
-
-    let plan = format!(
-        "EXPLAIN QUERY PLAN SELECT id {}",
-        crate::store::sqlite::loops::NEWEST_OPEN
-    );
-    let rows: Vec<(i64, i64, i64, String)> = sqlx::query_as(sqlx::AssertSqlSafe(plan))
-        .fetch_all(&mut journal.db)
-        .await
-        .unwrap();
-    let plan = format!("{rows:?}");
-    assert!(plan.contains("loop_open"), "{plan}");
-    assert!(plan.contains("SEARCH n USING"), "{plan}");
 }
 
-#[tokio::test]
-async fn notes_are_kept_and_restarts_are_counted_by_working_tree_and_time() {
-    let (_dir, mut journal, repository) = journal().await;
+pub(in crate::store) async fn notes_are_kept_and_restarts_are_counted_by_working_tree_and_time(
+    store: &dyn TestStore,
+) {
+    let (mut journal, repository) = fresh(store).await;
     begin(
-        &mut journal,
+        &mut *journal,
         &repository,
         "L1",
         ("/w", "2026-01-01T00:00:00Z"),
     )
     .await;
     begin(
-        &mut journal,
+        &mut *journal,
         &repository,
         "L2",
         ("/w", "2026-01-02T00:00:00Z"),

@@ -1,9 +1,10 @@
-//! Tests of the queue, of guidance and of questions, as rows.
+//! The queue of commands, guidance and questions.
 
 use ralph_core::{
     command::{Command, CommandReport, When},
     escalation::{Answered, AskedBy, How},
     id::CommandId,
+    task::TaskId,
 };
 
 use super::*;
@@ -20,7 +21,7 @@ fn task(id: &str) -> TaskId {
 }
 
 async fn finish(
-    journal: &mut SqliteJournal,
+    journal: &mut dyn Journal,
     repository: &RepositoryId,
     id: CommandId,
     effects: &CommandEffects,
@@ -47,9 +48,10 @@ fn guidance(task: Option<&str>, text: &str) -> NewGuidance {
     }
 }
 
-#[tokio::test]
-async fn commands_wait_in_their_order_over_a_restart_until_they_are_ended() {
-    let (dir, mut journal, repository) = journal().await;
+pub(in crate::store) async fn commands_wait_in_their_order_over_a_restart_until_they_are_ended(
+    store: &dyn TestStore,
+) {
+    let (mut journal, repository) = fresh(store).await;
     for text in ["one", "two"] {
         journal
             .submit_command(&repository, "/w", &say(text), "ann", at())
@@ -61,13 +63,13 @@ async fn commands_wait_in_their_order_over_a_restart_until_they_are_ended() {
         .await
         .unwrap();
     drop(journal);
-    let mut journal = SqliteJournal::open(dir.path()).await.unwrap();
+    let mut journal = store.open().await;
     let waiting = journal.waiting_commands(&repository, "/w").await.unwrap();
     let seen: Vec<_> = waiting.iter().map(|row| (row.id, &row.command)).collect();
     let (one, two) = (CommandId::new(1), CommandId::new(2));
     assert_eq!(seen, [(one, &say("one")), (two, &say("two"))]);
     assert_eq!(journal.command_result(one).await.unwrap(), None);
-    finish(&mut journal, &repository, one, &CommandEffects::default()).await;
+    finish(&mut *journal, &repository, one, &CommandEffects::default()).await;
     assert_eq!(
         journal.command_result(one).await.unwrap(),
         Some(CommandReport::done("did 1"))
@@ -76,9 +78,10 @@ async fn commands_wait_in_their_order_over_a_restart_until_they_are_ended() {
     assert_eq!(waiting.len(), 1);
 }
 
-#[tokio::test]
-async fn a_command_that_is_ended_twice_has_its_effects_once() {
-    let (_dir, mut journal, repository) = journal().await;
+pub(in crate::store) async fn a_command_that_is_ended_twice_has_its_effects_once(
+    store: &dyn TestStore,
+) {
+    let (mut journal, repository) = fresh(store).await;
     let id = journal
         .submit_command(&repository, "/w", &say("one"), "ann", at())
         .await
@@ -88,7 +91,7 @@ async fn a_command_that_is_ended_twice_has_its_effects_once() {
         ..CommandEffects::default()
     };
     for _ in 0..2 {
-        finish(&mut journal, &repository, id, &effects).await;
+        finish(&mut *journal, &repository, id, &effects).await;
     }
     let told = journal
         .guidance(&repository, "prd.json", &task("A"))
@@ -97,9 +100,10 @@ async fn a_command_that_is_ended_twice_has_its_effects_once() {
     assert_eq!(told.len(), 1);
 }
 
-#[tokio::test]
-async fn guidance_for_the_next_prompt_belongs_to_its_task_from_then_on() {
-    let (_dir, mut journal, repository) = journal().await;
+pub(in crate::store) async fn guidance_for_the_next_prompt_belongs_to_its_task_from_then_on(
+    store: &dyn TestStore,
+) {
+    let (mut journal, repository) = fresh(store).await;
     let id = journal
         .submit_command(&repository, "/w", &say("x"), "ann", at())
         .await
@@ -108,7 +112,7 @@ async fn guidance_for_the_next_prompt_belongs_to_its_task_from_then_on() {
         guidance: vec![guidance(None, "all"), guidance(Some("B"), "only B")],
         ..CommandEffects::default()
     };
-    finish(&mut journal, &repository, id, &effects).await;
+    finish(&mut *journal, &repository, id, &effects).await;
     let a = journal
         .use_guidance(&repository, "prd.json", &task("A"), 7)
         .await
@@ -125,9 +129,8 @@ async fn guidance_for_the_next_prompt_belongs_to_its_task_from_then_on() {
     }
 }
 
-#[tokio::test]
-async fn a_question_and_its_answer_are_kept() {
-    let (_dir, mut journal, repository) = journal().await;
+pub(in crate::store) async fn a_question_and_its_answer_are_kept(store: &dyn TestStore) {
+    let (mut journal, repository) = fresh(store).await;
     let new = NewQuestion {
         task: task("A"),
         iteration: 4,
@@ -162,7 +165,7 @@ async fn a_question_and_its_answer_are_kept() {
         answered: Some((id, answered.clone())),
         ..CommandEffects::default()
     };
-    finish(&mut journal, &repository, command, &effects).await;
+    finish(&mut *journal, &repository, command, &effects).await;
     let all = journal.questions(&repository, "prd.json").await.unwrap();
     assert_eq!(all.len(), 1);
     assert_eq!(all[0].answer, Some(answered));

@@ -1,0 +1,82 @@
+//! Iterations: what a crash leaves, and numbers that are never used again.
+
+use ralph_core::iteration::StepDone;
+
+use super::*;
+
+pub(in crate::store) async fn an_iteration_without_an_end_is_found_again_with_its_steps(
+    store: &dyn TestStore,
+) {
+    let (mut journal, repository) = fresh(store).await;
+    begin_loop(&mut *journal, &repository, "L1").await;
+    let n = journal
+        .begin_iteration(&repository, &start("L1", "I1"))
+        .await
+        .unwrap();
+    assert_eq!(n, 1);
+    let bundled = Step::Done(StepDone::Bundled { prompt_bytes: 5 });
+    journal
+        .append_steps(&"I1".into(), std::slice::from_ref(&bundled), at())
+        .await
+        .unwrap();
+    drop(journal);
+    let mut journal = store.open().await;
+    let found = journal
+        .unfinished_iteration(&"L1".into())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(found.n, 1);
+    assert_eq!(found.start, start("L1", "I1"));
+    assert_eq!(found.steps, [Step::Intent("agent".into()), bundled]);
+}
+
+pub(in crate::store) async fn a_number_is_never_used_again(store: &dyn TestStore) {
+    let (mut journal, repository) = fresh(store).await;
+    begin_loop(&mut *journal, &repository, "L1").await;
+    for (id, n) in [("I1", 1), ("I2", 2), ("I3", 3)] {
+        let given = journal
+            .begin_iteration(&repository, &start("L1", id))
+            .await
+            .unwrap();
+        assert_eq!(given, n);
+    }
+}
+
+pub(in crate::store) async fn the_range_of_iterations_is_known_and_none_where_there_are_none(
+    store: &dyn TestStore,
+) {
+    let (mut journal, repository) = fresh(store).await;
+    assert_eq!(journal.iteration_range(&repository).await.unwrap(), None);
+    begin_loop(&mut *journal, &repository, "L1").await;
+    for id in ["I1", "I2"] {
+        journal
+            .begin_iteration(&repository, &start("L1", id))
+            .await
+            .unwrap();
+    }
+    assert_eq!(
+        journal.iteration_range(&repository).await.unwrap(),
+        Some((1, 2))
+    );
+}
+
+pub(in crate::store) async fn transactions_that_read_first_do_not_lose_what_another_wrote(
+    store: &dyn TestStore,
+) {
+    let (mut one, repository) = fresh(store).await;
+    let mut other = store.open().await;
+    begin_loop(&mut *one, &repository, "L1").await;
+    let mut numbers = Vec::new();
+    for round in 0..20 {
+        let first = start("L1", &format!("A{round}"));
+        let second = start("L1", &format!("B{round}"));
+        let (a, b) = tokio::join!(
+            one.begin_iteration(&repository, &first),
+            other.begin_iteration(&repository, &second)
+        );
+        numbers.extend([a.unwrap(), b.unwrap()]);
+    }
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=40).collect::<Vec<u64>>());
+}
