@@ -290,7 +290,7 @@ fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
             Some("fix it, or move it away: ralph creates a new one".into())
         }
         LoopError::ConfiguredPath { key, .. } => Some(format!(
-            "set `{key}` to a path of its own; `ralph config show` names where it was set"
+            "set `{key}` to a path of its own; `ralph config {key}` shows where it was set"
         )),
         LoopError::OutdatedBranch { branch, .. } => Some(format!(
             "where {branch} is merged, `git branch -d {branch}` lets `ralph run` make it again from HEAD; \
