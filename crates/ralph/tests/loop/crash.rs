@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use ralph_engine::failpoint;
 
-use crate::support::{Project, good_attempt, story, story_after};
+use crate::support::{Project, good_attempt, is_storm, story, story_after};
 
 /// Three tasks: A lands at once, B fails, then claims without a change, then lands, C fails and lands
 /// after it.
@@ -163,9 +163,8 @@ fn killed_at(point: &str, pass: u32, project: &Project) {
 /// Kills ralph at each of these places, at one pass of it; in a storm at both that the scenario goes
 /// through.
 fn killed_everywhere(points: &[&str], pass: u32, make: fn() -> Project) {
-    let is_storm = std::env::var_os("RALPH_STORM_ROUNDS").is_some();
     for point in points {
-        let passes = match (*point, is_storm) {
+        let passes = match (*point, is_storm()) {
             ("loop-begun", _) => 1..=1,
             (_, false) => pass..=pass,
             (_, true) => 1..=2,
@@ -190,13 +189,21 @@ fn killed_at_every_late_step_with_a_tracked_task_file() {
 }
 
 #[test]
-fn killed_at_every_early_step_with_an_untracked_task_file() {
-    killed_everywhere(&failpoint::ALL[..HALF], 1, untracked);
-}
-
-#[test]
-fn killed_at_every_late_step_with_an_untracked_task_file() {
-    killed_everywhere(&failpoint::ALL[HALF..], 1, untracked);
+fn killed_where_its_file_is_written_with_an_untracked_task_file() {
+    let around = [
+        "agent-ended",
+        "land-intended",
+        "source-written",
+        "committed",
+        "landed",
+        "recorded",
+    ];
+    let points = if is_storm() {
+        &failpoint::ALL[..]
+    } else {
+        &around
+    };
+    killed_everywhere(points, 1, untracked);
 }
 
 #[test]

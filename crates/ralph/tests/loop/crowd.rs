@@ -23,7 +23,7 @@ use crate::support::{Live, Project, story};
 const LIMIT: Duration = Duration::from_secs(600);
 
 fn loops() -> usize {
-    wanted("RALPH_CROWD_LOOPS").unwrap_or(16)
+    wanted("RALPH_CROWD_LOOPS").unwrap_or(8)
 }
 
 fn tasks() -> usize {

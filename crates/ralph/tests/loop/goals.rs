@@ -3,7 +3,7 @@
 use ralph_engine::failpoint;
 use serde_json::{Value, json};
 
-use crate::support::{Live, Project, Ran};
+use crate::support::{Live, Project, Ran, every_second};
 
 const GOAL: &str = "Count to three in numbers.txt";
 
@@ -255,15 +255,15 @@ fn killed_at(point: &str, pass: u32) {
 }
 
 #[test]
-fn killed_at_every_step_it_reaches_the_goal_all_the_same() {
-    for point in failpoint::ALL {
+fn killed_in_its_first_iteration_it_reaches_the_goal_all_the_same() {
+    for point in every_second(&failpoint::ALL, 0) {
         killed_at(point, 1);
     }
 }
 
 #[test]
-fn killed_at_every_step_of_its_second_iteration_it_reaches_the_goal_all_the_same() {
-    for point in failpoint::ALL {
+fn killed_in_its_second_iteration_it_reaches_the_goal_all_the_same() {
+    for point in every_second(&failpoint::ALL, 1) {
         killed_at(point, 2);
     }
 }

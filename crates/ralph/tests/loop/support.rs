@@ -20,6 +20,20 @@ use std::process::{Command, Stdio};
 use ralph_testkit::{TestRepo, fake_agent::fake_agent};
 use serde_json::{Value, json};
 
+/// Returns whether `scripts/storm` runs the tests: they go through all their rounds then.
+pub(crate) fn is_storm() -> bool {
+    std::env::var_os("RALPH_STORM_ROUNDS").is_some()
+}
+
+/// Every second of these from that index on; in a storm all of them. `crash` kills ralph at each place, and
+/// what else a kill could harm is tried at half of them.
+pub(crate) fn every_second<T: Clone>(all: &[T], first: usize) -> Vec<T> {
+    if is_storm() {
+        return all.to_vec();
+    }
+    all.iter().skip(first).step_by(2).cloned().collect()
+}
+
 /// A repository, and the agent that works in it.
 pub(crate) struct Project {
     pub(crate) repo: TestRepo,

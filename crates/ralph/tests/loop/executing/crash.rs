@@ -2,7 +2,7 @@
 
 use ralph_engine::failpoint;
 
-use crate::support::{Live, Ran};
+use crate::support::{Live, Ran, every_second, is_storm};
 
 use super::shop::{Shop, Tracked, task};
 
@@ -63,11 +63,10 @@ fn passes(point: &str) -> u32 {
     }
 }
 
+/// Kills ralph at half of these places, at the last pass of each; in a storm at all passes of all of them.
 fn everywhere(points: &[&str], tracked: Tracked) {
-    for point in points {
-        // At its last pass; in a storm at all of them.
-        let is_storm = std::env::var_os("RALPH_STORM_ROUNDS").is_some();
-        let first = if is_storm { 1 } else { passes(point) };
+    for point in every_second(points, 1) {
+        let first = if is_storm() { 1 } else { passes(point) };
         for pass in first..=passes(point) {
             let how = format!("{point}:{pass}");
             let shop = shop(tracked);
@@ -80,29 +79,24 @@ fn everywhere(points: &[&str], tracked: Tracked) {
     }
 }
 
-/// A third of the places a test, so that they share the processors.
-const THIRD: usize = failpoint::ALL.len() / 3;
+/// Half of the places a test, so that they share the processors.
+const HALF: usize = failpoint::ALL.len() / 2 + 1;
 
 #[test]
-fn an_execution_killed_at_every_early_step_goes_on() {
-    everywhere(&failpoint::ALL[..THIRD], Tracked::Yes);
+fn an_execution_killed_at_early_steps_goes_on() {
+    everywhere(&failpoint::ALL[..HALF], Tracked::Yes);
 }
 
 #[test]
-fn an_execution_killed_at_every_step_in_its_midst_goes_on() {
-    everywhere(&failpoint::ALL[THIRD..2 * THIRD], Tracked::Yes);
-}
-
-#[test]
-fn an_execution_killed_at_every_late_step_goes_on() {
-    everywhere(&failpoint::ALL[2 * THIRD..], Tracked::Yes);
+fn an_execution_killed_at_late_steps_goes_on() {
+    everywhere(&failpoint::ALL[HALF..], Tracked::Yes);
 }
 
 #[test]
 fn an_execution_in_ignored_files_killed_where_files_are_written_goes_on() {
     let points = [
-        "agent-ended",
         "agent-recorded",
+        "agent-ended",
         "source-written",
         "committed",
         "recorded",

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{ADDS, agent};
-use crate::support::{Project, story};
+use crate::support::{Project, every_second, story};
 
 /// How all iterations ended, by the journal.
 fn verdicts(project: &Project) -> Vec<String> {
@@ -33,7 +33,7 @@ fn wherever_it_is_killed_one_diagnosis_is_made_and_one_question_asked() {
         ("recorded:4", undisturbed),
         ("files-written:4", undisturbed),
     ];
-    for (place, expected) in table {
+    for (place, expected) in every_second(&table, 0) {
         let config = "loop:\n  max_verify_retries: 0\n  max_no_progress: 9\n";
         let project = Project::with_stories(&[story("A")]).config(config);
         let calls = project.outside("diagnoses");
