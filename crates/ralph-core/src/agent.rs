@@ -1,4 +1,4 @@
-//! What an agent does while it runs, and how its run ended, in words that all dialects share.
+//! Describes what an agent does while it runs, and how its run ended, in words that all dialects share.
 //!
 //! An event is what the agent's own stream said; nothing here decides whether it is believed.
 
@@ -46,7 +46,7 @@ pub enum AgentEvent {
         id: String,
         ok: bool,
     },
-    /// What has been used so far in this run.
+    /// Tells what has been used so far in this run.
     Usage(Usage),
     /// The model was asked once more: how much of its window is in use.
     Turn {
@@ -152,7 +152,7 @@ impl Usage {
     }
 }
 
-/// What became of a message to a running agent.
+/// Describes what became of a message to a running agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NudgeState {
@@ -164,7 +164,7 @@ pub enum NudgeState {
     Impossible,
 }
 
-/// How full the context was, turn by turn.
+/// The fill of the context, turn by turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, into = "WrittenContext")]
 pub struct ContextUse {
@@ -217,7 +217,7 @@ impl ContextUse {
     }
 }
 
-/// How one run of an agent ended, once its process and all that it started are gone.
+/// The way one run of an agent ended, once its process and all that it started are gone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentReport {
@@ -238,7 +238,7 @@ pub struct AgentReport {
     /// Tools that it used.
     #[serde(default)]
     pub tool_calls: u64,
-    /// How well it did when it ended.
+    /// Says how well it did when it ended.
     #[serde(default)]
     pub health: HealthState,
 }

@@ -17,15 +17,15 @@ mod tasks_shape;
 pub mod template;
 
 pub use answers::{Answers, BadAnswers};
-pub use bad_file::{At, BadFile};
+pub use bad_file::{BadFile, IterationRef};
 pub use folder::Folder;
 pub use name::{BadProjectName, ProjectName};
-pub use question::{BadQuestions, Question, Waiting, parse_questions};
+pub use question::{BadQuestions, InterviewQuestion, Waiting, parse_questions};
 pub use spec_commands::{SpecCommands, parse_verify_commands};
 pub use task_part::{FromFiles, render_task_part};
 pub use tasks_shape::{shape_problems, status_problems};
 
-/// Rounds of an interview, if nobody says how many.
+/// Rounds of an interview, if no one says how many.
 pub const DEFAULT_ROUNDS: u32 = 3;
 
 /// The brief as a new project has it. `{{ project }}` in it is the project's name.

@@ -13,7 +13,7 @@
 //!   container depends on, all its leaves depend on.
 //! - A task in progress can be chosen: the run that left it so is gone.
 //! - A task with an open question is not chosen. A person who changes what the task says has answered;
-//!   one who opens a blocked task again starts it afresh.
+//!   one who opens a blocked task again starts it again.
 //!
 //! A task that an agent handed over half done goes first. The order of all others is: priority (lower
 //! first, none last), the area of the last completed task, creation time (none last), place in the
@@ -39,7 +39,7 @@ use std::collections::{BTreeMap, HashSet};
 use crate::task::graph::{Flaw, Graph, Node};
 use crate::task::{Status, Task, TaskId};
 use order::urgency;
-use resolve::Resolved;
+use resolve::ResolvedStatuses;
 
 /// The tasks of a source with their states.
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ pub struct Board {
     answered: Vec<TaskId>,
     /// The leaves in scope, in the order they are to be worked on.
     order: Vec<Node>,
-    resolved: Resolved,
+    resolved: ResolvedStatuses,
     /// By status and links alone, questions aside.
     counts: Counts,
 }
@@ -82,7 +82,7 @@ impl Board {
     /// Puts up all tasks, without a history.
     pub fn of_all(graph: Graph) -> Self {
         let mut board = Self {
-            resolved: Resolved::of(&graph),
+            resolved: ResolvedStatuses::of(&graph),
             graph,
             histories: BTreeMap::new(),
             scope: None,
@@ -123,7 +123,7 @@ impl Board {
             known(&graph, id)?;
         }
         self.graph = graph;
-        self.resolved = Resolved::of(&self.graph);
+        self.resolved = ResolvedStatuses::of(&self.graph);
         self.arrange();
         self.forget_reopened();
         Ok(())
@@ -136,7 +136,7 @@ impl Board {
         if status == Status::Completed {
             self.last_area.clone_from(&self.graph.task(node).area);
         }
-        self.resolved = Resolved::of(&self.graph);
+        self.resolved = ResolvedStatuses::of(&self.graph);
         self.count();
         Ok(())
     }
@@ -328,7 +328,7 @@ impl Board {
         spent.find(|task| task.attempts >= task.max_attempts)
     }
 
-    /// What a person skipped that a task depends on, and why.
+    /// Returns what a person skipped that a task depends on, and why.
     pub fn skipped_before(&self, id: &TaskId) -> Vec<(TaskId, String)> {
         let mut skipped = Vec::new();
         for dependency in self.graph.dependencies(id) {

@@ -44,12 +44,12 @@ pub struct BreakerPolicy {
     pub cooldown: Duration,
 }
 
-/// What an iteration says of the agent and its API.
+/// Describes what an iteration says of the agent and its API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sample {
     Good,
     Failure,
-    /// Nobody worked, or somebody else ended it.
+    /// No one worked, or someone else ended it.
     Nothing,
 }
 
@@ -129,7 +129,7 @@ impl Breaker {
         u32::try_from(failures.count()).unwrap_or(u32::MAX)
     }
 
-    /// How many iterations the failures are counted among.
+    /// Returns how many iterations the failures are counted among.
     pub fn samples(&self) -> u32 {
         u32::try_from(self.window.len()).unwrap_or(u32::MAX)
     }
@@ -156,7 +156,7 @@ impl Breaker {
     pub fn note(&mut self, sample: Sample, at: Timestamp) {
         match (self.state, sample) {
             (_, Sample::Nothing) => {}
-            // Nobody is started while it is open; should it be told of one all the same, it stays so.
+            // No agent is started while it is open; should it be told of one all the same, it stays so.
             (BreakerState::Open, _) => {}
             (BreakerState::Closed, sample) => {
                 self.push(sample);

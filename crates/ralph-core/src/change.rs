@@ -1,4 +1,4 @@
-//! What an agent changed, and what of it may land.
+//! Describes what an agent changed, and what of it may land.
 //!
 //! Judges paths, sizes and contents that the engine hands in. Never reads a file itself, and never
 //! holds or prints the value of a secret: a finding is a rule, a path and a line.
@@ -61,7 +61,7 @@ pub enum ChangeKind {
     TypeChanged,
 }
 
-/// What stands at the path now.
+/// Describes what stands at the path now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum EntryKind {

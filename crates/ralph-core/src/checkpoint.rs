@@ -15,12 +15,14 @@ mod valid;
 pub use canonical::canonical;
 pub use chain::{Chain, Damage, Link, Sealed, seal, verify};
 pub use continuation::continuation;
-pub use make::{Before, Left, Moment, Spent, Stopped, Work};
+pub use make::{Before, IterationWork, Left, Moment, Spent, Stopped};
 pub use phase::{ExecutionPhase, Found, UnknownPhase, phase};
 pub use valid::valid;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+
+pub use crate::signal::BlockedItem;
 
 use crate::id::{CheckpointId, LoopId};
 
@@ -61,7 +63,7 @@ pub struct Metadata {
     pub agent: String,
     pub at: Timestamp,
     pub trigger: Trigger,
-    /// What a person noted.
+    /// Tells what a person noted.
     pub note: Option<String>,
 }
 
@@ -99,7 +101,7 @@ pub struct Execution {
     pub phase: ExecutionPhase,
     /// Tasks that this loop completed and that were not taken back, oldest first.
     pub completed: Vec<Item>,
-    /// What comes next, in its order.
+    /// Tells what comes next, in its order.
     pub pending: Vec<Item>,
     pub blocked: Vec<BlockedItem>,
 }
@@ -112,14 +114,7 @@ pub struct Item {
     pub title: String,
 }
 
-/// A task that can't be taken, or what an agent said that it could not do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BlockedItem {
-    pub item: String,
-    pub reason: String,
-}
-
-/// What the agents of this loop said: none of it is evidence.
+/// Describes what the agents of this loop said: none of it is evidence.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
     pub decisions: Vec<String>,
@@ -127,7 +122,7 @@ pub struct Context {
     pub constraints: Vec<String>,
 }
 
-/// What the loop has come to so far.
+/// Describes what the loop has come to so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metrics {
@@ -140,7 +135,7 @@ pub struct Metrics {
     pub cost_micro_usd: u64,
     /// Those that ralph saw; a crash loses those of the run that it cut off.
     pub tool_calls: u64,
-    /// What verification of the newest iteration found.
+    /// Tells what verification of the newest iteration found.
     pub verification: Vec<CommandResult>,
 }
 
@@ -151,7 +146,7 @@ pub struct CommandResult {
     pub passed: bool,
 }
 
-/// How to go back to this point, and on from it.
+/// The way to go back to this point, and on from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Recovery {
@@ -160,7 +155,7 @@ pub struct Recovery {
     pub commit: String,
     /// In words.
     pub rollback: String,
-    /// What a fresh agent is to do.
+    /// Tells what a fresh agent is to do.
     pub continuation_prompt: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a person tells a loop from another terminal, and what became of it.
+//! Describes what a person tells a loop from another terminal, and what became of it.
 //!
 //! Plain data: the journal keeps it, the engine obeys. Nothing here changes a task or stops anything.
 
@@ -18,7 +18,7 @@ pub enum Command {
         when: When,
     },
     Resume,
-    /// Whether the loop still listens: `ralph monitor` asks. Changes nothing.
+    /// Asks whether the loop still listens, for `ralph monitor`. Changes nothing.
     Ping,
     Retry {
         task: TaskId,
@@ -52,13 +52,13 @@ pub enum Command {
         answer: Answer,
         amend: Option<Amendment>,
     },
-    /// What becomes of the agent that works now.
+    /// Tells what becomes of the agent that works now.
     Intervene {
         choice: Choice,
     },
 }
 
-/// How soon a command is obeyed.
+/// The moment at which a command is obeyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
@@ -68,7 +68,7 @@ pub enum When {
     Now,
 }
 
-/// What becomes of commits that are not ralph's where a branch goes back.
+/// Describes what becomes of commits that are not ralph's where a branch goes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Others {
@@ -76,7 +76,7 @@ pub enum Others {
     Drop,
 }
 
-/// Whether something is done, or only said what it would come to.
+/// Tells whether something is done, or only said what it would come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extent {
@@ -84,7 +84,7 @@ pub enum Extent {
     All,
 }
 
-/// What a person says to a question.
+/// Describes what a person says to a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
@@ -109,12 +109,12 @@ pub struct Amendment {
     pub text: String,
 }
 
-/// What became of a command.
+/// Describes what became of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandReport {
     pub state: CommandState,
-    /// What was done, or why nothing was, without a full stop.
+    /// Tells what was done, or why nothing was, without a full stop.
     pub sentence: String,
     pub hint: Option<String>,
     /// All there is to know of it, where a sentence is too little: what a revert took back.
@@ -168,7 +168,7 @@ impl Command {
         }
     }
 
-    /// Whether it can be obeyed while an agent works: it leaves the tasks and their files alone.
+    /// Returns true if it can be obeyed while an agent works: it leaves the tasks and their files alone.
     pub fn leaves_tasks_alone(&self) -> bool {
         match self {
             Self::Pause { .. }

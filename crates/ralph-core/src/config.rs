@@ -43,7 +43,7 @@ pub use agent::{AgentChoice, CommandConfig, CustomAgent, EnvVars};
 pub use budgets::EconomicsConfig;
 pub use claude::{ClaudeConfig, PermissionMode, SettingSource};
 pub use env::may_set_key;
-pub use error::{ConfigError, ConfigErrors, Position, Problem, Source};
+pub use error::{ConfigError, ConfigErrors, ConfigProblem, Position, Source};
 pub use guess::{Guess, GuessKind, ProjectFiles, guess_verify};
 pub use handoff::HandoffConfig;
 pub use health::{BreakerConfig, HealthConfig, OnOpen};

@@ -21,7 +21,7 @@ impl Dollars {
 
     const PER_DOLLAR: f64 = 1_000_000.0;
 
-    /// What an agent said that it cost; nonsense counts as nothing.
+    /// Returns what an agent said that it cost; nonsense counts as nothing.
     pub fn told(usd: f64) -> Self {
         // A cast from a float stops at both ends, and makes nothing of what is no number.
         Self {
@@ -41,7 +41,7 @@ impl Dollars {
         self.millionths
     }
 
-    /// What is left of this once `spent` is gone.
+    /// Returns what is left of this once `spent` is gone.
     pub fn without(self, spent: Self) -> Self {
         Self {
             millionths: self.millionths.saturating_sub(spent.millionths),
@@ -64,7 +64,7 @@ impl Dollars {
         Self { millionths }
     }
 
-    /// What `n` of something cost of which a million cost this; rounded to the nearest millionth.
+    /// Returns what `n` of something cost of which a million cost this; rounded to the nearest millionth.
     pub fn for_millionths(self, n: u64) -> Self {
         let exact = u128::from(self.millionths) * u128::from(n);
         Self {

@@ -1,4 +1,4 @@
-//! What work costs: tokens of each call to a model, prices, budgets, and what is still to come.
+//! Describes what work costs: tokens of each call to a model, prices, budgets, and what is still to come.
 //!
 //! Pure figures. Never asks a provider anything, and never makes a price up: a model that the table
 //! does not know has none, and that is said.

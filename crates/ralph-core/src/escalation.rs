@@ -34,24 +34,24 @@ pub enum AskedBy {
     Ralph,
 }
 
-/// What a person said to it.
+/// Describes what a person said to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Answered {
     #[serde(flatten)]
-    pub how: How,
+    pub how: AnswerKind,
     pub by: String,
     pub at: Timestamp,
-    /// What the next agent is told; `None` where it is told nothing.
+    /// Tells what the next agent is told; `None` where it is told nothing.
     pub told: Option<String>,
     /// The criterion that was amended, as it was and as it is.
     pub amended: Option<Amended>,
 }
 
-/// How a question came to its end.
+/// The way a question came to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
-pub enum How {
+pub enum AnswerKind {
     Option {
         number: u8,
     },
@@ -135,7 +135,7 @@ pub fn find<'a>(all: &'a [Question], named: Option<&str>) -> Result<&'a Question
     }
 }
 
-impl How {
+impl AnswerKind {
     pub fn word(&self) -> String {
         match self {
             Self::Option { number } => format!("option {number}"),
@@ -152,7 +152,7 @@ impl Question {
         self.escalation.as_ref().map_or(&[], |e| &e.options)
     }
 
-    /// What an answer tells the next agent, besides what it does to the task.
+    /// Returns what an answer tells the next agent, besides what it does to the task.
     pub fn told(&self, answer: &Answer) -> Result<Option<String>, NoQuestion> {
         Ok(match answer {
             Answer::Option { number } => {
@@ -174,7 +174,7 @@ impl Question {
         })
     }
 
-    /// What was asked, in the words that were used for it.
+    /// Returns what was asked, in the words that were used for it.
     pub fn in_short(&self) -> &str {
         let own = self.escalation.as_ref();
         let words = own.map(|e| [e.question.trim(), e.summary.trim()]);

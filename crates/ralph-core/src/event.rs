@@ -1,4 +1,4 @@
-//! What happens in a loop, for whoever watches: terminal, JSON lines, log.
+//! Describes what happens in a loop, for its watchers: terminal, JSON lines, log.
 //!
 //! One enum feeds all reporters. The JSON form is a contract (docs/run-events.md): fields are added,
 //! never renamed.
@@ -18,7 +18,7 @@ use crate::{
     iteration::ChangedFile,
     signal::Escalation,
     termination::Stop,
-    verdict::{Outcome, Verdict},
+    verdict::{IterationOutcome, Verdict},
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,7 +30,7 @@ use crate::{
 pub enum Event {
     LoopStarted {
         loop_id: LoopId,
-        /// What was typed, as far as it says what is worked at.
+        /// Tells what was typed, as far as it says what is worked at.
         command: String,
         source: String,
         branch: String,
@@ -65,14 +65,14 @@ pub enum Event {
         /// Which iteration of this run of the command.
         nth: u32,
         max_iterations: u32,
-        /// How many things that a person said go into its prompt.
+        /// The number of statements of a person that go into its prompt.
         guidance: u32,
         /// It is no attempt: it is to find out why this happens.
         diagnoses: Option<Gutter>,
     },
     RunStarted {
         run: u32,
-        /// Who works: the loop's agent, or its fallback.
+        /// The one who works: the loop's agent, or its fallback.
         agent: String,
         fix_only: bool,
         /// The end of the output that is to be fixed.
@@ -104,7 +104,7 @@ pub enum Event {
         task: String,
         #[serde(flatten)]
         verdict: Verdict,
-        outcome: Outcome,
+        outcome: IterationOutcome,
         seconds: f64,
         usage: Usage,
         /// The failure's last lines, where there is one.
@@ -115,9 +115,9 @@ pub enum Event {
     Waiting {
         reason: WaitReason,
         until: Timestamp,
-        /// What is left of it.
+        /// The rest of it.
         seconds: f64,
-        /// How often this wait has been told of, from 1.
+        /// The number of times that this wait has been told of, from 1.
         nth: u32,
         /// More about it; may be empty.
         detail: String,
@@ -132,17 +132,17 @@ pub enum Event {
         #[serde(flatten)]
         gutter: Gutter,
         sentence: String,
-        /// What follows: `diagnose`, `ask`, `pause` or `block`.
+        /// Tells what follows: `diagnose`, `ask`, `pause` or `block`.
         then: AfterGutter,
-        /// What a person can do.
+        /// The actions that a person can take.
         hint: String,
     },
-    /// What an agent found out about it.
+    /// Tells what an agent found out about it.
     Diagnosis {
         iteration: u64,
         task: String,
         text: String,
-        /// What it changed all the same: put aside.
+        /// Tells what it changed all the same: put aside.
         put_aside: Vec<String>,
     },
     /// The agent was asked to wrap up, so that a fresh one goes on.
@@ -150,10 +150,10 @@ pub enum Event {
         iteration: u64,
         task: String,
         trigger: HandoffTrigger,
-        /// What it comes from, with its figures.
+        /// Tells what it comes from, with its figures.
         sentence: String,
     },
-    /// How well the agent does has changed.
+    /// The health of the agent has changed.
     Health {
         iteration: u64,
         task: String,
@@ -169,9 +169,9 @@ pub enum Event {
         /// Which of its kind, from 1.
         nth: u32,
         sentence: String,
-        /// What a person can do.
+        /// The actions that a person can take.
         hint: Option<String>,
-        /// How long that is waited for.
+        /// The time to wait for that.
         until: Option<Timestamp>,
     },
     /// The circuit breaker opened, closed, or lets one iteration through.
@@ -189,7 +189,7 @@ pub enum Event {
     },
     /// A question that a person has to answer.
     Question {
-        /// What `ralph answer` takes.
+        /// Tells what `ralph answer` takes.
         id: QuestionId,
         task: String,
         question: String,
@@ -204,12 +204,12 @@ pub enum Event {
         tasks: Tally,
         seconds: f64,
         usage: Usage,
-        /// What blocks what, where work is left that is not ready.
+        /// Tells what blocks what, where work is left that is not ready.
         blocked: Vec<Blocked>,
     },
 }
 
-/// What follows where work goes round in circles.
+/// Describes what follows where work goes round in circles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AfterGutter {
@@ -223,7 +223,7 @@ pub enum AfterGutter {
     Block,
 }
 
-/// What a loop waits for.
+/// Describes what a loop waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitReason {

@@ -24,7 +24,7 @@ pub fn whole_seconds(seconds: u64) -> String {
     }
 }
 
-/// How long ago, no more exact than is of use: `just now`, `42s ago`, `5m ago`, `3h 20m ago`, `4d ago`
+/// Returns how long ago, no more exact than is of use: `just now`, `42s ago`, `5m ago`, `3h 20m ago`, `4d ago`
 pub fn ago(then: Timestamp, now: Timestamp) -> String {
     let seconds = u64::try_from(now.as_second() - then.as_second()).unwrap_or(0);
     match seconds {

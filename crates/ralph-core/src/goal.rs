@@ -19,7 +19,7 @@ pub struct Goal {
     promise: Promise,
 }
 
-/// What stands between `<promise>` and `</promise>`, its white space normalised.
+/// Describes what stands between `<promise>` and `</promise>`, its white space normalised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Promise(String);
@@ -63,13 +63,11 @@ impl Goal {
     pub fn title(&self) -> String {
         let line = self.text.lines().next().unwrap_or_default();
         let words = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        match words.chars().count() > TITLE_CHARS {
-            false => words,
-            true => {
-                let cut: String = words.chars().take(TITLE_CHARS - 1).collect();
-                format!("{}…", cut.trim_end())
-            }
+        if words.chars().count() <= TITLE_CHARS {
+            return words;
         }
+        let cut: String = words.chars().take(TITLE_CHARS - 1).collect();
+        format!("{}…", cut.trim_end())
     }
 
     /// Eight digits that differ where goals do: two that begin alike are two goals.
@@ -81,9 +79,9 @@ impl Goal {
         format!("{hash:08x}")
     }
 
-    /// What the signals of a final message say of this goal: nothing but its own promise claims it.
+    /// Returns what the signals of a final message say of this goal: nothing but its own promise claims it.
     /// Another one is kept among the claims that are for something else.
-    pub fn heed(&self, mut signals: Signals) -> Signals {
+    pub fn restrict_signals(&self, mut signals: Signals) -> Signals {
         signals.claim = None;
         match signals.promise.take() {
             Some(made) if made == self.promise.0 => signals.promise = Some(made),
@@ -141,11 +139,11 @@ mod tests {
         Goal::parse("Port it\nall of it", Promise::parse(promise).unwrap()).unwrap()
     }
 
-    /// Whether a final message claims the goal.
+    /// Returns true if a final message claims the goal.
     fn claims(promise: &str, message: &str) -> bool {
         let task = TaskId::parse("goal").unwrap();
         let signals = parse_signals(message, &task);
-        goal(promise).heed(signals).claims_done()
+        goal(promise).restrict_signals(signals).claims_done()
     }
 
     #[test]
@@ -177,7 +175,10 @@ mod tests {
     fn another_promise_is_kept_to_be_shown() {
         let task = TaskId::parse("goal").unwrap();
         let signals = parse_signals("<promise>MAYBE</promise>", &task);
-        assert_eq!(goal("DONE").heed(signals).foreign_claims, ["MAYBE"]);
+        assert_eq!(
+            goal("DONE").restrict_signals(signals).foreign_claims,
+            ["MAYBE"]
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Whether the work on a task goes round in circles: the same failure again, the same files changed
+//! Decides whether the work on a task goes round in circles: the same failure again, the same files changed
 //! again without anything getting better, or a change that goes back and forth.
 //!
 //! Pure: looks at what is kept of the last attempts, and says which rule fires. What follows is decided
@@ -9,7 +9,7 @@ mod diagnosis;
 mod oscillation;
 mod trace;
 
-pub use diagnosis::{Circling, Diagnosis, GutterState, MOST_CHARS, Made};
+pub use diagnosis::{Diagnosis, GutterFindings, GutterState, MOST_CHARS, Made};
 pub use trace::{HunkHash, Trace, trace_of_diff};
 
 use serde::{Deserialize, Serialize};
@@ -19,12 +19,12 @@ use crate::{
     verdict::Verdict,
 };
 
-/// How many attempts are looked at, at least: what fires has to be seen as a whole.
+/// The number of attempts to look at, at least: what fires has to be seen as a whole.
 const WINDOW: usize = 10;
 /// And at most, whatever the limits are set to.
 const MOST_ATTEMPTS: usize = 100;
 
-/// What is allowed before a rule fires; `None` for a rule that can't.
+/// Describes what is allowed before a rule fires; `None` for a rule that can't.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GutterLimits {
     /// Attempts in a row whose verification failed in the same way.
@@ -49,7 +49,7 @@ impl GutterLimits {
         }
     }
 
-    /// How many of a task's attempts have to be known.
+    /// Returns how many of a task's attempts have to be known.
     pub fn window(&self) -> usize {
         let most = self.churn.max(self.oscillations).unwrap_or(0);
         let most = usize::try_from(most).unwrap_or(MOST_ATTEMPTS);
@@ -84,7 +84,7 @@ pub enum Gutter {
 const FILES_NAMED: usize = 3;
 
 impl Gutter {
-    /// What fired, with the figures, in one sentence without a full stop.
+    /// Returns what fired, with the figures, in one sentence without a full stop.
     pub fn sentence(&self) -> String {
         match self {
             Self::SameFailure { command, count, .. } => {
@@ -115,7 +115,7 @@ impl Gutter {
         }
     }
 
-    /// What a person is asked.
+    /// Returns what a person is asked.
     pub fn question(&self) -> String {
         format!("{}: how to proceed?", self.sentence())
     }
@@ -130,7 +130,7 @@ impl Gutter {
     }
 }
 
-/// How often in a row the task's verification failed in one way; counted by the journal, which forgets
+/// The failures in a row of the task's verification in one way; counted by the journal, which forgets
 /// nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repeated<'a> {
@@ -146,7 +146,7 @@ pub struct Attempt {
     pub trace: Option<Trace>,
 }
 
-/// How an attempt ended.
+/// The way an attempt ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttemptState {
     /// Its verification failed.
@@ -157,13 +157,13 @@ pub enum AttemptState {
     Nothing,
 }
 
-/// What failed of the verification.
+/// Describes what failed of the verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failing {
     pub commands: usize,
     /// Which command was the first to fail, from 0.
     pub first: usize,
-    /// How many tests failed in that one, where its output says so.
+    /// The number of tests that failed in that one, where its output says so.
     pub tests: Option<u64>,
 }
 

@@ -70,15 +70,15 @@ impl HandoffTrigger {
     }
 }
 
-/// That an agent hands over, and why.
+/// An agent's handover, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handover {
     pub trigger: HandoffTrigger,
-    /// What it comes from, with its figures; without a full stop.
+    /// Tells what it comes from, with its figures; without a full stop.
     pub sentence: String,
 }
 
-/// What is remembered of a task's handoffs until it comes to something.
+/// Describes what is remembered of a task's handoffs until it comes to something.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HandoffState {
@@ -89,7 +89,7 @@ pub struct HandoffState {
     pub next: Next,
 }
 
-/// What the next agent at a task begins with.
+/// Describes what the next agent at a task begins with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Next {
@@ -105,7 +105,7 @@ impl HandoffState {
         *self == Self::default()
     }
 
-    /// Whether a fresh agent is to go on before anything else is done.
+    /// Returns true if a fresh agent is to go on before anything else is done.
     pub fn is_under_way(&self) -> bool {
         self.in_a_row > 0
     }
@@ -120,7 +120,7 @@ impl HandoffState {
         };
         match verdict {
             Verdict::Handoff { .. } => goes_on(self.in_a_row.saturating_add(1)),
-            // Nobody's doing, and it says nothing of the work.
+            // It is not the agent's doing, and it says nothing of the work.
             Verdict::Interrupted
             | Verdict::Budget { .. }
             | Verdict::LimitHit { .. }

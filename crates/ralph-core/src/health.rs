@@ -1,4 +1,4 @@
-//! How well an agent does, and what is done about one that does not.
+//! Describes how well an agent does, and what is done about one that does not.
 //!
 //! Only decides, by a clock that it is given. Reminding an agent, asking a person and ending a process
 //! are the engine's.
@@ -17,7 +17,7 @@ pub use words::{REMINDER, for_people};
 
 use serde::{Deserialize, Serialize};
 
-/// How well an agent does, in the words that users know.
+/// Says how well an agent does, in the words that users know.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthState {
@@ -54,7 +54,7 @@ impl HealthState {
     }
 }
 
-/// How far ralph goes.
+/// The limit of what ralph does by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InterventionLevel {
@@ -76,7 +76,7 @@ impl InterventionLevel {
     }
 }
 
-/// What a person decides about an agent that makes no progress.
+/// Describes what a person decides about an agent that makes no progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {

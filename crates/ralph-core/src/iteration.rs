@@ -8,7 +8,9 @@ mod policy;
 mod step;
 
 pub use policy::{Handoffs, IterationPolicy, Lands, Purpose};
-pub use step::{Action, AgentEnded, Change, ChangedFile, Check, Failure, RanBy, Refusal, StepDone};
+pub use step::{
+    Action, AgentChange, AgentEnded, ChangedFile, Check, Failure, RanBy, RefusedChange, StepDone,
+};
 
 use crate::{
     agent::{AgentReport, Ending},
@@ -16,7 +18,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone, PartialEq)]
-enum Phase {
+enum IterationPhase {
     Bundling {
         fix: Option<Failure>,
     },
@@ -53,7 +55,7 @@ pub struct Iteration {
     claimed: bool,
     escalated: bool,
     unverified: bool,
-    phase: Phase,
+    phase: IterationPhase,
 }
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -73,7 +75,7 @@ impl Iteration {
             claimed: false,
             escalated: false,
             unverified: false,
-            phase: Phase::Bundling { fix: None },
+            phase: IterationPhase::Bundling { fix: None },
         }
     }
 
@@ -82,99 +84,108 @@ impl Iteration {
         self.run
     }
 
-    /// Whether no command at all stood behind the verdict.
+    /// Returns true if no command at all stood behind the verdict.
     pub fn is_unverified(&self) -> bool {
         self.unverified
     }
 
-    /// What it is that lands, or has landed: the whole task, or a step towards it.
+    /// Returns what it is that lands, or has landed: the whole task, or a step towards it.
     pub fn landed_as(&self) -> Verdict {
-        match self.claimed {
-            true => Verdict::Verified,
-            false => Verdict::Progress,
+        if self.claimed {
+            Verdict::Verified
+        } else {
+            Verdict::Progress
         }
     }
 
     pub fn next(&self) -> Action {
         match &self.phase {
-            Phase::Bundling { fix } => Action::Bundle {
+            IterationPhase::Bundling { fix } => Action::Bundle {
                 run: self.run,
                 fix: fix.clone(),
             },
-            Phase::Starting { .. } => Action::StartAgent { run: self.run },
-            Phase::Waiting { message, .. } => Action::Wait {
+            IterationPhase::Starting { .. } => Action::StartAgent { run: self.run },
+            IterationPhase::Waiting { message, .. } => Action::Wait {
                 attempt: self.overloads,
                 message: message.clone(),
             },
-            Phase::Inspecting => Action::Inspect,
-            Phase::Verifying => Action::Verify,
-            Phase::Landing => Action::Land,
-            Phase::Keeping { verdict } => Action::Keep {
+            IterationPhase::Inspecting => Action::Inspect,
+            IterationPhase::Verifying => Action::Verify,
+            IterationPhase::Landing => Action::Land,
+            IterationPhase::Keeping { verdict } => Action::Keep {
                 verdict: verdict.clone(),
             },
-            Phase::Recording { verdict } => Action::Record {
+            IterationPhase::Recording { verdict } => Action::Record {
                 verdict: verdict.clone(),
             },
-            Phase::Over { .. } => Action::Done,
+            IterationPhase::Over { .. } => Action::Done,
         }
     }
 
     pub fn apply(&mut self, done: &StepDone) -> Result<(), IllegalStep> {
         let next = match (&self.phase, done) {
-            (Phase::Bundling { fix }, StepDone::Bundled { .. }) => {
-                Phase::Starting { fix: fix.clone() }
+            (IterationPhase::Bundling { fix }, StepDone::Bundled { .. }) => {
+                IterationPhase::Starting { fix: fix.clone() }
             }
-            (Phase::Starting { fix }, StepDone::AgentEnded(ended)) => {
+            (IterationPhase::Starting { fix }, StepDone::AgentEnded(ended)) => {
                 let fix = fix.clone();
                 self.claimed = ended.signals.claims_done();
                 self.escalated = ended.signals.escalation.is_some();
                 match self.handed_over(ended) {
-                    Some(verdict) => Phase::Keeping { verdict },
+                    Some(verdict) => IterationPhase::Keeping { verdict },
                     None => self.after_run(&ended.report, fix),
                 }
             }
-            (Phase::Waiting { fix, .. }, StepDone::Waited { .. }) => {
+            (IterationPhase::Waiting { fix, .. }, StepDone::Waited { .. }) => {
                 let fix = fix.clone();
                 self.run += 1;
-                Phase::Bundling { fix }
+                IterationPhase::Bundling { fix }
             }
-            (Phase::Inspecting, StepDone::Inspected { change }) => self.after_inspection(change),
-            (Phase::Verifying, StepDone::Verified { check }) => self.after_verification(check),
-            (Phase::Landing, StepDone::Landed { .. }) => Phase::Recording {
+            (IterationPhase::Inspecting, StepDone::Inspected { change }) => {
+                self.after_inspection(change)
+            }
+            (IterationPhase::Verifying, StepDone::Verified { check }) => {
+                self.after_verification(check)
+            }
+            (IterationPhase::Landing, StepDone::Landed { .. }) => IterationPhase::Recording {
                 verdict: self.landed_as(),
             },
-            (Phase::Landing, StepDone::LandRefused { reason }) => Phase::Keeping {
-                verdict: Verdict::Refused {
-                    reason: reason.clone(),
-                    halt: Halt::Loop,
-                },
-            },
-            (Phase::Keeping { verdict }, StepDone::Kept { .. }) => Phase::Recording {
-                verdict: verdict.clone(),
-            },
-            (Phase::Recording { verdict }, StepDone::Recorded) => Phase::Over {
+            (IterationPhase::Landing, StepDone::LandRefused { reason }) => {
+                IterationPhase::Keeping {
+                    verdict: Verdict::Refused {
+                        reason: reason.clone(),
+                        halt: Halt::Loop,
+                    },
+                }
+            }
+            (IterationPhase::Keeping { verdict }, StepDone::Kept { .. }) => {
+                IterationPhase::Recording {
+                    verdict: verdict.clone(),
+                }
+            }
+            (IterationPhase::Recording { verdict }, StepDone::Recorded) => IterationPhase::Over {
                 verdict: verdict.clone(),
             },
             (
-                Phase::Bundling { .. }
-                | Phase::Starting { .. }
-                | Phase::Waiting { .. }
-                | Phase::Inspecting
-                | Phase::Verifying
-                | Phase::Landing,
+                IterationPhase::Bundling { .. }
+                | IterationPhase::Starting { .. }
+                | IterationPhase::Waiting { .. }
+                | IterationPhase::Inspecting
+                | IterationPhase::Verifying
+                | IterationPhase::Landing,
                 StepDone::Interrupted,
-            ) => Phase::Keeping {
+            ) => IterationPhase::Keeping {
                 verdict: Verdict::Interrupted,
             },
             // Before an agent is started again: what is there already is kept.
             (
-                Phase::Bundling { .. } | Phase::Waiting { .. },
+                IterationPhase::Bundling { .. } | IterationPhase::Waiting { .. },
                 StepDone::OutOfBudget {
                     spent_usd,
                     max_usd,
                     budget,
                 },
-            ) => Phase::Keeping {
+            ) => IterationPhase::Keeping {
                 verdict: Verdict::Budget {
                     spent_usd: *spent_usd,
                     max_usd: *max_usd,
@@ -192,7 +203,7 @@ impl Iteration {
         Ok(())
     }
 
-    /// What it comes to that a run hands over, if it does. One that ended by itself and says that the
+    /// Returns what it comes to that a run hands over, if it does. One that ended by itself and says that the
     /// task is done, or asks a person, is judged by that.
     fn handed_over(&self, ended: &AgentEnded) -> Option<Verdict> {
         let asks_for_more = self.claimed || self.escalated;
@@ -202,7 +213,7 @@ impl Iteration {
             (_, _) => return None,
         };
         match (self.policy.purpose, self.policy.handoffs) {
-            // Nobody goes on with a diagnosis: what it found so far is what there is.
+            // No one goes on with a diagnosis: what it found so far is what there is.
             (Purpose::Diagnosis, _) => None,
             (Purpose::Attempt, Handoffs::Allowed) => Some(Verdict::Handoff { trigger }),
             (Purpose::Attempt, Handoffs::UsedUp { in_a_row }) => Some(Verdict::AgentError {
@@ -216,12 +227,12 @@ impl Iteration {
     }
 
     /// An API that is overloaded for a while costs the task nothing, and the loop little.
-    fn after_run(&mut self, report: &AgentReport, fix: Option<Failure>) -> Phase {
+    fn after_run(&mut self, report: &AgentReport, fix: Option<Failure>) -> IterationPhase {
         match &report.ending {
             Ending::Overloaded { message } if self.overloads < self.policy.max_overload_retries => {
                 self.overloads += 1;
                 let message = message.clone();
-                Phase::Waiting { fix, message }
+                IterationPhase::Waiting { fix, message }
             }
             _ => {
                 self.overloads = 0;
@@ -230,19 +241,19 @@ impl Iteration {
         }
     }
 
-    fn after_inspection(&self, change: &Change) -> Phase {
+    fn after_inspection(&self, change: &AgentChange) -> IterationPhase {
         match self.policy.purpose {
             Purpose::Attempt => {}
             Purpose::Diagnosis => return after_diagnosis(change),
         }
         // An escalation ends the attempt whatever it changed: the answer may make it worthless.
         if self.escalated {
-            return Phase::Keeping {
+            return IterationPhase::Keeping {
                 verdict: Verdict::Escalated,
             };
         }
         if let Some(refusal) = &change.refusal {
-            return Phase::Keeping {
+            return IterationPhase::Keeping {
                 verdict: Verdict::Refused {
                     reason: refusal.reason.clone(),
                     halt: refusal.halt,
@@ -252,30 +263,30 @@ impl Iteration {
         // A step towards a goal is a change; that it is reached may be found without one.
         let is_step = self.policy.lands == Lands::Each && !self.claimed;
         if change.files.is_empty() && (self.policy.expects_change || is_step) {
-            return Phase::Keeping {
+            return IterationPhase::Keeping {
                 verdict: Verdict::NoChange {
                     claimed: self.claimed,
                 },
             };
         }
-        Phase::Verifying
+        IterationPhase::Verifying
     }
 
-    fn after_verification(&mut self, check: &Check) -> Phase {
+    fn after_verification(&mut self, check: &Check) -> IterationPhase {
         self.unverified = check.unverified;
         match &check.failure {
-            None if self.claimed || self.policy.lands == Lands::Each => Phase::Landing,
-            None => Phase::Keeping {
+            None if self.claimed || self.policy.lands == Lands::Each => IterationPhase::Landing,
+            None => IterationPhase::Keeping {
                 verdict: Verdict::Unclaimed,
             },
             Some(failure) if self.repairs < self.policy.max_verify_retries => {
                 self.run += 1;
                 self.repairs += 1;
-                Phase::Bundling {
+                IterationPhase::Bundling {
                     fix: Some(failure.clone()),
                 }
             }
-            Some(failure) => Phase::Keeping {
+            Some(failure) => IterationPhase::Keeping {
                 verdict: Verdict::Failed {
                     command: failure.command.clone(),
                     signature: failure.signature.clone(),
@@ -286,7 +297,7 @@ impl Iteration {
 }
 
 /// A diagnosis is neither verified nor landed; what halts a loop halts it all the same.
-fn after_diagnosis(change: &Change) -> Phase {
+fn after_diagnosis(change: &AgentChange) -> IterationPhase {
     let verdict = match &change.refusal {
         Some(refusal) if refusal.halt == Halt::Loop => Verdict::Refused {
             reason: refusal.reason.clone(),
@@ -294,12 +305,12 @@ fn after_diagnosis(change: &Change) -> Phase {
         },
         Some(_) | None => Verdict::Diagnosed,
     };
-    Phase::Keeping { verdict }
+    IterationPhase::Keeping { verdict }
 }
 
-fn after_agent(report: &AgentReport) -> Phase {
+fn after_agent(report: &AgentReport) -> IterationPhase {
     let verdict = match &report.ending {
-        Ending::Finished => return Phase::Inspecting,
+        Ending::Finished => return IterationPhase::Inspecting,
         Ending::Error { message }
         | Ending::NoResult { message }
         | Ending::Api { message }
@@ -337,13 +348,13 @@ fn after_agent(report: &AgentReport) -> Phase {
             budget: *budget,
         },
         // Of a diagnosis; any other is judged before.
-        Ending::HandedOff { .. } => return Phase::Inspecting,
+        Ending::HandedOff { .. } => return IterationPhase::Inspecting,
         Ending::Terminated { reason } => Verdict::Terminated {
             reason: reason.clone(),
         },
         Ending::Stopped => Verdict::Interrupted,
     };
-    Phase::Keeping { verdict }
+    IterationPhase::Keeping { verdict }
 }
 
 /// The name of an enum's variant, for an error that a person reads.

@@ -21,7 +21,7 @@ use crate::{
     id::{IterationId, LoopId},
     iteration::{Failure, IterationPolicy, Lands, Purpose},
     loop_machine::WorkMoved,
-    prompt::{Diagnose, Instructions},
+    prompt::{DiagnosisBrief, Instructions},
     record::Guidance,
     task::Task,
     verdict::Verdict,
@@ -46,7 +46,7 @@ pub struct Job {
     pub started_at: Timestamp,
     pub start: StartPoint,
     pub policy: IterationPolicy,
-    /// What made a diagnosis necessary, where it is one.
+    /// Tells what made a diagnosis necessary, where it is one.
     pub diagnose: Option<Gutter>,
     pub history: AttemptHistory,
     pub prompt: PromptParts,
@@ -55,7 +55,7 @@ pub struct Job {
     pub goal: Option<Goal>,
     pub config: Config,
     pub prices: Prices,
-    /// What the verify commands said before any work was done.
+    /// Tells what the verify commands said before any work was done.
     pub baseline: Option<VerifyReport>,
 }
 
@@ -71,11 +71,11 @@ pub struct StartPoint {
     pub attempt_ref: Option<String>,
 }
 
-/// What earlier iterations left for this one.
+/// Describes what earlier iterations left for this one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AttemptHistory {
-    /// What was wrong with the last attempt, in one sentence.
+    /// The faults of the last attempt, in one sentence.
     pub last_verdict: Option<String>,
     pub failure: Option<Failure>,
     pub diagnosis: Option<Diagnosis>,
@@ -87,15 +87,15 @@ pub struct AttemptHistory {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PromptParts {
-    /// What a person wrote down for every task.
+    /// Tells what a person wrote down for every task.
     pub instructions: Option<Instructions>,
-    /// What an agent that continues the work of another is told.
+    /// Tells what an agent that continues the work of another is told.
     pub continuation: Option<String>,
     pub guidance: Vec<Guidance>,
-    /// What this task depends on and was skipped, in sentences.
+    /// Tells what this task depends on and was skipped, in sentences.
     pub skipped: Vec<String>,
-    /// What a diagnosis is to find out.
-    pub diagnose: Option<Diagnose>,
+    /// Tells what a diagnosis is to find out.
+    pub diagnose: Option<DiagnosisBrief>,
     /// The project's own template, with its name.
     pub template: Option<(String, String)>,
     /// Iterations that the loop may still begin after this one.
@@ -104,7 +104,7 @@ pub struct PromptParts {
     pub other_open_tasks: usize,
 }
 
-/// How long an iteration may take, and what it may cost.
+/// The time that an iteration may take, and its budget.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct JobLimits {
@@ -117,7 +117,7 @@ pub struct JobLimits {
     pub cost: Option<JobCost>,
 }
 
-/// What may be spent in all, and what was spent of it before this iteration.
+/// Describes what may be spent in all, and what was spent of it before this iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobCost {
@@ -148,7 +148,7 @@ impl Job {
     }
 }
 
-/// Whether an outcome is still to be landed.
+/// Tells whether an outcome is still to be landed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LandingState {
@@ -157,7 +157,7 @@ pub enum LandingState {
     Settled,
 }
 
-/// What one iteration came to.
+/// Describes what one iteration came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
@@ -178,10 +178,10 @@ pub struct Outcome {
     /// No command at all stood behind the verdict.
     pub unverified: bool,
     pub moved: WorkMoved,
-    /// What a failed attempt did, for comparing later ones with it.
+    /// Tells what a failed attempt did, for comparing later ones with it.
     pub trace: Option<Trace>,
     pub diagnosis: Option<Diagnosis>,
-    /// What the agents were told by people.
+    /// Tells what the agents were told by people.
     pub guidance: Vec<Guidance>,
 }
 

@@ -20,10 +20,10 @@ use crate::board::Board;
 use crate::task::graph::Problem;
 use crate::task::{Place, Status, Task, TaskId};
 
-/// What the linter has to know beside the tasks.
+/// Describes what the linter has to know beside the tasks.
 #[derive(Debug, Clone, Copy)]
 pub struct LintContext {
-    /// Whether the configuration has verify commands that are run for every task.
+    /// True if the configuration has verify commands that are run for every task.
     pub configured_verify: bool,
 }
 
@@ -37,7 +37,7 @@ pub struct Finding {
     #[serde(skip)]
     pub place: Place,
     pub message: String,
-    /// What to do about it.
+    /// Tells what to do about it.
     pub hint: String,
 }
 

@@ -18,13 +18,13 @@ use crate::{
     config::{OnMaxAttempts, OnOpen},
     dollars::Dollars,
     economics::Alert,
-    gutter::Circling,
+    gutter::GutterFindings,
     health::HealthState,
     record::IterationRecord,
     task::TaskId,
     termination::{
-        AfterLimit, Decision, Fate, Ills, Last, Limits, LoopSnapshot, Settled, Stop, Tripped, Work,
-        Worker, decide,
+        AfterLimit, AgentTrouble, Decision, Last, Limits, LoopSnapshot, RemainingWork, Settled,
+        Stop, TaskDecision, Tripped, Worker, decide,
     },
     time::to_the_second,
     verdict::Verdict,
@@ -38,13 +38,13 @@ pub trait LoopView {
     /// Returns the signal that asked for a stop.
     fn signal(&self) -> Option<i32>;
     /// Returns what is left to do beside `last`, the task of the last iteration.
-    fn work(&self, last: Option<&TaskId>) -> Work;
+    fn work(&self, last: Option<&TaskId>) -> RemainingWork;
     /// Returns the attempts that a task was charged for, and how many it may have.
-    fn attempts(&self, task: &TaskId) -> Attempts;
+    fn attempts(&self, task: &TaskId) -> ChargedAttempts;
     /// Returns the task to work on now.
     fn next_task(&self) -> Option<TaskId>;
     /// Returns a task whose turn it is and that is out of attempts, where that ends the loop.
-    fn exhausted_task(&self) -> Option<(TaskId, Attempts)>;
+    fn exhausted_task(&self) -> Option<(TaskId, ChargedAttempts)>;
     /// Returns when the agent of the loop is tried again, while another one works in its place.
     fn main_back_at(&self) -> Option<Timestamp>;
     /// Returns whether a person paused the loop.
@@ -55,12 +55,12 @@ pub trait LoopView {
 
 /// The charged attempts of a task, and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Attempts {
+pub struct ChargedAttempts {
     pub made: u32,
     pub max: u32,
 }
 
-/// What the engine is to do next.
+/// Describes what the engine is to do next.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 pub enum LoopAction {
@@ -68,7 +68,7 @@ pub enum LoopAction {
     ObeyCommands,
     /// Do to the task of the last iteration what was decided about it.
     Settle {
-        fate: Fate,
+        task_decision: TaskDecision,
     },
     /// Ask the person at the terminal, if there is a question.
     AskPerson,
@@ -106,7 +106,7 @@ pub enum LoopAction {
     End(Stop),
 }
 
-/// What was done about an action.
+/// Describes what was done about an action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoopStep {
     CommandsObeyed,
@@ -144,10 +144,10 @@ pub struct IterationSummary {
     pub moved: WorkMoved,
     pub usage: Usage,
     pub spent: Dollars,
-    pub circling: Circling,
+    pub gutter_findings: GutterFindings,
 }
 
-/// Whether the loop is paused by a person.
+/// Tells whether the loop is paused by a person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PauseState {
     #[default]
@@ -227,7 +227,7 @@ impl Loop {
     }
 
     /// Makes the breaker from the iterations that the journal has, newest first. One iteration is let
-    /// through even if it is open: whoever starts ralph wants to see it tried.
+    /// through even if it is open: anyone who starts ralph wants to see it tried.
     pub fn recall_breaker(&mut self, mut breaker: Breaker, now: Timestamp) {
         breaker.look(now);
         breaker.let_one_through();
@@ -239,7 +239,7 @@ impl Loop {
         match &self.phase {
             LoopPhase::Commands => LoopAction::ObeyCommands,
             LoopPhase::Settling(decision) => LoopAction::Settle {
-                fate: decision.fate.clone(),
+                task_decision: decision.task_decision.clone(),
             },
             LoopPhase::Asking(decision) => {
                 let can_ask = view.person_is_there() && view.signal().is_none() && !self.aborted;
@@ -322,7 +322,7 @@ impl Loop {
                 verdict: &last.verdict,
                 attempts: attempts.made,
                 max_attempts: attempts.max,
-                circling: &last.circling,
+                gutter_findings: &last.gutter_findings,
                 settled: last.settled,
             }),
             iterations: self.tally.counted(),
@@ -336,15 +336,15 @@ impl Loop {
             limit: self.tally.limit,
             main_back_at: view.main_back_at(),
             signal: view.signal(),
-            ills: self.ills(),
+            agent_trouble: self.agent_trouble(),
         };
         decide(&snapshot, &self.limits)
     }
 
-    fn ills(&self) -> Ills {
+    fn agent_trouble(&self) -> AgentTrouble {
         let is_open = self.breaker.state() == BreakerState::Open;
         let ends = is_open && self.on_open == OnOpen::Stop;
-        Ills {
+        AgentTrouble {
             tripped: ends.then(|| Tripped {
                 failures: self.breaker.failures(),
                 of: self.breaker.samples(),

@@ -6,7 +6,7 @@ mod reason;
 mod status;
 
 pub use reason::{Reached, Termination, TerminationReason};
-pub use status::{IterationResult, LoopConfig, LoopStatus, MOST_ERRORS, MOST_ITERATIONS};
+pub use status::{IterationResult, LoopStatus, LoopStatusConfig, MOST_ERRORS, MOST_ITERATIONS};
 
 use serde::{Deserialize, Serialize};
 
@@ -64,20 +64,20 @@ impl LoopState {
         }
     }
 
-    /// Whether nothing follows.
+    /// Returns true if nothing follows.
     pub fn is_final(self) -> bool {
         self.followers().is_empty()
     }
 
     /// The next state, if it may follow this one.
     pub fn to(self, next: Self) -> Result<Self, IllegalTransition> {
-        match self.followers().contains(&next) {
-            true => Ok(next),
-            false => Err(IllegalTransition {
-                from: self,
-                to: next,
-            }),
+        if self.followers().contains(&next) {
+            return Ok(next);
         }
+        Err(IllegalTransition {
+            from: self,
+            to: next,
+        })
     }
 
     fn followers(self) -> &'static [Self] {

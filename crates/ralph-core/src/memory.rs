@@ -15,14 +15,14 @@ const PATTERN_MARK: &str = "pattern:";
 
 /// The feature that a progress file belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Feature {
+pub struct ProgressFeature {
     pub name: String,
     pub parent: Option<String>,
 }
 
-/// What one iteration leaves for the next.
+/// Describes what one iteration leaves for the next.
 #[derive(Debug, Clone, Default)]
-pub struct Entry {
+pub struct ProgressEntry {
     pub n: u64,
     pub task: String,
     pub title: String,
@@ -38,7 +38,7 @@ const MAX_FILES: usize = 20;
 const MAX_SUMMARY_CHARS: usize = 1_200;
 
 /// A new progress file.
-pub fn render_new(feature: &Feature, at: Timestamp) -> String {
+pub fn render_new(feature: &ProgressFeature, at: Timestamp) -> String {
     let parent = feature.parent.as_deref().unwrap_or("none");
     let day = at.strftime("%Y-%m-%d");
     format!(
@@ -47,8 +47,8 @@ pub fn render_new(feature: &Feature, at: Timestamp) -> String {
     )
 }
 
-/// Whether a progress file is about `feature`. One without a header is: a person may have made it.
-pub fn belongs_to(text: &str, feature: &Feature) -> bool {
+/// Returns true if a progress file is about `feature`. One without a header is: a person may have made it.
+pub fn belongs_to(text: &str, feature: &ProgressFeature) -> bool {
     let header = text.lines().find_map(|l| l.strip_prefix(HEADER_PREFIX));
     header.is_none_or(|name| name.trim() == fold(&feature.name))
 }
@@ -61,7 +61,7 @@ pub fn patterns(text: &str, max_bytes: usize) -> String {
 
 /// The file with an entry appended and its patterns added on top, pruned to `max_bytes` by dropping
 /// the oldest entries.
-pub fn record(text: &str, entry: &Entry, max_bytes: usize) -> String {
+pub fn record(text: &str, entry: &ProgressEntry, max_bytes: usize) -> String {
     let mut out = ensure_patterns(text);
     for learning in &entry.learnings {
         if let Some(pattern) = pattern_of(learning) {
@@ -95,7 +95,7 @@ pub fn taken_back(text: &str, iterations: &[u64], id: &str, at: Timestamp) -> St
     out
 }
 
-/// What of an agent's edit can stay: the whole of it while no earlier entry and no heading is lost,
+/// Returns what of an agent's edit can stay: the whole of it while no earlier entry and no heading is lost,
 /// else the text as it was.
 pub fn accept_edit(before: &str, after: &str) -> Option<String> {
     let headings = |text: &str| {
@@ -110,7 +110,7 @@ pub fn accept_edit(before: &str, after: &str) -> Option<String> {
         .then(|| after.to_owned())
 }
 
-fn render_entry(entry: &Entry) -> String {
+fn render_entry(entry: &ProgressEntry) -> String {
     let mut out = format!(
         "\n{ENTRY_PREFIX}{}: {} ({})\n\n{} — {}\n",
         entry.n,

@@ -1,4 +1,4 @@
-//! What is done about a loop from outside its process: decided from what was seen of it, look by look.
+//! Describes what is done about a loop from outside its process: decided from what was seen of it, look by look.
 //!
 //! Only decides, by a clock that it is given. Looking, signalling, telling people and starting a loop
 //! again are the engine's and the binary's. An agent is never judged here: that is the loop's own,
@@ -15,19 +15,19 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-/// What is allowed, and how long each step is waited for.
+/// Describes what is allowed, and how long each step is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MonitorPolicy {
-    /// What a hanging loop has to answer, before a person is told.
+    /// Tells what a hanging loop has to answer, before a person is told.
     pub ask_wait: Duration,
-    /// What a person has, before it is terminated.
+    /// Tells what a person has, before it is terminated.
     pub escalate_wait: Duration,
-    /// What it has to end by itself, before it is killed.
+    /// Tells what it has to end by itself, before it is killed.
     pub grace: Duration,
-    /// What a loop that was started again has to show itself.
+    /// Tells what a loop that was started again has to show itself.
     pub start_wait: Duration,
-    /// Looks that are further apart were not made: the machine slept, or this process did. Nobody
-    /// could do anything meanwhile, so that waits begin anew.
+    /// Looks that are further apart were not made: the machine slept, or this process did. No one
+    /// could do anything meanwhile, so that waits begin again.
     pub lost_touch: Duration,
     pub restarting: Restarting,
     /// Restarts an hour.
@@ -36,7 +36,7 @@ pub struct MonitorPolicy {
     pub restart_within: Duration,
 }
 
-/// Whether a loop is started again by itself.
+/// Tells whether a loop is started again by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restarting {
     /// A person does that.
@@ -44,18 +44,18 @@ pub enum Restarting {
     Automatic,
 }
 
-/// What a look found.
+/// Describes what a look found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     pub sight: Sight,
     pub wish: Wish,
     /// Restarts of the last hour.
     pub restarts: u32,
-    /// How long ago it showed a sign of life.
+    /// The time since it showed a sign of life.
     pub silent: Duration,
 }
 
-/// What a person wants of a loop.
+/// Describes what a person wants of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
     Work,
@@ -63,7 +63,7 @@ pub enum Wish {
     Rest,
 }
 
-/// How far things have come with a loop.
+/// The point up to which things have come with a loop.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Phase {
     #[default]
@@ -94,7 +94,7 @@ pub enum Phase {
     Over,
 }
 
-/// What to do.
+/// An action to take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
     Nothing,
@@ -117,17 +117,17 @@ pub enum Act {
     Over,
 }
 
-/// How a loop lost its process.
+/// The way a loop lost its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
-    /// By itself, or by somebody else.
+    /// By itself, or by someone else.
     Crashed,
     /// By the monitor.
     Terminated,
 }
 
-/// What follows for a loop whose process is gone.
+/// Describes what follows for a loop whose process is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AfterLoss {
@@ -170,7 +170,7 @@ impl Watch {
 }
 
 impl Phase {
-    /// What follows from a look.
+    /// Returns what follows from a look.
     pub fn step(self, seen: &Seen, policy: &MonitorPolicy, now: Timestamp) -> (Self, Act) {
         match seen.sight {
             Sight::Well => self.works(policy, now),

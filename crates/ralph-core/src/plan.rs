@@ -2,7 +2,7 @@
 //! and what is wrong with one.
 //!
 //! The shape of an answer stands in one place, [`Plan`]: the schema that an agent is given and the
-//! reading of what it says both come from there. Starts nobody and writes nothing; an answer is a
+//! reading of what it says both come from there. Starts no agent and writes nothing; an answer is a
 //! proposal until a person has seen it.
 
 mod answer;

@@ -1,6 +1,6 @@
 //! The prompt of one run of an agent: a template, filled from parts that each have a cap.
 //!
-//! What comes from tasks, files and command output is delimited as data, so that a sentence in a
+//! Describes what comes from tasks, files and command output is delimited as data, so that a sentence in a
 //! task file can't pass for an instruction of ralph's. Nothing here reads a file: the engine passes
 //! the parts, and the user's own template where there is one.
 
@@ -26,7 +26,7 @@ const GOAL_TEMPLATE: &str = include_str!("prompt/goal.md");
 /// Where the promise goes in it.
 const PROMISE: &str = "@PROMISE@";
 
-/// What each part may take at most.
+/// Describes what each part may take at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PromptCaps {
     pub description_bytes: usize,
@@ -67,7 +67,7 @@ impl Default for PromptCaps {
 pub struct Bundle<'a> {
     pub task: &'a Task,
     pub count: Count,
-    /// What a person wrote down for every task: the `PROMPT.md` beside a PRD.
+    /// Tells what a person wrote down for every task: the `PROMPT.md` beside a PRD.
     pub instructions: Option<Instructions>,
     /// Commands that ralph will run, as a person reads them.
     pub verify: Vec<String>,
@@ -78,18 +78,18 @@ pub struct Bundle<'a> {
     /// Where the agent before was cut off, as its checkpoint says it; `None` where none was.
     pub continuation: Option<String>,
     pub guidance: Vec<String>,
-    /// What an agent found out about earlier attempts.
+    /// Tells what an agent found out about earlier attempts.
     pub diagnosis: Option<&'a Diagnosis>,
-    /// What a diagnosis is to find out; `None` for an attempt.
-    pub diagnose: Option<Diagnose>,
+    /// Tells what a diagnosis is to find out; `None` for an attempt.
+    pub diagnose: Option<DiagnosisBrief>,
     pub facts: Facts,
     pub progress_file: String,
 }
 
-/// What a diagnosis is told.
+/// Describes what a diagnosis is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Diagnose {
+pub struct DiagnosisBrief {
     /// Which rule fired, with its figures.
     pub sentence: String,
     /// Where it may write.
@@ -115,17 +115,17 @@ pub struct Count {
     pub run: u32,
 }
 
-/// What the attempt before left behind.
+/// Describes what the attempt before left behind.
 #[derive(Debug, Clone)]
 pub struct LastAttempt<'a> {
-    /// What was wrong with it, in one sentence.
+    /// The faults of it, in one sentence.
     pub sentence: String,
     pub failure: Option<&'a Failure>,
     /// Its files are in the working tree.
     pub work_is_here: bool,
 }
 
-/// What the repository looks like, bounded.
+/// Describes what the repository looks like, bounded.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     pub branch: String,
@@ -204,7 +204,7 @@ pub(crate) fn fill(
     Ok(not_a_command(text))
 }
 
-/// How templates are written.
+/// Returns how templates are written.
 pub(crate) fn environment() -> Result<minijinja::Environment<'static>, minijinja::Error> {
     let mut env = minijinja::Environment::new();
     env.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
@@ -307,7 +307,7 @@ fn context(bundle: &Bundle<'_>, caps: &PromptCaps) -> minijinja::Value {
     }
 }
 
-fn diagnose_context(diagnose: &Diagnose, caps: &PromptCaps) -> minijinja::Value {
+fn diagnose_context(diagnose: &DiagnosisBrief, caps: &PromptCaps) -> minijinja::Value {
     let attempts: Vec<_> = diagnose
         .attempts
         .iter()

@@ -12,7 +12,7 @@ use crate::{
     id::{IterationId, LoopId},
     iteration::ChangedFile,
     signal::{ClosingBlock, Escalation},
-    verdict::{Outcome, Verdict},
+    verdict::{IterationOutcome, Verdict},
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,34 +34,34 @@ pub struct IterationRecord {
     pub unverified: bool,
     #[serde(flatten)]
     pub verdict: Verdict,
-    pub outcome: Outcome,
-    /// What the next attempt is told.
+    pub outcome: IterationOutcome,
+    /// Tells what the next attempt is told.
     pub feedback: Option<String>,
     pub flags: Vec<String>,
-    pub said: Said,
-    /// What a person said that stood in its prompts, or was told to it while it ran.
+    pub said: AgentStatements,
+    /// Tells what a person said that stood in its prompts, or was told to it while it ran.
     #[serde(default)]
     pub guidance: Vec<Guidance>,
-    /// What later attempts are compared with; of an attempt whose verification failed.
+    /// Tells what later attempts are compared with; of an attempt whose verification failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
     /// It was no attempt: it was to find out why this happens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnoses: Option<Gutter>,
-    /// What came of that.
+    /// Tells what came of that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<Diagnosis>,
     pub usage: Usage,
-    /// How well its last agent did when it ended.
+    /// Says how well its last agent did when it ended.
     #[serde(default)]
     pub health_state: HealthState,
 }
 
-/// What a person added to a prompt.
+/// Describes what a person added to a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guidance {
     pub text: String,
-    /// Who said it.
+    /// The one who said it.
     pub by: String,
     pub at: Timestamp,
 }
@@ -78,7 +78,7 @@ pub struct RunRecord {
     pub ending: crate::agent::Ending,
     pub prompt_bytes: u64,
     pub turns: Option<u32>,
-    /// How full the context was, turn by turn.
+    /// The fill of the context, turn by turn.
     #[serde(default)]
     pub context: ContextUse,
     pub denied: Vec<String>,
@@ -111,10 +111,10 @@ pub struct VerificationRecord {
     pub tail: String,
 }
 
-/// What the agent said about its work. None of it is evidence.
+/// Describes what the agent said about its work. None of it is evidence.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Said {
+pub struct AgentStatements {
     pub claimed: bool,
     pub foreign_claims: Vec<String>,
     pub promise: Option<String>,

@@ -27,13 +27,13 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Whether the message says that its own task is done.
+    /// Returns true if the message says that its own task is done.
     pub fn claims_done(&self) -> bool {
         self.claim.is_some() || self.promise.is_some()
     }
 }
 
-/// How completion was claimed.
+/// The way completion was claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {

@@ -11,19 +11,19 @@
 //!    failure, errors in a row;
 //! 4. a task out of attempts that halts the loop, `--once`, no task ready;
 //! 5. the other criteria of [`evaluate`]: budget, iterations, duration, no progress;
-//! 6. a usage limit, which waits, goes on with somebody else or stops.
+//! 6. a usage limit, which waits, goes on with another agent or stops.
 
 mod evaluate;
-mod fate;
 mod limit;
 mod recall;
 mod stop;
+mod task_decision;
 
-pub use evaluate::{Fruitless, Sick, Snapshot, Tripped, evaluate};
-pub use fate::{Fate, fate};
+pub use evaluate::{FailingStreak, Fruitless, Snapshot, Tripped, evaluate};
 pub use limit::{AfterLimit, LimitPolicy, LimitRow, Worker, try_again_at};
 pub use recall::{OfLoop, Past, Recalled, recall};
 pub use stop::Stop;
+pub use task_decision::{TaskDecision, task_decision};
 
 use std::time::Duration;
 
@@ -35,18 +35,18 @@ use crate::{
     config::{OnGutter, OnMaxAttempts},
     dollars::Dollars,
     economics::Budget,
-    gutter::{Circling, GutterLimits},
+    gutter::{GutterFindings, GutterLimits},
     task::TaskId,
     verdict::{Halt, Verdict},
 };
 
-/// What is allowed.
+/// Describes what is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub max_iterations: u32,
-    /// How long a run of the command may take; `None` is no limit.
+    /// The time that a run of the command may take; `None` is no limit.
     pub max_time: Option<Duration>,
-    /// What a run of the command may cost; `None` is no limit.
+    /// Tells what a run of the command may cost; `None` is no limit.
     pub max_cost: Option<Dollars>,
     pub on_max_attempts: OnMaxAttempts,
     pub gutter: GutterPolicy,
@@ -61,7 +61,7 @@ pub struct Limits {
     pub span: Span,
 }
 
-/// What is done about a task that goes round in circles.
+/// Describes what is done about a task that goes round in circles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GutterPolicy {
     pub limits: GutterLimits,
@@ -69,14 +69,14 @@ pub struct GutterPolicy {
     pub then: OnGutter,
 }
 
-/// Whether an agent is to find out why, one step before a limit is reached.
+/// Tells whether an agent is to find out why, one step before a limit is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Diagnose {
     Yes,
     No,
 }
 
-/// How far this run of the command is meant to go.
+/// The point up to which this run of the command is meant to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
     /// Until all is complete.
@@ -94,29 +94,29 @@ pub struct LoopSnapshot<'a> {
     pub iterations: u32,
     pub now: Timestamp,
     pub elapsed: Duration,
-    /// What this run of the command has cost, as far as agents tell.
+    /// Tells what this run of the command has cost, as far as agents tell.
     pub spent: Dollars,
     pub errors_in_a_row: u32,
     /// Iterations since the last verified commit, and on how many tasks.
     pub fruitless: u32,
     pub fruitless_tasks: u32,
-    pub work: Work,
+    pub work: RemainingWork,
     /// The usage limits that the last iterations met.
     pub limit: Option<LimitRow>,
     /// When the agent's own limit resets, while another one works in its place.
     pub main_back_at: Option<Timestamp>,
     /// The signal that asked for a stop.
     pub signal: Option<i32>,
-    pub ills: Ills,
+    pub agent_trouble: AgentTrouble,
 }
 
-/// What ails the agents of the loop.
+/// The trouble that the agents of the loop have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Ills {
+pub struct AgentTrouble {
     /// The circuit breaker is open, and that ends the loop.
     pub tripped: Option<Tripped>,
     /// The last iterations ended with a sick agent.
-    pub sick: Option<Sick>,
+    pub sick: Option<FailingStreak>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -126,21 +126,21 @@ pub struct Last<'a> {
     /// Charged attempts of the task, this one included.
     pub attempts: u32,
     pub max_attempts: u32,
-    /// Whether it goes round in circles.
-    pub circling: &'a Circling,
+    /// Tells whether it goes round in circles.
+    pub gutter_findings: &'a GutterFindings,
     pub settled: Settled,
 }
 
-/// Whether what becomes of the last task was decided before: it is not decided twice.
+/// Tells whether what becomes of the last task was decided before: it is not decided twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
     Yes,
     NotYet,
 }
 
-/// What is left to do, not counting the task of the last iteration.
+/// Describes what is left to do, not counting the task of the last iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Work {
+pub struct RemainingWork {
     pub all_complete: bool,
     /// A task is ready besides the one just worked on.
     pub other_ready: bool,
@@ -153,42 +153,46 @@ pub struct Work {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Decision {
-    pub fate: Fate,
+    pub task_decision: TaskDecision,
     pub stop: Option<Stop>,
-    /// What a usage limit makes of the next iteration.
+    /// Tells what a usage limit makes of the next iteration.
     pub limit: Option<AfterLimit>,
 }
 
-/// What follows from where the loop stands.
+/// Returns what follows from where the loop stands.
 pub fn decide(snapshot: &LoopSnapshot<'_>, limits: &Limits) -> Decision {
     if let Some(last) = &snapshot.last
         && let Some(stop) = stop_at_once(snapshot, last)
     {
         return Decision {
-            fate: Fate::Keep,
+            task_decision: TaskDecision::Keep,
             stop: Some(stop),
             limit: None,
         };
     }
     let criterion = evaluate(&criteria(snapshot), limits);
-    let fate = match (&snapshot.last, &criterion) {
-        (None, _) => Fate::Keep,
-        (Some(_), Some(stop)) if ends_for_a_sick_agent(stop) => Fate::Keep,
-        (Some(last), _) => fate(last, limits),
+    let task_decision = match (&snapshot.last, &criterion) {
+        (None, _) => TaskDecision::Keep,
+        (Some(_), Some(stop)) if ends_for_a_sick_agent(stop) => TaskDecision::Keep,
+        (Some(last), _) => task_decision(last, limits),
     };
-    let mut stop = loop_stop(snapshot, &fate, criterion, limits);
+    let mut stop = loop_stop(snapshot, &task_decision, criterion, limits);
     let mut limit = None;
     if stop.is_none() {
-        match after_nobody_worked(snapshot, limits) {
+        match after_no_agent_worked(snapshot, limits) {
             Ok(after) => limit = after,
             Err(because) => stop = Some(because),
         }
     }
-    Decision { fate, stop, limit }
+    Decision {
+        task_decision,
+        stop,
+        limit,
+    }
 }
 
-/// What follows where the last iteration met a usage limit, or nobody who could stand in for it.
-fn after_nobody_worked(
+/// Returns what follows where the last iteration met a usage limit, or no agent that could stand in for it.
+fn after_no_agent_worked(
     snapshot: &LoopSnapshot<'_>,
     limits: &Limits,
 ) -> Result<Option<AfterLimit>, Stop> {
@@ -201,8 +205,8 @@ fn after_nobody_worked(
     }
 }
 
-/// Whether the last iteration was none of its own: nobody could work at all.
-fn nobody_worked(snapshot: &LoopSnapshot<'_>) -> bool {
+/// Returns true if the last iteration was none of its own: no one could work at all.
+fn no_agent_worked(snapshot: &LoopSnapshot<'_>) -> bool {
     match last_verdict(snapshot) {
         Some(Verdict::LimitHit { .. }) => true,
         Some(Verdict::AgentUnavailable { .. }) => snapshot.main_back_at.is_some(),
@@ -214,7 +218,7 @@ fn last_verdict<'a>(snapshot: &LoopSnapshot<'a>) -> Option<&'a Verdict> {
     snapshot.last.as_ref().map(|last| last.verdict)
 }
 
-/// What ends the loop whatever becomes of the task: nothing is held against it.
+/// Returns what ends the loop whatever becomes of the task: nothing is held against it.
 fn stop_at_once(snapshot: &LoopSnapshot<'_>, last: &Last<'_>) -> Option<Stop> {
     match last.verdict {
         // The agent of the loop comes back when its limit resets; the fallback need not.
@@ -255,8 +259,8 @@ fn criteria(snapshot: &LoopSnapshot<'_>) -> Snapshot {
     Snapshot {
         signal: snapshot.signal,
         all_complete: snapshot.work.all_complete,
-        tripped: snapshot.ills.tripped,
-        sick: snapshot.ills.sick,
+        tripped: snapshot.agent_trouble.tripped,
+        sick: snapshot.agent_trouble.sick,
         errors_in_a_row: snapshot.errors_in_a_row,
         spent: snapshot.spent,
         iterations: snapshot.iterations,
@@ -279,7 +283,7 @@ fn ends_for_a_sick_agent(stop: &Stop) -> bool {
 /// Why the loop ends, if it does: its criteria, and what the tasks say between them.
 fn loop_stop(
     snapshot: &LoopSnapshot<'_>,
-    fate: &Fate,
+    task_decision: &TaskDecision,
     criterion: Option<Stop>,
     limits: &Limits,
 ) -> Option<Stop> {
@@ -287,14 +291,18 @@ fn loop_stop(
         Some(stop @ (Stop::Interrupted { .. } | Stop::AllComplete)) => Some(stop),
         Some(stop) if ends_for_a_sick_agent(&stop) => Some(stop),
         // Running out of something matters only where there is more to be done.
-        criterion => task_stop(snapshot, fate, limits).or(criterion),
+        criterion => task_stop(snapshot, task_decision, limits).or(criterion),
     }
 }
 
 /// Why there is nothing more to be done: the tasks, or what was asked for.
-fn task_stop(snapshot: &LoopSnapshot<'_>, fate: &Fate, limits: &Limits) -> Option<Stop> {
-    if let (Some(last), Fate::Block { .. }, OnMaxAttempts::Halt) =
-        (&snapshot.last, fate, limits.on_max_attempts)
+fn task_stop(
+    snapshot: &LoopSnapshot<'_>,
+    task_decision: &TaskDecision,
+    limits: &Limits,
+) -> Option<Stop> {
+    if let (Some(last), TaskDecision::Block { .. }, OnMaxAttempts::Halt) =
+        (&snapshot.last, task_decision, limits.on_max_attempts)
         && last.verdict.is_charged()
     {
         return Some(Stop::Attempts {
@@ -303,25 +311,26 @@ fn task_stop(snapshot: &LoopSnapshot<'_>, fate: &Fate, limits: &Limits) -> Optio
             max: last.max_attempts,
         });
     }
-    // One in which nobody could work, or that was paused, is not the iteration that was asked for.
+    // One in which no one could work, or that was paused, is not the iteration that was asked for.
     match (limits.span, last_verdict(snapshot)) {
         (Span::All, _) | (Span::Once, None | Some(Verdict::Interrupted)) => {}
-        (Span::Once, Some(_)) if nobody_worked(snapshot) => {}
+        (Span::Once, Some(_)) if no_agent_worked(snapshot) => {}
         (Span::Once, Some(verdict)) => {
             return Some(Stop::OnceDone {
                 verdict: verdict.clone(),
             });
         }
     }
-    let ready = snapshot.work.other_ready || (snapshot.work.same_ready && fate.goes_on());
+    let ready = snapshot.work.other_ready || (snapshot.work.same_ready && task_decision.goes_on());
     if ready {
         return None;
     }
-    let asked = fate.asks() || snapshot.work.questions > 0;
+    let asked = task_decision.asks() || snapshot.work.questions > 0;
     let by_cost = last_verdict(snapshot).and_then(Stop::by_cost);
-    Some(match asked {
-        true => Stop::Question,
-        false => by_cost.unwrap_or(Stop::NothingReady),
+    Some(if asked {
+        Stop::Question
+    } else {
+        by_cost.unwrap_or(Stop::NothingReady)
     })
 }
 

@@ -31,7 +31,7 @@ pub enum Window {
 }
 
 /// The notice that `text` is, if it is one. `now` is what a time of day refers to; `zone` is where it
-/// is read if it names none, or one that nobody knows.
+/// is read if it names none, or one that is unknown.
 pub fn notice(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Notice> {
     let text = text.trim().replace(['’', 'ʼ'], "'");
     if text.chars().count() > MAX_CHARS || text.contains(['`', '"', '“', '”', '<', '>', '{']) {
@@ -44,7 +44,7 @@ pub fn notice(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Notice> {
         return None;
     }
     let resets_at = moment::read(&text, now, zone);
-    // "Your limit will reset the counter": without a time, these words are anybody's.
+    // "Your limit will reset the counter": without a time, these words can be anyone's.
     if alone && resets_at.is_none() {
         return None;
     }
@@ -59,7 +59,7 @@ pub fn reset_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timesta
     moment::read(text, now, zone)
 }
 
-/// What a notice begins with.
+/// The words that a notice begins with.
 static HEAD: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
         r"(?ix)^(?:
@@ -84,8 +84,8 @@ static CONTINUES: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// What can follow in a notice. Each says more than its first word: "wait", "see" and "you can" are
-/// anybody's, also of somebody who has built a usage limit.
+/// The words that can follow in a notice. Each says more than its first word: "wait", "see" and "you can" are
+/// anyone's, also of someone who has built a usage limit.
 static CLAUSE: LazyLock<Regex> = LazyLock::new(|| {
     // When something happens, as far as it is told in such words at all.
     let when = r"(?: $ | [:(~\d] | (?:at|in|on|by|after|within|until)\ (?:.{0,24}\d|noon|midnight

@@ -1,4 +1,4 @@
-//! What ralph found, as against what an agent said.
+//! Describes what ralph found, as against what an agent said.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub enum Verdict {
     Verified,
     /// Changed and verified on the way to a goal that is not reached yet: it lands.
     Progress,
-    /// The change passes, but nobody said that the task is done: kept, and asked for the rest.
+    /// The change passes, but no one said that the task is done: kept, and asked for the rest.
     Unclaimed,
     Failed {
         command: String,
@@ -38,7 +38,7 @@ pub enum Verdict {
         resets_at: Option<Timestamp>,
     },
     Interrupted,
-    /// What this run of the command may cost is used up: the agent was stopped, or not started again.
+    /// The amount that this run of the command may cost is used up: the agent was stopped, or not started again.
     Budget {
         spent_usd: Dollars,
         max_usd: Dollars,
@@ -70,7 +70,7 @@ pub enum Verdict {
     },
 }
 
-/// Whether a refusal concerns the attempt alone or the whole loop.
+/// Tells whether a refusal concerns the attempt alone or the whole loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Halt {
@@ -81,14 +81,14 @@ pub enum Halt {
 /// Seed 003's word for how an iteration ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum IterationOutcome {
     Success,
     Failed,
     BudgetExceeded,
     Blocked,
 }
 
-impl Outcome {
+impl IterationOutcome {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Success => "success",
@@ -122,11 +122,11 @@ impl Verdict {
         }
     }
 
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> IterationOutcome {
         match self {
-            Self::Verified | Self::Progress => Outcome::Success,
-            Self::LimitHit { .. } | Self::Budget { .. } => Outcome::BudgetExceeded,
-            Self::Escalated | Self::Diagnosed => Outcome::Blocked,
+            Self::Verified | Self::Progress => IterationOutcome::Success,
+            Self::LimitHit { .. } | Self::Budget { .. } => IterationOutcome::BudgetExceeded,
+            Self::Escalated | Self::Diagnosed => IterationOutcome::Blocked,
             Self::Unclaimed
             | Self::Failed { .. }
             | Self::NoChange { .. }
@@ -137,11 +137,11 @@ impl Verdict {
             | Self::Terminated { .. }
             | Self::AgentError { .. }
             | Self::Overloaded { .. }
-            | Self::AgentUnavailable { .. } => Outcome::Failed,
+            | Self::AgentUnavailable { .. } => IterationOutcome::Failed,
         }
     }
 
-    /// Whether the task pays an attempt for it: only for work that failed.
+    /// Returns true if the task pays an attempt for it: only for work that failed.
     pub fn is_charged(&self) -> bool {
         match self {
             Self::Unclaimed
@@ -175,7 +175,7 @@ impl Verdict {
         )
     }
 
-    /// Whether the same task's next attempt goes on from what this one left.
+    /// Returns true if the same task's next attempt goes on from what this one left.
     pub fn keeps_work(&self) -> bool {
         match self {
             Self::Unclaimed
@@ -198,7 +198,7 @@ impl Verdict {
         }
     }
 
-    /// What happened, in one sentence without a full stop.
+    /// Returns what happened, in one sentence without a full stop.
     pub fn sentence(&self) -> String {
         match self {
             Self::Verified => "verified".into(),

@@ -1,4 +1,4 @@
-//! What verify commands found: reports, the signature of a failure, and the comparison with how
+//! Describes what verify commands found: reports, the signature of a failure, and the comparison with how
 //! things stood before.
 //!
 //! Runs nothing: the engine's verifier does, and hands over what it saw.
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::task::VerifyCommand;
 
-/// How one command ended.
+/// The way one command ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     rename_all = "camelCase",
@@ -57,18 +57,18 @@ impl std::fmt::Display for CommandOutcome {
 /// One command's run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CommandReport {
+pub struct VerifyCommandReport {
     pub command: VerifyCommand,
     pub outcome: CommandOutcome,
     #[serde(rename = "durationMs", with = "millis")]
     pub duration: Duration,
     /// The end of what it printed, trimmed for a prompt.
     pub tail: String,
-    /// What makes two failures the same; none if it passed.
+    /// Tells what makes two failures the same; none if it passed.
     pub signature: Option<Signature>,
 }
 
-impl CommandReport {
+impl VerifyCommandReport {
     /// A report of a command that printed `output`, of which `tail` is what people and agents see.
     pub fn new(
         command: VerifyCommand,
@@ -102,7 +102,7 @@ impl CommandReport {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifyReport {
-    pub commands: Vec<CommandReport>,
+    pub commands: Vec<VerifyCommandReport>,
     /// True if it was stopped before all commands had run; such a report never passes.
     #[serde(default)]
     pub cancelled: bool,
@@ -115,7 +115,7 @@ impl VerifyReport {
         !self.cancelled && self.first_failure().is_none()
     }
 
-    pub fn first_failure(&self) -> Option<&CommandReport> {
+    pub fn first_failure(&self) -> Option<&VerifyCommandReport> {
         self.commands.iter().find(|report| !report.passed())
     }
 }

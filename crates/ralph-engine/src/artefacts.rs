@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::{
     artefacts::{
-        At, BadFile, Folder, ProjectName, obstacles::Obstacles, parse_verify_commands, state::Log,
+        BadFile, Folder, IterationRef, ProjectName, obstacles::Obstacles, parse_verify_commands,
+        state::Log,
     },
     config::Config,
     id::IterationId,
@@ -103,8 +104,8 @@ impl Artefacts {
         log.number_for(job.number)
     }
 
-    fn at<'t>(&self, job: &'t Job) -> At<'t> {
-        At {
+    fn at<'t>(&self, job: &'t Job) -> IterationRef<'t> {
+        IterationRef {
             iteration: self.number(job),
             task: job.task.id.as_str(),
         }

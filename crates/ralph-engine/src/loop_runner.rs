@@ -232,8 +232,8 @@ impl LoopRunner {
                     self.obey().await?;
                     LoopStep::CommandsObeyed
                 }
-                LoopAction::Settle { fate } => {
-                    self.settle(fate).await?;
+                LoopAction::Settle { task_decision } => {
+                    self.settle(task_decision).await?;
                     LoopStep::Settled
                 }
                 LoopAction::AskPerson => match self.ask_person().await? {
@@ -340,7 +340,7 @@ impl LoopRunner {
         let worked = self.perform(job, None).await?;
         let finished = self.finish(worked).await?;
         self.take_new_tasks().await?;
-        let circling = self.circling(task, &finished.verdict).await?;
+        let gutter_findings = self.gutter_findings(task, &finished.verdict).await?;
         Ok(IterationSummary {
             task: task.clone(),
             number: finished.number,
@@ -350,7 +350,7 @@ impl LoopRunner {
             moved: finished.moved,
             usage: finished.usage,
             spent: finished.spent,
-            circling,
+            gutter_findings,
         })
     }
 

@@ -10,7 +10,7 @@ use std::{
 use jiff::Timestamp;
 use ralph_core::{
     config::MemoryConfig,
-    memory::{self, Entry, Feature},
+    memory::{self, ProgressEntry, ProgressFeature},
 };
 
 use crate::{
@@ -26,7 +26,7 @@ pub(crate) struct ProgressFile {
     archive: PathBuf,
     max_bytes: usize,
     /// What it is about.
-    feature: Feature,
+    feature: ProgressFeature,
     /// When a new one says that it was begun.
     began: Timestamp,
 }
@@ -35,7 +35,7 @@ impl ProgressFile {
     pub(crate) fn new(
         root: &Path,
         memory: &MemoryConfig,
-        feature: Feature,
+        feature: ProgressFeature,
         began: Timestamp,
     ) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl ProgressFile {
         self.write(before).map(|()| false)
     }
 
-    pub(crate) fn append(&self, entry: &Entry) -> Result<(), LoopError> {
+    pub(crate) fn append(&self, entry: &ProgressEntry) -> Result<(), LoopError> {
         self.write(&memory::record(&self.read()?, entry, self.max_bytes))
     }
 

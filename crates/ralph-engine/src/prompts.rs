@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_core::{artefacts::template::Kind, prompt::Template};
+use ralph_core::{artefacts::template::TemplateKind, prompt::Template};
 
 use crate::{dot_ralph, plain_file};
 
@@ -18,7 +18,7 @@ pub struct PromptFileError {
 }
 
 /// The template that replaces the built-in one of this kind, if the project has one.
-pub fn read_own(root: &Path, kind: Kind) -> Result<Option<Template>, PromptFileError> {
+pub fn read_own(root: &Path, kind: TemplateKind) -> Result<Option<Template>, PromptFileError> {
     let name = Path::new(dot_ralph::FOLDER)
         .join("prompts")
         .join(kind.file_name());
@@ -41,16 +41,28 @@ mod tests {
     #[test]
     fn a_template_is_read_by_its_kind_and_one_that_is_no_text_is_an_error() {
         let root = tempfile::tempdir().unwrap();
-        assert!(read_own(root.path(), Kind::Execute).unwrap().is_none());
+        assert!(
+            read_own(root.path(), TemplateKind::Execute)
+                .unwrap()
+                .is_none()
+        );
         let folder = root.path().join(".ralph/prompts");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("execute.md"), "Do {{ project }}.").unwrap();
         std::fs::write(folder.join("init.md"), b"\xff\xfe").unwrap();
-        let own = read_own(root.path(), Kind::Execute).unwrap().unwrap();
+        let own = read_own(root.path(), TemplateKind::Execute)
+            .unwrap()
+            .unwrap();
         assert_eq!(own.name, ".ralph/prompts/execute.md");
         assert_eq!(own.text, "Do {{ project }}.");
-        assert!(read_own(root.path(), Kind::Interview).unwrap().is_none());
-        let error = read_own(root.path(), Kind::Init).unwrap_err().to_string();
+        assert!(
+            read_own(root.path(), TemplateKind::Interview)
+                .unwrap()
+                .is_none()
+        );
+        let error = read_own(root.path(), TemplateKind::Init)
+            .unwrap_err()
+            .to_string();
         assert!(error.ends_with(".ralph/prompts/init.md"), "{error}");
     }
 }

@@ -201,7 +201,7 @@ impl Source {
             }
             file.clear_what_took_its_place()?;
             let now = plain_file::read(&file.path).unwrap_or_default();
-            let put = format::put_back(&file.name, &file.bytes, &now, own);
+            let put = format::undo_tampering(&file.name, &file.bytes, &now, own);
             tampering.extend(put.tampering);
             if put.bytes == now {
                 file.bytes = now;

@@ -14,7 +14,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use ralph_core::task::VerifyCommand;
-use ralph_core::verify::{CommandOutcome, CommandReport, VerifyReport, trim_tail_of};
+use ralph_core::verify::{CommandOutcome, VerifyCommandReport, VerifyReport, trim_tail_of};
 use tokio::io::AsyncReadExt;
 use tokio::time::Instant;
 
@@ -68,7 +68,7 @@ pub enum VerifyEvent<'a> {
     Finished {
         index: usize,
         total: usize,
-        report: &'a CommandReport,
+        report: &'a VerifyCommandReport,
     },
 }
 
@@ -115,7 +115,7 @@ async fn run_command(
     command: &VerifyCommand,
     context: &VerifyContext,
     log: &mut CappedLog,
-) -> CommandReport {
+) -> VerifyCommandReport {
     let began = Instant::now();
     let mut window = Tail::new(usize::MAX, SIGNATURE_WINDOW);
     let outcome = match start(command, context) {
@@ -125,7 +125,7 @@ async fn run_command(
     let text = window.text();
     let TailCaps { lines, bytes } = context.caps;
     let tail = trim_tail_of(&text, lines, bytes, window.dropped());
-    CommandReport::new(command.clone(), outcome, began.elapsed(), &text, tail)
+    VerifyCommandReport::new(command.clone(), outcome, began.elapsed(), &text, tail)
 }
 
 fn start(command: &VerifyCommand, context: &VerifyContext) -> Result<Running, String> {

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-/// What Pi calls the scripted model: `--model loop-anthropic/scripted-1`.
+/// Defines what Pi calls the scripted model: `--model loop-anthropic/scripted-1`.
 pub const PI_MODEL: &str = "loop-anthropic/scripted-1";
-/// What opencode calls the scripted model: `--model loop/scripted-1`.
+/// Defines what opencode calls the scripted model: `--model loop/scripted-1`.
 pub const OPENCODE_MODEL: &str = "loop/scripted-1";
 /// Gemini CLI knows its models by name; the scripted one answers to any.
 pub const GEMINI_MODEL: &str = "gemini-2.5-pro";
@@ -66,7 +66,7 @@ pub fn node() -> PathBuf {
     program("node")
 }
 
-/// What Claude Code is started with, and nothing else, to speak to a model at `url`.
+/// Returns what Claude Code is started with, and nothing else, to speak to a model at `url`.
 #[must_use]
 pub fn claude_env(home: &Path, url: &str) -> Vec<(String, String)> {
     let mut env = basic_env(home);
@@ -82,7 +82,7 @@ pub fn claude_env(home: &Path, url: &str) -> Vec<(String, String)> {
     env
 }
 
-/// What Pi is started with, and nothing else, to speak to a model at `url`: [`PI_MODEL`]. Writes the
+/// Returns what Pi is started with, and nothing else, to speak to a model at `url`: [`PI_MODEL`]. Writes the
 /// file that names the model, into the home.
 ///
 /// # Panics
@@ -111,7 +111,7 @@ pub fn pi_env(home: &Path, url: &str) -> Vec<(String, String)> {
     env
 }
 
-/// What Codex is started with, and nothing else, to speak to a model at `url`. Writes the file that
+/// Returns what Codex is started with, and nothing else, to speak to a model at `url`. Writes the file that
 /// names the model, into the home. Its retries are its own default.
 ///
 /// # Panics
@@ -134,7 +134,7 @@ pub fn codex_env(home: &Path, url: &str) -> Vec<(String, String)> {
     env
 }
 
-/// What opencode is started with, and nothing else, to speak to a model at `url`: [`OPENCODE_MODEL`].
+/// Returns what opencode is started with, and nothing else, to speak to a model at `url`: [`OPENCODE_MODEL`].
 /// Writes the file that names the model, into the home. It costs a dollar a million tokens of input,
 /// two of output, a tenth of what is read from a cache.
 ///
@@ -168,7 +168,7 @@ pub fn opencode_env(home: &Path, url: &str) -> Vec<(String, String)> {
     env
 }
 
-/// What Gemini CLI is started with, and nothing else, to speak to a model at `url`. Writes the file
+/// Returns what Gemini CLI is started with, and nothing else, to speak to a model at `url`. Writes the file
 /// that chooses the key over a login, into the home.
 ///
 /// # Panics

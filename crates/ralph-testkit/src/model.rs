@@ -103,7 +103,7 @@ impl ScriptedModel {
         format!("http://{}", self.address)
     }
 
-    /// What was asked of the model so far, in the order of arrival. Calls that ask it nothing
+    /// Returns what was asked of the model so far, in the order of arrival. Calls that ask it nothing
     /// (`HEAD /`, token counts, unknown paths) are in [`Self::other_calls`].
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {

@@ -73,7 +73,7 @@ impl TestRepo {
         self.outside().join("home")
     }
 
-    /// What `RALPH_DATA_DIR` is set to.
+    /// Returns what `RALPH_DATA_DIR` is set to.
     pub fn data_dir(&self) -> PathBuf {
         self.outside().join("data")
     }

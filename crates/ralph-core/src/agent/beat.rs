@@ -23,7 +23,7 @@ pub enum Beat {
         id: u64,
         ok: bool,
     },
-    /// What has been used so far in this run.
+    /// Tells what has been used so far in this run.
     Usage(Usage),
     Text {
         mark: u64,
@@ -36,7 +36,7 @@ pub enum Beat {
     Other,
 }
 
-/// What a tool does, as far as its name tells.
+/// Describes what a tool does, as far as its name tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolKind {
     /// Runs a command.
@@ -59,9 +59,10 @@ const COMMANDS: [&str; 9] = [
 
 impl ToolKind {
     fn of(name: &str) -> Self {
-        match COMMANDS.iter().any(|one| one.eq_ignore_ascii_case(name)) {
-            true => Self::Command,
-            false => Self::Other,
+        if COMMANDS.iter().any(|one| one.eq_ignore_ascii_case(name)) {
+            Self::Command
+        } else {
+            Self::Other
         }
     }
 }

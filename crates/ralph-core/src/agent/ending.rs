@@ -29,7 +29,7 @@ pub enum Ending {
     Api {
         message: String,
     },
-    /// Its API will not serve it whoever asks: no credit, no such model.
+    /// Its API will not serve it, no matter who asks: no credit, no such model.
     Rejected {
         message: String,
     },
@@ -45,7 +45,7 @@ pub enum Ending {
     Unavailable {
         message: String,
     },
-    /// A usage limit: nobody's fault, and no attempt is charged.
+    /// A usage limit: not the agent's fault, and no attempt is charged.
     Limit {
         resets_at: Option<Timestamp>,
     },
@@ -115,7 +115,7 @@ impl Ending {
         }
     }
 
-    /// What the agent or its API said of it.
+    /// Returns what the agent or its API said of it.
     pub fn message(&self) -> Option<&str> {
         match self {
             Self::NoResult { message }

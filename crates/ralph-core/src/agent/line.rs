@@ -1,11 +1,11 @@
 //! An event in a line, as logs and `ralph agent explain` have it.
 //!
-//! Holds the agent's words as they came: whoever prints them makes them safe.
+//! Holds the agent's words as they came: the code that prints them makes them safe.
 
 use super::{AgentEvent, NudgeState, Usage};
 
 impl AgentEvent {
-    /// What happened, in a line; an agent's own words can be several.
+    /// Returns what happened, in a line; an agent's own words can be several.
     pub fn line(&self) -> String {
         match self {
             Self::Started {

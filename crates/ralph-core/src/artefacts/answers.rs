@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::Deserialize;
 
-use super::question::Question;
+use super::question::InterviewQuestion;
 
-/// What is left of the answers of a file.
+/// Describes what is left of the answers of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answers {
     by_name: BTreeMap<String, String>,
@@ -27,22 +27,22 @@ pub struct BadAnswers {
 /// As a person writes them.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum WrittenAnswers {
     Filled { questions: Vec<Filled> },
-    Map(BTreeMap<String, Answer>),
-    List(Vec<Answer>),
+    Map(BTreeMap<String, AnswerValue>),
+    List(Vec<AnswerValue>),
 }
 
 #[derive(Deserialize)]
 struct Filled {
     id: String,
-    answer: Option<Answer>,
+    answer: Option<AnswerValue>,
 }
 
 /// People write numbers and yes without quotation marks.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Answer {
+enum AnswerValue {
     Bool(bool),
     Whole(i64),
     Number(f64),
@@ -50,7 +50,7 @@ enum Answer {
     Several(Vec<String>),
 }
 
-impl Answer {
+impl AnswerValue {
     fn into_text(self) -> String {
         match self {
             Self::Bool(true) => "yes".into(),
@@ -70,8 +70,8 @@ impl Answers {
             return Ok(Self::default());
         }
         // JSON is YAML as well, but for texts of people who indent it with tabs.
-        let written = serde_json::from_str::<Written>(text)
-            .or_else(|_| serde_saphyr::from_str::<Written>(text))
+        let written = serde_json::from_str::<WrittenAnswers>(text)
+            .or_else(|_| serde_saphyr::from_str::<WrittenAnswers>(text))
             .map_err(|_| BadAnswers {
                 name: name.to_owned(),
                 message:
@@ -81,26 +81,26 @@ impl Answers {
             })?;
         let mut answers = Self::default();
         match written {
-            Written::Filled { questions } => {
+            WrittenAnswers::Filled { questions } => {
                 for one in questions {
                     if let Some(answer) = one.answer {
                         answers.by_name.insert(key(&one.id), answer.into_text());
                     }
                 }
             }
-            Written::Map(map) => {
+            WrittenAnswers::Map(map) => {
                 let pairs = map.into_iter().map(|(k, v)| (key(&k), v.into_text()));
                 answers.by_name = pairs.collect();
             }
-            Written::List(list) => {
-                answers.in_order = list.into_iter().map(Answer::into_text).collect();
+            WrittenAnswers::List(list) => {
+                answers.in_order = list.into_iter().map(AnswerValue::into_text).collect();
             }
         }
         Ok(answers)
     }
 
     /// The answer to a question, if there is one. Those of a list are used up.
-    pub fn take(&mut self, question: &Question) -> Option<String> {
+    pub fn take(&mut self, question: &InterviewQuestion) -> Option<String> {
         let named = [&question.id, &question.question]
             .into_iter()
             .find_map(|name| self.by_name.get(&key(name)).cloned());
@@ -118,8 +118,8 @@ fn key(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn question(id: &str, text: &str) -> Question {
-        Question {
+    fn question(id: &str, text: &str) -> InterviewQuestion {
+        InterviewQuestion {
             id: id.into(),
             question: text.into(),
             why: String::new(),

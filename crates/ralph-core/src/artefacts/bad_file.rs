@@ -19,7 +19,7 @@ impl BadFile {
 
 /// Which iteration an agent was at when it wrote, by the project's own count, and for which task.
 #[derive(Debug, Clone, Copy)]
-pub struct At<'a> {
+pub struct IterationRef<'a> {
     pub iteration: u64,
     pub task: &'a str,
 }

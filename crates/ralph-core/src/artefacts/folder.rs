@@ -58,12 +58,12 @@ impl Folder {
         self.path.join("done.md")
     }
 
-    /// Questions of an interview that nobody has answered yet.
+    /// Questions of an interview that no one has answered yet.
     pub fn questions(&self) -> PathBuf {
         self.path.join("questions.json")
     }
 
-    /// What interviews keep.
+    /// Returns what interviews keep.
     pub fn history(&self) -> PathBuf {
         self.path.join("history")
     }
@@ -73,7 +73,7 @@ impl Folder {
         self.history().join(format!("round-{round}-spec.md"))
     }
 
-    /// How far an interview has come that is not over.
+    /// Returns how far an interview has come that is not over.
     pub fn interview(&self) -> PathBuf {
         self.history().join("interview.json")
     }

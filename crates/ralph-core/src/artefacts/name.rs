@@ -21,7 +21,7 @@ pub enum BadProjectName {
 }
 
 impl BadProjectName {
-    /// What a name may be, for a hint.
+    /// Defines what a name may be, for a hint.
     pub const ALLOWED: &str = "a name has letters, digits, `-`, `_` and `.`, begins with a letter or a digit, and is at most 64 bytes long";
 }
 

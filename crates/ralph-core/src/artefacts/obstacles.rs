@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::{At, BadFile};
+use super::{BadFile, IterationRef};
 use crate::{
     figures::count,
     prompt::{as_data, head_within},
@@ -15,15 +15,15 @@ use crate::{
 
 const FILE: &str = "obstacles.json";
 const LIST: &str = "obstacles";
-/// What a prompt says of one obstacle, at most.
+/// Defines what a prompt says of one obstacle, at most.
 const MESSAGE_BYTES: usize = 1024;
-/// What all of them may take of a prompt.
+/// Defines what all of them may take of a prompt.
 const PART_BYTES: usize = 8 * 1024;
 
 /// The whole file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Obstacles {
-    /// What stands beside the list.
+    /// The members beside the list.
     root: Map<String, Value>,
     list: Vec<Value>,
 }
@@ -97,7 +97,11 @@ impl Obstacles {
 
 /// The file as it should stand after a run: what was there before, resolved where the run says so,
 /// then what it added, each under an id of its own. Gives what a person should hear, too.
-pub fn reconcile(before: &Obstacles, after: &Obstacles, at: At<'_>) -> (Obstacles, Vec<String>) {
+pub fn reconcile(
+    before: &Obstacles,
+    after: &Obstacles,
+    at: IterationRef<'_>,
+) -> (Obstacles, Vec<String>) {
     let mut new: Vec<&Value> = after.list.iter().collect();
     let mut list = Vec::new();
     let mut tampered = 0;
@@ -131,7 +135,7 @@ pub fn reconcile(before: &Obstacles, after: &Obstacles, at: At<'_>) -> (Obstacle
 }
 
 /// One that an agent added, of the right shape.
-fn shaped(one: &Value, at: At<'_>, taken: &mut HashSet<String>) -> Value {
+fn shaped(one: &Value, at: IterationRef<'_>, taken: &mut HashSet<String>) -> Value {
     let mut object = one.as_object().cloned().unwrap_or_default();
     let wanted = id(one).filter(|id| !id.is_empty() && !taken.contains(*id));
     let id = wanted.map_or_else(|| free_id(taken), str::to_owned);
@@ -149,7 +153,7 @@ fn shaped(one: &Value, at: At<'_>, taken: &mut HashSet<String>) -> Value {
     Value::Object(object)
 }
 
-/// The first of `O1`, `O2` … that nobody has.
+/// The first of `O1`, `O2` … that no one has.
 fn free_id(taken: &HashSet<String>) -> String {
     let mut number = taken.len() + 1;
     while taken.contains(&format!("O{number}")) {
@@ -166,7 +170,7 @@ fn is_resolved(one: &Value) -> bool {
     one.get("resolved") == Some(&Value::Bool(true))
 }
 
-/// What a prompt says of those that are open; nothing where there are none.
+/// Returns what a prompt says of those that are open; nothing where there are none.
 pub fn render_part(open: &[Obstacle]) -> String {
     if open.is_empty() {
         return String::new();

@@ -14,10 +14,10 @@ const ID_BYTES: usize = 60;
 
 /// One question, and what the person said to it once they have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
+pub struct InterviewQuestion {
     pub id: String,
     pub question: String,
-    /// What depends on it.
+    /// Tells what depends on it.
     #[serde(default)]
     pub why: String,
     /// Answers to choose from; another one can be given in any case.
@@ -33,13 +33,13 @@ pub struct Waiting {
     pub project_name: String,
     pub round: u32,
     pub rounds: u32,
-    pub questions: Vec<Question>,
+    pub questions: Vec<InterviewQuestion>,
 }
 
 /// As an agent writes them. What it says beside them is passed over.
 #[derive(Deserialize)]
-struct Written {
-    questions: Vec<Question>,
+struct WrittenQuestions {
+    questions: Vec<InterviewQuestion>,
 }
 
 /// Why a final message holds no questions that could be asked.
@@ -62,9 +62,9 @@ pub enum BadQuestions {
 }
 
 /// Reads the questions in a final message.
-pub fn parse_questions(message: &str) -> Result<Vec<Question>, BadQuestions> {
+pub fn parse_questions(message: &str) -> Result<Vec<InterviewQuestion>, BadQuestions> {
     let text = object_in(message).ok_or(BadQuestions::NoObject)?;
-    let written: Written =
+    let written: WrittenQuestions =
         serde_json::from_str(text).map_err(|error| BadQuestions::Shape(error.to_string()))?;
     let mut questions = written.questions;
     if questions.len() > MOST_QUESTIONS {
@@ -113,7 +113,7 @@ mod tests {
         let message = "Here they are:\n```json\n{\"questions\": [{\"id\": \"storage\", \
                        \"question\": \"Where?\", \"why\": \"It decides.\", \
                        \"options\": [\"a file\", \" \"], \"answer\": \"mine\", \"more\": 1}]}\n```\n";
-        let expected = Question {
+        let expected = InterviewQuestion {
             id: "storage".into(),
             question: "Where?".into(),
             why: "It decides.".into(),

@@ -18,7 +18,7 @@ const FILES: usize = 20;
 #[derive(Debug, Clone)]
 pub struct Results<'a> {
     pub project: &'a ProjectName,
-    pub ending: Ending,
+    pub ending: RunEnding,
     pub figures: Figures,
     pub completed: Vec<Completed>,
     pub remaining: Vec<Remaining>,
@@ -27,21 +27,21 @@ pub struct Results<'a> {
 
 /// Why the loop is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ending {
-    pub how: How,
+pub struct RunEnding {
+    pub how: RunEndKind,
     /// One sentence without a full stop.
     pub sentence: String,
     pub hint: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum RunEndKind {
     AllComplete,
     /// Work is left.
     Halted,
 }
 
-/// What this run of the command came to.
+/// Describes what this run of the command came to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
     pub iterations: u32,
@@ -70,7 +70,7 @@ pub struct LandedIn {
     pub proof: Proof,
 }
 
-/// What stands behind a task that is complete.
+/// Describes what stands behind a task that is complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proof {
     /// The commands that ralph ran.
@@ -94,8 +94,10 @@ pub fn render_results(results: &Results<'_>) -> String {
     let mut text = format!("# Results of {}\n\n", results.project.as_str());
     let ending = &results.ending;
     match ending.how {
-        How::AllComplete => text.push_str("Every task is complete.\n"),
-        How::Halted => text.push_str(&format!("Stopped with work left: {}.\n", ending.sentence)),
+        RunEndKind::AllComplete => text.push_str("Every task is complete.\n"),
+        RunEndKind::Halted => {
+            text.push_str(&format!("Stopped with work left: {}.\n", ending.sentence))
+        }
     }
     if let Some(hint) = &ending.hint {
         text.push_str(&format!("\nWhat to do: {hint}.\n"));
@@ -121,7 +123,7 @@ pub fn render_results(results: &Results<'_>) -> String {
             text.push_str(&format!("- {} (task {}): {message}\n", one.id, one.task_id));
         }
     }
-    text.push_str("\nWritten by `ralph execute`, which writes it anew at every end.\n");
+    text.push_str("\nWritten by `ralph execute`, which rewrites it at every end.\n");
     text
 }
 
@@ -146,7 +148,7 @@ fn figures(results: &Results<'_>) -> String {
     let unverified = unverified.count();
     if unverified > 0 {
         lines.push(format!(
-            "{} completed without any verify command: nobody but the agent has checked that",
+            "{} completed without any verify command: only the agent has checked that",
             count(unverified, "task", "tasks")
         ));
     }
@@ -229,8 +231,8 @@ mod tests {
         };
         let results = Results {
             project: &project,
-            ending: Ending {
-                how: How::Halted,
+            ending: RunEnding {
+                how: RunEndKind::Halted,
                 sentence: "task T3 is out of attempts: 3 of 3 failed".into(),
                 hint: Some("`ralph retry --task T3` opens it again".into()),
             },
@@ -278,8 +280,8 @@ mod tests {
         let project = ProjectName::parse("shop").unwrap();
         let results = Results {
             project: &project,
-            ending: Ending {
-                how: How::AllComplete,
+            ending: RunEnding {
+                how: RunEndKind::AllComplete,
                 sentence: "all tasks are complete".into(),
                 hint: None,
             },

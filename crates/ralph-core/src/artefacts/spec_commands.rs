@@ -3,7 +3,7 @@
 //!
 //! A sentence is not run as a command: what is not plainly one is given back, to be said.
 
-/// What stands under the heading.
+/// Describes what stands under the heading.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SpecCommands {
     pub commands: Vec<String>,
@@ -14,40 +14,38 @@ pub struct SpecCommands {
 /// Reads the section of a brief.
 pub fn parse_verify_commands(spec: &str) -> SpecCommands {
     let mut found = SpecCommands::default();
-    let mut place = Place::Elsewhere;
+    let mut place = TextPlace::Elsewhere;
     let without_comments = strip_comments(spec);
     for line in without_comments.lines() {
         let text = line.trim();
         place = match (place, heading(line)) {
-            (Place::Fence { within }, _) => match text.starts_with("```") {
-                true => within.outside(),
-                false => {
-                    if within == Within::Section && !text.is_empty() && !text.starts_with('#') {
-                        found.add(text.strip_prefix("$ ").unwrap_or(text));
-                    }
-                    Place::Fence { within }
+            (TextPlace::Fence { within }, _) if text.starts_with("```") => within.outside(),
+            (TextPlace::Fence { within }, _) => {
+                if within == Within::Section && !text.is_empty() && !text.starts_with('#') {
+                    found.add(text.strip_prefix("$ ").unwrap_or(text));
                 }
-            },
-            (_, Some(title)) if is_ours(title) => Place::Section,
-            (_, Some(_)) => Place::Elsewhere,
-            (place, None) if text.starts_with("```") => Place::Fence {
+                TextPlace::Fence { within }
+            }
+            (_, Some(title)) if is_ours(title) => TextPlace::Section,
+            (_, Some(_)) => TextPlace::Elsewhere,
+            (place, None) if text.starts_with("```") => TextPlace::Fence {
                 within: match place {
-                    Place::Section => Within::Section,
-                    Place::Elsewhere | Place::Fence { .. } => Within::Elsewhere,
+                    TextPlace::Section => Within::Section,
+                    TextPlace::Elsewhere | TextPlace::Fence { .. } => Within::Elsewhere,
                 },
             },
-            (Place::Section, None) => {
+            (TextPlace::Section, None) => {
                 found.take_line(text);
-                Place::Section
+                TextPlace::Section
             }
-            (Place::Elsewhere, None) => Place::Elsewhere,
+            (TextPlace::Elsewhere, None) => TextPlace::Elsewhere,
         };
     }
     found
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum TextPlace {
     Elsewhere,
     Section,
     Fence { within: Within },
@@ -60,10 +58,10 @@ enum Within {
 }
 
 impl Within {
-    fn outside(self) -> Place {
+    fn outside(self) -> TextPlace {
         match self {
-            Self::Elsewhere => Place::Elsewhere,
-            Self::Section => Place::Section,
+            Self::Elsewhere => TextPlace::Elsewhere,
+            Self::Section => TextPlace::Section,
         }
     }
 }
@@ -92,7 +90,7 @@ impl SpecCommands {
     }
 }
 
-/// What stands behind the mark of a list.
+/// Returns what stands behind the mark of a list.
 fn item(text: &str) -> &str {
     let marked = ["- [ ] ", "- [x] ", "- ", "* ", "+ "];
     if let Some(rest) = marked.iter().find_map(|mark| text.strip_prefix(mark)) {
@@ -137,7 +135,7 @@ fn is_ours(title: &str) -> bool {
     )
 }
 
-/// Guidance for whoever fills the brief in is no part of it.
+/// Guidance for anyone who fills the brief in is no part of it.
 fn strip_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -6,11 +6,11 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{At, BadFile};
+use super::{BadFile, IterationRef};
 
 const FILE: &str = "state.json";
 
-/// What the log says of an iteration.
+/// Describes what the log says of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryStatus {
@@ -29,7 +29,7 @@ impl EntryStatus {
 
 /// One iteration, as ralph writes it down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Entry {
+pub struct LogEntry {
     pub iteration: u64,
     pub task_id: String,
     pub status: EntryStatus,
@@ -65,8 +65,8 @@ impl Log {
         highest.map_or(iteration, |highest| iteration.max(highest + 1))
     }
 
-    /// What an agent said of its own task in what it added since `before`.
-    pub fn said_since(&self, before: &Self, at: At<'_>) -> Option<EntryStatus> {
+    /// Returns what an agent said of its own task in what it added since `before`.
+    pub fn said_since(&self, before: &Self, at: IterationRef<'_>) -> Option<EntryStatus> {
         let added = self.0.iter().filter(|entry| !before.0.contains(entry));
         let mut own = added.filter(|entry| task(entry).is_none_or(|task| task == at.task));
         match own.next_back()?.get("status")?.as_str()? {
@@ -77,7 +77,7 @@ impl Log {
 
     /// Writes down what an iteration came to, once: where its agent did so itself, its words stay and
     /// the status is ralph's.
-    pub fn put(&mut self, entry: &Entry) {
+    pub fn put(&mut self, entry: &LogEntry) {
         let is_it = |found: &&mut Value| {
             number(found) == Some(entry.iteration) && task(found) == Some(&entry.task_id)
         };
@@ -108,7 +108,7 @@ impl Log {
 
 /// The log as it should stand after a run: all that was there before, then what the run added. Nothing
 /// that it added is `completed` yet. Gives what a person should hear, too.
-pub fn reconcile(before: &Log, after: &Log, at: At<'_>) -> (Log, Vec<String>) {
+pub fn reconcile(before: &Log, after: &Log, at: IterationRef<'_>) -> (Log, Vec<String>) {
     // What an earlier run of the same iteration added is its own to change.
     let is_own = |entry: &&Value| number(entry) == Some(at.iteration);
     let history: Vec<&Value> = before.0.iter().filter(|e| !is_own(e)).collect();
@@ -143,7 +143,7 @@ pub fn reconcile(before: &Log, after: &Log, at: At<'_>) -> (Log, Vec<String>) {
 }
 
 /// An entry that an agent added: of the right shape, and without what only ralph can say.
-fn as_claim(entry: &Value, at: At<'_>, said: &mut Vec<String>) -> Value {
+fn as_claim(entry: &Value, at: IterationRef<'_>, said: &mut Vec<String>) -> Value {
     let mut object = entry.as_object().cloned().unwrap_or_default();
     let task = task(entry).unwrap_or(at.task).to_owned();
     if task == at.task || number(entry).is_none() {

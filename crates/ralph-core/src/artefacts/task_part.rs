@@ -8,11 +8,11 @@ use crate::prompt::{Bundle, PromptCaps, Template, TemplateError, as_data, render
 
 const TASK_PART: &str = include_str!("task_part.md");
 
-/// What the files of the project add to a prompt.
+/// Describes what the files of the project add to a prompt.
 #[derive(Debug, Clone, Default)]
 pub struct FromFiles {
     pub open: Vec<Obstacle>,
-    /// What became of files that an agent left unreadable, a sentence for each.
+    /// Tells what became of files that an agent left unreadable, a sentence for each.
     pub set_aside: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a `tasks.json` has the shape that the workflow gives it, so that every tool of it can read
+//! Decides whether a `tasks.json` has the shape that the workflow gives it, so that every tool of it can read
 //! the file. What the tasks say is for the linter.
 //!
 //! ralph itself reads more than this; what an interview has made must be exact.
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::ProjectName;
 
-/// What is wrong with the shape of a file, a sentence for each thing. Fields that are not known here
+/// Returns what is wrong with the shape of a file, a sentence for each thing. Fields that are not known here
 /// are allowed.
 pub fn shape_problems(bytes: &[u8], name: &ProjectName) -> Vec<String> {
     let root: Value = match serde_json::from_slice(bytes) {
@@ -41,7 +41,7 @@ pub fn shape_problems(bytes: &[u8], name: &ProjectName) -> Vec<String> {
     problems
 }
 
-/// Statuses that whoever wrote `after` had no right to: a new task is pending, and one that was there
+/// Statuses that the author of `after` had no right to: a new task is pending, and one that was there
 /// before may be opened again, but only ralph says that one is done.
 pub fn status_problems(before: Option<&[u8]>, after: &[u8]) -> Vec<String> {
     let before = before.map(statuses).unwrap_or_default();

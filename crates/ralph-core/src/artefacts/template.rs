@@ -1,4 +1,4 @@
-//! What the agents of an artefacts project are told: a template for each phase, filled in.
+//! Describes what the agents of an artefacts project are told: a template for each phase, filled in.
 //!
 //! Texts in, text out. Where a project has a template of its own in `.ralph/prompts/`, the engine
 //! reads it and passes it on.
@@ -7,25 +7,25 @@ mod headless;
 #[cfg(test)]
 mod tests;
 
-pub use headless::{AmendParams, MOST_QUESTIONS, QuestionsParams, RepairParams, Setting};
+pub use headless::{AmendParams, InterviewMode, MOST_QUESTIONS, QuestionsParams, RepairParams};
 
 use minijinja::{Value, value::merge_maps};
 
 use super::{Folder, ProjectName, blank_spec};
 use crate::prompt::{Template, TemplateError, environment, fill};
 
-/// How `tasks.json` is written, for whoever has to write one.
+/// The way `tasks.json` is written, for those who have to write one.
 const TASKS_FORMAT: &str = include_str!("template/tasks_format.md");
 
 /// A phase whose template a project can replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TemplateKind {
     Init,
     Interview,
     Execute,
 }
 
-impl Kind {
+impl TemplateKind {
     /// The file in `.ralph/prompts/` that replaces the built-in template.
     pub fn file_name(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl Kind {
     }
 }
 
-/// What a template is filled with.
+/// Describes what a template is filled with.
 #[derive(Debug, Clone, Copy)]
 pub enum Params<'a> {
     Init {
@@ -86,11 +86,11 @@ impl std::fmt::Display for Round {
 }
 
 impl Params<'_> {
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> TemplateKind {
         match self {
-            Self::Init { .. } => Kind::Init,
-            Self::Interview { .. } => Kind::Interview,
-            Self::Execute { .. } => Kind::Execute,
+            Self::Init { .. } => TemplateKind::Init,
+            Self::Interview { .. } => TemplateKind::Interview,
+            Self::Execute { .. } => TemplateKind::Execute,
         }
     }
 
@@ -203,7 +203,7 @@ fn built_in(name: &str, text: &str, context: Value) -> Result<String, TemplateEr
     fill(&template, context)
 }
 
-/// What a built-in text is filled with: its own names, and those of every phase.
+/// Returns what a built-in text is filled with: its own names, and those of every phase.
 fn with(project: &ProjectName, own: Value) -> Value {
     let mut every = of_every_phase(project);
     every.push(("tasks_format", tasks_format(project).into()));

@@ -14,7 +14,7 @@ const MAX_BLOCKERS: usize = 10;
 /// One thing that keeps a task from being started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocker {
-    /// What is in the way: a dependency, a container, or the task itself.
+    /// Tells what is in the way: a dependency, a container, or the task itself.
     pub id: TaskId,
     pub why: Why,
     /// The container whose dependency it is, if it is not the task's own.
@@ -163,7 +163,7 @@ impl Board {
             })
     }
 
-    /// What `node`, the task or a container around it, waits for by itself.
+    /// Returns what `node`, the task or a container around it, waits for by itself.
     fn dependency_blockers(&self, task: Node, node: Node) -> impl Iterator<Item = Blocker> {
         let through = (node != task).then(|| self.graph.task(node).id.clone());
         let circle = match self.graph.shape().flaw(node) {

@@ -1,4 +1,4 @@
-//! What the journal remembers of one task, and what is left of it when a person steps in.
+//! Describes what the journal remembers of one task, and what is left of it when a person steps in.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub struct TaskHistory {
     /// The work of the last attempt, and whether the next one starts from it.
     pub kept_ref: Option<String>,
     pub goes_on: bool,
-    /// What the last attempt did wrong, for the next one.
+    /// Tells what the last attempt did wrong, for the next one.
     pub feedback: Option<Failure>,
     pub last_verdict: Option<String>,
     /// A person has to answer first.
@@ -29,7 +29,7 @@ pub struct TaskHistory {
     pub escalation: Option<Escalation>,
     /// The number of that question.
     pub asked: Option<QuestionId>,
-    /// What the task said when it was asked: a person who changes it has answered.
+    /// Tells what the task said when it was asked: a person who changes it has answered.
     pub asked_of: Option<String>,
     /// Out of attempts, and why.
     pub blocked: Option<String>,
@@ -49,7 +49,7 @@ fn is_none(count: &u32) -> bool {
 }
 
 impl TaskHistory {
-    /// The history after a person opened a blocked task again: it starts afresh, with its work.
+    /// The history after a person opened a blocked task again: it starts again, with its work.
     pub(super) fn reopened(&self) -> Self {
         Self {
             kept_ref: self.kept_ref.clone(),

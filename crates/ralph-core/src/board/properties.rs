@@ -1,11 +1,11 @@
-//! What must hold for every graph, tried on random trees of containers with random dependencies.
+//! Describes what must hold for every graph, tried on random trees of containers with random dependencies.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::task::Task;
 use crate::task::graph::Problem;
-use crate::task::graph::sample::{Sample, build, id, task};
+use crate::task::graph::sample::{SampleTask, build, id, task};
 
 const STATUSES: [Status; 6] = [
     Status::Open,
@@ -16,7 +16,7 @@ const STATUSES: [Status; 6] = [
     Status::Skipped,
 ];
 
-/// What a random task is made of. Parents and dependencies are numbers of earlier tasks.
+/// Describes what a random task is made of. Parents and dependencies are numbers of earlier tasks.
 #[derive(Debug, Clone)]
 struct Seed {
     parent: Option<usize>,

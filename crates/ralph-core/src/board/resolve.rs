@@ -1,4 +1,4 @@
-//! What every task counts as, and whether all that it waits for is complete, from the statuses and
+//! Describes what every task counts as, and whether all that it waits for is complete, from the statuses and
 //! the links alone.
 //!
 //! Three passes over the tree: down from containers to the leaves they take out, up from leaves to
@@ -9,7 +9,7 @@ use crate::task::Status;
 use crate::task::graph::{Graph, Node};
 
 #[derive(Debug, Clone)]
-pub(super) struct Resolved {
+pub(super) struct ResolvedStatuses {
     /// By node.
     of_nodes: Vec<Resolution>,
 }
@@ -23,7 +23,7 @@ pub(super) struct Resolution {
     pub(super) waits: bool,
 }
 
-impl Resolved {
+impl ResolvedStatuses {
     pub(super) fn of(graph: &Graph) -> Self {
         let shape = graph.shape();
         let own = |node: Node| graph.task(node).status;
@@ -93,7 +93,7 @@ impl Resolved {
     }
 }
 
-/// What a container with this status, in one that holds like `around`, does to its leaves.
+/// Returns what a container with this status, in one that holds like `around`, does to its leaves.
 fn held(own: Status, around: Option<Status>) -> Option<Status> {
     match own {
         Status::Skipped => Some(Status::Skipped),

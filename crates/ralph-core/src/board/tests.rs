@@ -5,7 +5,7 @@ mod journal;
 
 use super::*;
 use crate::task::Task;
-use crate::task::graph::sample::{Sample, build, id, sound, task};
+use crate::task::graph::sample::{SampleTask, build, id, sound, task};
 
 /// The board with an open question about each of these tasks.
 fn asking(board: &Board, names: &[&str]) -> Board {
@@ -191,9 +191,9 @@ fn a_scope_or_a_task_that_does_not_exist_is_an_error_that_says_what_was_meant() 
         "there is no task faeture; did you mean feature?"
     );
     let error = Board::of_all(graph.clone())
-        .set_status(&id("nobody"), Status::Open)
+        .set_status(&id("missing"), Status::Open)
         .unwrap_err();
-    assert_eq!(error.to_string(), "there is no task nobody");
+    assert_eq!(error.to_string(), "there is no task missing");
 }
 
 #[test]
@@ -390,7 +390,7 @@ fn a_long_list_of_what_is_stuck_has_an_end() {
 fn nothing_that_is_wrongly_linked_is_ever_chosen() {
     let (graph, _) = build(vec![
         task("self").after(&["self"]),
-        task("ghost").after(&["nobody"]),
+        task("ghost").after(&["missing"]),
         task("p").within("q"),
         task("q").within("p"),
         task("below").within("q"),

@@ -13,7 +13,7 @@ fn at(minutes: i64) -> Timestamp {
     start + SignedDuration::from_mins(minutes)
 }
 
-/// What was noted, one letter an iteration, a minute each: `x` a failure, `o` good, `-` nothing.
+/// Returns what was noted, one letter an iteration, a minute each: `x` a failure, `o` good, `-` nothing.
 fn after(samples: &str) -> Breaker {
     let mut breaker = Breaker::new(POLICY);
     for (minute, letter) in (1..).zip(samples.chars()) {

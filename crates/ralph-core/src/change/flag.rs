@@ -50,7 +50,7 @@ impl fmt::Display for Flag {
     }
 }
 
-/// What the name of a changed path says about it.
+/// Returns what the name of a changed path says about it.
 pub(super) fn flags_of(changed: &Changed, contents: &Contents<'_>) -> Vec<FlagKind> {
     let path = &changed.path;
     let mut flags = Vec::new();

@@ -15,7 +15,7 @@ use super::{
     ChangeKind, ChangeSet, Changed, CompiledPolicy, EntryKind, Flag, FlagKind, scan_secrets, shown,
 };
 
-/// How to read a file, both capped by the caller; `None` for what can't or should not be read.
+/// The means to read a file, both capped by the caller; `None` for what can't or should not be read.
 pub struct Contents<'a> {
     pub now: &'a dyn Fn(&Path) -> Option<Vec<u8>>,
     /// As it stood at the base. Asked for only where it decides something.

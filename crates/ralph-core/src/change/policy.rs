@@ -1,4 +1,4 @@
-//! What a change may contain, as configured, and its globs compiled once.
+//! Describes what a change may contain, as configured, and its globs compiled once.
 //!
 //! Reads no configuration itself; a wrong glob is an error, never a rule that is silently dropped.
 

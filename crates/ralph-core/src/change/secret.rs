@@ -30,21 +30,21 @@ pub enum Certainty {
     Resembles,
 }
 
-struct Rule {
+struct SecretRule {
     name: &'static str,
     pattern: &'static str,
     certainty: Certainty,
 }
 
-const fn secret(name: &'static str, pattern: &'static str) -> Rule {
-    Rule {
+const fn secret(name: &'static str, pattern: &'static str) -> SecretRule {
+    SecretRule {
         name,
         pattern,
         certainty: Certainty::Secret,
     }
 }
 
-const RULES: &[Rule] = &[
+const RULES: &[SecretRule] = &[
     secret(
         "private key",
         r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----",
@@ -65,14 +65,14 @@ const RULES: &[Rule] = &[
     secret("Google API key", r"\bAIza[0-9A-Za-z_-]{35}"),
     secret("Stripe live key", r"\b[sr]k_live_[0-9A-Za-z]{20,}"),
     secret("npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
-    Rule {
+    SecretRule {
         name: "JSON web token",
         pattern: r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
         certainty: Certainty::Resembles,
     },
 ];
 
-static COMPILED: LazyLock<Vec<(&'static Rule, Regex)>> = LazyLock::new(|| {
+static COMPILED: LazyLock<Vec<(&'static SecretRule, Regex)>> = LazyLock::new(|| {
     RULES
         .iter()
         .map(|rule| {
@@ -87,7 +87,7 @@ static COMPILED: LazyLock<Vec<(&'static Rule, Regex)>> = LazyLock::new(|| {
 
 /// The same shapes, with all that belongs to what they begin.
 static WHOLE: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let whole = |rule: &Rule| {
+    let whole = |rule: &SecretRule| {
         let rest = match rule.name {
             "private key" => r"(?s:.*?)(?:-----END [^-]*-----|\z)",
             _ => "",
@@ -98,7 +98,7 @@ static WHOLE: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     RULES.iter().map(whole).collect()
 });
 
-/// The text without what looks like a secret, for whoever is not to have it. Nothing is passed
+/// The text without what looks like a secret, for anyone who is not to have it. Nothing is passed
 /// because it is marked or a sample: here a secret too few costs nothing.
 pub fn redact_secrets(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
@@ -110,7 +110,7 @@ pub fn redact_secrets(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What looks like a secret in `text`, one hit a rule and line, in the order of lines.
+/// Returns what looks like a secret in `text`, one hit a rule and line, in the order of lines.
 pub fn scan_secrets(text: &[u8]) -> Vec<SecretHit> {
     let mut hits: Vec<SecretHit> = Vec::new();
     for (rule, regex) in COMPILED.iter() {

@@ -1,4 +1,4 @@
-//! What may land, told by example.
+//! Tests what may land, told by example.
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! Checkpoints of one loop as a chain: each holds the hash of the one before, and is hashed with it.
 //!
 //! Finds what was changed, left out, put in or put elsewhere. It is no signature: who can write all of
-//! the journal can also hash all of it anew.
+//! the journal can also hash all of it again.
 
 use sha2::{Digest as _, Sha256};
 
@@ -197,7 +197,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Whether the chain reaches as far as the iterations of its loop that have a record. A loop that
+    /// Returns whether the chain reaches as far as the iterations of its loop that have a record. A loop that
     /// began before there were checkpoints may have none at all.
     pub fn end(&self, newest_record: Option<u64>) -> Result<(), Damage> {
         match newest_record {
@@ -218,7 +218,7 @@ pub fn verify(chain: &[Link]) -> Result<(), Damage> {
     chain.iter().try_for_each(|link| seen.take(link))
 }
 
-/// What stands beside the content must say the same: lists and look-ups go by it.
+/// Checks the columns beside the content, which must say the same: lists and look-ups go by it.
 fn odd_column(link: &Link, checkpoint: &Checkpoint) -> Option<&'static str> {
     let (metadata, at) = (&checkpoint.metadata, checkpoint.metadata.at.to_string());
     let same = [

@@ -18,7 +18,7 @@ use crate::{
     signal::ClosingBlock,
 };
 
-/// What is known when a checkpoint is made.
+/// Describes what is known when a checkpoint is made.
 #[derive(Debug, Clone)]
 pub struct Moment {
     pub id: CheckpointId,
@@ -28,26 +28,26 @@ pub struct Moment {
     pub note: Option<String>,
     pub branch: String,
     pub commit: String,
-    /// Who works in this loop.
+    /// The one who works in this loop.
     pub agent: String,
     /// The work since the last one, where there was any.
-    pub work: Option<Box<Work>>,
-    /// What comes next. `None`: what came next before.
+    pub work: Option<Box<IterationWork>>,
+    /// Tells what comes next. `None`: what came next before.
     pub pending: Option<Vec<Item>>,
-    /// What can't be taken. `None`: as before.
+    /// Tells what can't be taken. `None`: as before.
     pub blocked: Option<Vec<BlockedItem>>,
     /// Why the loop stopped, in a sentence.
     pub stopped: Option<Stopped>,
 }
 
-/// How a loop stopped.
+/// The way a loop stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stopped {
     pub sentence: String,
     pub left: Left,
 }
 
-/// What is left of the work when a loop stops.
+/// Describes what is left of the work when a loop stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
     Nothing,
@@ -56,11 +56,11 @@ pub enum Left {
 
 /// An iteration, at its end or between two runs of its agent.
 #[derive(Debug, Clone)]
-pub struct Work {
+pub struct IterationWork {
     pub iteration: u64,
     pub task: Item,
     pub found: Found,
-    /// What ralph found, in a sentence.
+    /// Tells what ralph found, in a sentence.
     pub sentence: String,
     /// Where the work is kept that did not land.
     pub kept: Option<String>,
@@ -72,17 +72,17 @@ pub struct Work {
     pub verification: Vec<CommandResult>,
 }
 
-/// What an iteration used.
+/// Describes what an iteration used.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Spent {
     pub usage: Usage,
     pub tool_calls: u64,
 }
 
-/// What goes before a checkpoint in its loop.
+/// Describes what goes before a checkpoint in its loop.
 #[derive(Debug, Clone, Default)]
 pub struct Before {
-    /// How many there are.
+    /// The number that there are.
     pub n: u64,
     pub hash: Option<String>,
     /// The newest, if it can be read.
@@ -140,7 +140,7 @@ impl Moment {
 
     /// The phase that this would be in.
     pub fn phase(&self, old: Option<&Checkpoint>) -> ExecutionPhase {
-        let told = |work: &Work| {
+        let told = |work: &IterationWork| {
             let handoff = work.handed_over.as_ref().or(work.said.handoff.as_ref());
             let told = work.said.phase.as_deref();
             phase(work.found, told, handoff.map(String::as_str))
@@ -168,10 +168,7 @@ impl Moment {
 
     fn blocked(&self, old: Option<&Checkpoint>) -> Vec<BlockedItem> {
         let told = self.work.iter().flat_map(|work| work.said.blocked.iter());
-        let told = told.map(|one| BlockedItem {
-            item: one.item.clone(),
-            reason: one.reason.clone(),
-        });
+        let told = told.cloned();
         let known = match (&self.blocked, old) {
             (Some(known), _) => known.clone(),
             (None, Some(old)) => old.execution.blocked.clone(),
@@ -261,7 +258,7 @@ impl Moment {
 /// Most characters of why an agent hands over: failed calls may be named in it.
 const MAX_WHY: usize = 800;
 
-fn after_work(work: &Work) -> Vec<String> {
+fn after_work(work: &IterationWork) -> Vec<String> {
     let id = &work.task.task_id;
     let mut lines = vec![match work.found {
         Found::Verified => format!("Task {id} is done: {}.", work.sentence),

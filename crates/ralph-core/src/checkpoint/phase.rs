@@ -61,7 +61,7 @@ impl std::str::FromStr for ExecutionPhase {
     }
 }
 
-/// What the traces of an iteration show.
+/// Describes what the traces of an iteration show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// Its task is verified.
@@ -78,7 +78,7 @@ impl Found {
         match (&record.verdict, &record.verification[..]) {
             (Verdict::Verified, _) => Self::Verified,
             (_, [_, ..]) => Self::Checked,
-            // What an agent left that was cut off is kept, and nobody has looked at it.
+            // What an agent left that was cut off is kept, and no one has looked at it.
             (_, []) if record.git.kept_ref.is_some() => Self::Changed,
             (_, []) if !record.git.files_changed.is_empty() => Self::Changed,
             (_, []) => Self::Nothing,
@@ -92,7 +92,7 @@ pub fn phase(found: Found, told: Option<&str>, handoff: Option<&str>) -> Executi
     match (found, handoff, told) {
         (Found::Verified, _, _) => ExecutionPhase::Complete,
         (_, Some(_), _) => ExecutionPhase::Handoff,
-        // The agent thinks that it is done, and ralph did not find it so: somebody has to look.
+        // The agent thinks that it is done, and ralph did not find it so: someone has to look.
         (_, None, Some(ExecutionPhase::Complete)) => ExecutionPhase::Reviewing,
         (_, None, Some(told)) => told,
         (Found::Checked, None, None) => ExecutionPhase::Testing,

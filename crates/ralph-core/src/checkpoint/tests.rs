@@ -35,8 +35,8 @@ fn moment(k: u32) -> Moment {
     }
 }
 
-fn work(iteration: u64, id: &str, found: Found) -> Work {
-    Work {
+fn work(iteration: u64, id: &str, found: Found) -> IterationWork {
+    IterationWork {
         iteration,
         task: item(id),
         found,
@@ -133,7 +133,7 @@ fn a_phase_is_what_ralph_found_then_what_was_said_then_what_the_traces_show() {
 #[test]
 fn the_continuation_prompt_has_the_layout_that_is_agreed() {
     let mut first = moment(1);
-    first.work = Some(Box::new(Work {
+    first.work = Some(Box::new(IterationWork {
         said: ClosingBlock {
             decisions: vec![
                 "SQLite for the journal".into(),
@@ -145,7 +145,7 @@ fn the_continuation_prompt_has_the_layout_that_is_agreed() {
         ..work(1, "US-001", Found::Verified)
     }));
     let mut second = moment(2);
-    second.work = Some(Box::new(Work {
+    second.work = Some(Box::new(IterationWork {
         said: ClosingBlock {
             blocked: vec![crate::signal::BlockedItem {
                 item: "deploy".into(),

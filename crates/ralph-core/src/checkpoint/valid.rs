@@ -19,7 +19,7 @@ pub fn valid(newest_first: &[Link]) -> (Vec<Checkpoint>, Option<Damage>) {
     (found, damage)
 }
 
-/// What comes before the oldest of the links, nobody looked at.
+/// Returns the chain before the oldest of the links, which is not checked.
 fn follows(one: Checkpoint, link: &Link, before: Option<&Link>) -> Result<Checkpoint, Damage> {
     match before {
         Some(before)

@@ -1,4 +1,4 @@
-//! What may be spent, and what models cost: the settings of `budgets` and `economics`.
+//! Describes what may be spent, and what models cost: the settings of `budgets` and `economics`.
 //!
 //! Only what is wanted; what is spent is in the journal.
 

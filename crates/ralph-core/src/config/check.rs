@@ -4,9 +4,9 @@
 
 use serde_json::Value;
 
-use super::error::{Position, Problem};
+use super::error::{ConfigProblem, Position};
 use super::key::KeyPath;
-use super::node::{Kind, Node};
+use super::node::{ConfigNode, ConfigNodeKind};
 use super::{Config, schema, suggest};
 use crate::task::VerifyCommand;
 
@@ -18,30 +18,30 @@ pub(super) struct Setting {
     pub(super) at: Option<Position>,
 }
 
-/// What a layer says: its good settings, and its mistakes.
+/// Describes what a layer says: its good settings, and its mistakes.
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) settings: Vec<Setting>,
-    pub(super) problems: Vec<(Option<Position>, Problem)>,
+    pub(super) problems: Vec<(Option<Position>, ConfigProblem)>,
 }
 
 /// Takes apart the root of a layer.
-pub(super) fn read_layer(node: &Node) -> Findings {
+pub(super) fn read_layer(node: &ConfigNode) -> Findings {
     let mut findings = Findings::default();
     section(schema::root(), node, &KeyPath::default(), &mut findings);
     findings
 }
 
-fn section(schema: &Value, node: &Node, path: &KeyPath, findings: &mut Findings) {
+fn section(schema: &Value, node: &ConfigNode, path: &KeyPath, findings: &mut Findings) {
     let entries = match &node.kind {
         // A section all of whose keys are commented out.
-        Kind::Null => return,
-        Kind::Map(entries) => entries,
+        ConfigNodeKind::Null => return,
+        ConfigNodeKind::Map(entries) => entries,
         _ => {
             let names: Vec<&str> = schema::properties(schema).map(|(name, _)| name).collect();
             let expected = format!("a section with keys such as `{}`", names[0]);
             let problem = if path.names().next().is_none() {
-                Problem::Syntax {
+                ConfigProblem::Syntax {
                     message: format!("expected keys and values, found {}", node.describe()),
                 }
             } else {
@@ -64,7 +64,7 @@ fn section(schema: &Value, node: &Node, path: &KeyPath, findings: &mut Findings)
         };
         if schema::is_section(property) {
             section(property, &entry.value, &key, findings);
-        } else if let (Some(each), Kind::Map(own)) =
+        } else if let (Some(each), ConfigNodeKind::Map(own)) =
             (schema::map_entries(property), &entry.value.kind)
         {
             for one in own {
@@ -80,7 +80,7 @@ fn setting(
     schema: &Value,
     key: KeyPath,
     at: Option<Position>,
-    node: &Node,
+    node: &ConfigNode,
     findings: &mut Findings,
 ) {
     let mut problems = Vec::new();
@@ -92,7 +92,7 @@ fn setting(
         let place = node.at.or(at);
         problems.push((
             place,
-            Problem::BadValue {
+            ConfigProblem::BadValue {
                 key: key.clone(),
                 message,
             },
@@ -109,10 +109,10 @@ fn setting(
     }
 }
 
-type Problems = Vec<(Option<Position>, Problem)>;
+type Problems = Vec<(Option<Position>, ConfigProblem)>;
 
-fn value(schema: &Value, node: &Node, key: &KeyPath, problems: &mut Problems) {
-    if node.kind == Kind::Null {
+fn value(schema: &Value, node: &ConfigNode, key: &KeyPath, problems: &mut Problems) {
+    if node.kind == ConfigNodeKind::Null {
         if !schema::takes_null(schema) {
             problems.push((node.at, wrong(key, schema::expected(schema), node)));
         }
@@ -135,21 +135,24 @@ fn value(schema: &Value, node: &Node, key: &KeyPath, problems: &mut Problems) {
         return;
     }
     match &node.kind {
-        Kind::List(items) => {
+        ConfigNodeKind::List(items) => {
             if let Some(each) = schema.get("items") {
                 for (i, item) in items.iter().enumerate() {
                     value(each, item, &key.element(i), problems);
                 }
             }
         }
-        Kind::Map(_) => record(schema, node, key, problems),
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {}
+        ConfigNodeKind::Map(_) => record(schema, node, key, problems),
+        ConfigNodeKind::Null
+        | ConfigNodeKind::Bool(_)
+        | ConfigNodeKind::Number(_)
+        | ConfigNodeKind::Text(_) => {}
     }
 }
 
 /// A map with known keys that is an element of a list.
-fn record(schema: &Value, node: &Node, key: &KeyPath, problems: &mut Problems) {
-    let Kind::Map(entries) = &node.kind else {
+fn record(schema: &Value, node: &ConfigNode, key: &KeyPath, problems: &mut Problems) {
+    let ConfigNodeKind::Map(entries) = &node.kind else {
         return;
     };
     if let Some(each) = schema::map_entries(schema) {
@@ -168,7 +171,7 @@ fn record(schema: &Value, node: &Node, key: &KeyPath, problems: &mut Problems) {
             Some(property) => value(property, &entry.value, &below, problems),
             None => problems.push((
                 entry.at,
-                Problem::UnknownKey {
+                ConfigProblem::UnknownKey {
                     key: below,
                     suggestion: suggest::word(&entry.key, &names)
                         .map(|name| key.child(name).to_string()),
@@ -188,20 +191,26 @@ fn record(schema: &Value, node: &Node, key: &KeyPath, problems: &mut Problems) {
         if !entries.iter().any(|entry| entry.key == name) {
             let message = format!("the key `{name}` is missing");
             let key = key.clone();
-            problems.push((node.at, Problem::BadValue { key, message }));
+            problems.push((node.at, ConfigProblem::BadValue { key, message }));
         }
     }
 }
 
-fn choice(schema: &Value, words: &[&str], node: &Node, key: &KeyPath, problems: &mut Problems) {
+fn choice(
+    schema: &Value,
+    words: &[&str],
+    node: &ConfigNode,
+    key: &KeyPath,
+    problems: &mut Problems,
+) {
     let text = match &node.kind {
-        Kind::Text(text) if words.contains(&text.as_str()) => return,
-        Kind::Text(text) => text.as_str(),
+        ConfigNodeKind::Text(text) if words.contains(&text.as_str()) => return,
+        ConfigNodeKind::Text(text) => text.as_str(),
         _ => "",
     };
     problems.push((
         node.at,
-        Problem::WrongType {
+        ConfigProblem::WrongType {
             key: key.clone(),
             expected: schema::expected(schema),
             found: node.describe(),
@@ -210,38 +219,38 @@ fn choice(schema: &Value, words: &[&str], node: &Node, key: &KeyPath, problems: 
     ));
 }
 
-fn fits_type(schema: &Value, node: &Node) -> bool {
+fn fits_type(schema: &Value, node: &ConfigNode) -> bool {
     let name = match &node.kind {
-        Kind::Null => "null",
-        Kind::Bool(_) => "boolean",
-        Kind::Number(n) if n.is_f64() => "number",
-        Kind::Number(_) => {
+        ConfigNodeKind::Null => "null",
+        ConfigNodeKind::Bool(_) => "boolean",
+        ConfigNodeKind::Number(n) if n.is_f64() => "number",
+        ConfigNodeKind::Number(_) => {
             return schema::has_type(schema, "integer") || schema::has_type(schema, "number");
         }
-        Kind::Text(_) => "string",
-        Kind::List(_) => "array",
-        Kind::Map(_) => "object",
+        ConfigNodeKind::Text(_) => "string",
+        ConfigNodeKind::List(_) => "array",
+        ConfigNodeKind::Map(_) => "object",
     };
     schema::has_type(schema, name)
 }
 
-fn in_bounds(schema: &Value, node: &Node) -> bool {
+fn in_bounds(schema: &Value, node: &ConfigNode) -> bool {
     let bound = |name: &str| schema.get(name).and_then(Value::as_f64);
     let at_least = |name: &str, length: usize| bound(name).is_none_or(|min| length as f64 >= min);
     match &node.kind {
-        Kind::Number(n) => {
+        ConfigNodeKind::Number(n) => {
             let n = n.as_f64().unwrap_or(f64::NAN);
             bound("minimum").is_none_or(|min| n >= min)
                 && bound("exclusiveMinimum").is_none_or(|min| n > min)
                 && schema::maximum(schema).is_none_or(|max| n <= max)
         }
-        Kind::Text(text) => at_least("minLength", text.trim().chars().count()),
-        Kind::List(items) => at_least("minItems", items.len()),
-        Kind::Null | Kind::Bool(_) | Kind::Map(_) => true,
+        ConfigNodeKind::Text(text) => at_least("minLength", text.trim().chars().count()),
+        ConfigNodeKind::List(items) => at_least("minItems", items.len()),
+        ConfigNodeKind::Null | ConfigNodeKind::Bool(_) | ConfigNodeKind::Map(_) => true,
     }
 }
 
-/// What the types behind the schema say of a value that fits the schema: nothing if it is good.
+/// Returns what the types behind the schema say of a value that fits the schema: nothing if it is good.
 fn meaning(key: &KeyPath, value: &Value) -> Option<String> {
     let mut probe = Value::Object(serde_json::Map::new());
     key.put(&mut probe, value.clone());
@@ -276,42 +285,50 @@ fn meaning(key: &KeyPath, value: &Value) -> Option<String> {
     }
 }
 
-fn unknown(key: KeyPath, node: &Node) -> Problem {
+fn unknown(key: KeyPath, node: &ConfigNode) -> ConfigProblem {
     let children: Vec<&str> = match &node.kind {
-        Kind::Map(entries) => entries.iter().map(|entry| entry.key.as_str()).collect(),
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => Vec::new(),
+        ConfigNodeKind::Map(entries) => entries.iter().map(|entry| entry.key.as_str()).collect(),
+        ConfigNodeKind::Null
+        | ConfigNodeKind::Bool(_)
+        | ConfigNodeKind::Number(_)
+        | ConfigNodeKind::Text(_)
+        | ConfigNodeKind::List(_) => Vec::new(),
     };
     let suggestion = suggest::key(&key, &children);
-    Problem::UnknownKey { key, suggestion }
+    ConfigProblem::UnknownKey { key, suggestion }
 }
 
-fn wrong(key: &KeyPath, expected: String, node: &Node) -> Problem {
+fn wrong(key: &KeyPath, expected: String, node: &ConfigNode) -> ConfigProblem {
     let secret = key.is_secret();
     let hint = match &node.kind {
-        Kind::Number(n) if n.as_u64() > Some(u64::from(u32::MAX)) && !expected.contains("most") => {
+        ConfigNodeKind::Number(n)
+            if n.as_u64() > Some(u64::from(u32::MAX)) && !expected.contains("most") =>
+        {
             Some(format!("the largest is {}", u32::MAX))
         }
-        Kind::Number(_) | Kind::Bool(_) if expected.starts_with("a text") => {
+        ConfigNodeKind::Number(_) | ConfigNodeKind::Bool(_) if expected.starts_with("a text") => {
             Some("put it in quotes".to_owned())
         }
-        Kind::Text(text) if expected.contains("number") && text.parse::<f64>().is_ok() => {
+        ConfigNodeKind::Text(text)
+            if expected.contains("number") && text.parse::<f64>().is_ok() =>
+        {
             Some("take away the quotes".to_owned())
         }
-        Kind::Text(text) if expected.starts_with("a list of texts") => {
+        ConfigNodeKind::Text(text) if expected.starts_with("a list of texts") => {
             let words: Vec<&str> = text.split_whitespace().collect();
             let list = serde_json::to_string(&words).unwrap_or_default();
             Some(format!("write {list}"))
         }
-        Kind::Text(text) if expected.starts_with("a list of commands") => {
+        ConfigNodeKind::Text(text) if expected.starts_with("a list of commands") => {
             let list = serde_json::to_string(&[text]).unwrap_or_default();
             Some(format!("write {list}"))
         }
-        Kind::Null if !expected.starts_with("a section") => {
+        ConfigNodeKind::Null if !expected.starts_with("a section") => {
             Some("leave the key out for its default".to_owned())
         }
         _ => None,
     };
-    Problem::WrongType {
+    ConfigProblem::WrongType {
         key: key.clone(),
         expected,
         found: if secret {

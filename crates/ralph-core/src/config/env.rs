@@ -4,9 +4,9 @@
 
 use serde_json::Value;
 
-use super::error::{ConfigError, Problem, Source};
+use super::error::{ConfigError, ConfigProblem, Source};
 use super::key::{self, Key, KeyPath};
-use super::node::{Kind, Node, parse_yaml};
+use super::node::{ConfigNode, ConfigNodeKind, parse_yaml};
 use super::{resolve::Note, schema};
 
 const PREFIX: &str = "RALPH_";
@@ -35,17 +35,17 @@ const RESERVED: [&str; 14] = [
     "RALPH_NOTIFY_LOOP",
 ];
 
-/// How alike a variable must be to one of ralph's before it is taken for a misspelt one.
+/// The likeness: how alike a variable must be to one of ralph's before it is taken for a misspelt one.
 const ALIKE: f64 = 0.8;
 
 /// A variable that sets a key.
 pub(super) struct EnvSetting {
     pub(super) name: String,
     pub(super) key: KeyPath,
-    pub(super) value: Node,
+    pub(super) value: ConfigNode,
 }
 
-/// What the environment says.
+/// Describes what the environment says.
 #[derive(Default)]
 pub(super) struct EnvFindings {
     pub(super) settings: Vec<EnvSetting>,
@@ -92,19 +92,19 @@ pub(super) fn env_name(key: &KeyPath) -> String {
     format!("{PREFIX}{path}")
 }
 
-/// Whether a variable may concern the configuration: the only ones worth handing in.
+/// Returns true if a variable may concern the configuration: the only ones worth handing in.
 pub fn may_set_key(name: &str) -> bool {
     name.starts_with(PREFIX) || PLAIN.iter().any(|(plain, _)| *plain == name)
 }
 
 /// Reads a text for a key: as it stands if the key is a text, as YAML if not.
-pub(super) fn read_text(schema: &Value, text: &str) -> Result<Node, Problem> {
+pub(super) fn read_text(schema: &Value, text: &str) -> Result<ConfigNode, ConfigProblem> {
     if schema::takes_text(schema) {
-        return Ok(Node::unplaced(Kind::Text(text.to_owned())));
+        return Ok(ConfigNode::unplaced(ConfigNodeKind::Text(text.to_owned())));
     }
     match parse_yaml(text) {
         // Places within a variable are of no use to its reader.
-        Ok(node) => Ok(Node::from_json(&node.to_json())),
+        Ok(node) => Ok(ConfigNode::from_json(&node.to_json())),
         Err((_, problem)) => Err(problem),
     }
 }
@@ -126,7 +126,7 @@ impl EnvFindings {
     }
 }
 
-/// What to say of a variable that looks like a setting but is none.
+/// Returns what to say of a variable that looks like a setting but is none.
 fn misspelt(name: &str, keys: &[Key]) -> Option<String> {
     let rest = name.strip_prefix(PREFIX)?;
     if RESERVED.contains(&name) {

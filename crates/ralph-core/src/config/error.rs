@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration, said with its place and, where there is one, a way out.
+//! Describes what can be wrong with a configuration, said with its place and, where there is one, a way out.
 
 use std::path::PathBuf;
 
@@ -26,12 +26,12 @@ pub struct Position {
 pub struct ConfigError {
     pub place: Source,
     pub at: Option<Position>,
-    pub problem: Problem,
+    pub problem: ConfigProblem,
 }
 
-/// What is wrong at a place.
+/// A fault at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Problem {
+pub enum ConfigProblem {
     /// Not YAML, or not one document of it.
     Syntax { message: String },
     /// The same key twice in one map.
@@ -68,7 +68,7 @@ impl std::fmt::Display for ConfigError {
     }
 }
 
-impl std::fmt::Display for Problem {
+impl std::fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Syntax { message } => f.write_str(message),

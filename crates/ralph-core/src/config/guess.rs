@@ -17,7 +17,7 @@ use crate::task::VerifyCommand;
 pub struct ProjectFiles {
     /// The names of everything at the root.
     pub names: BTreeSet<String>,
-    /// What those of [`ProjectFiles::READ`] hold that are there.
+    /// The contents of those files of [`ProjectFiles::READ`] that are there.
     pub texts: BTreeMap<String, String>,
 }
 
@@ -54,11 +54,11 @@ impl ProjectFiles {
 pub struct Guess {
     pub command: VerifyCommand,
     pub kind: GuessKind,
-    /// What the guess rests on, as part of a sentence: "package.json has the script `test`".
+    /// Tells what the guess rests on, as part of a sentence: "package.json has the script `test`".
     pub why: String,
 }
 
-/// What a command verifies.
+/// Describes what a command verifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuessKind {
     Build,
@@ -89,7 +89,7 @@ fn argv(kind: GuessKind, words: &[&str], why: impl Into<String>) -> Guess {
     }
 }
 
-/// Whether a TOML or INI text has a table whose name begins so. Enough for a guess: no parser of
+/// Returns true if a TOML or INI text has a table whose name begins so. Enough for a guess: no parser of
 /// the format is needed to see that a tool is configured.
 fn has_table(text: &str, start: &str) -> bool {
     text.lines().any(|line| {

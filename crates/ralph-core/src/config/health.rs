@@ -60,7 +60,7 @@ impl Default for HealthConfig {
 }
 
 impl HealthConfig {
-    /// What a limit of an iteration's time cuts off, if it does: what would come, and when at the
+    /// Returns what a limit of an iteration's time cuts off, if it does: what would come, and when at the
     /// earliest.
     pub(super) fn cut_by(&self, limit: Minutes) -> Option<(&'static str, Minutes)> {
         if !self.enabled {

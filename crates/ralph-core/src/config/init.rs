@@ -10,7 +10,7 @@ use super::guess::Guess;
 use super::show::flow;
 use super::{AgentChoice, ClaudeConfig, Config};
 
-/// What the first `ralph.yaml` is made from.
+/// Describes what the first `ralph.yaml` is made from.
 #[derive(Debug, Clone, Default)]
 pub struct InitPlan {
     pub guesses: Vec<Guess>,

@@ -52,7 +52,7 @@ impl KeyPath {
                 .any(|parent| self.is_within(&Self::dotted(parent)))
     }
 
-    /// Whether this path is `parent` or lies below it.
+    /// Returns true if this path is `parent` or lies below it.
     pub fn is_within(&self, parent: &Self) -> bool {
         self.0.starts_with(&parent.0)
     }

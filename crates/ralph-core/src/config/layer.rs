@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What can set a key, lowest first; the built-in defaults lie below all of it.
+/// Describes what can set a key, lowest first; the built-in defaults lie below all of it.
 #[derive(Debug, Clone, Default)]
 pub struct Layers {
     /// The user's own file.

@@ -1,6 +1,6 @@
 //! Keys that are accepted although the part behind them is not built.
 //!
-//! The one table of them: whoever builds a part takes its line away.
+//! The one table of them: anyone who builds a part takes its line away.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub struct NotInForce {
 struct Unbuilt {
     key: &'static str,
     message: &'static str,
-    /// Whether a value asks for something that ralph does not do.
+    /// True if a value asks for something that ralph does not do.
     asks: fn(&Value) -> bool,
 }
 
@@ -39,7 +39,7 @@ const UNBUILT: [Unbuilt; 3] = [
     },
 ];
 
-/// What to say of a key that was set to a value, if nothing will come of it.
+/// Returns what to say of a key that was set to a value, if nothing will come of it.
 pub(super) fn not_in_force(key: &KeyPath, value: &Value) -> Option<NotInForce> {
     let name = key.to_string();
     let unbuilt = UNBUILT.iter().find(|unbuilt| unbuilt.key == name)?;

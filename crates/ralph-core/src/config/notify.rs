@@ -1,4 +1,4 @@
-//! Who is told of a question, the end, a halt, a limit, the budget, and how.
+//! Describes who is told of a question, the end, a halt, a limit, the budget, and how.
 //!
 //! Only what is wanted; nothing is sent here. The address of a webhook may hold a secret, so that no
 //! way of printing it shows more than its host.
@@ -169,7 +169,7 @@ impl WebhookUrl {
         self.parts().host
     }
 
-    /// What may be a secret in it: all that follows the host, and each longer part of that.
+    /// Returns what may be a secret in it: all that follows the host, and each longer part of that.
     pub fn secrets(&self) -> Vec<String> {
         let rest = self.parts().rest.trim_start_matches('/');
         let parts = rest.split(['/', '?', '&', '=', '#']);
@@ -247,7 +247,7 @@ impl TryFrom<String> for WebhookUrl {
     }
 }
 
-/// Whether a host, with or without a port, is this machine by its very name.
+/// Returns true if a host, with or without a port, is this machine by its very name.
 fn is_loopback(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.chars().all(|c| c.is_ascii_digit()) => name,

@@ -1,4 +1,4 @@
-//! How much of each thing goes into a prompt: every part has a cap.
+//! Describes how much of each thing goes into a prompt: every part has a cap.
 
 use std::num::{NonZeroU32, NonZeroU64};
 

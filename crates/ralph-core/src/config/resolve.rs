@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::Config;
 use super::check::{Findings, Setting, read_layer};
 use super::env::{read_env, read_text};
-use super::error::{ConfigError, ConfigErrors, Position, Problem, Source};
+use super::error::{ConfigError, ConfigErrors, ConfigProblem, Position, Source};
 use super::key::{self, KeyPath};
 use super::layer::{ConfigFile, FlagValue, Given, Layers, Origin};
-use super::node::{Node, parse_yaml};
+use super::node::{ConfigNode, parse_yaml};
 use super::not_in_force::{NotInForce, not_in_force};
 
 /// A configuration, and where every value of it came from.
@@ -22,7 +22,7 @@ pub struct Resolved {
     pub config: Config,
     /// Keys that were set to something; all others have their default.
     pub origins: BTreeMap<KeyPath, Origin>,
-    /// What a person should be told, none of it an error.
+    /// Tells what a person should be told, none of it an error.
     pub notes: Vec<Note>,
     /// Keys that were set and have no effect.
     pub not_in_force: Vec<NotInForce>,
@@ -106,7 +106,7 @@ impl Merge {
         let place = Source::Flag(flag.flag.clone());
         let path = KeyPath::dotted(&flag.key);
         let node = match &flag.value {
-            Given::Json(value) => Node::from_json(value),
+            Given::Json(value) => ConfigNode::from_json(value),
             Given::Text(text) => {
                 let keys = key::all_keys();
                 let schema = keys.iter().find(|key| key.path == path);
@@ -124,7 +124,7 @@ impl Merge {
         self.layer(&nest(&path, node), &place);
     }
 
-    fn layer(&mut self, node: &Node, place: &Source) {
+    fn layer(&mut self, node: &ConfigNode, place: &Source) {
         let Findings { settings, problems } = read_layer(node);
         for Setting { key, value, at } in settings {
             key.put(&mut self.values, value);
@@ -159,14 +159,14 @@ impl Merge {
                 return Err(ConfigErrors(vec![ConfigError {
                     place: Source::File("ralph.yaml".into()),
                     at: None,
-                    problem: Problem::Syntax {
+                    problem: ConfigProblem::Syntax {
                         message: error.to_string(),
                     },
                 }]));
             }
         };
         if let Some(message) = config.limits.mistake() {
-            return Err(ConfigErrors(vec![nobody_to_go_on_with(
+            return Err(ConfigErrors(vec![no_agent_to_go_on_with(
                 &self.origins,
                 message,
             )]));
@@ -193,8 +193,8 @@ impl Merge {
     }
 }
 
-/// What is missing has no place: the key that asks for it has.
-fn nobody_to_go_on_with(origins: &BTreeMap<KeyPath, Origin>, message: &str) -> ConfigError {
+/// Returns the place of a fault. A missing part has none: the key that asks for it has.
+fn no_agent_to_go_on_with(origins: &BTreeMap<KeyPath, Origin>, message: &str) -> ConfigError {
     let key = KeyPath::dotted("limits.on_usage_limit");
     let (place, at) = match origins.get(&key) {
         Some(Origin::File { path, line }) => {
@@ -209,11 +209,11 @@ fn nobody_to_go_on_with(origins: &BTreeMap<KeyPath, Origin>, message: &str) -> C
     ConfigError {
         place,
         at,
-        problem: Problem::BadValue { key, message },
+        problem: ConfigProblem::BadValue { key, message },
     }
 }
 
-fn nest(path: &KeyPath, value: Node) -> Node {
+fn nest(path: &KeyPath, value: ConfigNode) -> ConfigNode {
     path.names()
         .rev()
         .fold(value, |below, name| below.under(name))

@@ -1,4 +1,4 @@
-//! What an agent's change may not contain, and what an agent may not do.
+//! Describes what an agent's change may not contain, and what an agent may not do.
 
 use std::num::NonZeroU32;
 

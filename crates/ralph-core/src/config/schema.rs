@@ -17,7 +17,7 @@ pub fn schema() -> Value {
 pub(super) fn root() -> &'static Value {
     static SCHEMA: OnceLock<Value> = OnceLock::new();
     SCHEMA.get_or_init(|| {
-        // Inlined: whoever follows a key finds its type there, without looking up references.
+        // Inlined: anyone who follows a key finds its type there, without looking up references.
         SchemaSettings::draft2020_12()
             .with(|settings| settings.inline_subschemas = true)
             .into_generator()
@@ -80,7 +80,7 @@ pub(super) fn has_type(schema: &Value, name: &str) -> bool {
     }
 }
 
-/// Whether a value may be a bare text, so that one from the environment is taken as it stands.
+/// Returns true if a value may be a bare text, so that one from the environment is taken as it stands.
 pub(super) fn takes_text(schema: &Value) -> bool {
     has_type(schema, "string")
         || choices(schema).is_some()
@@ -91,7 +91,7 @@ pub(super) fn takes_null(schema: &Value) -> bool {
     has_type(schema, "null") || branches(schema).is_some_and(|all| all.iter().any(takes_null))
 }
 
-/// What a value must be, in words.
+/// Returns what a value must be, in words.
 pub(super) fn expected(schema: &Value) -> String {
     if let Some(words) = choices(schema) {
         let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();

@@ -10,7 +10,7 @@ use super::layer::Origin;
 use super::resolve::Resolved;
 use super::schema;
 
-/// What stands in place of a value that may be a secret.
+/// Defines what stands in place of a value that may be a secret.
 const HIDDEN: &str = "(hidden)";
 
 /// An effective value.
@@ -142,7 +142,7 @@ fn flow_quoted(value: &Value) -> String {
     }
 }
 
-/// A text, bare where nobody could read it as anything else.
+/// A text, bare where no one could read it as anything else.
 fn scalar_text(text: &str) -> String {
     const NOT_TEXT: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);

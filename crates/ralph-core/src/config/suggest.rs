@@ -2,11 +2,11 @@
 
 use super::key::{self, KeyPath};
 
-/// How alike two names must be before one is suggested for the other.
+/// The likeness: how alike two names must be before one is suggested for the other.
 const ALIKE: f64 = 0.65;
-/// How alike a section must be before the keys below it need not be asked.
+/// The likeness: how alike a section must be before the keys below it need not be asked.
 const SURE: f64 = 0.75;
-/// What a name loses by standing in another section.
+/// Defines what a name loses by standing in another section.
 const ELSEWHERE: f64 = 0.05;
 
 /// The key that an unknown one most likely stands for, wherever it is nested.
@@ -86,7 +86,7 @@ fn alike(a: &str, b: &str) -> f64 {
     edits.max(beginning).max(words)
 }
 
-/// Whether every word of `a` is a word of `b`: `timeout` in `timeout_minutes`.
+/// Returns true if every word of `a` is a word of `b`: `timeout` in `timeout_minutes`.
 fn all_words_in(a: &str, b: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         text.split(['_', '-', '.'])

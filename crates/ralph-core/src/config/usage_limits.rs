@@ -1,4 +1,4 @@
-//! What happens when an agent's usage limit is reached, or its API is overloaded.
+//! Describes what happens when an agent's usage limit is reached, or its API is overloaded.
 //!
 //! Only what is wanted; whether a limit was reached is found out from the agent's stream.
 
@@ -49,9 +49,9 @@ impl Default for UsageLimitsConfig {
 impl UsageLimitsConfig {
     /// Why these settings can't be followed, if they can't.
     pub(super) fn mistake(&self) -> Option<&'static str> {
-        let nobody = self.fallback_agent.is_none() && self.fallback_model.is_none();
-        (self.on_usage_limit == OnUsageLimit::Fallback && nobody).then_some(
-            "there is nobody to go on with: set `limits.fallback_agent` or `limits.fallback_model`",
+        let no_fallback = self.fallback_agent.is_none() && self.fallback_model.is_none();
+        (self.on_usage_limit == OnUsageLimit::Fallback && no_fallback).then_some(
+            "there is no agent to go on with: set `limits.fallback_agent` or `limits.fallback_model`",
         )
     }
 }

@@ -1,4 +1,4 @@
-//! How ralph finds out for itself whether work is done.
+//! Describes how ralph finds out for itself whether work is done.
 
 use std::num::{NonZeroU32, NonZeroU64};
 
@@ -48,7 +48,7 @@ impl Default for VerificationConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KnownFailures {
-    /// Nothing lands while a command fails, whoever broke it.
+    /// Nothing lands while a command fails, no matter who broke it.
     Refuse,
     /// A command that fails as it did at the start does not block.
     Allow,

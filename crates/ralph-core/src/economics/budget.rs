@@ -115,7 +115,7 @@ pub struct Reserve(pub Dollars);
 /// Iterations that have to be known before any is held back for want of money.
 const ENOUGH: usize = 3;
 
-/// What must be left to begin another iteration: the 80th percentile of past ones.
+/// Returns what must be left to begin another iteration: the 80th percentile of past ones.
 pub fn reserve(costs: &[Dollars]) -> Option<Reserve> {
     if costs.len() < ENOUGH {
         return None;
@@ -169,7 +169,7 @@ pub enum BudgetAction {
     },
 }
 
-/// Whether another iteration may be begun. The strictest budget speaks; `first_delay` is what is waited
+/// Returns whether another iteration may be begun. The strictest budget speaks; `first_delay` is what is waited
 /// at 80 %.
 pub fn check_budget(
     spendings: &[Spending],

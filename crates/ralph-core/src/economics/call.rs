@@ -11,7 +11,7 @@ use crate::dollars::Dollars;
 /// Calls of one run that are kept one by one; those beyond are summed up by model and caller.
 pub const MAX_CALLS: usize = 2_000;
 
-/// Who asked the model.
+/// The one who asked the model.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -20,7 +20,7 @@ pub enum Caller {
     #[default]
     Agent,
     Subagent,
-    /// Nobody that the stream names: the agent told it only as part of a sum.
+    /// No agent that the stream names: the agent told it only as part of a sum.
     Rest,
 }
 
@@ -47,7 +47,7 @@ pub struct ModelCall {
     pub caller: Caller,
     #[serde(flatten)]
     pub tokens: Tokens,
-    /// What the agent says that this call cost.
+    /// Tells what the agent says that this call cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub told: Option<Dollars>,
 }

@@ -1,4 +1,4 @@
-//! What is still to come, from what finished tasks have cost: a bootstrap over them.
+//! Describes what is still to come, from what finished tasks have cost: a bootstrap over them.
 //!
 //! The same history gives the same forecast. Says nothing where too little is known.
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dollars::Dollars;
 
-/// How much more tokens several agents use than one that works alone.
+/// The factor by which several agents use more tokens than one that works alone.
 pub const MULTI_AGENT_FACTOR: u32 = 15;
 /// Finished tasks that there have to be.
 const ENOUGH: usize = 3;
@@ -14,10 +14,10 @@ const ROUNDS: usize = 1_000;
 /// Tasks that are drawn one by one; many more differ from their mean by nearly nothing.
 const MOST_DRAWN: usize = 500;
 
-/// What a forecast is made from.
+/// Describes what a forecast is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct ForecastBasis<'a> {
-    /// What each finished task has cost, all its attempts together.
+    /// Tells what each finished task has cost, all its attempts together.
     pub finished: &'a [Dollars],
     pub remaining_tasks: usize,
     /// Subagents are to work that the history knows nothing of.
@@ -25,7 +25,7 @@ pub struct ForecastBasis<'a> {
     pub seed: u64,
 }
 
-/// What the remaining tasks will cost: in eight cases of ten between `low` and `high`.
+/// Describes what the remaining tasks will cost: in eight cases of ten between `low` and `high`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Forecast {

@@ -1,6 +1,6 @@
 //! A forecast that was made of a loop, kept to be compared with what came true.
 //!
-//! What is compared is all that the loop spent since, attempts that failed included. Nothing is judged
+//! Describes what is compared is all that the loop spent since, attempts that failed included. Nothing is judged
 //! before as many tasks are finished as were foreseen.
 
 use jiff::Timestamp;
@@ -13,7 +13,7 @@ use crate::{dollars::Dollars, figures::count};
 #[serde(rename_all = "camelCase")]
 pub struct KeptForecast {
     pub made_at: Timestamp,
-    /// What the loop had spent, and how many tasks it had finished, when it was made.
+    /// Tells what the loop had spent, and how many tasks it had finished, when it was made.
     pub spent_before_usd: Dollars,
     pub finished_before: usize,
     #[serde(flatten)]
@@ -26,7 +26,7 @@ pub struct KeptForecast {
 pub struct ComparedForecast {
     #[serde(flatten)]
     pub kept: KeptForecast,
-    /// What was spent since.
+    /// Tells what was spent since.
     pub came_to_usd: Dollars,
     /// Tasks that were finished since.
     pub finished_since: usize,

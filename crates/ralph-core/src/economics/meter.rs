@@ -1,4 +1,4 @@
-//! What a run of an agent has cost so far, call by call, while it still runs.
+//! Describes what a run of an agent has cost so far, call by call, while it still runs.
 //!
 //! Only an estimate to stop by: what the agent says at its end is what is recorded. Never makes a price
 //! up: a model without one costs nothing here, and is named.
@@ -16,7 +16,7 @@ pub struct Meter {
     unpriced: BTreeSet<String>,
 }
 
-/// Whether what a call costs is known.
+/// Tells whether what a call costs is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Metered {
@@ -48,13 +48,14 @@ impl Meter {
             return Metered::Priced;
         }
         let name = call.model.clone().unwrap_or_default();
-        match self.unpriced.insert(name) {
-            true => Metered::NewUnpriced,
-            false => Metered::Unpriced,
+        if self.unpriced.insert(name) {
+            Metered::NewUnpriced
+        } else {
+            Metered::Unpriced
         }
     }
 
-    /// What the agent says that the whole run has cost up to now.
+    /// Notes what the agent says that the whole run has cost up to now.
     pub fn tell(&mut self, so_far: Dollars) {
         self.told = so_far;
     }

@@ -1,4 +1,4 @@
-//! What a million tokens of a model cost. The table is data: shipped, dated, and the user's to override.
+//! Describes what a million tokens of a model cost. The table is data: shipped, dated, and the user's to override.
 //!
 //! A model that no row fits has no price; nothing is assumed for it.
 
@@ -150,7 +150,7 @@ impl Prices {
         Self { file, ..self }
     }
 
-    /// What day the shipped prices are as of.
+    /// Returns what day the shipped prices are as of.
     pub fn as_of(&self) -> &str {
         &self.shipped.as_of
     }
@@ -224,7 +224,7 @@ fn names(model: &str) -> (String, String) {
     (full, plain)
 }
 
-/// Whether a name fits a pattern in which `*` stands for anything.
+/// Returns true if a name fits a pattern in which `*` stands for anything.
 fn fits(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else {
         return pattern == name;

@@ -1,4 +1,4 @@
-//! What a call to a model came to in tokens and money: what the journal keeps of it.
+//! Describes what a call to a model came to in tokens and money: what the journal keeps of it.
 //!
 //! The agent's own figure is preferred. Where it tells one for a whole run, its calls share it by what
 //! they cost by the table, to the millionth: the parts are an estimate, their sum is what was told.
@@ -22,12 +22,12 @@ pub struct TokenRecord {
     pub tokens: Tokens,
     /// By the table of prices; nothing for a model that it does not know.
     pub cost: Option<CostByKind>,
-    /// What the agent says.
+    /// Tells what the agent says.
     pub told: Option<Dollars>,
 }
 
 impl TokenRecord {
-    /// What counts as spent: what the agent says, else what the table makes of it.
+    /// Returns what counts as spent: what the agent says, else what the table makes of it.
     pub fn spent(&self) -> Dollars {
         self.told
             .or_else(|| self.cost.map(CostByKind::total))

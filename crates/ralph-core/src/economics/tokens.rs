@@ -20,14 +20,14 @@ impl Tokens {
         self.context().saturating_add(self.output)
     }
 
-    /// What the model was given.
+    /// Returns what the model was given.
     pub fn context(self) -> u64 {
         self.input
             .saturating_add(self.cache_read)
             .saturating_add(self.cache_write)
     }
 
-    /// What one call can't exceed: more is nonsense, and sums of it would not fit.
+    /// Returns what one call can't exceed: more is nonsense, and sums of it would not fit.
     pub fn capped(self) -> Self {
         const MOST: u64 = 1_000_000_000_000;
         self.zip(Self::default(), |n, _| n.min(MOST))
@@ -41,7 +41,7 @@ impl Tokens {
         self.zip(other, u64::saturating_add)
     }
 
-    /// What is left of these once `other` is taken away; never below nothing.
+    /// Returns what is left of these once `other` is taken away; never below nothing.
     pub fn without(self, other: Self) -> Self {
         self.zip(other, u64::saturating_sub)
     }
@@ -73,7 +73,7 @@ impl From<Usage> for Tokens {
     }
 }
 
-/// What tokens cost by the table of prices.
+/// Describes what tokens cost by the table of prices.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CostByKind {

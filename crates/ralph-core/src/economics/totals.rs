@@ -1,4 +1,4 @@
-//! What many calls come to, in one line of figures.
+//! Describes what many calls come to, in one line of figures.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,11 +15,11 @@ pub struct Totals {
     pub cost: CostByKind,
     /// Tokens of models without a price, which `cost` does not hold.
     pub unpriced_tokens: u64,
-    /// What agents said, of the calls of which they said anything.
+    /// Tells what agents said, of the calls of which they said anything.
     pub told: Dollars,
-    /// What the table makes of those same calls.
+    /// Tells what the table makes of those same calls.
     pub told_by_table: Dollars,
-    /// What counts: what agents said, else what the table makes of it.
+    /// Tells what counts: what agents said, else what the table makes of it.
     pub spent: Dollars,
 }
 
@@ -65,7 +65,7 @@ impl Totals {
         }
     }
 
-    /// What agents said less what the table makes of the same calls, in dollars.
+    /// Returns what agents said less what the table makes of the same calls, in dollars.
     pub fn difference_usd(&self) -> f64 {
         let (told, table) = (self.told.millionths(), self.told_by_table.millionths());
         (told as f64 - table as f64) / 1e6

@@ -25,7 +25,7 @@ fn question(id: u64, task: &str, options: &[&str]) -> Question {
 
 fn answered(mut question: Question) -> Question {
     question.answer = Some(Answered {
-        how: How::Option { number: 1 },
+        how: AnswerKind::Option { number: 1 },
         by: "ann".into(),
         at: question.asked_at,
         told: None,

@@ -20,7 +20,7 @@ static COUNTS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     .collect()
 });
 
-/// How many tests failed, as the end of a command's output tells. Summaries of several suites add up;
+/// Returns how many tests failed, as the end of a command's output tells. Summaries of several suites add up;
 /// `None` where nothing is said.
 pub(super) fn failing_tests(tail: &str) -> Option<u64> {
     COUNTS.iter().find_map(|find| {

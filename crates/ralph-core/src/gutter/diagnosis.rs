@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use super::Gutter;
 use crate::signal::{Escalation, EscalationKind};
 
-/// What is kept of a diagnosis at most, in characters.
+/// Defines what is kept of a diagnosis at most, in characters.
 pub const MOST_CHARS: usize = 12_000;
 
-/// What an agent found out. None of it is evidence.
+/// Describes what an agent found out. None of it is evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnosis {
     pub iteration: u64,
-    /// What made it necessary.
+    /// Tells what made it necessary.
     pub gutter: Gutter,
     /// The agent's file, or the end of its final message.
     pub text: String,
@@ -47,7 +47,7 @@ impl Diagnosis {
     }
 }
 
-/// What a task's history comes to for diagnoses.
+/// Describes what a task's history comes to for diagnoses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GutterState {
@@ -63,7 +63,7 @@ impl GutterState {
         *self == Self::default()
     }
 
-    /// The same for a task that a person opened again: it is counted anew, what was found out stays.
+    /// The same for a task that a person opened again: it is counted again, what was found out stays.
     pub fn opened(self) -> Self {
         Self {
             diagnosis: self.diagnosis,
@@ -72,7 +72,7 @@ impl GutterState {
     }
 }
 
-/// Whether a diagnosis was made since the task was opened: it gets one.
+/// Tells whether a diagnosis was made since the task was opened: it gets one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Made {
@@ -81,9 +81,9 @@ pub enum Made {
     Once,
 }
 
-/// What the rules say of a task after its last attempt.
+/// Describes what the rules say of a task after its last attempt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Circling {
+pub struct GutterFindings {
     /// A limit is reached.
     pub reached: Option<Gutter>,
     /// One step before a limit.

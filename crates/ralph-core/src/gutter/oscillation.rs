@@ -27,7 +27,7 @@ pub(super) fn evaluate(row: &[&Attempt], limit: u32) -> Option<Gutter> {
     })
 }
 
-/// Whether the attempt at that place took back what the one before it did.
+/// Returns true if the attempt at that place took back what the one before it did.
 fn went_back(row: &[&Attempt], at: usize) -> bool {
     let (Some(now), Some(before)) = (&row[at].trace, &row[at - 1].trace) else {
         return false;
@@ -35,11 +35,11 @@ fn went_back(row: &[&Attempt], at: usize) -> bool {
     let earlier = at.checked_sub(2).and_then(|at| row[at].trace.as_ref());
     let same_tree =
         earlier.is_some_and(|earlier| now.tree == earlier.tree && now.tree != before.tree);
-    // To take the very first attempt back is to start anew, and no circle.
+    // To take the very first attempt back is to start again, and no circle.
     same_tree || at >= 2 && undoes(&now.hunks, &before.hunks)
 }
 
-/// Whether most hunks of one change take back most hunks of the other.
+/// Returns true if most hunks of one change take back most hunks of the other.
 fn undoes(now: &[HunkHash], before: &[HunkHash]) -> bool {
     let mut left: Vec<&HunkHash> = before.iter().collect();
     let mut undone = 0;

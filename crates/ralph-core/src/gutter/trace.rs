@@ -1,8 +1,8 @@
-//! What is kept of a failed attempt so that later ones can be compared with it: its tree, the files it
+//! Describes what is kept of a failed attempt so that later ones can be compared with it: its tree, the files it
 //! changed, and hashes of its hunks.
 //!
 //! Bounded, and holds no line of the code. Hunks are normalised: line numbers go, because an edit above
-//! moves a hunk without changing it; white space goes, because to indent anew is no change of mind.
+//! moves a hunk without changing it; white space goes, because to indent again is no change of mind.
 //! Numbers stay: a time-out that is 5, 10 and 5 again is what is looked for. The path is part of it: the
 //! same lines elsewhere undo nothing.
 
@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 const MOST_HUNKS: usize = 200;
 const MOST_FILES: usize = 100;
 
-/// What an attempt did, against what it started from.
+/// Describes what an attempt did, against what it started from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Trace {

@@ -1,4 +1,4 @@
-//! Whether an agent that ended by itself hands over, by the closing block of its final message.
+//! Decides whether an agent that ended by itself hands over, by the closing block of its final message.
 //!
 //! Only for one that does not claim to be done: a claim is verified as always.
 

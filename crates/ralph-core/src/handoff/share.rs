@@ -33,7 +33,7 @@ impl Share {
         f64::from(self.parts) / f64::from(Self::WHOLE)
     }
 
-    /// Whether `part` is more than this share of `whole`; never, where there is no whole.
+    /// Returns true if `part` is more than this share of `whole`; never, where there is no whole.
     pub fn is_exceeded(self, part: u64, whole: u64) -> bool {
         let part = u128::from(part) * u128::from(Self::WHOLE);
         whole > 0 && part > u128::from(whole) * u128::from(self.parts)

@@ -105,7 +105,7 @@ fn watch() -> WatchedRun {
     WatchedRun::new(Some(Thresholds::default()), &start(0, 10))
 }
 
-/// What the watch says to each of these, one after the other.
+/// Returns what the watch says to each of these, one after the other.
 fn said(watch: &mut WatchedRun, beats: &[Beat]) -> Vec<Option<HandoffStep>> {
     let beats = beats.iter();
     beats.map(|beat| watch.observe(*beat, EARLY)).collect()
@@ -122,7 +122,7 @@ fn asked_at_last(watch: &mut WatchedRun, beats: &[Beat]) -> Option<(HandoffTrigg
     }
 }
 
-/// What it shows, what the run begins with, what is heard, and what the agent is asked for at the end.
+/// An example: its subject, the start of the run, the events, and the request to the agent at the end.
 type Row = (
     &'static str,
     Start,

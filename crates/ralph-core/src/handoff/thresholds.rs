@@ -29,7 +29,7 @@ impl Default for Thresholds {
     }
 }
 
-/// What a run begins with.
+/// Describes what a run begins with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Start {
     /// The time that the agent has; none where it is not the iteration's own that ends first.
@@ -38,7 +38,7 @@ pub struct Start {
     pub room: Option<Room>,
 }
 
-/// What may be spent in all, and what is spent already.
+/// Describes what may be spent in all, and what is spent already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     pub spent: Dollars,
@@ -52,7 +52,7 @@ impl Thresholds {
         Some(time - self.wrap_up.min(time / 2))
     }
 
-    /// What may be spent, where using it up is a reason to hand over. Where most of it is spent already,
+    /// Returns what may be spent, where using it up is a reason to hand over. Where most of it is spent already,
     /// a fresh agent would be asked to wrap up for what the one before has spent.
     pub(super) fn room(&self, start: &Start) -> Option<Room> {
         let is_spent = |Room { spent, max }: &Room| {

@@ -26,20 +26,20 @@ pub struct HandoffWatch {
     /// None where only a person asks for it.
     thresholds: Option<Thresholds>,
     wraps_up_at: Option<Duration>,
-    /// What may be spent, where most of it was not spent yet when the run began.
+    /// Tells what may be spent, where most of it was not spent yet when the run began.
     room: Option<Room>,
     time: Option<Duration>,
     seen: RunSeen,
     state: State,
 }
 
-/// What was seen of the run.
+/// Describes what was seen of the run.
 #[derive(Debug, Clone, Default)]
 struct RunSeen {
     /// Tokens in use at the last turn, and the window.
     context: Option<(u64, Option<u64>)>,
     cost: Dollars,
-    /// How the tools of this turn ended.
+    /// The way the tools of this turn ended.
     worked: u32,
     failed: u32,
     /// Turns in a row whose tools all failed.
@@ -55,7 +55,7 @@ enum State {
     Cut { why: Handover },
 }
 
-/// How far the agent is with its answer.
+/// The state of the agent's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WrapUpAnswer {
     /// It was not heard to have got the request. The turns since: the one under way when it was sent
@@ -121,7 +121,7 @@ impl HandoffWatch {
         self.decide(now)
     }
 
-    /// What became of the request to wrap up.
+    /// Returns what became of the request to wrap up.
     pub fn nudged(&mut self, nudged: NudgeState, now: RunMoment) -> Option<HandoffStep> {
         let State::Asked { why, answer } = &mut self.state else {
             return None;

@@ -1,4 +1,4 @@
-//! What an agent is told when it is to wrap up.
+//! Describes what an agent is told when it is to wrap up.
 //!
 //! The same for every agent: only the reason differs.
 

@@ -9,7 +9,7 @@ use crate::agent::{CallResult, ToolCall, ToolKind};
 /// Different calls that are kept in mind at most.
 const MOST: usize = 4_096;
 
-/// What a call is to the run it belongs to.
+/// Describes what a call is to the run it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Worth {
     /// A command that passes, and has not passed before in this run.
@@ -22,7 +22,7 @@ pub(super) enum Worth {
 pub(super) struct Memory {
     passed: HashSet<u64>,
     since_progress: HashMap<(u64, CallResult), u32>,
-    /// How often the call that came most often did.
+    /// The number of times that the call that came most often did.
     most: u32,
 }
 
@@ -56,7 +56,7 @@ impl Memory {
         self.most
     }
 
-    /// What passed before stays known: the same again is no progress.
+    /// Notes progress. The tests that passed before stay known: the same again is no progress.
     pub(super) fn progress(&mut self) {
         self.since_progress.clear();
         self.most = 0;

@@ -1,7 +1,7 @@
 //! The ladder of interventions: reminders, a question to a person, the end.
 //!
 //! Only knows which rung is next and when. One rung at a time, however late it is asked: after a
-//! machine slept, nobody is ended without having been reminded.
+//! machine slept, no agent is ended without having been reminded.
 
 use jiff::Timestamp;
 
@@ -28,7 +28,7 @@ pub(super) enum Rung {
 }
 
 impl Ladder {
-    /// What is due for a sick agent, if anything is; and the ladder after it.
+    /// Returns what is due for a sick agent, if anything is; and the ladder after it.
     pub(super) fn climb(self, policy: &HealthPolicy, now: Timestamp) -> Option<(Self, Rung)> {
         if self.due_at(policy).is_some_and(|at| at > now) {
             return None;

@@ -18,7 +18,7 @@ use crate::{
     time::{between, later},
 };
 
-/// What was seen of an agent.
+/// Describes what was seen of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sign {
     /// Its stream said something. That it lives is no progress.
@@ -27,7 +27,7 @@ pub enum Sign {
     Progress,
     /// A tool call ended.
     Called(ToolCall),
-    /// What became of a reminder.
+    /// Tells what became of a reminder.
     Nudged(NudgeState),
     /// A person decided.
     Chosen(Choice),
@@ -37,7 +37,7 @@ pub enum Sign {
     Ended,
 }
 
-/// What is to be done.
+/// Describes what is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum Reaction {
@@ -66,7 +66,7 @@ pub enum Reaction {
     Terminate { reason: String },
 }
 
-/// How one run of an agent does.
+/// The state of one run of an agent.
 #[derive(Debug, Clone)]
 pub struct Health {
     policy: HealthPolicy,
@@ -87,7 +87,7 @@ pub struct Health {
     over: Over,
 }
 
-/// What only progress restores.
+/// Describes what only progress restores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
     Whole,
@@ -97,7 +97,7 @@ enum Trust {
     Lost,
 }
 
-/// Whether it can be told anything.
+/// Tells whether it can be told anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
     Unknown,
@@ -196,7 +196,7 @@ impl Health {
         self.last_progress
     }
 
-    /// How many of the last steps failed.
+    /// Returns how many of the last steps failed.
     pub fn errors(&self) -> u32 {
         let failed = self.steps.iter().filter(|s| **s == CallResult::Failed);
         u32::try_from(failed.count()).unwrap_or(u32::MAX)
@@ -206,7 +206,7 @@ impl Health {
         u32::try_from(self.steps.len()).unwrap_or(u32::MAX)
     }
 
-    /// How often the same call came again since the last progress.
+    /// Returns how often the same call came again since the last progress.
     pub fn repeats(&self) -> u32 {
         self.memory.repeats()
     }
@@ -302,7 +302,7 @@ impl Health {
         }
     }
 
-    /// How long nothing came of it, whatever patience a person had.
+    /// Returns how long nothing came of it, whatever patience a person had.
     fn fruitless(&self, now: Timestamp) -> Duration {
         between(self.last_progress.unwrap_or(self.began), now)
     }

@@ -1,4 +1,4 @@
-//! What counts as sick, and how long each step of the ladder takes.
+//! Describes what counts as sick, and how long each step of the ladder takes.
 //!
 //! Only figures; what follows from them is the machine's.
 
@@ -13,7 +13,7 @@ pub struct HealthPolicy {
     /// Between one reminder and the next, and between the last one and the question to a person.
     pub nudge_wait: Duration,
     pub max_nudges: u32,
-    /// How long a person has to answer before the agent is ended.
+    /// The time that a person has to answer before the agent is ended.
     pub escalation_wait: Duration,
     /// So many of a hundred steps that failed are a sign of trouble…
     pub degraded_error_percent: u32,
@@ -27,7 +27,7 @@ pub struct HealthPolicy {
     pub stuck_repeats: u32,
 }
 
-/// Whether ralph acts by itself. A person's choice is obeyed either way.
+/// Tells whether ralph acts by itself. A person's choice is obeyed either way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watching {
     Yes,

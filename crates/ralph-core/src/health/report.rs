@@ -1,4 +1,4 @@
-//! `health.json` of a loop: how its agent does, for whoever looks on from outside.
+//! `health.json` of a loop: how its agent does, for outside observers.
 //!
 //! The JSON form is a contract (docs/json.md). Rewritten as the loop goes, so that its age tells
 //! whether the loop itself still works; nothing in it is evidence of anything.
@@ -13,13 +13,13 @@ use crate::{breaker::BreakerState, id::LoopId};
 pub struct HealthReport {
     pub loop_id: LoopId,
     /// The process of the loop, and when that began in the ticks of the kernel: a number alone may be
-    /// somebody else's by now.
+    /// someone else's by now.
     pub pid: u32,
     pub pid_started: u64,
     pub worktree: String,
     /// When this was written: the loop's own heartbeat.
     pub written_at: Timestamp,
-    /// What the loop does: `agent`, `verify`, `wait`, `pause`, `between`.
+    /// Tells what the loop does: `agent`, `verify`, `wait`, `pause`, `between`.
     pub doing: String,
     /// No sign of life is expected before this: a wait, a pause, a long verify command.
     pub quiet_until: Option<Timestamp>,
@@ -36,7 +36,7 @@ pub struct HealthReport {
     /// Steps that failed, of the last ones.
     pub errors: u32,
     pub steps: u32,
-    /// How often the same tool call came again.
+    /// The number of times that the same tool call came again.
     pub repeats: u32,
     pub nudges: u32,
     /// The last intervention, if there was one.

@@ -1,12 +1,12 @@
-//! What is said to an agent that makes no progress, and to the person who is asked about it.
+//! Describes what is said to an agent that makes no progress, and to the person who is asked about it.
 
 use std::time::Duration;
 
-/// What an agent is told. The duration goes in the place of `{duration}`.
+/// Defines what an agent is told. The duration goes in the place of `{duration}`.
 pub const REMINDER: &str = "REMINDER: You have been working for {duration} without checkpoint update. \
      Please either update progress, request handoff, or report blockers.";
 
-/// What a person can do about an agent that does not get on.
+/// Defines what a person can do about an agent that does not get on.
 pub(super) const OPTIONS: &str = "`ralph intervene more-time` lets it go on, `ralph intervene handoff` has a \
      fresh agent go on, `ralph intervene terminate` ends it now";
 

@@ -1,10 +1,10 @@
-//! What may differ from one iteration to the next: what it is for, what lands, how often what is tried.
+//! Describes what may differ from one iteration to the next: what it is for, what lands, how often what is tried.
 //!
 //! Data alone. Its serialised form is the journal's.
 
 use serde::{Deserialize, Serialize};
 
-/// What may differ from one iteration to the next.
+/// Describes what may differ from one iteration to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IterationPolicy {
     /// Fresh runs after a failed verification, within the iteration.
@@ -21,7 +21,7 @@ pub struct IterationPolicy {
     pub handoffs: Handoffs,
 }
 
-/// Whether the task may be handed over once more.
+/// Tells whether the task may be handed over once more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Handoffs {
@@ -48,7 +48,7 @@ impl Lands {
     }
 }
 
-/// What an iteration is for.
+/// Describes what an iteration is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {

@@ -1,4 +1,4 @@
-//! What an iteration asks for, and what comes back: the machine's actions and the steps that were done.
+//! Describes what an iteration asks for, and what comes back: the machine's actions and the steps that were done.
 //!
 //! Data alone. The serialised form of a step is the journal's.
 
@@ -14,7 +14,7 @@ use crate::{
     verdict::{Halt, Verdict},
 };
 
-/// What the engine is to do next.
+/// Describes what the engine is to do next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Make the prompt of run `run` (from 1); `fix` is what the run before left failing.
@@ -44,7 +44,7 @@ pub enum Action {
     Done,
 }
 
-/// What the engine did.
+/// Describes what the engine did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum StepDone {
@@ -57,7 +57,7 @@ pub enum StepDone {
         seconds: f64,
     },
     Inspected {
-        change: Change,
+        change: AgentChange,
     },
     Verified {
         check: Check,
@@ -73,7 +73,7 @@ pub enum StepDone {
         reference: Option<String>,
     },
     Recorded,
-    /// What the run of the command may cost is used up: no agent is started again.
+    /// The amount that the run of the command may cost is used up: no agent is started again.
     OutOfBudget {
         spent_usd: Dollars,
         max_usd: Dollars,
@@ -85,34 +85,34 @@ pub enum StepDone {
     Interrupted,
 }
 
-/// How a run of an agent ended, and what it said.
+/// The way a run of an agent ended, and what it said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentEnded {
-    /// Who ran, and how it was started.
+    /// The one who ran, and how it was started.
     #[serde(default)]
     pub by: RanBy,
     pub report: AgentReport,
     pub signals: Signals,
-    /// That it was asked to wrap up, or asks for it itself. A claim goes before it.
+    /// The request to wrap up, made of the agent or by it. A claim goes before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<Handover>,
 }
 
-/// Who ran: never its prompt or its environment.
+/// The one who ran: never its prompt or its environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RanBy {
     pub agent: String,
     pub command: Vec<String>,
 }
 
-/// What an agent's run changed, as far as judging it goes.
+/// Describes what an agent's run changed, as far as judging it goes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Change {
+pub struct AgentChange {
     /// The tree that verification runs on and that would be committed.
     pub tree: String,
     pub files: Vec<ChangedFile>,
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<RefusedChange>,
     /// Worth a person's look, without being refused.
     pub flags: Vec<String>,
 }
@@ -125,12 +125,12 @@ pub struct ChangedFile {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
+pub struct RefusedChange {
     pub reason: String,
     pub halt: Halt,
 }
 
-/// What verification found.
+/// Describes what verification found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Check {
     /// `None`: nothing failed that counts.

@@ -47,7 +47,7 @@ fn ended(ending: Ending, claim: Option<Claim>) -> StepDone {
 
 fn changed(paths: &[&str]) -> StepDone {
     StepDone::Inspected {
-        change: Change {
+        change: AgentChange {
             tree: "t".into(),
             files: paths
                 .iter()
@@ -56,7 +56,7 @@ fn changed(paths: &[&str]) -> StepDone {
                     kind: "added".into(),
                 })
                 .collect(),
-            ..Change::default()
+            ..AgentChange::default()
         },
     }
 }
@@ -182,12 +182,12 @@ fn a_passing_change_without_a_claim_is_kept_and_not_landed() {
 fn a_refused_change_is_never_verified() {
     let mut it = machine();
     let refused = StepDone::Inspected {
-        change: Change {
-            refusal: Some(Refusal {
+        change: AgentChange {
+            refusal: Some(RefusedChange {
                 reason: "secret in .env".into(),
                 halt: Halt::Attempt,
             }),
-            ..Change::default()
+            ..AgentChange::default()
         },
     };
     let steps = [BUNDLED, ended(Ending::Finished, Some(Claim::ById)), refused];
@@ -412,7 +412,7 @@ fn runs_behind_an_overloaded_api_take_no_repair_away_and_the_repair_goes_on() {
 }
 
 #[test]
-fn a_wait_can_be_interrupted_and_charges_nobody() {
+fn a_wait_can_be_interrupted_and_charges_no_attempt() {
     let mut it = machine();
     let last = run(&mut it, &[BUNDLED, overloaded(), StepDone::Interrupted]);
     let verdict = Verdict::Interrupted;
@@ -431,12 +431,12 @@ fn a_usage_limit_is_not_tried_again_within_the_iteration() {
 #[test]
 fn a_diagnosis_is_neither_verified_nor_landed_whatever_it_changed_and_claimed() {
     let halting = |halt| StepDone::Inspected {
-        change: Change {
-            refusal: Some(Refusal {
+        change: AgentChange {
+            refusal: Some(RefusedChange {
                 reason: "moved".into(),
                 halt,
             }),
-            ..Change::default()
+            ..AgentChange::default()
         },
     };
     let stopped = Verdict::Refused {

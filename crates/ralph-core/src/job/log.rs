@@ -1,4 +1,4 @@
-//! What is known of an iteration, gathered from its steps: while it runs, and again after a crash.
+//! Describes what is known of an iteration, gathered from its steps: while it runs, and again after a crash.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,11 +7,11 @@ use crate::{
     economics::ModelCall,
     handoff::Handover,
     health::HealthState,
-    iteration::{Change, Check, Failure, StepDone},
-    record::{RunRecord, Said, VerificationRecord},
+    iteration::{AgentChange, Check, Failure, StepDone},
+    record::{AgentStatements, RunRecord, VerificationRecord},
 };
 
-/// What is known of an iteration so far.
+/// Describes what is known of an iteration so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct IterationLog {
@@ -20,9 +20,9 @@ pub struct IterationLog {
     pub calls: Vec<Vec<ModelCall>>,
     pub tool_calls: u64,
     pub verification: Vec<VerificationRecord>,
-    pub change: Option<Change>,
+    pub change: Option<AgentChange>,
     pub failure: Option<Failure>,
-    pub said: Said,
+    pub said: AgentStatements,
     /// Why its last run handed over.
     pub handoff: Option<Handover>,
     pub flags: Vec<String>,
@@ -34,7 +34,7 @@ pub struct IterationLog {
     pub prompt_bytes: u64,
     /// The last calls to tools that failed in its last run, newest first.
     pub failed_calls: Vec<String>,
-    /// Whether an agent wrote its own entry into the progress file.
+    /// True if an agent wrote its own entry into the progress file.
     pub progress_edited: bool,
 }
 
@@ -71,7 +71,7 @@ impl IterationLog {
                     .chars()
                     .count()
                     .saturating_sub(MESSAGE_CHARS);
-                self.said = Said {
+                self.said = AgentStatements {
                     claimed: signals.claims_done(),
                     foreign_claims: signals.foreign_claims.clone(),
                     promise: signals.promise.clone(),

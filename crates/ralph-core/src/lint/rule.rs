@@ -118,7 +118,7 @@ impl Rule {
         }
     }
 
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn hint(self) -> &'static str {
         match self {
             Self::DuplicateId => "give each task an id of its own",
@@ -145,7 +145,7 @@ impl Rule {
                 "say what is to be done and where: the agent knows nothing else"
             }
             Self::DescriptionTooShort => {
-                "say enough that somebody who knows only this text could do it"
+                "say enough that someone who knows only this text could do it"
             }
             Self::HiddenContext => {
                 "write down here what it points at: the agent has seen nothing else"

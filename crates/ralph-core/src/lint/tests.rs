@@ -3,7 +3,7 @@
 use super::words::{hidden_context, names_a_file, vague};
 use super::*;
 use crate::task::VerifyCommand;
-use crate::task::graph::sample::{Sample, build, task};
+use crate::task::graph::sample::{SampleTask, build, task};
 
 const CONFIGURED: LintContext = LintContext {
     configured_verify: true,
@@ -157,7 +157,7 @@ fn a_description_that_points_outside_itself_is_reported() {
 }
 
 #[test]
-fn a_criterion_that_nobody_can_check_is_reported() {
+fn a_criterion_that_no_one_can_check_is_reported() {
     for (criterion, found) in [
         ("The page works well", Some("works well")),
         ("Errors are handled properly", Some("properly")),
@@ -185,7 +185,7 @@ fn a_criterion_that_nobody_can_check_is_reported() {
     assert_eq!(found[0].rule, Rule::AcceptanceVague);
     assert_eq!(
         found[0].message,
-        "nobody can check \"Looks good\" in the criterion \"Looks good\""
+        "no one can check \"Looks good\" in the criterion \"Looks good\""
     );
 }
 
@@ -284,9 +284,9 @@ fn every_problem_of_the_graph_is_an_error() {
     let found = findings(
         vec![
             good("a").after(&["a"]),
-            good("b").after(&["nobody"]),
+            good("b").after(&["missing"]),
             good("b"),
-            good("c").within("nobody"),
+            good("c").within("missing"),
             good("d").within("d"),
             good("e").after(&["f"]),
             good("f").after(&["e"]),

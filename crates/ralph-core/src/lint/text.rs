@@ -63,9 +63,9 @@ pub(super) fn same_titles(tasks: &[&Task]) -> Vec<Finding> {
     findings
 }
 
-type Said = (Rule, String);
+type RuleMessage = (Rule, String);
 
-fn title(text: &TaskText) -> Option<Said> {
+fn title(text: &TaskText) -> Option<RuleMessage> {
     let chars = text.title.trim().chars().count();
     if chars == 0 {
         return Some((Rule::TitleMissing, "the title is missing".to_owned()));
@@ -76,7 +76,7 @@ fn title(text: &TaskText) -> Option<Said> {
     })
 }
 
-fn description(text: &TaskText) -> Option<Said> {
+fn description(text: &TaskText) -> Option<RuleMessage> {
     let description = text.description.trim();
     if description.is_empty() {
         return Some(if criteria(text).next().is_none() {
@@ -102,7 +102,7 @@ fn description(text: &TaskText) -> Option<Said> {
     })
 }
 
-fn acceptance(text: &TaskText) -> Vec<Said> {
+fn acceptance(text: &TaskText) -> Vec<RuleMessage> {
     if criteria(text).next().is_none() {
         // A task that says nothing at all has been told so already.
         if text.description.trim().is_empty() {
@@ -115,13 +115,13 @@ fn acceptance(text: &TaskText) -> Vec<Said> {
         .filter_map(|criterion| {
             let words = shortened(vague(criterion)?);
             let quote = shortened(criterion);
-            let message = format!("nobody can check {words:?} in the criterion {quote:?}");
+            let message = format!("no one can check {words:?} in the criterion {quote:?}");
             Some((Rule::AcceptanceVague, message))
         })
         .collect()
 }
 
-fn files(text: &TaskText) -> Option<Said> {
+fn files(text: &TaskText) -> Option<RuleMessage> {
     let is_named = !text.files.is_empty()
         || names_a_file(&text.title)
         || names_a_file(&text.description)
@@ -133,7 +133,7 @@ fn files(text: &TaskText) -> Option<Said> {
     })
 }
 
-fn size(text: &TaskText) -> Vec<Said> {
+fn size(text: &TaskText) -> Vec<RuleMessage> {
     let count = criteria(text).count();
     let ands = text
         .title

@@ -34,7 +34,7 @@ const HIDDEN_IN_FIRST_PARAGRAPH: &[&str] = &[
     r"the above (?:task|story|feature|changes?)",
 ];
 
-/// Words that nobody can check, unless something in the same criterion can be.
+/// Words that no one can check, unless something in the same criterion can be.
 const VAGUE: &[&str] = &[
     r"works? (?:well|fine|great|nicely|correctly|properly|as (?:expected|intended|it should))",
     r"(?:looks?|feels?) (?:good|nice|great|fine|right|professional|modern)",
@@ -91,7 +91,7 @@ const FILE: &[&str] = &[
     r"(?:^|[\s(`'\x22])\.(?:gitignore|github|env|editorconfig|dockerignore)\b",
 ];
 
-/// What looks like a file and is none: addresses, and products that are named like one.
+/// Defines what looks like a file and is none: addresses, and products that are named like one.
 const NOT_A_FILE: &str =
     r"\b\w+://\S+|\b(?:Node|Next|Nuxt|Nest|Vue|React|Express|Three|Chart|D3|Discord)\.js\b";
 
@@ -117,7 +117,7 @@ pub(super) fn hidden_context(description: &str) -> Option<&str> {
         .or_else(|| FIRST.find(first_paragraph).map(|found| found.as_str()))
 }
 
-/// The words of a criterion that nobody can check.
+/// The words of a criterion that no one can check.
 pub(super) fn vague(criterion: &str) -> Option<&str> {
     static WORDS: LazyLock<Regex> = LazyLock::new(|| words(VAGUE));
     // Not in `/etc/hosts`.
@@ -137,7 +137,7 @@ pub(super) fn vague(criterion: &str) -> Option<&str> {
     WORDS.find(criterion).map(|found| found.as_str())
 }
 
-/// Whether a text names a file or a folder.
+/// Returns true if a text names a file or a folder.
 pub(super) fn names_a_file(text: &str) -> bool {
     static NAMED: LazyLock<Regex> = LazyLock::new(|| {
         let by_extension = format!(r"[\w*-]+\.(?:{EXTENSIONS})\b");

@@ -1,4 +1,4 @@
-//! What one run of the command comes to: how many iterations, how many in a row without a commit.
+//! Describes what one run of the command comes to: how many iterations, how many in a row without a commit.
 //!
 //! Only counts; what follows from the figures is decided by the loop and its criteria.
 
@@ -11,14 +11,14 @@ use crate::{
     agent::Usage,
     dollars::Dollars,
     economics::{Alert, Budget},
-    gutter::Circling,
+    gutter::GutterFindings,
     health::HealthState,
     task::TaskId,
-    termination::{LimitRow, Settled, Sick, Worker},
+    termination::{FailingStreak, LimitRow, Settled, Worker},
     verdict::Verdict,
 };
 
-/// What this run of the command comes to.
+/// Describes what this run of the command comes to.
 #[derive(Debug, Clone, Default)]
 pub struct LoopTally {
     pub iterations: u32,
@@ -26,12 +26,12 @@ pub struct LoopTally {
     diagnoses: u32,
     pub errors_in_a_row: u32,
     /// Iterations in a row that ended with a sick agent.
-    pub sick: Option<Sick>,
+    pub sick: Option<FailingStreak>,
     /// Iterations since the last verified commit, and their tasks.
     pub fruitless: u32,
     pub fruitless_tasks: HashSet<TaskId>,
     pub usage: Usage,
-    /// What the iterations that have ended cost.
+    /// Tells what the iterations that have ended cost.
     pub spent: Dollars,
     /// The last task that was set aside because its own budget denied it.
     pub unfunded: Option<Alert>,
@@ -49,10 +49,10 @@ pub struct LastIteration {
     pub task: TaskId,
     pub verdict: Verdict,
     pub settled: Settled,
-    pub circling: Circling,
+    pub gutter_findings: GutterFindings,
 }
 
-/// Whether an agent that handed over has changed anything.
+/// Tells whether an agent that handed over has changed anything.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkMoved {
@@ -73,14 +73,14 @@ impl LoopTally {
         &mut self,
         task: &TaskId,
         verdict: &Verdict,
-        circling: Circling,
+        gutter_findings: GutterFindings,
         limit: Option<LimitRow>,
     ) {
         self.last = Some(LastIteration {
             task: task.clone(),
             verdict: verdict.clone(),
             settled: Settled::NotYet,
-            circling,
+            gutter_findings,
         });
         self.limit = limit;
     }
@@ -105,7 +105,7 @@ impl LoopTally {
                 None
             }
         };
-        self.add_idle(&ended.task, &ended.verdict, ended.circling, limit);
+        self.add_idle(&ended.task, &ended.verdict, ended.gutter_findings, limit);
     }
 
     fn count(&mut self, ended: &IterationSummary) {
@@ -132,10 +132,10 @@ impl LoopTally {
     }
 
     /// An agent that landed its work was well enough, whatever it looked like.
-    fn sick_after(&self, ended: &IterationSummary) -> Option<Sick> {
+    fn sick_after(&self, ended: &IterationSummary) -> Option<FailingStreak> {
         match (ended.health, &ended.verdict) {
             (_, Verdict::Verified | Verdict::Progress) => None,
-            (state @ (HealthState::Failing | HealthState::Terminated), _) => Some(Sick {
+            (state @ (HealthState::Failing | HealthState::Terminated), _) => Some(FailingStreak {
                 in_a_row: self.sick.map_or(0, |sick| sick.in_a_row) + 1,
                 state,
             }),

@@ -17,10 +17,10 @@ use crate::{
 struct World {
     now: Timestamp,
     signal: Option<i32>,
-    work: Work,
-    attempts: Attempts,
+    work: RemainingWork,
+    attempts: ChargedAttempts,
     next: Option<TaskId>,
-    exhausted: Option<(TaskId, Attempts)>,
+    exhausted: Option<(TaskId, ChargedAttempts)>,
     back_at: Option<Timestamp>,
     pause: PauseState,
     person: bool,
@@ -36,16 +36,16 @@ impl LoopView for World {
     fn signal(&self) -> Option<i32> {
         self.signal
     }
-    fn work(&self, _last: Option<&TaskId>) -> Work {
+    fn work(&self, _last: Option<&TaskId>) -> RemainingWork {
         self.work
     }
-    fn attempts(&self, _task: &TaskId) -> Attempts {
+    fn attempts(&self, _task: &TaskId) -> ChargedAttempts {
         self.attempts
     }
     fn next_task(&self) -> Option<TaskId> {
         self.next.clone()
     }
-    fn exhausted_task(&self) -> Option<(TaskId, Attempts)> {
+    fn exhausted_task(&self) -> Option<(TaskId, ChargedAttempts)> {
         self.exhausted.clone()
     }
     fn main_back_at(&self) -> Option<Timestamp> {
@@ -72,13 +72,13 @@ fn world() -> World {
     World {
         now: at(0),
         signal: None,
-        work: Work {
+        work: RemainingWork {
             all_complete: false,
             other_ready: true,
             same_ready: true,
             questions: 0,
         },
-        attempts: Attempts { made: 0, max: 3 },
+        attempts: ChargedAttempts { made: 0, max: 3 },
         next: Some(task("A")),
         exhausted: None,
         back_at: None,
@@ -136,7 +136,7 @@ fn ended(verdict: Verdict) -> LoopStep {
         moved: WorkMoved::Yes,
         usage: Usage::default(),
         spent: Dollars::told(0.5),
-        circling: Circling::default(),
+        gutter_findings: GutterFindings::default(),
     }))
 }
 
@@ -146,7 +146,9 @@ fn run_until_interesting(machine: &mut Loop, world: &World) -> LoopAction {
     for _ in 0..20 {
         let done = match machine.next(world) {
             LoopAction::ObeyCommands => LoopStep::CommandsObeyed,
-            LoopAction::Settle { fate: Fate::Keep } => LoopStep::Settled,
+            LoopAction::Settle {
+                task_decision: TaskDecision::Keep,
+            } => LoopStep::Settled,
             LoopAction::MeasureBaseline => LoopStep::BaselineMeasured,
             LoopAction::ChooseAgent => LoopStep::AgentChosen,
             LoopAction::ReloadTasks => LoopStep::TasksReloaded,
@@ -234,7 +236,7 @@ fn a_paused_loop_waits_for_its_person_also_where_only_questions_are_left() {
             ..world()
         };
         if questions > 0 {
-            paused.work = Work {
+            paused.work = RemainingWork {
                 all_complete: false,
                 other_ready: false,
                 same_ready: false,
@@ -429,7 +431,7 @@ fn a_task_file_that_a_person_emptied_meanwhile_ends_the_loop() {
         // As it was before the file was read again.
         let mut machine = new_loop();
         machine.apply(LoopStep::TasksReloaded, &world);
-        world.work = Work {
+        world.work = RemainingWork {
             all_complete,
             other_ready: false,
             same_ready: false,
@@ -441,7 +443,7 @@ fn a_task_file_that_a_person_emptied_meanwhile_ends_the_loop() {
 
 #[test]
 fn a_task_out_of_attempts_ends_an_execution_before_it_is_worked_on_once_more() {
-    let exhausted = Some((task("B"), Attempts { made: 3, max: 3 }));
+    let exhausted = Some((task("B"), ChargedAttempts { made: 3, max: 3 }));
     let world = World {
         exhausted,
         ..world()
@@ -475,7 +477,7 @@ fn the_last_attempt_halts_a_loop_also_after_its_task_was_settled() {
     };
     let mut machine = Loop::new(halting, breaker(), OnOpen::Wait);
     let mut world = world();
-    world.attempts = Attempts { made: 3, max: 3 };
+    world.attempts = ChargedAttempts { made: 3, max: 3 };
     let failed = Verdict::Failed {
         command: "make".to_owned(),
         signature: "x".to_owned(),
@@ -483,7 +485,7 @@ fn the_last_attempt_halts_a_loop_also_after_its_task_was_settled() {
     machine.apply(ended(failed), &world);
     machine.apply(LoopStep::CommandsObeyed, &world);
     let LoopAction::Settle {
-        fate: Fate::Block { .. },
+        task_decision: TaskDecision::Block { .. },
     } = machine.next(&world)
     else {
         panic!("{:?}", machine.next(&world));
@@ -505,7 +507,7 @@ fn a_task_is_settled_once() {
     machine.apply(ended(Verdict::Escalated), &world);
     machine.apply(LoopStep::CommandsObeyed, &world);
     let LoopAction::Settle {
-        fate: Fate::SetAside { .. },
+        task_decision: TaskDecision::SetAside { .. },
     } = machine.next(&world)
     else {
         panic!("{:?}", machine.next(&world));
@@ -515,14 +517,16 @@ fn a_task_is_settled_once() {
     machine.apply(LoopStep::CommandsObeyed, &world);
     assert_eq!(
         machine.next(&world),
-        LoopAction::Settle { fate: Fate::Keep }
+        LoopAction::Settle {
+            task_decision: TaskDecision::Keep
+        }
     );
 }
 
 #[test]
 fn foreign_work_in_the_tree_halts_the_loop() {
     let (mut machine, world) = (new_loop(), world());
-    let reason = "somebody else changed a.txt".to_owned();
+    let reason = "someone else changed a.txt".to_owned();
     machine.apply(
         LoopStep::TreeIsForeign {
             reason: reason.clone(),

@@ -24,7 +24,7 @@ pub enum TerminationReason {
     AttemptsExhausted,
     /// Work is left, and none of it can be taken.
     NothingReady,
-    /// What is left waits for a person's answer.
+    /// The tasks that are left wait for a person's answer.
     PersonNeeded,
     /// A person must look at something first.
     Halted,
@@ -36,7 +36,7 @@ pub enum TerminationReason {
     InternalError,
 }
 
-/// How far a loop had come when it ended.
+/// The point up to which a loop had come when it ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reached {
     pub iterations: u32,

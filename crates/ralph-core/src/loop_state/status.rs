@@ -27,7 +27,7 @@ pub struct LoopStatus {
     pub project_id: String,
     pub state: LoopState,
     pub goal: String,
-    pub config: LoopConfig,
+    pub config: LoopStatusConfig,
     pub current_iteration: u64,
     pub iterations: Vec<IterationResult>,
     pub total_input_tokens: u64,
@@ -44,7 +44,7 @@ pub struct LoopStatus {
 
 /// No limit is 0.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LoopConfig {
+pub struct LoopStatusConfig {
     pub max_iterations: u32,
     pub max_cost: f64,
     pub max_duration_minutes: f64,
@@ -156,7 +156,7 @@ fn phase(record: &IterationRecord) -> ExecutionPhase {
     checkpoint::phase(Found::in_record(record), block.phase.as_deref(), handoff)
 }
 
-/// What went wrong, where something did: a question or a stop is no error.
+/// Returns what went wrong, where something did: a question or a stop is no error.
 fn error(verdict: &Verdict) -> Option<String> {
     match verdict {
         Verdict::Verified

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    IterationResult, LoopConfig, LoopState, LoopStatus, Reached, Termination, TerminationReason,
+    IterationResult, LoopState, LoopStatus, LoopStatusConfig, Reached, Termination,
+    TerminationReason,
 };
 use crate::{
     dollars::Dollars,
@@ -94,7 +95,7 @@ fn ends() -> Vec<(Stop, &'static str)> {
         attempts: 3,
         max: 3,
     };
-    let reason = "somebody else changed a.txt".to_owned();
+    let reason = "someone else changed a.txt".to_owned();
     vec![
         (
             Stop::AllComplete,
@@ -118,7 +119,7 @@ fn ends() -> Vec<(Stop, &'static str)> {
         ),
         (
             Stop::Halted { reason },
-            "failed halted: halted: somebody else changed a.txt",
+            "failed halted: halted: someone else changed a.txt",
         ),
         (
             Stop::Errors { count: 3 },
@@ -246,7 +247,7 @@ fn record(n: u64, verdict: Verdict) -> crate::record::IterationRecord {
         verdict,
         feedback: None,
         flags: Vec::new(),
-        said: crate::record::Said::default(),
+        said: crate::record::AgentStatements::default(),
         guidance: Vec::new(),
         trace: None,
         diagnoses: None,
@@ -268,7 +269,7 @@ fn empty_status() -> LoopStatus {
         project_id: "PILOT".into(),
         state: LoopState::Running,
         goal: "X".into(),
-        config: LoopConfig {
+        config: LoopStatusConfig {
             max_iterations: 10,
             max_cost: 0.0,
             max_duration_minutes: 0.0,

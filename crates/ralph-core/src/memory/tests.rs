@@ -6,15 +6,15 @@ fn at() -> Timestamp {
     "2026-01-02T03:04:05Z".parse().unwrap()
 }
 
-fn feature() -> Feature {
-    Feature {
+fn feature() -> ProgressFeature {
+    ProgressFeature {
         name: "Login form".into(),
         parent: Some("EPIC-1".into()),
     }
 }
 
-fn entry(n: u64) -> Entry {
-    Entry {
+fn entry(n: u64) -> ProgressEntry {
+    ProgressEntry {
         n,
         task: "T1".into(),
         title: "Add the form".into(),
@@ -103,7 +103,7 @@ fn patterns_are_capped_at_a_line() {
 fn a_file_of_another_feature_is_told_apart() {
     let text = render_new(&feature(), at());
     assert!(belongs_to(&text, &feature()));
-    let other = Feature {
+    let other = ProgressFeature {
         name: "Other".into(),
         parent: None,
     };

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     agent::Usage,
-    record::{GitRecord, Said},
+    record::{AgentStatements, GitRecord},
     verdict::Halt,
 };
 
@@ -36,7 +36,7 @@ fn record(task: &str, ended: &str, verdict: Verdict) -> IterationRecord {
         diagnoses: None,
         diagnosis: None,
         flags: Vec::new(),
-        said: Said::default(),
+        said: AgentStatements::default(),
         health_state: Default::default(),
         usage: Usage {
             cost_usd: Some(0.5),
@@ -116,7 +116,7 @@ fn recovery_counts_from_the_first_failure_to_the_verified_attempt() {
 }
 
 #[test]
-fn what_nobody_is_charged_for_is_nothing_to_recover_from() {
+fn what_no_one_is_charged_for_is_nothing_to_recover_from() {
     let found = figures(&[
         record("A", "01:00:00", Verdict::LimitHit { resets_at: None }),
         record("A", "02:00:00", Verdict::Interrupted),

@@ -1,4 +1,4 @@
-//! What a loop looks like from outside: by its process, its `health.json` and the journal.
+//! Describes what a loop looks like from outside: by its process, its `health.json` and the journal.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::health::HealthReport;
 
-/// What was seen of a loop.
+/// Describes what was seen of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sight {
     /// It works, and looks after its agent by itself.
@@ -32,7 +32,7 @@ impl Sight {
     ];
 }
 
-/// How the process of a loop does.
+/// The state of the process of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessState {
@@ -52,7 +52,7 @@ impl ProcessState {
     }
 }
 
-/// How a process that is there does, by when it wrote last. One that has not written yet has only
+/// Returns how a process that is there does, by when it wrote last. One that has not written yet has only
 /// begun.
 pub fn process_state(
     report: Option<&HealthReport>,
@@ -65,13 +65,14 @@ pub fn process_state(
     let patience = SignedDuration::try_from(hang_after).unwrap_or(SignedDuration::MAX);
     let is_silent = now.duration_since(report.written_at) > patience;
     let may_be = report.quiet_until.is_some_and(|until| now <= until);
-    match is_silent && !may_be {
-        true => ProcessState::Hangs,
-        false => ProcessState::Alive,
+    if is_silent && !may_be {
+        ProcessState::Hangs
+    } else {
+        ProcessState::Alive
     }
 }
 
-/// What a loop that is not over looks like.
+/// Returns what a loop that is not over looks like.
 pub fn sight(process: ProcessState, report: Option<&HealthReport>) -> Sight {
     let asks = report.is_some_and(|report| report.answer_until.is_some());
     match (process, asks) {

@@ -179,7 +179,7 @@ fn only_a_loop_that_should_work_is_started_again_and_not_too_often() {
 
 /// A machine that slept wakes with all times over. The loop slept as well and gets its time.
 #[test]
-fn time_in_which_nobody_looked_counts_for_nothing() {
+fn time_in_which_no_one_looked_counts_for_nothing() {
     let policy = MonitorPolicy {
         lost_touch: Duration::from_secs(100),
         ..policy(Restarting::Never)

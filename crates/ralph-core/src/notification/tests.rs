@@ -11,7 +11,7 @@ use crate::{
     health::InterventionLevel,
     id::QuestionId,
     termination::Stop,
-    verdict::{Halt, Outcome, Verdict},
+    verdict::{Halt, IterationOutcome, Verdict},
 };
 
 fn at() -> Timestamp {
@@ -73,7 +73,7 @@ fn iteration_ended(cost: f64) -> Event {
         iteration: 1,
         task: "A".into(),
         verdict: Verdict::Verified,
-        outcome: Outcome::Success,
+        outcome: IterationOutcome::Success,
         seconds: 1.0,
         usage: usage(cost),
         tail: String::new(),

@@ -1,4 +1,4 @@
-//! Whether the tasks of a plan would do, beside those that are there already.
+//! Decides whether the tasks of a plan would do, beside those that are there already.
 //!
 //! The same reader, graph and linter as for every task file: a plan is checked as the file that it
 //! would become.
@@ -12,12 +12,12 @@ use crate::task::format::{Format, FormatError, Syntax, parse};
 use crate::task::graph::Graph;
 use crate::task::{Task, TaskId};
 
-/// What a plan has to fit in with.
+/// Describes what a plan has to fit in with.
 #[derive(Debug, Clone, Default)]
 pub struct Surrounding {
     /// Tasks of the source that the new file becomes a part of.
     pub tasks: Vec<Task>,
-    /// Whether the configuration has verify commands that are run for every task.
+    /// True if the configuration has verify commands that are run for every task.
     pub configured_verify: bool,
 }
 

@@ -11,7 +11,7 @@ use crate::prompt::{Template, TemplateError, as_data, fill, head_within};
 /// The template that is used where the project has none of its own in `.ralph/prompts/plan.md`.
 pub const PLAN_TEMPLATE: &str = include_str!("plan.md");
 
-/// What a brief may take in all.
+/// Defines what a brief may take in all.
 const BRIEF_BYTES: usize = 192 * 1024;
 /// Tasks that are named, of those that are there.
 const EXISTING: usize = 100;
@@ -26,7 +26,7 @@ pub struct Brief {
     pub text: String,
 }
 
-/// How an agent is told the shape of its answer.
+/// The way an agent is told the shape of its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerBy {
     /// By an option of its own: the answer is the JSON itself.

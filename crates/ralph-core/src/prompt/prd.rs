@@ -1,4 +1,4 @@
-//! What a project with a PRD starts from: instructions for every story, and a small backlog.
+//! Describes what a project with a PRD starts from: instructions for every story, and a small backlog.
 //!
 //! Texts alone: where they are written, and whether, is for others to say.
 

@@ -272,7 +272,7 @@ fn a_diagnosis_is_told_what_happened_and_what_it_must_not_do() {
         ..Failure::default()
     };
     let mut bundle = bundle(&task);
-    bundle.diagnose = Some(Diagnose {
+    bundle.diagnose = Some(DiagnosisBrief {
         sentence: "`make test` failed the same way 2 times in a row".into(),
         file: ".ralph/diagnosis/US-001.md".into(),
         attempts: vec![("iteration 5: failed".into(), "it changed: a.rs".into())],

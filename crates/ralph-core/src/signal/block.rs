@@ -34,6 +34,7 @@ pub struct ClosingBlock {
     pub broken: Option<String>,
 }
 
+/// A task that can't be taken, or what an agent said that it could not do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockedItem {
     pub item: String,
@@ -137,19 +138,19 @@ fn plain(value: &serde_json::Value) -> String {
 }
 
 /// An entry that may be written as a text alone or as a map of two.
-trait Entry {
+trait BlockEntry {
     const KEYS: [&'static [&'static str]; 2];
     fn make(first: String, second: String) -> Self;
 }
 
-impl Entry for BlockedItem {
+impl BlockEntry for BlockedItem {
     const KEYS: [&'static [&'static str]; 2] = [&["item", "task", "what"], &["reason", "why"]];
     fn make(item: String, reason: String) -> Self {
         Self { item, reason }
     }
 }
 
-impl Entry for FollowUp {
+impl BlockEntry for FollowUp {
     const KEYS: [&'static [&'static str]; 2] = [
         &["title", "name", "task"],
         &["description", "why", "details"],
@@ -159,7 +160,7 @@ impl Entry for FollowUp {
     }
 }
 
-fn items<'de, T: Entry, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+fn items<'de, T: BlockEntry, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     let field = |map: &serde_json::Map<String, serde_json::Value>, keys: &[&str]| {
         keys.iter()
             .find_map(|k| map.get(*k))

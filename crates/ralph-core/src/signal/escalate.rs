@@ -78,7 +78,7 @@ pub(super) fn parse(message: &str) -> Option<Escalation> {
 /// The parts of a block, in the order in which they are asked for.
 const PARTS: [&str; 4] = ["summary", "context", "options", "question"];
 
-/// What stands between the tags of a part. One that is not closed ends where another begins.
+/// Returns what stands between the tags of a part. One that is not closed ends where another begins.
 fn part(body: &str, name: &str) -> String {
     let lower = body.to_ascii_lowercase();
     let Some((_, start)) = tag(&lower, "<", name) else {

@@ -21,16 +21,15 @@
 
 mod append;
 mod artefacts;
+mod bracket_layout;
 mod convert;
 mod edit;
 mod error;
 mod fields;
 mod json;
 mod layout;
-mod look;
 mod native;
 mod prd;
-mod put_back;
 mod read;
 mod render;
 mod rules;
@@ -38,6 +37,7 @@ mod splice;
 mod status;
 mod story;
 mod tree;
+mod undo_tampering;
 mod words;
 mod yaml;
 
@@ -48,20 +48,20 @@ pub use append::{NewTask, append, render_new};
 pub use convert::{Converted, Moved, convert, join, write_new};
 pub use edit::{Change, Edit, apply};
 pub use error::{FormatError, LineColumn, line_column};
-pub use put_back::{PutBack, Tampering, put_back};
 pub use rules::{Format, UsualPlace};
+pub use undo_tampering::{Tampering, UndoneTampering, undo_tampering};
 
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Place, Task};
-use error::{Fault, Outcome};
+use error::{Fault, FormatResult};
 use tree::Tree;
 
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// How a file is written.
+/// The way a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Syntax {
@@ -79,7 +79,7 @@ pub struct Document {
     pub tasks: Vec<Task>,
 }
 
-/// What a file says about the project as a whole.
+/// Describes what a file says about the project as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Meta {
@@ -94,7 +94,7 @@ pub fn parse(file_name: &str, file_index: u32, bytes: &[u8]) -> Result<Document,
     parse_bytes(file_name, file_index, bytes).map_err(|fault| fault.into_error(file_name, bytes))
 }
 
-fn parse_bytes(file_name: &str, file_index: u32, bytes: &[u8]) -> Outcome<Document> {
+fn parse_bytes(file_name: &str, file_index: u32, bytes: &[u8]) -> FormatResult<Document> {
     let Some(tree) = parse_tree(file_name, bytes)? else {
         return Ok(Document {
             format: Format::Native,
@@ -123,7 +123,7 @@ fn parse_bytes(file_name: &str, file_index: u32, bytes: &[u8]) -> Outcome<Docume
 }
 
 /// The tree of a file; `None` for YAML without anything in it.
-fn parse_tree<'a>(file_name: &str, bytes: &'a [u8]) -> Outcome<Option<Tree<'a>>> {
+fn parse_tree<'a>(file_name: &str, bytes: &'a [u8]) -> FormatResult<Option<Tree<'a>>> {
     let text = checked_text(bytes)?;
     let start = text_start(bytes);
     match spelling(file_name, text) {
@@ -136,7 +136,7 @@ fn parse_tree<'a>(file_name: &str, bytes: &'a [u8]) -> Outcome<Option<Tree<'a>>>
     }
 }
 
-fn checked_text(bytes: &[u8]) -> Outcome<&str> {
+fn checked_text(bytes: &[u8]) -> FormatResult<&str> {
     if bytes.len() >= u32::MAX as usize {
         return Err(Fault::nowhere(
             "expected a file below 4 GB, found a larger one",
@@ -154,7 +154,7 @@ fn text_start(bytes: &[u8]) -> usize {
     if bytes.starts_with(BOM) { BOM.len() } else { 0 }
 }
 
-/// What a file is read as.
+/// Describes what a file is read as.
 enum Spelling {
     Json,
     JsonElseYaml,
@@ -182,7 +182,7 @@ fn spelling(file_name: &str, text: &str) -> Spelling {
     }
 }
 
-fn refuse_duplicates(tasks: &[Task], bytes: &[u8]) -> Outcome<()> {
+fn refuse_duplicates(tasks: &[Task], bytes: &[u8]) -> FormatResult<()> {
     let mut seen: HashMap<&str, usize> = HashMap::with_capacity(tasks.len());
     for task in tasks {
         let offset = task.place.offset as usize;

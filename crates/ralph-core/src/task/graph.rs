@@ -1,4 +1,4 @@
-//! How tasks hang together: which contain which, which wait for which, and what is wrong with it.
+//! Describes how tasks hang together: which contain which, which wait for which, and what is wrong with it.
 //!
 //! Always builds: `status`, `list` and `show` need a file that parses, not a graph that is right.
 //! What is wrong comes back beside the graph as data. Decides nothing about order or readiness;
@@ -82,7 +82,7 @@ impl Graph {
         self.listed(id, |shape, node| shape.descendants(node))
     }
 
-    /// What a task itself waits for, as far as it exists; what its containers wait for is not in it.
+    /// Returns what a task itself waits for, as far as it exists; what its containers wait for is not in it.
     pub fn dependencies(&self, id: &TaskId) -> impl Iterator<Item = &Task> {
         self.listed(id, |shape, node| shape.depends(node))
     }
@@ -92,7 +92,7 @@ impl Graph {
         self.listed(id, |shape, node| shape.dependants(node))
     }
 
-    /// The id that somebody who wrote `text` probably meant.
+    /// The id that someone who wrote `text` probably meant.
     pub fn did_you_mean(&self, text: &str) -> Option<&TaskId> {
         self.shape.did_you_mean(text)
     }

@@ -18,7 +18,7 @@ pub struct Snapshot {
     pub all_complete: bool,
     /// The circuit breaker is open, and that ends the loop.
     pub tripped: Option<Tripped>,
-    pub sick: Option<Sick>,
+    pub sick: Option<FailingStreak>,
     pub errors_in_a_row: u32,
     pub spent: Dollars,
     pub iterations: u32,
@@ -36,9 +36,9 @@ pub struct Tripped {
 
 /// Iterations in a row whose agent was failing or had to be ended, and that landed nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sick {
+pub struct FailingStreak {
     pub in_a_row: u32,
-    /// How the last one did.
+    /// The health of the last one.
     pub state: HealthState,
 }
 

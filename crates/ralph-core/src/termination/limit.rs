@@ -1,6 +1,6 @@
-//! What follows from a usage limit: wait for it, go on with somebody else, or stop.
+//! Describes what follows from a usage limit: wait for it, go on with another agent, or stop.
 //!
-//! Pure: when it was hit and what time it is are arguments. Charges nobody.
+//! Pure: when it was hit and what time it is are arguments. Charges no attempt.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use jiff::Timestamp;
 use super::{Limits, LoopSnapshot, Stop};
 use crate::{config::OnUsageLimit, time::later};
 
-/// What is allowed at a usage limit.
+/// Describes what is allowed at a usage limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitPolicy {
     pub on_limit: OnUsageLimit,
     /// From the first limit in a row to the moment at which the agent is tried again.
     pub max_wait: Duration,
-    /// Before the next try where nobody says when the limit resets.
+    /// Before the next try where no one says when the limit resets.
     pub unknown_wait: Duration,
 }
 
@@ -26,7 +26,7 @@ pub struct LimitRow {
     /// When the first of them was hit, and the last.
     pub since: Timestamp,
     pub last_at: Timestamp,
-    /// Whose limit the last one is.
+    /// The worker whose limit the last one is.
     pub of: Worker,
 }
 
@@ -37,7 +37,7 @@ const APART: Duration = Duration::from_secs(600);
 const BOTH: u32 = 2;
 
 impl LimitRow {
-    /// The row with one more limit. One that comes longer after the last than anybody waits begins a
+    /// The row with one more limit. One that comes longer after the last than anyone waits begins a
     /// new one: the machine slept, or ralph was not there.
     pub fn next(before: Option<Self>, at: Timestamp, of: Worker, max_wait: Duration) -> Self {
         let apart = max_wait.saturating_add(APART);
@@ -51,17 +51,17 @@ impl LimitRow {
     }
 }
 
-/// Who works: the agent of the loop, or the one that goes on at its usage limit.
+/// The one who works: the agent of the loop, or the one that goes on at its usage limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Worker {
     Main,
     Fallback,
 }
 
-/// How the loop goes on after a usage limit.
+/// The way the loop goes on after a usage limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterLimit {
-    /// Nobody is started before `until`.
+    /// No agent is started before `until`.
     Wait { until: Timestamp },
     /// The fallback works until then.
     Fallback { until: Timestamp },
@@ -81,7 +81,7 @@ pub fn try_again_at(
     }
 }
 
-/// What follows from the usage limit that was just hit; nothing once it is over.
+/// Returns what follows from the usage limit that was just hit; nothing once it is over.
 pub(super) fn after_limit(
     resets_at: Option<Timestamp>,
     snapshot: &LoopSnapshot<'_>,
@@ -108,7 +108,7 @@ pub(super) fn after_limit(
     wait_until(until, snapshot, limits).ok_or(stop)
 }
 
-/// What follows where the fallback can't work at all: its place is taken until `main_back_at`, so the
+/// Returns what follows where the fallback can't work at all: its place is taken until `main_back_at`, so the
 /// agent of the loop is waited for. Nothing once that one is back.
 pub(super) fn after_lost_fallback(
     main_back_at: Timestamp,

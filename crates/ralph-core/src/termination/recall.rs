@@ -27,7 +27,7 @@ pub enum OfLoop {
 }
 
 impl Recalled {
-    /// Whether a loop would wait for it rather than stop. One that is too far away is not held against
+    /// Returns true if a loop would wait for it rather than stop. One that is too far away is not held against
     /// a loop that a person starts: they may know that it is not so any more.
     pub fn is_waited_for(&self, now: Timestamp, policy: &LimitPolicy) -> bool {
         let wait = self.main_back_at.duration_since(now);
@@ -46,8 +46,8 @@ pub struct Recalled {
     pub main_back_at: Timestamp,
 }
 
-/// What an iteration says of its agent's limit.
-enum Said {
+/// Describes what an iteration says of its agent's limit.
+enum LimitSign {
     Reached(Option<Timestamp>),
     /// The agent worked: whatever limit there was is over.
     Through,
@@ -57,7 +57,7 @@ enum Said {
 /// The limit that keeps the agent of the loop from working at `now`; `past` is oldest first.
 ///
 /// The newest iteration of each worker that says anything counts. Nothing is recalled where a limit
-/// stops the loop: whoever starts it again wants the agent to be asked.
+/// stops the loop: anyone who starts it again wants the agent to be asked.
 pub fn recall(past: &[Past<'_>], now: Timestamp, policy: &LimitPolicy) -> Option<Recalled> {
     match policy.on_limit {
         OnUsageLimit::Stop => return None,
@@ -67,17 +67,17 @@ pub fn recall(past: &[Past<'_>], now: Timestamp, policy: &LimitPolicy) -> Option
     let (mut main, mut fallback) = (None, None);
     for (nth, one) in past.iter().enumerate() {
         let held = match (said(one.verdict), one.of_loop) {
-            (Said::Nothing, _) => continue,
-            (Said::Through, _) => {
+            (LimitSign::Nothing, _) => continue,
+            (LimitSign::Through, _) => {
                 row = None;
                 None
             }
-            // Nobody knows when it ends, and somebody started ralph anew: the agent is asked again.
-            (Said::Reached(None), OfLoop::Earlier) => None,
-            (Said::Reached(resets_at), of_loop) => {
+            // It is not known when it ends, and someone started ralph again: the agent is asked again.
+            (LimitSign::Reached(None), OfLoop::Earlier) => None,
+            (LimitSign::Reached(resets_at), of_loop) => {
                 let next = match of_loop {
                     OfLoop::This => LimitRow::next(row, one.ended_at, one.by, policy.max_wait),
-                    // Somebody started ralph anew, so what is waited for is counted anew.
+                    // A person started ralph again, so what is waited for is counted again.
                     OfLoop::Earlier => LimitRow {
                         since: now,
                         ..LimitRow::next(None, one.ended_at, one.by, policy.max_wait)
@@ -106,9 +106,9 @@ pub fn recall(past: &[Past<'_>], now: Timestamp, policy: &LimitPolicy) -> Option
     })
 }
 
-fn said(verdict: &Verdict) -> Said {
+fn said(verdict: &Verdict) -> LimitSign {
     match verdict {
-        Verdict::LimitHit { resets_at } => Said::Reached(*resets_at),
+        Verdict::LimitHit { resets_at } => LimitSign::Reached(*resets_at),
         Verdict::Verified
         | Verdict::Progress
         | Verdict::Unclaimed
@@ -121,9 +121,9 @@ fn said(verdict: &Verdict) -> Said {
         | Verdict::TimedOut { .. }
         | Verdict::Terminated { .. }
         | Verdict::AgentError { .. }
-        | Verdict::Budget { .. } => Said::Through,
+        | Verdict::Budget { .. } => LimitSign::Through,
         Verdict::Interrupted | Verdict::Overloaded { .. } | Verdict::AgentUnavailable { .. } => {
-            Said::Nothing
+            LimitSign::Nothing
         }
     }
 }

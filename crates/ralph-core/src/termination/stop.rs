@@ -28,7 +28,7 @@ pub enum Stop {
     Minutes {
         max: u64,
     },
-    /// What this run of the command may cost is used up.
+    /// The amount that this run of the command may cost is used up.
     Budget {
         spent_usd: Dollars,
         max_usd: Dollars,
@@ -87,7 +87,7 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// What a verdict says that is about money.
+    /// Returns what a verdict says that is about money.
     pub(super) fn by_cost(verdict: &Verdict) -> Option<Self> {
         match verdict {
             Verdict::Budget {
@@ -215,7 +215,7 @@ impl Stop {
         }
     }
 
-    /// What the user can do.
+    /// Returns what the user can do.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::AllComplete => None,
@@ -279,7 +279,7 @@ impl Stop {
     }
 }
 
-/// What can be done about a budget of the configuration.
+/// Returns what can be done about a budget of the configuration.
 fn more_money(budget: &Budget) -> &'static str {
     match budget.scope {
         Scope::Organisation | Scope::Project | Scope::Loop => {

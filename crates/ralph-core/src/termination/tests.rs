@@ -40,7 +40,7 @@ const GUTTER: GutterPolicy = GutterPolicy {
 };
 
 /// Nothing is seen of circles.
-const STRAIGHT: Circling = Circling {
+const STRAIGHT: GutterFindings = GutterFindings {
     reached: None,
     near: None,
     made: Made::NotYet,
@@ -65,7 +65,7 @@ fn last(verdict: &Verdict) -> Last<'_> {
         verdict,
         attempts: 1,
         max_attempts: 3,
-        circling: &STRAIGHT,
+        gutter_findings: &STRAIGHT,
         settled: Settled::NotYet,
     }
 }
@@ -80,7 +80,7 @@ fn snapshot<'a>(last: Option<Last<'a>>) -> LoopSnapshot<'a> {
         errors_in_a_row: 0,
         fruitless: 0,
         fruitless_tasks: 0,
-        work: Work {
+        work: RemainingWork {
             all_complete: false,
             other_ready: true,
             same_ready: true,
@@ -89,11 +89,11 @@ fn snapshot<'a>(last: Option<Last<'a>>) -> LoopSnapshot<'a> {
         limit: None,
         main_back_at: None,
         signal: None,
-        ills: Ills::default(),
+        agent_trouble: AgentTrouble::default(),
     }
 }
 
-/// That time of one day.
+/// The given time of one day.
 fn time(clock: &str) -> Timestamp {
     format!("2026-11-15T{clock}:00Z").parse().unwrap()
 }
@@ -109,7 +109,7 @@ fn with_work_ready_and_no_limit_reached_the_loop_goes_on() {
     assert_eq!(
         decision,
         Decision {
-            fate: Fate::Keep,
+            task_decision: TaskDecision::Keep,
             stop: None,
             limit: None,
         }
@@ -171,7 +171,10 @@ fn no_progress_on_one_task_speaks_only_when_no_other_is_ready() {
 fn an_agents_question_sets_its_task_aside_and_the_loop_goes_on_with_others() {
     let verdict = Verdict::Escalated;
     let decision = decide(&snapshot(Some(last(&verdict))), &LIMITS);
-    assert!(matches!(decision.fate, Fate::SetAside { .. }));
+    assert!(matches!(
+        decision.task_decision,
+        TaskDecision::SetAside { .. }
+    ));
     assert_eq!(decision.stop, None);
 }
 
@@ -184,7 +187,7 @@ fn when_only_questions_are_left_the_loop_ends_and_needs_a_person() {
     assert_eq!((stop.exit_code(), stop), (4, Stop::Question));
 
     let mut s = snapshot(None);
-    s.work = Work {
+    s.work = RemainingWork {
         all_complete: false,
         other_ready: false,
         same_ready: false,
@@ -198,16 +201,16 @@ fn when_only_questions_are_left_the_loop_ends_and_needs_a_person() {
 #[test]
 fn what_becomes_of_a_task_is_decided_once() {
     let (escalated, failed) = (Verdict::Escalated, failed());
-    let circling = Circling {
+    let gutter_findings = GutterFindings {
         reached: Some(gutter::same_failure()),
         ..STRAIGHT
     };
     for verdict in [&escalated, &failed] {
         let mut l = last(verdict);
-        (l.circling, l.attempts) = (&circling, 3);
-        assert_ne!(fate(&l, &LIMITS), Fate::Keep);
+        (l.gutter_findings, l.attempts) = (&gutter_findings, 3);
+        assert_ne!(task_decision(&l, &LIMITS), TaskDecision::Keep);
         l.settled = Settled::Yes;
-        assert_eq!(fate(&l, &LIMITS), Fate::Keep);
+        assert_eq!(task_decision(&l, &LIMITS), TaskDecision::Keep);
     }
 }
 
@@ -228,8 +231,8 @@ fn a_task_out_of_attempts_is_blocked_and_the_loop_ends_when_nothing_else_is_read
     let reason =
         "3 of 3 attempts failed, the last one: the agent claims to be done, but changed nothing";
     assert_eq!(
-        decision.fate,
-        Fate::Block {
+        decision.task_decision,
+        TaskDecision::Block {
             reason: reason.into()
         }
     );
@@ -246,7 +249,7 @@ fn a_sick_agent_stops_the_loop_and_is_not_held_against_the_task() {
     let mut s = snapshot(Some(l));
     s.errors_in_a_row = 3;
     let decision = decide(&s, &LIMITS);
-    assert_eq!(decision.fate, Fate::Keep);
+    assert_eq!(decision.task_decision, TaskDecision::Keep);
     assert_eq!(decision.stop, Some(Stop::Errors { count: 3 }));
 }
 

@@ -24,7 +24,7 @@ static ISO: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// What is said after it is about the reset.
+/// The words after which a text is about the reset.
 static KEYWORD: LazyLock<Regex> =
     LazyLock::new(|| compiled(r"(?i)\b(?:resets?|try again|retry|until|regain access)\b"));
 
@@ -189,9 +189,10 @@ fn on_weekday(day: Weekday, time: Time, now: &Zoned) -> Option<Timestamp> {
 /// A time of day that is over means tomorrow's.
 fn next_time_of_day(time: Time, now: &Zoned) -> Option<Timestamp> {
     let today = at(now.date(), time, now)?;
-    match is_over(today, now) {
-        false => Some(today),
-        true => at(now.date().tomorrow().ok()?, time, now),
+    if is_over(today, now) {
+        at(now.date().tomorrow().ok()?, time, now)
+    } else {
+        Some(today)
     }
 }
 

@@ -65,7 +65,7 @@ const WORDINGS: [(&str, &str); 39] = [
     ("You've hit your limit. Wait until 3pm (UTC) or upgrade to Max.", "2026-11-15T15:00:00Z"),
     ("You've hit your usage limit. You can try again at 3:00 PM (UTC).", "2026-11-15T15:00:00Z"),
     ("You've reached your 5-hour limit. See https://example.com/usage. It resets at 15:00 (UTC)", "2026-11-15T15:00:00Z"),
-    // Nobody knows this zone: the local one.
+    // It is not known this zone: the local one.
     ("You've hit your limit · resets 3pm (Mars/Olympus)", "2026-11-15T14:00:00Z"),
 ];
 

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CommandReport, VerifyReport};
+use super::{VerifyCommandReport, VerifyReport};
 
-/// How a command stands against the baseline.
+/// The way a command stands against the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     rename_all = "camelCase",
@@ -31,14 +31,14 @@ pub fn compare(baseline: Option<&VerifyReport>, now: &VerifyReport) -> Vec<Compa
         .iter()
         .enumerate()
         .map(|(i, report)| {
-            let same = |other: &&CommandReport| other.command == report.command;
+            let same = |other: &&VerifyCommandReport| other.command == report.command;
             let earlier = now.commands.iter().take(i).filter(same).count();
             compare_one(before.iter().filter(same).nth(earlier), report)
         })
         .collect()
 }
 
-fn compare_one(before: Option<&CommandReport>, now: &CommandReport) -> Comparison {
+fn compare_one(before: Option<&VerifyCommandReport>, now: &VerifyCommandReport) -> Comparison {
     if now.passed() {
         return Comparison::Passed;
     }
@@ -68,7 +68,7 @@ mod tests {
                     &code => CommandOutcome::Failed { code },
                 };
                 let command = VerifyCommand::Shell((*command).into());
-                CommandReport::new(command, outcome, Duration::ZERO, output, String::new())
+                VerifyCommandReport::new(command, outcome, Duration::ZERO, output, String::new())
             })
             .collect();
         VerifyReport {

@@ -11,13 +11,13 @@ use regex::{Captures, Regex};
 /// A line of minified code or of a data dump says nothing new after this many characters.
 const LINE_CAP: usize = 1_000;
 
-struct Rule {
+struct NormaliseRule {
     find: Regex,
     put: &'static str,
 }
 
 /// In order: what comes first must not be taken apart by what comes after.
-static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+static RULES: LazyLock<Vec<NormaliseRule>> = LazyLock::new(|| {
     [
         // Colours, cursor movement, titles and links of terminals.
         (r"\x1b\[[0-9;:?<=>]*[ -/]*[@-~]", ""),
@@ -64,7 +64,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         (r"\s+", " "),
     ]
     .into_iter()
-    .map(|(find, put)| Rule {
+    .map(|(find, put)| NormaliseRule {
         find: Regex::new(find).expect("a constant pattern"),
         put,
     })
@@ -92,7 +92,7 @@ pub(super) fn normalise(output: &str) -> Vec<String> {
         .collect()
 }
 
-/// What a terminal would show of a line that was drawn over and over.
+/// Returns what a terminal would show of a line that was drawn over and over.
 fn last_drawn(line: &str) -> &str {
     let line = line.trim_end_matches('\r');
     line.rsplit('\r').next().unwrap_or(line)

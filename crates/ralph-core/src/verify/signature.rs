@@ -10,7 +10,7 @@ use super::CommandOutcome;
 use super::normalise::normalise;
 use crate::task::VerifyCommand;
 
-/// How many lines of the output's end count. The head may scroll out of a bounded buffer, and then
+/// The number of lines at the output's end that count. The head may scroll out of a bounded buffer, and then
 /// must not matter.
 const LINES: usize = 200;
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::*;
 
-fn report(outcome: CommandOutcome) -> CommandReport {
-    CommandReport::new(
+fn report(outcome: CommandOutcome) -> VerifyCommandReport {
+    VerifyCommandReport::new(
         VerifyCommand::Shell("make test".into()),
         outcome,
         Duration::from_millis(1_234),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ralph_core::{
     artefacts::{
         obstacles::Obstacles,
-        state::{Entry, EntryStatus},
+        state::{EntryStatus, LogEntry},
     },
     job::{IterationLog, Job},
     memory::first_words,
@@ -27,7 +27,7 @@ impl Artefacts {
         let mut entries = self.read_state()?;
         let was = entries.clone();
         let obstacles = read(&self.folder.obstacles(), Obstacles::parse)?;
-        entries.put(&Entry {
+        entries.put(&LogEntry {
             iteration: number,
             task_id: job.task.id.to_string(),
             status,

@@ -103,7 +103,7 @@ pub(super) async fn run(
     stopped_by_its_cost(context, &mut report);
     let mut signals = parse_signals(&report.final_message, &context.job.task.id);
     if let Some(goal) = &context.job.goal {
-        signals = goal.heed(signals);
+        signals = goal.restrict_signals(signals);
     }
     if signals.claim.is_none() {
         signals.claim = workspace.claim_in_files(context.job, &done_file);

@@ -12,8 +12,8 @@ use ralph_core::{
     change::shown,
     event::Event,
     gutter::{Diagnosis, Gutter, MOST_CHARS},
-    iteration::{Change, ChangedFile, StepDone},
-    prompt::Diagnose,
+    iteration::{AgentChange, ChangedFile, StepDone},
+    prompt::DiagnosisBrief,
     record::IterationRecord,
     task::TaskId,
     verdict::Verdict,
@@ -65,7 +65,7 @@ pub(crate) async fn what_to_find_out(
     task: &TaskId,
     gutter: &Gutter,
     records: &[IterationRecord],
-) -> Diagnose {
+) -> DiagnosisBrief {
     let mut attempts: Vec<(String, String)> = Vec::new();
     for record in records.iter().rev() {
         let Some(trace) = &record.trace else {
@@ -83,7 +83,7 @@ pub(crate) async fn what_to_find_out(
         ));
     }
     attempts.extend(two_states(repo, gutter).await);
-    Diagnose {
+    DiagnosisBrief {
         sentence: gutter.sentence(),
         file: file_of(task).display().to_string(),
         attempts,
@@ -126,7 +126,7 @@ pub(super) async fn inspect_diagnosis(
             names.join(", ")
         ));
     }
-    let change = Change {
+    let change = AgentChange {
         tree: staged.tree.to_string(),
         files: beyond,
         refusal,

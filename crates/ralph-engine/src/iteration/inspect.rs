@@ -11,7 +11,7 @@ use std::{
 use ralph_core::{
     change::{ChangeKind, ChangeSet, Contents, Inspection, inspect as inspect_change, shown},
     event::Event,
-    iteration::{Change, ChangedFile, Purpose, Refusal, StepDone},
+    iteration::{AgentChange, ChangedFile, Purpose, RefusedChange, StepDone},
     verdict::Halt,
 };
 
@@ -55,7 +55,7 @@ pub(super) async fn inspect(
         found.refuse(format!("{first}{more}"));
     }
     let changed = staged.change.changes.iter();
-    let change = Change {
+    let change = AgentChange {
         tree: staged.tree.to_string(),
         files: changed
             .map(|c| ChangedFile {
@@ -167,13 +167,13 @@ async fn run_formatters(
 /// that does not.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    refusal: Option<Refusal>,
+    refusal: Option<RefusedChange>,
     pub(crate) flags: Vec<String>,
 }
 
 impl Findings {
     fn refuse(&mut self, reason: String) {
-        self.refusal.get_or_insert(Refusal {
+        self.refusal.get_or_insert(RefusedChange {
             reason,
             halt: Halt::Attempt,
         });
@@ -189,7 +189,7 @@ impl Findings {
         }
     }
 
-    pub(super) fn into_parts(self) -> (Option<Refusal>, Vec<String>) {
+    pub(super) fn into_parts(self) -> (Option<RefusedChange>, Vec<String>) {
         (self.refusal, self.flags)
     }
 
@@ -202,7 +202,7 @@ impl Findings {
     pub(crate) fn halt(&mut self, reason: String) {
         let halts = self.refusal.as_ref().is_some_and(|r| r.halt == Halt::Loop);
         if !halts {
-            self.refusal = Some(Refusal {
+            self.refusal = Some(RefusedChange {
                 reason,
                 halt: Halt::Loop,
             });

@@ -13,7 +13,7 @@ use ralph_core::{
     job::{
         AttemptHistory, JOB_VERSION, JobCost, JobLimits, PromptParts, StartPoint, parse_versioned,
     },
-    memory::Feature,
+    memory::ProgressFeature,
     task::{Task, VerifyCommand},
 };
 use ralph_testkit::TestRepo;
@@ -196,7 +196,7 @@ impl Scene {
             .await
             .unwrap();
         let (mut source, _) = Source::read(&root.join("prd.json"), &root).unwrap();
-        let feature = Feature {
+        let feature = ProgressFeature {
             name: "Sample".into(),
             parent: None,
         };

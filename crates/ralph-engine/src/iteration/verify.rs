@@ -10,7 +10,7 @@ use ralph_core::{
     record::VerificationRecord,
     task::VerifyCommand,
     time::later,
-    verify::{CommandReport, Comparison, VerifyReport, compare},
+    verify::{Comparison, VerifyCommandReport, VerifyReport, compare},
 };
 
 use super::{IterationContext, IterationFiles, Services};
@@ -162,7 +162,7 @@ fn judge(job: &Job, report: &VerifyReport, run: u32) -> Check {
         );
         !(command.passed() || allow && known)
     });
-    let record = |(command, comparison): (&CommandReport, &Comparison)| VerificationRecord {
+    let record = |(command, comparison): (&VerifyCommandReport, &Comparison)| VerificationRecord {
         run,
         command: command.command.to_string(),
         outcome: command.outcome.to_string(),
@@ -183,7 +183,7 @@ fn judge(job: &Job, report: &VerifyReport, run: u32) -> Check {
     }
 }
 
-fn compare_alone(baseline: Option<&VerifyReport>, report: &CommandReport) -> Comparison {
+fn compare_alone(baseline: Option<&VerifyReport>, report: &VerifyCommandReport) -> Comparison {
     let alone = VerifyReport {
         commands: vec![report.clone()],
         cancelled: false,
@@ -194,7 +194,7 @@ fn compare_alone(baseline: Option<&VerifyReport>, report: &CommandReport) -> Com
         .unwrap_or(Comparison::Passed)
 }
 
-fn failure(command: &CommandReport, comparison: Comparison) -> Failure {
+fn failure(command: &VerifyCommandReport, comparison: Comparison) -> Failure {
     Failure {
         command: command.command.to_string(),
         signature: command

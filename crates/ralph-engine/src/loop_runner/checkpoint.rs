@@ -6,8 +6,8 @@
 use jiff::Timestamp;
 use ralph_core::{
     checkpoint::{
-        BlockedItem, CommandResult, ExecutionPhase, Found, Item, Left, MAX_ITEMS, Moment, Sealed,
-        Spent, Stopped, Trigger, Work,
+        BlockedItem, CommandResult, ExecutionPhase, Found, Item, IterationWork, Left, MAX_ITEMS,
+        Moment, Sealed, Spent, Stopped, Trigger,
     },
     id::CheckpointId,
     job::{Job, Outcome},
@@ -64,7 +64,7 @@ impl LoopRunner {
         let found = Found::in_record(record);
         let commit = record.git.result_commit.as_ref();
         let agent = record.runs.last().map(|run| run.agent.clone());
-        let work = Work {
+        let work = IterationWork {
             iteration: record.iteration,
             task: item(&job.task),
             found,

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_core::{config::Config, memory::Feature, task::format::Format};
+use ralph_core::{config::Config, memory::ProgressFeature, task::format::Format};
 
 use super::{Board, LoopError, LoopRunner};
 use crate::error::file_error;
@@ -63,13 +63,13 @@ impl LoopRunner {
         })
     }
 
-    pub(super) fn feature(&self) -> Feature {
+    pub(super) fn feature(&self) -> ProgressFeature {
         feature(&self.board, &self.place.root)
     }
 }
 
 /// What a loop is about: names the branch and the progress file.
-pub(super) fn feature(board: &Board, root: &Path) -> Feature {
+pub(super) fn feature(board: &Board, root: &Path) -> ProgressFeature {
     {
         let meta = board.source.meta();
         let parent = board.parent();
@@ -80,7 +80,7 @@ pub(super) fn feature(board: &Board, root: &Path) -> Feature {
             .or(meta.title)
             .or(folder)
             .unwrap_or_else(|| "project".into());
-        Feature {
+        ProgressFeature {
             name,
             parent: parent.map(|t| t.id.to_string()),
         }

@@ -7,7 +7,7 @@ use ralph_core::{
     checkpoint::{Left, Moment, Stopped, Trigger},
     event::{Event, Tally},
     id::CheckpointId,
-    loop_state::{LoopConfig, LoopState, LoopStatus, Reached, Termination},
+    loop_state::{LoopState, LoopStatus, LoopStatusConfig, Reached, Termination},
     termination::Stop,
 };
 
@@ -93,7 +93,7 @@ impl LoopRunner {
             max_cost: 0.0,
             max_duration_minutes: 0.0,
         });
-        let config = LoopConfig {
+        let config = LoopStatusConfig {
             max_iterations: limits.max_iterations,
             max_cost: limits.max_cost,
             max_duration_minutes: limits.max_duration_minutes,

@@ -10,7 +10,7 @@ use ralph_core::{
     config::{Config, OnGutter},
     escalation::AskedBy,
     event::{AfterGutter, Event},
-    gutter::{self, Attempt, Circling, Gutter, GutterLimits, Repeated},
+    gutter::{self, Attempt, Gutter, GutterFindings, GutterLimits, Repeated},
     loop_machine::PauseState,
     record::IterationRecord,
     task::TaskId,
@@ -40,13 +40,13 @@ pub(super) fn policy(config: &Config) -> GutterPolicy {
 
 impl LoopRunner {
     /// What the rules say of a task after this verdict.
-    pub(super) async fn circling(
+    pub(super) async fn gutter_findings(
         &mut self,
         task: &TaskId,
         verdict: &Verdict,
-    ) -> Result<Circling, LoopError> {
+    ) -> Result<GutterFindings, LoopError> {
         let Verdict::Failed { command, .. } = verdict else {
-            return Ok(Circling::default());
+            return Ok(GutterFindings::default());
         };
         let state = self.board.state(task).cloned().unwrap_or_default();
         let limits = self.machine.limits().gutter.limits;
@@ -57,7 +57,7 @@ impl LoopRunner {
             signature,
             count: state.same_failure,
         });
-        Ok(Circling {
+        Ok(GutterFindings {
             reached: gutter::evaluate(repeated, &attempts, &limits),
             near: gutter::evaluate(repeated, &attempts, &limits.one_before()),
             made: state.gutter.made,

@@ -10,7 +10,7 @@ use ralph_core::{
     id::IterationId,
     iteration::{Handoffs, IterationPolicy, Lands, Purpose},
     job::{AttemptHistory, JOB_VERSION, Job, JobCost, JobLimits, PromptParts, StartPoint},
-    prompt::{Diagnose, Instructions},
+    prompt::{DiagnosisBrief, Instructions},
     record::Guidance,
     task::{Task, TaskId},
 };
@@ -237,7 +237,7 @@ impl LoopRunner {
         &mut self,
         task: &TaskId,
         gutter: &Gutter,
-    ) -> Result<Diagnose, LoopError> {
+    ) -> Result<DiagnosisBrief, LoopError> {
         let records = self.task_records(task, MOST_TOLD).await?;
         Ok(what_to_find_out(&self.place.repo, task, gutter, &records).await)
     }

@@ -4,7 +4,7 @@
 //!
 //! Only shapes and their reading: a loop of an older ralph that kept less gives the defaults.
 
-use ralph_core::{config::EnvVars, loop_state::LoopConfig};
+use ralph_core::{config::EnvVars, loop_state::LoopStatusConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -53,8 +53,8 @@ pub(super) struct NamedLimits {
     pub(super) max_duration_minutes: f64,
 }
 
-impl From<&LoopConfig> for NamedLimits {
-    fn from(config: &LoopConfig) -> Self {
+impl From<&LoopStatusConfig> for NamedLimits {
+    fn from(config: &LoopStatusConfig) -> Self {
         Self {
             max_iterations: config.max_iterations,
             max_cost: config.max_cost,

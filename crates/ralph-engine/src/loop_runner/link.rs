@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use ralph_core::{
-    checkpoint::{CommandResult, Found, Item, Moment, Work},
+    checkpoint::{CommandResult, Found, Item, IterationWork, Moment},
     command::{Command, CommandReport, When},
     id::{CheckpointId, CommandId, IterationId},
     job::IterationLog,
@@ -119,7 +119,7 @@ impl JournalLink<'_> {
     /// The checkpoint between a run whose work failed verification and the one that is to repair it.
     fn phase_moment(&self, log: &IterationLog) -> Moment {
         let failed = log.failure.as_ref().map(|failure| &failure.command);
-        let work = Work {
+        let work = IterationWork {
             iteration: self.of.number,
             task: Item {
                 task_id: self.of.task.to_string(),

@@ -13,7 +13,7 @@ use ralph_core::{
     iteration::{Failure, Lands, Purpose, StepDone},
     job::{Job, LandingState, Outcome},
     loop_machine::WorkMoved,
-    memory::{Entry, first_words},
+    memory::{ProgressEntry, first_words},
     record::{GitRecord, IterationRecord},
     task::Status,
     verdict::{Halt, Verdict},
@@ -394,13 +394,13 @@ fn feedback(outcome: &Outcome) -> Option<String> {
 }
 
 /// The entry of the progress file. Where the agent wrote its own, only the heading is added.
-fn progress_entry(job: &Job, outcome: &Outcome, record: &IterationRecord) -> Entry {
+fn progress_entry(job: &Job, outcome: &Outcome, record: &IterationRecord) -> ProgressEntry {
     let block = &outcome.log.said.block;
     let summary = block
         .summary
         .clone()
         .unwrap_or_else(|| first_words(&outcome.log.said.final_message));
-    Entry {
+    ProgressEntry {
         n: job.number,
         task: job.task.id.to_string(),
         title: job.task.text.title.clone(),

@@ -6,7 +6,8 @@ use ralph_core::{
     artefacts::{
         obstacles::Obstacles,
         results::{
-            Completed, Ending, Figures, How, LandedIn, Proof, Remaining, Results, render_results,
+            Completed, Figures, LandedIn, Proof, Remaining, Results, RunEndKind, RunEnding,
+            render_results,
         },
     },
     event::Event,
@@ -70,10 +71,10 @@ impl LoopRunner {
         let obstacles = read(&artefacts.folder().obstacles(), Obstacles::parse);
         let results = Results {
             project: artefacts.project(),
-            ending: Ending {
+            ending: RunEnding {
                 how: match stop {
-                    Stop::AllComplete => How::AllComplete,
-                    _ => How::Halted,
+                    Stop::AllComplete => RunEndKind::AllComplete,
+                    _ => RunEndKind::Halted,
                 },
                 sentence: stop.sentence(),
                 hint: self.hint(stop),

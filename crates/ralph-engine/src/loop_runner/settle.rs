@@ -3,9 +3,9 @@
 
 use ralph_core::{
     config::Config,
-    gutter::Circling,
+    gutter::GutterFindings,
     task::TaskId,
-    termination::{Fate, Last, Settled, fate},
+    termination::{Last, Settled, TaskDecision, task_decision},
     verdict::Verdict,
 };
 
@@ -13,27 +13,27 @@ use super::{Board, LoopError, LoopRunner};
 
 impl LoopRunner {
     /// Does to the last task what was decided, once.
-    pub(super) async fn settle(&mut self, fate: Fate) -> Result<(), LoopError> {
+    pub(super) async fn settle(&mut self, task_decision: TaskDecision) -> Result<(), LoopError> {
         let tally = self.machine.tally();
         let Some(last) = &tally.last else {
             return Ok(());
         };
         let (task, verdict, n) = (last.task.clone(), last.verdict.clone(), tally.number);
-        self.settle_task(&task, fate, (&verdict, n)).await
+        self.settle_task(&task, task_decision, (&verdict, n)).await
     }
 
     async fn settle_task(
         &mut self,
         task: &TaskId,
-        fate: Fate,
+        task_decision: TaskDecision,
         after: (&Verdict, u64),
     ) -> Result<(), LoopError> {
-        match fate {
-            Fate::Keep => Ok(()),
-            Fate::SetAside { question } => self.set_aside(task, question, after).await,
-            Fate::Diagnose { gutter } => self.diagnose_next(task, gutter).await,
-            Fate::Stuck { gutter, then } => self.stuck(task, (gutter, then), after.1).await,
-            Fate::Block { reason } => self.block(task, reason).await,
+        match task_decision {
+            TaskDecision::Keep => Ok(()),
+            TaskDecision::SetAside { question } => self.set_aside(task, question, after).await,
+            TaskDecision::Diagnose { gutter } => self.diagnose_next(task, gutter).await,
+            TaskDecision::Stuck { gutter, then } => self.stuck(task, (gutter, then), after.1).await,
+            TaskDecision::Block { reason } => self.block(task, reason).await,
         }
     }
 
@@ -60,12 +60,14 @@ impl LoopRunner {
         if asked || !self.board.is_ready(&task) {
             return Ok(());
         }
-        let circling = self.circling(&task, &record.verdict).await?;
+        let gutter_findings = self.gutter_findings(&task, &record.verdict).await?;
         let last = (&task, &record.verdict);
-        let last = self.board.last(last, &circling, &self.settings.config);
-        let fate = fate(&last, self.machine.limits());
+        let last = self
+            .board
+            .last(last, &gutter_findings, &self.settings.config);
+        let task_decision = task_decision(&last, self.machine.limits());
         let after = (&record.verdict, record.iteration);
-        self.settle_task(&task, fate, after).await
+        self.settle_task(&task, task_decision, after).await
     }
 }
 
@@ -74,7 +76,7 @@ impl Board {
     pub(super) fn last<'a>(
         &self,
         (task, verdict): (&'a TaskId, &'a Verdict),
-        circling: &'a Circling,
+        gutter_findings: &'a GutterFindings,
         config: &Config,
     ) -> Last<'a> {
         Last {
@@ -82,7 +84,7 @@ impl Board {
             verdict,
             attempts: self.attempts(task),
             max_attempts: self.max_attempts(task, config),
-            circling,
+            gutter_findings,
             settled: Settled::NotYet,
         }
     }

@@ -9,7 +9,7 @@ use ralph_core::{
     dollars::Dollars,
     event::Event,
     id::CheckpointId,
-    loop_state::{LoopConfig, LoopState, LoopStatus, MOST_ITERATIONS, Reached, Termination},
+    loop_state::{LoopState, LoopStatus, LoopStatusConfig, MOST_ITERATIONS, Reached, Termination},
     record::IterationRecord,
     termination::Stop,
 };
@@ -54,9 +54,9 @@ impl LoopRunner {
         }
     }
 
-    pub(super) fn loop_config(&self, agent: &str) -> LoopConfig {
+    pub(super) fn loop_config(&self, agent: &str) -> LoopStatusConfig {
         let limits = self.machine.limits();
-        LoopConfig {
+        LoopStatusConfig {
             max_iterations: limits.max_iterations,
             max_cost: limits.max_cost.map_or(0.0, Dollars::usd),
             max_duration_minutes: limits.max_time.map_or(0.0, |t| t.as_secs_f64() / 60.0),
@@ -209,7 +209,7 @@ impl LoopRunner {
 }
 
 /// Where a loop stands by its row alone: nothing of its iterations yet.
-pub(super) fn status_by(row: &ListedLoop, config: LoopConfig) -> LoopStatus {
+pub(super) fn status_by(row: &ListedLoop, config: LoopStatusConfig) -> LoopStatus {
     let number = |n: i64| u64::try_from(n).unwrap_or_default();
     LoopStatus {
         loop_id: row.id.clone(),

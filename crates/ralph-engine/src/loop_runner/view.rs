@@ -5,9 +5,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_core::{
     config::Config,
-    loop_machine::{Attempts, LoopView, PauseState},
+    loop_machine::{ChargedAttempts, LoopView, PauseState},
     task::TaskId,
-    termination::Work,
+    termination::RemainingWork,
 };
 
 use super::Board;
@@ -50,8 +50,8 @@ impl LoopView for View<'_> {
         self.at.signal
     }
 
-    fn work(&self, last: Option<&TaskId>) -> Work {
-        Work {
+    fn work(&self, last: Option<&TaskId>) -> RemainingWork {
+        RemainingWork {
             all_complete: self.board.all_complete(),
             other_ready: self.board.ready_besides(last),
             same_ready: last.is_some_and(|task| self.board.is_ready(task)),
@@ -59,8 +59,8 @@ impl LoopView for View<'_> {
         }
     }
 
-    fn attempts(&self, task: &TaskId) -> Attempts {
-        Attempts {
+    fn attempts(&self, task: &TaskId) -> ChargedAttempts {
+        ChargedAttempts {
             made: self.board.attempts(task),
             max: self.board.max_attempts(task, self.config),
         }
@@ -70,9 +70,9 @@ impl LoopView for View<'_> {
         self.board.next()
     }
 
-    fn exhausted_task(&self) -> Option<(TaskId, Attempts)> {
+    fn exhausted_task(&self) -> Option<(TaskId, ChargedAttempts)> {
         let spent = self.board.spent(self.config).filter(|_| self.at.executes)?;
-        let attempts = Attempts {
+        let attempts = ChargedAttempts {
             made: spent.attempts,
             max: spent.max_attempts,
         };

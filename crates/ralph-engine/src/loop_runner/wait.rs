@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_core::{
     event::{Event, WaitReason},
-    gutter::Circling,
+    gutter::GutterFindings,
     record::IterationRecord,
     task::TaskId,
     termination::{AfterLimit, OfLoop, Past, Worker, recall},
@@ -101,7 +101,7 @@ impl LoopRunner {
         self.machine.tally_mut().add_idle(
             &task,
             &record.verdict,
-            Circling::default(),
+            GutterFindings::default(),
             Some(recalled.row),
         );
         // Who goes on instead, and that it is too far away, is said by others.

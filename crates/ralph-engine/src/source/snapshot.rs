@@ -111,7 +111,7 @@ pub fn put_back_since(
     for mut file in read(&folder.join(FILE), mark).into_values() {
         file.clear_what_took_its_place()?;
         let now = plain_file::read(&file.path).unwrap_or_default();
-        let put = format::put_back(&file.name, &file.bytes, &now, own);
+        let put = format::undo_tampering(&file.name, &file.bytes, &now, own);
         if put.bytes == now {
             continue;
         }

@@ -40,7 +40,7 @@ pub enum Action {
     Run {
         command: String,
     },
-    /// What the next messages say of tokens.
+    /// Tells what the next messages say of tokens.
     Usage(FakeAgentUsage),
     /// A `result` event. Without one, a good result is sent at the end.
     Result(ResultFields),
@@ -104,7 +104,7 @@ pub enum Action {
     /// A subprocess prints a result on the agent's stdout.
     FakeResult {
         text: String,
-        /// Whether it knows the session.
+        /// True if it knows the session.
         #[serde(default)]
         own_session: bool,
     },
@@ -146,12 +146,12 @@ pub struct Child {
     pub pid_file: String,
     #[serde(default = "sleep_long")]
     pub command: String,
-    /// Whether it keeps the agent's output open.
+    /// True if it keeps the agent's output open.
     #[serde(default)]
     pub hold_output: bool,
 }
 
-/// What a `rate_limit_event` says.
+/// Describes what a `rate_limit_event` says.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RateLimit {
@@ -165,7 +165,7 @@ pub struct RateLimit {
     pub utilization: Option<f64>,
 }
 
-/// What an `api_retry` event says.
+/// Describes what an `api_retry` event says.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApiRetry {
@@ -202,7 +202,7 @@ impl Default for FakeAgentUsage {
     }
 }
 
-/// What a `result` event says where it is not the usual.
+/// Describes what a `result` event says where it is not the usual.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ResultFields {

@@ -1,4 +1,4 @@
-//! What the fake agent is told: a prompt on stdin, or a stream of messages on an open one.
+//! Describes what the fake agent is told: a prompt on stdin, or a stream of messages on an open one.
 
 use std::io::{BufRead, Read};
 use std::sync::mpsc::{Receiver, channel};

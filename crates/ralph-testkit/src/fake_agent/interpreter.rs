@@ -15,7 +15,7 @@ use super::{expand, must};
 
 const LIMIT_TEXT: &str = "You've hit your limit · resets 9:07am (UTC)";
 
-/// Whether to go on.
+/// Tells whether to go on.
 enum Next {
     Action,
     /// As if there were no more actions.

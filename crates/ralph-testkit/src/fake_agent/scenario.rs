@@ -6,14 +6,14 @@ use serde::Deserialize;
 
 use super::Action;
 
-/// What to do. The first case that fits is played, else the default.
+/// An action to take. The first case that fits is played, else the default.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FakeAgentScenario {
     /// Names of signals without `SIG`: `["TERM", "INT"]`.
     #[serde(default)]
     pub ignore_signals: Vec<String>,
-    /// Whether the stream begins with an `init` event.
+    /// True if the stream begins with an `init` event.
     #[serde(default = "yes")]
     pub init: bool,
     #[serde(default)]

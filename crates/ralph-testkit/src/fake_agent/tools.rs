@@ -1,4 +1,4 @@
-//! What the fake agent does to files and with commands, each told as the use of a tool.
+//! Describes what the fake agent does to files and with commands, each told as the use of a tool.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

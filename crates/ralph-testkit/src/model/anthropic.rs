@@ -276,7 +276,7 @@ fn error_body(kind: &str, message: &str) -> Value {
     })
 }
 
-/// What a subscription's client reads off an answer.
+/// Returns what a subscription's client reads off an answer.
 fn limit_headers(status: &str, kind: LimitKind, resets_at: u64, utilization: f64) -> Headers {
     let short = match kind {
         LimitKind::FiveHour => "5h",

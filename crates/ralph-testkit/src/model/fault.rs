@@ -1,4 +1,4 @@
-//! What can go wrong between a client and a model, one request at a time. Says what, not how it
+//! Describes what can go wrong between a client and a model, one request at a time. Says what, not how it
 //! looks on the wire.
 
 use serde::Deserialize;
@@ -33,7 +33,7 @@ pub enum FaultKind {
     SseError(String),
 }
 
-/// How often a fault comes before the next one does.
+/// The number of times that a fault comes before the next one does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
     Times(usize),

@@ -9,16 +9,16 @@ use super::scenario::{Conversation, Hold, Scenario, Stop, Turn, Usage, Warning};
 use super::tools::tool_call;
 use super::wire::{Answer, Block, ParsedRequest};
 
-/// What a request past the script gets.
+/// Defines what a request past the script gets.
 const UNSCRIPTED: &str = "done";
-/// What a request for a title or a summary gets.
+/// Defines what a request for a title or a summary gets.
 const SIDE: &str = "<analysis>It is short.</analysis>\n<summary>A short summary.</summary>";
-/// What Claude Code ends its request for a summary with. It offers all its tools along.
+/// Defines what Claude Code ends its request for a summary with. It offers all its tools along.
 const WANTS_A_SUMMARY: &str = "Tool calls will be rejected and you will fail the task";
 
 pub(super) struct ScenarioPlayer {
     scenario: Scenario,
-    /// How many conversations each was used for.
+    /// The number of conversations that each was used for.
     used: Vec<usize>,
     begun: Vec<StartedConversation>,
 }
@@ -27,13 +27,13 @@ pub(super) struct ScenarioPlayer {
 struct StartedConversation {
     key: ConversationKey,
     conversation: usize,
-    /// What came so far went wrong, so that its first turn may be asked for again.
+    /// The requests so far went wrong, so that its first turn may be asked for again.
     only_faults: bool,
-    /// How many faults of a turn were played.
+    /// The number of faults of a turn that were played.
     faults: BTreeMap<usize, usize>,
 }
 
-/// What requests of one conversation have in common.
+/// Describes what requests of one conversation have in common.
 #[derive(Clone, PartialEq, Eq)]
 struct ConversationKey {
     session: Option<String>,
@@ -53,7 +53,7 @@ pub(super) enum Reply {
     },
     Fault {
         kind: FaultKind,
-        /// What the fault cuts short.
+        /// Tells what the fault cuts short.
         answer: Answer,
     },
     /// The scenario can't be played to this client.
@@ -69,7 +69,7 @@ impl ScenarioPlayer {
         }
     }
 
-    /// What a request gets; `number` is unique to it.
+    /// Returns what a request gets; `number` is unique to it.
     pub(super) fn decide(&mut self, number: usize, asked: &ParsedRequest) -> Decision {
         let turn = asked.assistant_messages();
         if wants_a_summary(asked) {

@@ -22,7 +22,7 @@ pub struct Request {
     pub(super) asked: ParsedRequest,
 }
 
-/// What a request got.
+/// Describes what a request got.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Answered {
     /// Which conversation of the scenario, from 0.
@@ -91,7 +91,7 @@ impl Request {
         &self.asked.tools
     }
 
-    /// What stands before the messages: instructions and the environment.
+    /// Returns what stands before the messages: instructions and the environment.
     #[must_use]
     pub fn system(&self) -> &str {
         &self.asked.system
@@ -125,7 +125,7 @@ impl Request {
         texts.join("\n")
     }
 
-    /// Whether nothing was said before: one message of a user, no answer, no tool result.
+    /// Returns true if nothing was said before: one message of a user, no answer, no tool result.
     #[must_use]
     pub fn is_fresh(&self) -> bool {
         let of = |role| self.messages().iter().filter(move |m| m.role == role);

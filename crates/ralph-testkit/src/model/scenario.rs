@@ -1,4 +1,4 @@
-//! What the model answers: conversations and their turns, read from YAML or JSON. Knows nothing of
+//! Describes what the model answers: conversations and their turns, read from YAML or JSON. Knows nothing of
 //! how an answer looks on the wire.
 
 use serde::Deserialize;
@@ -18,16 +18,16 @@ pub struct Scenario {
 #[error("this is no scenario: {0}")]
 pub struct ScenarioError(String);
 
-/// What is answered from a first message on. The first conversation that fits and is not used up is
+/// Describes what is answered from a first message on. The first conversation that fits and is not used up is
 /// taken.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Conversation {
     /// A part of the first user message; without it, any fits.
     pub when: Option<String>,
-    /// How many conversations it is good for; without it, any number.
+    /// The number of conversations it is good for; without it, any number.
     pub times: Option<usize>,
-    /// Whether it answers requests that offer no tools, and those alone. Otherwise these are taken
+    /// True if it answers requests that offer no tools, and those alone. Otherwise these are taken
     /// for requests on the side (a title, a summary) and get a short text.
     pub without_tools: bool,
     pub turns: Vec<Turn>,
@@ -86,7 +86,7 @@ pub enum Bash {
     },
 }
 
-/// What the answer is said to have cost. Input does not contain what was cached.
+/// Describes what the answer is said to have cost. Input does not contain what was cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Usage {

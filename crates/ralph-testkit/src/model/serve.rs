@@ -12,7 +12,7 @@ use super::scenario::Hold;
 use super::state::ServerState;
 use super::wire::{ALL, Answer, ApiError, CallKind, Headers, HttpCall, Wire};
 
-/// Whether a connection is good for another call.
+/// Tells whether a connection is good for another call.
 enum AfterCall {
     Keep,
     Close,
@@ -195,7 +195,7 @@ impl AnswerSender<'_> {
         }
     }
 
-    /// What comes before a place, and how many events these were. To a client that wants the answer
+    /// Returns what comes before a place, and how many events these were. To a client that wants the answer
     /// in one piece nothing is sent: there is no place within it.
     async fn send_until(&self, connection: &mut Connection, place: Place) -> Io<usize> {
         if !self.is_streaming {

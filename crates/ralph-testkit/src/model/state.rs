@@ -1,4 +1,4 @@
-//! What the server and the test share: the scenario as far as it is played, what was asked, and the
+//! Describes what the server and the test share: the scenario as far as it is played, what was asked, and the
 //! gates. Serves nothing itself.
 
 use std::fs::File;
@@ -82,7 +82,7 @@ impl ServerState {
         self.lock().others.clone()
     }
 
-    /// Whether it became true within the limit.
+    /// Returns true if it became true within the limit.
     pub(super) fn wait(&self, limit: Duration, is_true: impl Fn(&RecordedCalls) -> bool) -> bool {
         let seen = self.lock();
         let waited = self

@@ -1,4 +1,4 @@
-//! What the server needs of an API to play a scenario over it. Scenarios, faults, records and holds
+//! Describes what the server needs of an API to play a scenario over it. Scenarios, faults, records and holds
 //! know no API; an API knows none of them.
 //!
 //! To add one: write `model/NAME.rs` with a type that implements [`Wire`], and name it in [`ALL`].
@@ -21,10 +21,10 @@ pub(super) const ALL: [&dyn Wire; 4] = [&Anthropic, &Responses, &Chat, &Gemini];
 pub(super) trait Wire: Send + Sync {
     fn name(&self) -> &'static str;
 
-    /// What a call is, by its method and its path without a query; `None` if it is of another API.
+    /// Returns what a call is, by its method and its path without a query; `None` if it is of another API.
     fn kind_of(&self, method: &str, path: &str) -> Option<CallKind>;
 
-    /// What a request asks. The path is whole: some APIs name the model there.
+    /// Returns what a request asks. The path is whole: some APIs name the model there.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl HttpCall {
     }
 }
 
-/// What a request asks, in the words that all APIs share.
+/// Describes what a request asks, in the words that all APIs share.
 #[derive(Debug, Clone)]
 pub(super) struct ParsedRequest {
     /// The client's name for the session, if it tells.
@@ -147,7 +147,7 @@ pub(super) fn merged(messages: impl Iterator<Item = Message>) -> Vec<Message> {
     all
 }
 
-/// What the model answers.
+/// Describes what the model answers.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Answer {
     pub(super) id: String,
@@ -176,7 +176,7 @@ pub(super) struct Frames {
     pub(super) after_block: usize,
 }
 
-/// What an API refuses a request with.
+/// Describes what an API refuses a request with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ApiError {
     Status {

@@ -88,14 +88,14 @@ impl Check {
 }
 
 #[derive(Debug, Serialize)]
-struct Report {
+struct DoctorReport {
     ok: bool,
     checks: Vec<Check>,
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let checks = check(global)?;
-    let report = Report {
+    let report = DoctorReport {
         ok: !checks.iter().any(|c| c.state == State::Problem),
         checks,
     };
@@ -162,7 +162,7 @@ fn not_dirt(project: Option<&Project>) -> Vec<String> {
     names
 }
 
-fn render(report: &Report) -> String {
+fn render(report: &DoctorReport) -> String {
     let mut table = Table::new(2, 0);
     for check in &report.checks {
         let (tone, word) = match check.state {

@@ -56,7 +56,7 @@ pub(crate) struct Args {
 
 /// The result; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
-struct Report {
+struct ImportReport {
     source: String,
     from: &'static str,
     to: &'static str,
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         CommandError::user(error).hint("nothing was written; `ralph lint FILE` checks a task file")
     })?;
     target.check(&project, overwrite)?;
-    let mut report = Report {
+    let mut report = ImportReport {
         source: project.shown(&path),
         from: converted.from.as_str(),
         to: to.as_str(),
@@ -161,7 +161,7 @@ fn called(project: &Project, path: &Path, name: &str, bytes: &[u8], to: format::
     }
 }
 
-impl Report {
+impl ImportReport {
     fn render(&self, done: &str) -> String {
         let tasks = count(self.tasks, "task", "tasks");
         let done = paint(Tone::Good, done);

@@ -14,7 +14,7 @@ mod talks;
 use std::{io::IsTerminal as _, path::PathBuf, process::ExitCode};
 
 use clap::value_parser;
-use ralph_core::artefacts::{Answers, template::Setting};
+use ralph_core::artefacts::{Answers, template::InterviewMode};
 use ralph_engine::{
     inbox::Inbox,
     interview::{Claim, read_spec},
@@ -75,9 +75,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let agent = run::choose_agent_with(&project, args.model.as_deref())?;
     run::check_program(&*agent, project.root())?;
     let setting = if args.headless {
-        Setting::Headless
+        InterviewMode::Headless
     } else {
-        Setting::Conversation
+        InterviewMode::Conversation
     };
     let Some(_claim) = Claim::take(&named.folder).map_err(CommandError::user)? else {
         let message = format!(
@@ -90,14 +90,16 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         let purse = Scene::open_purse(&project).await?;
         let scene = Scene::new(&project, named, agent, setting, purse)?;
         match setting {
-            Setting::Headless => {
+            InterviewMode::Headless => {
                 scene.warn_unattended();
                 // An interview has no queue that it could be signalled for.
                 let stop =
                     run::listen_for_signals(Inbox::default()).map_err(CommandError::internal)?;
                 lead(&scene, &mut headless::Asks::new(answers, stop), args.rounds).await
             }
-            Setting::Conversation => lead(&scene, &mut talks::Talks::new()?, args.rounds).await,
+            InterviewMode::Conversation => {
+                lead(&scene, &mut talks::Talks::new()?, args.rounds).await
+            }
         }
     })?;
     Ok(ExitCode::from(end.exit_code()))

@@ -41,7 +41,7 @@ pub(crate) struct Args {
 
 /// What was found; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
-struct Report {
+struct LintReport {
     source: String,
     tasks: usize,
     errors: usize,
@@ -76,10 +76,10 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
                 configured_verify: !project.config().verification.commands.is_empty(),
             };
             let findings = lint(&board, &problems, &context);
-            Report::new(&source, board.graph().tasks().len(), findings)
+            LintReport::new(&source, board.graph().tasks().len(), findings)
         }
         // A file that can't be read has one thing wrong with it, and a place.
-        Err(SourceError::Format(error)) => Report::of_file(&project.shown(&path), error),
+        Err(SourceError::Format(error)) => LintReport::of_file(&project.shown(&path), error),
         Err(error) => return Err(CommandError::user(error)),
     };
     if args.json {
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     Ok(ExitCode::from(if fails { 2 } else { 0 }))
 }
 
-impl Report {
+impl LintReport {
     fn new(source: &Source, tasks: usize, findings: Vec<Finding>) -> Self {
         let mut places = Places::new(source);
         let shown = findings.into_iter().map(|finding| {

@@ -4,7 +4,7 @@ use ralph_core::{
     agent::{Ending, Usage},
     id::LoopId,
     iteration::ChangedFile,
-    record::{GitRecord, IterationRecord, RunRecord, Said, VerificationRecord},
+    record::{AgentStatements, GitRecord, IterationRecord, RunRecord, VerificationRecord},
     signal::{ClosingBlock, FollowUp},
     task::TaskId,
     termination::Stop,
@@ -304,10 +304,10 @@ fn record(
         verdict,
         feedback: None,
         flags: Vec::new(),
-        said: Said {
+        said: AgentStatements {
             claimed: true,
             final_message: "Task complete".into(),
-            ..Said::default()
+            ..AgentStatements::default()
         },
         usage,
     }

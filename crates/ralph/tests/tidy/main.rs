@@ -10,3 +10,4 @@ mod repository;
 mod samples;
 mod sources;
 mod type_names;
+mod words;

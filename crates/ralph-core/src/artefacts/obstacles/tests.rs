@@ -1,8 +1,8 @@
-//! What an agent did to the obstacles, and what they should be afterwards.
+//! Tests what an agent did to the obstacles, and what they should be afterwards.
 
 use super::*;
 
-const AT: At<'static> = At {
+const AT: IterationRef<'static> = IterationRef {
     iteration: 4,
     task: "T2",
 };

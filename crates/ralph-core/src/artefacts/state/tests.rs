@@ -1,10 +1,10 @@
-//! What an agent did to the log, and what it should be afterwards.
+//! Tests what an agent did to the log, and what it should be afterwards.
 
 use serde_json::json;
 
 use super::*;
 
-const AT: At<'static> = At {
+const AT: IterationRef<'static> = IterationRef {
     iteration: 7,
     task: "T2",
 };
@@ -88,7 +88,7 @@ fn a_second_run_may_change_what_the_first_run_of_the_iteration_added() {
 
 #[test]
 fn the_entry_of_an_iteration_is_written_once_and_its_status_is_ralphs() {
-    let entry = |status| Entry {
+    let entry = |status| LogEntry {
         iteration: 7,
         task_id: "T2".into(),
         status,

@@ -1,7 +1,7 @@
 //! The prompts of an interview that no project replaces: the questions and answers of one without a
 //! conversation, and the correction of its tasks.
 //!
-//! What a person or another agent wrote is delimited as data, with a cap on each piece and on how
+//! Describes what a person or another agent wrote is delimited as data, with a cap on each piece and on how
 //! many there are.
 
 use minijinja::{Value, context};
@@ -35,7 +35,7 @@ pub struct AmendParams<'a> {
     pub round: Round,
     /// Questions with their answers.
     pub answers: &'a [(String, String)],
-    /// What was wrong with the attempt before.
+    /// The faults of the attempt before.
     pub problem: Option<&'a str>,
 }
 
@@ -44,12 +44,12 @@ pub struct AmendParams<'a> {
 pub struct RepairParams<'a> {
     pub project: &'a ProjectName,
     pub problems: &'a [String],
-    pub setting: Setting,
+    pub setting: InterviewMode,
 }
 
-/// Whether there is somebody to talk to.
+/// Tells whether there is someone to talk to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Setting {
+pub enum InterviewMode {
     Conversation,
     Headless,
 }
@@ -106,7 +106,7 @@ impl RepairParams<'_> {
         }
         let more = context! {
             problems,
-            talks => self.setting == Setting::Conversation,
+            talks => self.setting == InterviewMode::Conversation,
         };
         built_in(
             "repair.md",

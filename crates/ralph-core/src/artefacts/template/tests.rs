@@ -100,11 +100,11 @@ fn a_repair_lists_what_is_wrong_up_to_a_limit() {
         };
         params.render().unwrap()
     };
-    let headless = text(Setting::Headless);
+    let headless = text(InterviewMode::Headless);
     let listed = "- wrong 30\n- … and 2 more\n</data>\n";
     assert!(headless.contains(listed), "{headless}");
     assert!(!headless.contains("done.md"), "{headless}");
-    assert!(text(Setting::Conversation).contains("Create `.artefacts/shop/done.md`"));
+    assert!(text(InterviewMode::Conversation).contains("Create `.artefacts/shop/done.md`"));
 }
 
 fn own(text: &str) -> Template {

@@ -1,4 +1,4 @@
-//! What a person does in the task file to tasks that the journal remembers.
+//! Tests what a person does in the task file to tasks that the journal remembers.
 
 use super::*;
 

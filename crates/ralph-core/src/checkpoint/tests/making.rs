@@ -1,4 +1,4 @@
-//! What a checkpoint takes over from the one before, and what it takes from the moment.
+//! Tests what a checkpoint takes over from the one before, and what it takes from the moment.
 
 use super::*;
 use crate::agent::Usage;
@@ -26,13 +26,13 @@ fn sums_lists_and_words_go_on_from_one_to_the_next() {
         ..ClosingBlock::default()
     };
     let (mut one, mut two, mut stop) = (moment(1), moment(2), moment(3));
-    one.work = Some(Box::new(Work {
+    one.work = Some(Box::new(IterationWork {
         spent: spent(Some(0.1), 3),
         said: said("a"),
         ..work(7, "A", Found::Verified)
     }));
     one.pending = Some(vec![item("B")]);
-    two.work = Some(Box::new(Work {
+    two.work = Some(Box::new(IterationWork {
         spent: spent(Some(0.2), 4),
         said: said("b"),
         verification: vec![CommandResult {
@@ -93,7 +93,7 @@ fn a_task_that_was_taken_back_is_not_completed_any_more() {
 #[test]
 fn a_claim_completes_nothing() {
     let mut one = moment(1);
-    one.work = Some(Box::new(Work {
+    one.work = Some(Box::new(IterationWork {
         said: ClosingBlock {
             phase: Some("complete".into()),
             ..ClosingBlock::default()
@@ -136,7 +136,7 @@ fn everything_has_a_cap_and_the_newest_is_kept() {
     let mut moments = Vec::new();
     for k in 1..=30 {
         let mut one = moment(k);
-        one.work = Some(Box::new(Work {
+        one.work = Some(Box::new(IterationWork {
             said: ClosingBlock {
                 decisions: vec![format!("{k} {}", "x".repeat(2_000))],
                 next: Some("y".repeat(9_000)),

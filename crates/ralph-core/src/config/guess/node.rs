@@ -44,7 +44,7 @@ pub(super) fn guess(files: &ProjectFiles) -> Vec<Guess> {
     guesses
 }
 
-/// Whether a script proves something and ends: npm writes one that only fails into every new
+/// Returns true if a script proves something and ends: npm writes one that only fails into every new
 /// package, and a watcher never ends.
 fn verifies(script: &str) -> bool {
     let placeholder = script.contains("no test specified");

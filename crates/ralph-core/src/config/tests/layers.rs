@@ -365,7 +365,7 @@ fn the_example_of_the_specification_is_accepted_and_what_is_not_built_is_said() 
 }
 
 #[test]
-fn what_nobody_asked_for_is_not_called_out() {
+fn what_no_one_asked_for_is_not_called_out() {
     assert!(resolve(&Layers::default()).unwrap().not_in_force.is_empty());
     let resolved = project("safety: {sandbox: false, allowed_commands: []}").unwrap();
     assert_eq!(resolved.not_in_force, []);

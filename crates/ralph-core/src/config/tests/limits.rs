@@ -21,8 +21,8 @@ fn a_usage_limit_is_waited_for_six_hours_unless_said_otherwise() {
 }
 
 #[test]
-fn a_fallback_without_anybody_to_go_on_with_is_refused_where_it_is_asked_for() {
-    assert_snapshot!(mistakes("limits:\n  on_usage_limit: fallback\n"), @"ralph.yaml:2:1: `limits.on_usage_limit`: there is nobody to go on with: set `limits.fallback_agent` or `limits.fallback_model`");
+fn a_fallback_without_an_agent_to_go_on_with_is_refused_where_it_is_asked_for() {
+    assert_snapshot!(mistakes("limits:\n  on_usage_limit: fallback\n"), @"ralph.yaml:2:1: `limits.on_usage_limit`: there is no agent to go on with: set `limits.fallback_agent` or `limits.fallback_model`");
     assert_snapshot!(mistakes("limits:\n  on_usage_limit: wiat\n"), @"ralph.yaml:2:19: `limits.on_usage_limit`: expected one of `wait`, `stop`, `fallback`, found the text `wiat`; did you mean `wait`?");
     assert_snapshot!(mistakes("limits:\n  fallback_agent: 5\n"), @"ralph.yaml:2:19: `limits.fallback_agent`: expected a text that is not empty or a map or nothing, found 5; put it in quotes");
     assert_snapshot!(mistakes("limits:\n  fallback_agent: {name: x, dialect: pi}\n"), @"ralph.yaml:2:19: `limits.fallback_agent`: the key `command` is missing");
@@ -52,7 +52,7 @@ fn another_model_goes_to_the_agent_that_takes_one() {
     let other = config.with_model(&named("pi"), "x/y").unwrap();
     assert_eq!(other.pi.model.as_deref(), Some("x/y"));
     assert_eq!(other.claude.model.as_deref(), Some("sonnet"));
-    assert!(config.with_model(&named("nobody"), "x").is_none());
+    assert!(config.with_model(&named("missing"), "x").is_none());
     let script = AgentChoice::Script("a.yaml".into());
     assert!(config.with_model(&script, "x").is_none());
 }

@@ -1,10 +1,10 @@
-//! What ralph says of a configuration that is wrong.
+//! Tests what ralph says of a configuration that is wrong.
 
 use insta::assert_snapshot;
 use serde_json::json;
 
 use super::{env, file, mistakes};
-use crate::config::{FlagValue, Given, Layers, Problem, resolve};
+use crate::config::{ConfigProblem, FlagValue, Given, Layers, resolve};
 
 #[test]
 fn an_unknown_key_comes_with_its_place_and_the_likely_one() {
@@ -130,5 +130,8 @@ fn every_mistake_of_every_layer_is_reported() {
     --max-minutes: `loop.max_minutes`: expected a number greater than 0 and at most 527040 or nothing, found 0
     --set: unknown key `loop.max_minuts`; did you mean `loop.max_minutes`?
     "#);
-    assert!(matches!(errors.0[0].problem, Problem::UnknownKey { .. }));
+    assert!(matches!(
+        errors.0[0].problem,
+        ConfigProblem::UnknownKey { .. }
+    ));
 }

@@ -1,4 +1,4 @@
-//! What `ralph config`, the schema and `ralph init` show.
+//! Tests what `ralph config`, the schema and `ralph init` show.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What a run comes to while it runs.
+//! Tests what a run comes to while it runs.
 
 use super::*;
 use crate::economics::{Meter, Metered};

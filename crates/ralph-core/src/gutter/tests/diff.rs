@@ -1,4 +1,4 @@
-//! What is kept of a diff: what counts as the same hunk, and what undoes what.
+//! Tests what is kept of a diff: what counts as the same hunk, and what undoes what.
 
 use super::super::{HunkHash, Trace, trace_of_diff};
 

@@ -1,4 +1,4 @@
-//! What an agent makes of the request to wrap up, and when it has had its turn.
+//! Tests what an agent makes of the request to wrap up, and when it has had its turn.
 
 use super::*;
 

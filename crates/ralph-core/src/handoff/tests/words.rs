@@ -1,4 +1,4 @@
-//! What is said at a handoff: an agent's last words, the request, and how shares are written.
+//! Tests what is said at a handoff: an agent's last words, the request, and how shares are written.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What holds whatever comes, in whatever order and at whatever time.
+//! Tests what holds whatever comes, in whatever order and at whatever time.
 
 use proptest::prelude::*;
 
@@ -50,7 +50,7 @@ proptest! {
                         prop_assert!(asked.is_some_and(|since| minute - since >= 15));
                     }
                     Reaction::Changed { before, state, .. } => prop_assert_ne!(before, state),
-                    Reaction::Handoff => prop_assert!(false, "nobody chose that"),
+                    Reaction::Handoff => prop_assert!(false, "no one chose that"),
                 }
             }
         }

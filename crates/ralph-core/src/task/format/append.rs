@@ -3,11 +3,11 @@
 //!
 //! Never touches the tasks that are there.
 
-use super::error::{Fault, Outcome};
+use super::bracket_layout::{self, BracketLayout};
+use super::error::{Fault, FormatResult};
 use super::fields::Field;
 use super::layout::{self, Layout};
-use super::look::{self, Look};
-use super::render::{Value, yaml_member_value, yaml_scalar};
+use super::render::{FieldValue, yaml_member_value, yaml_scalar};
 use super::splice::{self, Splice, spliced};
 use super::tree::{At, Kind, Style, Tree};
 use super::words::Vocabulary;
@@ -35,13 +35,13 @@ pub fn append(file_name: &str, bytes: &[u8], task: &NewTask) -> Result<Vec<u8>, 
 
 /// A native YAML file that holds one task.
 pub fn render_new(task: &NewTask) -> String {
-    let members = Members::default().of(task, Format::Native);
+    let members = SiblingMembers::default().of(task, Format::Native);
     let mut text = block_lines(&members, "", "\n", Style::Plain);
     text.push('\n');
     text
 }
 
-fn appended(file_name: &str, bytes: &[u8], task: &NewTask) -> Outcome<Vec<u8>> {
+fn appended(file_name: &str, bytes: &[u8], task: &NewTask) -> FormatResult<Vec<u8>> {
     let before = parse_bytes(file_name, 0, bytes)?;
     if before.tasks.iter().any(|known| known.id == task.id) {
         return Err(Fault::nowhere(
@@ -85,38 +85,38 @@ fn says(task: &Task, new: &NewTask) -> bool {
 
 fn first_of_yaml(bytes: &[u8], task: &NewTask) -> String {
     let mut text = String::from_utf8_lossy(bytes).into_owned();
-    let newline = look::newline(&text);
+    let newline = bracket_layout::newline(&text);
     if !text.is_empty() && !text.ends_with(['\n', '\u{feff}']) {
         text.push_str(newline);
     }
-    let members = Members::default().of(task, Format::Native);
+    let members = SiblingMembers::default().of(task, Format::Native);
     text.push_str("- ");
     text.push_str(&block_lines(&members, "  ", newline, Style::Plain));
     text.push_str(newline);
     text
 }
 
-fn splice_in(tree: &Tree<'_>, layout: &Layout, task: &NewTask) -> Outcome<Splice> {
+fn splice_in(tree: &Tree<'_>, layout: &Layout, task: &NewTask) -> FormatResult<Splice> {
     let Some(list) = layout.list else {
         return Err(Fault::nowhere(
             "can't be added to a file that holds one task; put it into a file of its own",
         ));
     };
-    let members = Members::like(tree, layout).of(task, layout.format);
+    let members = SiblingMembers::like(tree, layout).of(task, layout.format);
     let Some(&last) = layout.tasks.last() else {
         return Ok(into_empty_list(tree, list, &members));
     };
     if !splice::is_block(tree, list) {
-        let look = Look::of(tree, last);
-        let object = look.object(&members);
+        let brackets = BracketLayout::of(tree, last);
+        let object = brackets.object(&members);
         // A single element on the line of its bracket does not show what is between two.
-        let gap = look::element_gap(tree, list, last).filter(|gap| !gap.is_empty());
-        let gap = gap.unwrap_or(&look.comma[1..]);
+        let gap = bracket_layout::element_gap(tree, list, last).filter(|gap| !gap.is_empty());
+        let gap = gap.unwrap_or(&brackets.comma[1..]);
         let end = tree.end(last);
         return Ok(at(end, format!(",{gap}{object}")));
     }
     let source = tree.source;
-    let newline = look::newline(source);
+    let newline = bracket_layout::newline(source);
     let mut indent = splice::column(source, tree.start(last));
     let dash = format!("{}- ", indent.get(2..).unwrap_or_default());
     let element = if splice::is_block(tree, last) {
@@ -124,7 +124,7 @@ fn splice_in(tree: &Tree<'_>, layout: &Layout, task: &NewTask) -> Outcome<Splice
         block_lines(&members, &indent, newline, key_style)
     } else {
         indent.clear();
-        Look::of(tree, last).object(&members)
+        BracketLayout::of(tree, last).object(&members)
     };
     let end = source[..tree.end(last)].trim_end().len();
     // An empty value ends before its colon.
@@ -140,10 +140,10 @@ fn at(offset: usize, text: String) -> Splice {
     }
 }
 
-fn into_empty_list(tree: &Tree<'_>, list: At, members: &[(String, Value)]) -> Splice {
+fn into_empty_list(tree: &Tree<'_>, list: At, members: &[(String, FieldValue)]) -> Splice {
     let source = tree.source;
-    let indent = look::indentation(source, tree.start(list));
-    let newline = look::newline(source);
+    let indent = bracket_layout::indentation(source, tree.start(list));
+    let newline = bracket_layout::newline(source);
     let parent_is_block = list > 0 && splice::is_block(tree, 0);
     let (start, text) = if parent_is_block {
         let lines = block_lines(members, &format!("{indent}    "), newline, Style::Plain);
@@ -157,16 +157,16 @@ fn into_empty_list(tree: &Tree<'_>, list: At, members: &[(String, Value)]) -> Sp
         (tree.start(list), format!("- {lines}"))
     } else {
         let unit = if list > 0 {
-            Look::of(tree, 0).unit
+            BracketLayout::of(tree, 0).unit
         } else {
             "  ".to_owned()
         };
-        let mut look = Look::fresh(source, tree.syntax, &format!("{indent}{unit}"));
-        look.members = look.members.map(|_| format!("{indent}{unit}{unit}"));
-        look.unit = unit;
-        let object = look.object(members);
-        let text = match &look.members {
-            Some(_) => format!("[{newline}{}{object}{newline}{indent}]", look.close),
+        let mut brackets = BracketLayout::fresh(source, tree.syntax, &format!("{indent}{unit}"));
+        brackets.members = brackets.members.map(|_| format!("{indent}{unit}{unit}"));
+        brackets.unit = unit;
+        let object = brackets.object(members);
+        let text = match &brackets.members {
+            Some(_) => format!("[{newline}{}{object}{newline}{indent}]", brackets.close),
             None => format!("[{object}]"),
         };
         (tree.start(list), text)
@@ -180,7 +180,7 @@ fn into_empty_list(tree: &Tree<'_>, list: At, members: &[(String, Value)]) -> Sp
 
 /// Members as lines of a YAML block. The first has no indentation: a dash or nothing precedes it.
 fn block_lines(
-    members: &[(String, Value)],
+    members: &[(String, FieldValue)],
     indent: &str,
     newline: &str,
     key_style: Style,
@@ -197,12 +197,12 @@ fn block_lines(
 
 /// The members that siblings have, in order: what a new task should have too.
 #[derive(Default)]
-struct Members {
+struct SiblingMembers {
     known: Vec<(Field, String, Sibling)>,
     open_word: Option<String>,
 }
 
-/// What a sibling has in the place.
+/// Describes what a sibling has in the place.
 #[derive(Clone, Copy, PartialEq)]
 enum Sibling {
     Number(Option<i64>),
@@ -212,7 +212,7 @@ enum Sibling {
     Absent,
 }
 
-impl Members {
+impl SiblingMembers {
     fn like(tree: &Tree<'_>, layout: &Layout) -> Self {
         let maps = layout
             .tasks
@@ -254,7 +254,7 @@ impl Members {
         }
     }
 
-    fn of(mut self, task: &NewTask, format: Format) -> Vec<(String, Value)> {
+    fn of(mut self, task: &NewTask, format: Format) -> Vec<(String, FieldValue)> {
         let fresh = self.known.is_empty();
         for (field, name) in format.rules().members {
             let stands_in = |seen: Field| match field {
@@ -295,16 +295,21 @@ fn is_state(field: Field) -> bool {
     )
 }
 
-fn value_of(task: &NewTask, field: Field, sibling: Sibling, word: Option<&str>) -> Option<Value> {
-    let text = |text: &str| Some(Value::Text(text.to_owned()));
+fn value_of(
+    task: &NewTask,
+    field: Field,
+    sibling: Sibling,
+    word: Option<&str>,
+) -> Option<FieldValue> {
+    let text = |text: &str| Some(FieldValue::Text(text.to_owned()));
     // A list that siblings have is written even when empty; one that only we would add is not.
-    let list = |items: Vec<Value>| {
-        (!items.is_empty() || sibling == Sibling::List).then_some(Value::List(items))
+    let list = |items: Vec<FieldValue>| {
+        (!items.is_empty() || sibling == Sibling::List).then_some(FieldValue::List(items))
     };
     match field {
         Field::Id => match (sibling, task.id.as_str().parse::<i64>()) {
             (Sibling::Number(_), Ok(id)) if id.to_string() == task.id.as_str() => {
-                Some(Value::Integer(id))
+                Some(FieldValue::Integer(id))
             }
             _ => text(task.id.as_str()),
         },
@@ -318,19 +323,19 @@ fn value_of(task: &NewTask, field: Field, sibling: Sibling, word: Option<&str>) 
             let ids: Vec<&str> = task.depends_on.iter().map(TaskId::as_str).collect();
             match (sibling, ids.is_empty()) {
                 (Sibling::List | Sibling::Absent, _) => list(texts(&ids)),
-                (_, true) => Some(Value::Null),
+                (_, true) => Some(FieldValue::Null),
                 (_, false) => text(&ids.join(", ")),
             }
         }
         Field::Verify => (!task.verify.is_empty()).then(|| commands(&task.verify)),
-        Field::Labels => (!task.labels.is_empty()).then(|| Value::texts(&task.labels)),
-        Field::Priority => task.priority.map(Value::Integer),
-        Field::Passes => Some(Value::Bool(false)),
+        Field::Labels => (!task.labels.is_empty()).then(|| FieldValue::texts(&task.labels)),
+        Field::Priority => task.priority.map(FieldValue::Integer),
+        Field::Passes => Some(FieldValue::Bool(false)),
         Field::Status => text(word.unwrap_or("open")),
-        Field::Blocked => Some(Value::Bool(false)),
-        Field::Attempts => Some(Value::Integer(0)),
+        Field::Blocked => Some(FieldValue::Bool(false)),
+        Field::Attempts => Some(FieldValue::Integer(0)),
         Field::MaxAttempts => match sibling {
-            Sibling::Number(Some(max)) => Some(Value::Integer(max)),
+            Sibling::Number(Some(max)) => Some(FieldValue::Integer(max)),
             _ => None,
         },
         Field::Notes => text(""),
@@ -338,17 +343,17 @@ fn value_of(task: &NewTask, field: Field, sibling: Sibling, word: Option<&str>) 
     }
 }
 
-fn texts<T: AsRef<str>>(items: &[T]) -> Vec<Value> {
+fn texts<T: AsRef<str>>(items: &[T]) -> Vec<FieldValue> {
     let texts = items
         .iter()
-        .map(|item| Value::Text(item.as_ref().to_owned()));
+        .map(|item| FieldValue::Text(item.as_ref().to_owned()));
     texts.collect()
 }
 
-fn commands(verify: &[VerifyCommand]) -> Value {
+fn commands(verify: &[VerifyCommand]) -> FieldValue {
     let command = |command: &VerifyCommand| match command {
-        VerifyCommand::Shell(line) => Value::Text(line.clone()),
-        VerifyCommand::Argv(argv) => Value::texts(argv),
+        VerifyCommand::Shell(line) => FieldValue::Text(line.clone()),
+        VerifyCommand::Argv(argv) => FieldValue::texts(argv),
     };
-    Value::List(verify.iter().map(command).collect())
+    FieldValue::List(verify.iter().map(command).collect())
 }

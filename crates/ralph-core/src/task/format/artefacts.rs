@@ -3,7 +3,7 @@
 
 use super::Syntax;
 use super::convert::Value as AnyValue;
-use super::error::Outcome;
+use super::error::FormatResult;
 use super::fields::Field;
 use super::layout::TASKS;
 use super::rules::{FormatRules, UsualPlace, plain_meaning};
@@ -62,7 +62,7 @@ pub(super) const RULES: FormatRules = FormatRules {
     ],
 };
 
-/// What the format has no word for is blocked, with a flag beside it.
+/// Returns the format's word; a status that it has no word for is blocked, with a flag beside it.
 fn word(status: Status) -> &'static str {
     match status {
         Status::Open => "pending",
@@ -76,7 +76,7 @@ fn is_stuck(status: Status) -> bool {
     matches!(status, Status::Blocked | Status::Failed | Status::Skipped)
 }
 
-fn read_status(said: &StatusMembers<'_, '_>) -> Outcome<Status> {
+fn read_status(said: &StatusMembers<'_, '_>) -> FormatResult<Status> {
     let is = |field| said.flag(field).map(|flag| flag.unwrap_or(false));
     let (blocked, failed) = (is(Field::Blocked)?, is(Field::Failed)?);
     let skipped = is(Field::Skipped)?;
@@ -97,7 +97,7 @@ fn write_status(
     said: &StatusMembers<'_, '_>,
     to: Status,
     word: &dyn Fn(Status) -> String,
-) -> Outcome<Vec<Put>> {
+) -> FormatResult<Vec<Put>> {
     let mut puts = Vec::new();
     let coarse = if is_stuck(to) { Status::Blocked } else { to };
     if said.word.unwrap_or(Status::Open) != coarse {

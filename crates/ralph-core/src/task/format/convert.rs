@@ -20,11 +20,11 @@ pub use join::join;
 pub use report::Moved;
 pub(super) use value::Value;
 
-use super::error::{Fault, Outcome};
+use super::error::{Fault, FormatResult};
 use super::tree::{At, Tree};
 use super::{Document, Format, FormatError, Syntax, Task, parse_bytes, parse_tree};
-use load::{Doc, Shape};
-use task::Way;
+use load::{Doc, FileShape};
+use task::ConversionFormats;
 
 /// A task file in another format.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,9 +32,9 @@ pub struct Converted {
     pub text: String,
     /// As it was.
     pub from: Format,
-    /// How many tasks there are in it.
+    /// The number of tasks in it.
     pub tasks: usize,
-    /// What stands under another name now.
+    /// Tells what stands under another name now.
     pub moved: Vec<Moved>,
 }
 
@@ -54,7 +54,7 @@ pub fn write_new(json: &str, to: Format, syntax: Syntax) -> Result<String, Forma
     written_new(json, to, syntax).map_err(|fault| fault.into_error("tasks.json", json.as_bytes()))
 }
 
-fn written_new(json: &str, to: Format, syntax: Syntax) -> Outcome<String> {
+fn written_new(json: &str, to: Format, syntax: Syntax) -> FormatResult<String> {
     let before = parse_bytes("tasks.json", 0, json.as_bytes())?;
     let Some(tree) = parse_tree("tasks.json", json.as_bytes())? else {
         return Ok(String::new());
@@ -76,13 +76,13 @@ pub(super) fn inline(tree: &Tree<'_>, at: At) -> String {
     value::read(tree, at).map_or_else(|_| String::new(), |value| value.inline())
 }
 
-fn converted(file_name: &str, bytes: &[u8], to: Format, syntax: Syntax) -> Outcome<Converted> {
+fn converted(file_name: &str, bytes: &[u8], to: Format, syntax: Syntax) -> FormatResult<Converted> {
     let before = parse_bytes(file_name, 0, bytes)?;
     let doc = match parse_tree(file_name, bytes)? {
         Some(tree) => load::load(&tree)?,
         None => Doc {
             format: Format::Native,
-            shape: Shape::List,
+            shape: FileShape::List,
             header: Vec::new(),
             tasks: Vec::new(),
         },
@@ -91,9 +91,9 @@ fn converted(file_name: &str, bytes: &[u8], to: Format, syntax: Syntax) -> Outco
     let text = value::render(&load::unload(&there), syntax);
     check(&before, &text, to, syntax)?;
     match went {
-        Went::On => check_way_back(&doc, &text, syntax)?,
+        ConversionRoute::On => check_way_back(&doc, &text, syntax)?,
         // Its fields are the earlier ones, or what was made of them since.
-        Went::Nowhere | Went::Back => {}
+        ConversionRoute::Nowhere | ConversionRoute::Back => {}
     }
     Ok(Converted {
         from: doc.format,
@@ -104,26 +104,26 @@ fn converted(file_name: &str, bytes: &[u8], to: Format, syntax: Syntax) -> Outco
 }
 
 /// Which way led to a format.
-enum Went {
+enum ConversionRoute {
     Nowhere,
     On,
     Back,
 }
 
 /// Back through the formats that it came by, if the one that is wanted is among them; else on.
-fn go(doc: &Doc, to: Format) -> Outcome<(Doc, Went)> {
+fn go(doc: &Doc, to: Format) -> FormatResult<(Doc, ConversionRoute)> {
     if doc.format == to {
-        return Ok((doc.clone(), Went::Nowhere));
+        return Ok((doc.clone(), ConversionRoute::Nowhere));
     }
     if let Some(earlier) = back(doc)?
         && (earlier.format == to || leads_to(&earlier, to))
     {
-        return Ok((go(&earlier, to)?.0, Went::Back));
+        return Ok((go(&earlier, to)?.0, ConversionRoute::Back));
     }
-    Ok((on(doc, to)?, Went::On))
+    Ok((on(doc, to)?, ConversionRoute::On))
 }
 
-/// Whether a file came from a format, by whatever way.
+/// Returns true if a file came from a format, by whatever way.
 fn leads_to(doc: &Doc, to: Format) -> bool {
     match back(doc) {
         Ok(Some(earlier)) => earlier.format == to || leads_to(&earlier, to),
@@ -131,8 +131,8 @@ fn leads_to(doc: &Doc, to: Format) -> bool {
     }
 }
 
-fn on(doc: &Doc, to: Format) -> Outcome<Doc> {
-    let way = Way {
+fn on(doc: &Doc, to: Format) -> FormatResult<Doc> {
+    let way = ConversionFormats {
         from: doc.format,
         to,
     };
@@ -153,11 +153,11 @@ fn on(doc: &Doc, to: Format) -> Outcome<Doc> {
 
 /// The file as it was in the format that it came from, with what changed since. `None` if it came
 /// from none, or is no longer one that would be read as that.
-fn back(doc: &Doc) -> Outcome<Option<Doc>> {
+fn back(doc: &Doc) -> FormatResult<Option<Doc>> {
     let (Some(to), Some((shape, header))) = (header::origin(doc), header::undo(doc)) else {
         return Ok(None);
     };
-    let way = Way {
+    let way = ConversionFormats {
         from: doc.format,
         to,
     };
@@ -166,15 +166,15 @@ fn back(doc: &Doc) -> Outcome<Option<Doc>> {
         format: to,
         shape,
         header,
-        tasks: tasks.collect::<Outcome<_>>()?,
+        tasks: tasks.collect::<FormatResult<_>>()?,
     };
     let text = load::unload(&earlier).inline();
     let read = parse_bytes("x.json", 0, text.as_bytes());
     Ok(read.is_ok_and(|read| read.format == to).then_some(earlier))
 }
 
-/// That the text has the format and says the same.
-fn check(before: &Document, text: &str, to: Format, syntax: Syntax) -> Outcome<()> {
+/// Checks that the text has the format and says the same.
+fn check(before: &Document, text: &str, to: Format, syntax: Syntax) -> FormatResult<()> {
     let after = parse_bytes(name(syntax), 0, text.as_bytes())?;
     if after.format != to || after.meta != before.meta {
         return Err(lossy());
@@ -191,8 +191,8 @@ fn check(before: &Document, text: &str, to: Format, syntax: Syntax) -> Outcome<(
     Ok(())
 }
 
-/// That the way back gives what was there, field by field.
-fn check_way_back(doc: &Doc, text: &str, syntax: Syntax) -> Outcome<()> {
+/// Checks that the way back gives what was there, field by field.
+fn check_way_back(doc: &Doc, text: &str, syntax: Syntax) -> FormatResult<()> {
     let Some(tree) = parse_tree(name(syntax), text.as_bytes())? else {
         return Ok(());
     };

@@ -6,10 +6,10 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use super::error::{Fault, Outcome};
+use super::error::{Fault, FormatResult};
 use super::fields::{Field, Fields};
 use super::layout::{self, Layout};
-use super::render::Value;
+use super::render::FieldValue;
 use super::splice::{self, Splice, spliced};
 use super::status::{self, Put, put};
 use super::tree::{At, Kind, Tree};
@@ -38,7 +38,7 @@ pub fn apply(file_name: &str, bytes: &[u8], edits: &[Edit]) -> Result<Vec<u8>, F
 }
 
 /// A task with all that is to change in it.
-struct Job<'e> {
+struct TaskEdits<'e> {
     task: At,
     id: &'e TaskId,
     changes: Vec<&'e Change>,
@@ -46,7 +46,7 @@ struct Job<'e> {
     splices: Vec<Splice>,
 }
 
-fn edited(file_name: &str, bytes: &[u8], edits: &[Edit]) -> Outcome<Vec<u8>> {
+fn edited(file_name: &str, bytes: &[u8], edits: &[Edit]) -> FormatResult<Vec<u8>> {
     let Some(first) = edits.first() else {
         return Ok(bytes.to_vec());
     };
@@ -72,7 +72,11 @@ fn not_there(id: &TaskId) -> Box<Fault> {
     Fault::nowhere("expected a task with this id, found none").of(id)
 }
 
-fn jobs<'e>(tree: &Tree<'_>, layout: &Layout, edits: &'e [Edit]) -> Outcome<Vec<Job<'e>>> {
+fn jobs<'e>(
+    tree: &Tree<'_>,
+    layout: &Layout,
+    edits: &'e [Edit],
+) -> FormatResult<Vec<TaskEdits<'e>>> {
     let mut wanted: HashMap<&str, (&TaskId, Vec<&Change>)> = HashMap::new();
     for Edit { task, change } in edits {
         let entry = wanted.entry(task.as_str());
@@ -93,7 +97,7 @@ fn jobs<'e>(tree: &Tree<'_>, layout: &Layout, edits: &'e [Edit]) -> Outcome<Vec<
         let puts = puts(tree, layout.format, &fields, &changes, words);
         let puts = puts.map_err(|fault| fault.of(id))?;
         let of_put = |put| splice::of_put(tree, task, &fields, put);
-        jobs.push(Job {
+        jobs.push(TaskEdits {
             task,
             id,
             changes,
@@ -116,7 +120,7 @@ fn puts<'w>(
     fields: &Fields,
     changes: &[&Change],
     words: impl Fn() -> &'w Vocabulary,
-) -> Outcome<Vec<Put>> {
+) -> FormatResult<Vec<Put>> {
     let mut puts: Vec<Put> = Vec::new();
     for change in changes {
         let new = match change {
@@ -128,10 +132,10 @@ fn puts<'w>(
                 vec![put(
                     Field::Attempts,
                     "attempts",
-                    Value::Integer(i64::from(*count)),
+                    FieldValue::Integer(i64::from(*count)),
                 )]
             }
-            Change::Notes(text) => vec![put(Field::Notes, "notes", Value::Text(text.clone()))],
+            Change::Notes(text) => vec![put(Field::Notes, "notes", FieldValue::Text(text.clone()))],
             Change::Acceptance(items) => acceptance_puts(tree, format, fields, items),
         };
         puts.retain(|old| new.iter().all(|put| put.field != old.field));
@@ -149,14 +153,14 @@ fn is_status(field: Field) -> bool {
 
 fn acceptance_puts(tree: &Tree<'_>, format: Format, fields: &Fields, items: &[String]) -> Vec<Put> {
     let name = format.rules().name_of(&[Field::Acceptance]);
-    let list = Value::texts(items);
+    let list = FieldValue::texts(items);
     let has = |field| fields.get(tree, field).is_some();
     match (has(Field::Acceptance), has(Field::Criteria)) {
         (false, true) => vec![put(Field::Criteria, "criteria", list)],
         // Both are read as one, so the other must not add to it.
         (true, true) => vec![
             put(Field::Acceptance, name, list),
-            put(Field::Criteria, "criteria", Value::List(Vec::new())),
+            put(Field::Criteria, "criteria", FieldValue::List(Vec::new())),
         ],
         (_, false) => vec![put(Field::Acceptance, name, list)],
     }
@@ -164,14 +168,19 @@ fn acceptance_puts(tree: &Tree<'_>, format: Format, fields: &Fields, items: &[St
 
 /// A JSON object is a value of its own: if it still is one over exactly its bytes, the rest of the
 /// file, which is untouched, reads as before.
-fn check_object(tree: &Tree<'_>, format: Format, job: &Job<'_>) -> Outcome<()> {
+fn check_object(tree: &Tree<'_>, format: Format, job: &TaskEdits<'_>) -> FormatResult<()> {
     let (start, end) = (tree.start(job.task), tree.end(job.task));
     let text = spliced(tree.source, start, end, &job.splices);
     let new = json::scan(&text, 0).map_err(|_| cannot("the result would not be JSON"))?;
     check_task(tree, job, &new, 0, format)
 }
 
-fn check_document(tree: &Tree<'_>, layout: &Layout, jobs: &[Job<'_>], text: &str) -> Outcome<()> {
+fn check_document(
+    tree: &Tree<'_>,
+    layout: &Layout,
+    jobs: &[TaskEdits<'_>],
+    text: &str,
+) -> FormatResult<()> {
     let broken = || cannot("the result would not be the same file otherwise");
     let new = yaml::build(text)
         .map_err(|_| broken())?
@@ -180,7 +189,7 @@ fn check_document(tree: &Tree<'_>, layout: &Layout, jobs: &[Job<'_>], text: &str
     if now.tasks.len() != layout.tasks.len() || now.header.is_some() != layout.header.is_some() {
         return Err(broken());
     }
-    let jobs: HashMap<At, &Job<'_>> = jobs.iter().map(|job| (job.task, job)).collect();
+    let jobs: HashMap<At, &TaskEdits<'_>> = jobs.iter().map(|job| (job.task, job)).collect();
     for (&old, &at) in layout.tasks.iter().zip(&now.tasks) {
         match jobs.get(&old) {
             Some(job) => {
@@ -223,11 +232,11 @@ fn same_members(tree: &Tree<'_>, old: &[(At, At)], new: &Tree<'_>, now: &[(At, A
 
 fn check_task(
     tree: &Tree<'_>,
-    job: &Job<'_>,
+    job: &TaskEdits<'_>,
     new: &Tree<'_>,
     at: At,
     format: Format,
-) -> Outcome<()> {
+) -> FormatResult<()> {
     if new.kind(at) != Kind::Map {
         return Err(cannot("the result would not be a task"));
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a task file, and where: file, line, column, task, and what was expected.
+//! Describes what is wrong with a task file, and where: file, line, column, task, and what was expected.
 //!
 //! Inside the module a fault is a byte offset; line and column are counted only once, when the
 //! error leaves it.
@@ -64,7 +64,7 @@ pub(super) struct Fault {
 }
 
 /// Boxed, so that the way without a fault stays cheap.
-pub(super) type Outcome<T> = Result<T, Box<Fault>>;
+pub(super) type FormatResult<T> = Result<T, Box<Fault>>;
 
 impl Fault {
     pub(super) fn at(offset: usize, message: impl Into<String>) -> Box<Self> {

@@ -4,14 +4,14 @@
 //! task, and what was expected. Nesting is limited, so that no file can exhaust the stack.
 
 use super::Syntax;
-use super::error::{Fault, Outcome};
+use super::error::{Fault, FormatResult};
 use super::tree::{At, Content, Kind, Style, Tree};
 
 /// Deepest nesting that is read; `serde_json` stops at the same depth.
 const MAX_DEPTH: usize = 127;
 
 /// Reads the whole of `source` from `from` on.
-pub(super) fn scan(source: &str, from: usize) -> Outcome<Tree<'_>> {
+pub(super) fn scan(source: &str, from: usize) -> FormatResult<Tree<'_>> {
     let tree = Tree::new(Syntax::Json, source);
     let mut scanner = Scanner::new(tree, from);
     scanner.value(0)?;
@@ -35,8 +35,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// That nothing but space is left.
-    fn end(&mut self) -> Outcome<()> {
+    /// Checks that nothing but space is left.
+    fn end(&mut self) -> FormatResult<()> {
         self.space();
         if self.at < self.bytes.len() {
             return Err(self.expected("the end of the file"));
@@ -78,7 +78,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Outcome<At> {
+    fn value(&mut self, depth: usize) -> FormatResult<At> {
         self.space();
         match self.peek() {
             Some(b'{') => self.map(depth),
@@ -92,7 +92,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn word(&mut self, word: &str, kind: Kind) -> Outcome<At> {
+    fn word(&mut self, word: &str, kind: Kind) -> FormatResult<At> {
         if !self.bytes[self.at..].starts_with(word.as_bytes()) {
             return Err(self.expected("a value"));
         }
@@ -101,7 +101,7 @@ impl<'a> Scanner<'a> {
         Ok(self.tree.push(kind, Style::Plain, span, Content::Source))
     }
 
-    fn open(&mut self, kind: Kind, depth: usize) -> Outcome<At> {
+    fn open(&mut self, kind: Kind, depth: usize) -> FormatResult<At> {
         if depth >= MAX_DEPTH {
             return Err(Fault::at(
                 self.at,
@@ -113,7 +113,7 @@ impl<'a> Scanner<'a> {
         Ok(self.tree.push(kind, Style::Flow, span, Content::Source))
     }
 
-    fn list(&mut self, depth: usize) -> Outcome<At> {
+    fn list(&mut self, depth: usize) -> FormatResult<At> {
         let list = self.open(Kind::List, depth)?;
         self.space();
         if self.peek() != Some(b']') {
@@ -129,7 +129,7 @@ impl<'a> Scanner<'a> {
         Ok(list)
     }
 
-    fn map(&mut self, depth: usize) -> Outcome<At> {
+    fn map(&mut self, depth: usize) -> FormatResult<At> {
         let map = self.open(Kind::Map, depth)?;
         let mut id = None;
         // Most callers are a list of tasks, so an error inside is named after the nearest id.
@@ -142,7 +142,7 @@ impl<'a> Scanner<'a> {
         Ok(map)
     }
 
-    fn map_members(&mut self, depth: usize, id: &mut Option<At>) -> Outcome<()> {
+    fn map_members(&mut self, depth: usize, id: &mut Option<At>) -> FormatResult<()> {
         self.space();
         if self.peek() == Some(b'}') {
             return Ok(());
@@ -161,7 +161,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The name of a member, and the colon behind it.
-    fn key(&mut self) -> Outcome<At> {
+    fn key(&mut self) -> FormatResult<At> {
         self.space();
         if self.peek() != Some(b'"') {
             return Err(self.expected("a name in double quotes"));
@@ -176,7 +176,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// After an element: whether another follows. Stops before the closing bracket.
-    fn goes_on(&mut self, close: u8) -> Outcome<bool> {
+    fn goes_on(&mut self, close: u8) -> FormatResult<bool> {
         self.space();
         match self.peek() {
             Some(b',') => {
@@ -195,7 +195,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn string(&mut self) -> Outcome<At> {
+    fn string(&mut self) -> FormatResult<At> {
         let start = self.at;
         let mut at = start + 1;
         let mut content = Content::Source;
@@ -234,7 +234,7 @@ impl<'a> Scanner<'a> {
         Ok(self.tree.push(Kind::Text, Style::Double, span, content))
     }
 
-    fn number(&mut self) -> Outcome<At> {
+    fn number(&mut self) -> FormatResult<At> {
         let start = self.at;
         self.at += usize::from(self.peek() == Some(b'-'));
         match self.peek() {
@@ -259,7 +259,7 @@ impl<'a> Scanner<'a> {
             .push(Kind::Number, Style::Plain, span, Content::Source))
     }
 
-    fn digits(&mut self) -> Outcome<()> {
+    fn digits(&mut self) -> FormatResult<()> {
         let start = self.at;
         while self.peek().is_some_and(|b| b.is_ascii_digit()) {
             self.at += 1;

@@ -2,7 +2,7 @@
 //!
 //! Looks at keys only; reads no task.
 
-use super::error::{Fault, Outcome};
+use super::error::{Fault, FormatResult};
 use super::tree::{At, Kind, Tree};
 use super::{Format, Meta, read};
 
@@ -29,7 +29,7 @@ pub(super) const META: [&[&str]; 4] = [
 /// The name that all formats use.
 pub(super) const TASKS: &str = "tasks";
 
-pub(super) fn detect(tree: &Tree<'_>) -> Outcome<Layout> {
+pub(super) fn detect(tree: &Tree<'_>) -> FormatResult<Layout> {
     let root = 0;
     match tree.kind(root) {
         Kind::List => Ok(of_list(tree, root, None)),
@@ -38,7 +38,7 @@ pub(super) fn detect(tree: &Tree<'_>) -> Outcome<Layout> {
     }
 }
 
-fn of_map(tree: &Tree<'_>, root: At) -> Outcome<Layout> {
+fn of_map(tree: &Tree<'_>, root: At) -> FormatResult<Layout> {
     let own = Format::ALL.into_iter().find_map(|format| {
         let mut names = format.rules().own_lists.iter();
         let list = names.find_map(|key| tree.member(root, key).filter(|at| is_list(tree, *at)));
@@ -109,7 +109,7 @@ fn by_tasks(tree: &Tree<'_>, tasks: &[At]) -> Option<Format> {
     found
 }
 
-/// What the object around the list says about the project. What is no text is passed over: it is
+/// Returns what the object around the list says about the project. What is no text is passed over: it is
 /// not ralph's.
 pub(super) fn meta(tree: &Tree<'_>, layout: &Layout) -> Meta {
     let Some(root) = layout.header else {

@@ -2,7 +2,7 @@
 
 use super::Syntax;
 use super::convert::Value as AnyValue;
-use super::error::Outcome;
+use super::error::FormatResult;
 use super::fields::Field;
 use super::layout::TASKS;
 use super::rules::{FormatRules, PLAIN_WORDS, UsualPlace, plain_meaning};
@@ -45,7 +45,7 @@ fn write_status(
     said: &StatusMembers<'_, '_>,
     to: Status,
     word: &dyn Fn(Status) -> String,
-) -> Outcome<Vec<Put>> {
+) -> FormatResult<Vec<Put>> {
     let differs = said.word.unwrap_or(Status::Open) != to;
     Ok(differs.then(|| status_put(&word(to))).into_iter().collect())
 }

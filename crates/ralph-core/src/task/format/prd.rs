@@ -3,7 +3,7 @@
 
 use super::Syntax;
 use super::convert::Value as AnyValue;
-use super::error::Outcome;
+use super::error::FormatResult;
 use super::fields::Field;
 use super::rules::{FormatRules, PLAIN_WORDS, UsualPlace};
 use super::status::{Put, StatusMembers, status_put};
@@ -42,7 +42,7 @@ pub(super) const RULES: FormatRules = FormatRules {
     required: &[Field::Title],
 };
 
-fn read_status(said: &StatusMembers<'_, '_>) -> Outcome<Status> {
+fn read_status(said: &StatusMembers<'_, '_>) -> FormatResult<Status> {
     let passes = said.flag(Field::Passes)?;
     let skipped = said.flag(Field::Skipped)?;
     Ok(match (passes, skipped, said.word) {
@@ -59,7 +59,7 @@ fn write_status(
     said: &StatusMembers<'_, '_>,
     to: Status,
     word: &dyn Fn(Status) -> String,
-) -> Outcome<Vec<Put>> {
+) -> FormatResult<Vec<Put>> {
     let mut puts = Vec::new();
     puts.extend(said.flag_put(Field::Passes, "passes", to == Status::Completed)?);
     puts.extend(said.flag_put(Field::Skipped, "skipped", to == Status::Skipped)?);

@@ -8,7 +8,7 @@ use jiff::civil;
 use jiff::tz::TimeZone;
 
 use super::Syntax;
-use super::error::{Fault, Outcome, shorten};
+use super::error::{Fault, FormatResult, shorten};
 use super::tree::{At, Kind, Style, Tree};
 use crate::task::{TaskId, VerifyCommand};
 
@@ -25,13 +25,13 @@ fn expected(tree: &Tree<'_>, at: At, what: &str) -> Box<Fault> {
     Fault::at(tree.start(at), format!("expected {what}, found {found}"))
 }
 
-/// That a value is not of the type its field has.
-pub(super) fn mismatch<T>(tree: &Tree<'_>, at: At, what: &str) -> Outcome<T> {
+/// Returns the fault of a value that is not of the type its field has.
+pub(super) fn mismatch<T>(tree: &Tree<'_>, at: At, what: &str) -> FormatResult<T> {
     Err(expected(tree, at, what))
 }
 
 /// A text. YAML needs no quotes around one, so there `1.10` and `no` are texts as well.
-pub(super) fn text(tree: &Tree<'_>, at: At, what: &str) -> Outcome<String> {
+pub(super) fn text(tree: &Tree<'_>, at: At, what: &str) -> FormatResult<String> {
     match (tree.kind(at), tree.syntax) {
         (Kind::Text, _) | (Kind::Number | Kind::True | Kind::False, Syntax::Yaml) => {
             Ok(tree.text(at).into_owned())
@@ -43,14 +43,14 @@ pub(super) fn text(tree: &Tree<'_>, at: At, what: &str) -> Outcome<String> {
 }
 
 /// An id: a text, or a number as it is spelled.
-pub(super) fn id(tree: &Tree<'_>, at: At) -> Outcome<TaskId> {
+pub(super) fn id(tree: &Tree<'_>, at: At) -> FormatResult<TaskId> {
     if !matches!(tree.kind(at), Kind::Number | Kind::Text) {
         text(tree, at, "a text or a number as id")?;
     }
     checked_id(&tree.text(at), tree.start(at))
 }
 
-fn checked_id(text: &str, offset: usize) -> Outcome<TaskId> {
+fn checked_id(text: &str, offset: usize) -> FormatResult<TaskId> {
     TaskId::parse(text).map_err(|bad| {
         let shown = shorten(text, 40);
         Fault::at(offset, format!("expected an id, found \"{shown}\": {bad}"))
@@ -58,7 +58,7 @@ fn checked_id(text: &str, offset: usize) -> Outcome<TaskId> {
 }
 
 /// Ids: a list, or one text with commas.
-pub(super) fn ids(tree: &Tree<'_>, at: At, into: &mut Vec<TaskId>) -> Outcome<()> {
+pub(super) fn ids(tree: &Tree<'_>, at: At, into: &mut Vec<TaskId>) -> FormatResult<()> {
     let mut add = |id: TaskId| {
         if !into.contains(&id) {
             into.push(id);
@@ -90,7 +90,12 @@ fn is_nothing(text: &str) -> bool {
 }
 
 /// Texts: a list of them, or one text whose lines are the items.
-pub(super) fn lines(tree: &Tree<'_>, at: At, what: &str, into: &mut Vec<String>) -> Outcome<()> {
+pub(super) fn lines(
+    tree: &Tree<'_>,
+    at: At,
+    what: &str,
+    into: &mut Vec<String>,
+) -> FormatResult<()> {
     if tree.kind(at) == Kind::List {
         for child in tree.children(at) {
             into.push(text(tree, child, "a text in the list")?);
@@ -127,7 +132,7 @@ pub(super) fn prose(tree: &Tree<'_>, at: At) -> Vec<String> {
     items.into_iter().filter(|item| !item.is_empty()).collect()
 }
 
-pub(super) fn boolean(tree: &Tree<'_>, at: At) -> Outcome<bool> {
+pub(super) fn boolean(tree: &Tree<'_>, at: At) -> FormatResult<bool> {
     let plain =
         tree.syntax == Syntax::Yaml && matches!(tree.node(at).style, Style::Plain | Style::Alias);
     match tree.kind(at) {
@@ -143,7 +148,7 @@ pub(super) fn boolean(tree: &Tree<'_>, at: At) -> Outcome<bool> {
     }
 }
 
-pub(super) fn count(tree: &Tree<'_>, at: At) -> Outcome<u32> {
+pub(super) fn count(tree: &Tree<'_>, at: At) -> FormatResult<u32> {
     match (tree.kind(at), tree.text(at).parse()) {
         (Kind::Number, Ok(count)) => Ok(count),
         _ => mismatch(tree, at, "a count (0, 1, 2, …)"),
@@ -151,7 +156,7 @@ pub(super) fn count(tree: &Tree<'_>, at: At) -> Outcome<u32> {
 }
 
 /// A priority: an integer, lower first; `P1` and the usual words are understood.
-pub(super) fn priority(tree: &Tree<'_>, at: At) -> Outcome<i64> {
+pub(super) fn priority(tree: &Tree<'_>, at: At) -> FormatResult<i64> {
     let text = tree.text(at);
     let word = text.trim().to_ascii_lowercase();
     let level = match (tree.kind(at), word.as_str()) {
@@ -170,7 +175,7 @@ pub(super) fn priority(tree: &Tree<'_>, at: At) -> Outcome<i64> {
     }
 }
 
-pub(super) fn time(tree: &Tree<'_>, at: At) -> Outcome<Timestamp> {
+pub(super) fn time(tree: &Tree<'_>, at: At) -> FormatResult<Timestamp> {
     let text = tree.text(at);
     let text = text.trim();
     let local = || {
@@ -189,7 +194,7 @@ pub(super) fn time(tree: &Tree<'_>, at: At) -> Outcome<Timestamp> {
 
 /// Commands: one line for the shell, or a list of lines and of argument lists. An object with the
 /// command as its `cmd`, `command` or `run` counts as that command.
-pub(super) fn commands(tree: &Tree<'_>, at: At) -> Outcome<Vec<VerifyCommand>> {
+pub(super) fn commands(tree: &Tree<'_>, at: At) -> FormatResult<Vec<VerifyCommand>> {
     let mut commands = Vec::new();
     if tree.kind(at) == Kind::List {
         for child in tree.children(at) {
@@ -201,7 +206,7 @@ pub(super) fn commands(tree: &Tree<'_>, at: At) -> Outcome<Vec<VerifyCommand>> {
     Ok(commands)
 }
 
-fn command(tree: &Tree<'_>, at: At) -> Outcome<Option<VerifyCommand>> {
+fn command(tree: &Tree<'_>, at: At) -> FormatResult<Option<VerifyCommand>> {
     const WHAT: &str = "a command (a text, or a list of arguments)";
     let named = ["cmd", "command", "run"].iter();
     let at = named
@@ -230,7 +235,7 @@ fn shell(line: String) -> Option<VerifyCommand> {
 }
 
 /// Labels: a list, one text with commas, or a map whose members become `key=value`.
-pub(super) fn labels(tree: &Tree<'_>, at: At, into: &mut Vec<String>) -> Outcome<()> {
+pub(super) fn labels(tree: &Tree<'_>, at: At, into: &mut Vec<String>) -> FormatResult<()> {
     match tree.kind(at) {
         Kind::List => {
             for child in tree.children(at) {
@@ -259,7 +264,7 @@ pub(super) fn labels(tree: &Tree<'_>, at: At, into: &mut Vec<String>) -> Outcome
 
 /// File names: a list, one text with commas, or an object, which people key by name or by what is
 /// to be done with the files.
-pub(super) fn files(tree: &Tree<'_>, at: At, into: &mut Vec<String>) -> Outcome<()> {
+pub(super) fn files(tree: &Tree<'_>, at: At, into: &mut Vec<String>) -> FormatResult<()> {
     const WHAT: &str = "file names (a list, or an object)";
     match tree.kind(at) {
         Kind::List => {

@@ -7,15 +7,15 @@ use super::yaml::plain_kind;
 
 /// A value to be written.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(super) enum FieldValue {
     Null,
     Bool(bool),
     Integer(i64),
     Text(String),
-    List(Vec<Value>),
+    List(Vec<FieldValue>),
 }
 
-impl Value {
+impl FieldValue {
     pub(super) fn texts<T: AsRef<str>>(items: &[T]) -> Self {
         let texts = items
             .iter()
@@ -88,7 +88,7 @@ fn is_printable(c: char) -> bool {
     )
 }
 
-/// Whether a text needs no quotes, wherever it stands. Careful rather than complete: quotes too
+/// Returns true if a text needs no quotes, wherever it stands. Careful rather than complete: quotes too
 /// many do no harm.
 fn is_plain(text: &str) -> bool {
     let word = text.to_ascii_lowercase();
@@ -129,22 +129,27 @@ pub(super) fn yaml_block(text: &str, indent: &str, newline: &str) -> Option<Stri
 }
 
 /// The value of a member in a YAML block, from behind its colon. `indent` is that of its key.
-pub(super) fn yaml_member_value(value: &Value, like: Style, indent: &str, newline: &str) -> String {
+pub(super) fn yaml_member_value(
+    value: &FieldValue,
+    like: Style,
+    indent: &str,
+    newline: &str,
+) -> String {
     let deeper = format!("{indent}  ");
     match value {
-        Value::List(items) if !items.is_empty() => {
+        FieldValue::List(items) if !items.is_empty() => {
             let lines = items.iter().map(|item| {
                 let item = item.inline(&|text| yaml_scalar(text, Style::Plain));
                 format!("{newline}{deeper}- {item}")
             });
             lines.collect()
         }
-        Value::Text(text) => {
+        FieldValue::Text(text) => {
             let block = yaml_block(text, &deeper, newline);
             let scalar = block.unwrap_or_else(|| yaml_scalar(text, like));
             format!(" {scalar}")
         }
-        Value::Null | Value::Bool(_) | Value::Integer(_) | Value::List(_) => {
+        FieldValue::Null | FieldValue::Bool(_) | FieldValue::Integer(_) | FieldValue::List(_) => {
             format!(" {}", value.inline(&|text| yaml_scalar(text, like)))
         }
     }

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::convert::Value as AnyValue;
-use super::error::Outcome;
+use super::error::FormatResult;
 use super::fields::Field;
 use super::status::{Put, StatusMembers};
 use super::tree::{At, Tree};
@@ -15,7 +15,7 @@ use crate::task::Status;
 
 macro_rules! formats {
     ($($variant:ident => $module:ident,)+) => {
-        /// What the fields of a file mean.
+        /// Describes what the fields of a file mean.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Format {
@@ -48,7 +48,7 @@ impl Format {
         self.rules().name
     }
 
-    /// What it is, in a few words.
+    /// Returns what it is, in a few words.
     pub fn about(self) -> &'static str {
         self.rules().about
     }
@@ -84,7 +84,7 @@ pub enum UsualPlace {
 
 /// Gives the members to set so that a task reads as a status; the last argument gives its word.
 pub(super) type WriteStatus =
-    fn(&StatusMembers<'_, '_>, Status, &dyn Fn(Status) -> String) -> Outcome<Vec<Put>>;
+    fn(&StatusMembers<'_, '_>, Status, &dyn Fn(Status) -> String) -> FormatResult<Vec<Put>>;
 
 pub(super) struct FormatRules {
     pub(super) name: &'static str,
@@ -111,7 +111,7 @@ pub(super) struct FormatRules {
     pub(super) word: fn(Status) -> &'static str,
     /// The word for a status is that of other tools: a file's own words are followed.
     pub(super) follows_words: bool,
-    pub(super) read_status: fn(&StatusMembers<'_, '_>) -> Outcome<Status>,
+    pub(super) read_status: fn(&StatusMembers<'_, '_>) -> FormatResult<Status>,
     /// The members to set so that a task reads as the status. The last argument gives its word.
     pub(super) write_status: WriteStatus,
     /// The members that say a status in a task that says none yet.

@@ -4,9 +4,9 @@
 //! says what was meant is checked by the caller.
 
 use super::Syntax;
+use super::bracket_layout::{self, BracketLayout};
 use super::fields::{Field, Fields};
-use super::look::{self, Look};
-use super::render::{Value, yaml_member_value, yaml_scalar};
+use super::render::{FieldValue, yaml_member_value, yaml_scalar};
 use super::status::Put;
 use super::tree::{At, Kind, Style, Tree};
 
@@ -55,13 +55,13 @@ fn whole(tree: &Tree<'_>, at: At, text: String) -> Splice {
     }
 }
 
-fn replace_in_brackets(tree: &Tree<'_>, map: At, value: At, to: &Value) -> Splice {
-    let look = Look::of(tree, map);
+fn replace_in_brackets(tree: &Tree<'_>, map: At, value: At, to: &FieldValue) -> Splice {
+    let brackets = BracketLayout::of(tree, map);
     let breaks = match tree.kind(value) {
-        Kind::List if tree.children(value).next().is_some() => look::breaks(tree, value),
-        _ => look.breaks_lists,
+        Kind::List if tree.children(value).next().is_some() => bracket_layout::breaks(tree, value),
+        _ => brackets.breaks_lists,
     };
-    let text = look.value_breaking(to, tree.node(value).style, breaks);
+    let text = brackets.value_breaking(to, tree.node(value).style, breaks);
     if tree.start(value) == tree.end(value) {
         return behind_colon(tree, value, format!(" {text}"));
     }
@@ -94,9 +94,9 @@ fn neighbour(fields: &Fields, fallback: Option<At>) -> Option<At> {
 }
 
 fn insert_in_brackets(tree: &Tree<'_>, map: At, fields: &Fields, put: &Put) -> Splice {
-    let look = Look::of(tree, map);
-    let value = look.value(&put.value, Style::Double);
-    let member = format!("{}{}{value}", look.key(&put.name), look.colon);
+    let brackets = BracketLayout::of(tree, map);
+    let value = brackets.value(&put.value, Style::Double);
+    let member = format!("{}{}{value}", brackets.key(&put.name), brackets.colon);
     let members: Vec<(At, At)> = tree.members(map).collect();
     let last = members.len().saturating_sub(1);
     let near = neighbour(fields, members.last().map(|(_, value)| *value));
@@ -108,10 +108,10 @@ fn insert_in_brackets(tree: &Tree<'_>, map: At, fields: &Fields, put: &Put) -> S
         let end = members
             .last()
             .map_or(tree.start(map) + 1, |(_, value)| tree.end(*value));
-        let glue = match (&look.members, members.is_empty()) {
+        let glue = match (&brackets.members, members.is_empty()) {
             (_, true) => String::new(),
-            (Some(indent), false) => format!(",{}{indent}", look.newline),
-            (None, false) => look.comma.clone(),
+            (Some(indent), false) => format!(",{}{indent}", brackets.newline),
+            (None, false) => brackets.comma.clone(),
         };
         return Splice {
             start: end,
@@ -120,7 +120,7 @@ fn insert_in_brackets(tree: &Tree<'_>, map: At, fields: &Fields, put: &Put) -> S
         };
     }
     let (key, _) = members[before];
-    let gap = look::member_gap(tree, members[before - 1].1, key).unwrap_or(" ");
+    let gap = bracket_layout::member_gap(tree, members[before - 1].1, key).unwrap_or(" ");
     Splice {
         start: tree.start(key),
         end: tree.start(key),
@@ -128,11 +128,11 @@ fn insert_in_brackets(tree: &Tree<'_>, map: At, fields: &Fields, put: &Put) -> S
     }
 }
 
-fn replace_in_block(tree: &Tree<'_>, value: At, to: &Value) -> Splice {
+fn replace_in_block(tree: &Tree<'_>, value: At, to: &FieldValue) -> Splice {
     let node = tree.node(value);
     let source = tree.source;
     let indent = column(source, tree.start(value - 1));
-    let newline = look::newline(source);
+    let newline = bracket_layout::newline(source);
     let rest = source[tree.end(value)..].split('\n').next().unwrap_or("");
     let one_line = |text: &str| yaml_scalar(text, node.style);
     match (node.kind, node.style) {
@@ -196,7 +196,7 @@ fn insert_in_block(tree: &Tree<'_>, map: At, fields: &Fields, put: &Put) -> Spli
     let key = members.first().map_or(map + 1, |(key, _)| *key);
     let indent = column(source, tree.start(key));
     let name = yaml_scalar(&put.name, tree.node(key).style);
-    let newline = look::newline(source);
+    let newline = bracket_layout::newline(source);
     let value = yaml_member_value(&put.value, Style::Plain, &indent, newline);
     let end = line_end(source, tree.end(near).max(colon_end(tree, near)));
     Splice {

@@ -4,10 +4,10 @@
 //! Which members mean what is the format's; this reads them, and names what is wrong with a word.
 
 use super::Format;
-use super::error::{Fault, Outcome, shorten};
+use super::error::{Fault, FormatResult, shorten};
 use super::fields::{Field, Fields};
 use super::read;
-use super::render::Value;
+use super::render::FieldValue;
 use super::tree::{At, Kind, Tree};
 use super::words;
 use crate::task::Status;
@@ -18,19 +18,19 @@ pub(super) struct Put {
     pub(super) field: Field,
     /// Its name, where it has to be added.
     pub(super) name: String,
-    pub(super) value: Value,
+    pub(super) value: FieldValue,
 }
 
-/// What a task says about its status so far.
+/// Describes what a task says about its status so far.
 pub(super) struct StatusMembers<'t, 'a> {
     tree: &'t Tree<'a>,
     fields: &'t Fields,
-    /// What its status word means.
+    /// Tells what its status word means.
     pub(super) word: Option<Status>,
 }
 
 impl<'t, 'a> StatusMembers<'t, 'a> {
-    fn of(tree: &'t Tree<'a>, format: Format, fields: &'t Fields) -> Outcome<Self> {
+    fn of(tree: &'t Tree<'a>, format: Format, fields: &'t Fields) -> FormatResult<Self> {
         Ok(Self {
             tree,
             fields,
@@ -38,20 +38,25 @@ impl<'t, 'a> StatusMembers<'t, 'a> {
         })
     }
 
-    pub(super) fn flag(&self, field: Field) -> Outcome<Option<bool>> {
+    pub(super) fn flag(&self, field: Field) -> FormatResult<Option<bool>> {
         let at = self.fields.get(self.tree, field);
         at.map(|at| read::boolean(self.tree, at)).transpose()
     }
 
-    /// What is to be written so that a flag is as wanted.
-    pub(super) fn flag_put(&self, field: Field, name: &str, want: bool) -> Outcome<Option<Put>> {
+    /// Returns what is to be written so that a flag is as wanted.
+    pub(super) fn flag_put(
+        &self,
+        field: Field,
+        name: &str,
+        want: bool,
+    ) -> FormatResult<Option<Put>> {
         // False is only written over a true: an absent flag says the same.
         let is = self.flag(field)? == Some(true);
-        Ok((is != want).then(|| put(field, name, Value::Bool(want))))
+        Ok((is != want).then(|| put(field, name, FieldValue::Bool(want))))
     }
 }
 
-pub(super) fn parse(tree: &Tree<'_>, format: Format, fields: &Fields) -> Outcome<Status> {
+pub(super) fn parse(tree: &Tree<'_>, format: Format, fields: &Fields) -> FormatResult<Status> {
     (format.rules().read_status)(&StatusMembers::of(tree, format, fields)?)
 }
 
@@ -63,7 +68,7 @@ pub(super) fn puts<'w>(
     fields: &Fields,
     to: Status,
     vocabulary: impl Fn() -> &'w words::Vocabulary,
-) -> Outcome<Vec<Put>> {
+) -> FormatResult<Vec<Put>> {
     let rules = format.rules();
     let said = StatusMembers::of(tree, format, fields)?;
     let word = |status| {
@@ -76,7 +81,7 @@ pub(super) fn puts<'w>(
     (rules.write_status)(&said, to, &word)
 }
 
-fn word(tree: &Tree<'_>, format: Format, fields: &Fields) -> Outcome<Option<Status>> {
+fn word(tree: &Tree<'_>, format: Format, fields: &Fields) -> FormatResult<Option<Status>> {
     let Some(at) = fields.get(tree, Field::Status) else {
         return Ok(None);
     };
@@ -100,10 +105,10 @@ fn unknown_word(tree: &Tree<'_>, format: Format, at: At, text: &str) -> Box<Faul
 }
 
 pub(super) fn status_put(word: &str) -> Put {
-    put(Field::Status, "status", Value::Text(word.to_owned()))
+    put(Field::Status, "status", FieldValue::Text(word.to_owned()))
 }
 
-pub(super) fn put(field: Field, name: &str, value: Value) -> Put {
+pub(super) fn put(field: Field, name: &str, value: FieldValue) -> Put {
     Put {
         field,
         name: name.to_owned(),

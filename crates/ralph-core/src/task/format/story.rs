@@ -4,7 +4,7 @@
 //! together and fills in what people leave out.
 
 use super::Format;
-use super::error::{Fault, Outcome, shorten};
+use super::error::{Fault, FormatResult, shorten};
 use super::fields::{Field, Fields};
 use super::tree::{At, Kind, Tree};
 use super::{read, status};
@@ -19,7 +19,7 @@ const SECTIONS: [(Field, &str); 5] = [
     (Field::StopCondition, "Stop condition"),
 ];
 
-pub(super) fn parse(tree: &Tree<'_>, format: Format, at: At, place: Place) -> Outcome<Task> {
+pub(super) fn parse(tree: &Tree<'_>, format: Format, at: At, place: Place) -> FormatResult<Task> {
     if tree.kind(at) != Kind::Map {
         return read::mismatch(tree, at, "a task (an object with an `id`)");
     }
@@ -32,7 +32,7 @@ pub(super) fn parse(tree: &Tree<'_>, format: Format, at: At, place: Place) -> Ou
 }
 
 /// The id of the task in an object, which need not be valid otherwise.
-pub(super) fn parse_id(tree: &Tree<'_>, fields: &Fields, at: At) -> Outcome<TaskId> {
+pub(super) fn parse_id(tree: &Tree<'_>, fields: &Fields, at: At) -> FormatResult<TaskId> {
     if let Some(id) = fields.get(tree, Field::Id) {
         return read::id(tree, id);
     }
@@ -56,13 +56,13 @@ impl Story<'_, '_> {
     fn get<T>(
         &self,
         field: Field,
-        read: impl FnOnce(&Tree<'_>, At) -> Outcome<T>,
-    ) -> Outcome<Option<T>> {
+        read: impl FnOnce(&Tree<'_>, At) -> FormatResult<T>,
+    ) -> FormatResult<Option<T>> {
         let at = self.fields.get(self.tree, field);
         at.map(|at| read(self.tree, at)).transpose()
     }
 
-    fn task(&self, format: Format, id: &TaskId, place: Place) -> Outcome<Task> {
+    fn task(&self, format: Format, id: &TaskId, place: Place) -> FormatResult<Task> {
         let labels = self.labels()?;
         let depends_on = self.depends_on()?;
         Ok(Task {
@@ -84,7 +84,7 @@ impl Story<'_, '_> {
         })
     }
 
-    fn labels(&self) -> Outcome<Vec<String>> {
+    fn labels(&self) -> FormatResult<Vec<String>> {
         let mut labels = Vec::new();
         for field in [Field::Labels, Field::Tags] {
             self.get(field, |tree, at| read::labels(tree, at, &mut labels))?;
@@ -92,7 +92,7 @@ impl Story<'_, '_> {
         Ok(labels)
     }
 
-    fn depends_on(&self) -> Outcome<Vec<TaskId>> {
+    fn depends_on(&self) -> FormatResult<Vec<TaskId>> {
         let mut depends_on = Vec::new();
         for field in [Field::DependsOn, Field::Dependencies] {
             self.get(field, |tree, at| read::ids(tree, at, &mut depends_on))?;
@@ -100,14 +100,14 @@ impl Story<'_, '_> {
         Ok(depends_on)
     }
 
-    fn attempts(&self) -> Outcome<Attempts> {
+    fn attempts(&self) -> FormatResult<Attempts> {
         Ok(Attempts {
             made: self.get(Field::Attempts, read::count)?,
             max: self.get(Field::MaxAttempts, read::count)?,
         })
     }
 
-    fn parent(&self) -> Outcome<Option<TaskId>> {
+    fn parent(&self) -> FormatResult<Option<TaskId>> {
         // An empty text is how generators write that there is no parent.
         let at = self.fields.get(self.tree, Field::ParentId);
         let at =
@@ -115,7 +115,7 @@ impl Story<'_, '_> {
         at.map(|at| read::id(self.tree, at)).transpose()
     }
 
-    fn area(&self, labels: &[String]) -> Outcome<Option<String>> {
+    fn area(&self, labels: &[String]) -> FormatResult<Option<String>> {
         let labelled = || {
             let mut areas = labels.iter().filter_map(|label| {
                 label
@@ -137,12 +137,12 @@ impl Story<'_, '_> {
     }
 
     /// A text, `None` also where there is nothing in it.
-    fn own(&self, field: Field, what: &str) -> Outcome<Option<String>> {
+    fn own(&self, field: Field, what: &str) -> FormatResult<Option<String>> {
         let text = self.get(field, |tree, at| read::text(tree, at, what))?;
         Ok(text.filter(|text| !is_blank(text)))
     }
 
-    fn text(&self, id: &TaskId) -> Outcome<TaskText> {
+    fn text(&self, id: &TaskId) -> FormatResult<TaskText> {
         let title = self.own(Field::Title, "a text as title")?;
         let description = self.own(Field::Description, "a text as description")?;
         let title = title.unwrap_or_else(|| {

@@ -21,7 +21,7 @@ pub(super) enum Kind {
     Map,
 }
 
-/// How a node is written.
+/// The way a node is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     Plain,
@@ -37,7 +37,7 @@ pub(super) enum Style {
 
 /// One value or key. Its children follow it; `next` is the first node that is no longer inside.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Node {
+pub(super) struct TreeNode {
     pub(super) kind: Kind,
     pub(super) style: Style,
     pub(super) start: u32,
@@ -61,7 +61,7 @@ pub(super) enum Content {
 pub(super) struct Tree<'a> {
     pub(super) syntax: Syntax,
     pub(super) source: &'a str,
-    nodes: Vec<Node>,
+    nodes: Vec<TreeNode>,
     decoded: Vec<Cow<'a, str>>,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Tree<'a> {
         self.nodes.len()
     }
 
-    pub(super) fn node(&self, at: At) -> &Node {
+    pub(super) fn node(&self, at: At) -> &TreeNode {
         &self.nodes[at]
     }
 
@@ -104,7 +104,7 @@ impl<'a> Tree<'a> {
         content: Content,
     ) -> At {
         let at = self.nodes.len();
-        self.nodes.push(Node {
+        self.nodes.push(TreeNode {
             kind,
             style,
             // The size of the source was checked against u32 before.
@@ -209,7 +209,7 @@ impl<'a> Tree<'a> {
             .last()
     }
 
-    /// Whether two subtrees say the same, however they are written.
+    /// Returns true if two subtrees say the same, however they are written.
     pub(super) fn says_the_same(&self, at: At, other: &Tree<'_>, there: At) -> bool {
         let size = self.nodes[at].next as usize - at;
         // Nodes stand in reading order, so equal shapes are equal runs of nodes.

@@ -8,7 +8,7 @@ use super::status::has_word;
 use super::tree::{Kind, Tree};
 use crate::task::Status;
 
-/// What people write in PRD files, separators and case aside.
+/// Defines what people write in PRD files, separators and case aside.
 const SYNONYMS: [(Status, &[&str]); 6] = [
     (
         Status::Open,

@@ -10,14 +10,14 @@ use serde_saphyr::granit_parser::{
 };
 
 use super::Syntax;
-use super::error::{Fault, Outcome};
+use super::error::{Fault, FormatResult};
 use super::tree::{At, Content, Kind, Style, Tree};
 
-/// How many nodes aliases may add to a file.
+/// The number of nodes aliases may add to a file.
 const MAX_REPEATED: usize = 100_000;
 
 /// Reads the whole of `source`. `None`: nothing but comments and space.
-pub(super) fn build(source: &str) -> Outcome<Option<Tree<'_>>> {
+pub(super) fn build(source: &str) -> FormatResult<Option<Tree<'_>>> {
     let mut builder = Builder {
         tree: Tree::new(Syntax::Yaml, source),
         open: Vec::new(),
@@ -60,7 +60,7 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn take(&mut self, event: Event<'a>, span: &Span) -> Outcome<()> {
+    fn take(&mut self, event: Event<'a>, span: &Span) -> FormatResult<()> {
         let bytes = self.bytes(span);
         match event {
             Event::DocumentStart(..) => {
@@ -187,7 +187,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// What an unquoted word is, by YAML's core schema.
+/// Returns what an unquoted word is, by YAML's core schema.
 pub(super) fn plain_kind(text: &str) -> Kind {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Kind::Null,

@@ -49,7 +49,7 @@ pub(super) fn waiting_cycles(shape: &Shape) -> Vec<Vec<Node>> {
     cycles
 }
 
-/// Whether there are no containers, and each task waits only for tasks before it. Most files are
+/// Returns true if there are no containers, and each task waits only for tasks before it. Most files are
 /// written so, and then there is nothing to search.
 fn only_looks_back(shape: &Shape) -> bool {
     shape.nodes().all(|node| {
@@ -94,7 +94,7 @@ impl Points<'_> {
         2 * self.shape.len()
     }
 
-    /// How many points `after` may be asked for.
+    /// Returns how many points `after` may be asked for.
     fn count_after(&self, point: Point) -> usize {
         let node = node_of(point);
         if is_end(point) {

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet, hash_map::Entry};
 use super::cycle::{parent_cycles, waiting_cycles};
 use super::lists::{Lists, Node};
 use super::problem::Problem;
-use super::shape::{Flaw, Shape, Tree};
+use super::shape::{ContainerTree, Flaw, Shape};
 use super::suggest;
 use crate::task::{Task, TaskId};
 
@@ -33,7 +33,7 @@ pub(super) fn link(tasks: &[Task]) -> (Shape, Vec<Problem>) {
         .filter_map(|(at, parent)| parent.map(|parent| (parent, Node::new(at))))
         .collect();
     let children = Lists::new(tasks.len(), &pairs);
-    let tree = Tree::new(&parent, &children);
+    let tree = ContainerTree::new(&parent, &children);
     let pairs = linker.resolve_dependencies();
     let turned: Vec<(Node, Node)> = pairs.iter().map(|(task, on)| (*on, *task)).collect();
     let Linker {

@@ -1,6 +1,6 @@
-//! What can be wrong with the links between tasks, each in one sentence that names the tasks.
+//! Describes what can be wrong with the links between tasks, each in one sentence that names the tasks.
 //!
-//! Finds nothing itself, and knows no file names or lines: whoever shows a problem has its place.
+//! Finds nothing itself, and knows no file names or lines: the caller that shows a problem has its place.
 
 use std::fmt;
 

@@ -28,8 +28,8 @@ pub(crate) fn task(name: &str) -> Task {
     }
 }
 
-/// What a test says about a task beside its id.
-pub(crate) trait Sample: Sized {
+/// Describes what a test says about a task beside its id.
+pub(crate) trait SampleTask: Sized {
     fn after(self, dependencies: &[&str]) -> Self;
     fn within(self, parent: &str) -> Self;
     fn is(self, status: Status) -> Self;
@@ -38,7 +38,7 @@ pub(crate) trait Sample: Sized {
     fn created(self, seconds: i64) -> Self;
 }
 
-impl Sample for Task {
+impl SampleTask for Task {
     fn after(mut self, dependencies: &[&str]) -> Self {
         self.links.depends_on = dependencies.iter().map(|name| id(name)).collect();
         self

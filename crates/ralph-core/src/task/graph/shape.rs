@@ -19,7 +19,7 @@ pub(crate) struct Shape {
     /// Dependencies that don't exist.
     pub(super) missing: HashMap<Node, Vec<TaskId>>,
     pub(super) flaws: HashMap<Node, Flaw>,
-    pub(super) tree: Tree,
+    pub(super) tree: ContainerTree,
 }
 
 /// Why a task can never be ready, whatever the others do.
@@ -89,7 +89,7 @@ impl Shape {
         &self.tree.preorder[self.tree.enter(node) + 1..self.tree.leave(node)]
     }
 
-    /// Whether `node` is `top` or somewhere below it.
+    /// Returns true if `node` is `top` or somewhere below it.
     pub(crate) fn is_within(&self, node: Node, top: Node) -> bool {
         (self.tree.enter(top)..self.tree.leave(top)).contains(&self.tree.enter(node))
     }
@@ -97,13 +97,13 @@ impl Shape {
 
 /// The nodes in preorder, so that everything below a node is one slice.
 #[derive(Debug, Clone)]
-pub(super) struct Tree {
+pub(super) struct ContainerTree {
     preorder: Vec<Node>,
     /// Where each node, and the end of what is below it, stands in `preorder`.
     span: Vec<(u32, u32)>,
 }
 
-impl Tree {
+impl ContainerTree {
     pub(super) fn new(parent: &[Option<Node>], children: &Lists) -> Self {
         let mut preorder = Vec::with_capacity(parent.len());
         let mut span = vec![(0, 0); parent.len()];

@@ -1,6 +1,6 @@
 //! "Did you mean …?" for ids.
 //!
-//! Looks at every id once a question, so whoever asks in bulk must put a limit on it.
+//! Looks at every id once a question, so callers in bulk must put a limit on it.
 
 use crate::task::TaskId;
 

@@ -1,6 +1,6 @@
 //! Every kind of problem with the sentence it is told in, and graphs too large to recurse through.
 
-use super::sample::{Sample, build, id, sound, task};
+use super::sample::{SampleTask, build, id, sound, task};
 use super::*;
 use crate::task::Place;
 
@@ -8,7 +8,7 @@ fn names<'a>(tasks: impl Iterator<Item = &'a Task>) -> Vec<&'a str> {
     tasks.map(|task| task.id.as_str()).collect()
 }
 
-/// What is said about the tasks, and about which one it is said.
+/// Returns what is said about the tasks, and about which one it is said.
 fn said(tasks: Vec<Task>) -> Vec<(String, String)> {
     let (_, problems) = build(tasks);
     problems
@@ -48,8 +48,8 @@ fn links_can_be_followed_in_every_direction() {
     assert_eq!(names(graph.parent(&id("a2")).into_iter()), ["a"]);
     assert!(graph.is_leaf(&id("b")));
     assert!(!graph.is_leaf(&id("a")));
-    assert!(!graph.is_leaf(&id("nobody")));
-    assert_eq!(graph.get(&id("nobody")), None);
+    assert!(!graph.is_leaf(&id("missing")));
+    assert_eq!(graph.get(&id("missing")), None);
     assert_eq!(graph.did_you_mean("Alone").unwrap().as_str(), "alone");
 }
 

@@ -1,4 +1,4 @@
-//! What a run of the command may cost, and tasks that are out of attempts.
+//! Tests what a run of the command may cost, and tasks that are out of attempts.
 
 use super::*;
 use crate::economics::{Budget, BudgetPolicy, Per, Scope};
@@ -122,12 +122,15 @@ fn a_task_that_used_its_own_budget_up_is_blocked_and_ends_the_loop_only_where_no
     };
     let reason =
         "stopped by its cost: the task's budget of $0.50 in total is used up: $0.61 are spent";
-    let block = Fate::Block {
+    let block = TaskDecision::Block {
         reason: reason.into(),
     };
-    assert_eq!((of(true).fate, of(true).stop), (block.clone(), None));
+    assert_eq!(
+        (of(true).task_decision, of(true).stop),
+        (block.clone(), None)
+    );
     let alone = of(false);
-    assert_eq!(alone.fate, block);
+    assert_eq!(alone.task_decision, block);
     assert_eq!(alone.stop.unwrap().exit_code(), 5);
 }
 
@@ -155,7 +158,7 @@ fn a_task_out_of_attempts_halts_the_loop_where_that_is_asked_for() {
         let mut l = last(&failed);
         l.attempts = attempts;
         let decision = decide(&snapshot(Some(l)), &limits);
-        let blocked = matches!(decision.fate, Fate::Block { .. });
+        let blocked = matches!(decision.task_decision, TaskDecision::Block { .. });
         assert_eq!(blocked, attempts == 3, "the task is blocked either way");
         let stop = decision.stop.map(|s| (s.exit_code(), s.sentence()));
         assert_eq!(stop, expected, "{on_max_attempts:?} {attempts}");
@@ -166,16 +169,16 @@ fn a_task_out_of_attempts_halts_the_loop_where_that_is_asked_for() {
 fn a_question_goes_before_the_halt_for_attempts() {
     let failed = failed();
     let mut l = last(&failed);
-    let circling = Circling {
+    let gutter_findings = GutterFindings {
         reached: Some(super::gutter::same_failure()),
         ..STRAIGHT
     };
-    (l.circling, l.attempts) = (&circling, 3);
+    (l.gutter_findings, l.attempts) = (&gutter_findings, 3);
     let limits = Limits {
         on_max_attempts: OnMaxAttempts::Halt,
         ..LIMITS
     };
     let decision = decide(&snapshot(Some(l)), &limits);
-    assert!(matches!(decision.fate, Fate::Stuck { .. }));
+    assert!(matches!(decision.task_decision, TaskDecision::Stuck { .. }));
     assert_eq!(decision.stop, None, "other tasks go on");
 }

@@ -55,7 +55,7 @@ const CRITERIA: [(Change, &str, &str); 9] = [
     ),
     (
         |at| {
-            at.sick = Some(Sick {
+            at.sick = Some(FailingStreak {
                 in_a_row: 2,
                 state: HealthState::Terminated,
             });
@@ -125,7 +125,7 @@ fn of_each_pair_the_earlier_one_speaks() {
 
 #[test]
 fn what_is_just_not_enough_does_not_end_the_loop() {
-    let sick = |in_a_row, state| Some(Sick { in_a_row, state });
+    let sick = |in_a_row, state| Some(FailingStreak { in_a_row, state });
     let near: [Change; 4] = [
         |at| at.fruitless = Fruitless::default(),
         // One hard task, and another one is ready.
@@ -181,7 +181,7 @@ fn a_sick_agent_speaks_before_the_tasks_and_running_out_after_them() {
         decide(&s, &LIMITS)
     };
     let sick = nothing_ready(|s| {
-        s.ills.sick = Some(Sick {
+        s.agent_trouble.sick = Some(FailingStreak {
             in_a_row: 2,
             state: HealthState::Failing,
         });
@@ -192,10 +192,14 @@ fn a_sick_agent_speaks_before_the_tasks_and_running_out_after_them() {
             state: HealthState::Failing
         })
     );
-    assert_eq!(sick.fate, Fate::Keep, "it is not held against the task");
+    assert_eq!(
+        sick.task_decision,
+        TaskDecision::Keep,
+        "it is not held against the task"
+    );
     let spent = nothing_ready(|s| s.iterations = 10);
     assert_eq!(spent.stop, Some(Stop::NothingReady));
-    assert!(matches!(spent.fate, Fate::Block { .. }));
+    assert!(matches!(spent.task_decision, TaskDecision::Block { .. }));
 }
 
 #[test]
@@ -204,7 +208,7 @@ fn an_open_breaker_ends_the_loop_with_its_exit_code_and_says_until_when() {
         message: "x".into(),
     };
     let mut s = snapshot(Some(last(&verdict)));
-    s.ills.tripped = Some(Tripped {
+    s.agent_trouble.tripped = Some(Tripped {
         failures: 5,
         of: 8,
         until: Some(time("12:10")),

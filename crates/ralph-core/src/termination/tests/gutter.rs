@@ -11,23 +11,28 @@ pub(super) fn same_failure() -> Gutter {
 }
 
 /// The rules say that a limit is near, or reached.
-fn near() -> Circling {
-    Circling {
+fn near() -> GutterFindings {
+    GutterFindings {
         near: Some(same_failure()),
         ..STRAIGHT
     }
 }
 
-fn reached() -> Circling {
-    Circling {
+fn reached() -> GutterFindings {
+    GutterFindings {
         reached: Some(same_failure()),
         ..near()
     }
 }
 
-fn fate_of(verdict: &Verdict, circling: &Circling, attempts: u32, policy: GutterPolicy) -> Fate {
+fn fate_of(
+    verdict: &Verdict,
+    gutter_findings: &GutterFindings,
+    attempts: u32,
+    policy: GutterPolicy,
+) -> TaskDecision {
     let last = Last {
-        circling,
+        gutter_findings,
         attempts,
         ..last(verdict)
     };
@@ -35,11 +40,11 @@ fn fate_of(verdict: &Verdict, circling: &Circling, attempts: u32, policy: Gutter
         gutter: policy,
         ..LIMITS
     };
-    fate(&last, &limits)
+    task_decision(&last, &limits)
 }
 
-fn stuck(then: OnGutter) -> Fate {
-    Fate::Stuck {
+fn stuck(then: OnGutter) -> TaskDecision {
+    TaskDecision::Stuck {
         gutter: same_failure(),
         then,
     }
@@ -47,13 +52,13 @@ fn stuck(then: OnGutter) -> Fate {
 
 #[test]
 fn a_question_goes_before_the_attempts_and_these_before_a_diagnosis() {
-    let diagnose = Fate::Diagnose {
+    let diagnose = TaskDecision::Diagnose {
         gutter: same_failure(),
     };
-    let out = Fate::Block {
+    let out = TaskDecision::Block {
         reason: "3 of 3 attempts failed, the last one: verification failed: make".into(),
     };
-    let made = Circling {
+    let made = GutterFindings {
         made: Made::Once,
         ..near()
     };
@@ -71,8 +76,8 @@ fn a_question_goes_before_the_attempts_and_these_before_a_diagnosis() {
         ),
         ("it is near at the last attempt", near(), 3, GUTTER, out),
         ("it is near", near(), 2, GUTTER, diagnose),
-        ("one was made", made, 2, GUTTER, Fate::Keep),
-        ("none is wanted", near(), 2, never, Fate::Keep),
+        ("one was made", made, 2, GUTTER, TaskDecision::Keep),
+        ("none is wanted", near(), 2, never, TaskDecision::Keep),
         (
             "a limit is reached, and none is wanted",
             reached(),
@@ -80,10 +85,10 @@ fn a_question_goes_before_the_attempts_and_these_before_a_diagnosis() {
             never,
             stuck(OnGutter::Ask),
         ),
-        ("nothing is seen", STRAIGHT, 2, GUTTER, Fate::Keep),
+        ("nothing is seen", STRAIGHT, 2, GUTTER, TaskDecision::Keep),
     ];
-    for (what, circling, attempts, policy, expected) in table {
-        let found = fate_of(&failed(), &circling, attempts, policy);
+    for (what, gutter_findings, attempts, policy, expected) in table {
+        let found = fate_of(&failed(), &gutter_findings, attempts, policy);
         assert_eq!(found, expected, "{what}");
     }
 }
@@ -91,10 +96,10 @@ fn a_question_goes_before_the_attempts_and_these_before_a_diagnosis() {
 #[test]
 fn only_a_failed_verification_is_a_circle() {
     let table = [
-        (Verdict::Verified, Fate::Keep),
-        (Verdict::Diagnosed, Fate::Keep),
-        (Verdict::Interrupted, Fate::Keep),
-        (Verdict::NoChange { claimed: true }, Fate::Keep),
+        (Verdict::Verified, TaskDecision::Keep),
+        (Verdict::Diagnosed, TaskDecision::Keep),
+        (Verdict::Interrupted, TaskDecision::Keep),
+        (Verdict::NoChange { claimed: true }, TaskDecision::Keep),
     ];
     for (verdict, expected) in table {
         let found = fate_of(&verdict, &reached(), 2, GUTTER);
@@ -106,9 +111,9 @@ fn only_a_failed_verification_is_a_circle() {
 fn what_a_limit_does_to_the_loop_is_what_the_configuration_says() {
     let verdict = failed();
     let stop = |then, other_ready| {
-        let circling = reached();
+        let gutter_findings = reached();
         let mut snapshot = snapshot(Some(Last {
-            circling: &circling,
+            gutter_findings: &gutter_findings,
             ..last(&verdict)
         }));
         snapshot.work.other_ready = other_ready;
@@ -129,14 +134,17 @@ fn what_a_limit_does_to_the_loop_is_what_the_configuration_says() {
 
 #[test]
 fn a_task_that_is_looked_into_is_ready() {
-    let (verdict, circling) = (failed(), near());
+    let (verdict, gutter_findings) = (failed(), near());
     let mut snapshot = snapshot(Some(Last {
-        circling: &circling,
+        gutter_findings: &gutter_findings,
         attempts: 2,
         ..last(&verdict)
     }));
     snapshot.work.other_ready = false;
     let decision = decide(&snapshot, &LIMITS);
-    assert!(matches!(decision.fate, Fate::Diagnose { .. }));
+    assert!(matches!(
+        decision.task_decision,
+        TaskDecision::Diagnose { .. }
+    ));
     assert_eq!(decision.stop, None);
 }

@@ -1,4 +1,4 @@
-//! What follows from a usage limit, by policy, reset time, and how long it has been waited for.
+//! Tests what follows from a usage limit, by policy, reset time, and how long it has been waited for.
 
 use super::*;
 
@@ -41,7 +41,7 @@ fn after(verdict: &Verdict, row: LimitRow, limits: &Limits) -> Decision {
 
 fn waits(until: &str) -> Decision {
     Decision {
-        fate: Fate::Keep,
+        task_decision: TaskDecision::Keep,
         stop: None,
         limit: Some(AfterLimit::Wait { until: time(until) }),
     }
@@ -49,7 +49,7 @@ fn waits(until: &str) -> Decision {
 
 fn stops(resets_at: Option<&str>) -> Decision {
     Decision {
-        fate: Fate::Keep,
+        task_decision: TaskDecision::Keep,
         stop: Some(Stop::UsageLimit {
             resets_at: resets_at.map(time),
         }),
@@ -59,7 +59,7 @@ fn stops(resets_at: Option<&str>) -> Decision {
 
 fn goes_on() -> Decision {
     Decision {
-        fate: Fate::Keep,
+        task_decision: TaskDecision::Keep,
         stop: None,
         limit: None,
     }
@@ -168,7 +168,7 @@ fn once_waits_too_because_a_limit_is_not_the_iteration_that_was_asked_for() {
 }
 
 #[test]
-fn nobody_waits_for_a_reset_behind_the_end_of_the_run() {
+fn no_one_waits_for_a_reset_behind_the_end_of_the_run() {
     // An hour in all, of which a minute is over.
     let hour = Limits {
         max_time: Some(Duration::from_secs(3600)),

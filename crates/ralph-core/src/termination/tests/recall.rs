@@ -28,7 +28,7 @@ fn waits(past: &[Past<'_>]) -> Option<Timestamp> {
 }
 
 #[test]
-fn a_limit_of_an_earlier_loop_is_waited_for_until_the_same_moment_and_counted_anew() {
+fn a_limit_of_an_earlier_loop_is_waited_for_until_the_same_moment_and_counted_again() {
     let limit = hit(Some("16:00"));
     let recalled = at_noon(&[past(Worker::Main, "09:00", &limit)], OnUsageLimit::Wait);
     let row = LimitRow {
@@ -105,7 +105,7 @@ fn what_the_fallback_does_says_nothing_of_the_agents_own_limit() {
 }
 
 #[test]
-fn where_both_are_used_up_the_fallbacks_limit_decides_and_alone_it_holds_nobody() {
+fn where_both_are_used_up_the_fallbacks_limit_decides_and_alone_it_holds_no_agent() {
     let (main, other) = (hit(Some("16:00")), hit(Some("14:00")));
     let both = [
         past(Worker::Main, "09:00", &main),
@@ -118,7 +118,7 @@ fn where_both_are_used_up_the_fallbacks_limit_decides_and_alone_it_holds_nobody(
 }
 
 #[test]
-fn where_a_limit_stops_the_loop_whoever_starts_it_again_wants_it_asked() {
+fn where_a_limit_stops_the_loop_a_person_who_starts_it_again_wants_it_asked() {
     let limit = hit(Some("16:00"));
     let past = [past(Worker::Main, "09:00", &limit)];
     assert_eq!(at_noon(&past, OnUsageLimit::Stop), None);

@@ -2,7 +2,7 @@
 
 use ralph_core::{
     command::{self, Amendment, Answer},
-    escalation::{self, Amended, Answered, How, Question},
+    escalation::{self, Amended, AnswerKind, Answered, Question},
     id::QuestionId,
     sanitize,
     task::{TaskId, format::Change},
@@ -41,12 +41,12 @@ impl Desk<'_> {
                     question.in_short()
                 );
                 let mut obeyed = self.skip(row, task, &reason).await?;
-                obeyed.effects.answered = Some((question.id, answered(row, How::Skip)));
+                obeyed.effects.answered = Some((question.id, answered(row, AnswerKind::Skip)));
                 return Ok(obeyed);
             }
-            Answer::Option { number } => How::Option { number: *number },
-            Answer::Guidance { .. } => How::Guidance,
-            Answer::Retry => How::Retry,
+            Answer::Option { number } => AnswerKind::Option { number: *number },
+            Answer::Guidance { .. } => AnswerKind::Guidance,
+            Answer::Retry => AnswerKind::Retry,
         };
         let mut obeyed = self.retry(row, task, None).await?;
         obeyed.sentence = format!("question {} about {task} is answered", question.id);
@@ -108,7 +108,7 @@ impl Desk<'_> {
         &mut self,
         row: &CommandRow,
         task: &TaskId,
-        how: fn() -> How,
+        how: fn() -> AnswerKind,
     ) -> Result<Option<(QuestionId, Answered)>, Not> {
         let all = self.questions().await?;
         let open = all
@@ -161,7 +161,7 @@ impl Desk<'_> {
     }
 }
 
-fn answered(row: &CommandRow, how: How) -> Answered {
+fn answered(row: &CommandRow, how: AnswerKind) -> Answered {
     Answered {
         how,
         by: row.who.clone(),
@@ -171,10 +171,10 @@ fn answered(row: &CommandRow, how: How) -> Answered {
     }
 }
 
-pub(super) fn skipped() -> How {
-    How::Skip
+pub(super) fn skipped() -> AnswerKind {
+    AnswerKind::Skip
 }
 
-pub(super) fn retried() -> How {
-    How::Retry
+pub(super) fn retried() -> AnswerKind {
+    AnswerKind::Retry
 }

@@ -11,7 +11,7 @@ use ralph_core::{
     iteration::ChangedFile,
     signal::{Escalation, EscalationKind},
     termination::Stop,
-    verdict::{Outcome, Verdict},
+    verdict::{IterationOutcome, Verdict},
 };
 
 pub(super) type Story = Vec<(Timestamp, Event)>;
@@ -127,10 +127,10 @@ pub(super) fn landed(task: &str, commit: Option<&str>, unverified: bool) -> Even
 
 pub(super) fn iteration_ended(n: u64, task: &str, verdict: Verdict, tail: &str) -> Event {
     let outcome = match verdict {
-        Verdict::Verified => Outcome::Success,
-        Verdict::Escalated => Outcome::Blocked,
-        Verdict::LimitHit { .. } | Verdict::Budget { .. } => Outcome::BudgetExceeded,
-        _ => Outcome::Failed,
+        Verdict::Verified => IterationOutcome::Success,
+        Verdict::Escalated => IterationOutcome::Blocked,
+        Verdict::LimitHit { .. } | Verdict::Budget { .. } => IterationOutcome::BudgetExceeded,
+        _ => IterationOutcome::Failed,
     };
     Event::IterationEnded {
         iteration: n + 16,

@@ -1,7 +1,7 @@
 //! Checkpoints: one chain for each loop, whichever process writes.
 
 use ralph_core::{
-    checkpoint::{Found, Item, Link, Moment, Spent, Trigger, Work, verify},
+    checkpoint::{Found, Item, IterationWork, Link, Moment, Spent, Trigger, verify},
     iteration::StepDone,
     signal::ClosingBlock,
     termination::Stop,
@@ -26,8 +26,8 @@ pub(in crate::store) fn moment(loop_id: &str, id: &str, trigger: Trigger) -> Mom
     }
 }
 
-pub(in crate::store) fn work(iteration: u64, found: Found) -> Option<Box<Work>> {
-    Some(Box::new(Work {
+pub(in crate::store) fn work(iteration: u64, found: Found) -> Option<Box<IterationWork>> {
+    Some(Box::new(IterationWork {
         iteration,
         task: Item {
             task_id: "T1".into(),

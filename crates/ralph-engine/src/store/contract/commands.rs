@@ -2,7 +2,7 @@
 
 use ralph_core::{
     command::{Command, CommandReport, When},
-    escalation::{Answered, AskedBy, How},
+    escalation::{AnswerKind, Answered, AskedBy},
     id::CommandId,
     task::TaskId,
 };
@@ -155,7 +155,7 @@ pub(in crate::store) async fn a_question_and_its_answer_are_kept(store: &dyn Tes
         .await
         .unwrap();
     let answered = Answered {
-        how: How::Guidance,
+        how: AnswerKind::Guidance,
         by: "ann".into(),
         at: at(),
         told: Some("so".into()),

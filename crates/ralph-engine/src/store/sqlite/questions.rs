@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use ralph_core::{
-    escalation::{Answered, AskedBy, How, Question},
+    escalation::{AnswerKind, Answered, AskedBy, Question},
     id::QuestionId,
     task::TaskId,
 };
@@ -102,7 +102,7 @@ impl QuestionStore for SqliteJournal {
     ) -> Result<(), JournalError> {
         let failed = || failed("note an answer");
         let answered = Answered {
-            how: How::Edited,
+            how: AnswerKind::Edited,
             by: "an edit of the task file".into(),
             at,
             told: None,

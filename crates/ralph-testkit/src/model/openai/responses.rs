@@ -94,7 +94,7 @@ impl Wire for Responses {
         super::error(error)
     }
 
-    /// What Codex shows of a subscription comes by headers that no test needs.
+    /// Returns no headers: Codex shows a subscription by headers that no test needs.
     fn warning_headers(&self, _: &Warning) -> Headers {
         Headers::new()
     }

@@ -6,8 +6,8 @@
 
 use ralph_core::{
     artefacts::{
-        Answers, Question, Waiting, parse_questions,
-        template::{AmendParams, QuestionsParams, RepairParams, Round, Setting},
+        Answers, InterviewQuestion, Waiting, parse_questions,
+        template::{AmendParams, InterviewMode, QuestionsParams, RepairParams, Round},
     },
     sanitize::terminal_safe,
 };
@@ -52,7 +52,7 @@ impl Asks {
         scene: &Scene<'_>,
         round: Round,
         before: &str,
-    ) -> Result<Result<Vec<Question>, End>, CommandError> {
+    ) -> Result<Result<Vec<InterviewQuestion>, End>, CommandError> {
         let folder = &scene.named.folder;
         let waiting = read_waiting(folder).map_err(explain)?;
         if let Some(waiting) = waiting.filter(|waiting| waiting.round == round.number) {
@@ -139,7 +139,7 @@ impl Asks {
     }
 
     fn list_unanswered(&self, scene: &Scene<'_>, waiting: &Waiting) {
-        let open: Vec<&Question> = waiting
+        let open: Vec<&InterviewQuestion> = waiting
             .questions
             .iter()
             .filter(|question| question.answer.is_none())
@@ -252,7 +252,7 @@ impl Conductor for Asks {
         let params = RepairParams {
             project: &scene.named.name,
             problems,
-            setting: Setting::Headless,
+            setting: InterviewMode::Headless,
         };
         output::print(&format!("{} corrects the tasks\n", scene.agent_name()));
         let text = params.render().map_err(CommandError::internal)?;
@@ -281,7 +281,7 @@ async fn stopped(mut stop: StopRequest) -> i32 {
 }
 
 /// A question with its id, its reason and its options, as lines.
-fn shown(question: &Question) -> String {
+fn shown(question: &InterviewQuestion) -> String {
     let safe = |text: &str| terminal_safe(text.trim()).into_owned();
     let id = paint(Tone::Name, &question.id);
     let mut text = format!("\n{id}: {}\n", safe(&question.question));
@@ -295,7 +295,7 @@ fn shown(question: &Question) -> String {
     text
 }
 
-fn asked(question: &Question) -> String {
+fn asked(question: &InterviewQuestion) -> String {
     let how = if question.options.is_empty() {
         "your answer, or Enter to leave it to the agent: "
     } else {
@@ -305,7 +305,7 @@ fn asked(question: &Question) -> String {
 }
 
 /// The option with that number, or the line as it was typed.
-fn chosen(question: &Question, line: String) -> String {
+fn chosen(question: &InterviewQuestion, line: String) -> String {
     let number = line.parse::<usize>().ok().filter(|number| *number > 0);
     let option = number.and_then(|number| question.options.get(number - 1));
     option.cloned().unwrap_or(line)

@@ -5,7 +5,7 @@ use std::{ffi::OsString, time::Duration};
 
 use ralph_core::{
     agent::{AgentReport, Ending},
-    artefacts::template::Setting,
+    artefacts::template::InterviewMode,
     lint::LintContext,
     sanitize::one_line,
 };
@@ -39,7 +39,7 @@ pub(super) struct Scene<'a> {
     agent: Box<dyn Agent>,
     env: Vec<(OsString, OsString)>,
     containment: Containment,
-    setting: Setting,
+    setting: InterviewMode,
     /// None outside of a git repository: there is no project whose money it could be.
     purse: Option<Mutex<Purse>>,
 }
@@ -49,7 +49,7 @@ impl<'a> Scene<'a> {
         project: &'a Project,
         named: ArtefactsProject,
         agent: Box<dyn Agent>,
-        setting: Setting,
+        setting: InterviewMode,
         purse: Option<Purse>,
     ) -> Result<Self, CommandError> {
         let environment = project.environment(project.root());
@@ -78,8 +78,8 @@ impl<'a> Scene<'a> {
     pub(super) fn command(&self) -> String {
         let name = &self.named.name;
         match self.setting {
-            Setting::Conversation => format!("ralph interview {name}"),
-            Setting::Headless => format!("ralph interview {name} --headless"),
+            InterviewMode::Conversation => format!("ralph interview {name}"),
+            InterviewMode::Headless => format!("ralph interview {name} --headless"),
         }
     }
 

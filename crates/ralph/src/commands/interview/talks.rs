@@ -1,7 +1,7 @@
 //! Rounds as conversations: the agent has the terminal, and the person in front of it says what
 //! counts.
 
-use ralph_core::artefacts::template::{Params, RepairParams, Round, Setting};
+use ralph_core::artefacts::template::{InterviewMode, Params, RepairParams, Round};
 use ralph_engine::agent::TalkEnd;
 
 use super::{
@@ -90,7 +90,7 @@ impl Conductor for Talks {
         let params = RepairParams {
             project: &scene.named.name,
             problems,
-            setting: Setting::Conversation,
+            setting: InterviewMode::Conversation,
         };
         let text = params.render().map_err(CommandError::internal)?;
         announce(scene, "the tasks are corrected");

@@ -18,7 +18,7 @@ use crate::{
 /// What came of it; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Report<'a> {
+pub(super) struct PlanReport<'a> {
     briefs: Vec<&'a str>,
     agent: &'a str,
     rounds: u32,
@@ -39,8 +39,8 @@ impl Wish<'_> {
         asked: &'a Asked<Proposal>,
         proposal: &'a Proposal,
         target: &Target,
-    ) -> Report<'a> {
-        Report {
+    ) -> PlanReport<'a> {
+        PlanReport {
             briefs: self
                 .briefs
                 .iter()

@@ -96,7 +96,10 @@ fn a_loop_that_does_not_come_up_is_started_so_often_and_then_given_up() {
     assert_eq!(ran.named("restarted").len(), 2);
     let log = health_file(&project, &id).with_file_name("restart.log");
     let text = std::fs::read_to_string(log).unwrap();
-    assert!(text.contains("the task file of this loop does not exist"), "{text}");
+    assert!(
+        text.contains("the task file of this loop does not exist"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -68,7 +68,11 @@ fn what_can_not_be_sent_or_would_not_be_is_said() {
     let project = stories(&["A"]);
     let said = ralph(&project, &["notify", "test"]);
     assert_eq!(said.code, 2);
-    assert!(said.err.contains("no notifications are configured"), "{}", said.err);
+    assert!(
+        said.err.contains("no notifications are configured"),
+        "{}",
+        said.err
+    );
     let project = told_by(project, "exit 0", "  on: [halt]\n");
     let said = ralph(&project, &["notify", "test", "--on=limit"]);
     assert_eq!(said.code, 0, "{}", said.err);

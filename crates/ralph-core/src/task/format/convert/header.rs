@@ -1,18 +1,18 @@
-//! What stands around the tasks, from one format to another and back: the name of the list, the
+//! Describes what stands around the tasks, from one format to another and back: the name of the list, the
 //! name of the project, and the shape of the file.
 //!
 //! The same rule as for tasks: what the way back could not know is kept under `x-ralph`.
 
-use super::load::{Doc, Shape};
+use super::load::{Doc, FileShape};
 use super::part::ASIDE;
-use super::task::{Kept, Way};
+use super::task::{ConversionFormats, KeptFields};
 use super::value::{self, Members, Value};
 use crate::task::format::Format;
 use crate::task::format::layout::{META, TASKS};
 
 /// The header in the other format, with what is kept of it under `x-ralph`.
-pub(super) fn convert(doc: &Doc, way: Way) -> (Shape, Members) {
-    let mut kept = Kept::default();
+pub(super) fn convert(doc: &Doc, way: ConversionFormats) -> (FileShape, Members) {
+    let mut kept = KeptFields::default();
     let mut header = Members::new();
     let renamed = renamed_project(&doc.header, way.to);
     for (name, said) in &doc.header {
@@ -35,24 +35,24 @@ pub(super) fn convert(doc: &Doc, way: Way) -> (Shape, Members) {
     let from = ("from".to_owned(), Value::text(way.from.as_str()));
     let mut also = vec![from];
     match &doc.shape {
-        Shape::Task => also.push(("shape".to_owned(), Value::text("task"))),
-        Shape::List => also.push(("shape".to_owned(), Value::text("list"))),
-        Shape::Named { list, .. } if list == way.from.rules().list => {}
-        Shape::Named { list, .. } => also.push(("list".to_owned(), Value::text(list))),
+        FileShape::Task => also.push(("shape".to_owned(), Value::text("task"))),
+        FileShape::List => also.push(("shape".to_owned(), Value::text("list"))),
+        FileShape::Named { list, .. } if list == way.from.rules().list => {}
+        FileShape::Named { list, .. } => also.push(("list".to_owned(), Value::text(list))),
     }
-    // Members that are put aside stood before the list or behind it; nobody counts on that.
+    // Members that are put aside stood before the list or behind it; no one counts on that.
     let before = header.len();
     header.extend(kept.into_member(also));
     (named(way.to.rules().list, before), header)
 }
 
 /// The header as it was. `None` where `doc` did not come from another format.
-pub(super) fn undo(doc: &Doc) -> Option<(Shape, Members)> {
+pub(super) fn undo(doc: &Doc) -> Option<(FileShape, Members)> {
     let to = origin(doc)?;
     let Some(Value::Map(aside)) = value::get(&doc.header, ASIDE) else {
         return None;
     };
-    let kept = Kept::of(&doc.header);
+    let kept = KeptFields::of(&doc.header);
     let rest: Members = doc
         .header
         .iter()
@@ -76,8 +76,8 @@ pub(super) fn undo(doc: &Doc) -> Option<(Shape, Members)> {
     };
     let list = text("list").unwrap_or(to.rules().list);
     let shape = match text("shape") {
-        Some("task") if header.is_empty() && doc.tasks.len() == 1 => Shape::Task,
-        Some(_) if header.is_empty() => Shape::List,
+        Some("task") if header.is_empty() && doc.tasks.len() == 1 => FileShape::Task,
+        Some(_) if header.is_empty() => FileShape::List,
         _ => named(list, header.len()),
     };
     Some((shape, header))
@@ -94,8 +94,8 @@ pub(super) fn origin(doc: &Doc) -> Option<Format> {
     Format::from_word(from).filter(|format| *format != doc.format)
 }
 
-fn named(list: &str, before: usize) -> Shape {
-    Shape::Named {
+fn named(list: &str, before: usize) -> FileShape {
+    FileShape::Named {
         list: list.to_owned(),
         before,
     }
@@ -131,7 +131,7 @@ fn is_text(value: Option<&Value>) -> bool {
     matches!(value, Some(Value::Text(text)) if !text.trim().is_empty())
 }
 
-/// What the reader takes for the project's name.
+/// Returns what the reader takes for the project's name.
 fn project(header: &[(String, Value)]) -> Option<&str> {
     let text = |value: &'_ Value| is_text(Some(value));
     let of = |name: &&str| match value::get(header, name) {
@@ -145,7 +145,7 @@ fn project(header: &[(String, Value)]) -> Option<&str> {
     META[0].iter().find_map(of)
 }
 
-/// Whether a name that was added for the format says no more than what stands beside it.
+/// Returns true if a name that was added for the format says no more than what stands beside it.
 fn is_still_as_added(header: &Members, name: &str) -> bool {
     let others: Members = header
         .iter()

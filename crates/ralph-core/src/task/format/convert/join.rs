@@ -3,9 +3,9 @@
 //! Only files of one format, and only if what stands around their tasks does not disagree: nothing
 //! is left out, and nothing decided.
 
-use super::load::{self, Doc, Shape};
+use super::load::{self, Doc, FileShape};
 use super::value;
-use crate::task::format::error::{Fault, Outcome};
+use crate::task::format::error::{Fault, FormatResult};
 use crate::task::format::layout::TASKS;
 use crate::task::format::{FormatError, Syntax, parse_tree};
 
@@ -20,14 +20,14 @@ pub fn join(files: &[(String, Vec<u8>)]) -> Result<String, FormatError> {
     Ok(value::render(&whole, Syntax::Json))
 }
 
-fn add(whole: &mut Option<Doc>, name: &str, bytes: &[u8]) -> Outcome<()> {
+fn add(whole: &mut Option<Doc>, name: &str, bytes: &[u8]) -> FormatResult<()> {
     let Some(tree) = parse_tree(name, bytes)? else {
         return Ok(());
     };
     let mut doc = load::load(&tree)?;
     // A list at the root has no room for what another file says about the project.
-    if !matches!(doc.shape, Shape::Named { .. }) {
-        doc.shape = Shape::Named {
+    if !matches!(doc.shape, FileShape::Named { .. }) {
+        doc.shape = FileShape::Named {
             list: TASKS.to_owned(),
             before: 0,
         };

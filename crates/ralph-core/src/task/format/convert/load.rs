@@ -5,7 +5,7 @@
 //! formats.
 
 use super::value::{self, Members, Value};
-use crate::task::format::error::Outcome;
+use crate::task::format::error::FormatResult;
 use crate::task::format::fields::Field;
 use crate::task::format::layout::{self, Layout};
 use crate::task::format::tree::{At, Kind, Style, Tree};
@@ -15,15 +15,15 @@ use crate::task::format::{Format, Syntax, read};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Doc {
     pub(super) format: Format,
-    pub(super) shape: Shape,
-    /// What stands around the list, without the list itself.
+    pub(super) shape: FileShape,
+    /// Tells what stands around the list, without the list itself.
     pub(super) header: Members,
     pub(super) tasks: Vec<Members>,
 }
 
-/// How the tasks stand in the file.
+/// The way the tasks stand in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum FileShape {
     /// The file is one task.
     Task,
     /// The file is the list.
@@ -32,11 +32,11 @@ pub(super) enum Shape {
     Named { list: String, before: usize },
 }
 
-pub(super) fn load(tree: &Tree<'_>) -> Outcome<Doc> {
+pub(super) fn load(tree: &Tree<'_>) -> FormatResult<Doc> {
     let layout = layout::detect(tree)?;
     let tasks = layout.tasks.iter();
     let tasks = tasks.map(|at| task(tree, layout.format, *at));
-    let tasks = tasks.collect::<Outcome<Vec<_>>>()?;
+    let tasks = tasks.collect::<FormatResult<Vec<_>>>()?;
     let (shape, header) = header(tree, &layout)?;
     Ok(Doc {
         format: layout.format,
@@ -50,9 +50,9 @@ pub(super) fn load(tree: &Tree<'_>) -> Outcome<Doc> {
 pub(super) fn unload(doc: &Doc) -> Value {
     let mut maps = doc.tasks.iter().cloned().map(Value::Map);
     match &doc.shape {
-        Shape::Task => maps.next_back().unwrap_or(Value::List(Vec::new())),
-        Shape::List => Value::List(maps.collect()),
-        Shape::Named { list, before } => {
+        FileShape::Task => maps.next_back().unwrap_or(Value::List(Vec::new())),
+        FileShape::List => Value::List(maps.collect()),
+        FileShape::Named { list, before } => {
             let mut members = doc.header.clone();
             let at = (*before).min(members.len());
             members.insert(at, (list.clone(), Value::List(maps.collect())));
@@ -61,12 +61,12 @@ pub(super) fn unload(doc: &Doc) -> Value {
     }
 }
 
-fn header(tree: &Tree<'_>, layout: &Layout) -> Outcome<(Shape, Members)> {
+fn header(tree: &Tree<'_>, layout: &Layout) -> FormatResult<(FileShape, Members)> {
     let mut members = Members::new();
     let Some(root) = layout.header else {
         let shape = match layout.list {
-            Some(_) => Shape::List,
-            None => Shape::Task,
+            Some(_) => FileShape::List,
+            None => FileShape::Task,
         };
         return Ok((shape, members));
     };
@@ -85,11 +85,11 @@ fn header(tree: &Tree<'_>, layout: &Layout) -> Outcome<(Shape, Members)> {
         }
     }
     let (list, before) = list;
-    Ok((Shape::Named { list, before }, members))
+    Ok((FileShape::Named { list, before }, members))
 }
 
-/// What ralph reads as text of the project's is text in both syntaxes.
-fn header_value(tree: &Tree<'_>, name: &str, at: At) -> Outcome<Value> {
+/// Returns a value; one that ralph reads as text of the project's is text in both syntaxes.
+fn header_value(tree: &Tree<'_>, name: &str, at: At) -> FormatResult<Value> {
     let is_text = layout::META.iter().any(|names| names.contains(&name));
     if !is_text {
         return value::read(tree, at);
@@ -101,7 +101,7 @@ fn header_value(tree: &Tree<'_>, name: &str, at: At) -> Outcome<Value> {
     Ok(found)
 }
 
-fn task(tree: &Tree<'_>, format: Format, at: At) -> Outcome<Members> {
+fn task(tree: &Tree<'_>, format: Format, at: At) -> FormatResult<Members> {
     let mut members = Members::new();
     let mut merged = Vec::new();
     for (key, at) in value::entries(tree, at)? {
@@ -140,7 +140,7 @@ fn take(
     tree: &Tree<'_>,
     format: Format,
     (name, at): (String, At),
-) -> Outcome<()> {
+) -> FormatResult<()> {
     let found = match Field::of(&name) {
         Some(field) if tree.syntax == Syntax::Yaml => known(tree, format, field, at)?,
         _ => value::read(tree, at)?,
@@ -154,7 +154,7 @@ fn take(
 }
 
 /// The value of a known field such that JSON reads the same from it.
-fn known(tree: &Tree<'_>, format: Format, field: Field, at: At) -> Outcome<Value> {
+fn known(tree: &Tree<'_>, format: Format, field: Field, at: At) -> FormatResult<Value> {
     match field {
         Field::Id | Field::ParentId | Field::DependsOn | Field::Dependencies => {
             each(tree, at, &as_id)
@@ -189,15 +189,19 @@ fn known(tree: &Tree<'_>, format: Format, field: Field, at: At) -> Outcome<Value
 }
 
 /// A value, or each item of a list, by `read`.
-fn each(tree: &Tree<'_>, at: At, read: &dyn Fn(&Tree<'_>, At) -> Outcome<Value>) -> Outcome<Value> {
+fn each(
+    tree: &Tree<'_>,
+    at: At,
+    read: &dyn Fn(&Tree<'_>, At) -> FormatResult<Value>,
+) -> FormatResult<Value> {
     if tree.kind(at) != Kind::List {
         return read(tree, at);
     }
     let items = tree.children(at).map(|child| read(tree, child));
-    Ok(Value::List(items.collect::<Outcome<_>>()?))
+    Ok(Value::List(items.collect::<FormatResult<_>>()?))
 }
 
-fn as_text(tree: &Tree<'_>, at: At) -> Outcome<Value> {
+fn as_text(tree: &Tree<'_>, at: At) -> FormatResult<Value> {
     match (tree.syntax, tree.kind(at)) {
         (Syntax::Yaml, Kind::Number | Kind::True | Kind::False) => Ok(Value::text(tree.text(at))),
         _ => value::read(tree, at),
@@ -205,15 +209,15 @@ fn as_text(tree: &Tree<'_>, at: At) -> Outcome<Value> {
 }
 
 /// A number stays one where JSON would spell it the same: the spelling is the id.
-fn as_id(tree: &Tree<'_>, at: At) -> Outcome<Value> {
+fn as_id(tree: &Tree<'_>, at: At) -> FormatResult<Value> {
     match tree.kind(at) {
         Kind::Number => as_spelled(tree, at),
         _ => as_text(tree, at),
     }
 }
 
-/// What is read by its spelling becomes a text where JSON would spell it in another way.
-fn as_spelled(tree: &Tree<'_>, at: At) -> Outcome<Value> {
+/// Returns a value that is read by its spelling: a text where JSON would spell it in another way.
+fn as_spelled(tree: &Tree<'_>, at: At) -> FormatResult<Value> {
     let spelled = tree.text(at);
     let same = match tree.kind(at) {
         Kind::Number => value::is_json_number(&spelled),
@@ -229,7 +233,7 @@ fn as_spelled(tree: &Tree<'_>, at: At) -> Outcome<Value> {
 }
 
 /// The members of a map of labels become `key=value`, by the spelling of the value.
-fn label(tree: &Tree<'_>, at: At) -> Outcome<Value> {
+fn label(tree: &Tree<'_>, at: At) -> FormatResult<Value> {
     if tree.kind(at) != Kind::Map {
         return as_text(tree, at);
     }
@@ -244,7 +248,7 @@ fn label(tree: &Tree<'_>, at: At) -> Outcome<Value> {
     Ok(Value::Map(members))
 }
 
-fn command(tree: &Tree<'_>, at: At) -> Outcome<Value> {
+fn command(tree: &Tree<'_>, at: At) -> FormatResult<Value> {
     match tree.kind(at) {
         Kind::List => each(tree, at, &as_id),
         Kind::Map => {

@@ -46,7 +46,7 @@ impl Part {
     }
 }
 
-/// What becomes of a member on the way to another format.
+/// Describes what becomes of a member on the way to another format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// One of the parts that formats say differently.

@@ -1,8 +1,8 @@
-//! What stands under another name after a conversion, for a person to read.
+//! Describes what stands under another name after a conversion, for a person to read.
 
-use super::load::{Doc, Shape};
+use super::load::{Doc, FileShape};
 use super::part::{self, ASIDE, Part, Role};
-use super::task::Kept;
+use super::task::KeptFields;
 use super::value::{self, Members, Value};
 
 /// Fields that have another name now.
@@ -19,13 +19,13 @@ pub struct Moved {
 
 pub(super) fn moved(doc: &Doc, there: &Doc) -> Vec<Moved> {
     let mut found = Vec::new();
-    if let (Shape::Named { list: old, .. }, Shape::Named { list: new, .. }) =
+    if let (FileShape::Named { list: old, .. }, FileShape::Named { list: new, .. }) =
         (&doc.shape, &there.shape)
         && old != new
     {
         add(&mut found, old, new, Where::Around);
     }
-    let header = Kept::of(&there.header);
+    let header = KeptFields::of(&there.header);
     for (new, old) in &header.names {
         if let Value::Text(old) = old {
             add(&mut found, old, new, Where::Around);
@@ -59,11 +59,11 @@ fn of_task(found: &mut Vec<Moved>, (doc, was): (&Doc, &Members), (there, is): (&
             add(found, &old, &new, Where::InTask);
         }
     }
-    let kept = Kept::of(is);
+    let kept = KeptFields::of(is);
     for (name, _) in new_in_was(&kept, was) {
         add(found, name, &format!("{ASIDE}.was.{name}"), Where::InTask);
     }
-    let restored = Kept::of(was);
+    let restored = KeptFields::of(was);
     for (name, _) in &restored.was {
         let back = part::role(name, there.format) == Role::Aside;
         if back && value::get(is, name).is_some() {
@@ -72,9 +72,9 @@ fn of_task(found: &mut Vec<Moved>, (doc, was): (&Doc, &Members), (there, is): (&
     }
 }
 
-/// What this conversion put aside: it is not an earlier one's.
+/// Returns what this conversion put aside: it is not an earlier one's.
 fn new_in_was<'k>(
-    kept: &'k Kept,
+    kept: &'k KeptFields,
     was: &'k Members,
 ) -> impl Iterator<Item = &'k (String, Value)> + use<'k> {
     let from_here = move |(name, _): &&(String, Value)| value::get(was, name).is_some();

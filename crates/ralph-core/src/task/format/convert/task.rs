@@ -1,23 +1,23 @@
 //! One task from one format to another, and back to how it was.
 //!
-//! What the way back could not know is kept beside the task under `x-ralph`: names, values that
+//! Describes what the way back could not know is kept beside the task under `x-ralph`: names, values that
 //! were replaced, and which members were not there. What changed since is not undone: the way back
 //! takes an old value only where it still means the same.
 
 use super::part::{self, ASIDE, Part, Role};
 use super::value::{self, Members, Value};
-use crate::task::format::error::Outcome;
+use crate::task::format::error::FormatResult;
 use crate::task::format::{Format, json, story};
 use crate::task::{Place, Task};
 
 /// A way from one format to another.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Way {
+pub(super) struct ConversionFormats {
     pub(super) from: Format,
     pub(super) to: Format,
 }
 
-impl Way {
+impl ConversionFormats {
     fn back(self) -> Self {
         Self {
             from: self.to,
@@ -26,9 +26,9 @@ impl Way {
     }
 }
 
-/// What is kept of a task for the way back.
+/// Describes what is kept of a task for the way back.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Kept {
+pub(super) struct KeptFields {
     /// New name to old one: the value went along.
     pub(super) names: Members,
     /// Members as they were.
@@ -37,7 +37,7 @@ pub(super) struct Kept {
     pub(super) absent: Vec<String>,
 }
 
-impl Kept {
+impl KeptFields {
     pub(super) fn into_member(self, also: Members) -> Option<(String, Value)> {
         let mut members = also;
         if !self.names.is_empty() {
@@ -52,7 +52,7 @@ impl Kept {
         (!members.is_empty()).then(|| (ASIDE.to_owned(), Value::Map(members)))
     }
 
-    /// Out of a member; what is not of this shape is somebody else's and says nothing.
+    /// Out of a member; what is not of this shape is someone else's and says nothing.
     pub(super) fn of(members: &[(String, Value)]) -> Self {
         let mut kept = Self::default();
         let Some(Value::Map(aside)) = value::get(members, ASIDE) else {
@@ -83,20 +83,23 @@ impl Kept {
 }
 
 /// The task in the other format, with what has to be kept of it.
-pub(super) fn convert(members: &Members, way: Way) -> Outcome<(Members, Kept)> {
+pub(super) fn convert(
+    members: &Members,
+    way: ConversionFormats,
+) -> FormatResult<(Members, KeptFields)> {
     let there = plain(members, way, &read(members, way.from)?);
     let kept = keep(members, &there, way)?;
     Ok((there, kept))
 }
 
 /// The task as the other format says it, nothing kept.
-fn plain(members: &Members, way: Way, task: &Task) -> Members {
+fn plain(members: &Members, way: ConversionFormats, task: &Task) -> Members {
     rewrite(members, way.from, &mut |part, said| {
         part::render(part, said, task, way.to)
     })
 }
 
-/// The members with each part said anew, in its place. Parts that were not said come last.
+/// The members with each part said again, in its place. Parts that were not said come last.
 fn rewrite(
     members: &Members,
     from: Format,
@@ -123,10 +126,10 @@ fn rewrite(
     out
 }
 
-/// What the way back would not give by itself.
-fn keep(members: &Members, there: &Members, way: Way) -> Outcome<Kept> {
+/// Returns what the way back would not give by itself.
+fn keep(members: &Members, there: &Members, way: ConversionFormats) -> FormatResult<KeptFields> {
     let again = plain(there, way.back(), &read(there, way.to)?);
-    let mut kept = Kept::default();
+    let mut kept = KeptFields::default();
     for part in Part::ALL {
         let was = part::members(members, part, way.from);
         if same_members(&was, &part::members(&again, part, way.from)) {
@@ -146,8 +149,8 @@ fn keep(members: &Members, there: &Members, way: Way) -> Outcome<Kept> {
 }
 
 /// The task back in the format that it came from. `way` is the way back.
-pub(super) fn undo(members: &Members, way: Way) -> Outcome<Members> {
-    let kept = Kept::of(members);
+pub(super) fn undo(members: &Members, way: ConversionFormats) -> FormatResult<Members> {
+    let kept = KeptFields::of(members);
     let now = read(members, way.from)?;
     let mut fault = None;
     let mut out = rewrite(members, way.from, &mut |part, said| {
@@ -178,10 +181,10 @@ pub(super) fn undo(members: &Members, way: Way) -> Outcome<Members> {
 /// The part as it was, if that still means the same.
 fn old_part(
     members: &Members,
-    kept: &Kept,
+    kept: &KeptFields,
     (part, said): (Part, &Members),
-    way: Way,
-) -> Outcome<Option<Members>> {
+    way: ConversionFormats,
+) -> FormatResult<Option<Members>> {
     if let [(name, value)] = &said[..]
         && let Some(old) = kept.old_name(name)
         && part::role(old, way.to) == Role::Of(part)
@@ -222,7 +225,7 @@ fn in_brief(members: &Members, (part, said): (Part, &Members), from: Format) -> 
 }
 
 /// A part that was changed keeps the one name that it had.
-fn renamed(mut said: Members, kept: &Kept, (part, to): (Part, Format)) -> Members {
+fn renamed(mut said: Members, kept: &KeptFields, (part, to): (Part, Format)) -> Members {
     let was = part::members(&kept.was, part, to);
     if let ([(name, _)], [(old, _)]) = (&mut said[..], &was[..])
         && part != Part::Status
@@ -233,13 +236,13 @@ fn renamed(mut said: Members, kept: &Kept, (part, to): (Part, Format)) -> Member
 }
 
 /// Reads the task out of its members.
-pub(super) fn read(members: &Members, format: Format) -> Outcome<Task> {
+pub(super) fn read(members: &Members, format: Format) -> FormatResult<Task> {
     let text = Value::Map(members.clone()).inline();
     let tree = json::scan(&text, 0)?;
     story::parse(&tree, format, 0, Place::default())
 }
 
-/// Whether two tasks say the same. A file that counts attempts begins with none.
+/// Returns true if two tasks say the same. A file that counts attempts begins with none.
 pub(super) fn is_same(a: &Task, b: &Task) -> bool {
     let plain = |task: &Task| {
         let mut task = task.clone();

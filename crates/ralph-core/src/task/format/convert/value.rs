@@ -4,7 +4,7 @@
 //! Knows nothing of tasks. What it gives out as text reads back as the same value.
 
 use crate::task::format::Syntax;
-use crate::task::format::error::{Fault, Outcome};
+use crate::task::format::error::{Fault, FormatResult};
 use crate::task::format::render::{quoted, yaml_block, yaml_scalar};
 use crate::task::format::tree::{At, Kind, Style, Tree};
 
@@ -57,11 +57,11 @@ impl Value {
 }
 
 /// The value at a node, without a change but for what the other syntax could not say.
-pub(in crate::task::format) fn read(tree: &Tree<'_>, at: At) -> Outcome<Value> {
+pub(in crate::task::format) fn read(tree: &Tree<'_>, at: At) -> FormatResult<Value> {
     read_below(tree, at, 0)
 }
 
-fn read_below(tree: &Tree<'_>, at: At, depth: usize) -> Outcome<Value> {
+fn read_below(tree: &Tree<'_>, at: At, depth: usize) -> FormatResult<Value> {
     if depth > MAX_DEPTH {
         let message = format!("expected at most {MAX_DEPTH} levels of nesting, found more");
         return Err(Fault::at(tree.start(at), message));
@@ -75,7 +75,7 @@ fn read_below(tree: &Tree<'_>, at: At, depth: usize) -> Outcome<Value> {
         Kind::List => {
             let items = tree.children(at);
             let items = items.map(|child| read_below(tree, child, depth + 1));
-            Value::List(items.collect::<Outcome<_>>()?)
+            Value::List(items.collect::<FormatResult<_>>()?)
         }
         Kind::Map => {
             let mut members = Members::new();
@@ -89,7 +89,7 @@ fn read_below(tree: &Tree<'_>, at: At, depth: usize) -> Outcome<Value> {
 }
 
 /// Key and value of every member of a map. A key that is a collection can't be taken over.
-pub(super) fn entries(tree: &Tree<'_>, map: At) -> Outcome<Vec<(At, At)>> {
+pub(super) fn entries(tree: &Tree<'_>, map: At) -> FormatResult<Vec<(At, At)>> {
     let mut children = tree.children(map);
     let mut found = Vec::new();
     while let (Some(key), Some(value)) = (children.next(), children.next()) {
@@ -129,7 +129,7 @@ pub(super) fn number(spelled: &str) -> Value {
     }
 }
 
-/// Whether JSON has a number of this spelling.
+/// Returns true if JSON has a number of this spelling.
 pub(super) fn is_json_number(spelled: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let body = spelled.strip_prefix('-').unwrap_or(spelled);

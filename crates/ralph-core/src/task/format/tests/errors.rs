@@ -1,4 +1,4 @@
-//! What a broken file is answered with: line, column, task and what was expected.
+//! Tests what a broken file is answered with: line, column, task and what was expected.
 
 use super::{error, id};
 use crate::task::Status;

@@ -1,17 +1,17 @@
-//! What holds for every file: no bytes make the reader panic, every status that is written reads
+//! Tests what holds for every file: no bytes make the reader panic, every status that is written reads
 //! back, and a change touches only the lines it must.
 
 use proptest::prelude::*;
 
 use super::{diff, edit, id};
 use crate::task::Status;
-use crate::task::format::{Change, apply, json, parse, put_back};
+use crate::task::format::{Change, apply, json, parse, undo_tampering};
 
 fn status() -> impl Strategy<Value = Status> {
     prop::sample::select(Status::ALL.to_vec())
 }
 
-/// How a generated file is written.
+/// The way a generated file is written.
 #[derive(Debug, Clone)]
 pub(super) struct Manner {
     indent: &'static str,
@@ -243,7 +243,7 @@ proptest! {
         }
         let _ = apply(file, after.as_bytes(), &edits);
         // Whatever an agent does, the tasks stand afterwards as they stood before.
-        let back = put_back(file, before.as_bytes(), after.as_bytes(), &id("t1"));
+        let back = undo_tampering(file, before.as_bytes(), after.as_bytes(), &id("t1"));
         let old = parse(file, 0, before.as_bytes()).unwrap();
         let new = parse(file, 0, &back.bytes).unwrap();
         for task in &old.tasks {

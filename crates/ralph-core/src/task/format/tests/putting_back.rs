@@ -1,8 +1,8 @@
-//! What an agent wrote into the task file is undone where it is not the agent's to write.
+//! Tests what an agent wrote into the task file is undone where it is not the agent's to write.
 
 use super::id;
 use crate::task::Status;
-use crate::task::format::{PutBack, Tampering, put_back};
+use crate::task::format::{Tampering, UndoneTampering, undo_tampering};
 
 const BEFORE: &str = r#"{
   "branchName": "ralph/x",
@@ -14,8 +14,8 @@ const BEFORE: &str = r#"{
 "#;
 
 fn run(after: &str) -> (String, Vec<Tampering>) {
-    let PutBack { bytes, tampering } =
-        put_back("prd.json", BEFORE.as_bytes(), after.as_bytes(), &id("a"));
+    let UndoneTampering { bytes, tampering } =
+        undo_tampering("prd.json", BEFORE.as_bytes(), after.as_bytes(), &id("a"));
     (String::from_utf8(bytes).unwrap(), tampering)
 }
 
@@ -78,7 +78,7 @@ fn a_task_that_was_completed_stays_completed() {
         r#""attempts": 1, "passes": false"#,
         r#""attempts": 1, "passes": true"#,
     );
-    let back = put_back("prd.json", before.as_bytes(), BEFORE.as_bytes(), &id("a"));
+    let back = undo_tampering("prd.json", before.as_bytes(), BEFORE.as_bytes(), &id("a"));
     assert_eq!(String::from_utf8(back.bytes).unwrap(), before);
     assert_eq!(
         back.tampering,
@@ -165,7 +165,7 @@ fn what_a_task_asks_for_is_back_as_it_was_with_the_notes_kept() {
 fn a_change_of_format_does_not_smuggle_a_status_in() {
     let before = "- id: a\n  title: A\n  status: open\n- id: b\n  title: B\n  status: failed\n";
     let after = "- id: a\n  title: A\n  status: open\n  passes: true\n- id: b\n  title: B\n  status: pending\n- id: c\n  status: pending\n";
-    let back = put_back("t.yaml", before.as_bytes(), after.as_bytes(), &id("a"));
+    let back = undo_tampering("t.yaml", before.as_bytes(), after.as_bytes(), &id("a"));
     assert_eq!(
         back.tampering,
         [

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{edit, id, read};
 use crate::task::Status;
-use crate::task::format::{Change, apply, put_back};
+use crate::task::format::{Change, apply, undo_tampering};
 
 const LIMIT: Duration = Duration::from_secs(20);
 
@@ -43,7 +43,7 @@ fn a_file_in_which_every_task_was_claimed_is_put_back_without_delay() {
     let before = large(20_000);
     let after = before.replace("\"passes\": false", "\"passes\": true");
     let start = Instant::now();
-    let back = put_back(
+    let back = undo_tampering(
         "prd.json",
         before.as_bytes(),
         after.as_bytes(),

@@ -154,7 +154,7 @@ fn a_status_word_keeps_in_step_in_the_words_of_the_file() {
         let a = story("a", &format!(r#""status": "{mine}", "passes": false"#));
         let text = format!("[{a}, {b}]");
         if other == "x-y" {
-            // A word that nobody knows: the file does not read, so it is not written either.
+            // A word that is unknown: the file does not read, so it is not written either.
             assert!(apply("p.json", text.as_bytes(), &[edit("b", Change::Status(to))]).is_err());
             continue;
         }

@@ -1,4 +1,4 @@
-//! What single files become, written down.
+//! Tests what single files become, written down.
 
 use serde_json::json as j;
 

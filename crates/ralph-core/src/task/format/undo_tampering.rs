@@ -1,4 +1,4 @@
-//! What an agent did to the task file while it ran, undone as far as it is not the agent's to do.
+//! Describes what an agent did to the task file while it ran, undone as far as it is not the agent's to do.
 //!
 //! A claim is not evidence: how tasks stand and what they ask for is put back as it was. New tasks,
 //! notes and fields that ralph does not know stay. Decides nothing about the task itself.
@@ -10,7 +10,7 @@ use crate::task::{Status, Task, TaskId};
 
 /// The file as it should stand after a run, and what had to be put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PutBack {
+pub struct UndoneTampering {
     pub bytes: Vec<u8>,
     pub tampering: Vec<Tampering>,
 }
@@ -31,10 +31,10 @@ pub enum Tampering {
         was: Option<u32>,
         claimed: Option<u32>,
     },
-    /// What a task asks for was changed, or the task was removed (`field` is then `id`); the file
+    /// The request of a task was changed, or the task was removed (`field` is then `id`); the file
     /// is back as it was.
     Rewritten { task: TaskId, field: &'static str },
-    /// What the file says about the project was changed; the file is back as it was.
+    /// The file's statement about the project was changed; the file is back as it was.
     Header { field: &'static str },
 }
 
@@ -70,8 +70,13 @@ impl std::fmt::Display for Tampering {
 }
 
 /// Compares a task file before and after a run of an agent on the task `own`.
-pub fn put_back(file_name: &str, before: &[u8], after: &[u8], own: &TaskId) -> PutBack {
-    let whole = |bytes: Vec<u8>, tampering| PutBack { bytes, tampering };
+pub fn undo_tampering(
+    file_name: &str,
+    before: &[u8],
+    after: &[u8],
+    own: &TaskId,
+) -> UndoneTampering {
+    let whole = |bytes: Vec<u8>, tampering| UndoneTampering { bytes, tampering };
     // Where even the old file can't be read there is nothing to compare with.
     let Ok(old) = parse(file_name, 0, before) else {
         return whole(before.to_vec(), Vec::new());

@@ -1,12 +1,12 @@
-//! How an object in brackets is laid out: line breaks, indentation, the space around colons and
+//! Describes how an object in brackets is laid out: line breaks, indentation, the space around colons and
 //! commas. What is added to it takes the same look.
 
 use super::Syntax;
-use super::render::{Value, quoted, yaml_scalar};
+use super::render::{FieldValue, quoted, yaml_scalar};
 use super::tree::{At, Kind, Style, Tree};
 
 #[derive(Debug, Clone)]
-pub(super) struct Look {
+pub(super) struct BracketLayout {
     pub(super) newline: &'static str,
     /// The indentation of members; `None` for an object on one line.
     pub(super) members: Option<String>,
@@ -46,7 +46,7 @@ fn last_line(gap: &str) -> Option<String> {
     gap.rfind('\n').map(|at| gap[at + 1..].to_owned())
 }
 
-impl Look {
+impl BracketLayout {
     pub(super) fn of(tree: &Tree<'_>, map: At) -> Self {
         let source = tree.source;
         let members: Vec<(At, At)> = tree.members(map).take(2).collect();
@@ -117,15 +117,15 @@ impl Look {
         }
     }
 
-    pub(super) fn value(&self, value: &Value, like: Style) -> String {
+    pub(super) fn value(&self, value: &FieldValue, like: Style) -> String {
         self.value_breaking(value, like, self.breaks_lists)
     }
 
     /// A value as a member of the object, a list over several lines or not.
-    pub(super) fn value_breaking(&self, value: &Value, like: Style, breaks: bool) -> String {
+    pub(super) fn value_breaking(&self, value: &FieldValue, like: Style, breaks: bool) -> String {
         let text = |text: &str| self.text(text, like);
         match (value, &self.members) {
-            (Value::List(items), Some(indent)) if breaks && !items.is_empty() => {
+            (FieldValue::List(items), Some(indent)) if breaks && !items.is_empty() => {
                 let (newline, unit) = (self.newline, &self.unit);
                 let items: Vec<String> = items
                     .iter()
@@ -138,7 +138,7 @@ impl Look {
     }
 
     /// A whole object.
-    pub(super) fn object(&self, members: &[(String, Value)]) -> String {
+    pub(super) fn object(&self, members: &[(String, FieldValue)]) -> String {
         let lines = members.iter().map(|(name, value)| {
             let value = self.value(value, Style::Double);
             format!("{}{}{value}", self.key(name), self.colon)
@@ -156,7 +156,7 @@ impl Look {
     }
 }
 
-/// Whether a list stands on several lines.
+/// Returns true if a list stands on several lines.
 pub(super) fn breaks(tree: &Tree<'_>, list: At) -> bool {
     tree.source[tree.start(list)..tree.end(list)].contains('\n')
 }
