@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use ralph_engine::{
     clock::{Clock as _, SystemClock},
-    loop_runner::{Asked, create_checkpoint},
+    loop_runner::{CheckpointRequest, create_checkpoint},
     store::NewLoop,
 };
 use ralph_testkit::TestRepo;
@@ -67,7 +67,7 @@ async fn write(repo: &TestRepo) -> BenchResult<Vec<f64>> {
     let note = "what was decided, and what comes next. ".repeat(25);
     let mut times = Vec::with_capacity(WRITES);
     for _ in 0..WRITES {
-        let asked = Asked {
+        let asked = CheckpointRequest {
             note: Some(note.clone()),
             commit: row.base_commit.clone(),
             at: SystemClock.now(),

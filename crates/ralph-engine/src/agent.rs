@@ -26,7 +26,10 @@ pub use command::CommandAgent;
 pub use cost::{CostLimit, Costs, RunCost};
 pub use credentials::Credential;
 pub use done_file::DoneFile;
-pub use interactive::{FirstPrompt, Session, TalkContext, TalkEnd, TalkError, talk};
+pub use interactive::{
+    FirstPrompt, InteractiveContext, InteractiveEnd, InteractiveError, InteractiveSession,
+    run_interactive,
+};
 pub(crate) use replay::run_line;
 pub use replay::{RecordedEnd, read_stream};
 pub use script::ScriptAgent;
@@ -51,7 +54,7 @@ use crate::{
 /// Becomes `Some(signal)` when a person or a signal asks for an end.
 pub type StopRequest = tokio::sync::watch::Receiver<Option<i32>>;
 
-/// What every run of an agent is given.
+/// The input of every run of an agent.
 #[derive(Debug, Clone)]
 pub struct RunContext {
     pub cwd: PathBuf,
@@ -60,7 +63,7 @@ pub struct RunContext {
     pub prompt: String,
     /// Of the task that is worked on: they can choose the model.
     pub labels: Vec<String>,
-    /// What the run may cost, for an agent that can be told.
+    /// The cost that the run may have, for an agent that can be told.
     pub budget: Option<Dollars>,
 }
 
@@ -79,8 +82,8 @@ pub trait Agent: Send {
 
     fn dialect(&self) -> Box<dyn Dialect>;
 
-    /// How it is started for a person to talk to, on a terminal; nothing where it can't be.
-    fn interactive(&self, _context: &TalkContext<'_>) -> Option<CommandSpec> {
+    /// Returns how it is started for a person to talk to, on a terminal; nothing where it can't be.
+    fn interactive(&self, _context: &InteractiveContext<'_>) -> Option<CommandSpec> {
         None
     }
 
@@ -120,7 +123,7 @@ pub trait Agent: Send {
     }
 }
 
-/// Reads an agent's stream. Made anew for every run.
+/// Reads an agent's stream. A new one for every run.
 pub trait Dialect {
     /// Reads one line of its output into events.
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>);
@@ -136,7 +139,7 @@ pub trait Dialect {
         false
     }
 
-    /// What is written to an open input ([`crate::process::Stdin::Open`]) at the start: the prompt.
+    /// Returns what is written to an open input ([`crate::process::Stdin::Open`]) at the start: the prompt.
     fn opening(&mut self, _prompt: &str) -> Vec<u8> {
         Vec::new()
     }
@@ -151,23 +154,23 @@ pub trait Dialect {
         None
     }
 
-    /// What the stream asked for and waits for, to be written to the open input.
+    /// Returns what the stream asked for and waits for, to be written to the open input.
     fn replies(&mut self) -> Vec<u8> {
         Vec::new()
     }
 
-    /// What calls to models were seen to use since this was last asked. A call that grows comes in
+    /// Returns what calls to models were seen to use since this was last asked. A call that grows comes in
     /// parts; an agent that sums up only at its end shows none.
     fn used(&mut self) -> Vec<ModelCall> {
         Vec::new()
     }
 
-    /// Whether a line is a piece of something that comes again as a whole: it is not logged.
+    /// Returns whether a line is a piece of something that comes again as a whole: it is not logged.
     fn is_chatter(&self, _line: &[u8]) -> bool {
         false
     }
 
-    /// How the run ended, given how the process did and the end of what it wrote to stderr.
+    /// Returns how the run ended, given how the process did and the end of what it wrote to stderr.
     fn conclude(self: Box<Self>, ended: Ended, stderr: &str) -> Conclusion;
 }
 

@@ -112,7 +112,7 @@ impl Artefacts {
     }
 
     /// Makes the files ready for a run of an agent, and notes how they are. What is wrong with them now
-    /// is nobody's but a person's, and is said.
+    /// only a person may change, and is said.
     pub(crate) fn before_run(&mut self, job: &Job) -> Result<(), LoopError> {
         let number = self.number(job);
         let (log, obstacles) = self.read_both()?;
@@ -153,9 +153,10 @@ impl Artefacts {
     }
 
     fn write_if_missing(&self, path: &Path, text: &str) -> Result<(), LoopError> {
-        match path.exists() {
-            true => Ok(()),
-            false => Ok(write_atomically(path, text.as_bytes())?),
+        if path.exists() {
+            Ok(())
+        } else {
+            Ok(write_atomically(path, text.as_bytes())?)
         }
     }
 
@@ -183,7 +184,7 @@ impl Artefacts {
     }
 }
 
-/// Of a file of the project this much is read at most; what is larger is nothing that anybody wrote.
+/// Of a file of the project this much is read at most; what is larger was not written by hand.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
 pub(crate) fn read<T>(
@@ -207,9 +208,10 @@ fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let file = plain_file::open(path)?;
     let mut bytes = Vec::new();
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > MOST_BYTES {
-        true => Err(std::io::Error::other("it is larger than 16 MB")),
-        false => Ok(bytes),
+    if bytes.len() as u64 > MOST_BYTES {
+        Err(std::io::Error::other("it is larger than 16 MB"))
+    } else {
+        Ok(bytes)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Replaces a file as a whole: whoever reads it sees the old text or the new one, also after a power
+//! Replaces a file as a whole: a reader sees the old text or the new one, also after a power
 //! cut.
 //!
 //! A kill can leave the new text beside the file, under a name that says whose it is; `sweep` takes
@@ -34,7 +34,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 fn write_new(new: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::options().write(true).create_new(true).open(new)?;
     if let Ok(old) = fs::metadata(target) {
-        // Only root can give a file away; for anybody else it is theirs already, or they can't.
+        // Only root can give a file away; for other users it is theirs already, or they can't.
         let _ = fchown(&file, Some(old.uid()), Some(old.gid()));
         file.set_permissions(old.permissions())?;
     }

@@ -23,14 +23,14 @@ use crate::{
 
 /// Which part of the source a loop works on.
 #[derive(Debug, Clone, Default)]
-pub struct Scope {
+pub struct TaskScope {
     /// The feature: its descendants are the work, its title names the branch.
     pub parent: Option<TaskId>,
     /// Of that, only this task, or what is below it.
     pub only: Option<TaskId>,
 }
 
-impl Scope {
+impl TaskScope {
     fn narrowest(&self) -> Option<&TaskId> {
         self.only.as_ref().or(self.parent.as_ref())
     }
@@ -39,7 +39,7 @@ impl Scope {
 pub struct Board {
     pub(crate) source: Source,
     tasks: board::Board,
-    scope: Scope,
+    scope: TaskScope,
 }
 
 impl Board {
@@ -47,7 +47,7 @@ impl Board {
     pub fn new(
         source: Source,
         tasks: Vec<Task>,
-        scope: Scope,
+        scope: TaskScope,
         states: Vec<(String, TaskHistory)>,
     ) -> Result<Self, LoopError> {
         let graph = sound_graph(&source, tasks)?;
@@ -99,7 +99,7 @@ impl Board {
         asking.filter_map(|(_, state)| state.asked).collect()
     }
 
-    /// What a person skipped that this task depends on, and why.
+    /// Returns what a person skipped that this task depends on, and why.
     pub(crate) fn skipped_before(&self, id: &TaskId) -> Vec<(TaskId, String)> {
         self.tasks.skipped_before(id)
     }
@@ -148,14 +148,14 @@ impl Board {
         self.scope.only.as_ref()
     }
 
-    /// What all tasks are below, or the one task that there is.
+    /// Returns what all tasks are below, or the one task that there is.
     pub(crate) fn only_root(&self) -> Option<&TaskId> {
         let mut roots = self.graph().roots();
         let first = roots.next()?;
         roots.next().is_none().then_some(&first.id)
     }
 
-    /// What the journal remembers of a task.
+    /// Returns what the journal remembers of a task.
     pub(crate) fn state(&self, id: &TaskId) -> Option<&TaskHistory> {
         self.tasks.history(id)
     }

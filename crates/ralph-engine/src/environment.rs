@@ -13,7 +13,7 @@ use crate::agent::Credential;
 #[derive(Clone)]
 pub struct Environment {
     pub vars: Vec<(OsString, OsString)>,
-    /// What was taken out. An agent gets back what it needs for its own model; a value is never shown.
+    /// The variables that were taken out. An agent gets back what it needs for its own model; a value is never shown.
     withheld: Vec<(String, OsString)>,
 }
 
@@ -47,7 +47,7 @@ const WITHHELD_ENDINGS: [&str; 8] = [
     "_PRIVATE_KEY",
     "_CREDENTIALS",
 ];
-/// What an agent needs to reach its own model.
+/// The variables that an agent needs to reach its own model.
 const AGENT_PREFIXES: [&str; 3] = ["ANTHROPIC_", "CLAUDE_", "AWS_BEARER_TOKEN_BEDROCK"];
 
 impl Environment {
@@ -149,7 +149,7 @@ fn is_withheld(name: &str) -> bool {
     WITHHELD.contains(&name) || WITHHELD_ENDINGS.iter().any(|e| name.ends_with(e))
 }
 
-/// Whether a value is a secret by its variable's name; others that are withheld are paths and
+/// Returns whether a value is a secret by its variable's name; others that are withheld are paths and
 /// settings, which texts may hold.
 fn is_credential(name: &str) -> bool {
     name == "PGPASSWORD"

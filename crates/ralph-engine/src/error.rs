@@ -1,4 +1,4 @@
-//! What keeps ralph itself from going on, each by name.
+//! The errors that keep ralph itself from going on, each by name.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ use crate::{
     store::JournalError,
 };
 
-/// Whether a run of the command has begun an iteration, or carried out a command.
+/// The changes of a run of the command: an iteration was begun, a command carried out, or nothing yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Changed {
     Nothing,
@@ -104,7 +104,7 @@ pub enum LoopError {
         branch: String,
         /// The branch that is checked out.
         head: String,
-        /// How many commits, in words.
+        /// The number of commits, in words.
         missing: String,
     },
     /// An agent or a person left the branch while no ralph was there to see it.

@@ -6,7 +6,7 @@ use std::{future::Future, pin::Pin};
 
 use ralph_core::{command::Answer, escalation::Question};
 
-/// Somebody who can be asked. `None` means that nobody is there any more.
+/// A person who can be asked. `None` means that the person is gone.
 pub trait Human: Send {
     fn ask<'a>(
         &'a mut self,

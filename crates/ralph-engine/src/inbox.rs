@@ -1,4 +1,4 @@
-//! How a running loop hears that the queue has something for it: a poke, and a look now and then.
+//! Wakes a running loop when its queue has a command: by a poke, and a look now and then.
 //!
 //! Carries nothing: the journal does. A poke that is lost costs a moment, never a command.
 
@@ -15,7 +15,7 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Called when somebody pokes.
+    /// Called when another process pokes.
     pub fn poke(&self) {
         self.poke.notify_one();
     }

@@ -1,7 +1,7 @@
-//! What an interview about a brief leaves on disk, and what is found there: the brief and its
+//! The files that an interview about a brief leaves, and their reading: the brief and its
 //! history, how far the interview has come, the tasks that it made.
 //!
-//! Asks nobody anything and prints nothing: the rounds are led by the command.
+//! Asks and prints nothing: the rounds are led by the command.
 
 mod claim;
 mod headless;

@@ -118,7 +118,7 @@ pub(crate) struct IterationContext<'a> {
     pub(crate) continued: Option<Oid>,
     /// Where the branch stood when the tree was staged.
     pub(crate) tip: Option<Oid>,
-    /// What people said that the agents are told.
+    /// Guidance of people that the agents are told.
     pub(crate) guidance: Vec<Guidance>,
     pub(crate) moved: WorkMoved,
     deadline: Deadline,
@@ -363,7 +363,7 @@ impl Deadline {
         command.filter(|command| command.at < own.at).unwrap_or(own)
     }
 
-    /// What is left of the time of the command, where that is the limit.
+    /// Returns what is left of the time of the command, where that is the limit.
     fn left_of_command(self) -> Option<Duration> {
         match self.whose {
             LimitOwner::Iteration => None,

@@ -1,4 +1,4 @@
-//! How the tree of a verified outcome becomes a commit.
+//! Turns the tree of a verified outcome into a commit.
 
 mod in_place;
 
@@ -12,7 +12,7 @@ pub(crate) const TASK_TRAILER: &str = "Ralph-Task";
 pub(crate) const LOOP_TRAILER: &str = "Ralph-Loop";
 pub(crate) const ITERATION_TRAILER: &str = "Ralph-Iteration";
 
-/// What became of an outcome that was to land.
+/// The result of landing an outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LandResult {
     Landed {

@@ -25,7 +25,7 @@ pub enum LockError {
     },
 }
 
-/// Who holds a lock file now.
+/// The current holder of a lock file.
 pub(crate) enum Hold {
     /// This process, as long as it has the file.
     Ours(File),
@@ -83,7 +83,7 @@ impl Lock {
         text.trim().strip_prefix("process ")?.parse().ok()
     }
 
-    /// Whether a live process holds the lock of `worktree`.
+    /// Returns whether a live process holds the lock of `worktree`.
     pub fn is_held(data_dir: &Path, worktree: &Path) -> bool {
         File::open(lock_file(data_dir, worktree)).is_ok_and(|file| {
             matches!(

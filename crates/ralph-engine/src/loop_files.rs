@@ -54,12 +54,12 @@ pub(crate) struct LoopSummary<'a> {
     pub(crate) started_at: &'a str,
     pub(crate) completed_at: &'a str,
     pub(crate) errors: &'a [String],
-    /// What it was foreseen to cost beside what it did; none where nothing was foreseen.
+    /// The forecast of its cost beside the cost that it had; none where none was made.
     pub(crate) forecast: Option<ComparedForecast>,
 }
 
-/// What only the driver knows when a loop ends.
-pub(crate) struct Ended<'a> {
+/// The facts that only the loop runner has when a loop ends.
+pub(crate) struct LoopEnd<'a> {
     pub(crate) termination: &'a Termination,
     pub(crate) exit_code: u8,
     pub(crate) branch: &'a str,
@@ -82,7 +82,7 @@ impl LoopFiles {
         self.write("status.json", &self.status)
     }
 
-    pub(crate) fn write_report(&self, ended: &Ended<'_>) -> io::Result<()> {
+    pub(crate) fn write_report(&self, ended: &LoopEnd<'_>) -> io::Result<()> {
         let status = &self.status;
         let summary = LoopSummary {
             loop_id: &status.loop_id,
@@ -117,7 +117,7 @@ impl LoopFiles {
 
 const HEALTH: &str = "health.json";
 
-/// How the agent of a loop does, and that the loop lives.
+/// Returns how the agent of a loop does, and that the loop lives.
 pub(crate) fn write_health(folder: &Path, report: &HealthReport) -> io::Result<()> {
     write(folder, HEALTH, report)
 }

@@ -3,25 +3,24 @@
 //!
 //! Decides nothing that the core can decide. Stops in one place; clean-up lives once, after the loop.
 
+mod abandoned_loop;
 mod agent_pool;
 mod baseline;
 mod begin;
 mod breaker;
 mod budget;
 mod checkpoint;
+mod commands;
+mod control;
 mod cost;
-mod desk;
 mod files;
-mod foresee;
-mod given_up;
+mod forecast;
 mod goal;
 mod gutter;
 mod idle;
 mod jobs;
-mod kept;
 mod link;
 mod mode;
-mod obey;
 mod place;
 mod policies;
 mod preview;
@@ -32,26 +31,27 @@ mod restore;
 mod results;
 pub mod rewrite;
 mod settle;
-mod standing;
+mod start_options;
+mod status_files;
 mod view;
 mod wait;
 
 pub use crate::{
-    board::{Board, Scope},
+    board::{Board, TaskScope},
     error::{Changed, LoopError, LoopFailure},
 };
 pub use agent_pool::Fallback;
-pub use begin::{Setup, Wanted};
-pub use checkpoint::{Asked, create_checkpoint};
+pub use begin::{LoopRequest, Setup};
+pub use checkpoint::{CheckpointRequest, create_checkpoint};
 pub(crate) use files::TEMPLATE;
 pub use goal::{goal_of, write_goal};
-pub use idle::{Idle, Left, obey_waiting, register};
-pub use kept::{Bounds, bounds_of};
+pub use idle::{IdleWorktree, QueueRemainder, register, run_waiting_commands};
 pub use mode::{Execution, Iterations, Mode, project_of};
 #[cfg(test)]
 pub(crate) use policies::change as change_policy;
 pub use preview::{Preview, preview};
 pub use rewrite::{revert, squash};
+pub use start_options::{LoopBounds, bounds_of};
 
 use std::{collections::HashSet, path::PathBuf, time::Instant};
 
@@ -74,11 +74,11 @@ use ralph_core::{
 };
 
 use self::{
-    budget::MaySpend,
-    foresee::Foreseen,
+    budget::BudgetDecision,
+    control::{ControlChannel, PersonReply},
+    forecast::ForecastState,
     link::{JournalLink, LinkedIteration, QueueProgress},
-    obey::{ControlChannel, Heard},
-    reconcile::{CutOff, Leftover, Reopen},
+    reconcile::{CutOff, Reopen, UnfinishedPolicy},
     record::Worked,
     view::{LoopMoment, View},
 };
@@ -116,7 +116,7 @@ pub struct LoopRunner {
     output: LoopOutput,
     baseline: Option<VerifyReport>,
     began: Instant,
-    /// Whether this run of the command has changed anything yet.
+    /// Records that this run of the command has changed something.
     changed: Changed,
 }
 
@@ -136,13 +136,13 @@ struct LoopPlace {
     _lock: Option<Lock>,
 }
 
-/// What a loop was told to do, and within which limits.
+/// The work that a loop was told to do, and its limits.
 struct LoopSettings {
     config: Config,
     policy: CompiledPolicy,
     prices: Prices,
-    /// What of the limits flags said.
-    bounds: kept::Bounds,
+    /// The limits that flags set.
+    bounds: start_options::LoopBounds,
     /// The goal that is worked at, where it is one.
     goal: Option<Goal>,
 }
@@ -158,7 +158,7 @@ struct ProjectFiles {
     artefacts: Option<Artefacts>,
 }
 
-/// What agents are started with.
+/// The pool of agents, and how they are started.
 struct AgentRuntime {
     pool: agent_pool::AgentPool,
     containment: Containment,
@@ -169,23 +169,23 @@ struct AgentRuntime {
 struct LoopOutput {
     reporter: Box<dyn Reporter>,
     clock: Box<dyn Clock>,
-    /// What others can read of this loop; none where nothing is begun, or it can't be written.
+    /// The files by which others follow this loop; none where nothing is begun, or it can't be written.
     loop_files: Option<LoopFiles>,
     /// Its heartbeat, where its files can be written.
     heartbeat: Option<Heartbeat>,
 }
 
-/// What is known of costs beside what is spent.
+/// Facts about costs beside what is spent.
 #[derive(Debug, Default)]
 struct CostWatch {
     /// The budget that is used up first, as it stood before the last iteration.
     nearest: Option<CostLimit>,
     /// Models of which it was said that they have no price.
     unpriced: HashSet<String>,
-    foreseen: Foreseen,
+    forecast: ForecastState,
 }
 
-/// How a loop ended.
+/// The end of a loop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoopReport {
     pub stop: Stop,
@@ -224,12 +224,12 @@ use in_place;
 impl LoopRunner {
     /// Performs what the loop decides until it ends.
     async fn work(&mut self) -> Result<Stop, LoopError> {
-        self.take_up().await?;
+        self.resume_from_journal().await?;
         loop {
             let done = match self.machine.next(&self.view()) {
                 LoopAction::ObeyCommands => {
-                    self.does(LoopActivity::Between, None);
-                    self.obey().await?;
+                    self.set_activity(LoopActivity::Between, None);
+                    self.carry_out_commands().await?;
                     LoopStep::CommandsObeyed
                 }
                 LoopAction::Settle { task_decision } => {
@@ -237,16 +237,16 @@ impl LoopRunner {
                     LoopStep::Settled
                 }
                 LoopAction::AskPerson => match self.ask_person().await? {
-                    Heard::Something => LoopStep::PersonAnswered,
-                    Heard::Nothing => LoopStep::NothingAsked,
+                    PersonReply::Given => LoopStep::PersonAnswered,
+                    PersonReply::None => LoopStep::NothingAsked,
                 },
                 LoopAction::Pause => {
-                    self.rest().await?;
+                    self.wait_while_paused().await?;
                     LoopStep::Resumed
                 }
                 LoopAction::MeasureBaseline => {
                     self.measure_baseline().await?;
-                    self.run_status()?;
+                    self.set_state_running()?;
                     LoopStep::BaselineMeasured
                 }
                 LoopAction::WaitForLimit { until } => {
@@ -269,12 +269,12 @@ impl LoopRunner {
                     self.reload_tasks().await?;
                     LoopStep::TasksReloaded
                 }
-                LoopAction::CheckBudget { task } => match self.may_spend(&task).await? {
-                    MaySpend::Yes => LoopStep::BudgetAllows,
-                    MaySpend::AskAgain => LoopStep::BudgetAsksAgain,
-                    MaySpend::No(alert) => LoopStep::BudgetDenies(alert),
+                LoopAction::CheckBudget { task } => match self.check_budget(&task).await? {
+                    BudgetDecision::Yes => LoopStep::BudgetAllows,
+                    BudgetDecision::AskAgain => LoopStep::BudgetAsksAgain,
+                    BudgetDecision::No(alert) => LoopStep::BudgetDenies(alert),
                 },
-                LoopAction::CheckTree { .. } => match self.foreign_work().await? {
+                LoopAction::CheckTree { .. } => match self.check_tree().await? {
                     Some(reason) => LoopStep::TreeIsForeign { reason },
                     None => LoopStep::TreeIsOurs,
                 },
@@ -285,13 +285,13 @@ impl LoopRunner {
                 }
                 LoopAction::End(stop) => return Ok(stop),
             };
-            self.note(done).await?;
+            self.apply_step(done).await?;
         }
     }
 
     /// Goes on from what the journal has: an iteration that a crash cut off, limits, questions.
-    async fn take_up(&mut self) -> Result<(), LoopError> {
-        self.reconcile(Leftover::GoOn).await?;
+    async fn resume_from_journal(&mut self) -> Result<(), LoopError> {
+        self.reconcile(UnfinishedPolicy::Resume).await?;
         let worktree = self.place.root.to_string_lossy().into_owned();
         let records = self
             .journal
@@ -300,15 +300,15 @@ impl LoopRunner {
         self.recall_limits(&records);
         self.recall_breaker(&records);
         drop(records);
-        self.obey().await?;
+        self.carry_out_commands().await?;
         self.note_edits().await?;
         self.tell_questions().await?;
-        self.settle_leftover().await?;
-        self.foresee_at_start().await
+        self.settle_interrupted().await?;
+        self.forecast_at_start().await
     }
 
     /// Tells the machine what was done, and people what it makes of that.
-    async fn note(&mut self, done: LoopStep) -> Result<(), LoopError> {
+    async fn apply_step(&mut self, done: LoopStep) -> Result<(), LoopError> {
         let verified = match &done {
             LoopStep::IterationEnded(ended) => ended.verdict == Verdict::Verified,
             _ => false,
@@ -319,7 +319,7 @@ impl LoopRunner {
         self.machine.apply(done, &view);
         self.tell_breaker_change(breaker);
         if verified {
-            self.foresee().await?;
+            self.forecast_after_iteration().await?;
         }
         Ok(())
     }
@@ -431,14 +431,14 @@ impl LoopRunner {
     }
 
     /// Looks at the working tree; returns why it is not what an iteration may start from.
-    async fn foreign_work(&mut self) -> Result<Option<String>, LoopError> {
+    async fn check_tree(&mut self) -> Result<Option<String>, LoopError> {
         let status = self.place.repo.status().await?;
-        let reason = self.not_ours(&status);
+        let reason = self.tree_problem(&status);
         self.place.tree = Some(status);
         Ok(reason)
     }
 
-    fn not_ours(&self, status: &Status) -> Option<String> {
+    fn tree_problem(&self, status: &Status) -> Option<String> {
         if status.branch.as_deref() != Some(&self.place.branch) {
             let now = status.branch.as_deref().unwrap_or("no branch");
             return Some(format!(
@@ -450,7 +450,10 @@ impl LoopRunner {
         if foreign.is_empty() {
             return None;
         }
-        Some(format!("somebody else changed {}", foreign.join(", ")))
+        Some(format!(
+            "{} changed outside of this loop",
+            foreign.join(", ")
+        ))
     }
 
     /// The one exit of a loop, for every stop and every error: writes the end down, tells people, and puts
@@ -556,7 +559,7 @@ impl LoopRunner {
     }
 
     /// Says what the loop does, to those who look on from outside.
-    fn does(&self, activity: LoopActivity, quiet_until: Option<Timestamp>) {
+    fn set_activity(&self, activity: LoopActivity, quiet_until: Option<Timestamp>) {
         if let Some(heartbeat) = &self.output.heartbeat {
             heartbeat.set_activity(activity, quiet_until);
         }

@@ -36,7 +36,7 @@ const RESTART_WITHIN: Duration = Duration::from_secs(24 * 60 * 60);
 const LEAST_TOUCH: Duration = Duration::from_secs(60);
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
-/// What is allowed, by the configuration.
+/// Returns what is allowed, by the configuration.
 pub fn policy(config: &MonitorConfig, interval: Duration, restarting: Restarting) -> MonitorPolicy {
     let seconds = |n: std::num::NonZeroU32| Duration::from_secs(n.get().into());
     MonitorPolicy {
@@ -56,7 +56,7 @@ pub struct Monitor {
     journal: Box<dyn Journal>,
     data_dir: PathBuf,
     policy: MonitorPolicy,
-    /// How long a loop may be silent.
+    /// The time that a loop may be silent.
     hang_after: Duration,
     starter: Starter,
     watched: BTreeMap<LoopId, Watched>,

@@ -1,7 +1,7 @@
 //! Files in places that an agent can write: read without waiting, written without following.
 //!
 //! An agent can put a named pipe, a folder or a link where ralph expects a file. A pipe would keep
-//! whoever opens it waiting for ever; a link would have ralph write somewhere else.
+//! its reader waiting for ever; a link would have ralph write somewhere else.
 
 use std::{
     fs::File,

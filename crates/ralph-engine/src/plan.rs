@@ -31,7 +31,7 @@ use crate::{
     lock::{Lock, LockError},
     plain_file,
     process::{CappedLog, Containment, LogCaps, SpawnError},
-    purse::Purse,
+    side_budget::SideBudget,
     store::JournalError,
     supervisor::{
         AgentRunSpec, AgentTap, CostWatcher, RunDeadline, RunLimits, RunPorts, StopOnly, Watcher,
@@ -48,24 +48,24 @@ const LOG_TAIL: usize = 1024 * 1024;
 const STREAM: &str = "plan.stream";
 const ANSWER: &str = "plan-answer.txt";
 
-/// Whom to ask, and how long.
-pub struct Asking {
+/// The agent to ask for a plan, and its limits.
+pub struct PlanRequest {
     pub root: PathBuf,
     pub data_dir: PathBuf,
     pub agent: Box<dyn Agent>,
     pub containment: Containment,
     pub environment: Environment,
-    pub git_environment: git::Environment,
+    pub git_environment: git::GitEnvironment,
     pub stop: StopRequest,
-    pub patience: Patience,
-    /// What it may cost, and where that is written down.
-    pub purse: Purse,
+    pub patience: PlanLimits,
+    /// The budget, in which the cost is recorded too.
+    pub budget: SideBudget,
     /// Hears what the agent does as it does it.
     pub onlooker: Box<dyn FnMut(&AgentEvent)>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
+pub struct PlanLimits {
     /// Rounds at most: the first, and those that put an answer right.
     pub rounds: u32,
     /// For all rounds together.
@@ -75,22 +75,22 @@ pub struct Patience {
     pub grace: Duration,
 }
 
-/// What to ask, and what an answer has to be.
+/// The prompt, and the check of an answer.
 pub struct Question<'a, T> {
     pub prompt: &'a dyn Fn(Option<&Repair>) -> Result<String, TemplateError>,
     /// The value of an answer, or what is wrong with it, in sentences.
     pub check: &'a dyn Fn(&str) -> Result<T, Vec<String>>,
 }
 
-/// How it went. Never an error: an agent that fails is an outcome.
+/// The result of asking for a plan. Never an error: an agent that fails is an outcome.
 #[derive(Debug)]
-pub struct Asked<T> {
+pub struct PlanReport<T> {
     pub outcome: Outcome<T>,
     pub agent: String,
     pub rounds: u32,
     /// Of all rounds.
     pub usage: Usage,
-    /// What the agent changed although it was to read only.
+    /// The files that the agent changed although it was to read only.
     pub changes: Changes,
     /// Where its last answer is, if it gave one.
     pub answer_file: Option<PathBuf>,
@@ -110,7 +110,7 @@ pub enum Outcome<T> {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum AskError {
+pub enum PlanError {
     #[error(transparent)]
     Lock(#[from] LockError),
     #[error(transparent)]
@@ -126,7 +126,10 @@ pub enum AskError {
     },
 }
 
-pub async fn ask<T>(mut asking: Asking, question: &Question<'_, T>) -> Result<Asked<T>, AskError> {
+pub async fn ask<T>(
+    mut asking: PlanRequest,
+    question: &Question<'_, T>,
+) -> Result<PlanReport<T>, PlanError> {
     // A loop that works here would change files, and be blamed on the one that is asked.
     let _lock = Lock::acquire(&asking.data_dir, &asking.root)?;
     let state_dir = state_dir(&asking)?;
@@ -138,7 +141,7 @@ pub async fn ask<T>(mut asking: Asking, question: &Question<'_, T>) -> Result<As
     // Whatever happened, the files are looked at.
     let changes = before.compare(&repo).await?;
     let talk = talk?;
-    Ok(Asked {
+    Ok(PlanReport {
         outcome: talk.outcome,
         agent: asking.agent.name(),
         rounds: talk.rounds,
@@ -148,7 +151,7 @@ pub async fn ask<T>(mut asking: Asking, question: &Question<'_, T>) -> Result<As
     })
 }
 
-struct Talk<T> {
+struct PlanRounds<T> {
     outcome: Outcome<T>,
     rounds: u32,
     usage: Usage,
@@ -156,11 +159,11 @@ struct Talk<T> {
 }
 
 async fn converse<T>(
-    asking: &mut Asking,
+    asking: &mut PlanRequest,
     question: &Question<'_, T>,
     log: &mut CappedLog,
     logs: &Path,
-) -> Result<Talk<T>, AskError> {
+) -> Result<PlanRounds<T>, PlanError> {
     let until = Instant::now() + asking.patience.time;
     let mut usage = Usage::default();
     let mut repair: Option<Repair> = None;
@@ -169,7 +172,7 @@ async fn converse<T>(
     let outcome = loop {
         round += 1;
         let prompt = (question.prompt)(repair.as_ref())?;
-        if let BudgetAction::Deny { alert } = asking.purse.ask(SystemClock.now()).await? {
+        if let BudgetAction::Deny { alert } = asking.budget.check(SystemClock.now()).await? {
             break Outcome::Denied(alert);
         }
         let report = run_round(asking, prompt, round, until, log).await;
@@ -182,7 +185,7 @@ async fn converse<T>(
             }
         };
         let agent = asking.agent.name();
-        let recorded = asking.purse.record(&agent, &report, SystemClock.now());
+        let recorded = asking.budget.record(&agent, &report, SystemClock.now());
         recorded.await?;
         usage.add(&report.usage);
         if report.ending != Ending::Finished {
@@ -196,7 +199,7 @@ async fn converse<T>(
             Err(faults) => repair = Some(Repair { answer, faults }),
         }
     };
-    Ok(Talk {
+    Ok(PlanRounds {
         outcome,
         rounds: round,
         usage,
@@ -205,7 +208,7 @@ async fn converse<T>(
 }
 
 async fn run_round(
-    asking: &mut Asking,
+    asking: &mut PlanRequest,
     prompt: String,
     round: u32,
     until: Instant,
@@ -220,7 +223,7 @@ async fn run_round(
         ),
         prompt,
         labels: Vec::new(),
-        budget: asking.purse.left(),
+        budget: asking.budget.left(),
     };
     let limits = RunLimits {
         deadline: Some(RunDeadline {
@@ -231,7 +234,7 @@ async fn run_round(
         idle_with_tool: patience.idle_with_tool,
         grace: patience.grace,
     };
-    let cost = asking.purse.run_cost();
+    let cost = asking.budget.run_cost();
     let mut cost = cost.map(|cost| CostWatcher::new(cost, HashSet::new()));
     log.push(crate::agent::run_line(round, &asking.agent.name()).as_bytes());
     let spec = AgentRunSpec {
@@ -261,43 +264,43 @@ impl AgentTap for EventTap<'_> {
 }
 
 /// Apart from that of loops, which an interrupted one may still need.
-fn state_dir(asking: &Asking) -> Result<PathBuf, AskError> {
+fn state_dir(asking: &PlanRequest) -> Result<PathBuf, PlanError> {
     let name = identity::worktree_name(&asking.root);
     let path = asking.data_dir.join("plans").join(name);
     match std::fs::create_dir_all(&path) {
         Ok(()) => Ok(path),
-        Err(source) => Err(AskError::File { path, source }),
+        Err(source) => Err(PlanError::File { path, source }),
     }
 }
 
-fn logs_folder(root: &Path) -> Result<PathBuf, AskError> {
+fn logs_folder(root: &Path) -> Result<PathBuf, PlanError> {
     let path = root.join(dot_ralph::FOLDER).join("logs");
     let made = dot_ralph::ensure(root).and_then(|()| std::fs::create_dir_all(&path));
     match made {
         Ok(()) => Ok(path),
-        Err(source) => Err(AskError::File { path, source }),
+        Err(source) => Err(PlanError::File { path, source }),
     }
 }
 
-fn open_log(path: &Path) -> Result<CappedLog, AskError> {
+fn open_log(path: &Path) -> Result<CappedLog, PlanError> {
     let caps = LogCaps {
         total: LOG_BYTES,
         tail: LOG_TAIL,
     };
     let made = plain_file::make_room(path).and_then(|()| CappedLog::create(path, caps));
-    made.map_err(|source| AskError::File {
+    made.map_err(|source| PlanError::File {
         path: path.to_owned(),
         source,
     })
 }
 
 /// The answer as it was given, for a person to look at where it would not do.
-fn keep_answer(logs: &Path, answer: &str) -> Result<PathBuf, AskError> {
+fn keep_answer(logs: &Path, answer: &str) -> Result<PathBuf, PlanError> {
     let path = logs.join(ANSWER);
     let written =
         plain_file::make_room(&path).and_then(|()| crate::atomic::write(&path, answer.as_bytes()));
     match written {
         Ok(()) => Ok(path),
-        Err(source) => Err(AskError::File { path, source }),
+        Err(source) => Err(PlanError::File { path, source }),
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct ProgressFile {
     path: PathBuf,
     archive: PathBuf,
     max_bytes: usize,
-    /// What it is about.
+    /// The subject of the file.
     feature: ProgressFeature,
     /// When a new one says that it was begun.
     began: Timestamp,

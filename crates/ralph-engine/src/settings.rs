@@ -43,7 +43,7 @@ impl Surroundings {
     }
 }
 
-/// What the command line says about the configuration.
+/// The settings of the command line.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// A file to use instead of the project's own.
@@ -141,9 +141,12 @@ fn root(project: &Project, resolved: &Resolved) -> Result<PathBuf, SettingsError
         Origin::Default | Origin::Env { .. } | Origin::Flag { .. } => &project.root,
     };
     let path = base.join(&resolved.config.repo.root);
-    let is_folder = |path: PathBuf| match path.is_dir() {
-        true => Ok(path),
-        false => Err(io::ErrorKind::NotADirectory.into()),
+    let is_folder = |path: PathBuf| {
+        if path.is_dir() {
+            Ok(path)
+        } else {
+            Err(io::ErrorKind::NotADirectory.into())
+        }
     };
     std::fs::canonicalize(&path)
         .and_then(is_folder)
@@ -154,7 +157,7 @@ fn root(project: &Project, resolved: &Resolved) -> Result<PathBuf, SettingsError
         })
 }
 
-/// A file below the project's root that somebody may believe to be in force.
+/// A file below the project's root that a person may believe to be in force.
 fn overlooked(project: &Project) -> Option<Note> {
     let below = |folder: &&Path| *folder != project.root && folder.starts_with(&project.root);
     let file = project

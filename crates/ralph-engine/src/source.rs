@@ -7,7 +7,7 @@ mod find;
 mod snapshot;
 
 pub use find::{FindError, find_source};
-pub use snapshot::{Restored, Snapshots, has_mark, put_back_since};
+pub use snapshot::{RestoredTaskFile, Snapshots, has_mark, put_back_since};
 
 use std::{
     os::unix::fs::MetadataExt as _,
@@ -26,7 +26,7 @@ use crate::{atomic, plain_file};
 pub struct Source {
     /// The file or folder.
     path: PathBuf,
-    /// How people and the journal name it: relative to the repository.
+    /// The name for people and the journal: relative to the repository.
     name: String,
     is_folder: bool,
     files: Vec<SourceFile>,
@@ -41,12 +41,12 @@ pub struct SourceFile {
     /// Where the file really is, if it is a link.
     link: Option<PathBuf>,
     bytes: Vec<u8>,
-    stamp: Option<Stamp>,
+    stamp: Option<SourceStamp>,
 }
 
-/// What a file looked like when it was read. Enough to see that somebody wrote it.
+/// The state of a file when it was read. Enough to see that it was written since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct SourceStamp {
     inode: u64,
     size: u64,
     modified: (i64, i64),
@@ -127,7 +127,7 @@ impl Source {
         &self.files
     }
 
-    /// What the first file that says anything says about the project.
+    /// Returns what the first file that says anything says about the project.
     pub fn meta(&self) -> Meta {
         let first = |get: fn(&Meta) -> &Option<String>| {
             self.files.iter().find_map(|f| get(&f.meta).clone())
@@ -149,7 +149,7 @@ impl Source {
         format!("{}:{line}:{column}", file.name)
     }
 
-    /// Whether anything was written since it was read. Looks at the files' state, not their text.
+    /// Returns whether anything was written since it was read. Looks at the files' state, not their text.
     pub fn has_changed(&self) -> bool {
         let listed = !self.is_folder
             || task_files(&self.path)
@@ -237,7 +237,7 @@ impl SourceFile {
         &self.bytes
     }
 
-    /// Reads the file again if somebody wrote it. One that can't be parsed is an error and stays.
+    /// Reads the file again if it was written since. One that can't be parsed is an error and stays.
     fn refresh(&mut self) -> Result<(), SourceError> {
         let now = stamp(&self.path);
         if now == self.stamp && now.is_some() {
@@ -315,9 +315,9 @@ fn name_of(path: &Path, root: &Path) -> String {
         .to_string()
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
+fn stamp(path: &Path) -> Option<SourceStamp> {
     let meta = std::fs::metadata(path).ok()?;
-    Some(Stamp {
+    Some(SourceStamp {
         inode: meta.ino(),
         size: meta.size(),
         modified: (meta.mtime(), meta.mtime_nsec()),

@@ -63,12 +63,12 @@ pub async fn open(data_dir: &Path) -> Result<Box<dyn Journal>, JournalError> {
     Ok(Box::new(sqlite::SqliteJournal::open(data_dir).await?))
 }
 
-type Source = Box<dyn std::error::Error + Send + Sync>;
+type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     #[error("can't open the journal {path}")]
-    Open { path: PathBuf, source: Source },
+    Open { path: PathBuf, source: BoxedError },
     #[error(
         "the journal {} was written by a newer ralph (schema {found}, this one knows {known}): \
          use that one, or another data folder by RALPH_DATA_DIR", path.display()
@@ -79,7 +79,7 @@ pub enum JournalError {
         known: i64,
     },
     #[error("can't back the journal up to {} before it is changed", path.display())]
-    Backup { path: PathBuf, source: Source },
+    Backup { path: PathBuf, source: BoxedError },
     #[error("the journal {} can't {what}: {holder}", path.display())]
     Busy {
         path: PathBuf,
@@ -88,7 +88,10 @@ pub enum JournalError {
         holder: String,
     },
     #[error("the journal can't {what}")]
-    Query { what: &'static str, source: Source },
+    Query {
+        what: &'static str,
+        source: BoxedError,
+    },
     #[error("the journal holds a row that can't be read ({what})")]
     Row {
         what: &'static str,

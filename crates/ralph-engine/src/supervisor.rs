@@ -37,7 +37,7 @@ use crate::{
     process::{CappedLog, Containment, SpawnError},
 };
 
-/// How long a run may take, and how long it may say nothing.
+/// The limits of a run: its time, and its time without output.
 #[derive(Debug, Clone)]
 pub struct RunLimits {
     pub deadline: Option<RunDeadline>,
@@ -85,9 +85,9 @@ pub struct SupervisedRun {
     pub failed_calls: Vec<String>,
 }
 
-/// How often a tap that wants it is told that time passes.
+/// The interval at which a tap that wants it is told that time passes.
 const TICK: Duration = Duration::from_millis(250);
-/// How long an agent that said its last word may take to exit, at most.
+/// The time that an agent may take to exit after its last word.
 const LINGER: Duration = Duration::from_secs(30);
 /// Between two wakings of the watchers, at least: one that asks for too many must not take all the time.
 const REST: Duration = Duration::from_millis(50);
@@ -303,7 +303,7 @@ impl<R: RunningAgent> Supervisor<'_, R> {
         }
     }
 
-    /// What the agent itself says of a message: its watcher hears of it.
+    /// Returns what the agent itself says of a message: its watcher hears of it.
     fn nudge_answered(&mut self, mark: u64, state: NudgeState) -> VecDeque<(usize, WatcherStep)> {
         let Some(at) = self.nudges.iter().position(|sent| sent.mark == mark) else {
             return VecDeque::new();

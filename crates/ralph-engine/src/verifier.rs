@@ -40,7 +40,7 @@ pub struct VerifyContext {
     pub caps: TailCaps,
 }
 
-/// How much of the output goes into a report, and so into a prompt.
+/// The bytes of the output that go into a report, and so into a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TailCaps {
     pub lines: usize,
@@ -56,7 +56,7 @@ impl Default for TailCaps {
     }
 }
 
-/// What happens while commands run, for those who watch.
+/// An event while commands run, for those who watch.
 #[derive(Debug)]
 pub enum VerifyEvent<'a> {
     Started {

@@ -21,7 +21,7 @@ use crate::{
     supervisor::LocalFuture,
 };
 
-/// What was found when ralph's own files were put back.
+/// The findings when ralph's own files were put back.
 #[derive(Debug)]
 pub(crate) struct RestoredFiles {
     pub(crate) findings: Findings,

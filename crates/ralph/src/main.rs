@@ -7,8 +7,8 @@ mod commands;
 mod error;
 mod output;
 mod project;
-mod purse;
 mod queue;
+mod side_budget;
 mod view;
 
 fn main() -> std::process::ExitCode {

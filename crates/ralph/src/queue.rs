@@ -17,7 +17,7 @@ use ralph_core::{
 use ralph_engine::{
     git,
     lock::{Lock, LockError},
-    loop_runner::{Idle, Left, LoopError, obey_waiting, register},
+    loop_runner::{IdleWorktree, LoopError, QueueRemainder, register, run_waiting_commands},
     process::{Signal, signal_if},
     store::{CommandEffects, CommandEnd, Journal, RepositoryId},
 };
@@ -185,8 +185,8 @@ impl Waiting<'_> {
             }
             if !Lock::is_held(&data, &self.root) {
                 match self.obey(journal).await? {
-                    Some(Left::Nothing) => continue,
-                    Some(Left::ForTheNextRun) => {
+                    Some(QueueRemainder::Nothing) => continue,
+                    Some(QueueRemainder::ForTheNextRun) => {
                         let result = journal.command_result(self.id).await;
                         let result = result.map_err(CommandError::internal)?;
                         return Ok(result.map_or(Outcome::NextRun, Outcome::Report));
@@ -208,12 +208,15 @@ impl Waiting<'_> {
 
     /// Obeys without a loop; `None` if another process has the lock. What can't be obeyed is taken out
     /// of the queue: who typed it hears that it failed.
-    async fn obey(&self, journal: &mut dyn Journal) -> Result<Option<Left>, CommandError> {
+    async fn obey(
+        &self,
+        journal: &mut dyn Journal,
+    ) -> Result<Option<QueueRemainder>, CommandError> {
         let idle = match source_path(self.project, journal, &self.repository).await {
             Ok(source) => idle(self.project, &self.root, source)?,
             Err(error) => return Err(self.withdraw(journal, error).await),
         };
-        match obey_waiting(&idle, Project::now()).await {
+        match run_waiting_commands(&idle, Project::now()).await {
             Ok(left) => Ok(Some(left)),
             Err(LoopError::Lock(LockError::Held { .. })) => Ok(None),
             Err(error) => Err(self.withdraw(journal, explain(error)).await),
@@ -236,13 +239,13 @@ impl Waiting<'_> {
     }
 }
 
-fn idle(project: &Project, root: &Path, source: PathBuf) -> Result<Idle, CommandError> {
+fn idle(project: &Project, root: &Path, source: PathBuf) -> Result<IdleWorktree, CommandError> {
     let env = project.surroundings.env.iter().cloned();
-    Ok(Idle {
+    Ok(IdleWorktree {
         root: root.to_owned(),
         data_dir: project.data_dir()?,
         source,
-        git_environment: git::Environment::from_vars(env),
+        git_environment: git::GitEnvironment::from_vars(env),
         config: project.config().clone(),
         config_file: project.config_bytes()?,
     })

@@ -15,7 +15,7 @@ use ralph_core::{
 };
 
 use super::{
-    Agent, Costs, Credential, Dialect, ReadOnly, RunContext, TalkContext,
+    Agent, Costs, Credential, Dialect, InteractiveContext, ReadOnly, RunContext,
     credentials::key_with,
     interactive::FirstPrompt,
     table::{AgentKind, AgentSetup, model_for},
@@ -135,7 +135,7 @@ impl Agent for Claude {
     }
 
     /// `claude [options] -- PROMPT`.
-    fn interactive(&self, context: &TalkContext<'_>) -> Option<CommandSpec> {
+    fn interactive(&self, context: &InteractiveContext<'_>) -> Option<CommandSpec> {
         let command = &self.options.command;
         let mut spec = CommandSpec::new(command.program(), context.cwd)
             .args(command.args())

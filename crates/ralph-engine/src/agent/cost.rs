@@ -35,7 +35,7 @@ pub struct RunCost {
 }
 
 impl CostLimit {
-    /// How a run ends that has come to `own` so far, if that is too much.
+    /// Returns how a run ends that has come to `own` so far, if that is too much.
     pub fn reached(self, own: Dollars) -> Option<Ending> {
         let spent_usd = self.spent.plus(own);
         (spent_usd >= self.max).then_some(Ending::OverBudget {

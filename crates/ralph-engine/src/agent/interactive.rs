@@ -1,6 +1,6 @@
 //! An agent that a person talks to: it gets ralph's terminal, ralph waits, and takes it back.
 //!
-//! Notices the end in one of four ways ([`TalkEnd`]) and leaves nothing alive. Never reads what is
+//! Notices the end in one of four ways ([`InteractiveEnd`]) and leaves nothing alive. Never reads what is
 //! said: the agent writes to the terminal itself, and what it did is in its files.
 
 mod first_prompt;
@@ -17,11 +17,11 @@ use crate::process::{
     Containment, Ended, ProgramEvent, Running, Signal, SpawnError, StopPlan, Terminal,
     TerminalError, spawn_on,
 };
-use first_prompt::Given;
+use first_prompt::PromptArgument;
 
 /// One conversation.
 #[derive(Debug, Clone)]
-pub struct Session {
+pub struct InteractiveSession {
     pub cwd: PathBuf,
     /// The whole environment, already scrubbed.
     pub env: Vec<(OsString, OsString)>,
@@ -29,14 +29,14 @@ pub struct Session {
     pub prompt: String,
     /// The file by which the agent says that it is done, if it was told of one.
     pub done_file: Option<PathBuf>,
-    /// The time that it may take to end when it is asked to.
+    /// The time that it may take to end when it is stop_signals to.
     pub grace: Duration,
     pub containment: Containment,
 }
 
 /// Everything that an agent needs to know to say how it is started for a conversation.
 #[derive(Debug, Clone, Copy)]
-pub struct TalkContext<'a> {
+pub struct InteractiveContext<'a> {
     pub cwd: &'a PathBuf,
     pub env: &'a [(OsString, OsString)],
     pub prompt: FirstPrompt<'a>,
@@ -44,20 +44,20 @@ pub struct TalkContext<'a> {
 
 /// The end of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TalkEnd {
+pub enum InteractiveEnd {
     /// The signal file appeared. The agent was ended, unless it had gone by itself.
     Done,
     /// The agent exited, as when its user leaves it.
     Exited(i32),
     /// The agent died of a signal.
     Killed(i32),
-    /// ralph was asked to end by this signal, and ended the agent.
+    /// ralph was stop_signals to end by this signal, and ended the agent.
     Stopped(i32),
 }
 
 /// There was no conversation, or its end can't be told.
 #[derive(Debug, thiserror::Error)]
-pub enum TalkError {
+pub enum InteractiveError {
     #[error("{agent} has no interactive mode")]
     NotInteractive { agent: String },
     #[error("there is no terminal to hand to {agent}")]
@@ -75,31 +75,34 @@ pub enum TalkError {
 
 /// Hands the terminal to an agent, and returns when it has it no more and nothing of the agent is
 /// alive. From the first call on, SIGINT, SIGTERM and SIGHUP do not end ralph by themselves.
-pub async fn talk(agent: &dyn Agent, session: &Session) -> Result<TalkEnd, TalkError> {
-    let waiting = |source| TalkError::Wait {
+pub async fn run_interactive(
+    agent: &dyn Agent,
+    session: &InteractiveSession,
+) -> Result<InteractiveEnd, InteractiveError> {
+    let waiting = |source| InteractiveError::Wait {
         agent: agent.name(),
         source,
     };
-    let given = Given::new(&session.prompt).map_err(TalkError::PromptFile)?;
-    let context = TalkContext {
+    let given = PromptArgument::new(&session.prompt).map_err(InteractiveError::PromptFile)?;
+    let context = InteractiveContext {
         cwd: &session.cwd,
         env: &session.env,
         prompt: given.as_prompt(),
     };
     let spec = agent
         .interactive(&context)
-        .ok_or_else(|| TalkError::NotInteractive {
+        .ok_or_else(|| InteractiveError::NotInteractive {
             agent: agent.name(),
         })?;
     let done = DoneFile::new(session.done_file.clone());
     // Before the terminal is touched: a signal must never find ralph without a way to put it back.
-    let mut asked = Asked::listen().map_err(waiting)?;
-    let terminal = Terminal::hold().map_err(|source| TalkError::Terminal {
+    let mut stop_signals = StopSignals::listen().map_err(waiting)?;
+    let terminal = Terminal::hold().map_err(|source| InteractiveError::Terminal {
         agent: agent.name(),
         source,
     })?;
     let running = spawn_on(&terminal, &spec, session.containment)?;
-    let mut seated = Seated { running, terminal };
+    let mut program = TerminalProgram { running, terminal };
     let plan = StopPlan {
         first: Signal::TERM,
         grace: session.grace,
@@ -107,31 +110,31 @@ pub async fn talk(agent: &dyn Agent, session: &Session) -> Result<TalkEnd, TalkE
     };
     loop {
         tokio::select! {
-            event = seated.running.next() => match event.map_err(waiting)? {
-                ProgramEvent::Suspended => seated.terminal.suspend(),
-                ProgramEvent::Ended(_) if done.is_there() => return Ok(TalkEnd::Done),
-                ProgramEvent::Ended(Ended::Code(code)) => return Ok(TalkEnd::Exited(code)),
-                ProgramEvent::Ended(Ended::Signal(signal)) => return Ok(TalkEnd::Killed(signal)),
+            event = program.running.next() => match event.map_err(waiting)? {
+                ProgramEvent::Suspended => program.terminal.suspend(),
+                ProgramEvent::Ended(_) if done.is_there() => return Ok(InteractiveEnd::Done),
+                ProgramEvent::Ended(Ended::Code(code)) => return Ok(InteractiveEnd::Exited(code)),
+                ProgramEvent::Ended(Ended::Signal(signal)) => return Ok(InteractiveEnd::Killed(signal)),
             },
-            signal = asked.next() => {
-                seated.running.stop(plan).await.map_err(waiting)?;
-                return Ok(TalkEnd::Stopped(signal));
+            signal = stop_signals.next() => {
+                program.running.stop(plan).await.map_err(waiting)?;
+                return Ok(InteractiveEnd::Stopped(signal));
             }
             () = done.appeared() => {
-                seated.running.stop(plan).await.map_err(waiting)?;
-                return Ok(TalkEnd::Done);
+                program.running.stop(plan).await.map_err(waiting)?;
+                return Ok(InteractiveEnd::Done);
             }
         }
     }
 }
 
 /// A program and the terminal that it has.
-struct Seated {
+struct TerminalProgram {
     running: Running,
     terminal: Terminal,
 }
 
-impl Drop for Seated {
+impl Drop for TerminalProgram {
     /// In whatever way this is left, the program must be dead before the terminal is put back, or it
     /// could change it once more.
     fn drop(&mut self) {
@@ -140,7 +143,7 @@ impl Drop for Seated {
 }
 
 /// Requests to ralph to end.
-struct Asked {
+struct StopSignals {
     terminate: Signals,
     hangup: Signals,
     /// Heard and passed over: what is typed goes to the agent, and what is meant for it may come to
@@ -148,7 +151,7 @@ struct Asked {
     _interrupt: Signals,
 }
 
-impl Asked {
+impl StopSignals {
     fn listen() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,

@@ -220,7 +220,7 @@ pub(super) fn read_lines<D: Dialect + Default>(
     (events, dialect)
 }
 
-/// What a real program wrote, as it was captured.
+/// Returns what a real program wrote, as it was captured.
 #[cfg(test)]
 pub(super) fn captured(name: &str) -> String {
     ralph_testkit::captures::text(&format!("pi/{name}"))

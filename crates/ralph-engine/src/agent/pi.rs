@@ -14,7 +14,7 @@ use ralph_core::{
 };
 
 use super::{
-    Agent, Costs, Credential, Dialect, ReadOnly, RunContext, TalkContext, credentials,
+    Agent, Costs, Credential, Dialect, InteractiveContext, ReadOnly, RunContext, credentials,
     interactive::{FirstPrompt, LONG_PROMPT_GO},
     table::{AgentKind, AgentSetup, model_for},
     version::{Fitness, Runtime, Version, VersionProblem},
@@ -178,7 +178,7 @@ impl Agent for Pi {
 
     /// `pi [options] -- [@FILE] PROMPT`: only what a person set; what makes a headless run fresh has no
     /// place here.
-    fn interactive(&self, context: &TalkContext<'_>) -> Option<CommandSpec> {
+    fn interactive(&self, context: &InteractiveContext<'_>) -> Option<CommandSpec> {
         let options = &self.options;
         let mut spec = CommandSpec::new(options.command.program(), context.cwd)
             .args(options.command.args())

@@ -58,7 +58,7 @@ impl Links {
 }
 
 impl Artefacts {
-    /// Whether the files claim that the task is done. An agent that wrote down that it only attempted
+    /// Returns whether the files claim that the task is done. An agent that wrote down that it only attempted
     /// the task claims nothing, however it signals its end.
     pub(crate) fn claim(&self, job: &Job, source: &Source, done_file: &DoneFile) -> Option<Claim> {
         let before = state::Log::parse(self.before.state.as_bytes()).unwrap_or_default();
@@ -108,12 +108,12 @@ impl Artefacts {
         let path = self.folder.state();
         let before = state::Log::parse(self.before.state.as_bytes()).unwrap_or_default();
         let should = match self.left_in(job, &path, state::Log::parse)? {
-            Left::Read(after) => {
+            FoundFileState::Read(after) => {
                 let (log, found) = state::reconcile(&before, &after, at);
                 said.extend(found);
                 log.render()
             }
-            Left::SetAside(why) => {
+            FoundFileState::SetAside(why) => {
                 said.push(why);
                 self.before.state.clone()
             }
@@ -123,12 +123,12 @@ impl Artefacts {
         let parse = obstacles::Obstacles::parse;
         let before = parse(self.before.obstacles.as_bytes()).unwrap_or_default();
         let should = match self.left_in(job, &path, parse)? {
-            Left::Read(after) => {
+            FoundFileState::Read(after) => {
                 let (list, found) = obstacles::reconcile(&before, &after, at);
                 said.extend(found);
                 list.render()
             }
-            Left::SetAside(why) => {
+            FoundFileState::SetAside(why) => {
                 said.push(why);
                 self.before.obstacles.clone()
             }
@@ -148,22 +148,23 @@ impl Artefacts {
         job: &Job,
         path: &Path,
         parse: impl Fn(&[u8]) -> Result<T, BadFile>,
-    ) -> Result<Left<T>, LoopError> {
+    ) -> Result<FoundFileState<T>, LoopError> {
         // A link is not followed: what it leads to is not the project's.
         if path.is_symlink() {
             plain_file::make_room(path).map_err(|e| file_error("put back", path, e))?;
         }
         let problem = match read_bytes(path) {
             Ok(bytes) => match parse(&bytes) {
-                Ok(found) => return Ok(Left::Read(found)),
+                Ok(found) => return Ok(FoundFileState::Read(found)),
                 Err(error) => error.message,
             },
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Left::Read(T::default()));
+                return Ok(FoundFileState::Read(T::default()));
             }
             Err(error) => error.to_string(),
         };
-        self.set_aside(job, path, &problem).map(Left::SetAside)
+        self.set_aside(job, path, &problem)
+            .map(FoundFileState::SetAside)
     }
 
     /// The brief is a person's.
@@ -208,12 +209,13 @@ impl Artefacts {
             Ok(())
         };
         moved().map_err(|error| file_error("set aside", path, error))?;
-        let said = match was_file {
-            true => format!(
+        let said = if was_file {
+            format!(
                 "{name} could not be used ({problem}); it is back as it was, what the agent wrote is in {}/{kept}",
                 LOGS
-            ),
-            false => format!("{name} could not be used ({problem}); it is back as it was"),
+            )
+        } else {
+            format!("{name} could not be used ({problem}); it is back as it was")
         };
         self.before.set_aside.push(said.clone());
         Ok(said)
@@ -230,7 +232,7 @@ impl Artefacts {
 }
 
 /// What an agent left of a file.
-enum Left<T> {
+enum FoundFileState<T> {
     Read(T),
     /// Nothing that can be read; what to say of it.
     SetAside(String),
@@ -240,9 +242,10 @@ enum Left<T> {
 fn write_if_it_differs(path: &Path, should: &str) -> Result<(), LoopError> {
     let value = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).ok();
     let now = read_bytes(path).ok().and_then(|bytes| value(&bytes));
-    match now.is_some() && now == value(should.as_bytes()) {
-        true => Ok(()),
-        false => Ok(write_atomically(path, should.as_bytes())?),
+    if now.is_some() && now == value(should.as_bytes()) {
+        Ok(())
+    } else {
+        Ok(write_atomically(path, should.as_bytes())?)
     }
 }
 
@@ -257,7 +260,7 @@ fn graph_problems(name: &str, bytes: &[u8]) -> Vec<String> {
     }
 }
 
-/// Whether the task file says that the task is completed, which is for ralph to say.
+/// Returns whether the task file says that the task is completed, which is for ralph to say.
 fn says_completed(job: &Job, source: &Source) -> bool {
     source.files().iter().any(|file| {
         let now = read_bytes(&file.path).ok();

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::{Environment, GitError, Oid, Repo};
+use super::{GitEnvironment, GitError, Oid, Repo};
 
 /// Generous: a first look at a million files takes a while. A call that takes longer hangs, on a
 /// pipe planted as `.gitattributes`, say.
@@ -216,7 +216,7 @@ impl Call<'_> {
 /// The two calls that find a repository and list its settings, before there is a [`Repo`].
 pub(super) async fn first_look(
     program: &Path,
-    environment: &Environment,
+    environment: &GitEnvironment,
     folder: &Path,
     args: &[&str],
 ) -> Result<Answer, GitError> {
@@ -228,7 +228,7 @@ pub(super) async fn first_look(
     finish(command, args, Vec::new()).await
 }
 
-fn bare_command(program: &Path, environment: &Environment, folder: &Path) -> Command {
+fn bare_command(program: &Path, environment: &GitEnvironment, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command
         .env_clear()

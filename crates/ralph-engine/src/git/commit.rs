@@ -1,6 +1,6 @@
 //! Commits and moved refs: what landing, attempts and single-file commits share.
 //!
-//! A ref is moved only from the value that was seen: whoever moved it meanwhile wins, and is named.
+//! A ref is moved only from the value that was seen: one who moved it meanwhile wins, and is named.
 //! One that is there is moved by hand; making one is left to git, which knows what may not stand
 //! beside it.
 
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::call::Index;
 use super::lock::clear_stale;
-use super::object::Kind;
+use super::object::ObjectKind;
 use super::refs::{branch_ref, lock_of, read_ref};
 use super::tree::IndexTree;
 use super::{GitError, Oid, Repo};
@@ -47,8 +47,8 @@ impl Repo {
                 identity.author, identity.committer
             );
             let content = content.into_bytes();
-            let commit = objects.oid_of(Kind::Commit, &content);
-            new.push((Kind::Commit, content));
+            let commit = objects.oid_of(ObjectKind::Commit, &content);
+            new.push((ObjectKind::Commit, content));
             objects.write(&new)?;
             return Ok(commit);
         }
@@ -90,7 +90,7 @@ impl Repo {
         let mut answer = self.git(args).answer().await?;
         let found = read_ref(&self.common_dir, name)?;
         if answer.code != Some(0) && found.as_ref() == from {
-            // Not moved, so in the way is a lock, perhaps one that nobody holds any more.
+            // Not moved, so in the way is a lock, perhaps a stale one.
             self.clear_lock(&self.common_dir.join(name)).await?;
             answer = self.git(args).answer().await?;
         }

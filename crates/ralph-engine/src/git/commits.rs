@@ -86,7 +86,7 @@ impl Repo {
             .collect()
     }
 
-    /// Whether `commit` is there at all, and part of the history of `tip`.
+    /// Returns whether `commit` is there at all, and part of the history of `tip`.
     pub async fn holds(&self, tip: &Oid, commit: &Oid) -> Result<bool, GitError> {
         let name = format!("{commit}^{{commit}}");
         let answer = self.git(["cat-file", "-e", &name]).answer().await?;
@@ -135,7 +135,7 @@ impl Repo {
         self.git(args).stdin(content).run_oid().await.map(Some)
     }
 
-    /// How a regular file is kept in a commit; `None` if it is not there, or no regular file.
+    /// Returns how a regular file is kept in a commit; `None` if it is not there, or no regular file.
     pub async fn mode_in(&self, commit: &Oid, path: &Path) -> Result<Option<String>, GitError> {
         let args = ["ls-tree", "-z", "--full-tree", commit.as_str(), "--"];
         let output = self.git(args).arg(path).run().await?;

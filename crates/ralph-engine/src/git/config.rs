@@ -6,14 +6,14 @@
 /// A setting as `git config --list -z --show-scope` gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Setting {
-    pub(super) scope: Scope,
+    pub(super) scope: ConfigScope,
     pub(super) key: String,
     /// `None` for a key without `=`, which means true.
     pub(super) value: Option<Vec<u8>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum ConfigScope {
     /// Of the machine or the person.
     User,
     /// Of the repository, its worktree, or this one command.
@@ -29,8 +29,8 @@ pub(super) fn parse_settings(list: &[u8]) -> Option<Vec<Setting>> {
             break;
         }
         let scope = match scope {
-            b"system" | b"global" => Scope::User,
-            b"local" | b"worktree" | b"command" => Scope::Repository,
+            b"system" | b"global" => ConfigScope::User,
+            b"local" | b"worktree" | b"command" => ConfigScope::Repository,
             _ => return None,
         };
         let pair = fields.next()?;
@@ -45,7 +45,7 @@ pub(super) fn parse_settings(list: &[u8]) -> Option<Vec<Setting>> {
 }
 
 /// The settings of one scope as a file. The order is kept: later ones win.
-pub(super) fn render_settings(settings: &[Setting], scope: Scope) -> Vec<u8> {
+pub(super) fn render_settings(settings: &[Setting], scope: ConfigScope) -> Vec<u8> {
     let mut file = Vec::new();
     for setting in settings.iter().filter(|setting| setting.scope == scope) {
         if is_left_out(&setting.key) {
@@ -122,11 +122,11 @@ mod tests {
             command\0core.x\n \0";
         let settings = parse_settings(list).unwrap();
         assert_eq!(
-            String::from_utf8(render_settings(&settings, Scope::User)).unwrap(),
+            String::from_utf8(render_settings(&settings, ConfigScope::User)).unwrap(),
             "[user]\n\tname = \"A \\\"B\\\" \\\\ C\"\n"
         );
         assert_eq!(
-            String::from_utf8(render_settings(&settings, Scope::Repository)).unwrap(),
+            String::from_utf8(render_settings(&settings, ConfigScope::Repository)).unwrap(),
             "[remote \"a.b \\\"c\\\\d\"]\n\turl = \"x\\ny\"\n[a]\n\tflag\n[core]\n\tx = \" \"\n"
         );
         assert_eq!(last_value(&settings, "core.x"), Some(&b" "[..]));

@@ -24,7 +24,7 @@ pub(super) struct EarlyScan {
 }
 
 impl State {
-    /// What was seen early, and against which commit. `None` if it is of no use: the caller looks
+    /// Returns what was seen early, and against which commit. `None` if it is of no use: the caller looks
     /// itself, and then also meets what went wrong. Nothing runs any more when this returns.
     pub(super) async fn finish_early(&mut self) -> Option<(Seen, Oid)> {
         let answer = (&mut self.early.as_mut()?.running).await;

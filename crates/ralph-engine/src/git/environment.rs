@@ -22,13 +22,13 @@ const SETTINGS: &[&str] = &[
 ];
 
 #[derive(Debug, Clone)]
-pub struct Environment {
+pub struct GitEnvironment {
     vars: Vec<(OsString, OsString)>,
     settings: Vec<(OsString, OsString)>,
     places: Vec<PathBuf>,
 }
 
-impl Environment {
+impl GitEnvironment {
     /// That of this process, as it stands now.
     pub fn capture() -> Self {
         Self::from_vars(std::env::vars_os())
@@ -118,7 +118,7 @@ mod tests {
             ("PATH", "bin:/usr/bin::./x:/bin"),
         ];
         let environment =
-            Environment::from_vars(vars.map(|(name, value)| (name.into(), value.into())));
+            GitEnvironment::from_vars(vars.map(|(name, value)| (name.into(), value.into())));
         let mut seen: Vec<String> = environment
             .vars()
             .map(|(name, value)| format!("{}={}", name.display(), value.display()))

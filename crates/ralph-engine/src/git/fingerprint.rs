@@ -16,7 +16,7 @@ use super::{
 };
 
 impl Repo {
-    /// The same as long as nobody changed anything that git does not ignore. What lies below
+    /// The same as long as nothing changed that git does not ignore. What lies below
     /// `besides` is left out.
     pub async fn fingerprint(&self, besides: &Path) -> Result<u64, GitError> {
         let _state = self.in_order().await;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use self::snapshot::{Kept, Place, hex_path};
+use self::snapshot::{FolderIdentity, Kept, hex_path};
 use super::refs::{HeadFile, parse_head, read_branch, read_head};
 use super::{GitError, Repo};
 
@@ -57,7 +57,7 @@ pub struct Guard {
     dot_git: PathBuf,
     /// What `.git` is: a folder, or a file with this content.
     dot_git_was: Kept,
-    folders: Vec<Place>,
+    folders: Vec<FolderIdentity>,
     files: Vec<(String, Kept)>,
     #[serde(with = "hex_path")]
     hooks: PathBuf,
@@ -109,7 +109,10 @@ impl Guard {
             state_dir: repo.state_dir.clone(),
             dot_git_was: Kept::of(&dot_git)?,
             dot_git,
-            folders: vec![Place::of(&repo.git_dir)?, Place::of(&repo.common_dir)?],
+            folders: vec![
+                FolderIdentity::of(&repo.git_dir)?,
+                FolderIdentity::of(&repo.common_dir)?,
+            ],
             files: guarded_files(repo)
                 .map(|path| Ok((snapshot::hex(path.as_os_str().as_bytes()), Kept::of(&path)?)))
                 .collect::<Result<_, GitError>>()?,
@@ -136,12 +139,12 @@ impl Guard {
         }))
     }
 
-    /// Whether a snapshot is on disk, so that an agent may have run since the last clean end.
+    /// Returns whether a snapshot is on disk, so that an agent may have run since the last clean end.
     pub fn is_in_force(state_dir: &Path) -> bool {
         state_dir.join(FILE).exists()
     }
 
-    /// Whether HEAD left its branch. After a crash nobody knows who did that, and the files in the
+    /// Returns whether HEAD left its branch. After a crash it is unknown who did that, and the files in the
     /// working tree went with it.
     pub fn head_now(&self) -> Result<HeadNow, GitError> {
         self.check_places()?;
@@ -165,7 +168,7 @@ impl Guard {
         })
     }
 
-    /// Leaves HEAD to whoever moved it.
+    /// Leaves HEAD where it was moved to.
     #[must_use]
     pub fn without_head(mut self) -> Self {
         let head = self.folders[0].path().join("HEAD");
@@ -246,7 +249,7 @@ impl Guard {
             )));
         }
         for place in &self.folders {
-            if Place::of(place.path()).ok().as_ref() != Some(place) {
+            if FolderIdentity::of(place.path()).ok().as_ref() != Some(place) {
                 return Err(replaced(format!(
                     "{} is another folder now",
                     place.path().display()

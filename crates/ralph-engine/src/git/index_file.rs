@@ -132,7 +132,7 @@ impl IndexFile {
 }
 
 impl Parsed<'_> {
-    /// Whether there is an entry of this name, or one in a folder of this name.
+    /// Returns whether there is an entry of this name, or one in a folder of this name.
     pub(super) fn holds(&self, path: &[u8]) -> bool {
         self.entries.iter().any(|entry| {
             let rest = entry.path.strip_prefix(path);
@@ -182,7 +182,7 @@ pub(super) fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
     set_modified(to, modified)
 }
 
-/// The same for an index that is written anew.
+/// The same for an index that is written from scratch.
 pub(super) fn replace_index(path: &Path, bytes: &[u8], modified: SystemTime) -> io::Result<()> {
     let temporary = path.with_extension("new");
     fs::write(&temporary, bytes)?;

@@ -11,7 +11,7 @@ use super::repo::StageIndex;
 use super::tree::IndexTree;
 use super::{GitError, Oid, Repo};
 
-pub struct Landing<'a> {
+pub struct LandRequest<'a> {
     pub branch: &'a str,
     /// The tree that was verified.
     pub tree: &'a Oid,
@@ -42,7 +42,7 @@ pub struct Landed {
 }
 
 impl Repo {
-    pub async fn land(&self, landing: &Landing<'_>) -> Result<Oid, LandError> {
+    pub async fn land(&self, landing: &LandRequest<'_>) -> Result<Oid, LandError> {
         check_ref_name(landing.branch)?;
         let mut state = self.in_order().await;
         let staged = state.staged.take();
@@ -77,7 +77,7 @@ impl Repo {
     }
 
     /// The index of a tree that this process did not stage, or not last.
-    async fn read_staged(&self, landing: &Landing<'_>) -> Result<StageIndex, GitError> {
+    async fn read_staged(&self, landing: &LandRequest<'_>) -> Result<StageIndex, GitError> {
         self.ensure_index(landing.parent).await?;
         self.copy_base_to_stage()?;
         let args = ["read-tree", "--reset", landing.tree.as_str()];
@@ -105,7 +105,7 @@ impl Repo {
         Ok((StageIndex::OnDisk, self.make_tree(Index::Stage).await?))
     }
 
-    /// What has landed is what later calls compare with.
+    /// Makes what has landed the state that later calls compare with.
     fn make_base(&self, index: &StageIndex) -> Result<(), GitError> {
         let (from, to) = (self.shadow.stage_index(), self.shadow.index());
         match index {

@@ -68,7 +68,7 @@ impl Repo {
         Ok(())
     }
 
-    /// What leads from one commit or tree to another, without context lines; `None` where that is longer
+    /// Returns what leads from one commit or tree to another, without context lines; `None` where that is longer
     /// than `limit`.
     pub async fn diff_text(
         &self,
@@ -118,7 +118,7 @@ impl Repo {
         Ok(!output.is_empty())
     }
 
-    /// Whether the rules of the repository would keep a path that is not tracked out of git.
+    /// Returns whether the rules of the repository would keep a path that is not tracked out of git.
     pub async fn is_ignored(&self, path: &Path) -> Result<bool, GitError> {
         let args = ["check-ignore", "--quiet", "--no-index", "--"];
         let answer = self.git(args).arg(path).answer().await?;

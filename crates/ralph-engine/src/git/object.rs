@@ -28,7 +28,7 @@ pub(super) enum Format {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ObjectKind {
     Blob,
     Tree,
     Commit,
@@ -79,7 +79,7 @@ impl Format {
         }
     }
 
-    pub(super) fn id_of(self, kind: Kind, content: &[u8]) -> Vec<u8> {
+    pub(super) fn id_of(self, kind: ObjectKind, content: &[u8]) -> Vec<u8> {
         self.hash(&[&header(kind, content), content])
     }
 }
@@ -93,7 +93,7 @@ impl Objects {
         }
     }
 
-    pub(super) fn oid_of(&self, kind: Kind, content: &[u8]) -> Oid {
+    pub(super) fn oid_of(&self, kind: ObjectKind, content: &[u8]) -> Oid {
         Oid::from_bytes(&self.format.id_of(kind, content))
     }
 
@@ -103,7 +103,7 @@ impl Objects {
 
     /// Returns when all of them are on the disk under their names. They are flushed one right after
     /// the other, as a file system then does much of it at once.
-    pub(super) fn write(&self, objects: &[(Kind, Vec<u8>)]) -> Result<(), GitError> {
+    pub(super) fn write(&self, objects: &[(ObjectKind, Vec<u8>)]) -> Result<(), GitError> {
         let mut begun = Vec::with_capacity(objects.len());
         for (kind, content) in objects {
             begun.push(self.begin(*kind, content)?);
@@ -122,7 +122,7 @@ impl Objects {
         Ok(())
     }
 
-    fn begin(&self, kind: Kind, content: &[u8]) -> Result<Begun, GitError> {
+    fn begin(&self, kind: ObjectKind, content: &[u8]) -> Result<Begun, GitError> {
         let oid = self.oid_of(kind, content);
         let (first, rest) = oid.as_str().split_at(2);
         let folder = self.folder.join(first);
@@ -174,11 +174,11 @@ impl Drop for Begun {
     }
 }
 
-fn header(kind: Kind, content: &[u8]) -> Vec<u8> {
+fn header(kind: ObjectKind, content: &[u8]) -> Vec<u8> {
     let kind = match kind {
-        Kind::Blob => "blob",
-        Kind::Tree => "tree",
-        Kind::Commit => "commit",
+        ObjectKind::Blob => "blob",
+        ObjectKind::Tree => "tree",
+        ObjectKind::Commit => "commit",
     };
     format!("{kind} {}\0", content.len()).into_bytes()
 }
@@ -224,7 +224,7 @@ mod tests {
 
     fn setting(key: &str, value: &str) -> Setting {
         Setting {
-            scope: super::super::config::Scope::Repository,
+            scope: super::super::config::ConfigScope::Repository,
             key: key.to_owned(),
             value: Some(value.as_bytes().to_vec()),
         }
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn names_the_empty_tree_as_git_does() {
-        let id = |format: Format| Oid::from_bytes(&format.id_of(Kind::Tree, b"")).to_string();
+        let id = |format: Format| Oid::from_bytes(&format.id_of(ObjectKind::Tree, b"")).to_string();
         assert_eq!(id(Format::Sha1), "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
         assert_eq!(
             id(Format::Sha256),

@@ -41,7 +41,7 @@ impl Oid {
         &self.0[..10]
     }
 
-    /// What git takes for "does not exist yet" in a compare-and-swap.
+    /// Returns what git takes for "does not exist yet" in a compare-and-swap.
     pub(super) fn zero_like(&self) -> String {
         "0".repeat(self.0.len())
     }

@@ -1,7 +1,7 @@
 //! Whether git would store a file as it is: without a filter, a change of line ends, or an encoding.
 //!
 //! All of those come from attributes, or from one setting. So the answer is yes only where no place
-//! that git reads attributes from is there at all. Reads no attributes: whoever has any is left to
+//! that git reads attributes from is there at all. Reads no attributes: a repository that has any is left to
 //! git, and so is whatever is not known here for certain.
 
 use std::fs;
@@ -39,7 +39,7 @@ impl Storing {
 }
 
 impl Repo {
-    /// Whether none of these paths has an attribute. `index` is what they are compared with.
+    /// Returns whether none of these paths has an attribute. `index` is what they are compared with.
     pub(super) async fn has_no_attributes(
         &self,
         paths: &[&Path],
@@ -97,14 +97,14 @@ fn is_absent(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::Scope;
+    use super::super::config::ConfigScope;
     use super::*;
 
     #[test]
     fn settings_that_change_what_is_stored_are_left_to_git() {
         let of = |key: &str, value: Option<&str>| {
             Storing::of(&[Setting {
-                scope: Scope::User,
+                scope: ConfigScope::User,
                 key: key.to_owned(),
                 value: value.map(|value| value.as_bytes().to_vec()),
             }])

@@ -1,6 +1,6 @@
 //! Whether a repository is in a state that ralph may work in; if not, which and what to do.
 //!
-//! Touches nothing but lock files that nobody holds any more.
+//! Touches nothing but stale lock files.
 
 use std::fmt;
 use std::path::Path;

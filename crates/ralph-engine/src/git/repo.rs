@@ -21,12 +21,12 @@ use super::plain::Storing;
 use super::refs::lock_of;
 use super::shadow::Shadow;
 use super::swap::Reflogs;
-use super::{Environment, GitError, Guard, Oid};
+use super::{GitEnvironment, GitError, Guard, Oid};
 
 #[derive(Debug)]
 pub struct Repo {
     pub(super) program: PathBuf,
-    pub(super) environment: Environment,
+    pub(super) environment: GitEnvironment,
     pub(super) root: PathBuf,
     pub(super) git_dir: PathBuf,
     pub(super) common_dir: PathBuf,
@@ -47,7 +47,7 @@ pub struct Repo {
 #[derive(Debug, Default)]
 pub(super) struct State {
     /// The real index as it was last copied, in either direction.
-    real_index: Option<Stamp>,
+    real_index: Option<IndexStamp>,
     pub(super) staged: Option<StagedTree>,
     /// A scan that is under way. It writes the base index, so it ends before anything else begins.
     pub(super) early: Option<EarlyScan>,
@@ -64,12 +64,12 @@ pub(super) struct StagedTree {
 pub(super) enum StageIndex {
     /// In the file of that name, written by git.
     OnDisk,
-    /// Made by hand; nobody needs it on the disk before it has landed.
+    /// Made by hand; it need not be on the disk before it has landed.
     Held(IndexFile),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct IndexStamp {
     inode: u64,
     size: u64,
     modified: Option<SystemTime>,
@@ -81,7 +81,7 @@ impl Repo {
     pub async fn open(
         start: &Path,
         state_dir: &Path,
-        environment: &Environment,
+        environment: &GitEnvironment,
     ) -> Result<Self, GitError> {
         // What lies in the working tree, an agent can write: no program is taken from there.
         let environment = environment.without_places_in(&likely_root(start));
@@ -164,7 +164,7 @@ impl Repo {
         Ok(true)
     }
 
-    /// What a split index builds on. The next call makes one whole index of the two.
+    /// Returns what a split index builds on. The next call makes one whole index of the two.
     fn copy_shared_indexes(&self) -> Result<(), GitError> {
         let found = fs::read_dir(&self.git_dir).map_err(GitError::io("read", &self.git_dir))?;
         for entry in found.flatten() {
@@ -207,10 +207,10 @@ impl Repo {
         [&self.root, &self.git_dir, &self.common_dir]
     }
 
-    fn stamp_of_real_index(&self) -> Option<Stamp> {
+    fn stamp_of_real_index(&self) -> Option<IndexStamp> {
         use std::os::unix::fs::MetadataExt;
         let meta = fs::symlink_metadata(self.real_index()).ok()?;
-        Some(Stamp {
+        Some(IndexStamp {
             inode: meta.ino(),
             size: meta.len(),
             modified: meta.modified().ok(),
@@ -252,7 +252,7 @@ struct Places {
 
 async fn find_places(
     program: &Path,
-    environment: &Environment,
+    environment: &GitEnvironment,
     start: &Path,
 ) -> Result<Places, GitError> {
     if !start.is_dir() {

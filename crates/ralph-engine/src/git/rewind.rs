@@ -1,7 +1,7 @@
 //! Moves a branch to another commit that a person asked for, and takes the working tree along.
 //!
 //! Only from the value that was seen, and only after a ref keeps it. Touches no file but those that
-//! differ between the two commits; of these none that somebody has changed, and nothing untracked.
+//! differ between the two commits; of these none with uncommitted changes, and nothing untracked.
 
 use std::collections::HashSet;
 use std::fs;
@@ -114,7 +114,7 @@ impl Repo {
     }
 
     /// Makes the working tree and the index what `to` holds, where it was what `from` holds. Can be
-    /// done again after a crash. Gives the files that are left as they are, as somebody changed
+    /// done again after a crash. Gives the files that are left as they are, as they were changed
     /// them meanwhile.
     pub async fn follow(
         &self,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::call::Index;
-use super::config::{Scope, Setting, render_settings};
+use super::config::{ConfigScope, Setting, render_settings};
 use super::{GitError, Oid};
 
 const PREFIX: &str = "git-";
@@ -102,9 +102,12 @@ impl Shadow {
         fs::write(here.join("HEAD"), "ref: refs/heads/none\n")?;
         fs::write(
             here.join("config"),
-            render_settings(settings, Scope::Repository),
+            render_settings(settings, ConfigScope::Repository),
         )?;
-        fs::write(self.user_settings(), render_settings(settings, Scope::User))?;
+        fs::write(
+            self.user_settings(),
+            render_settings(settings, ConfigScope::User),
+        )?;
         fs::create_dir(here.join("info"))?;
         fs::create_dir(here.join("logs"))?;
         fs::create_dir_all(common_dir.join("logs/refs"))?;

@@ -250,7 +250,7 @@ impl Repo {
         (kept, left_out)
     }
 
-    /// Whether a nested repository has a commit that a tree could name. A submodule's git folder is
+    /// Returns whether a nested repository has a commit that a tree could name. A submodule's git folder is
     /// elsewhere, named by a file; those have one.
     fn has_commit(&self, path: &Path) -> bool {
         let git_dir = self.root.join(path).join(".git");

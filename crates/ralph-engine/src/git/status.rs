@@ -27,7 +27,7 @@ pub struct Status {
     /// `None` if HEAD is detached.
     pub branch: Option<String>,
     /// Tracked paths that differ, staged or not.
-    pub changed: Vec<Entry>,
+    pub changed: Vec<StatusEntry>,
     /// Files that git neither tracks nor ignores, one by one; a nested repository is one path.
     pub untracked: Vec<PathBuf>,
 }
@@ -40,7 +40,7 @@ impl Status {
 
 /// One tracked path that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct StatusEntry {
     pub path: PathBuf,
     /// Index against HEAD, as `git status` writes it; `.` for no difference.
     pub staged: u8,
@@ -130,7 +130,7 @@ impl Repo {
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
-    pub(super) changed: Vec<Entry>,
+    pub(super) changed: Vec<StatusEntry>,
     pub(super) untracked: Vec<PathBuf>,
 }
 
@@ -170,7 +170,7 @@ fn parse_status(output: &[u8]) -> Option<Seen> {
         if record[0] == b'2' {
             records.next()?;
         }
-        seen.changed.push(Entry {
+        seen.changed.push(StatusEntry {
             path,
             staged,
             worktree,

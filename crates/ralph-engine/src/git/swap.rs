@@ -82,7 +82,7 @@ impl Repo {
 
     fn try_swap(&self, name: &str, to: &Oid, from: &Oid, line: &str) -> Result<Swap, GitError> {
         let path = self.common_dir.join(name);
-        let mut lock = match Lock::take(&path) {
+        let mut lock = match RefLock::take(&path) {
             Ok(Some(lock)) => lock,
             Ok(None) => return Ok(Swap::Locked),
             Err(error) => return Err(GitError::io("lock", &path)(error)),
@@ -103,7 +103,7 @@ impl Repo {
         Ok(Swap::Done)
     }
 
-    /// Follows no link and waits for nobody: what stands in place of a log is not ours to write to.
+    /// Follows no link and never waits: what stands in place of a log is not ours to write to.
     fn log_move(&self, name: &str, line: &str) -> Result<(), GitError> {
         let path = self.common_dir.join("logs").join(name);
         let open = |make: bool| {
@@ -130,14 +130,14 @@ impl Repo {
 }
 
 /// Git's lock of a ref. Gone when this is dropped, unless it was put in place.
-struct Lock {
+struct RefLock {
     path: PathBuf,
     /// Open as long as the lock is held: by that others see that it has an owner.
     file: fs::File,
     held: bool,
 }
 
-impl Lock {
+impl RefLock {
     /// `None` if another process holds it.
     fn take(of: &Path) -> io::Result<Option<Self>> {
         let path = lock_of(of);
@@ -169,7 +169,7 @@ impl Lock {
     }
 }
 
-impl Drop for Lock {
+impl Drop for RefLock {
     fn drop(&mut self) {
         if self.held {
             let _ = fs::remove_file(&self.path);

@@ -11,7 +11,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::index_file::{IndexEntry, IndexFile, KnownTree, Parsed, entry_bytes};
-use super::object::{Format, Kind};
+use super::object::{Format, ObjectKind};
 use super::tree::{IndexTree, tree_of};
 use super::{GitError, Repo};
 
@@ -20,7 +20,7 @@ const MAX_FILES: usize = 16;
 /// Stored without compression, so small ones only.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// An index that nobody has written yet, and its tree.
+/// An index that is not written yet, and its tree.
 pub(super) struct Taken {
     pub(super) index: IndexFile,
     /// With the files among what is new.
@@ -76,7 +76,7 @@ impl Repo {
         drop(parsed);
         let files = found.into_iter().filter_map(|one| one.file);
         tree.new
-            .extend(files.map(|file| (Kind::Blob, file.content)));
+            .extend(files.map(|file| (ObjectKind::Blob, file.content)));
         Ok(Some(Taken { index, tree }))
     }
 
@@ -121,7 +121,7 @@ fn read(full: &Path, path: &[u8], format: Format) -> Option<FoundFile> {
     } else {
         0o100_755
     };
-    let id = format.id_of(Kind::Blob, &content);
+    let id = format.id_of(ObjectKind::Blob, &content);
     Some(FoundFile {
         entry: entry_bytes(&after, mode, &id, path),
         mode,
@@ -167,7 +167,7 @@ fn put<'a>(parsed: &mut Parsed<'a>, found: &'a Found) -> Option<()> {
     Some(())
 }
 
-/// Whether the index has a file where this path needs a folder.
+/// Returns whether the index has a file where this path needs a folder.
 fn stands_on_a_file(parsed: &Parsed<'_>, path: &[u8]) -> bool {
     memchr::memchr_iter(b'/', path).any(|slash| {
         let folder = &path[..slash];

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::call::Index;
 use super::index_file::{IndexEntry, IndexFile, KnownTree, Parsed, replace_index};
-use super::object::{Format, Kind};
+use super::object::{Format, ObjectKind};
 use super::{GitError, Oid, Repo};
 
 /// More new trees than this are git's to write.
@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 2_048;
 pub(super) struct IndexTree {
     pub(super) oid: Oid,
     /// What of it is not stored yet.
-    pub(super) new: Vec<(Kind, Vec<u8>)>,
+    pub(super) new: Vec<(ObjectKind, Vec<u8>)>,
 }
 
 impl Repo {
@@ -107,7 +107,7 @@ fn make_folder(
     entries: &[IndexEntry<'_>],
     folder: &Folder<'_>,
     format: Format,
-    new: &mut Vec<(Kind, Vec<u8>)>,
+    new: &mut Vec<(ObjectKind, Vec<u8>)>,
 ) -> Option<MadeFolder> {
     if new.len() >= MAX_NEW || folder.depth >= MAX_DEPTH {
         return None;
@@ -155,12 +155,12 @@ fn make_folder(
         folders += 1;
         rest = &rest[count..];
     }
-    let id = format.id_of(Kind::Tree, &content);
+    let id = format.id_of(ObjectKind::Tree, &content);
     let mut described = folder.name.to_vec();
     described.extend(format!("\0{} {folders}\n", entries.len()).as_bytes());
     described.extend(&id);
     described.extend(below);
-    new.push((Kind::Tree, content));
+    new.push((ObjectKind::Tree, content));
     Some(MadeFolder { id, described })
 }
 

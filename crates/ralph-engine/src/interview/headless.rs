@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// What every run of an interview has in common.
+/// The input that every run of an interview has in common.
 #[derive(Debug, Clone)]
 pub struct Headless {
     pub cwd: PathBuf,
@@ -73,7 +73,7 @@ pub async fn run_headless(
     Ok(run_agent(spec, ports).await?.report)
 }
 
-/// What is said on the way is of no use to anybody: the result is in files and the final message.
+/// Drops what is said on the way: the result is in files and the final message.
 fn nowhere(agent: &dyn Agent) -> Result<CappedLog, SpawnError> {
     let sink = File::options().write(true).open("/dev/null");
     let sink = sink.map_err(|source| SpawnError::Contain {

@@ -1,4 +1,4 @@
-//! How far an interview has come, kept so that one that was stopped goes on where it was.
+//! The progress of an interview, kept so that one that was stopped goes on where it was.
 //!
 //! There only while an interview is under way: what is finished leaves no trace but its history.
 
@@ -36,7 +36,7 @@ impl Progress {
         Ok(Self { done, rounds })
     }
 
-    /// Whether this goes on with an interview that was stopped.
+    /// Returns whether this goes on with an interview that was stopped.
     pub fn is_under_way(self) -> bool {
         self.done > 0
     }

@@ -23,7 +23,7 @@ pub enum FoundTasks {
     Wrong { problems: Vec<String> },
 }
 
-/// The tasks as they were before anybody worked on them, if there were any.
+/// The tasks as they were before work on them began, if there were any.
 pub fn tasks_before(folder: &Folder) -> Option<Vec<u8>> {
     read_if_there(&folder.tasks()).ok().flatten()
 }
@@ -65,11 +65,12 @@ pub fn look_at_tasks(
         those.map(|finding| sentence(&source, finding)).collect()
     };
     let errors = of(Severity::Error);
-    Ok(match errors.is_empty() {
-        true => FoundTasks::Good {
+    Ok(if errors.is_empty() {
+        FoundTasks::Good {
             warnings: of(Severity::Warning),
-        },
-        false => FoundTasks::Wrong { problems: errors },
+        }
+    } else {
+        FoundTasks::Wrong { problems: errors }
     })
 }
 
@@ -88,9 +89,10 @@ fn sentence(source: &Source, finding: &Finding) -> String {
     };
     let (line, column) = line_column(file.bytes(), place.offset as usize);
     // Some sentences begin with the task already.
-    let who = match message.starts_with(&format!("task {task} ")) {
-        true => String::new(),
-        false => format!("task {task}: "),
+    let who = if message.starts_with(&format!("task {task} ")) {
+        String::new()
+    } else {
+        format!("task {task}: ")
     };
     format!("{}:{line}:{column}: {who}{message}; {hint}", file.name)
 }

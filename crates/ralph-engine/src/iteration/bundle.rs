@@ -97,7 +97,7 @@ fn own_template(context: &IterationContext<'_>) -> Option<Template> {
     Some(Template { name, text })
 }
 
-/// What people said, and what they skipped that this task would have stood on.
+/// Returns what people said, and what they skipped that this task would have stood on.
 fn guidance(context: &IterationContext<'_>) -> Vec<String> {
     let skipped = context.job.prompt.skipped.iter().cloned();
     let said = context.guidance.iter().map(|g| g.text.clone());

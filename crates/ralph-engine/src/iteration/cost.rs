@@ -1,4 +1,4 @@
-//! What an iteration may cost, and what it has cost by the prices of its loop.
+//! The cost that an iteration may have, and has had by the prices of its loop.
 
 use ralph_core::{
     agent::{AgentReport, Ending},
@@ -73,7 +73,7 @@ pub(super) fn stopped_by_its_cost(context: &IterationContext<'_>, report: &mut A
     }
 }
 
-/// What an iteration used, by these prices.
+/// Returns what an iteration used, by these prices.
 pub(crate) fn accounts(log: &IterationLog, prices: &Prices) -> TokenUsage {
     let runs = log.runs.iter().zip(&log.calls);
     TokenUsage {

@@ -59,7 +59,7 @@ pub(crate) fn prepare_diagnosis(root: &Path, task: &TaskId) -> Result<(), LoopEr
     prepare().map_err(|e| file_error("make room for", &path, e))
 }
 
-/// What the prompt of a diagnosis says of what happened; `records` are the task's, newest first.
+/// Returns what the prompt of a diagnosis says of what happened; `records` are the task's, newest first.
 pub(crate) async fn what_to_find_out(
     repo: &Repo,
     task: &TaskId,
@@ -175,7 +175,7 @@ pub(super) async fn put_aside(
     Ok(StepDone::Kept { reference })
 }
 
-/// What came of a diagnosis.
+/// Returns what came of a diagnosis.
 pub(super) fn diagnosis(
     context: &IterationContext<'_>,
     workspace: &dyn Workspace,

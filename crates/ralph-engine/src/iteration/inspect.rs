@@ -123,7 +123,7 @@ async fn scan(
     }
 }
 
-/// What to say of an agent that claims the end of all work while there is some left.
+/// Returns what to say of an agent that claims the end of all work while there is some left.
 fn empty_promise(context: &IterationContext<'_>) -> Option<String> {
     let promise = context.log.said.promise.as_deref();
     promise.filter(|text| *text == ALL_DONE)?;
@@ -193,7 +193,7 @@ impl Findings {
         (self.refusal, self.flags)
     }
 
-    /// What was found, for an attempt whose verdict is known already.
+    /// Returns what was found, for an attempt whose verdict is known already.
     pub(crate) fn into_flags(self) -> Vec<String> {
         let reason = self.refusal.map(|refusal| refusal.reason);
         self.flags.into_iter().chain(reason).collect()

@@ -69,7 +69,7 @@ pub(crate) async fn keep(
     })
 }
 
-/// Whether an agent that hands over leaves anything else than what it found.
+/// Returns whether an agent that hands over leaves anything else than what it found.
 async fn moved(
     context: &IterationContext<'_>,
     workspace: &dyn Workspace,
@@ -92,7 +92,7 @@ async fn moved(
     })
 }
 
-/// What later attempts are compared with.
+/// Returns what later attempts are compared with.
 pub(super) async fn trace(
     context: &IterationContext<'_>,
     workspace: &dyn Workspace,

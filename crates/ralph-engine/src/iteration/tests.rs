@@ -188,7 +188,7 @@ impl Scene {
             command: vec![agent.to_string_lossy().into_owned()],
             env: Vec::new(),
         };
-        let git_environment = git::Environment::from_vars(self.test.environment());
+        let git_environment = git::GitEnvironment::from_vars(self.test.environment());
         let root = self.test.root().to_owned();
         let state_dir = self.test.data_dir().join("state");
         std::fs::create_dir_all(&state_dir).unwrap();

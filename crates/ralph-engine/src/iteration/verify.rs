@@ -64,7 +64,7 @@ pub(crate) struct CommandRun<'a> {
     pub(crate) commands: &'a [VerifyCommand],
     pub(crate) config: &'a Config,
     pub(crate) root: &'a Path,
-    /// What each one is compared with.
+    /// The results that each one is compared with.
     pub(crate) baseline: Option<&'a VerifyReport>,
 }
 
@@ -148,7 +148,7 @@ pub(crate) async fn run_verify_commands(
     .await
 }
 
-/// What a report of the commands says of the change.
+/// Returns what a report of the commands says of the change.
 fn judge(job: &Job, report: &VerifyReport, run: u32) -> Check {
     let comparisons = compare(job.baseline.as_ref(), report);
     let allow = job.config.verification.known_failures == KnownFailures::Allow;

@@ -21,22 +21,22 @@ use crate::{
 
 /// A machine that slept must notice that the time has come: the clock is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
-/// How often a line that counts down moves.
+/// The interval at which a countdown is redrawn.
 const TICK: Duration = Duration::from_millis(250);
-/// How often it is said again that a loop waits.
+/// The interval at which a wait is reported again.
 const SAY_AGAIN: Duration = Duration::from_secs(30 * 60);
 /// The longest wait for an overloaded API, and what it is without its random part.
 const MOST_OVERLOAD: Duration = Duration::from_secs(300);
 const MOST_BEFORE_JITTER: Duration = Duration::from_secs(150);
 
-/// What is waited for.
+/// A wait: its reason and its end.
 pub(crate) struct Wait {
     pub(crate) reason: WaitReason,
     pub(crate) until: Timestamp,
     pub(crate) detail: String,
 }
 
-/// How a wait ended.
+/// The end of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WaitEnd {
     Through,
@@ -46,7 +46,7 @@ pub(crate) enum WaitEnd {
     Called,
 }
 
-/// What a wait looks at meanwhile.
+/// The ports that a wait watches.
 pub(crate) struct WaitPorts<'a> {
     pub(crate) stop: &'a mut StopRequest,
     pub(crate) clock: &'a dyn Clock,

@@ -68,7 +68,7 @@ impl InPlaceLanding<'_> {
         let base = oid(&job.start.base_commit)?;
         let tip = outcome.tip.as_deref().map(oid).transpose()?;
         let tree = oid(&change.tree)?;
-        let landing = git::Landing {
+        let landing = git::LandRequest {
             branch: &job.start.branch,
             tree: &tree,
             parent: &base,

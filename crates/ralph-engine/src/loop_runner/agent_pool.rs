@@ -54,7 +54,7 @@ impl AgentPool {
         self.worker
     }
 
-    /// Whose name it is in a record; none where the agents were changed since.
+    /// Returns whose name it is in a record; none where the agents were changed since.
     pub(super) fn whose(&self, name: &str) -> Option<Worker> {
         if name == self.main.name() {
             return Some(Worker::Main);

@@ -15,15 +15,15 @@ use ralph_core::{
 
 use super::{
     AgentRuntime, Board, Changed, CostWatch, Fallback, LoopError, LoopOutput, LoopPlace,
-    LoopRunner, LoopSettings, ProjectFiles, Scope,
+    LoopRunner, LoopSettings, ProjectFiles, TaskScope,
     agent_pool::AgentPool,
+    control::ControlChannel,
     files::{feature, refuse_wrong_paths},
-    kept::Bounds,
     mode::{Mode, artefacts_of_mode},
-    obey::ControlChannel,
-    place::{Place, register, state_dir},
+    place::{OpenedRepository, register, state_dir},
     policies,
     restore::{self, BranchNow},
+    start_options::LoopBounds,
 };
 use crate::{
     agent::{Agent, StopRequest},
@@ -42,26 +42,26 @@ use crate::{
     store::{Journal, LoopRow, NewLoop, RepositoryId, RepositoryMove},
 };
 
-/// What a loop is made of. The seams are chosen once, by the command.
+/// The parts that a loop is made of. The seams are chosen once, by the command.
 pub struct Setup {
     pub root: PathBuf,
     pub data_dir: PathBuf,
     pub config: Config,
     /// The project's `ralph.yaml`, as it was read.
     pub config_file: Option<(PathBuf, Vec<u8>)>,
-    pub wanted: Wanted,
+    pub request: LoopRequest,
     pub agent: Box<dyn Agent>,
-    /// Who goes on at a usage limit, where somebody does.
+    /// The agent that goes on at a usage limit, where there is one.
     pub fallback: Option<Fallback>,
     pub detection: Detection,
     pub environment: Environment,
-    pub git_environment: git::Environment,
+    pub git_environment: git::GitEnvironment,
     pub stop: StopRequest,
     /// Where a poke from another terminal arrives.
     pub inbox: Inbox,
     /// The person at the terminal, if one is there to be asked.
     pub human: Option<Box<dyn Human>>,
-    /// Who answers there.
+    /// The name of that person.
     pub who: String,
     pub clock: Box<dyn Clock>,
     pub reporter: Box<dyn Reporter>,
@@ -71,18 +71,18 @@ pub struct Setup {
     pub notices: Vec<String>,
 }
 
-/// What the user asked for.
+/// The loop that the user asked for.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct LoopRequest {
     pub source: PathBuf,
-    pub scope: Scope,
+    pub scope: TaskScope,
     pub span: Span,
     pub stash: bool,
     pub mode: Mode,
     /// The branch of a new loop, where it is not to be called by its tasks.
     pub branch: Option<String>,
-    /// What flags said about how far it is to go.
-    pub bounds: Bounds,
+    /// The bounds that flags set.
+    pub bounds: LoopBounds,
 }
 
 impl LoopRunner {
@@ -101,10 +101,10 @@ impl LoopRunner {
             .await?;
         let mut notices = setup.notices.clone();
         notices.extend(found.notices);
-        let mut given_up = None;
+        let mut abandoned = None;
         if let (Some(row), BranchNow::Gone) = (&interrupted, found.branch) {
-            restore::give_up(row, &mut *journal, now).await?;
-            given_up = interrupted.take();
+            restore::record_abandoned(row, &mut *journal, now).await?;
+            abandoned = interrupted.take();
         }
         if let Some(row) = &interrupted {
             restore::restore_config(&state_dir, row, &mut *journal).await?;
@@ -113,10 +113,10 @@ impl LoopRunner {
         notices.extend(restore::finish_rewrite(&setup, &repo, &mut *journal, &repository).await?);
         let head = repo.preflight().await?;
         let weaknesses = setup.detection.warnings();
-        let stash = setup.wanted.stash;
+        let stash = setup.request.stash;
         let data_dir = setup.data_dir.clone();
-        let branch = setup.wanted.branch.clone();
-        let place = Place {
+        let branch = setup.request.branch.clone();
+        let place = OpenedRepository {
             state_dir,
             repo,
             journal,
@@ -129,8 +129,8 @@ impl LoopRunner {
         runner.ensure_dot_ralph()?;
         runner.files.progress.archive(runner.output.clock.now())?;
         runner.recall_area().await?;
-        if let Some(row) = &given_up {
-            runner.close_given_up(row).await?;
+        if let Some(row) = &abandoned {
+            runner.close_abandoned_loop(row).await?;
         }
         let resumed = runner.take_over(interrupted).await?;
         if resumed == Resumed::No {
@@ -144,8 +144,8 @@ impl LoopRunner {
     }
 
     /// Puts a runner together; nothing is begun yet.
-    pub(super) async fn assemble(setup: Setup, place: Place) -> Result<Self, LoopError> {
-        let Place {
+    pub(super) async fn assemble(setup: Setup, place: OpenedRepository) -> Result<Self, LoopError> {
+        let OpenedRepository {
             state_dir,
             repo,
             mut journal,
@@ -155,7 +155,7 @@ impl LoopRunner {
         } = place;
         let board = open_board(&setup, &mut *journal, &repository).await?;
         let mut config = setup.config;
-        let mode = &setup.wanted.mode;
+        let mode = &setup.request.mode;
         let opened = artefacts_of_mode(mode, &setup.root, &state_dir, &mut *journal, &repository);
         let artefacts = opened.await?;
         let artefacts = artefacts.map(|opened| opened.adding_commands_to(&mut config));
@@ -164,7 +164,7 @@ impl LoopRunner {
             machine: Loop::new(
                 Limits {
                     max_iterations: mode.max_iterations(&config, &board),
-                    ..policies::limits(&config, setup.wanted.span)
+                    ..policies::limits(&config, setup.request.span)
                 },
                 Breaker::new(policies::breaker(&config)),
                 config.breaker.on_open,
@@ -191,7 +191,7 @@ impl LoopRunner {
                 prices: read_prices(&config.economics, &setup.root)?,
                 policy: policies::change(&config).compile()?,
                 goal: mode.goal().cloned(),
-                bounds: setup.wanted.bounds,
+                bounds: setup.request.bounds,
                 config,
             },
             place: LoopPlace {
@@ -321,7 +321,7 @@ impl LoopRunner {
         })
     }
 
-    /// Tracked files that somebody changed, ralph's own aside.
+    /// Tracked files with changes that are not ralph's.
     pub(super) fn foreign_changes(&self, status: &Status) -> Vec<String> {
         let own = self.own_paths();
         let foreign = status
@@ -428,8 +428,8 @@ async fn open_board(
     journal: &mut dyn Journal,
     repository: &RepositoryId,
 ) -> Result<Board, LoopError> {
-    let (source, tasks) = Source::read(&setup.wanted.source, &setup.root)?;
+    let (source, tasks) = Source::read(&setup.request.source, &setup.root)?;
     let states = journal.task_states(repository, source.name()).await?;
-    let board = Board::new(source, tasks, setup.wanted.scope.clone(), states)?;
+    let board = Board::new(source, tasks, setup.request.scope.clone(), states)?;
     Ok(board)
 }

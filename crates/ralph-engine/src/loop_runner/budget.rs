@@ -12,24 +12,27 @@ use ralph_core::{
 
 use super::{LoopError, LoopRunner};
 use crate::iteration::WaitEnd;
-use crate::purse::{spendings, tightest};
+use crate::side_budget::{spendings, tightest};
 
 /// Iterations that the reserve is judged by.
 const RECENT: u32 = 50;
 
-/// Whether another iteration may be begun.
-pub(super) enum MaySpend {
+/// The decision of the budgets on another iteration.
+pub(super) enum BudgetDecision {
     Yes,
-    /// A person or a signal came in between, or the task was set aside: all is decided anew.
+    /// A person or a signal came in between, or the task was set aside: all is decided again.
     AskAgain,
     No(Alert),
 }
 
 impl LoopRunner {
     /// Asks all budgets whether an iteration at this task may be begun, and waits where they want that.
-    pub(super) async fn may_spend(&mut self, task: &TaskId) -> Result<MaySpend, LoopError> {
+    pub(super) async fn check_budget(
+        &mut self,
+        task: &TaskId,
+    ) -> Result<BudgetDecision, LoopError> {
         if self.settings.config.budgets.is_empty() {
-            return Ok(MaySpend::Yes);
+            return Ok(BudgetDecision::Yes);
         }
         let of = (
             self.settings.config.budgets.as_slice(),
@@ -51,25 +54,25 @@ impl LoopRunner {
             .iter()
             .partition(|one| one.budget.scope == Scope::Task);
         if let BudgetAction::Deny { alert } = check(&shared) {
-            return Ok(MaySpend::No(alert));
+            return Ok(BudgetDecision::No(alert));
         }
         if let BudgetAction::Deny { alert } = check(&own) {
             self.set_aside_unfunded(task, alert).await?;
-            return Ok(MaySpend::AskAgain);
+            return Ok(BudgetDecision::AskAgain);
         }
         Ok(match check(&spendings) {
-            BudgetAction::Allow => MaySpend::Yes,
+            BudgetAction::Allow => BudgetDecision::Yes,
             BudgetAction::AlertOnly { alert } => {
                 self.alert(&alert);
-                MaySpend::Yes
+                BudgetDecision::Yes
             }
             BudgetAction::Throttle { delay, alert } => {
                 match self.wait_for_budget(delay, alert.sentence()).await {
-                    WaitEnd::Through => MaySpend::Yes,
-                    WaitEnd::Stopped | WaitEnd::Called => MaySpend::AskAgain,
+                    WaitEnd::Through => BudgetDecision::Yes,
+                    WaitEnd::Stopped | WaitEnd::Called => BudgetDecision::AskAgain,
                 }
             }
-            BudgetAction::Deny { alert } => MaySpend::No(alert),
+            BudgetAction::Deny { alert } => BudgetDecision::No(alert),
         })
     }
 

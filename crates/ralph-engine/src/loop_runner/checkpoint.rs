@@ -1,7 +1,7 @@
-//! What a checkpoint is made of: the loop as the driver sees it when an iteration ends, when a phase
+//! Gathers a checkpoint: the loop as the runner sees it when an iteration ends, when a phase
 //! ends within one, and when the loop stops.
 //!
-//! Only gathers. It is written by whoever ends the iteration or the loop, in the same transaction.
+//! Only gathers. It is written by the end of the iteration or the loop, in the same transaction.
 
 use jiff::Timestamp;
 use ralph_core::{
@@ -22,7 +22,7 @@ use crate::store::{Journal, JournalError, LoopRow, RepositoryId};
 
 /// A checkpoint that a person asks for.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct CheckpointRequest {
     pub note: Option<String>,
     /// The tip of the loop's branch.
     pub commit: String,
@@ -34,7 +34,7 @@ pub async fn create_checkpoint(
     journal: &mut dyn Journal,
     repository: &RepositoryId,
     row: &LoopRow,
-    asked: Asked,
+    asked: CheckpointRequest,
 ) -> Result<Sealed, JournalError> {
     let moment = Moment {
         id: CheckpointId::new(uuid::Uuid::now_v7()),
@@ -152,7 +152,7 @@ impl LoopRunner {
 }
 
 impl Board {
-    /// What comes next after work at a task: itself, as long as it is not done, then what is ready.
+    /// Returns what comes next after work at a task: itself, as long as it is not done, then what is ready.
     fn pending(&self, task: &TaskId, found: Found) -> Vec<Item> {
         let own = self.task(task).filter(|_| found != Found::Verified);
         let others = self.ready().into_iter();
@@ -186,7 +186,7 @@ fn item(task: &Task) -> Item {
     }
 }
 
-/// What verification found after the last run.
+/// Returns what verification found after the last run.
 pub(super) fn results(all: &[VerificationRecord]) -> Vec<CommandResult> {
     let last = all.iter().map(|one| one.run).max();
     let of_last = all.iter().filter(|one| Some(one.run) == last);

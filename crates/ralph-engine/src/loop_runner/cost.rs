@@ -1,4 +1,4 @@
-//! What is left of what a run of the command may cost.
+//! The rest of the cost that a run of the command may have.
 //!
 //! What agents tell counts, else what the table of prices makes of their calls. Whether the loop stops is
 //! decided in the core.
@@ -20,7 +20,7 @@ impl LoopRunner {
             .min_by_key(|limit| limit.max.without(limit.spent))
     }
 
-    /// What to say of a limit that this agent makes hard to keep.
+    /// Returns what to say of a limit that this agent makes hard to keep.
     pub(super) fn untold_cost(&self) -> Option<String> {
         let max = self.machine.limits().max_cost?;
         let name = self.runtime.pool.main_name();

@@ -68,7 +68,7 @@ impl LoopRunner {
     }
 }
 
-/// What a loop is about: names the branch and the progress file.
+/// Returns what a loop is about: names the branch and the progress file.
 pub(super) fn feature(board: &Board, root: &Path) -> ProgressFeature {
     {
         let meta = board.source.meta();
@@ -89,7 +89,7 @@ pub(super) fn feature(board: &Board, root: &Path) -> ProgressFeature {
 
 /// The project's own template of a prompt, where it has one.
 pub(crate) const TEMPLATE: &str = ".ralph/prompts/iteration.md";
-/// What a person tells every agent, beside a PRD.
+/// The instructions of a person to every agent, beside a PRD.
 const INSTRUCTIONS: &str = "PROMPT.md";
 
 /// Where the instructions of a PRD are, if there are any. Other sources have none.
@@ -145,7 +145,7 @@ pub(super) fn own_files(config: &Config, config_files: &ConfigFiles, root: &Path
     own
 }
 
-/// What ralph and its agents write down about artefacts projects: it is no work of any loop.
+/// Returns what ralph and its agents write down about artefacts projects: it is no work of any loop.
 fn of_projects(root: &Path) -> Vec<PathBuf> {
     let folders = std::fs::read_dir(root.join(PROJECTS)).into_iter().flatten();
     let folders =

@@ -31,7 +31,7 @@ impl LoopRunner {
         }
     }
 
-    /// What a list of loops says of this one.
+    /// Returns what a list of loops says of this one.
     pub(super) fn what_it_is_about(&self) -> String {
         match &self.settings.goal {
             Some(goal) => goal.text().to_owned(),
@@ -55,7 +55,7 @@ pub fn write_goal(root: &Path, goal: &Goal) -> Result<PathBuf, LoopError> {
         .map_err(|e| file_error("find", &path, e))
 }
 
-/// Whether there is a file of this goal that is not complete.
+/// Returns whether there is a file of this goal that is not complete.
 fn is_open(path: &Path) -> bool {
     let Ok(bytes) = crate::plain_file::read(path) else {
         return false;

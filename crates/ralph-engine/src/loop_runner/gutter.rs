@@ -18,9 +18,9 @@ use ralph_core::{
     verdict::Verdict,
 };
 
-use super::{LoopError, LoopRunner, questions::Asking};
+use super::{LoopError, LoopRunner, questions::QuestionDraft};
 
-/// What the configuration says about circles.
+/// Returns what the configuration says about circles.
 pub(super) fn policy(config: &Config) -> GutterPolicy {
     let gutter = &config.loop_.gutter;
     GutterPolicy {
@@ -39,7 +39,7 @@ pub(super) fn policy(config: &Config) -> GutterPolicy {
 }
 
 impl LoopRunner {
-    /// What the rules say of a task after this verdict.
+    /// Returns what the rules say of a task after this verdict.
     pub(super) async fn gutter_findings(
         &mut self,
         task: &TaskId,
@@ -76,7 +76,7 @@ impl LoopRunner {
         Ok(records.await?)
     }
 
-    /// What the task's next iteration has to find out, if it is to be a diagnosis. A person may not want
+    /// Returns what the task's next iteration has to find out, if it is to be a diagnosis. A person may not want
     /// one any more.
     pub(super) fn due_diagnosis(&self, task: &TaskId) -> Option<Gutter> {
         match self.machine.limits().gutter.diagnose {
@@ -150,7 +150,7 @@ impl LoopRunner {
             .board
             .state(task)
             .and_then(|s| s.gutter.diagnosis.as_ref());
-        let asking = Asking {
+        let asking = QuestionDraft {
             question: gutter.question(),
             escalation: diagnosis.map(|found| found.escalation_about(gutter)),
             by: AskedBy::Ralph,

@@ -1,4 +1,4 @@
-//! Obeys a person's commands when no loop runs: under the worktree's lock, with the same code.
+//! Carries out a person's commands when no loop runs: under the worktree's lock, with the same code.
 //!
 //! Starts no agent and switches no branch. What an interrupted iteration would undo again is left in
 //! the queue for the loop that brings it to its end.
@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use ralph_core::{config::Config, task::Task};
 
 use super::{
-    Board, LoopError, Scope,
-    desk::{Desk, There},
+    Board, LoopError, TaskScope,
+    commands::{CommandExecutor, LoopPresence},
     files::own_files,
     place::{register as register_repository, state_dir},
 };
@@ -22,34 +22,37 @@ use crate::{
     store::{Journal, RepositoryId},
 };
 
-/// What is needed to obey without a loop.
+/// A worktree without a loop, and what commands need there.
 #[derive(Debug, Clone)]
-pub struct Idle {
+pub struct IdleWorktree {
     pub root: PathBuf,
     pub data_dir: PathBuf,
     pub source: PathBuf,
-    pub git_environment: git::Environment,
+    pub git_environment: git::GitEnvironment,
     pub config: Config,
     /// The project's `ralph.yaml`, as it was read.
     pub config_file: Option<(PathBuf, Vec<u8>)>,
 }
 
-/// What was left in the queue.
+/// The commands that were left in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
+pub enum QueueRemainder {
     Nothing,
     /// An iteration was interrupted, and is brought to its end by the next `ralph run`.
     ForTheNextRun,
 }
 
-/// Obeys what waits in the queue of a worktree that nobody works in. An error of the lock's says that
-/// somebody does.
-pub async fn obey_waiting(idle: &Idle, now: Timestamp) -> Result<Left, LoopError> {
+/// Carries out the commands in the queue of a worktree without a loop. An error of the lock says that
+/// one runs.
+pub async fn run_waiting_commands(
+    idle: &IdleWorktree,
+    now: Timestamp,
+) -> Result<QueueRemainder, LoopError> {
     let _lock = Lock::acquire(&idle.data_dir, &idle.root)?;
     let state_dir = state_dir(&idle.root, &idle.data_dir)?;
     let repo = Repo::open(&idle.root, &state_dir, &idle.git_environment).await?;
     if Guard::is_in_force(&state_dir) {
-        // A loop was killed: what it knew of the person's index is made anew by a look at the tree.
+        // A loop was killed: what it knew of the person's index is rebuilt by a look at the tree.
         repo.status().await?;
     }
     let mut journal = crate::store::open(&idle.data_dir).await?;
@@ -61,17 +64,17 @@ pub async fn obey_waiting(idle: &Idle, now: Timestamp) -> Result<Left, LoopError
         Some(row) => journal.unfinished_iteration(&row.id).await?.is_some(),
         None => false,
     };
-    let mut left = Left::Nothing;
+    let mut left = QueueRemainder::Nothing;
     let config_files = ConfigFiles::of(&idle.root, idle.config_file.as_ref(), None);
     let own = own_files(&idle.config, &config_files, &idle.root);
     let (source, tasks) = Source::read(&idle.source, &idle.root)?;
     let mut board = board(source, tasks, &mut *journal, &repository).await?;
     for row in rows {
         if unfinished && !row.command.leaves_tasks_alone() {
-            left = Left::ForTheNextRun;
+            left = QueueRemainder::ForTheNextRun;
             continue;
         }
-        let mut desk = Desk {
+        let mut executor = CommandExecutor {
             root: &idle.root,
             repo: &repo,
             journal: &mut *journal,
@@ -80,9 +83,9 @@ pub async fn obey_waiting(idle: &Idle, now: Timestamp) -> Result<Left, LoopError
             own: &own,
             progress: &idle.config.memory.progress_file,
             now,
-            there: There::Nobody,
+            presence: LoopPresence::NotRunning,
         };
-        let _ = desk.obey(&row).await?;
+        let _ = executor.execute(&row).await?;
     }
     // Only now: what a command wrote before a crash is no edit of a person's.
     note_edits(&mut board, &mut *journal, &repository, now).await?;
@@ -91,7 +94,7 @@ pub async fn obey_waiting(idle: &Idle, now: Timestamp) -> Result<Left, LoopError
 }
 
 /// Makes the repository known to the journal, where ralph never ran before.
-pub async fn register(idle: &Idle, now: Timestamp) -> Result<RepositoryId, LoopError> {
+pub async fn register(idle: &IdleWorktree, now: Timestamp) -> Result<RepositoryId, LoopError> {
     let _lock = Lock::acquire(&idle.data_dir, &idle.root)?;
     let state_dir = state_dir(&idle.root, &idle.data_dir)?;
     let repo = Repo::open(&idle.root, &state_dir, &idle.git_environment).await?;
@@ -108,7 +111,7 @@ async fn board(
     repository: &RepositoryId,
 ) -> Result<Board, LoopError> {
     let states = journal.task_states(repository, source.name()).await?;
-    Board::new(source, tasks, Scope::default(), states)
+    Board::new(source, tasks, TaskScope::default(), states)
 }
 
 async fn note_edits(

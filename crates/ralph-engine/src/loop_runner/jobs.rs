@@ -56,7 +56,7 @@ impl LoopRunner {
         let begun = self.journal.begin_iteration(&self.place.repository, &start);
         let n = begun.await?;
         failpoint("iteration-begun");
-        self.run_status()?;
+        self.set_state_running()?;
         let source = self.board.source.name().to_owned();
         let said = self
             .journal
@@ -179,7 +179,7 @@ impl LoopRunner {
         (!text.trim().is_empty()).then_some(Instructions { path, text })
     }
 
-    /// What to say of instructions that an own template leaves out.
+    /// Returns what to say of instructions that an own template leaves out.
     pub(super) fn unused_instructions(&self) -> Option<String> {
         let instructions = self.instructions()?;
         let template = self
@@ -192,7 +192,7 @@ impl LoopRunner {
         })
     }
 
-    /// What to say of an own template that has no place for a continuation.
+    /// Returns what to say of an own template that has no place for a continuation.
     pub(super) fn unused_continuation(&self) -> Option<String> {
         let template = self
             .files
@@ -217,7 +217,7 @@ impl LoopRunner {
         Some((name.to_owned(), text.to_owned()))
     }
 
-    /// What the task depends on and a person skipped.
+    /// Returns what the task depends on and a person skipped.
     fn skipped_dependencies(&self, task: &TaskId) -> Vec<String> {
         let skipped = self.board.skipped_before(task).into_iter();
         let sentences = skipped.map(|(id, reason)| {
@@ -242,7 +242,7 @@ impl LoopRunner {
         Ok(what_to_find_out(&self.place.repo, task, gutter, &records).await)
     }
 
-    /// What a fresh agent is told of the one before it, where it continues work that was cut off.
+    /// Returns what a fresh agent is told of the one before it, where it continues work that was cut off.
     async fn continuation(
         &mut self,
         task: &TaskId,

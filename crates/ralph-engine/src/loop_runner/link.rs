@@ -19,7 +19,7 @@ use ralph_core::{
 use super::{
     LoopError,
     checkpoint::results,
-    obey::{ControlChannel, commanded},
+    control::{ControlChannel, commanded},
 };
 use crate::{
     agent::StopRequest,
@@ -53,14 +53,14 @@ pub(super) struct LinkedIteration {
     pub(super) phase: Moment,
 }
 
-/// How far the queue was obeyed while agents ran.
+/// The commands that were carried out while agents ran.
 #[derive(Default)]
 pub(super) struct QueueProgress {
     seen: HashSet<CommandId>,
     /// Commands that the supervisor has not answered yet.
     passed_on: Vec<CommandRow>,
     stop_is_passed_on: bool,
-    /// What a person said that the agent was told.
+    /// Guidance of a person that the agent was told.
     told: Vec<Guidance>,
 }
 
@@ -232,7 +232,7 @@ impl JournalLink<'_> {
                 self.control.pause = PauseState::Paused;
                 return Some(ControlRequest::Stop);
             }
-            Command::Resume => (self.control.go_on().to_owned(), CommandEffects::default()),
+            Command::Resume => (self.control.resume().to_owned(), CommandEffects::default()),
             Command::Ping => ("the loop listens".to_owned(), CommandEffects::default()),
             Command::Say {
                 when: When::InTurn, ..
@@ -303,7 +303,7 @@ impl JournalLink<'_> {
     }
 }
 
-/// What a person says, for the journal; with the task and the iteration of the agent that was told.
+/// Returns what a person says, for the journal; with the task and the iteration of the agent that was told.
 fn guidance(row: &CommandRow, told: Option<(TaskId, u64)>) -> CommandEffects {
     let Command::Say { text, .. } = &row.command else {
         return CommandEffects::default();

@@ -1,4 +1,4 @@
-//! What a loop does: the tasks of a file, a project of artefacts, or one goal.
+//! The kind of work of a loop: the tasks of a file, a project of artefacts, or one goal.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::{
     store::{Journal, RepositoryId},
 };
 
-/// What a loop does.
+/// The kind of work that a loop does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Mode {
     /// `ralph run`: the task file is all there is.
@@ -29,7 +29,7 @@ pub struct Execution {
     pub iterations: Iterations,
 }
 
-/// How many iterations there may be.
+/// The number of iterations that there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Iterations {
     /// As many as the open tasks have attempts.
@@ -48,7 +48,7 @@ impl Mode {
         }
     }
 
-    /// How many iterations there may be in this run of the command.
+    /// Returns how many iterations there may be in this run of the command.
     pub(super) fn max_iterations(&self, config: &Config, board: &Board) -> u32 {
         match self {
             Self::Execute(execution) if execution.iterations == Iterations::ByTasks => {

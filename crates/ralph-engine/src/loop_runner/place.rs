@@ -12,8 +12,8 @@ use crate::{
     store::{Journal, RepositoryId, RepositoryMove},
 };
 
-/// What a driver stands on: the repository and the journal, opened.
-pub(super) struct Place {
+/// The repository and the journal of a loop, opened.
+pub(super) struct OpenedRepository {
     pub(super) state_dir: PathBuf,
     pub(super) repo: Repo,
     pub(super) journal: Box<dyn Journal>,

@@ -1,4 +1,4 @@
-//! What the configuration allows, in the words of the core.
+//! The limits and policies of the configuration, in the words of the core.
 //!
 //! Only puts values where they belong; decides nothing.
 

@@ -1,4 +1,4 @@
-//! What a run would do first, without doing it: the task and its whole prompt.
+//! Shows what a run would do first, without doing it: the task and its whole prompt.
 //!
 //! Writes nothing into the repository and nothing into the journal.
 
@@ -8,7 +8,7 @@ use ralph_core::{
     task::Task,
 };
 
-use super::{LoopError, LoopRunner, Setup, in_place, place::Place};
+use super::{LoopError, LoopRunner, Setup, in_place, place::OpenedRepository};
 use crate::{
     error::file_error,
     git::Repo,
@@ -36,7 +36,7 @@ pub async fn preview(setup: Setup) -> Result<Preview, LoopError> {
     .await?;
     let (journal, repository) = journal(&setup, &repo, scratch.path()).await?;
     let head = repo.preflight().await?;
-    let place = Place {
+    let place = OpenedRepository {
         state_dir: scratch.path().to_owned(),
         repo,
         journal,

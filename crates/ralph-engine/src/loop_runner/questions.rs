@@ -12,7 +12,7 @@ use super::{LoopError, LoopRunner};
 use crate::store::{NewQuestion, TaskHistory};
 
 /// A question that is about to be asked.
-pub(super) struct Asking {
+pub(super) struct QuestionDraft {
     pub(super) question: String,
     pub(super) escalation: Option<Escalation>,
     pub(super) by: AskedBy,
@@ -32,7 +32,7 @@ impl LoopRunner {
         let by_agent = *verdict == Verdict::Escalated;
         let own = self.board.state(task).and_then(|s| s.escalation.clone());
         let escalation = own.filter(|_| by_agent);
-        let asking = Asking {
+        let asking = QuestionDraft {
             question: escalation.as_ref().and_then(in_short).unwrap_or(question),
             escalation,
             by: if by_agent {
@@ -47,7 +47,7 @@ impl LoopRunner {
     pub(super) async fn ask(
         &mut self,
         task: &TaskId,
-        asking: Asking,
+        asking: QuestionDraft,
         iteration: u64,
     ) -> Result<(), LoopError> {
         // What the task says now is what the question is about.
@@ -107,7 +107,7 @@ impl LoopRunner {
     }
 }
 
-/// What an agent asks, in its own words, where it found some.
+/// Returns what an agent asks, in its own words, where it found some.
 fn in_short(escalation: &Escalation) -> Option<String> {
     let words = [&escalation.question, &escalation.summary];
     let found = words.into_iter().find(|text| !text.trim().is_empty());

@@ -8,7 +8,7 @@ use ralph_core::{
     task::Status,
 };
 
-use super::{Board, LoopError, LoopRunner, Scope, mode::project_of};
+use super::{Board, LoopError, LoopRunner, TaskScope, mode::project_of};
 use crate::{
     artefacts::Artefacts,
     git::{Landed, ResetSpec},
@@ -20,17 +20,17 @@ use crate::{
     workspace::{InPlace, Workspace as _},
 };
 
-/// What is to become of an iteration that a crash left.
+/// The treatment of an iteration that a crash left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leftover {
-    GoOn,
+pub(super) enum UnfinishedPolicy {
+    Resume,
     /// Its loop is over: no agent is started for it.
     Abandon,
 }
 
 impl LoopRunner {
     /// Brings an unfinished iteration of this loop to its end.
-    pub(super) async fn reconcile(&mut self, leftover: Leftover) -> Result<(), LoopError> {
+    pub(super) async fn reconcile(&mut self, policy: UnfinishedPolicy) -> Result<(), LoopError> {
         let Some(unfinished) = self.journal.unfinished_iteration(&self.loop_id).await? else {
             return Ok(());
         };
@@ -56,7 +56,7 @@ impl LoopRunner {
         let cut_off = CutOff {
             steps: &steps,
             started,
-            leftover,
+            policy,
         };
         let worked = self.perform(job, Some(cut_off)).await?;
         if let Some(commit) = &worked.outcome.log.commit {
@@ -85,12 +85,12 @@ impl LoopRunner {
                     .journal
                     .task_states(&self.place.repository, source.name())
                     .await?;
-                let board = Board::new(source, tasks, Scope::default(), states)?;
+                let board = Board::new(source, tasks, TaskScope::default(), states)?;
                 self.files.other_sources = self.source_files();
                 let theirs = self.artefacts_of(row).await?;
                 let ours = std::mem::replace(&mut self.board, board);
                 let ours = (ours, std::mem::replace(&mut self.files.artefacts, theirs));
-                let done = self.reconcile(Leftover::Abandon).await;
+                let done = self.reconcile(UnfinishedPolicy::Abandon).await;
                 (self.board, self.files.artefacts) = ours;
                 self.files.other_sources.clear();
                 done?;
@@ -104,7 +104,7 @@ impl LoopRunner {
                 }
             }
         }
-        self.close_given_up(row).await
+        self.close_abandoned_loop(row).await
     }
 
     /// The files of the project that another loop executed.
@@ -158,7 +158,7 @@ impl LoopRunner {
         self.note_edits().await
     }
 
-    /// What the agent of an execution added to the tasks is work like any other.
+    /// Takes over the tasks that the agent of an execution added: they are work like any other.
     pub(super) async fn take_new_tasks(&mut self) -> Result<(), LoopError> {
         if self.files.artefacts.is_none() {
             return Ok(());
@@ -182,12 +182,12 @@ impl LoopRunner {
 #[derive(Clone, Copy)]
 pub(super) struct CutOff<'a> {
     pub(super) steps: &'a [Step],
-    /// Whether its agent was started: the task files were noted before that.
+    /// True if its agent was started: the task files were noted before that.
     pub(super) started: bool,
-    pub(super) leftover: Leftover,
+    pub(super) policy: UnfinishedPolicy,
 }
 
-/// Whether a task that was about to be completed is open again.
+/// The decision to open a task again that was about to be completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reopen {
     Yes,
@@ -210,7 +210,7 @@ pub(super) async fn go_on(
     let mut files = IterationFiles::open(workspace.root(), job.number, max_mb)?;
     files.heading("taken up again after an interruption");
     files.close();
-    let reopen = look_up(&mut context, cut_off.leftover, workspace, services).await?;
+    let reopen = look_up(&mut context, cut_off.policy, workspace, services).await?;
     let outcome = iteration::go_on(context, workspace, services).await?;
     Ok((outcome, reopen))
 }
@@ -218,7 +218,7 @@ pub(super) async fn go_on(
 /// Finds out what became of the step that was under way.
 async fn look_up(
     context: &mut IterationContext<'_>,
-    leftover: Leftover,
+    policy: UnfinishedPolicy,
     workspace: &mut InPlace<'_>,
     services: &mut Services<'_>,
 ) -> Result<Reopen, LoopError> {
@@ -226,7 +226,7 @@ async fn look_up(
         // The agent died with ralph. What it left is kept, and nothing is charged.
         Action::Bundle { .. } | Action::StartAgent { .. } => true,
         // Nothing was under way but the wait: it is waited again, and gone on with.
-        Action::Wait { .. } => leftover == Leftover::Abandon,
+        Action::Wait { .. } => policy == UnfinishedPolicy::Abandon,
         Action::Land => return look_up_landing(context, workspace, services).await,
         // Verification runs on the working tree: it must still be the one that was inspected.
         Action::Verify => !tree_is_as_inspected(context, workspace).await?,

@@ -90,7 +90,7 @@ impl LoopRunner {
         failpoint("recorded");
         self.add_to_status(&record, &moment.id);
         if matches!(verdict, Verdict::Handoff { .. }) {
-            self.hand_over_status()?;
+            self.set_state_handoff()?;
         }
         self.after_record(&job, &verdict, state)?;
         self.files
@@ -237,7 +237,7 @@ impl LoopRunner {
         }
     }
 
-    /// What the iteration comes to for its task.
+    /// Returns what the iteration comes to for its task.
     fn task_state(&self, job: &Job, outcome: &Outcome) -> TaskHistory {
         let verdict = &outcome.verdict;
         let before = self.board.state(&job.task.id).cloned().unwrap_or_default();
@@ -306,7 +306,7 @@ impl LoopRunner {
         Ok(())
     }
 
-    /// What a diagnosis comes to for its task: it is no attempt, so that all but the diagnosis stays.
+    /// Returns what a diagnosis comes to for its task: it is no attempt, so that all but the diagnosis stays.
     fn state_after_diagnosis(&self, job: &Job, outcome: &Outcome) -> TaskHistory {
         let mut state = self.board.state(&job.task.id).cloned().unwrap_or_default();
         // One that was cut off, or that no agent could make, is still to be made.
@@ -335,7 +335,7 @@ fn entry_status(verdict: &Verdict) -> EntryStatus {
     }
 }
 
-/// What the next attempt is told of this one. An iteration that was cut short says nothing new: what
+/// Returns what the next attempt is told of this one. An iteration that was cut short says nothing new: what
 /// failed before it is still to be put right.
 fn told_next(
     outcome: &Outcome,

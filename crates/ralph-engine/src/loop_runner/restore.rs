@@ -1,7 +1,7 @@
 //! Puts back what a killed ralph left undone about an agent, before anything is read or asked: the git
 //! folder, the configuration, the task files, history that was being rewritten.
 //!
-//! After a crash nobody can tell an agent's hand from a person's. What is taken back is kept in
+//! After a crash, an agent's changes can't be told from a person's. What is taken back is kept in
 //! ralph's own folder, and said; where nothing is safe to take back, ralph refuses.
 
 use std::path::Path;
@@ -17,18 +17,18 @@ use crate::{
     store::{Journal, LoopRow, RepositoryId, Step},
 };
 
-/// What was found in the git folder.
+/// The state of the git folder, as it was found.
 pub(super) struct FoundGit {
     pub(super) branch: BranchNow,
-    /// What a person should hear.
+    /// Messages for the person.
     pub(super) notices: Vec<String>,
 }
 
-/// Whether the branch of an interrupted loop is still there.
+/// The branch of an interrupted loop: still there, or gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BranchNow {
     There,
-    /// Somebody removed it, and so gave the loop up.
+    /// A person removed it, and so abandoned the loop.
     Gone,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn restore_git(state_dir: &Path) -> Result<FoundGit, LoopError> {
 }
 
 /// Ends what an interrupted loop left whose branch is gone: there is nothing to go on with.
-pub(super) async fn give_up(
+pub(super) async fn record_abandoned(
     row: &LoopRow,
     journal: &mut dyn Journal,
     now: Timestamp,
@@ -94,7 +94,7 @@ pub(super) async fn restore_config(
 }
 
 /// If ralph was killed while an agent ran, what changed in the task files since is the agent's: its
-/// claims are undone before anybody reads them. Gives what a person should hear about it.
+/// claims are undone before they are read. Gives what a person should hear about it.
 pub(super) async fn restore_tasks(
     state_dir: &Path,
     row: &LoopRow,

@@ -35,7 +35,7 @@ impl LoopRunner {
                 hint.replace("`ralph run", &execute)
                     .replace("--max-iterations", "--iterations")
             }
-            // Nobody types a goal again.
+            // A goal is too long to type again.
             (None, Some(_)) => hint
                 .replace("`ralph run --once`", "`ralph run`")
                 .replace("`ralph run`", "`ralph resume`"),
@@ -43,7 +43,7 @@ impl LoopRunner {
         })
     }
 
-    /// What was typed, as far as it says what is worked at.
+    /// Returns what was typed, as far as it says what is worked at.
     pub(super) fn command(&self) -> String {
         match (&self.files.artefacts, &self.settings.goal) {
             (Some(artefacts), _) => format!("ralph execute {}", artefacts.name()),
@@ -160,7 +160,7 @@ fn completed(task: &Task, record: Option<&IterationRecord>) -> Completed {
         title: task.text.title.clone(),
         ..Completed::default()
     };
-    // Completed by somebody else: another tool, or a person.
+    // Completed by another tool, or a person.
     let Some(record) = record else {
         return done;
     };
@@ -171,9 +171,10 @@ fn completed(task: &Task, record: Option<&IterationRecord>) -> Completed {
             iteration: record.iteration,
             attempts: record.attempt,
             commit: record.git.result_commit.clone(),
-            proof: match record.unverified {
-                true => Proof::Unverified,
-                false => Proof::Verified(commands.map(|v| v.command.clone()).collect()),
+            proof: if record.unverified {
+                Proof::Unverified
+            } else {
+                Proof::Verified(commands.map(|v| v.command.clone()).collect())
             },
         }),
         summary: {

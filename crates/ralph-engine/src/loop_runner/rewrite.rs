@@ -3,7 +3,7 @@
 //!
 //! Begins with an intent in the journal; what a crash leaves is looked up by where the branch is, and
 //! then finished or given up. Never drops a commit that no ref keeps, and never runs beside an agent:
-//! whoever calls this holds the worktree's lock, a command or a loop between two iterations.
+//! the caller holds the worktree's lock, a command or a loop between two iterations.
 
 mod error;
 mod going;
@@ -15,7 +15,7 @@ mod squash;
 
 pub use error::RewriteError;
 pub use report::{OpenAgain, RevertReport};
-pub use restore::{Restore, Restored, plan_restore, restore};
+pub use restore::{Restore, RestoreOutcome, plan_restore, restore};
 pub(super) use revert::already_reverted;
 pub use revert::{DroppedCommit, Revert, RevertPlan, Reverted, plan_revert, revert};
 pub use squash::{Squash, SquashDone, SquashPlan, Squashed, plan_squash, squash};
@@ -36,7 +36,7 @@ use crate::{
     store::{Journal, NewRewrite, RepositoryId, RewriteBody, RewriteKind, RewriteRow},
 };
 
-/// What a rewrite stands on: borrowed from whoever holds the lock.
+/// The repository, journal and files of a rewrite: borrowed from the holder of the lock.
 pub struct Ground<'a> {
     pub root: &'a Path,
     pub repo: &'a Repo,
@@ -49,14 +49,14 @@ pub struct Ground<'a> {
     pub now: Timestamp,
 }
 
-/// What a command has to say to stand on its own.
+/// The facts that a command needs to open a rewrite without a loop.
 pub struct Opening<'a> {
     pub root: &'a Path,
     pub data_dir: &'a Path,
     pub config: &'a Config,
     /// The project's `ralph.yaml`, as it was read.
     pub config_file: Option<&'a (PathBuf, Vec<u8>)>,
-    pub git_environment: &'a git::Environment,
+    pub git_environment: &'a git::GitEnvironment,
     pub now: Timestamp,
 }
 
@@ -101,7 +101,7 @@ impl Opened {
         })
     }
 
-    /// What a person should hear of what was put back.
+    /// Returns what a person should hear of what was put back.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }
@@ -119,7 +119,7 @@ impl Opened {
     }
 }
 
-/// What became of a rewrite that a crash had cut off.
+/// The end of a rewrite that a crash had cut off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recovered {
     /// The branch had moved: the rest is done.
@@ -272,7 +272,7 @@ impl Ground<'_> {
         if row.kind == RewriteKind::Revert {
             let status = self.repo.status().await?;
             let (from, to) = (oid(&row.from)?, oid(&row.to)?);
-            // Somebody who has gone on from there has a tree of their own.
+            // A person who has gone on from there has a tree of their own.
             if status.branch.as_deref() == Some(&row.branch) && status.head == to {
                 let own = reopen::own_paths(self, &row.body)?;
                 left = self.repo.follow(&from, &to, &own).await?;

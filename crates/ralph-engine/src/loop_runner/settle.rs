@@ -1,4 +1,4 @@
-//! What follows from an iteration for its task: kept, looked into, set aside with a question, or
+//! Settles the task of an iteration: kept, looked into, set aside with a question, or
 //! blocked.
 
 use ralph_core::{
@@ -38,7 +38,7 @@ impl LoopRunner {
     }
 
     /// A crash may have come between the end of an iteration and what follows from it.
-    pub(super) async fn settle_leftover(&mut self) -> Result<(), LoopError> {
+    pub(super) async fn settle_interrupted(&mut self) -> Result<(), LoopError> {
         let worktree = self.place.root.to_string_lossy();
         let records = self
             .journal

@@ -1,4 +1,4 @@
-//! What the loop's decisions depend on: the board, the time, people.
+//! The facts that the loop's decisions depend on: the board, the time, people.
 
 use std::time::Duration;
 

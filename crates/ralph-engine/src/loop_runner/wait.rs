@@ -26,7 +26,7 @@ const MARGIN: Duration = Duration::from_secs(3);
 impl LoopRunner {
     /// Waits for a usage limit to reset. A stop is seen by the next decision.
     pub(super) async fn wait_for_limit(&mut self, until: Timestamp) {
-        self.say_that_the_fallback_is_lost(until);
+        self.warn_of_lost_fallback(until);
         let wait = Wait {
             reason: WaitReason::UsageLimit,
             until: later(until, MARGIN),
@@ -35,8 +35,8 @@ impl LoopRunner {
         let _: WaitEnd = self.wait(wait).await;
     }
 
-    /// Says why nobody works in the agent's place.
-    fn say_that_the_fallback_is_lost(&mut self, until: Timestamp) {
+    /// Says why no fallback works in the agent's place.
+    fn warn_of_lost_fallback(&mut self, until: Timestamp) {
         let last = self.machine.tally().last.as_ref().map(|last| &last.verdict);
         let Some(Verdict::AgentUnavailable { message }) = last else {
             return;
@@ -50,7 +50,7 @@ impl LoopRunner {
         self.tell(&Event::Warning { message });
     }
 
-    /// Chooses who works next, and says so if it is somebody else.
+    /// Chooses the next agent, and reports a change.
     pub(super) fn choose_worker(&mut self) {
         let now = self.now();
         if self.runtime.pool.choose(now) == WorkerChange::Other {
@@ -141,7 +141,7 @@ impl LoopRunner {
     }
 
     async fn wait(&mut self, wait: Wait) -> WaitEnd {
-        self.does(LoopActivity::Wait, Some(wait.until));
+        self.set_activity(LoopActivity::Wait, Some(wait.until));
         let worktree = self.place.root.to_string_lossy().into_owned();
         let (inbox, journal, repository) = (
             &self.control.inbox,

@@ -141,7 +141,7 @@ impl Monitor {
         }
     }
 
-    /// Whether an earlier monitor has said that this loop is lost, and nothing has happened since.
+    /// Returns whether an earlier monitor has said that this loop is lost, and nothing has happened since.
     async fn was_told(&mut self, looked: &Looked, then: AfterLoss) -> bool {
         if then == AfterLoss::Restart {
             return false;

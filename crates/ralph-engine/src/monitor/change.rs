@@ -1,4 +1,4 @@
-//! What a look changed, for whoever reads along.
+//! The changes that a look made, for those who read along.
 
 use jiff::Timestamp;
 use ralph_core::{id::LoopId, notification::Occasion};
@@ -14,13 +14,13 @@ pub struct Change {
     pub pid: Option<u32>,
     /// One sentence.
     pub sentence: String,
-    /// What a person can do.
+    /// The hint for a person.
     pub hint: Option<String>,
     pub at: Timestamp,
     /// As what a person who is away is told of it.
     #[serde(skip)]
     pub tell: Option<Occasion>,
-    /// What could not be done or noted.
+    /// The errors of what could not be done or noted.
     #[serde(skip)]
     pub trouble: Option<String>,
 }
@@ -42,7 +42,7 @@ pub enum ChangeKind {
     Killed,
     /// It is dead, with all that it had started.
     Terminated,
-    /// Its process is gone, and nobody knows why.
+    /// Its process is gone, for an unknown reason.
     Gone,
     Restarted,
     /// It works again.

@@ -19,11 +19,11 @@ use crate::{
     store::{Journal, JournalError, OpenLoop},
 };
 
-/// What a look found.
+/// A loop as a look found it.
 #[derive(Debug, Clone)]
 pub struct Looked {
     pub row: OpenLoop,
-    /// What the loop itself wrote last.
+    /// The last heartbeat of the loop itself.
     pub report: Option<HealthReport>,
     pub process: ProcessState,
     /// Its process, where it is known to be that one.
@@ -54,7 +54,7 @@ pub fn look_at(data_dir: &Path, row: OpenLoop, hang_after: Duration, now: Timest
     let target = written_by.filter(|target| target.is_alive());
     let worktree = Path::new(&row.worktree);
     let process = if !Lock::is_held(data_dir, worktree) {
-        // Whoever wrote last may be about to end.
+        // The last writer may be about to end.
         match target {
             Some(_) => ProcessState::Alive,
             None => ProcessState::Gone,
@@ -93,12 +93,12 @@ impl Looked {
         }
     }
 
-    /// Whether nobody can go on with it: its process and its folder are gone.
+    /// Returns whether it can't be resumed: its process and its folder are gone.
     pub(super) fn is_abandoned(&self) -> bool {
         self.process == ProcessState::Gone && !Path::new(&self.row.worktree).is_dir()
     }
 
-    /// Whether a signal has stopped its process.
+    /// Returns whether a signal has stopped its process.
     pub fn is_stopped(&self) -> bool {
         self.target.is_some_and(ProcessIdentity::is_stopped)
     }
@@ -116,7 +116,7 @@ impl Looked {
             .unwrap_or_default()
     }
 
-    /// How it stands, without anything done about it.
+    /// Returns how it stands, without anything done about it.
     pub fn described(&self, kind: ChangeKind, now: Timestamp) -> Change {
         let (sentence, hint) = match self.process {
             ProcessState::Alive => (words::watching(self), None),

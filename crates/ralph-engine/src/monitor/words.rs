@@ -1,4 +1,4 @@
-//! What is said about a loop, in sentences without a full stop.
+//! The messages about a loop, in sentences without a full stop.
 
 use std::time::Duration;
 
@@ -37,18 +37,20 @@ pub(super) fn needs_person(looked: &Looked) -> (String, String) {
 
 pub(super) fn hangs(looked: &Looked, now: Timestamp) -> String {
     let (pid, silent) = (pid(looked), seconds(looked.silent(now)));
-    match looked.is_stopped() {
-        true => format!("process {pid} is stopped by a signal, silent for {silent}"),
-        false => format!("process {pid} lives, but shows no sign of life for {silent}"),
+    if looked.is_stopped() {
+        format!("process {pid} is stopped by a signal, silent for {silent}")
+    } else {
+        format!("process {pid} lives, but shows no sign of life for {silent}")
     }
 }
 
-/// What a person can do about a loop that hangs, and by when.
+/// Returns what a person can do about a loop that hangs, and by when.
 pub(super) fn hang_hint(looked: &Looked, wait: Duration) -> String {
     let pid = pid(looked);
-    let first = match looked.is_stopped() {
-        true => format!("`kill -CONT {pid}` lets it go on"),
-        false => format!("look at what process {pid} waits for"),
+    let first = if looked.is_stopped() {
+        format!("`kill -CONT {pid}` lets it go on")
+    } else {
+        format!("look at what process {pid} waits for")
     };
     let wait = seconds(wait);
     format!("{first}; it is terminated in {wait}, and `ralph resume` goes on from its journal")

@@ -66,7 +66,7 @@ fn without_markup(text: &str) -> String {
         .replace('>', "&gt;")
 }
 
-/// Whether there is a session bus, and the program on a PATH that an agent can't write.
+/// Returns whether there is a session bus, and the program on a PATH that an agent can't write.
 pub fn is_reachable(environment: &Environment) -> bool {
     let var = |name: &str| {
         let found = environment.vars.iter().find(|(key, _)| key == name);

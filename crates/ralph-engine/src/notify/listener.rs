@@ -9,24 +9,24 @@ use jiff::Timestamp;
 use ralph_core::event::Event;
 use tokio::sync::mpsc;
 
-use super::outbox::{Desk, drain, lock};
+use super::outbox::{NotificationRouter, drain, lock};
 use crate::report::Reporter;
 
 pub struct Listener {
     shown: Box<dyn Reporter>,
-    desk: Arc<Mutex<Desk>>,
+    router: Arc<Mutex<NotificationRouter>>,
     trouble: Arc<Mutex<mpsc::UnboundedReceiver<String>>>,
 }
 
 impl Listener {
     pub(super) fn new(
         shown: Box<dyn Reporter>,
-        desk: Arc<Mutex<Desk>>,
+        router: Arc<Mutex<NotificationRouter>>,
         trouble: Arc<Mutex<mpsc::UnboundedReceiver<String>>>,
     ) -> Self {
         Self {
             shown,
-            desk,
+            router,
             trouble,
         }
     }
@@ -40,7 +40,7 @@ impl Listener {
 
 impl Reporter for Listener {
     fn report(&mut self, event: &Event, at: Timestamp) {
-        lock(&self.desk).observe(event, at);
+        lock(&self.router).observe(event, at);
         self.tell_trouble(at);
         self.shown.report(event, at);
     }

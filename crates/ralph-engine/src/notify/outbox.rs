@@ -22,8 +22,8 @@ const QUEUE: usize = 32;
 /// What a way is given beyond its own time-out, so that it is the one to say so.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// What is told, and to whom; shared by the listener and whoever ends the run.
-pub(super) struct Desk {
+/// Decides which messages are sent, and by which ways; shared by the listener and the end of the run.
+pub(super) struct NotificationRouter {
     watch: NotificationWatch,
     on: Vec<Occasion>,
     redaction: Redaction,
@@ -34,17 +34,17 @@ pub(super) struct Desk {
 struct Queue {
     way: &'static str,
     sender: mpsc::Sender<Arc<Notification>>,
-    is_full: Told,
+    warned_of_full: Warned,
 }
 
-/// Whether a person has heard of it.
+/// A warning: given, or not yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum Warned {
     Yes,
     NotYet,
 }
 
-impl Desk {
+impl NotificationRouter {
     pub(super) fn observe(&mut self, event: &Event, at: Timestamp) {
         if let Some(message) = self.watch.observe(event, at) {
             self.post(message);
@@ -58,8 +58,8 @@ impl Desk {
         let message = Arc::new(message.fit_to_send(&self.redaction));
         for queue in &mut self.queues {
             match queue.sender.try_send(Arc::clone(&message)) {
-                Err(TrySendError::Full(_)) if queue.is_full == Told::NotYet => {
-                    queue.is_full = Told::Yes;
+                Err(TrySendError::Full(_)) if queue.warned_of_full == Warned::NotYet => {
+                    queue.warned_of_full = Warned::Yes;
                     let text = format!("messages by {} are dropped: it is too slow", queue.way);
                     let _ = self.trouble.send(text);
                 }
@@ -69,22 +69,22 @@ impl Desk {
     }
 }
 
-/// What is left to do for messages when a loop is over.
+/// The messages that are still under way when a loop is over.
 pub struct Outbox {
-    desk: Arc<Mutex<Desk>>,
+    router: Arc<Mutex<NotificationRouter>>,
     carriers: Vec<(&'static str, JoinHandle<()>)>,
     trouble: Arc<Mutex<mpsc::UnboundedReceiver<String>>>,
     timeout: Duration,
 }
 
-/// What messages are made of and how they are sent.
+/// The settings of messages and of their sending.
 pub struct Post {
     pub watch: NotificationWatch,
     pub on: Vec<Occasion>,
     pub redaction: Redaction,
     pub ways: Vec<Way>,
     pub trace: Trace,
-    /// How long the end of a loop waits for what is under way.
+    /// The time that the end of a loop waits for what is under way.
     pub timeout: Duration,
 }
 
@@ -100,7 +100,7 @@ pub fn attach(reporter: Box<dyn Reporter>, post: Post) -> (Box<dyn Reporter>, Ou
         queues.push(Queue {
             way: name,
             sender,
-            is_full: Told::NotYet,
+            warned_of_full: Warned::NotYet,
         });
         let carrier = Carrier {
             way,
@@ -110,7 +110,7 @@ pub fn attach(reporter: Box<dyn Reporter>, post: Post) -> (Box<dyn Reporter>, Ou
         };
         carriers.push((name, tokio::spawn(carrier.carry(receiver))));
     }
-    let desk = Arc::new(Mutex::new(Desk {
+    let router = Arc::new(Mutex::new(NotificationRouter {
         watch: post.watch,
         on: post.on,
         redaction: post.redaction,
@@ -118,12 +118,12 @@ pub fn attach(reporter: Box<dyn Reporter>, post: Post) -> (Box<dyn Reporter>, Ou
         trouble,
     }));
     let outbox = Outbox {
-        desk: Arc::clone(&desk),
+        router: Arc::clone(&router),
         carriers,
         trouble: Arc::clone(&heard),
         timeout: post.timeout,
     };
-    (Box::new(Listener::new(reporter, desk, heard)), outbox)
+    (Box::new(Listener::new(reporter, router, heard)), outbox)
 }
 
 /// Carries the messages of one way, in their order.
@@ -136,14 +136,14 @@ struct Carrier {
 
 impl Carrier {
     async fn carry(self, mut queue: mpsc::Receiver<Arc<Notification>>) {
-        let mut told = Told::NotYet;
+        let mut told = Warned::NotYet;
         while let Some(message) = queue.recv().await {
             let answer = match self.way.send(&message).await {
                 Ok(answer) => answer,
                 Err(error) => {
                     let error = self.redaction.hide(&error.to_string());
-                    if told == Told::NotYet {
-                        told = Told::Yes;
+                    if told == Warned::NotYet {
+                        told = Warned::Yes;
                         let text =
                             format!("a message by {} was not sent: {error}", self.way.name());
                         let _ = self.trouble.send(text);
@@ -159,17 +159,17 @@ impl Carrier {
 impl Outbox {
     /// Tells of an error of ralph's own that ended a loop.
     pub fn failed(&self, message: &str, at: Timestamp) {
-        let mut desk = lock(&self.desk);
-        if let Some(message) = desk.watch.failed(message, at) {
-            desk.post(message);
+        let mut router = lock(&self.router);
+        if let Some(message) = router.watch.failed(message, at) {
+            router.post(message);
         }
     }
 
-    /// Waits for what is under way, not longer than a message may take nor than somebody wants to
-    /// wait; what is left then is killed. Answers with what went wrong and nobody was told yet.
+    /// Waits for what is under way, not longer than a message may take nor than a person wants to
+    /// wait; what is left then is killed. Returns the failures that were not reported yet.
     pub async fn finish(self, give_up: impl Future<Output = ()>) -> Vec<String> {
         // Without a sender a carrier ends when its queue is empty.
-        lock(&self.desk).queues.clear();
+        lock(&self.router).queues.clear();
         let time_is_up = tokio::time::sleep(self.timeout + GRACE);
         let mut enough = pin!(async {
             tokio::select! {
@@ -203,7 +203,7 @@ impl Outbox {
     }
 }
 
-/// What has been said since the last time.
+/// Returns what has been said since the last time.
 pub(super) fn drain(trouble: &Mutex<mpsc::UnboundedReceiver<String>>) -> Vec<String> {
     let mut trouble = lock(trouble);
     std::iter::from_fn(|| trouble.try_recv().ok()).collect()

@@ -1,4 +1,4 @@
-//! Runs a program that tells somebody: contained like a verify command, its output bounded, dead
+//! Runs a program that sends a notification: contained like a verify command, its output bounded, dead
 //! when its time is up.
 
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::process::{
 /// Where these programs run: nothing of the repository, which an agent can write, is near.
 pub(super) const FOLDER: &str = "/";
 
-/// How much of what it prints is kept, for an error message.
+/// The bytes of its output that are kept, for an error message.
 const SAID_BYTES: usize = 2048;
 const SAID_COLUMNS: usize = 200;
 

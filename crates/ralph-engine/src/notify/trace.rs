@@ -1,7 +1,7 @@
-//! What became of each message, a line each, in `notify.log` of the data folder: agents do not write
+//! The result of each message, a line each, in `notify.log` of the data folder: agents do not write
 //! there, and an unattended run's own output may be lost.
 //!
-//! Bounded: a file that has grown large is begun anew. A line that can't be written is left out.
+//! Bounded: a file that has grown large is started over. A line that can't be written is left out.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -37,9 +37,10 @@ impl Trace {
         let is_large = std::fs::metadata(&self.file).is_ok_and(|m| m.len() > MAX_BYTES);
         let mut options = OpenOptions::new();
         options.create(true).write(true);
-        let opened = match is_large {
-            true => options.truncate(true).open(&self.file),
-            false => options.append(true).open(&self.file),
+        let opened = if is_large {
+            options.truncate(true).open(&self.file)
+        } else {
+            options.append(true).open(&self.file)
         };
         let _ = opened.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
     }

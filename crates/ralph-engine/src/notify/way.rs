@@ -14,14 +14,14 @@ use crate::{
     process::{Containment, SpawnError},
 };
 
-/// Whether this build of ralph can send to a webhook.
+/// True if this build of ralph can send to a webhook.
 pub const HAS_WEBHOOKS: bool = cfg!(feature = "webhook");
 
-/// What there is to send with.
+/// The means to send messages with.
 #[derive(Debug, Clone)]
 pub struct Means<'a> {
     pub config: &'a NotifyConfig,
-    /// What programs are started with.
+    /// The environment that programs are started with.
     pub environment: &'a Environment,
     pub containment: Containment,
     /// The value of the variable that `notify.webhook_token_env` names.
@@ -62,10 +62,10 @@ fn after_colon(said: &str) -> String {
 
 /// One way.
 #[derive(Debug)]
-pub struct Way(Kind);
+pub struct Way(WayKind);
 
 #[derive(Debug)]
-enum Kind {
+enum WayKind {
     Command(Command),
     #[cfg(feature = "webhook")]
     Webhook(Box<Webhook>),
@@ -77,12 +77,12 @@ enum Kind {
 /// The ways that are configured and, for the desktop, there.
 pub fn ways(means: &Means<'_>) -> Vec<Way> {
     let found = [
-        Command::choose(means).map(Kind::Command),
+        Command::choose(means).map(WayKind::Command),
         #[cfg(feature = "webhook")]
-        Webhook::choose(means).map(|way| Kind::Webhook(Box::new(way))),
+        Webhook::choose(means).map(|way| WayKind::Webhook(Box::new(way))),
         #[cfg(not(feature = "webhook"))]
-        means.config.webhook.as_ref().map(|_| Kind::Webhook),
-        Desktop::choose(means).map(Kind::Desktop),
+        means.config.webhook.as_ref().map(|_| WayKind::Webhook),
+        Desktop::choose(means).map(WayKind::Desktop),
     ];
     found.into_iter().flatten().map(Way).collect()
 }
@@ -90,26 +90,26 @@ pub fn ways(means: &Means<'_>) -> Vec<Way> {
 impl Way {
     pub fn name(&self) -> &'static str {
         match &self.0 {
-            Kind::Command(_) => "command",
-            Kind::Webhook { .. } => "webhook",
-            Kind::Desktop(_) => "desktop",
+            WayKind::Command(_) => "command",
+            WayKind::Webhook { .. } => "webhook",
+            WayKind::Desktop(_) => "desktop",
         }
     }
 
     /// Sends a message, and says what was answered.
     pub async fn send(&self, message: &Notification) -> Result<String, SendError> {
         match &self.0 {
-            Kind::Command(way) => way.send(message).await,
+            WayKind::Command(way) => way.send(message).await,
             #[cfg(feature = "webhook")]
-            Kind::Webhook(way) => way.send(message).await,
+            WayKind::Webhook(way) => way.send(message).await,
             #[cfg(not(feature = "webhook"))]
-            Kind::Webhook => Err(SendError::NotBuiltIn),
-            Kind::Desktop(way) => way.send(message).await,
+            WayKind::Webhook => Err(SendError::NotBuiltIn),
+            WayKind::Desktop(way) => way.send(message).await,
         }
     }
 }
 
-/// How long a message may take.
+/// Returns how long a message may take.
 pub(super) fn timeout(config: &NotifyConfig) -> Duration {
     Duration::from_secs(config.timeout_seconds.get().into())
 }

@@ -10,7 +10,7 @@ use reqwest::{Client, StatusCode, header, redirect};
 
 use super::{Means, SendError, way};
 
-/// How often a message is tried.
+/// The number of tries of a message.
 const TRIES: u32 = 2;
 
 /// Before the second try, so that a server which restarts is there again.
@@ -39,7 +39,7 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// Whether another try may help.
+/// A failure of a try: another one may help, or not.
 enum Failure {
     Passing(SendError),
     Lasting(SendError),
@@ -102,7 +102,7 @@ impl Webhook {
             Token::Known(token) => request = request.bearer_auth(token),
         }
         let host = self.url.host().to_owned();
-        // Only the status counts: what else a server says is nobody's to read, and may be endless.
+        // Only the status counts: the rest of the response is not read, and may be endless.
         let status = match request.send().await {
             Ok(response) => response.status(),
             Err(error) => {
@@ -118,9 +118,10 @@ impl Webhook {
             status: status.to_string(),
         };
         Err(
-            match status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
-                true => Failure::Passing(error),
-                false => Failure::Lasting(error),
+            if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+                Failure::Passing(error)
+            } else {
+                Failure::Lasting(error)
             },
         )
     }

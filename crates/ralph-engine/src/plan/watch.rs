@@ -1,4 +1,4 @@
-//! What the repository was like before an agent that was to read only, and what it did to it.
+//! The repository before an agent that was to read only, and the changes that the agent made.
 //!
 //! Looks at tracked files, at those that git neither tracks nor ignores, at HEAD and at the git
 //! folder. Puts back only where nothing of a person's can be lost by it: where no tracked file had
@@ -12,7 +12,7 @@ use std::{
 
 use crate::git::{GitError, Guard, Repo, ResetSpec, Status, Tampered};
 
-/// What an agent changed, and whether it is as it was again.
+/// The changes of an agent, and whether they are undone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
     /// As a person names them, in order.
@@ -33,12 +33,12 @@ pub(super) struct Before {
     status: Status,
     guard: Guard,
     /// Files that git could not give back.
-    stamps: BTreeMap<PathBuf, Option<Stamp>>,
+    stamps: BTreeMap<PathBuf, Option<PlanFileStamp>>,
 }
 
-/// What can't be the same if somebody wrote the file.
+/// Differs if the file was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct PlanFileStamp {
     inode: u64,
     size: u64,
     changed: (i64, i64),
@@ -70,9 +70,10 @@ impl Before {
             what.push(format!("commits on top of {}", self.status.head.short()));
         }
         what.extend(paths.iter().map(|path| path.display().to_string()));
-        let remains = match paths.is_empty() && !moved {
-            true => Remains::Nothing,
-            false => self.put_back(repo, &paths).await?,
+        let remains = if paths.is_empty() && !moved {
+            Remains::Nothing
+        } else {
+            self.put_back(repo, &paths).await?
         };
         self.guard.release()?;
         Ok(Changes { what, remains })
@@ -116,9 +117,9 @@ fn uncommitted(status: &Status) -> impl Iterator<Item = &Path> {
     changed.chain(status.untracked.iter().map(PathBuf::as_path))
 }
 
-fn stamp(root: &Path, path: &Path) -> Option<Stamp> {
+fn stamp(root: &Path, path: &Path) -> Option<PlanFileStamp> {
     let meta = std::fs::symlink_metadata(root.join(path)).ok()?;
-    Some(Stamp {
+    Some(PlanFileStamp {
         inode: meta.ino(),
         size: meta.size(),
         changed: (meta.ctime(), meta.ctime_nsec()),

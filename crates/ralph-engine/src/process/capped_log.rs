@@ -41,7 +41,7 @@ pub struct CappedLog {
 }
 
 impl CappedLog {
-    /// Makes the file anew.
+    /// Creates the file, and empties one that is there.
     pub fn create(path: &Path, caps: LogCaps) -> io::Result<Self> {
         Ok(Self::new(File::create(path)?, caps))
     }

@@ -13,7 +13,7 @@ pub enum Containment {
     /// A PID and a mount namespace, made with privileges.
     PidNamespace,
     /// The same within a user namespace that maps only the user's own uid and gid. Files of others
-    /// are shown as nobody's there, and setuid programs such as `sudo` do not work.
+    /// are shown as `nobody` there, and setuid programs such as `sudo` do not work.
     UserNamespace,
     /// A keeper that adopts orphans, and kills and reaps until none is left. The tree can see ralph
     /// and, being the same user, could kill the keeper.

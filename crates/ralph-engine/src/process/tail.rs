@@ -31,7 +31,7 @@ impl Tail {
         self.dropped += (over + bytes.len() - keep.len()) as u64;
     }
 
-    /// How many bytes have fallen out.
+    /// Returns how many bytes have fallen out.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }

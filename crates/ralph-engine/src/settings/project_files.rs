@@ -31,7 +31,7 @@ pub fn read_project_files(root: &Path) -> io::Result<ProjectFiles> {
 }
 
 fn read_text(path: &Path) -> Option<String> {
-    // A fifo of that name would keep whoever opens it waiting.
+    // A fifo of that name would keep its reader waiting.
     if !path.is_file() {
         return None;
     }

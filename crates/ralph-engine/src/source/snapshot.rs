@@ -18,23 +18,23 @@ use ralph_core::task::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Source, SourceError, SourceFile, Stamp, write_atomically};
+use super::{Source, SourceError, SourceFile, SourceStamp, write_atomically};
 use crate::plain_file;
 
 const FILE: &str = "task-files";
-/// Below this size nobody minds what is out of date.
+/// Below this size, out-of-date data costs nothing.
 const SMALL: u64 = 1024 * 1024;
 
 /// Writes the snapshots of one loop.
 #[derive(Debug, Default)]
 pub struct Snapshots {
     /// What the entries say of each file: where they are the same, none is added.
-    written: HashMap<PathBuf, Option<Stamp>>,
+    written: HashMap<PathBuf, Option<SourceStamp>>,
     bytes: u64,
 }
 
 #[derive(Serialize, Deserialize)]
-enum Entry {
+enum SnapshotEntry {
     File {
         path: Vec<u8>,
         name: String,
@@ -47,7 +47,7 @@ enum Entry {
 
 /// A task file that an agent had changed when ralph was killed.
 #[derive(Debug)]
-pub struct Restored {
+pub struct RestoredTaskFile {
     pub path: PathBuf,
     pub tampering: Vec<Tampering>,
 }
@@ -76,7 +76,7 @@ impl Snapshots {
                 continue;
             }
             self.written.insert(file.path.clone(), file.stamp);
-            let entry = Entry::File {
+            let entry = SnapshotEntry::File {
                 path: file.path.as_os_str().as_bytes().to_vec(),
                 name: file.name.clone(),
                 link: file
@@ -89,7 +89,7 @@ impl Snapshots {
             out.extend_from_slice(&file.bytes);
             out.push(b'\n');
         }
-        write_entry(&mut out, &Entry::Mark(mark.to_owned()))?;
+        write_entry(&mut out, &SnapshotEntry::Mark(mark.to_owned()))?;
         self.bytes += out.len() as u64;
         if afresh {
             let new = path.with_extension("new");
@@ -106,7 +106,7 @@ pub fn put_back_since(
     folder: &Path,
     mark: &str,
     own: &TaskId,
-) -> Result<Vec<Restored>, SourceError> {
+) -> Result<Vec<RestoredTaskFile>, SourceError> {
     let mut restored = Vec::new();
     for mut file in read(&folder.join(FILE), mark).into_values() {
         file.clear_what_took_its_place()?;
@@ -121,7 +121,7 @@ pub fn put_back_since(
             write_atomically(&folder.join(aside), &now)?;
         }
         file.replace(put.bytes)?;
-        restored.push(Restored {
+        restored.push(RestoredTaskFile {
             path: file.path,
             tampering: put.tampering,
         });
@@ -129,13 +129,13 @@ pub fn put_back_since(
     Ok(restored)
 }
 
-fn write_entry(out: &mut Vec<u8>, entry: &Entry) -> io::Result<()> {
+fn write_entry(out: &mut Vec<u8>, entry: &SnapshotEntry) -> io::Result<()> {
     serde_json::to_writer(&mut *out, entry)?;
     out.push(b'\n');
     Ok(())
 }
 
-/// Whether `mark` is the last one that was set.
+/// Returns whether `mark` is the last one that was set.
 pub fn has_mark(folder: &Path, mark: &str) -> bool {
     read_all(&folder.join(FILE)).1.as_deref() == Some(mark)
 }
@@ -159,8 +159,8 @@ fn read_all(path: &Path) -> (HashMap<PathBuf, SourceFile>, Option<String>) {
     let mut line = Vec::new();
     while let Ok(1..) = input.read_until(b'\n', &mut line) {
         match serde_json::from_slice(&line) {
-            Ok(Entry::Mark(mark)) => last = Some(mark),
-            Ok(Entry::File {
+            Ok(SnapshotEntry::Mark(mark)) => last = Some(mark),
+            Ok(SnapshotEntry::File {
                 path,
                 name,
                 link,

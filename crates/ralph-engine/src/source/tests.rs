@@ -1,4 +1,4 @@
-//! Tests of the task source: found, read, written back, and changed by somebody else meanwhile.
+//! Tests of the task source: found, read, written back, and changed by another program meanwhile.
 
 use ralph_core::{
     config::TasksConfig,

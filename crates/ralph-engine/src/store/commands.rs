@@ -68,7 +68,7 @@ pub trait CommandStore: Send {
     ) -> Result<Vec<Guidance>, JournalError>;
 }
 
-/// A command that nobody has obeyed yet.
+/// A command that is not carried out yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRow {
     pub id: CommandId,
@@ -77,7 +77,7 @@ pub struct CommandRow {
     pub command: Command,
 }
 
-/// How a command ends.
+/// The end of a command.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandEnd<'a> {
     pub id: CommandId,
@@ -85,7 +85,7 @@ pub struct CommandEnd<'a> {
     pub at: Timestamp,
 }
 
-/// What a command does to the journal, written together with its end.
+/// The changes of a command to the journal, written together with its end.
 #[derive(Debug, Default)]
 pub struct CommandEffects {
     pub states: Vec<(TaskId, TaskHistory)>,

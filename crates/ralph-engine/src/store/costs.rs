@@ -82,7 +82,7 @@ pub trait CostStore: Send {
     ) -> Result<Vec<(String, TokenRecord)>, JournalError>;
 }
 
-/// What an iteration used.
+/// The usage of an iteration.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TokenUsage {
     pub records: Vec<TokenRecord>,
@@ -98,7 +98,7 @@ impl TokenUsage {
     }
 }
 
-/// What sums are made by.
+/// The key that sums are made by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SumBy {
     Task,
@@ -124,7 +124,7 @@ pub struct CostRow {
     pub totals: Totals,
 }
 
-/// Who asked which model in a loop, and what that came to.
+/// The cost of a model in a loop, by its caller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoopModelCost {
     pub model: Option<String>,
@@ -133,7 +133,7 @@ pub struct LoopModelCost {
     pub totals: Totals,
 }
 
-/// What an agent was run for.
+/// The work that an agent was run for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SideWork {
     Plan,

@@ -147,7 +147,7 @@ pub trait IterationStore: Send {
     async fn count_reverted(&mut self, repository: &RepositoryId) -> Result<usize, JournalError>;
 }
 
-/// What is known when an iteration begins; enough to go on with it after a crash.
+/// The facts that are known when an iteration begins; enough to go on with it after a crash.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IterationStart {
@@ -191,7 +191,7 @@ pub struct IterationEnd<'a> {
     pub state: &'a TaskHistory,
     /// Where the loop stands now.
     pub checkpoint: Option<&'a Moment>,
-    /// What it used.
+    /// Its usage.
     pub accounts: &'a TokenUsage,
 }
 

@@ -129,7 +129,7 @@ pub struct NewLoop<'a> {
     pub repository: &'a RepositoryId,
     pub worktree: &'a str,
     pub source: &'a str,
-    /// What it is about.
+    /// Its goal.
     pub goal: &'a str,
     pub branch: &'a str,
     pub base_commit: &'a str,
@@ -181,7 +181,7 @@ pub struct ListedLoop {
     pub last_checkpoint_id: Option<CheckpointId>,
 }
 
-/// A loop without an end, as whoever looks on needs it.
+/// A loop without an end, as a monitor needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenLoop {
     pub id: LoopId,

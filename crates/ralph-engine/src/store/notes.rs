@@ -29,7 +29,7 @@ pub trait NoteStore: Send {
     async fn restarts(&mut self, worktree: &str, since: Timestamp) -> Result<u32, JournalError>;
 }
 
-/// What a note is about.
+/// The kind of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteKind {

@@ -24,7 +24,7 @@ pub trait RepositoryStore: Send {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RepositoryId(pub String);
 
-/// What the journal knew of a repository's place.
+/// The move of a repository, by what the journal knew of its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RepositoryMove {
     /// Here before, or never seen.

@@ -61,7 +61,7 @@ impl RewriteKind {
     }
 }
 
-/// What a rewrite is about; enough to end it after a crash.
+/// The content of a rewrite; enough to end it after a crash.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RewriteBody {

@@ -24,28 +24,6 @@ pub trait TaskStore: Send {
         source: &str,
     ) -> Result<Vec<(String, TaskHistory)>, JournalError>;
 
-    /// The history of one task.
-    async fn task_state(
-        &mut self,
-        repository: &RepositoryId,
-        source: &str,
-        task: &str,
-    ) -> Result<Option<TaskHistory>, JournalError>;
-
-    /// The tasks that wait for a person: a question is open, or they are out of attempts.
-    async fn held_tasks(
-        &mut self,
-        repository: &RepositoryId,
-        source: &str,
-    ) -> Result<Vec<(String, TaskHistory)>, JournalError>;
-
-    /// The tasks that a person skipped, and why.
-    async fn skipped_tasks(
-        &mut self,
-        repository: &RepositoryId,
-        source: &str,
-    ) -> Result<Vec<(String, String)>, JournalError>;
-
     /// Suggestions that were not taken yet.
     async fn suggestions(
         &mut self,

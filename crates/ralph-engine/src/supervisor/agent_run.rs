@@ -46,7 +46,7 @@ pub(super) trait RunningAgent {
     /// The events since this was last asked, in their order.
     fn take_events(&mut self) -> Vec<AgentEvent>;
 
-    /// What calls to models were seen to use since this was last asked.
+    /// Returns what calls to models were seen to use since this was last asked.
     fn used(&mut self) -> Vec<ModelCall>;
 
     /// Says something to it.

@@ -56,7 +56,7 @@ pub trait Watcher {
         Vec::new()
     }
 
-    /// What became of one of its own messages to the agent.
+    /// Returns what became of one of its own messages to the agent.
     fn nudged(&mut self, _state: NudgeState, _now: RunMoment) -> Vec<WatcherStep> {
         Vec::new()
     }

@@ -1,9 +1,9 @@
-//! Landing: what was verified, durably, and only if nobody else moved the branch.
+//! LandRequest: what was verified, durably, and only if nobody else moved the branch.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ralph_engine::git::{Environment, LandError, Landing, Oid, Repo};
+use ralph_engine::git::{GitEnvironment, LandError, LandRequest, Oid, Repo};
 use ralph_testkit::TestRepo;
 
 use crate::support::{BRANCH, head, land, open, stage, told};
@@ -20,7 +20,7 @@ async fn lands_what_was_staged_and_not_what_verify_made_afterwards() {
         .file("coverage.out", "c\n");
     test.file("prd.json", "{\"passes\":true}\n");
     let also = [PathBuf::from("prd.json")];
-    let landing = Landing {
+    let landing = LandRequest {
         branch: BRANCH,
         tree: &staged.tree,
         parent: &base,
@@ -159,7 +159,7 @@ async fn a_landing_is_found_again_by_its_trailer_alone() {
 }
 
 /// A `git` that notes how it was called and what it flushed, and is the real one otherwise.
-fn noting_git(test: &TestRepo) -> Environment {
+fn noting_git(test: &TestRepo) -> GitEnvironment {
     let real = test
         .command("sh")
         .args(["-c", "command -v git"])
@@ -178,7 +178,7 @@ fn noting_git(test: &TestRepo) -> Environment {
     );
     let mut vars = test.environment();
     vars[0].1 = format!("{place}/bin:{}", vars[0].1.display()).into();
-    Environment::from_vars(vars)
+    GitEnvironment::from_vars(vars)
 }
 
 /// What git was called for while one file was staged, and landed with another.
@@ -199,7 +199,7 @@ async fn calls_of_a_landing(test: &TestRepo) -> (Vec<String>, u64) {
     test.file("README.md", "a task file, say\n");
     let also = PathBuf::from("README.md");
     assert!(repo.is_tracked(&also).await.unwrap());
-    let landing = Landing {
+    let landing = LandRequest {
         branch: BRANCH,
         tree: &staged.tree,
         parent: &base,

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph_engine::git::{Environment, GitError, Repo, RepoProblem};
+use ralph_engine::git::{GitEnvironment, GitError, Repo, RepoProblem};
 use ralph_testkit::TestRepo;
 
 use crate::support::{head, land, open, open_at, stage, told};
@@ -91,7 +91,7 @@ async fn an_identity_in_the_environment_is_enough() {
         vars.push((format!("GIT_{name}_EMAIL").into(), "e@test.invalid".into()));
     }
     let state = test.data_dir().join("state");
-    let environment = Environment::from_vars(vars);
+    let environment = GitEnvironment::from_vars(vars);
     let repo = Repo::open(test.root(), &state, &environment).await.unwrap();
     repo.preflight().await.unwrap();
 }
@@ -171,7 +171,7 @@ async fn a_linked_worktree_lands_on_its_own_branch() {
         ..crate::support::spec(&base.oid, &before)
     };
     let staged = repo.stage(&spec).await.unwrap();
-    let landing = ralph_engine::git::Landing {
+    let landing = ralph_engine::git::LandRequest {
         branch: "lane",
         tree: &staged.tree,
         parent: &base.oid,
@@ -285,7 +285,7 @@ async fn a_git_in_the_working_tree_is_not_run_though_it_is_first_on_the_path() {
     let mut vars = test.environment();
     let path = format!("{}:{}", test.path("bin").display(), vars[0].1.display());
     vars[0].1 = path.into();
-    let environment = Environment::from_vars(vars);
+    let environment = GitEnvironment::from_vars(vars);
     let opened = Repo::open(test.root(), &test.data_dir().join("state"), &environment).await;
     assert!(!marker.exists());
     opened.unwrap().status().await.unwrap();

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ralph_engine::git::{Guard, Landing, Repo};
+use ralph_engine::git::{Guard, LandRequest, Repo};
 use ralph_testkit::TestRepo;
 
 use crate::support::{BRANCH, head, land, open, reset, stage};
@@ -238,7 +238,7 @@ async fn every_call(repo: &Repo, test: &TestRepo) {
         .unwrap();
     test.file("prd.json", "{  }\n");
     let also = [PathBuf::from("prd.json")];
-    let landing = Landing {
+    let landing = LandRequest {
         branch: BRANCH,
         tree: &staged.tree,
         parent: &base,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use ralph_engine::git::{Landing, Oid, Repo};
+use ralph_engine::git::{LandRequest, Oid, Repo};
 use ralph_testkit::TestRepo;
 
 use crate::support::{BRANCH, head, land, open, stage};
@@ -20,7 +20,7 @@ async fn land_both(test: &TestRepo, repo: &Repo, base: &Oid) {
     test.file("in/new.txt", WINDOWS);
     let staged = stage(repo, base).await;
     test.file("in/tasks.txt", WINDOWS);
-    let landing = Landing {
+    let landing = LandRequest {
         branch: BRANCH,
         tree: &staged.tree,
         parent: base,

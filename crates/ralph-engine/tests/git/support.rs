@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::change::{ChangeKind, DEFAULT_MAX_FILE_BYTES};
 use ralph_engine::git::{
-    Environment, GitError, LandError, Landing, Oid, Repo, ResetSpec, StageSpec, Staged,
+    GitEnvironment, GitError, LandError, LandRequest, Oid, Repo, ResetSpec, StageSpec, Staged,
 };
 use ralph_testkit::TestRepo;
 
 pub(crate) const BRANCH: &str = "main";
 
-fn environment(test: &TestRepo) -> Environment {
-    Environment::from_vars(test.environment())
+fn environment(test: &TestRepo) -> GitEnvironment {
+    GitEnvironment::from_vars(test.environment())
 }
 
 pub(crate) async fn open_at(test: &TestRepo, start: &Path) -> Result<Repo, GitError> {
@@ -46,7 +46,7 @@ pub(crate) async fn stage(repo: &Repo, base: &Oid) -> Staged {
 }
 
 pub(crate) async fn land(repo: &Repo, base: &Oid, staged: &Staged) -> Result<Oid, LandError> {
-    repo.land(&Landing {
+    repo.land(&LandRequest {
         branch: BRANCH,
         tree: &staged.tree,
         parent: base,

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ralph_engine::git::{GitError, LandError, Landing, LockOwner, Oid, Repo, Staged};
+use ralph_engine::git::{GitError, LandError, LandRequest, LockOwner, Oid, Repo, Staged};
 use ralph_testkit::TestRepo;
 
 use crate::support::{BRANCH, head, land, open, open_at, spec, stage};
 
 async fn land_on(repo: &Repo, branch: &str, base: &Oid, staged: &Staged) -> Result<Oid, LandError> {
-    repo.land(&Landing {
+    repo.land(&LandRequest {
         branch,
         tree: &staged.tree,
         parent: base,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use ralph_engine::git::{Environment, Repo};
+use ralph_engine::git::{GitEnvironment, Repo};
 use ralph_testkit::TestRepo;
 
 use crate::support::{head, land, open, stage};
@@ -99,13 +99,13 @@ async fn a_commit_is_what_git_would_have_written() {
     vars.push(("GIT_AUTHOR_NAME".into(), "Someone Else".into()));
     vars.push(("GIT_AUTHOR_EMAIL".into(), "else@test.invalid".into()));
     let state = test.data_dir().join("state");
-    let environment = Environment::from_vars(vars);
+    let environment = GitEnvironment::from_vars(vars);
     let repo = Repo::open(test.root(), &state, &environment).await.unwrap();
     let base = head(&test);
     test.file("a", "a\n");
     let staged = stage(&repo, &base).await;
     let message = "feat: ünï\n\n\n# no comment\n  indented  \n\nA: b\n";
-    let landing = ralph_engine::git::Landing {
+    let landing = ralph_engine::git::LandRequest {
         branch: "main",
         tree: &staged.tree,
         parent: &base,

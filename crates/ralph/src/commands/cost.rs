@@ -170,7 +170,7 @@ async fn gather(project: &Project, args: &Args) -> Result<Costs, CommandError> {
             .map_err(CommandError::internal)?;
     }
     if args.forecast {
-        costs.forecast = Some(forecast::foresee(project, journal.as_mut()).await?);
+        costs.forecast = Some(forecast::forecast(project, journal.as_mut()).await?);
     }
     Ok(costs)
 }

@@ -87,8 +87,8 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         return Err(CommandError::user(message).hint("wait for it to end, or stop it"));
     };
     let end = project::block_on(async {
-        let purse = Scene::open_purse(&project).await?;
-        let scene = Scene::new(&project, named, agent, setting, purse)?;
+        let budget = Scene::open_budget(&project).await?;
+        let scene = Scene::new(&project, named, agent, setting, budget)?;
         match setting {
             InterviewMode::Headless => {
                 scene.warn_unattended();

@@ -27,7 +27,7 @@ use ralph_core::{
 use ralph_engine::{
     agent::StopRequest,
     git,
-    plan::{Asked, Asking, Outcome, Patience, Question, Remains, ask},
+    plan::{Outcome, PlanLimits, PlanReport, PlanRequest, Question, Remains, ask},
     store::SideWork,
 };
 
@@ -40,7 +40,7 @@ use crate::{
     error::CommandError,
     output,
     project::{self, Project},
-    purse,
+    side_budget,
     view::{
         figures::count,
         paint::{Tone, paint_for_stderr},
@@ -136,17 +136,19 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     project::block_on(async {
         let mut stop = run::listen_for_signals(ralph_engine::inbox::Inbox::default())
             .map_err(CommandError::internal)?;
-        let mut purse = purse::open(&project, SideWork::Plan).await?;
-        purse::ask(&mut purse).await?;
+        let mut budget = side_budget::open(&project, SideWork::Plan).await?;
+        side_budget::check(&mut budget).await?;
         if !args.json {
             output::print_to_stderr(&format!("planning with {} …\n", agent.name()));
         }
-        let asking = Asking {
-            purse,
+        let asking = PlanRequest {
+            budget,
             data_dir: project.data_dir()?,
             containment: run::detection(&project)?.containment,
             environment: project.environment(&root),
-            git_environment: git::Environment::from_vars(project.surroundings.env.iter().cloned()),
+            git_environment: git::GitEnvironment::from_vars(
+                project.surroundings.env.iter().cloned(),
+            ),
             stop: stop.clone(),
             patience: patience(&project),
             onlooker: onlooker(args),
@@ -232,7 +234,7 @@ impl Wish<'_> {
     /// Shows what came of it, asks, writes.
     async fn conclude(
         &self,
-        asked: Asked<Proposal>,
+        asked: PlanReport<Proposal>,
         stop: &mut StopRequest,
     ) -> Result<ExitCode, CommandError> {
         let project = self.project;
@@ -305,9 +307,9 @@ fn template(project: &Project) -> Template {
     }
 }
 
-fn patience(project: &Project) -> Patience {
+fn patience(project: &Project) -> PlanLimits {
     let config = &project.config().loop_;
-    Patience {
+    PlanLimits {
         rounds: ROUNDS,
         time: config.max_minutes_per_iteration.duration(),
         idle: config.idle_minutes.duration(),

@@ -9,7 +9,7 @@ use std::{
 use ralph_core::command::Command;
 use ralph_engine::{
     lock::Lock,
-    loop_runner::{Bounds, bounds_of, goal_of, project_of},
+    loop_runner::{LoopBounds, bounds_of, goal_of, project_of},
     store::{Journal, LoopRow, RepositoryId},
 };
 
@@ -54,8 +54,8 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn bounds(&self) -> Bounds {
-        Bounds {
+    fn bounds(&self) -> LoopBounds {
+        LoopBounds {
             max_iterations: self.max_iterations,
             max_minutes: self.max_minutes,
             max_cost_usd: self.max_cost,

@@ -110,7 +110,7 @@ pub(crate) async fn open(project: &Project) -> Result<Opened, CommandError> {
         return Err(nothing_yet(project));
     }
     let config_file = project.config_bytes()?;
-    let environment = git::Environment::from_vars(project.surroundings.env.iter().cloned());
+    let environment = git::GitEnvironment::from_vars(project.surroundings.env.iter().cloned());
     let opening = Opening {
         root: &root,
         data_dir: &data_dir,

@@ -153,7 +153,7 @@ fn setup(order: &Order, project: &Project) -> Result<Setup, CommandError> {
     let options = &order.options;
     let root = project.git_root()?;
     let mut config = project.config().clone();
-    let wanted = order.wanted(project, &mut config)?;
+    let request = order.request(project, &mut config)?;
     let environment = project.environment(&root);
     let agent = agent::choose(project)?;
     // What is only looked at needs no agent.
@@ -166,12 +166,12 @@ fn setup(order: &Order, project: &Project) -> Result<Setup, CommandError> {
         began: std::time::Instant::now(),
         data_dir: project.data_dir()?,
         config_file: project.config_bytes()?,
-        wanted,
+        request,
         agent,
         fallback: agent::fallback(project)?,
         detection: detection(project)?,
         environment,
-        git_environment: git::Environment::from_vars(project.surroundings.env.iter().cloned()),
+        git_environment: git::GitEnvironment::from_vars(project.surroundings.env.iter().cloned()),
         stop,
         inbox,
         human: options.look.person(),

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use ralph_core::config::{Config, CustomAgent};
-use ralph_engine::agent::{AgentSetup, find_kind, talk};
+use ralph_engine::agent::{AgentSetup, find_kind, run_interactive};
 
 use crate::support::{Scene, is_inside, session_inside};
 
@@ -45,7 +45,7 @@ fn panic_in_a_conversation() {
         .unwrap();
     runtime.block_on(async {
         tokio::select! {
-            end = talk(&*agent, &session) => panic!("{end:?}"),
+            end = run_interactive(&*agent, &session) => panic!("{end:?}"),
             () = async {
                 let mut timer = tokio::time::interval(Duration::from_millis(10));
                 while !std::path::Path::new("up").exists() {

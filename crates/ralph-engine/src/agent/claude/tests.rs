@@ -15,7 +15,7 @@ fn args(append: Option<&str>, prompt: FirstPrompt<'_>) -> Vec<String> {
         custom: None,
         is_root: false,
     });
-    let spec = claude.interactive(&TalkContext {
+    let spec = claude.interactive(&InteractiveContext {
         cwd: &PathBuf::from("/"),
         env: &[],
         prompt,

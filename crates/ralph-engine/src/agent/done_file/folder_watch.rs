@@ -3,9 +3,11 @@
 
 use std::{io, path::Path};
 
-/// A folder that is watched.
-#[cfg(target_os = "linux")]
-pub(super) struct FolderWatch(tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>);
+/// A folder that is watched; on systems without inotify there is none, and a timer looks.
+pub(super) struct FolderWatch(
+    #[cfg(target_os = "linux")] tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>,
+    #[cfg(not(target_os = "linux"))] std::convert::Infallible,
+);
 
 #[cfg(target_os = "linux")]
 impl FolderWatch {
@@ -45,10 +47,6 @@ impl FolderWatch {
         }
     }
 }
-
-/// Other systems are looked at by the timer alone.
-#[cfg(not(target_os = "linux"))]
-pub(super) struct FolderWatch(std::convert::Infallible);
 
 #[cfg(not(target_os = "linux"))]
 impl FolderWatch {

@@ -1,7 +1,7 @@
 //! What an agent is told first: as an argument, or in a file where it is long.
 //!
 //! An argument ends at 128 KiB and is seen by every user of the machine in the list of processes; and
-//! a wall of text at the top of the screen helps nobody. A short one is best where the person sees it.
+//! a wall of text at the top of the screen does not help. A short one is best where the person sees it.
 
 use std::{io, io::Write as _, path::Path};
 
@@ -22,12 +22,12 @@ pub enum FirstPrompt<'a> {
 }
 
 /// A prompt, and the file that it is in.
-pub(super) enum Given<'a> {
+pub(super) enum PromptArgument<'a> {
     Short(&'a str),
     Long(tempfile::NamedTempFile),
 }
 
-impl<'a> Given<'a> {
+impl<'a> PromptArgument<'a> {
     pub(super) fn new(prompt: &'a str) -> io::Result<Self> {
         if prompt.len() <= LONG {
             return Ok(Self::Short(prompt));
@@ -57,9 +57,9 @@ mod tests {
 
     #[test]
     fn a_short_prompt_is_an_argument_and_an_empty_one_is_none() {
-        let given = Given::new("Ask me.").unwrap();
+        let given = PromptArgument::new("Ask me.").unwrap();
         assert_eq!(given.as_prompt(), FirstPrompt::Text("Ask me."));
-        let given = Given::new(" \n").unwrap();
+        let given = PromptArgument::new(" \n").unwrap();
         assert_eq!(given.as_prompt(), FirstPrompt::None);
     }
 
@@ -67,7 +67,7 @@ mod tests {
     fn a_long_prompt_is_in_a_private_file_that_goes_with_the_conversation() {
         use std::os::unix::fs::PermissionsExt as _;
         let text = "long ".repeat(200_000);
-        let given = Given::new(&text).unwrap();
+        let given = PromptArgument::new(&text).unwrap();
         let FirstPrompt::File(path) = given.as_prompt() else {
             panic!("{:?}", given.as_prompt());
         };

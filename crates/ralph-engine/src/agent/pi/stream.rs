@@ -23,7 +23,7 @@ use crate::{
     },
     process::Ended,
 };
-use ending::{Aborted, ApiFailure, PiAnswer, RunState};
+use ending::{Aborted, ApiFailure, PiAnswer, PiRunState};
 use nudges::{NudgeReply, PiNudges};
 use usage::{MessageUsage, PiUsage};
 
@@ -32,7 +32,7 @@ pub(super) struct PiStream {
     session: Option<String>,
     model: Option<String>,
     is_announced: bool,
-    state: RunState,
+    state: PiRunState,
     usage: PiUsage,
     nudges: PiNudges,
     stopping: Stopping,

@@ -144,7 +144,7 @@ fn only_what_could_be_a_command_is_guarded() {
 }
 
 fn interactive_args(options: &PiConfig, prompt: FirstPrompt<'_>) -> Vec<String> {
-    let context = TalkContext {
+    let context = InteractiveContext {
         cwd: &PathBuf::from("/"),
         env: &[],
         prompt,

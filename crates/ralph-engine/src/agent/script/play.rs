@@ -46,7 +46,7 @@ pub fn play(path: &Path, out: &mut dyn Write) -> Result<u8, ScriptError> {
             path: path.to_owned(),
             task: part.task.clone(),
         })?;
-    // The prompt is read to its end, as any agent would: nobody is left with a broken pipe.
+    // The prompt is read to its end, as any agent would: the writer gets no broken pipe.
     let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
     let mut player = Player {
         out,
@@ -217,7 +217,7 @@ impl Player<'_> {
     }
 
     fn tell(&mut self, event: &AgentEvent) {
-        // Nobody listening any more is no reason to fail: the run is being ended.
+        // A closed receiver is no reason to fail: the run is being ended.
         if let Ok(line) = serde_json::to_string(event) {
             let _ = writeln!(self.out, "{line}").and_then(|()| self.out.flush());
         }

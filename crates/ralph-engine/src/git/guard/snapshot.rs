@@ -56,7 +56,7 @@ impl Kept {
         })
     }
 
-    /// What is in it, if it is a file.
+    /// Returns what is in it, if it is a file.
     pub(super) fn bytes(&self) -> Option<Vec<u8>> {
         match self {
             Self::File { hex, .. } => Some(unhex(hex)),
@@ -93,14 +93,14 @@ impl Kept {
 
 /// Which folder it is, not just what it is called.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct FolderIdentity {
     #[serde(with = "hex_path")]
     path: PathBuf,
     device: u64,
     inode: u64,
 }
 
-impl Place {
+impl FolderIdentity {
     pub(super) fn of(path: &Path) -> Result<Self, GitError> {
         let meta = fs::symlink_metadata(path).map_err(GitError::io("look at", path))?;
         Ok(Self {
@@ -115,7 +115,7 @@ impl Place {
     }
 }
 
-/// What git would run: all that lies in the folder but the samples, which it does not.
+/// Returns what git would run: all that lies in the folder but the samples, which it does not.
 pub(super) fn hooks_in(folder: &Path) -> Result<Vec<(String, Kept)>, GitError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,

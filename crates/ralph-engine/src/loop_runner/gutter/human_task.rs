@@ -1,4 +1,4 @@
-//! A task for a person, in the file of the tasks: somebody has to look at one that is stuck.
+//! A task for a person, in the file of the tasks: a person has to look at one that is stuck.
 //!
 //! Blocked from the start, so that no agent is ever given it. Written twice it is the same.
 
@@ -27,7 +27,7 @@ impl LoopRunner {
         self.reread_tasks()?;
         if self.board.task(&id).is_none() {
             match self.board.source.add(&new_task(&id, task, gutter)) {
-                Ok(_) => self.read_anew()?,
+                Ok(_) => self.reread()?,
                 Err(error @ (SourceError::Format(_) | SourceError::Exists { .. })) => {
                     let message = format!("no task for a person could be added: {error}");
                     self.tell(&Event::Warning { message });
@@ -38,10 +38,10 @@ impl LoopRunner {
         }
         self.board
             .edit(&id, vec![Change::Status(Status::Blocked)])?;
-        self.read_anew()
+        self.reread()
     }
 
-    fn read_anew(&mut self) -> Result<(), LoopError> {
+    fn reread(&mut self) -> Result<(), LoopError> {
         let (source, tasks) = Source::read(self.board.source.path(), &self.place.root)?;
         self.board.replace_tasks(source, tasks)
     }

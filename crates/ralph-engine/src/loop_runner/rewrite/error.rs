@@ -134,7 +134,7 @@ impl RewriteError {
         }
     }
 
-    /// Whether ralph itself failed, rather than refused.
+    /// Returns whether ralph itself failed, rather than refused.
     pub fn is_internal(&self) -> bool {
         matches!(
             self,

@@ -42,7 +42,7 @@ impl Going {
     }
 
     /// A commit that is as ralph made it. One with an iteration's trailer that the journal does not
-    /// know was amended or rebased by somebody, and may hold their work.
+    /// know was amended or rebased, and may hold their work.
     fn is_ralphs(&self, commit: &CommitInfo, known: &HashMap<&str, &LandingRow>) -> bool {
         let made = |row: &RewriteRow| row.made.as_deref() == Some(commit.oid.as_str());
         if known.contains_key(commit.oid.as_str()) || self.rewrites.iter().any(made) {

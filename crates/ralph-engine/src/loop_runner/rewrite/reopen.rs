@@ -1,7 +1,7 @@
 //! Opens tasks again whose work was taken back, in files that people have gone on writing in.
 //!
 //! Changes the status of a task that is complete, and its count of attempts, and nothing else: what a
-//! person changed since stays. A file that is gone, or a task, is nobody's to bring back.
+//! person changed since stays. A file that is gone, or a task, is not brought back.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub(super) struct TaskFile {
     pub(super) bytes: Vec<u8>,
 }
 
-/// What opening tasks again comes to.
+/// The edits that open tasks again.
 #[derive(Default)]
 pub(super) struct Reopening {
     pub(super) tasks: Vec<ReopenedTask>,

@@ -1,4 +1,4 @@
-//! What a revert took back, or would, for whoever asked: the form that the queue carries and that
+//! The report of a revert, done or planned, for the one who asked: the form that the queue carries and that
 //! `--json` prints.
 
 use ralph_core::change::shown;
@@ -22,7 +22,7 @@ pub struct RevertReport {
     pub reopened: Vec<OpenAgain>,
     /// Task files that are not there any more, so that their tasks stay as they are.
     pub gone: Vec<String>,
-    /// Files that somebody changed meanwhile, and that were left alone.
+    /// Files that were changed meanwhile, and that were left alone.
     pub left: Vec<String>,
 }
 

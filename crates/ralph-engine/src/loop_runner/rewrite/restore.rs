@@ -45,23 +45,26 @@ pub async fn plan_restore(
     plan_back(ground, head, back).await
 }
 
-/// What became of it.
+/// The result of a restore.
 #[derive(Debug)]
-pub enum Restored {
+pub enum RestoreOutcome {
     Done(Box<Reverted>),
     /// The branch and the tasks are where they are to be.
     Idle(Box<RevertPlan>),
 }
 
 /// Puts the branch back.
-pub async fn restore(ground: &mut Ground<'_>, wanted: &Restore) -> Result<Restored, RewriteError> {
+pub async fn restore(
+    ground: &mut Ground<'_>,
+    wanted: &Restore,
+) -> Result<RestoreOutcome, RewriteError> {
     recover(ground).await?;
     let plan = plan_restore(ground, wanted).await?;
     if plan.is_idle() {
-        return Ok(Restored::Idle(Box::new(plan)));
+        return Ok(RestoreOutcome::Idle(Box::new(plan)));
     }
     let done = carry_out(ground, plan).await?;
-    Ok(Restored::Done(Box::new(done)))
+    Ok(RestoreOutcome::Done(Box::new(done)))
 }
 
 impl RevertPlan {

@@ -42,7 +42,7 @@ pub struct DroppedCommit {
     pub task_id: Option<String>,
 }
 
-/// What would go.
+/// The commits and tasks that a revert would take back.
 #[derive(Debug)]
 pub struct RevertPlan {
     pub iteration: u64,
@@ -57,11 +57,11 @@ pub struct RevertPlan {
     pub gone: Vec<String>,
     head: Head,
     body: RewriteBody,
-    /// What of the target the new tree differs in.
+    /// The paths in which the new tree differs from the target.
     files: Vec<TreeEdit>,
 }
 
-/// What went.
+/// The commits and tasks that a revert took back.
 #[derive(Debug)]
 pub struct Reverted {
     pub plan: RevertPlan,
@@ -71,7 +71,7 @@ pub struct Reverted {
     pub task_commit: Option<Oid>,
     /// Keeps what was dropped.
     pub reference: String,
-    /// Files that somebody changed meanwhile, and that were left alone.
+    /// Files that were changed meanwhile, and that were left alone.
     pub left: Vec<PathBuf>,
 }
 

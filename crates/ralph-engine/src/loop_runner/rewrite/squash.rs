@@ -23,7 +23,7 @@ pub struct Squash {
     pub message: Option<String>,
 }
 
-/// What would be made one.
+/// The commits that would be made one.
 #[derive(Debug)]
 pub struct SquashPlan {
     pub branch: String,
@@ -47,7 +47,7 @@ impl SquashPlan {
     }
 }
 
-/// What was made one.
+/// The commits that were made one.
 #[derive(Debug)]
 pub struct Squashed {
     pub plan: SquashPlan,
@@ -196,7 +196,7 @@ fn cant_carry(commit: &CommitInfo) -> RewriteError {
     }
 }
 
-/// What the tasks of iterations are called.
+/// Returns what the tasks of iterations are called.
 async fn titles(ground: &mut Ground<'_>) -> Result<HashMap<String, String>, RewriteError> {
     let rows = ground.journal.landings(ground.repository).await?;
     let titles = rows
@@ -247,7 +247,7 @@ fn message(commits: &[CommitInfo], titles: &HashMap<String, String>, own: Option
     message_with_trailers(&subject, &body, &trailers)
 }
 
-/// What all of them are, if they are all the same; a feature otherwise.
+/// Returns what all of them are, if they are all the same; a feature otherwise.
 fn kind(commits: &[CommitInfo]) -> CommitKind {
     let worked = commits
         .iter()

@@ -148,8 +148,8 @@ pub(in crate::store) async fn a_question_and_its_answer_are_kept(store: &dyn Tes
         (state.asked, state.question.as_deref()),
         (Some(id), Some("how?"))
     );
-    let held = journal.held_tasks(&repository, "prd.json").await.unwrap();
-    assert_eq!(held, [("A".to_owned(), state)]);
+    let states = journal.task_states(&repository, "prd.json").await.unwrap();
+    assert_eq!(states, [("A".to_owned(), state)]);
     let command = journal
         .submit_command(&repository, "/w", &say("x"), "ann", at())
         .await

@@ -4,9 +4,7 @@ use ralph_core::task::TaskId;
 
 use super::*;
 
-pub(in crate::store) async fn tasks_that_wait_for_a_person_are_found_by_task_file(
-    store: &dyn TestStore,
-) {
+pub(in crate::store) async fn histories_of_tasks_are_kept_by_task_file(store: &dyn TestStore) {
     let (mut journal, repository) = fresh(store).await;
     let task = |id: &str| TaskId::parse(id).unwrap();
     let asked = TaskHistory {
@@ -31,6 +29,12 @@ pub(in crate::store) async fn tasks_that_wait_for_a_person_are_found_by_task_fil
         .set_task_state(&repository, "other.json", &task("D"), &asked)
         .await
         .unwrap();
-    let held = journal.held_tasks(&repository, "prd.json").await.unwrap();
-    assert_eq!(held, [("B".to_owned(), asked), ("C".to_owned(), blocked)]);
+    let mut found = journal.task_states(&repository, "prd.json").await.unwrap();
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    let expected = [
+        ("A".to_owned(), TaskHistory::default()),
+        ("B".to_owned(), asked),
+        ("C".to_owned(), blocked),
+    ];
+    assert_eq!(found, expected);
 }

@@ -12,7 +12,7 @@ use super::{JournalError, SqliteJournal, failed, lock, signed, unreadable, unsig
 use crate::store::{CheckpointFilter, CheckpointStore, RepositoryId};
 
 #[derive(sqlx::FromRow)]
-struct Row {
+struct CheckpointColumns {
     id: String,
     loop_id: String,
     n: i64,
@@ -28,8 +28,8 @@ struct Row {
 const COLUMNS: &str =
     "id, loop_id, n, iteration, phase, at, tip_commit, body, hash, prev_hash FROM checkpoint";
 
-impl From<Row> for Link {
-    fn from(row: Row) -> Self {
+impl From<CheckpointColumns> for Link {
+    fn from(row: CheckpointColumns) -> Self {
         Self {
             id: row.id.into(),
             loop_id: row.loop_id.into(),
@@ -66,7 +66,7 @@ impl CheckpointStore for SqliteJournal {
         of: CheckpointFilter<'_>,
         most: u32,
     ) -> Result<Vec<Link>, JournalError> {
-        let rows: Result<Vec<Row>, _> = match of {
+        let rows: Result<Vec<CheckpointColumns>, _> = match of {
             CheckpointFilter::Loop(id) => {
                 let sql = format!("SELECT {COLUMNS} WHERE loop_id = ? ORDER BY n DESC LIMIT ?");
                 let query = sqlx::query_as(sqlx::AssertSqlSafe(sql))
@@ -128,7 +128,7 @@ impl CheckpointStore for SqliteJournal {
             "substr(id, -length(?2)) = ?2",
         ] {
             let sql = format!("SELECT {COLUMNS} WHERE repository_id = ?1 AND {condition} LIMIT 2");
-            let rows: Vec<Row> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            let rows: Vec<CheckpointColumns> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
                 .bind(&repository.0)
                 .bind(part)
                 .fetch_all(&mut self.db)
@@ -149,7 +149,7 @@ impl CheckpointStore for SqliteJournal {
     ) -> Result<Vec<Link>, JournalError> {
         let after = after.map_or(i64::MIN, signed);
         let sql = format!("SELECT {COLUMNS} WHERE loop_id = ? AND n > ? ORDER BY n LIMIT ?");
-        let rows: Vec<Row> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
+        let rows: Vec<CheckpointColumns> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
             .bind(loop_id.as_str())
             .bind(after)
             .bind(most)
@@ -192,7 +192,7 @@ pub(super) async fn add_to(
     Ok(())
 }
 
-/// What the next checkpoint of a loop follows. A newest one that can't be read is followed by its
+/// Returns what the next checkpoint of a loop follows. A newest one that can't be read is followed by its
 /// hash alone: that it is damaged is what `verify` is there to say.
 async fn before(
     db: &mut SqliteConnection,

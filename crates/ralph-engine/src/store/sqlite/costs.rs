@@ -325,7 +325,7 @@ impl SqliteJournal {
         rows.iter().map(cost_row).collect()
     }
 
-    /// Whether a day is behind the first on which anything was spent.
+    /// Returns whether a day is behind the first on which anything was spent.
     async fn is_after_the_first(
         &mut self,
         repository: &RepositoryId,

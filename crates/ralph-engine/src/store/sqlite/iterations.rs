@@ -34,7 +34,7 @@ const LANDING: &str = "SELECT iteration.id, n, task_id, json_extract(record, '$.
      verdict, result_commit, branch, source, worktree, reverted_by, squashed_by \
      FROM iteration JOIN loop ON loop.id = iteration.loop_id";
 
-/// How many of them there are at most.
+/// The most that there are of them.
 const RECENT: u32 = 50;
 
 #[async_trait]

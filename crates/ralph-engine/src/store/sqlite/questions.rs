@@ -19,7 +19,7 @@ use crate::store::{NewQuestion, QuestionStore, RepositoryId, TaskHistory};
 const MOST: i64 = 1_000;
 
 #[derive(sqlx::FromRow)]
-struct Row {
+struct QuestionColumns {
     id: i64,
     task_id: String,
     iteration: i64,
@@ -74,7 +74,7 @@ impl QuestionStore for SqliteJournal {
         repository: &RepositoryId,
         source: &str,
     ) -> Result<Vec<Question>, JournalError> {
-        let rows: Vec<Row> = sqlx::query_as(
+        let rows: Vec<QuestionColumns> = sqlx::query_as(
             "SELECT id, task_id, iteration, asked_by, question, body, asked_at, answer FROM
                (SELECT * FROM escalation WHERE repository_id = ? AND source = ? ORDER BY id DESC LIMIT ?)
              ORDER BY id",
@@ -143,7 +143,7 @@ pub(super) async fn write_answer(
     Ok(())
 }
 
-fn question(task_id: TaskId, row: Row) -> Result<Question, JournalError> {
+fn question(task_id: TaskId, row: QuestionColumns) -> Result<Question, JournalError> {
     let parse = |text: &str| serde_json::from_str(text).map_err(unreadable("a question"));
     Ok(Question {
         id: QuestionId::new(unsigned(row.id)),

@@ -66,7 +66,7 @@ async fn applied(db: &mut SqliteConnection) -> Result<Vec<i64>, sqlx::Error> {
 /// be taken for a backup.
 async fn back_up(db: &mut SqliteConnection, path: &Path, from: i64) -> Result<(), JournalError> {
     let backup = backup_path(path, from);
-    let fail = |source: crate::store::Source| JournalError::Backup {
+    let fail = |source: crate::store::BoxedError| JournalError::Backup {
         path: backup.clone(),
         source,
     };

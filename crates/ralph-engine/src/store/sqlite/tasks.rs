@@ -13,12 +13,6 @@ use crate::store::{RepositoryId, Suggestion, TaskHistory, TaskStore};
 
 from_row!(Suggestion {} [id, iteration, title, description, taken_as]);
 
-/// Only with the very words of the index can it be used; the planner has to be told that it is the
-/// small one.
-pub(super) const HELD: &str = "SELECT task_id, state FROM task_state INDEXED BY task_state_held \
-     WHERE repository_id = ? AND source = ? AND \
-     (json_extract(state, '$.question') IS NOT NULL OR json_extract(state, '$.blocked') IS NOT NULL)";
-
 #[async_trait]
 impl TaskStore for SqliteJournal {
     async fn set_task_state(
@@ -53,62 +47,6 @@ impl TaskStore for SqliteJournal {
                 Ok((id, state))
             })
             .collect()
-    }
-
-    async fn task_state(
-        &mut self,
-        repository: &RepositoryId,
-        source: &str,
-        task: &str,
-    ) -> Result<Option<TaskHistory>, JournalError> {
-        let row: Option<(String,)> = sqlx::query_as(
-            "SELECT state FROM task_state WHERE repository_id = ? AND source = ? AND task_id = ?",
-        )
-        .bind(&repository.0)
-        .bind(source)
-        .bind(task)
-        .fetch_optional(&mut self.db)
-        .await
-        .map_err(failed("read a task's history"))?;
-        row.map(|(state,)| serde_json::from_str(&state).map_err(unreadable("a task's history")))
-            .transpose()
-    }
-
-    async fn held_tasks(
-        &mut self,
-        repository: &RepositoryId,
-        source: &str,
-    ) -> Result<Vec<(String, TaskHistory)>, JournalError> {
-        let rows: Vec<(String, String)> = sqlx::query_as(HELD)
-            .bind(&repository.0)
-            .bind(source)
-            .fetch_all(&mut self.db)
-            .await
-            .map_err(failed("look for tasks that wait for a person"))?;
-        rows.into_iter()
-            .map(|(id, state)| {
-                let state = serde_json::from_str(&state).map_err(unreadable("a task's history"))?;
-                Ok((id, state))
-            })
-            .collect()
-    }
-
-    async fn skipped_tasks(
-        &mut self,
-        repository: &RepositoryId,
-        source: &str,
-    ) -> Result<Vec<(String, String)>, JournalError> {
-        sqlx::query_as(
-            "SELECT task_id, json_extract(state, '$.skipped') FROM task_state
-             INDEXED BY task_state_skipped
-             WHERE repository_id = ? AND source = ? AND json_extract(state, '$.skipped') IS NOT NULL
-             ORDER BY task_id",
-        )
-        .bind(&repository.0)
-        .bind(source)
-        .fetch_all(&mut self.db)
-        .await
-        .map_err(failed("look for skipped tasks"))
     }
 
     async fn all_suggestions(

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use ralph_engine::agent::{Session, TalkEnd, TalkError, talk};
+use ralph_engine::agent::{InteractiveEnd, InteractiveError, InteractiveSession, run_interactive};
 
 use crate::{
     cli::Global,
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let start = &project.surroundings.start;
     let environment = project.environment(project.root());
     let agent = run::choose_agent(&project)?;
-    let session = Session {
+    let session = InteractiveSession {
         cwd: start.clone(),
         env: environment.for_agent(agent.credentials(), &[]),
         prompt: args.first_prompt(start)?,
@@ -56,7 +56,8 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         grace: GRACE,
         containment: run::detection(&project)?.containment,
     };
-    let end = project::block_on(async { talk(&*agent, &session).await.map_err(explain) })?;
+    let end =
+        project::block_on(async { run_interactive(&*agent, &session).await.map_err(explain) })?;
     output::print(&format!(
         "{}\n",
         sentence(&agent.name(), end, args.until.as_deref())
@@ -78,45 +79,49 @@ impl Args {
     }
 }
 
-fn sentence(agent: &str, end: TalkEnd, until: Option<&Path>) -> String {
+fn sentence(agent: &str, end: InteractiveEnd, until: Option<&Path>) -> String {
     match end {
-        TalkEnd::Done => {
+        InteractiveEnd::Done => {
             let file =
                 until.map_or_else(String::new, |file| format!(": {} is there", file.display()));
             format!("{agent} is done{file}")
         }
-        TalkEnd::Exited(0) => format!("{agent} has exited"),
-        TalkEnd::Exited(code) => format!("{agent} exited with code {code}"),
-        TalkEnd::Killed(signal) => format!("{agent} was killed by signal {signal}"),
-        TalkEnd::Stopped(signal) => format!("{agent} was ended, as ralph got signal {signal}"),
+        InteractiveEnd::Exited(0) => format!("{agent} has exited"),
+        InteractiveEnd::Exited(code) => format!("{agent} exited with code {code}"),
+        InteractiveEnd::Killed(signal) => format!("{agent} was killed by signal {signal}"),
+        InteractiveEnd::Stopped(signal) => {
+            format!("{agent} was ended, as ralph got signal {signal}")
+        }
     }
 }
 
 /// The agent's own where it has one, and what a shell makes of a signal.
-fn exit_code(end: TalkEnd) -> u8 {
+fn exit_code(end: InteractiveEnd) -> u8 {
     let code = match end {
-        TalkEnd::Done => 0,
-        TalkEnd::Exited(code) => code,
-        TalkEnd::Killed(signal) | TalkEnd::Stopped(signal) => 128 + signal,
+        InteractiveEnd::Done => 0,
+        InteractiveEnd::Exited(code) => code,
+        InteractiveEnd::Killed(signal) | InteractiveEnd::Stopped(signal) => 128 + signal,
     };
     u8::try_from(code).unwrap_or(u8::MAX)
 }
 
-pub(crate) fn explain(error: TalkError) -> CommandError {
+pub(crate) fn explain(error: InteractiveError) -> CommandError {
     let (kind, hint) = match &error {
-        TalkError::NotInteractive { .. } => (
+        InteractiveError::NotInteractive { .. } => (
             ErrorKind::User,
             Some("choose another with `--agent`, such as claude or pi"),
         ),
-        TalkError::Terminal { .. } => (
+        InteractiveError::Terminal { .. } => (
             ErrorKind::User,
             Some("start it in a terminal, in the foreground and without redirection"),
         ),
-        TalkError::Spawn(_) => (
+        InteractiveError::Spawn(_) => (
             ErrorKind::User,
             Some("`ralph doctor` checks the agent, and says which key names its program"),
         ),
-        TalkError::PromptFile(_) | TalkError::Wait { .. } => (ErrorKind::Internal, None),
+        InteractiveError::PromptFile(_) | InteractiveError::Wait { .. } => {
+            (ErrorKind::Internal, None)
+        }
     };
     CommandError::new(kind, error).hint_opt(hint.map(str::to_owned))
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use ralph_engine::{
     git,
     lock::Lock,
-    loop_runner::{Asked, create_checkpoint},
+    loop_runner::{CheckpointRequest, create_checkpoint},
     store::{CheckpointFilter, Journal, LoopRow, RepositoryId},
 };
 
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         let (mut journal, repository) = journal(&project).await?;
         let row = find_loop(&project, &mut *journal, &repository, None).await?;
         let commit = commit(&project, &mut *journal, &repository, &row).await?;
-        let asked = Asked {
+        let asked = CheckpointRequest {
             note: args.note.as_deref().map(|note| note.trim().to_owned()),
             commit,
             at: Project::now(),

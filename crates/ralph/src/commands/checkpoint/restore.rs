@@ -11,7 +11,7 @@ use ralph_core::{
 };
 use ralph_engine::{
     lock::Lock,
-    loop_runner::rewrite::{Restore, Restored, RevertReport, plan_restore, restore},
+    loop_runner::rewrite::{Restore, RestoreOutcome, RevertReport, plan_restore, restore},
 };
 use serde::Serialize;
 
@@ -71,8 +71,8 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         revert::end_earlier(&project, &mut ground).await?;
         Ok(
             match restore(&mut ground, &wanted).await.map_err(explain)? {
-                Restored::Done(done) => RevertReport::from(&*done),
-                Restored::Idle(plan) => RevertReport::from(&*plan),
+                RestoreOutcome::Done(done) => RevertReport::from(&*done),
+                RestoreOutcome::Idle(plan) => RevertReport::from(&*plan),
             },
         )
     })?;

@@ -2,14 +2,14 @@
 
 use ralph_core::{board::Board, economics::ComparedForecast, id::LoopId};
 use ralph_engine::{
-    foresight::{History, compared},
+    forecast::{CostHistory, compared},
     store::{Journal, JournalError, RepositoryId},
 };
 
 use super::Foreseen;
 use crate::{error::CommandError, project::Project, queue};
 
-pub(super) async fn foresee(
+pub(super) async fn forecast(
     project: &Project,
     journal: Option<&mut (Box<dyn Journal>, RepositoryId)>,
 ) -> Result<Foreseen, CommandError> {
@@ -33,7 +33,7 @@ pub(super) async fn foresee(
         remaining_tasks,
         range: past
             .history
-            .foresee(remaining_tasks, project.config().economics.multi_agent),
+            .forecast(remaining_tasks, project.config().economics.multi_agent),
         earlier: past.earlier,
     })
 }
@@ -41,7 +41,7 @@ pub(super) async fn foresee(
 #[derive(Default)]
 struct ForecastBasis {
     loop_id: Option<LoopId>,
-    history: History,
+    history: CostHistory,
     earlier: Option<ComparedForecast>,
 }
 
@@ -56,7 +56,7 @@ impl ForecastBasis {
             return Ok(Self::default());
         };
         Ok(Self {
-            history: History::of_loop(journal, repository, &last.id).await?,
+            history: CostHistory::of_loop(journal, repository, &last.id).await?,
             earlier: compared(journal, repository, &last.id).await?,
             loop_id: Some(last.id),
         })

@@ -10,10 +10,12 @@ use ralph_core::{
     sanitize::one_line,
 };
 use ralph_engine::{
-    agent::{Agent, Session, StopRequest, TalkEnd, TalkError, talk},
+    agent::{
+        Agent, InteractiveEnd, InteractiveError, InteractiveSession, StopRequest, run_interactive,
+    },
     interview::{self, FoundTasks, Headless, InterviewError, look_at_tasks, run_headless},
     process::Containment,
-    purse::Purse,
+    side_budget::SideBudget,
     store::SideWork,
 };
 use tokio::sync::Mutex;
@@ -25,7 +27,7 @@ use crate::{
     error::{CommandError, ErrorKind},
     output,
     project::Project,
-    purse,
+    side_budget,
 };
 
 /// The time that an agent gets to save its work when it is asked to end.
@@ -41,7 +43,7 @@ pub(super) struct Scene<'a> {
     containment: Containment,
     setting: InterviewMode,
     /// None outside of a git repository: there is no project whose money it could be.
-    purse: Option<Mutex<Purse>>,
+    budget: Option<Mutex<SideBudget>>,
 }
 
 impl<'a> Scene<'a> {
@@ -50,7 +52,7 @@ impl<'a> Scene<'a> {
         named: ArtefactsProject,
         agent: Box<dyn Agent>,
         setting: InterviewMode,
-        purse: Option<Purse>,
+        budget: Option<SideBudget>,
     ) -> Result<Self, CommandError> {
         let environment = project.environment(project.root());
         Ok(Self {
@@ -60,18 +62,18 @@ impl<'a> Scene<'a> {
             named,
             agent,
             setting,
-            purse: purse.map(Mutex::new),
+            budget: budget.map(Mutex::new),
         })
     }
 
     /// Checks the budget of the interview; an error if it is used up.
-    pub(super) async fn open_purse(project: &Project) -> Result<Option<Purse>, CommandError> {
+    pub(super) async fn open_budget(project: &Project) -> Result<Option<SideBudget>, CommandError> {
         if project.git_root().is_err() {
             return Ok(None);
         }
-        let mut purse = purse::open(project, SideWork::Interview).await?;
-        purse::ask(&mut purse).await?;
-        Ok(Some(purse))
+        let mut budget = side_budget::open(project, SideWork::Interview).await?;
+        side_budget::check(&mut budget).await?;
+        Ok(Some(budget))
     }
 
     /// The command that continues the interview.
@@ -105,11 +107,11 @@ impl<'a> Scene<'a> {
     }
 
     /// Hands the terminal to the agent, until it says by its file that it is done, or is gone.
-    pub(super) async fn talk(&self, prompt: String) -> Result<TalkEnd, CommandError> {
+    pub(super) async fn talk(&self, prompt: String) -> Result<InteractiveEnd, CommandError> {
         let folder = &self.named.folder;
         // One from before says nothing about this round.
         interview::clear_done(folder).map_err(explain)?;
-        let session = Session {
+        let session = InteractiveSession {
             cwd: self.project.root().to_owned(),
             env: self.env.clone(),
             prompt,
@@ -117,12 +119,15 @@ impl<'a> Scene<'a> {
             grace: GRACE,
             containment: self.containment,
         };
-        let end = talk(&*self.agent, &session).await.map_err(|error| {
-            let hint = matches!(error, TalkError::NotInteractive { .. }).then(|| {
-                "choose another with `--agent`, such as claude or pi, or add `--headless`".into()
-            });
-            explain_talk(error).hint_opt(hint)
-        })?;
+        let end = run_interactive(&*self.agent, &session)
+            .await
+            .map_err(|error| {
+                let hint = matches!(error, InteractiveError::NotInteractive { .. }).then(|| {
+                    "choose another with `--agent`, such as claude or pi, or add `--headless`"
+                        .into()
+                });
+                explain_talk(error).hint_opt(hint)
+            })?;
         interview::clear_done(folder).map_err(explain)?;
         Ok(end)
     }
@@ -139,21 +144,21 @@ impl<'a> Scene<'a> {
             containment: self.containment,
         };
         let config = self.project.config();
-        let mut purse = match &self.purse {
-            Some(purse) => Some(purse.lock().await),
+        let mut budget = match &self.budget {
+            Some(budget) => Some(budget.lock().await),
             None => None,
         };
         let mut cost = None;
-        if let Some(purse) = &mut purse {
-            purse::ask(purse).await?;
-            cost = purse.run_cost();
+        if let Some(budget) = &mut budget {
+            side_budget::check(budget).await?;
+            cost = budget.run_cost();
         }
         let report = run_headless(&*self.agent, &headless, (config, cost), prompt, stop)
             .await
             .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;
-        if let Some(purse) = &mut purse {
+        if let Some(budget) = &mut budget {
             let agent = self.agent_name();
-            let recorded = purse.record(&agent, &report, Project::now());
+            let recorded = budget.record(&agent, &report, Project::now());
             recorded.await.map_err(CommandError::internal)?;
         }
         let end = match &report.ending {

@@ -2,7 +2,7 @@
 //! counts.
 
 use ralph_core::artefacts::template::{InterviewMode, Params, RepairParams, Round};
-use ralph_engine::agent::TalkEnd;
+use ralph_engine::agent::InteractiveEnd;
 
 use super::{
     ask::{Input, Signals, ask},
@@ -27,7 +27,11 @@ impl Talks {
         Ok(Self { signals })
     }
 
-    async fn talk(&mut self, scene: &Scene<'_>, text: String) -> Result<TalkEnd, CommandError> {
+    async fn talk(
+        &mut self,
+        scene: &Scene<'_>,
+        text: String,
+    ) -> Result<InteractiveEnd, CommandError> {
         let end = scene.talk(text).await?;
         *self = Self::new()?;
         Ok(end)
@@ -73,9 +77,9 @@ impl Conductor for Talks {
         let end = self.talk(scene, text).await?;
         scene.show_change(before)?;
         match end {
-            TalkEnd::Done => Ok(RoundEnd::Counts),
-            TalkEnd::Stopped(signal) => Ok(RoundEnd::Over(End::Interrupted(signal))),
-            TalkEnd::Exited(_) | TalkEnd::Killed(_) => {
+            InteractiveEnd::Done => Ok(RoundEnd::Counts),
+            InteractiveEnd::Stopped(signal) => Ok(RoundEnd::Over(End::Interrupted(signal))),
+            InteractiveEnd::Exited(_) | InteractiveEnd::Killed(_) => {
                 output::print(&format!("{}\n", how_it_left(scene, end)));
                 self.did_it_count().await
             }
@@ -96,8 +100,10 @@ impl Conductor for Talks {
         announce(scene, "the tasks are corrected");
         match self.talk(scene, text).await? {
             // Whether it is done is seen in the tasks.
-            TalkEnd::Done | TalkEnd::Exited(_) | TalkEnd::Killed(_) => Ok(RoundEnd::Counts),
-            TalkEnd::Stopped(signal) => Ok(RoundEnd::Over(End::Interrupted(signal))),
+            InteractiveEnd::Done | InteractiveEnd::Exited(_) | InteractiveEnd::Killed(_) => {
+                Ok(RoundEnd::Counts)
+            }
+            InteractiveEnd::Stopped(signal) => Ok(RoundEnd::Over(End::Interrupted(signal))),
         }
     }
 
@@ -127,12 +133,12 @@ fn announce(scene: &Scene<'_>, what: &str) {
     ));
 }
 
-fn how_it_left(scene: &Scene<'_>, end: TalkEnd) -> String {
+fn how_it_left(scene: &Scene<'_>, end: InteractiveEnd) -> String {
     let name = scene.agent_name();
     match end {
-        TalkEnd::Exited(0) => format!("{name} exited without marking the round as done"),
-        TalkEnd::Exited(code) => format!("{name} exited with code {code}"),
-        TalkEnd::Killed(signal) => format!("{name} was killed by signal {signal}"),
-        TalkEnd::Done | TalkEnd::Stopped(_) => name,
+        InteractiveEnd::Exited(0) => format!("{name} exited without marking the round as done"),
+        InteractiveEnd::Exited(code) => format!("{name} exited with code {code}"),
+        InteractiveEnd::Killed(signal) => format!("{name} was killed by signal {signal}"),
+        InteractiveEnd::Done | InteractiveEnd::Stopped(_) => name,
     }
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use ralph_core::{agent::Ending, economics::Alert, sanitize::one_line};
 use ralph_engine::{
     lock::LockError,
-    plan::{AskError, Asked},
+    plan::{PlanError, PlanReport},
 };
 
 use super::Proposal;
@@ -15,7 +15,7 @@ use crate::{
     error::{CommandError, ErrorKind},
     output,
     project::Project,
-    purse,
+    side_budget,
 };
 
 /// Faults and files that are listed.
@@ -29,17 +29,17 @@ const BUDGET: u8 = 5;
 const UNAVAILABLE: u8 = 6;
 const FAILED: u8 = 7;
 
-pub(super) fn explain(error: AskError) -> CommandError {
+pub(super) fn explain(error: PlanError) -> CommandError {
     let (kind, hint) = match &error {
-        AskError::Lock(LockError::Held { .. }) => (
+        PlanError::Lock(LockError::Held { .. }) => (
             ErrorKind::User,
             Some(
                 "wait for it to end, or use a worktree of its own (`git worktree add`)".to_owned(),
             ),
         ),
-        AskError::Git(error) => (ErrorKind::User, error.hint()),
-        AskError::Template(_) => (ErrorKind::User, None),
-        AskError::Lock(LockError::Io { .. }) | AskError::Journal(_) | AskError::File { .. } => {
+        PlanError::Git(error) => (ErrorKind::User, error.hint()),
+        PlanError::Template(_) => (ErrorKind::User, None),
+        PlanError::Lock(LockError::Io { .. }) | PlanError::Journal(_) | PlanError::File { .. } => {
             (ErrorKind::Internal, None)
         }
     };
@@ -58,7 +58,7 @@ pub(super) fn listed(items: &[String]) -> String {
 }
 
 /// The agent changed what can't be put back without risk.
-pub(super) fn changed(project: &Project, asked: &Asked<Proposal>) -> ExitCode {
+pub(super) fn changed(project: &Project, asked: &PlanReport<Proposal>) -> ExitCode {
     let message = format!(
         "{} was to read only and changed {}",
         asked.agent,
@@ -71,7 +71,11 @@ pub(super) fn changed(project: &Project, asked: &Asked<Proposal>) -> ExitCode {
     said(&error, PERSON)
 }
 
-pub(super) fn wrong(project: &Project, asked: &Asked<Proposal>, faults: &[String]) -> ExitCode {
+pub(super) fn wrong(
+    project: &Project,
+    asked: &PlanReport<Proposal>,
+    faults: &[String],
+) -> ExitCode {
     let mut lines: Vec<String> = faults
         .iter()
         .take(MOST_LISTED)
@@ -91,7 +95,7 @@ pub(super) fn wrong(project: &Project, asked: &Asked<Proposal>, faults: &[String
     said(&error, PERSON)
 }
 
-fn kept(project: &Project, asked: &Asked<Proposal>) -> String {
+fn kept(project: &Project, asked: &PlanReport<Proposal>) -> String {
     match &asked.answer_file {
         Some(file) => format!("; its last answer is in {}", project.shown(file)),
         None => String::new(),
@@ -106,12 +110,16 @@ pub(super) fn stopped(signal: i32) -> ExitCode {
 
 /// A budget was used up by the rounds before.
 pub(super) fn denied(alert: &Alert) -> ExitCode {
-    let error = purse::denied(alert);
+    let error = side_budget::denied(alert);
     said(&error, error.exit_code())
 }
 
 /// The agent ended without an answer.
-pub(super) fn ended(asked: &Asked<Proposal>, ending: &Ending, signal: Option<i32>) -> ExitCode {
+pub(super) fn ended(
+    asked: &PlanReport<Proposal>,
+    ending: &Ending,
+    signal: Option<i32>,
+) -> ExitCode {
     let (code, hint) = match ending {
         Ending::Stopped => return stopped(signal.unwrap_or(2)),
         Ending::TimedOut { .. } | Ending::Silent { .. } => (

@@ -5,7 +5,7 @@ use ralph_core::{
     lint::Finding,
     task::{Task, TaskId},
 };
-use ralph_engine::plan::Asked;
+use ralph_engine::plan::PlanReport;
 use serde::Serialize;
 
 use super::{Proposal, Wish, show, write};
@@ -18,7 +18,7 @@ use crate::{
 /// What came of it; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct PlanReport<'a> {
+pub(super) struct ShownPlan<'a> {
     briefs: Vec<&'a str>,
     agent: &'a str,
     rounds: u32,
@@ -36,11 +36,11 @@ pub(super) struct PlanReport<'a> {
 impl Wish<'_> {
     pub(super) fn report<'a>(
         &'a self,
-        asked: &'a Asked<Proposal>,
+        asked: &'a PlanReport<Proposal>,
         proposal: &'a Proposal,
         target: &Target,
-    ) -> PlanReport<'a> {
-        PlanReport {
+    ) -> ShownPlan<'a> {
+        ShownPlan {
             briefs: self
                 .briefs
                 .iter()
@@ -59,7 +59,7 @@ impl Wish<'_> {
     }
 
     /// On standard error where the tasks themselves go to standard output.
-    pub(super) fn show(&self, asked: &Asked<Proposal>, proposal: &Proposal) {
+    pub(super) fn show(&self, asked: &PlanReport<Proposal>, proposal: &Proposal) {
         let checked = &proposal.checked;
         let mut text = String::from("\n");
         text.push_str(&show::tree(&checked.tasks));
@@ -72,9 +72,10 @@ impl Wish<'_> {
         let used = figures::usage(&asked.usage);
         let parts: Vec<String> = [asked_for].into_iter().chain(used).collect();
         text.push_str(&format!("\n{}\n", parts.join(", ")));
-        match self.args.writes_a_file() {
-            true => output::print(&text),
-            false => output::print_to_stderr(&text),
+        if self.args.writes_a_file() {
+            output::print(&text);
+        } else {
+            output::print_to_stderr(&text);
         }
     }
 }

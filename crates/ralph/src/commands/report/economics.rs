@@ -7,7 +7,7 @@ use ralph_core::{
     id::LoopId,
 };
 use ralph_engine::{
-    foresight::compared,
+    forecast::compared,
     store::{Journal, JournalError, LoopModelCost, RepositoryId, SpendingScope},
 };
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! Command-line options of every loop, wherever its tasks come from.
 
-use ralph_engine::loop_runner::Bounds;
+use ralph_engine::loop_runner::LoopBounds;
 
 use super::OutputArgs;
 
@@ -58,7 +58,7 @@ impl Options {
     }
 
     /// As far as a loop may go that is gone on with.
-    pub(crate) fn within(self, bounds: Bounds) -> Self {
+    pub(crate) fn within(self, bounds: LoopBounds) -> Self {
         Self {
             max_minutes: bounds.max_minutes,
             max_cost: bounds.max_cost_usd,

@@ -8,7 +8,9 @@ use ralph_core::{
     task::TaskId,
     termination::Span,
 };
-use ralph_engine::loop_runner::{Bounds, Execution, Iterations, Mode, Scope, Wanted, write_goal};
+use ralph_engine::loop_runner::{
+    Execution, Iterations, LoopBounds, LoopRequest, Mode, TaskScope, write_goal,
+};
 
 use super::Options;
 use crate::{artefacts::ArtefactsProject, error::CommandError, project::Project};
@@ -36,11 +38,11 @@ const MAX_ATTEMPTS: &str = "loop.max_attempts";
 
 impl Order {
     /// Builds the loop's settings. An execution has its own defaults.
-    pub(super) fn wanted(
+    pub(super) fn request(
         &self,
         project: &Project,
         config: &mut Config,
-    ) -> Result<Wanted, CommandError> {
+    ) -> Result<LoopRequest, CommandError> {
         let options = &self.options;
         let is_default = |key: &str| *project.settings.resolved.origin(key) == Origin::Default;
         let (source, parent, mode) = match &self.target {
@@ -76,9 +78,9 @@ impl Order {
             }
         };
         let only = options.task.as_deref().map(parse_id).transpose()?;
-        Ok(Wanted {
+        Ok(LoopRequest {
             source,
-            scope: Scope { parent, only },
+            scope: TaskScope { parent, only },
             span: if options.once { Span::Once } else { Span::All },
             stash: options.stash,
             mode,
@@ -88,8 +90,8 @@ impl Order {
     }
 
     /// The limits of the loop from the flags.
-    fn bounds(&self) -> Bounds {
-        Bounds {
+    fn bounds(&self) -> LoopBounds {
+        LoopBounds {
             max_iterations: self.iterations,
             max_minutes: self.options.max_minutes,
             max_cost_usd: self.options.max_cost,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph_engine::{agent::Session, process::Containment};
+use ralph_engine::{agent::InteractiveSession, process::Containment};
 
 use super::Scene;
 
@@ -14,8 +14,8 @@ pub(crate) fn is_inside() -> bool {
 }
 
 /// A conversation in the folder that it was started in.
-pub(crate) fn session_inside(prompt: &str) -> Session {
-    Session {
+pub(crate) fn session_inside(prompt: &str) -> InteractiveSession {
+    InteractiveSession {
         cwd: std::env::current_dir().unwrap(),
         env: std::env::vars_os().collect(),
         prompt: prompt.to_owned(),

@@ -20,7 +20,7 @@ use crate::{
 
 /// Everything that is known of the end of a run.
 #[derive(Default)]
-pub(super) struct RunState {
+pub(super) struct PiRunState {
     /// The last answer of the model.
     pub(super) last: Option<PiAnswer>,
     /// `Some` while Pi has nothing left to do; whether it was aborted.
@@ -73,7 +73,7 @@ const REFUSALS: [&str; 5] = [
 ];
 
 /// The ending of the run by Pi's own account; `None` as long as there is none.
-pub(super) fn account(state: &RunState) -> Option<Ending> {
+pub(super) fn account(state: &PiRunState) -> Option<Ending> {
     if let Some(reason) = &state.refused {
         return Some(not_begun(reason));
     }
@@ -91,7 +91,7 @@ pub(super) fn account(state: &RunState) -> Option<Ending> {
 }
 
 /// The ending of the run, given how the process ended.
-pub(super) fn ending(state: &RunState, ended: Ended, stderr: &str) -> Ending {
+pub(super) fn ending(state: &PiRunState, ended: Ended, stderr: &str) -> Ending {
     if let Some(ending) = account(state) {
         return ending;
     }
@@ -106,7 +106,7 @@ pub(super) fn ending(state: &RunState, ended: Ended, stderr: &str) -> Ending {
     }
 }
 
-fn by_answer(answer: &PiAnswer, state: &RunState) -> Ending {
+fn by_answer(answer: &PiAnswer, state: &PiRunState) -> Ending {
     let error = answer.error.clone().unwrap_or_default();
     match answer.stop.as_str() {
         // A tool of an extension can end a run: then the call of it is the last word.

@@ -10,11 +10,11 @@ use super::super::guarded;
 
 #[derive(Default)]
 pub(super) struct PiNudges {
-    sent: Vec<SentNudge>,
+    sent: Vec<PiSentNudge>,
     count: u32,
 }
 
-struct SentNudge {
+struct PiSentNudge {
     id: String,
     text: String,
     /// As Pi has it.
@@ -37,7 +37,7 @@ impl PiNudges {
     /// would wait in an idle one for ever.
     pub(super) fn send(&mut self, text: &str) -> Value {
         self.count += 1;
-        let sent = SentNudge {
+        let sent = PiSentNudge {
             id: format!("nudge-{}", self.count),
             text: text.to_owned(),
             guarded: guarded(text),

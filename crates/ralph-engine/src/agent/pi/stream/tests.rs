@@ -9,7 +9,7 @@ use ralph_core::{
     dollars::Dollars,
 };
 
-/// What the program wrote to stdout; a capture of both directions says which lines those are.
+/// Returns what the program wrote to stdout; a capture of both directions says which lines those are.
 fn captured(name: &str) -> Vec<String> {
     ralph_testkit::captures::agent_lines(&format!("pi/{name}"))
 }

@@ -1,4 +1,4 @@
-//! A journal that somebody holds: for a while, and for too long.
+//! A journal that another process holds: for a while, and for too long.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -38,7 +38,7 @@ async fn who_holds_the_journal_for_too_long_is_named_with_the_way_out() {
     let (dir, journal, repository) = journal().await;
     Box::new(journal).close().await.unwrap();
     let writer = Writer::begin(dir.path());
-    // To read it, nobody has to wait.
+    // Readers do not wait.
     let short = Duration::from_millis(50);
     let mut journal = SqliteJournal::open_within(dir.path(), short).await.unwrap();
     assert!(journal.has_repository(&repository.0).await.unwrap());

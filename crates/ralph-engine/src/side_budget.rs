@@ -1,4 +1,4 @@
-//! What work outside of a loop may cost and has cost: a plan, an interview.
+//! The budget of work outside of a loop: a plan, an interview.
 //!
 //! Asks the budgets of the project and the organisation, and records what was used. Decides nothing
 //! that the core decides, and waits for nothing: a person is there.
@@ -24,12 +24,12 @@ use crate::{
     },
 };
 
-pub struct Purse {
+pub struct SideBudget {
     pub journal: Box<dyn Journal>,
     pub repository: RepositoryId,
     pub prices: Prices,
     pub budgets: Vec<Budget>,
-    /// What the whole work may cost, whatever budgets say.
+    /// The cost that the whole work may have, beside the budgets.
     pub max: Option<Dollars>,
     pub work: SideWork,
     limit: Option<CostLimit>,
@@ -38,7 +38,7 @@ pub struct Purse {
     runs: u32,
 }
 
-impl Purse {
+impl SideBudget {
     pub fn new(
         (journal, repository): (Box<dyn Journal>, RepositoryId),
         prices: Prices,
@@ -63,8 +63,8 @@ impl Purse {
         }
     }
 
-    /// Whether an agent may be started, by the budgets as they stand now.
-    pub async fn ask(&mut self, now: Timestamp) -> Result<BudgetAction, JournalError> {
+    /// Returns whether an agent may be started, by the budgets as they stand now.
+    pub async fn check(&mut self, now: Timestamp) -> Result<BudgetAction, JournalError> {
         let spendings = spendings(
             &mut *self.journal,
             &self.repository,
@@ -84,7 +84,7 @@ impl Purse {
         Ok(check_budget(&spendings, None, Duration::ZERO))
     }
 
-    /// What the next run may cost, as it was when the budgets were asked.
+    /// Returns what the next run may cost, as it was when the budgets were asked.
     pub fn run_cost(&self) -> Option<RunCost> {
         Some(RunCost {
             limit: self.limit?,
@@ -92,7 +92,7 @@ impl Purse {
         })
     }
 
-    /// What is left for the next run.
+    /// Returns what is left for the next run.
     pub fn left(&self) -> Option<Dollars> {
         let limit = self.limit?;
         Some(limit.max.without(limit.spent))
@@ -121,7 +121,7 @@ impl Purse {
     }
 }
 
-/// What is spent of each budget; of a task and a loop only where one is worked at.
+/// Returns what is spent of each budget; of a task and a loop only where one is worked at.
 pub(crate) async fn spendings(
     journal: &mut dyn Journal,
     repository: &RepositoryId,

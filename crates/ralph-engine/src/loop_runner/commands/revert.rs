@@ -9,16 +9,16 @@ use super::{
     super::rewrite::{
         Ground, Revert, RevertReport, RewriteError, already_reverted, plan_revert, recover, revert,
     },
-    Desk, LoopError, Not, Obeyed,
+    CommandExecutor, CommandOutcome, CommandRefusal, LoopError,
 };
 use crate::store::{CommandRow, TaskHistory};
 
-impl Desk<'_> {
+impl CommandExecutor<'_> {
     pub(super) async fn revert(
         &mut self,
         row: &CommandRow,
         wanted: (u64, Others, Extent),
-    ) -> Result<Obeyed, Not> {
+    ) -> Result<CommandOutcome, CommandRefusal> {
         let (iteration, others, extent) = wanted;
         let wanted = Revert { iteration, others };
         let mut ground = self.ground();
@@ -30,7 +30,7 @@ impl Desk<'_> {
                 // A crash may have come in the revert, or between it and the end of this command.
                 recover(&mut ground).await.map_err(refused)?;
                 if let Some(reference) = already_reverted(&mut ground, iteration, row.at).await? {
-                    return Ok(Obeyed::saying(format!(
+                    return Ok(CommandOutcome::saying(format!(
                         "iteration {iteration} is taken back; what was dropped is kept: {reference}"
                     )));
                 }
@@ -38,12 +38,12 @@ impl Desk<'_> {
             }
         };
         let report: RevertReport = report.map_err(refused)?;
-        let mut obeyed = Obeyed::saying(report.sentence());
+        let mut outcome = CommandOutcome::saying(report.sentence());
         if extent == Extent::All {
-            obeyed.effects.states = self.afresh(&report);
+            outcome.effects.states = self.afresh(&report);
         }
-        obeyed.detail = serde_json::to_value(&report).ok();
-        Ok(obeyed)
+        outcome.detail = serde_json::to_value(&report).ok();
+        Ok(outcome)
     }
 
     pub(super) fn ground(&mut self) -> Ground<'_> {
@@ -72,11 +72,11 @@ impl Desk<'_> {
     }
 }
 
-/// What can't be done is a refusal; what went wrong is an error.
-pub(super) fn refused(error: RewriteError) -> Not {
+/// Turns what can't be done into a refusal; what went wrong stays an error.
+pub(super) fn refused(error: RewriteError) -> CommandRefusal {
     match error {
-        error if error.is_internal() => Not::Failed(LoopError::Rewrite(Box::new(error))),
-        error => Not::Refused {
+        error if error.is_internal() => CommandRefusal::Failed(LoopError::Rewrite(Box::new(error))),
+        error => CommandRefusal::Refused {
             hint: error.hint(),
             sentence: error.to_string(),
         },

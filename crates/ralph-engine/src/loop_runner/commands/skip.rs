@@ -5,19 +5,19 @@ use ralph_core::{
     task::{Status, Task, TaskId, format::Change},
 };
 
-use super::{Desk, Not, Obeyed, note_of, with_line};
+use super::{CommandExecutor, CommandOutcome, CommandRefusal, note_of, with_line};
 use crate::store::{CommandRow, TaskHistory};
 
 /// Tasks that are named as waiting for the skipped one.
 const MOST_NAMED: usize = 5;
 
-impl Desk<'_> {
+impl CommandExecutor<'_> {
     pub(super) async fn skip(
         &mut self,
         row: &CommandRow,
         id: &TaskId,
         reason: &str,
-    ) -> Result<Obeyed, Not> {
+    ) -> Result<CommandOutcome, CommandRefusal> {
         let task = self.task(id)?;
         let reason = sanitize::fold(reason);
         let note = format!("{}: {reason}", note_of(row, "Skipped"));
@@ -25,12 +25,12 @@ impl Desk<'_> {
         let noted = notes.is_some_and(|notes| notes.contains(&note));
         match task.status {
             Status::Completed => {
-                return Err(Not::refused(format!(
+                return Err(CommandRefusal::refused(format!(
                     "{id} is complete: there is nothing to skip"
                 )));
             }
             Status::Skipped if !noted => {
-                return Err(Not::refused(format!("{id} is skipped already")));
+                return Err(CommandRefusal::refused(format!("{id} is skipped already")));
             }
             Status::Skipped
             | Status::Open
@@ -45,13 +45,13 @@ impl Desk<'_> {
         let title = format!("skip {id}");
         let written = self.write(&task, changes, (&title, &reason)).await?;
         let waiting = self.waiting_for(&task);
-        let mut obeyed = Obeyed::saying(format!("{id} is skipped: {reason}{written}"));
+        let mut outcome = CommandOutcome::saying(format!("{id} is skipped: {reason}{written}"));
         if !waiting.is_empty() {
-            obeyed.sentence.push_str(&format!(
+            outcome.sentence.push_str(&format!(
                 "; {} depends on it and can't be taken",
                 waiting.join(", ")
             ));
-            obeyed.hint = Some(
+            outcome.hint = Some(
                 "skip what depends on it too, or take the dependency out of its task".to_owned(),
             );
         }
@@ -61,11 +61,11 @@ impl Desk<'_> {
             skipped: Some(reason),
             ..TaskHistory::default()
         };
-        obeyed.effects.states.push((id.clone(), state));
-        obeyed.effects.answered = self
+        outcome.effects.states.push((id.clone(), state));
+        outcome.effects.answered = self
             .closed_question(row, id, super::answer::skipped)
             .await?;
-        Ok(obeyed)
+        Ok(outcome)
     }
 
     /// Tasks that wait for this one, which is never complete now.

@@ -1,5 +1,5 @@
-//! What is kept of how a loop was started, beside its configuration: how far its flags let it go, and
-//! what others call it. Enough to go on with it as it was asked for, and to say how it ended once its
+//! The options that a loop was started with, as the journal keeps them: how far its flags let it go, and
+//! the names that `status.json` has for it. Enough to go on with it as it was asked for, and to say how it ended once its
 //! process is gone.
 //!
 //! Only shapes and their reading: a loop of an older ralph that kept less gives the defaults.
@@ -11,10 +11,10 @@ use serde_json::Value;
 use super::LoopRunner;
 use crate::artefacts::Artefacts;
 
-/// How far a loop was to go, as far as flags said so. What they did not say is the configuration's.
+/// The bounds of a loop, as far as flags set them. What they did not say is the configuration's.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Bounds {
+pub struct LoopBounds {
     pub max_iterations: Option<u32>,
     pub max_minutes: Option<f64>,
     pub max_cost_usd: Option<f64>,
@@ -22,7 +22,7 @@ pub struct Bounds {
     pub task: Option<String>,
 }
 
-impl Bounds {
+impl LoopBounds {
     /// These, where they say something; else what the others say.
     #[must_use]
     pub fn or(self, others: Self) -> Self {
@@ -35,25 +35,25 @@ impl Bounds {
     }
 }
 
-/// What `status.json` calls a loop.
+/// The names and limits of a loop in `status.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Named {
+pub(super) struct LoopLabels {
     pub(super) project_id: String,
     pub(super) task_id: String,
-    pub(super) limits: Option<NamedLimits>,
+    pub(super) limits: Option<StartLimits>,
 }
 
 /// The limits that were in force when it began; 0 for none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct NamedLimits {
+pub(super) struct StartLimits {
     pub(super) max_iterations: u32,
     pub(super) max_cost: f64,
     pub(super) max_duration_minutes: f64,
 }
 
-impl From<&LoopStatusConfig> for NamedLimits {
+impl From<&LoopStatusConfig> for StartLimits {
     fn from(config: &LoopStatusConfig) -> Self {
         Self {
             max_iterations: config.max_iterations,
@@ -75,18 +75,18 @@ impl LoopRunner {
         let goal = &self.settings.goal;
         serde_json::json!({
             "effective": config, "files": files, "project": project, "goal": goal,
-            "bounds": self.settings.bounds, "named": self.named(),
+            "bounds": self.settings.bounds, "named": self.labels(),
         })
         .to_string()
     }
 }
 
 /// The bounds of a loop, from what the journal keeps of its configuration.
-pub fn bounds_of(config: &str) -> Bounds {
+pub fn bounds_of(config: &str) -> LoopBounds {
     part_of(config, "bounds")
 }
 
-pub(super) fn named_of(config: &str) -> Named {
+pub(super) fn labels_of(config: &str) -> LoopLabels {
     part_of(config, "named")
 }
 
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn bounds_come_back_from_what_is_kept_and_an_older_loop_has_none() {
         let kept = r#"{"bounds": {"maxIterations": 7, "maxMinutes": null, "maxCostUsd": 1.5, "task": "A"}}"#;
-        let expected = Bounds {
+        let expected = LoopBounds {
             max_iterations: Some(7),
             max_minutes: None,
             max_cost_usd: Some(1.5),
@@ -110,25 +110,25 @@ mod tests {
         };
         assert_eq!(bounds_of(kept), expected);
         for old in ["{}", "", r#"{"effective": {}}"#] {
-            assert_eq!(bounds_of(old), Bounds::default(), "{old}");
+            assert_eq!(bounds_of(old), LoopBounds::default(), "{old}");
         }
     }
 
     #[test]
     fn what_is_said_now_goes_before_what_was_said_then() {
-        let now = Bounds {
+        let now = LoopBounds {
             max_iterations: Some(2),
-            ..Bounds::default()
+            ..LoopBounds::default()
         };
-        let then = Bounds {
+        let then = LoopBounds {
             max_iterations: Some(7),
             max_cost_usd: Some(1.5),
-            ..Bounds::default()
+            ..LoopBounds::default()
         };
-        let expected = Bounds {
+        let expected = LoopBounds {
             max_iterations: Some(2),
             max_cost_usd: Some(1.5),
-            ..Bounds::default()
+            ..LoopBounds::default()
         };
         assert_eq!(now.or(then), expected);
     }

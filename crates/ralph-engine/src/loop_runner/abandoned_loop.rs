@@ -1,4 +1,4 @@
-//! The end of a loop that nobody goes on with: its process is gone, and another loop begins in its place.
+//! The end of an abandoned loop: its process is gone, and another loop begins in its place.
 //!
 //! It ends as any other: with a checkpoint, a reason, and files that say so. Only writes down; what its
 //! last iteration left is brought to its end by `reconcile`.
@@ -11,40 +11,40 @@ use ralph_core::{
     termination::Stop,
 };
 
-use super::{Board, LoopError, LoopRunner, Scope, kept, standing};
+use super::{Board, LoopError, LoopRunner, TaskScope, start_options, status_files};
 use crate::{
-    foresight::compared,
-    loop_files::{Ended, LoopFiles},
+    forecast::compared,
+    loop_files::{LoopEnd, LoopFiles},
     source::Source,
     store::{ListedLoop, LoopRow},
 };
 
 /// No process can catch this one, so that no loop ends by it in any other way.
-const GIVEN_UP: Stop = Stop::Interrupted { signal: 9 };
+const ABANDONED: Stop = Stop::Interrupted { signal: 9 };
 
 impl LoopRunner {
-    /// Ends a loop that is given up.
-    pub(super) async fn close_given_up(&mut self, row: &LoopRow) -> Result<(), LoopError> {
-        let moment = self.moment_of_giving_up(row);
+    /// Ends an abandoned loop.
+    pub(super) async fn close_abandoned_loop(&mut self, row: &LoopRow) -> Result<(), LoopError> {
+        let moment = self.abandoned_moment(row);
         self.journal
-            .end_loop_with_checkpoint(&self.place.repository, &GIVEN_UP, &moment)
+            .end_loop_with_checkpoint(&self.place.repository, &ABANDONED, &moment)
             .await?;
         let Some(listed) = self.journal.listed_loop(&row.id).await? else {
             return Ok(());
         };
         let mut status = self.status_of(row, &listed);
-        standing::recall(&mut *self.journal, &mut status).await?;
-        let termination = Termination::of(&GIVEN_UP, Reached::default());
-        status.state = LoopState::after(&GIVEN_UP);
+        status_files::add_recorded_iterations(&mut *self.journal, &mut status).await?;
+        let termination = Termination::of(&ABANDONED, Reached::default());
+        status.state = LoopState::after(&ABANDONED);
         status.completed_at = moment.at.to_string();
         status.last_checkpoint_id = Some(moment.id);
         termination
             .reason
             .as_str()
             .clone_into(&mut status.termination_reason);
-        let ended = Ended {
+        let ended = LoopEnd {
             termination: &termination,
-            exit_code: GIVEN_UP.exit_code(),
+            exit_code: ABANDONED.exit_code(),
             branch: &row.branch,
             verified: u64::try_from(listed.verified).unwrap_or_default(),
             tasks: self.tally_of(row).await?,
@@ -62,8 +62,8 @@ impl LoopRunner {
         Ok(())
     }
 
-    fn moment_of_giving_up(&self, row: &LoopRow) -> Moment {
-        // A branch that somebody removed has no tip: then it is where the loop began.
+    fn abandoned_moment(&self, row: &LoopRow) -> Moment {
+        // A branch that was removed has no tip: then it is where the loop began.
         let tip = self.place.repo.branch_tip(&row.branch).ok().flatten();
         Moment {
             id: CheckpointId::new(uuid::Uuid::now_v7()),
@@ -79,7 +79,7 @@ impl LoopRunner {
             pending: None,
             blocked: None,
             stopped: Some(Stopped {
-                sentence: GIVEN_UP.sentence(),
+                sentence: ABANDONED.sentence(),
                 left: Left::Work,
             }),
         }
@@ -87,8 +87,8 @@ impl LoopRunner {
 
     /// Where it stood, by what the journal keeps of it.
     fn status_of(&self, row: &LoopRow, listed: &ListedLoop) -> LoopStatus {
-        let named = kept::named_of(&row.config);
-        let limits = named.limits.unwrap_or(kept::NamedLimits {
+        let named = start_options::labels_of(&row.config);
+        let limits = named.limits.unwrap_or(start_options::StartLimits {
             max_iterations: 0,
             max_cost: 0.0,
             max_duration_minutes: 0.0,
@@ -101,11 +101,12 @@ impl LoopRunner {
         };
         LoopStatus {
             task_id: named.task_id,
-            project_id: match named.project_id.is_empty() {
-                true => self.folder_name(),
-                false => named.project_id,
+            project_id: if named.project_id.is_empty() {
+                self.folder_name()
+            } else {
+                named.project_id
             },
-            ..standing::status_by(listed, config)
+            ..status_files::status_from_row(listed, config)
         }
     }
 
@@ -123,7 +124,7 @@ impl LoopRunner {
             .journal
             .task_states(&self.place.repository, source.name());
         let states = states.await?;
-        let board = Board::new(source, tasks, Scope::default(), states);
+        let board = Board::new(source, tasks, TaskScope::default(), states);
         Ok(board.map_or_else(|_| Tally::default(), |board| board.tally()))
     }
 }

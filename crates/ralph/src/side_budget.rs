@@ -1,7 +1,7 @@
-//! Opens the purse of work outside of a loop, and says what its budgets say.
+//! Opens the budget of work outside of a loop, and says what its budgets say.
 
 use ralph_core::economics::{Alert, BudgetAction};
-use ralph_engine::{prices::read_prices, purse::Purse, store::SideWork};
+use ralph_engine::{prices::read_prices, side_budget::SideBudget, store::SideWork};
 
 use crate::{
     error::{CommandError, ErrorKind},
@@ -12,18 +12,18 @@ use crate::{
 
 /// Opens the budget for work outside of a loop, from this project's settings. Creates the journal if there
 /// is none.
-pub(crate) async fn open(project: &Project, work: SideWork) -> Result<Purse, CommandError> {
+pub(crate) async fn open(project: &Project, work: SideWork) -> Result<SideBudget, CommandError> {
     let root = project.git_root()?;
     let known = queue::open(project, &root).await?;
     let config = project.config();
     let prices = read_prices(&config.economics, project.root()).map_err(CommandError::user)?;
     let max = config.loop_.max_cost_usd;
-    Ok(Purse::new(known, prices, &config.budgets, max, work))
+    Ok(SideBudget::new(known, prices, &config.budgets, max, work))
 }
 
 /// Refuses where a budget does. One that is nearly used up is said.
-pub(crate) async fn ask(purse: &mut Purse) -> Result<(), CommandError> {
-    let asked = purse.ask(Project::now()).await;
+pub(crate) async fn check(budget: &mut SideBudget) -> Result<(), CommandError> {
+    let asked = budget.check(Project::now()).await;
     match asked.map_err(CommandError::internal)? {
         BudgetAction::Allow => Ok(()),
         BudgetAction::AlertOnly { alert } | BudgetAction::Throttle { alert, .. } => {

@@ -2,23 +2,23 @@
 
 use ralph_core::task::{Status, Task, TaskId, format::Change};
 
-use super::{Desk, Not, Obeyed, is_stuck};
+use super::{CommandExecutor, CommandOutcome, CommandRefusal, is_stuck};
 use crate::store::{CommandRow, NewGuidance};
 
-impl Desk<'_> {
+impl CommandExecutor<'_> {
     pub(super) async fn retry(
         &mut self,
         row: &CommandRow,
         id: &TaskId,
         feedback: Option<&str>,
-    ) -> Result<Obeyed, Not> {
+    ) -> Result<CommandOutcome, CommandRefusal> {
         let task = self.leaf(id)?;
-        let mut obeyed = self.open(row, &task).await?;
+        let mut outcome = self.open(row, &task).await?;
         if let Some(text) = feedback {
-            obeyed
+            outcome
                 .sentence
                 .push_str("; the next prompt has what you say");
-            obeyed.effects.guidance.push(NewGuidance {
+            outcome.effects.guidance.push(NewGuidance {
                 task: Some(id.clone()),
                 text: text.to_owned(),
                 who: row.who.clone(),
@@ -26,17 +26,21 @@ impl Desk<'_> {
                 iteration: None,
             });
         }
-        obeyed.effects.answered = self
+        outcome.effects.answered = self
             .closed_question(row, id, super::answer::retried)
             .await?;
-        Ok(obeyed)
+        Ok(outcome)
     }
 
-    pub(super) async fn unblock(&mut self, row: &CommandRow, id: &TaskId) -> Result<Obeyed, Not> {
+    pub(super) async fn unblock(
+        &mut self,
+        row: &CommandRow,
+        id: &TaskId,
+    ) -> Result<CommandOutcome, CommandRefusal> {
         let task = self.leaf(id)?;
         let state = self.board.state(id);
         if state.is_some_and(|s| s.question.is_some()) {
-            return Err(Not::hinted(
+            return Err(CommandRefusal::hinted(
                 format!("{id} is not blocked: it waits for an answer"),
                 format!(
                     "`ralph answer {id}` answers, `ralph retry --task {id}` tries again without"
@@ -48,10 +52,10 @@ impl Desk<'_> {
             Status::Blocked | Status::Failed => {}
             Status::Open | Status::InProgress if blocked => {}
             Status::Open | Status::InProgress => {
-                return Err(Not::refused(format!("{id} is not blocked")));
+                return Err(CommandRefusal::refused(format!("{id} is not blocked")));
             }
             Status::Skipped | Status::Completed => {
-                return Err(Not::hinted(
+                return Err(CommandRefusal::hinted(
                     format!("{id} is not blocked, it is {}", task.status),
                     format!("`ralph retry --task {id}` opens a skipped task again"),
                 ));
@@ -60,24 +64,28 @@ impl Desk<'_> {
         self.open(row, &task).await
     }
 
-    fn leaf(&self, id: &TaskId) -> Result<Task, Not> {
+    fn leaf(&self, id: &TaskId) -> Result<Task, CommandRefusal> {
         let task = self.task(id)?;
         if !self.board.graph().is_leaf(id) {
-            return Err(Not::refused(format!(
+            return Err(CommandRefusal::refused(format!(
                 "task {id} is a container: its leaves are worked on, not itself"
             )));
         }
         if task.status == Status::Completed {
-            return Err(Not::hinted(
+            return Err(CommandRefusal::hinted(
                 format!("{id} is complete"),
-                "open it again in its file if it has to be done anew",
+                "open it again in its file if it has to be done again",
             ));
         }
         Ok(task)
     }
 
     /// Opens a task in its file where that says otherwise, and forgets its attempts.
-    async fn open(&mut self, row: &CommandRow, task: &Task) -> Result<Obeyed, Not> {
+    async fn open(
+        &mut self,
+        row: &CommandRow,
+        task: &Task,
+    ) -> Result<CommandOutcome, CommandRefusal> {
         let id = &task.id;
         let mut changes = Vec::new();
         if is_stuck(task.status) {
@@ -93,8 +101,8 @@ impl Desk<'_> {
             written = self.write(task, changes, (&title, &body)).await?;
         }
         let sentence = format!("{id} is open, with all its attempts{written}");
-        let mut obeyed = Obeyed::saying(sentence);
-        obeyed.effects.states.push((id.clone(), self.opened(id)));
-        Ok(obeyed)
+        let mut outcome = CommandOutcome::saying(sentence);
+        outcome.effects.states.push((id.clone(), self.opened(id)));
+        Ok(outcome)
     }
 }

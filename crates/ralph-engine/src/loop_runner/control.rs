@@ -1,7 +1,7 @@
-//! The loop and the person: obeys the queue between iterations, pauses, asks who sits at the
-//! terminal.
+//! The loop and the person: carries out queued commands between iterations, pauses, asks the person at
+//! the terminal.
 //!
-//! Decides nothing about tasks: that is the desk's, which is the same when no loop runs.
+//! Decides nothing about tasks: that is the command executor's, the same one when no loop runs.
 
 use jiff::Timestamp;
 use ralph_core::{
@@ -13,7 +13,7 @@ use ralph_core::{
 
 use super::{
     Changed, LoopError, LoopRunner,
-    desk::{Desk, Follows, There},
+    commands::{CommandExecutor, LoopEffect, LoopPresence},
     files::own_files,
 };
 use crate::{
@@ -38,23 +38,23 @@ pub(super) struct ControlChannel {
     pub(super) stop: StopRequest,
 }
 
-/// Whether the person at the terminal said something.
+/// The reaction of the person at the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
-    Something,
-    Nothing,
+pub(super) enum PersonReply {
+    Given,
+    None,
 }
 
-/// What came of asking.
-enum Asked {
-    /// `None`: nobody is there any more.
+/// The end of a question at the terminal.
+enum TerminalAnswer {
+    /// `None`: the person is gone.
     Answered(Option<Answer>),
     /// By a command, or a signal.
     Interrupted,
 }
 
 impl ControlChannel {
-    pub(super) fn go_on(&mut self) -> &'static str {
+    pub(super) fn resume(&mut self) -> &'static str {
         match std::mem::take(&mut self.pause) {
             PauseState::Paused => "the loop goes on",
             PauseState::Running => "the loop was not paused, and goes on",
@@ -71,26 +71,26 @@ pub(super) fn commanded(row: &CommandRow, report: CommandReport) -> Event {
 }
 
 impl LoopRunner {
-    /// Obeys what waits in the queue.
-    pub(super) async fn obey(&mut self) -> Result<(), LoopError> {
-        let rows = self.waiting().await?;
+    /// Carries out the commands that wait in the queue.
+    pub(super) async fn carry_out_commands(&mut self) -> Result<(), LoopError> {
+        let rows = self.waiting_commands().await?;
         if rows.is_empty() {
             return Ok(());
         }
-        // Also where nobody else wrote them: what this loop itself has written of a task since is in
+        // Also where no one else wrote them: what this loop itself has written of a task since is in
         // the file, and a command is about that.
         let (source, tasks) = Source::read(self.board.source.path(), &self.place.root)?;
         self.board.replace_tasks(source, tasks)?;
         self.changed = Changed::Something;
         for row in rows {
-            let report = self.obey_one(&row).await?;
+            let report = self.carry_out(&row).await?;
             self.tell(&commanded(&row, report));
         }
         // Only now: what a command wrote before a crash is no edit of a person's.
         self.note_edits().await
     }
 
-    async fn waiting(&mut self) -> Result<Vec<CommandRow>, LoopError> {
+    async fn waiting_commands(&mut self) -> Result<Vec<CommandRow>, LoopError> {
         let worktree = self.place.root.to_string_lossy().into_owned();
         Ok(self
             .journal
@@ -98,12 +98,14 @@ impl LoopRunner {
             .await?)
     }
 
-    /// Whether a command waits. A journal that can't be read is seen by whoever reads it next.
-    pub(super) async fn is_called(&mut self) -> bool {
-        self.waiting().await.map_or(true, |rows| !rows.is_empty())
+    /// Returns whether a command waits. A journal that can't be read fails at its next reader.
+    pub(super) async fn has_waiting_commands(&mut self) -> bool {
+        self.waiting_commands()
+            .await
+            .map_or(true, |rows| !rows.is_empty())
     }
 
-    async fn obey_one(&mut self, row: &CommandRow) -> Result<CommandReport, LoopError> {
+    async fn carry_out(&mut self, row: &CommandRow) -> Result<CommandReport, LoopError> {
         let stale = row.at < self.control.since;
         let own = match &row.command {
             Command::Pause { .. } | Command::Resume if stale => Some(CommandReport::refused(
@@ -111,7 +113,7 @@ impl LoopRunner {
                 None,
             )),
             Command::Pause { when } => Some(self.pause(*when)),
-            Command::Resume => Some(CommandReport::done(self.control.go_on())),
+            Command::Resume => Some(CommandReport::done(self.control.resume())),
             Command::Ping => Some(CommandReport::done("the loop listens")),
             Command::Retry { .. }
             | Command::Skip { .. }
@@ -141,7 +143,7 @@ impl LoopRunner {
             &self.files.config_files,
             &self.place.root,
         );
-        let mut desk = Desk {
+        let mut executor = CommandExecutor {
             root: &self.place.root,
             repo: &self.place.repo,
             journal: &mut *self.journal,
@@ -150,12 +152,12 @@ impl LoopRunner {
             own: &own,
             progress: &self.settings.config.memory.progress_file,
             now,
-            there: There::Loop,
+            presence: LoopPresence::Running,
         };
-        let (report, follows) = desk.obey(row).await?;
-        match follows {
-            Follows::Nothing => {}
-            Follows::Abort => self.machine.abort(),
+        let (report, loop_effect) = executor.execute(row).await?;
+        match loop_effect {
+            LoopEffect::Nothing => {}
+            LoopEffect::Abort => self.machine.abort(),
         }
         Ok(report)
     }
@@ -174,58 +176,58 @@ impl LoopRunner {
     }
 
     /// Waits until a person lets the loop go on, or has something else to say.
-    pub(super) async fn rest(&mut self) -> Result<(), LoopError> {
+    pub(super) async fn wait_while_paused(&mut self) -> Result<(), LoopError> {
         let now = self.now();
         self.journal.set_paused(&self.loop_id, Some(now)).await?;
-        self.pause_status()?;
-        self.does(LoopActivity::Pause, None);
+        self.set_state_paused()?;
+        self.set_activity(LoopActivity::Pause, None);
         while self.control.pause == PauseState::Paused && self.control.stop.borrow().is_none() {
             tokio::select! {
                 () = stop_asked(&mut self.control.stop) => {}
                 () = self.control.inbox.knock() => {}
             }
-            self.obey().await?;
+            self.carry_out_commands().await?;
             if self.machine.is_aborted() {
                 break;
             }
         }
         self.journal.set_paused(&self.loop_id, None).await?;
-        self.run_status()
+        self.set_state_running()
     }
 
     /// Asks the person at the terminal the oldest question that is open, if there are both.
-    pub(super) async fn ask_person(&mut self) -> Result<Heard, LoopError> {
+    pub(super) async fn ask_person(&mut self) -> Result<PersonReply, LoopError> {
         let Some(question) = self.open_question().await? else {
-            return Ok(Heard::Nothing);
+            return Ok(PersonReply::None);
         };
         let Some(mut human) = self.control.human.take() else {
-            return Ok(Heard::Nothing);
+            return Ok(PersonReply::None);
         };
         self.output.reporter.make_room();
         let asked = {
             let mut asking = human.ask(&question);
             loop {
                 tokio::select! {
-                    answer = &mut asking => break Asked::Answered(answer),
+                    answer = &mut asking => break TerminalAnswer::Answered(answer),
                     // Who decides next sees the stop.
-                    () = stop_asked(&mut self.control.stop) => break Asked::Interrupted,
+                    () = stop_asked(&mut self.control.stop) => break TerminalAnswer::Interrupted,
                     () = self.control.inbox.knock() => {
-                        if self.is_called().await {
-                            break Asked::Interrupted;
+                        if self.has_waiting_commands().await {
+                            break TerminalAnswer::Interrupted;
                         }
                     }
                 }
             }
         };
         let answer = match asked {
-            Asked::Answered(Some(answer)) => answer,
-            // Nobody is there any more: the questions wait.
-            Asked::Answered(None) => return Ok(Heard::Something),
-            // Somebody has something to say from elsewhere; if it is no answer, it is asked again.
-            Asked::Interrupted => {
+            TerminalAnswer::Answered(Some(answer)) => answer,
+            // The person is gone: the questions wait.
+            TerminalAnswer::Answered(None) => return Ok(PersonReply::Given),
+            // A command came in; if it is no answer, the question is asked again.
+            TerminalAnswer::Interrupted => {
                 self.control.human = Some(human);
-                self.obey().await?;
-                return Ok(Heard::Something);
+                self.carry_out_commands().await?;
+                return Ok(PersonReply::Given);
             }
         };
         self.control.human = Some(human);
@@ -239,8 +241,8 @@ impl LoopRunner {
         self.journal
             .submit_command(&self.place.repository, &worktree, &command, &who, now)
             .await?;
-        self.obey().await?;
-        Ok(Heard::Something)
+        self.carry_out_commands().await?;
+        Ok(PersonReply::Given)
     }
 
     async fn open_question(&mut self) -> Result<Option<Question>, LoopError> {

@@ -8,22 +8,24 @@ use ralph_core::{
     task::{TaskId, format::Change},
 };
 
-use super::{Desk, Follows, Not, Obeyed, There, note_of, with_line};
+use super::{
+    CommandExecutor, CommandOutcome, CommandRefusal, LoopEffect, LoopPresence, note_of, with_line,
+};
 use crate::store::{CommandRow, NewGuidance};
 
 /// Between the mark of an amendment in the notes and what stood there before.
 const WAS: &str = ", was: ";
 
-impl Desk<'_> {
+impl CommandExecutor<'_> {
     pub(super) async fn answer(
         &mut self,
         row: &CommandRow,
         of: Option<&str>,
         (answer, amend): (&Answer, Option<&Amendment>),
-    ) -> Result<Obeyed, Not> {
+    ) -> Result<CommandOutcome, CommandRefusal> {
         let all = self.questions().await?;
         let refused = |e: escalation::NoQuestion| {
-            Not::hinted(e.to_string(), "`ralph escalations` shows the questions")
+            CommandRefusal::hinted(e.to_string(), "`ralph escalations` shows the questions")
         };
         let question = escalation::find(&all, of).map_err(refused)?;
         let told = question.told(answer).map_err(refused)?;
@@ -40,34 +42,34 @@ impl Desk<'_> {
                     question.id,
                     question.in_short()
                 );
-                let mut obeyed = self.skip(row, task, &reason).await?;
-                obeyed.effects.answered = Some((question.id, answered(row, AnswerKind::Skip)));
-                return Ok(obeyed);
+                let mut outcome = self.skip(row, task, &reason).await?;
+                outcome.effects.answered = Some((question.id, answered(row, AnswerKind::Skip)));
+                return Ok(outcome);
             }
             Answer::Option { number } => AnswerKind::Option { number: *number },
             Answer::Guidance { .. } => AnswerKind::Guidance,
             Answer::Retry => AnswerKind::Retry,
         };
-        let mut obeyed = self.retry(row, task, None).await?;
-        obeyed.sentence = format!("question {} about {task} is answered", question.id);
+        let mut outcome = self.retry(row, task, None).await?;
+        outcome.sentence = format!("question {} about {task} is answered", question.id);
         match (&told, &how) {
             (Some(told), _) => {
                 let last = told.lines().last().unwrap_or_default();
-                obeyed
+                outcome
                     .sentence
                     .push_str(&format!("; the next prompt says: {last}"));
             }
-            (None, _) => obeyed.sentence.push_str("; it is tried again"),
+            (None, _) => outcome.sentence.push_str("; it is tried again"),
         }
         if let Some((_, written)) = &amended {
-            obeyed
+            outcome
                 .sentence
                 .push_str(&format!("; an acceptance criterion is amended{written}"));
         }
-        if self.there == There::Nobody {
-            obeyed.hint = Some("`ralph run` goes on".to_owned());
+        if self.presence == LoopPresence::NotRunning {
+            outcome.hint = Some("`ralph run` goes on".to_owned());
         }
-        obeyed
+        outcome
             .effects
             .guidance
             .extend(told.clone().map(|text| NewGuidance {
@@ -79,26 +81,26 @@ impl Desk<'_> {
             }));
         let mut record = answered(row, how);
         (record.told, record.amended) = (told, amended.map(|(amended, _)| amended));
-        obeyed.effects.answered = Some((question.id, record));
-        Ok(obeyed)
+        outcome.effects.answered = Some((question.id, record));
+        Ok(outcome)
     }
 
-    fn abort(&self, question: &Question) -> Obeyed {
+    fn abort(&self, question: &Question) -> CommandOutcome {
         let id = question.id;
-        match self.there {
-            There::Nobody => Obeyed::saying(format!(
+        match self.presence {
+            LoopPresence::NotRunning => CommandOutcome::saying(format!(
                 "no loop is running here that could be ended; question {id} stays open"
             )),
-            There::Loop => Obeyed {
-                follows: Follows::Abort,
-                ..Obeyed::saying(format!("the loop ends; question {id} stays open"))
+            LoopPresence::Running => CommandOutcome {
+                loop_effect: LoopEffect::Abort,
+                ..CommandOutcome::saying(format!("the loop ends; question {id} stays open"))
             },
         }
     }
 
     /// The questions about the tasks of the board. One that is open in the journal, and whose task
     /// does not wait for it any more, was answered by an edit of the task.
-    pub(super) async fn questions(&mut self) -> Result<Vec<Question>, Not> {
+    pub(super) async fn questions(&mut self) -> Result<Vec<Question>, CommandRefusal> {
         let source = self.board.source.name().to_owned();
         Ok(self.journal.questions(self.repository, &source).await?)
     }
@@ -109,7 +111,7 @@ impl Desk<'_> {
         row: &CommandRow,
         task: &TaskId,
         how: fn() -> AnswerKind,
-    ) -> Result<Option<(QuestionId, Answered)>, Not> {
+    ) -> Result<Option<(QuestionId, Answered)>, CommandRefusal> {
         let all = self.questions().await?;
         let open = all
             .iter()
@@ -123,7 +125,7 @@ impl Desk<'_> {
         row: &CommandRow,
         question: &Question,
         amendment: &Amendment,
-    ) -> Result<(Amended, String), Not> {
+    ) -> Result<(Amended, String), CommandRefusal> {
         let task = self.task(&question.task_id)?;
         let notes = task.text.notes.as_deref();
         let mark = note_of(row, "Acceptance criterion amended");
@@ -142,7 +144,7 @@ impl Desk<'_> {
                 "`ralph tasks show {}` lists them; `--amend 2=TEXT` replaces the second",
                 task.id
             );
-            Not::hinted(e.to_string(), hint)
+            CommandRefusal::hinted(e.to_string(), hint)
         })?;
         let was = serde_json::Value::from(before.clone()).to_string();
         let why = sanitize::fold(question.in_short());

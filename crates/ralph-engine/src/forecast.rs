@@ -1,4 +1,4 @@
-//! What a loop's tasks will cost, by what its journal knows; and what became of what was foreseen.
+//! The forecast of what a loop's tasks will cost, by its journal; and the comparison with what they did.
 //!
 //! Reads and writes down; the figures are made in the core.
 
@@ -16,15 +16,15 @@ use crate::store::{Journal, JournalError, RepositoryId, SpendingScope};
 /// Any will do: the same history must give the same forecast.
 const SEED: u64 = 1;
 
-/// What a loop has finished.
+/// The cost of what a loop has finished.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct History {
-    /// What each finished task has cost.
+pub struct CostHistory {
+    /// The cost of each finished task.
     pub finished: Vec<Dollars>,
     pub had_subagents: bool,
 }
 
-impl History {
+impl CostHistory {
     pub async fn of_loop(
         journal: &mut dyn Journal,
         repository: &RepositoryId,
@@ -39,12 +39,13 @@ impl History {
         })
     }
 
-    /// What so many more tasks will cost. `multi_agent`: subagents are to work from now on.
-    pub fn foresee(&self, remaining_tasks: usize, multi_agent: bool) -> Option<Forecast> {
+    /// Returns what so many more tasks will cost. `multi_agent`: subagents are to work from now on.
+    pub fn forecast(&self, remaining_tasks: usize, multi_agent: bool) -> Option<Forecast> {
         // Where subagents worked already, what they cost is in the history.
-        let factor = match multi_agent && !self.had_subagents {
-            true => MULTI_AGENT_FACTOR,
-            false => 1,
+        let factor = if multi_agent && !self.had_subagents {
+            MULTI_AGENT_FACTOR
+        } else {
+            1
         };
         forecast(ForecastBasis {
             finished: &self.finished,
@@ -55,7 +56,7 @@ impl History {
     }
 }
 
-/// What became of the forecast that was made of a loop; nothing where none was made.
+/// Returns what became of the forecast that was made of a loop; nothing where none was made.
 pub async fn compared(
     journal: &mut dyn Journal,
     repository: &RepositoryId,
@@ -71,7 +72,7 @@ pub async fn compared(
 }
 
 /// The forecast as it is to be kept, made now.
-pub(crate) async fn make(
+pub(crate) async fn dated(
     journal: &mut dyn Journal,
     repository: &RepositoryId,
     loop_id: &LoopId,

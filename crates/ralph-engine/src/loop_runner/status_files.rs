@@ -16,12 +16,12 @@ use ralph_core::{
 
 use super::{
     LoopError, LoopRunner,
-    kept::{Named, NamedLimits},
+    start_options::{LoopLabels, StartLimits},
 };
 use crate::{
-    foresight::compared,
+    forecast::compared,
     heartbeat::Heartbeat,
-    loop_files::{Ended, LoopFiles, folder},
+    loop_files::{LoopEnd, LoopFiles, folder},
     store::{Journal, ListedLoop},
 };
 
@@ -32,7 +32,7 @@ impl LoopRunner {
             return Ok(());
         };
         let mut status = self.new_status(&row);
-        recall(&mut *self.journal, &mut status).await?;
+        add_recorded_iterations(&mut *self.journal, &mut status).await?;
         match LoopFiles::open(data_dir, status) {
             Ok(files) => {
                 self.output.loop_files = Some(files);
@@ -50,7 +50,7 @@ impl LoopRunner {
         LoopStatus {
             task_id: self.task_of_loop(),
             project_id: self.project_name(),
-            ..status_by(row, self.loop_config(&row.agent))
+            ..status_from_row(row, self.loop_config(&row.agent))
         }
     }
 
@@ -66,12 +66,12 @@ impl LoopRunner {
         }
     }
 
-    /// What others call this loop, to be kept with it.
-    pub(super) fn named(&self) -> Named {
-        Named {
+    /// The names of this loop, to be kept with it.
+    pub(super) fn labels(&self) -> LoopLabels {
+        LoopLabels {
             project_id: self.project_name(),
             task_id: self.task_of_loop(),
-            limits: Some(NamedLimits::from(&self.loop_config(""))),
+            limits: Some(StartLimits::from(&self.loop_config(""))),
         }
     }
 
@@ -96,7 +96,7 @@ impl LoopRunner {
     }
 
     /// Moves the loop to its next state, and says so.
-    pub(super) fn enter(&mut self, next: LoopState) -> Result<(), LoopError> {
+    pub(super) fn enter_state(&mut self, next: LoopState) -> Result<(), LoopError> {
         let Some(files) = &mut self.output.loop_files else {
             return Ok(());
         };
@@ -105,26 +105,26 @@ impl LoopRunner {
         Ok(())
     }
 
-    /// Says that the loop rests. It may do so before its first iteration, or before a fresh agent takes
+    /// Sets the state in `status.json` to paused. It may do so before its first iteration, or before a fresh agent takes
     /// over: then it runs first.
-    pub(super) fn pause_status(&mut self) -> Result<(), LoopError> {
+    pub(super) fn set_state_paused(&mut self) -> Result<(), LoopError> {
         if let Some(LoopState::Initializing | LoopState::Handoff) = self.loop_state() {
-            self.enter(LoopState::Running)?;
+            self.enter_state(LoopState::Running)?;
         }
-        self.enter(LoopState::Paused)
+        self.enter_state(LoopState::Paused)
     }
 
-    /// Says that a fresh agent takes over. After a crash that may be the first that is done.
-    pub(super) fn hand_over_status(&mut self) -> Result<(), LoopError> {
-        self.run_status()?;
-        self.enter(LoopState::Handoff)
+    /// Sets the state to handoff: a fresh agent takes over. After a crash that may be the first that is done.
+    pub(super) fn set_state_handoff(&mut self) -> Result<(), LoopError> {
+        self.set_state_running()?;
+        self.enter_state(LoopState::Handoff)
     }
 
-    /// Says that it does not any more; so that it runs when it goes on, or ends.
-    pub(super) fn run_status(&mut self) -> Result<(), LoopError> {
+    /// Sets the state to running, if it is another.
+    pub(super) fn set_state_running(&mut self) -> Result<(), LoopError> {
         match self.loop_state() {
             Some(LoopState::Running) => Ok(()),
-            _ => self.enter(LoopState::Running),
+            _ => self.enter_state(LoopState::Running),
         }
     }
 
@@ -150,10 +150,10 @@ impl LoopRunner {
     ) -> Result<(), LoopError> {
         let last = LoopState::after(stop);
         if self.loop_state() == Some(LoopState::Handoff) {
-            self.enter(LoopState::Running)?;
+            self.enter_state(LoopState::Running)?;
         }
         if last == LoopState::Completed {
-            self.enter(LoopState::Completing)?;
+            self.enter_state(LoopState::Completing)?;
         }
         let reached = Reached {
             iterations: self.machine.tally().iterations,
@@ -171,10 +171,10 @@ impl LoopRunner {
                 .as_str()
                 .clone_into(&mut files.status.termination_reason);
         }
-        self.enter(last)?;
+        self.enter_state(last)?;
         let row = self.journal.listed_loop(&self.loop_id).await?;
         let verified = row.map_or(0, |row| u64::try_from(row.verified).unwrap_or_default());
-        let ended = Ended {
+        let ended = LoopEnd {
             termination: &termination,
             exit_code: stop.exit_code(),
             branch: &self.place.branch,
@@ -209,7 +209,7 @@ impl LoopRunner {
 }
 
 /// Where a loop stands by its row alone: nothing of its iterations yet.
-pub(super) fn status_by(row: &ListedLoop, config: LoopStatusConfig) -> LoopStatus {
+pub(super) fn status_from_row(row: &ListedLoop, config: LoopStatusConfig) -> LoopStatus {
     let number = |n: i64| u64::try_from(n).unwrap_or_default();
     LoopStatus {
         loop_id: row.id.clone(),
@@ -232,7 +232,7 @@ pub(super) fn status_by(row: &ListedLoop, config: LoopStatusConfig) -> LoopStatu
 }
 
 /// Adds what the loop had done before, from the journal.
-pub(super) async fn recall(
+pub(super) async fn add_recorded_iterations(
     journal: &mut dyn Journal,
     status: &mut LoopStatus,
 ) -> Result<(), LoopError> {

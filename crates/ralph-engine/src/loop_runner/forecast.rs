@@ -6,11 +6,11 @@
 use ralph_core::dollars::Dollars;
 
 use super::{LoopError, LoopRunner};
-use crate::foresight::{self, History};
+use crate::forecast::{self, CostHistory};
 
-/// Whether what the loop will cost is written down.
+/// The forecast of the loop's cost: recorded or not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Foreseen {
+pub(super) enum ForecastState {
     #[default]
     NotYet,
     Kept,
@@ -18,17 +18,17 @@ pub(super) enum Foreseen {
 
 impl LoopRunner {
     /// By the history of this loop, or of the one before it while this one has none of its own.
-    pub(super) async fn foresee_at_start(&mut self) -> Result<(), LoopError> {
+    pub(super) async fn forecast_at_start(&mut self) -> Result<(), LoopError> {
         if self.journal.forecast_of(&self.loop_id).await?.is_some() {
-            self.costs.foreseen = Foreseen::Kept;
+            self.costs.forecast = ForecastState::Kept;
         }
-        if self.costs.foreseen == Foreseen::Kept {
+        if self.costs.forecast == ForecastState::Kept {
             return Ok(());
         }
         let history =
-            History::of_loop(&mut *self.journal, &self.place.repository, &self.loop_id).await?;
+            CostHistory::of_loop(&mut *self.journal, &self.place.repository, &self.loop_id).await?;
         self.keep_forecast(&history).await?;
-        if self.costs.foreseen == Foreseen::Kept {
+        if self.costs.forecast == ForecastState::Kept {
             return Ok(());
         }
         let before = self
@@ -36,34 +36,36 @@ impl LoopRunner {
             .loop_before(&self.place.repository, &self.loop_id);
         if let Some(before) = before.await? {
             let history =
-                History::of_loop(&mut *self.journal, &self.place.repository, &before).await?;
+                CostHistory::of_loop(&mut *self.journal, &self.place.repository, &before).await?;
             self.keep_forecast(&history).await?;
         }
         Ok(())
     }
 
     /// After an iteration: by what this loop has finished.
-    pub(super) async fn foresee(&mut self) -> Result<(), LoopError> {
+    pub(super) async fn forecast_after_iteration(&mut self) -> Result<(), LoopError> {
         // Of an agent that tells of no cost, nothing is foreseen, and its history is not looked at.
-        if self.costs.foreseen == Foreseen::Kept || self.machine.tally().spent == Dollars::NOTHING {
+        if self.costs.forecast == ForecastState::Kept
+            || self.machine.tally().spent == Dollars::NOTHING
+        {
             return Ok(());
         }
         let history =
-            History::of_loop(&mut *self.journal, &self.place.repository, &self.loop_id).await?;
+            CostHistory::of_loop(&mut *self.journal, &self.place.repository, &self.loop_id).await?;
         self.keep_forecast(&history).await
     }
 
-    async fn keep_forecast(&mut self, history: &History) -> Result<(), LoopError> {
+    async fn keep_forecast(&mut self, history: &CostHistory) -> Result<(), LoopError> {
         let tasks = self.board.tally();
         let remaining = tasks.ready + tasks.waiting;
-        let forecast = history.foresee(remaining, self.settings.config.economics.multi_agent);
+        let forecast = history.forecast(remaining, self.settings.config.economics.multi_agent);
         // Nothing to come, or nothing told by agents so far, is nothing to compare.
         let Some(forecast) = forecast.filter(|f| remaining > 0 && f.high_usd > Dollars::NOTHING)
         else {
             return Ok(());
         };
         let made = (forecast, self.now());
-        let kept = foresight::make(
+        let kept = forecast::dated(
             &mut *self.journal,
             &self.place.repository,
             &self.loop_id,
@@ -71,7 +73,7 @@ impl LoopRunner {
         )
         .await?;
         self.journal.keep_forecast(&self.loop_id, &kept).await?;
-        self.costs.foreseen = Foreseen::Kept;
+        self.costs.forecast = ForecastState::Kept;
         Ok(())
     }
 }

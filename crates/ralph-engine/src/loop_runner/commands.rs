@@ -31,7 +31,7 @@ use crate::{
 /// On a commit that a command of a person's made: it is ralph's, so a revert may go past it.
 const COMMAND_TRAILER: &str = "Ralph-Command";
 
-pub(super) struct Desk<'a> {
+pub(super) struct CommandExecutor<'a> {
     pub(super) root: &'a Path,
     pub(super) repo: &'a Repo,
     pub(super) journal: &'a mut dyn Journal,
@@ -42,47 +42,47 @@ pub(super) struct Desk<'a> {
     pub(super) own: &'a [PathBuf],
     pub(super) progress: &'a Path,
     pub(super) now: Timestamp,
-    pub(super) there: There,
+    pub(super) presence: LoopPresence,
 }
 
-/// Whether a loop runs.
+/// The loop that a command is carried out for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum There {
-    Loop,
-    Nobody,
+pub(super) enum LoopPresence {
+    Running,
+    NotRunning,
 }
 
-/// What a command means for the loop itself.
+/// The effect of a command on the loop itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Follows {
+pub(super) enum LoopEffect {
     Nothing,
     /// The loop ends.
     Abort,
 }
 
-/// What is to be written down of a command that was obeyed.
-struct Obeyed {
+/// The result of a command, to be recorded.
+struct CommandOutcome {
     sentence: String,
     hint: Option<String>,
     detail: Option<serde_json::Value>,
     effects: CommandEffects,
-    follows: Follows,
+    loop_effect: LoopEffect,
 }
 
-impl Obeyed {
+impl CommandOutcome {
     fn saying(sentence: impl Into<String>) -> Self {
         Self {
             sentence: sentence.into(),
             hint: None,
             detail: None,
             effects: CommandEffects::default(),
-            follows: Follows::Nothing,
+            loop_effect: LoopEffect::Nothing,
         }
     }
 }
 
-/// Why a command was not obeyed.
-enum Not {
+/// The reason why a command was not carried out.
+enum CommandRefusal {
     Refused {
         sentence: String,
         hint: Option<String>,
@@ -90,7 +90,7 @@ enum Not {
     Failed(LoopError),
 }
 
-impl Not {
+impl CommandRefusal {
     fn refused(sentence: impl Into<String>) -> Self {
         Self::Refused {
             sentence: sentence.into(),
@@ -106,40 +106,40 @@ impl Not {
     }
 }
 
-impl<E: Into<LoopError>> From<E> for Not {
+impl<E: Into<LoopError>> From<E> for CommandRefusal {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }
 }
 
-impl Desk<'_> {
-    /// Obeys a command, and ends it.
-    pub(super) async fn obey(
+impl CommandExecutor<'_> {
+    /// Carries out a command, and ends it.
+    pub(super) async fn execute(
         &mut self,
         row: &CommandRow,
-    ) -> Result<(CommandReport, Follows), LoopError> {
-        let obeyed = match self.do_it(row).await {
-            Ok(obeyed) => obeyed,
-            Err(Not::Refused { sentence, hint }) => {
+    ) -> Result<(CommandReport, LoopEffect), LoopError> {
+        let outcome = match self.perform(row).await {
+            Ok(outcome) => outcome,
+            Err(CommandRefusal::Refused { sentence, hint }) => {
                 let report = CommandReport::refused(sentence, hint);
                 self.finish(row, &report, &CommandEffects::default())
                     .await?;
-                return Ok((report, Follows::Nothing));
+                return Ok((report, LoopEffect::Nothing));
             }
-            Err(Not::Failed(error)) => return Err(error),
+            Err(CommandRefusal::Failed(error)) => return Err(error),
         };
         let report = CommandReport {
-            hint: obeyed.hint,
-            detail: obeyed.detail,
-            ..CommandReport::done(obeyed.sentence)
+            hint: outcome.hint,
+            detail: outcome.detail,
+            ..CommandReport::done(outcome.sentence)
         };
         failpoint("command-applied");
-        self.finish(row, &report, &obeyed.effects).await?;
-        for (task, state) in obeyed.effects.states {
+        self.finish(row, &report, &outcome.effects).await?;
+        for (task, state) in outcome.effects.states {
             self.board.set_state(&task, state);
         }
         self.reread()?;
-        Ok((report, obeyed.follows))
+        Ok((report, outcome.loop_effect))
     }
 
     async fn finish(
@@ -160,16 +160,20 @@ impl Desk<'_> {
         Ok(())
     }
 
-    async fn do_it(&mut self, row: &CommandRow) -> Result<Obeyed, Not> {
+    async fn perform(&mut self, row: &CommandRow) -> Result<CommandOutcome, CommandRefusal> {
         match &row.command {
-            // A loop obeys these itself.
-            Command::Pause { .. } => {
-                Ok(Obeyed::saying("no loop is running here: nothing to pause"))
-            }
-            Command::Resume => Ok(Obeyed::saying("no loop is running here: nothing to resume")),
-            Command::Ping => Ok(Obeyed::saying("no loop is running here: nothing to ping")),
-            // Obeyed while an agent works; this one came too early or too late.
-            Command::Intervene { .. } => Err(Not::hinted(
+            // A loop carries these out itself.
+            Command::Pause { .. } => Ok(CommandOutcome::saying(
+                "no loop is running here: nothing to pause",
+            )),
+            Command::Resume => Ok(CommandOutcome::saying(
+                "no loop is running here: nothing to resume",
+            )),
+            Command::Ping => Ok(CommandOutcome::saying(
+                "no loop is running here: nothing to ping",
+            )),
+            // CommandOutcome while an agent works; this one came too early or too late.
+            Command::Intervene { .. } => Err(CommandRefusal::hinted(
                 "no agent works here now",
                 "`ralph health` shows what a loop does",
             )),
@@ -194,35 +198,35 @@ impl Desk<'_> {
         }
     }
 
-    fn say(&self, row: &CommandRow, text: &str, when: When) -> Obeyed {
+    fn say(&self, row: &CommandRow, text: &str, when: When) -> CommandOutcome {
         let sentence = match when {
             When::InTurn => "it will be in the next prompt",
             When::Now => "no agent runs that could be told: it will be in the next prompt",
         };
-        let mut obeyed = Obeyed::saying(sentence);
-        obeyed.effects.guidance.push(NewGuidance {
+        let mut outcome = CommandOutcome::saying(sentence);
+        outcome.effects.guidance.push(NewGuidance {
             task: None,
             text: text.to_owned(),
             who: row.who.clone(),
             at: row.at,
             iteration: None,
         });
-        obeyed
+        outcome
     }
 
     /// The task that is meant.
-    fn task(&self, id: &TaskId) -> Result<Task, Not> {
+    fn task(&self, id: &TaskId) -> Result<Task, CommandRefusal> {
         let Some(task) = self.board.task(id) else {
             let sentence = format!("there is no task {id} in {}", self.board.source.name());
             return Err(match self.board.graph().did_you_mean(id.as_str()) {
-                Some(near) => Not::hinted(sentence, format!("did you mean {near}?")),
-                None => Not::hinted(sentence, "`ralph tasks list` shows them"),
+                Some(near) => CommandRefusal::hinted(sentence, format!("did you mean {near}?")),
+                None => CommandRefusal::hinted(sentence, "`ralph tasks list` shows them"),
             });
         };
         Ok(task.clone())
     }
 
-    /// What the journal knows of a task, without what holds it back.
+    /// Returns what the journal knows of a task, without what holds it back.
     fn opened(&self, id: &TaskId) -> TaskHistory {
         let before = self.board.state(id).cloned().unwrap_or_default();
         TaskHistory {
@@ -242,7 +246,7 @@ impl Desk<'_> {
         task: &Task,
         changes: Vec<Change>,
         (title, body): (&str, &str),
-    ) -> Result<String, Not> {
+    ) -> Result<String, CommandRefusal> {
         let path = self.board.file_of(&task.id);
         let path = path.and_then(|p| Some(p.strip_prefix(self.repo.root()).ok()?.to_owned()));
         let tracked = match &path {
@@ -251,14 +255,16 @@ impl Desk<'_> {
         };
         if tracked && let Err(problem) = self.repo.preflight().await {
             let hint = problem.hint();
-            return Err(Not::Refused {
+            return Err(CommandRefusal::Refused {
                 sentence: format!("{} can't be committed: {problem}", task.id),
                 hint,
             });
         }
         match self.board.edit(&task.id, changes) {
             Ok(_) => {}
-            Err(SourceError::Format(error)) => return Err(Not::refused(error.to_string())),
+            Err(SourceError::Format(error)) => {
+                return Err(CommandRefusal::refused(error.to_string()));
+            }
             Err(other) => return Err(other.into()),
         }
         failpoint("command-written");
