@@ -162,7 +162,8 @@ fn unreadable(what: &'static str) -> impl FnOnce(serde_json::Error) -> JournalEr
     move |source| JournalError::Row { what, source }
 }
 
-/// Defines how a row is read: first the columns that are ids, then the others.
+/// Defines how a row is read: first the columns that are ids, then the others. The derive macro of sqlx would
+/// bring a second sqlx and a second SQLite into every build, for the machine that compiles.
 macro_rules! from_row {
     ($type:ident { $($id:ident),* } [$($field:ident),*]) => {
         impl sqlx::FromRow<'_, sqlx::sqlite::SqliteRow> for $type {

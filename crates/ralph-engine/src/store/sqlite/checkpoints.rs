@@ -8,10 +8,9 @@ use ralph_core::{
 use sqlx::SqliteConnection;
 use std::collections::{HashMap, HashSet};
 
-use super::{JournalError, SqliteJournal, failed, lock, signed, unreadable, unsigned};
+use super::{JournalError, SqliteJournal, failed, from_row, lock, signed, unreadable, unsigned};
 use crate::store::{CheckpointFilter, CheckpointStore, RepositoryId};
 
-#[derive(sqlx::FromRow)]
 struct CheckpointColumns {
     id: String,
     loop_id: String,
@@ -24,6 +23,8 @@ struct CheckpointColumns {
     hash: String,
     prev_hash: Option<String>,
 }
+
+from_row!(CheckpointColumns {} [id, loop_id, n, iteration, phase, at, tip_commit, body, hash, prev_hash]);
 
 const COLUMNS: &str =
     "id, loop_id, n, iteration, phase, at, tip_commit, body, hash, prev_hash FROM checkpoint";

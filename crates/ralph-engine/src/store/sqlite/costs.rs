@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sqlx::{Row as _, SqliteConnection, sqlite::SqliteRow};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{JournalError, SqliteJournal, failed, lock, signed, unreadable, unsigned};
+use super::{JournalError, SqliteJournal, failed, from_row, lock, signed, unreadable, unsigned};
 use crate::store::{
     CostRow, CostStore, LoopModelCost, RepositoryId, SideRun, SpendingScope, SumBy, TokenUsage,
     day_of,
@@ -542,7 +542,6 @@ fn total_row(place: [String; 4], totals: Totals) -> Value {
     place.chain(figures.map(Value::from)).collect()
 }
 
-#[derive(sqlx::FromRow)]
 struct RecordRow {
     run: i64,
     agent: String,
@@ -558,6 +557,8 @@ struct RecordRow {
     cost_cache_write: Option<i64>,
     told: Option<i64>,
 }
+
+from_row!(RecordRow {} [run, agent, model, caller, input, output, cache_read, cache_write, cost_input, cost_output, cost_cache_read, cost_cache_write, told]);
 
 impl From<RecordRow> for TokenRecord {
     fn from(row: RecordRow) -> Self {

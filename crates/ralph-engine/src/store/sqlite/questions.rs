@@ -10,7 +10,8 @@ use ralph_core::{
 use sqlx::SqliteConnection;
 
 use super::{
-    JournalError, SqliteJournal, failed, lock, signed, tasks::upsert_state, unreadable, unsigned,
+    JournalError, SqliteJournal, failed, from_row, lock, signed, tasks::upsert_state, unreadable,
+    unsigned,
 };
 use crate::store::{NewQuestion, QuestionStore, RepositoryId, TaskHistory};
 
@@ -18,7 +19,6 @@ use crate::store::{NewQuestion, QuestionStore, RepositoryId, TaskHistory};
 /// still follow.
 const MOST: i64 = 1_000;
 
-#[derive(sqlx::FromRow)]
 struct QuestionColumns {
     id: i64,
     task_id: String,
@@ -29,6 +29,8 @@ struct QuestionColumns {
     asked_at: String,
     answer: Option<String>,
 }
+
+from_row!(QuestionColumns {} [id, task_id, iteration, asked_by, question, body, asked_at, answer]);
 
 #[async_trait]
 impl QuestionStore for SqliteJournal {

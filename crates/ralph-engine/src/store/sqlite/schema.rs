@@ -2,13 +2,53 @@
 //!
 //! Never goes back: a journal that a newer ralph wrote is refused, and stays as it is.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
 
-use sqlx::{Executor as _, SqliteConnection, migrate::Migrator};
+use sqlx::{
+    Executor as _, SqlSafeStr as _, SqliteConnection,
+    migrate::{Migration, MigrationType, Migrator},
+};
 
 use super::{JournalError, cant_open};
 
-pub(super) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+/// The files in `migrations/` with their texts.
+macro_rules! migrations {
+    ($($version:literal $description:literal $file:literal,)+) => {
+        [$(($version, $description, include_str!(concat!("../../../migrations/", $file)))),+]
+    };
+}
+
+/// Version, description and text of each migration. Listed here instead of read by sqlx's `migrate!`:
+/// its proc macro brings a second sqlx and a second SQLite into every build, for the machine that compiles.
+#[rustfmt::skip]
+const LISTED: [(i64, &str, &str); 10] = migrations![
+    1 "journal" "0001_journal.sql",
+    2 "quick questions" "0002_quick_questions.sql",
+    3 "commands" "0003_commands.sql",
+    4 "rewrites" "0004_rewrites.sql",
+    6 "checkpoints" "0006_checkpoints.sql",
+    7 "tokens" "0007_tokens.sql",
+    8 "loops" "0008_loops.sql",
+    9 "token months" "0009_token_months.sql",
+    11 "side runs" "0011_side_runs.sql",
+    12 "monitor" "0012_monitor.sql",
+];
+
+pub(super) static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
+    let all = LISTED.map(|(version, description, text)| {
+        Migration::new(
+            version,
+            description.into(),
+            MigrationType::Simple,
+            text.into_sql_str(),
+            false,
+        )
+    });
+    Migrator::with_migrations(all.into())
+});
 
 /// Returns whether nothing is missing. Only looks, and refuses a journal of a newer ralph.
 pub(super) async fn is_up_to_date(

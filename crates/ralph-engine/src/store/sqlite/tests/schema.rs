@@ -225,6 +225,25 @@ async fn a_journal_of_every_older_schema_is_copied_and_brought_forward_with_all_
 }
 
 #[test]
+fn every_migration_is_listed_under_the_name_of_its_file() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations");
+    let files = std::fs::read_dir(folder).unwrap();
+    let mut files: Vec<String> = files
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    let listed: Vec<String> = MIGRATIONS
+        .iter()
+        .map(|m| format!("{:04}_{}.sql", m.version, m.description.replace(' ', "_")))
+        .collect();
+    assert_eq!(listed, files);
+    for (migration, file) in MIGRATIONS.iter().zip(&files) {
+        let text = std::fs::read_to_string(format!("{folder}/{file}")).unwrap();
+        assert_eq!(migration.sql.as_str(), text, "{file}");
+    }
+}
+
+#[test]
 fn a_schema_that_was_shipped_is_never_changed() {
     let shipped = [
         (1, "745df7ec"),
@@ -235,6 +254,8 @@ fn a_schema_that_was_shipped_is_never_changed() {
         (7, "879ebea7"),
         (8, "e10ee382"),
         (9, "c0fba45f"),
+        (11, "8b1f372c"),
+        (12, "dcd1e737"),
     ];
     for (version, expected) in shipped {
         let migration = MIGRATIONS.iter().find(|m| m.version == version).unwrap();
