@@ -19,8 +19,16 @@ fn whatever_a_killed_program_did_to_the_terminal_is_undone_in_every_containment(
     let allowed = Containment::ALL.into_iter().filter(|c| c.probe().is_ok());
     let allowed: Vec<_> = allowed.collect();
     assert!(allowed.contains(&Containment::Subreaper));
+    assert!(allowed.contains(&Containment::ProcessGroup));
     for containment in allowed {
-        let scene = Scene::with_script(RUDE);
+        let script = match containment {
+            Containment::PidNamespace | Containment::UserNamespace | Containment::Subreaper => {
+                RUDE.to_owned()
+            }
+            // A process that leaves its session leaves the group, and this containment with it.
+            Containment::ProcessGroup => RUDE.replace("setsid ", ""),
+        };
+        let scene = Scene::with_script(&script);
         let pane = scene.shell();
         let before = pane.keep_modes(&scene, "before");
         pane.line(&format!(
@@ -76,21 +84,28 @@ echo "heard-$word$part"
 
 #[test]
 fn ctrl_z_gives_the_shell_the_terminal_until_it_is_given_back() {
-    let scene = Scene::with_script(READS);
-    let pane = scene.shell();
-    let before = pane.keep_modes(&scene, "before");
-    pane.line(&scene.talk(""));
-    pane.wait_for("IT-IS-UP");
-    pane.key("C-z");
-    pane.wait_for("Stopped");
-    assert_eq!(pane.keep_modes(&scene, "between"), before);
-    pane.line("fg");
-    pane.wait_for("AWAKE");
-    pane.line("one-word");
-    pane.wait_for("heard-one-word");
-    pane.wait_for("script has exited");
-    assert_eq!(pane.keep_modes(&scene, "after"), before);
-    scene.assert_all_dead();
+    // A keeper tells of the stop, or a signal to ralph does.
+    let strongest = Containment::detect(None).containment;
+    for containment in [strongest, Containment::ProcessGroup] {
+        let scene = Scene::with_script(READS);
+        let pane = scene.shell();
+        let before = pane.keep_modes(&scene, "before");
+        pane.line(&format!(
+            "RALPH_CONTAINMENT={containment} {}",
+            scene.talk("")
+        ));
+        pane.wait_for("IT-IS-UP");
+        pane.key("C-z");
+        pane.wait_for("Stopped");
+        assert_eq!(pane.keep_modes(&scene, "between"), before);
+        pane.line("fg");
+        pane.wait_for("AWAKE");
+        pane.line("one-word");
+        pane.wait_for("heard-one-word");
+        pane.wait_for("script has exited");
+        assert_eq!(pane.keep_modes(&scene, "after"), before);
+        scene.assert_all_dead();
+    }
 }
 
 #[test]
