@@ -71,7 +71,7 @@ pub(crate) fn task_id(n: usize) -> String {
     format!("US-{n:06}")
 }
 
-/// How many commits the current branch has.
+/// The number of commits the current branch has.
 pub(crate) fn commits(repo: &TestRepo) -> BenchResult<usize> {
     Ok(repo.git(["rev-list", "--count", "HEAD"]).parse()?)
 }

@@ -18,7 +18,7 @@ use crate::{
 
 const GB: u64 = 1_000_000_000;
 
-/// How often the peak is looked up. It only grows, so only the end of a run can be missed.
+/// The number of times the peak is looked up. It only grows, so only the end of a run can be missed.
 const LOOK: Duration = Duration::from_millis(5);
 
 struct FloodShape {

@@ -59,7 +59,7 @@ pub struct TaskLinks {
     pub depends_on: Vec<TaskId>,
 }
 
-/// How often a task was tried, where its file says so, and how often it may be.
+/// The number of times a task was tried, where its file says so, and how often it may be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Attempts {

@@ -19,7 +19,7 @@ pub struct EconomicsConfig {
     /// A file with prices that go before the shipped ones: YAML with `as_of`, a date, and `models`, which
     /// is as `prices`. A relative path is that of the repository.
     pub prices_file: Option<PathBuf>,
-    /// Whether agents are to start subagents from now on that the history knows nothing of: a
+    /// True if agents are to start subagents from now on that the history knows nothing of: a
     /// forecast is then 15 times as high.
     pub multi_agent: bool,
     /// Seconds that a budget with `action: throttle` waits at 80 %; the wait doubles with each 4 %

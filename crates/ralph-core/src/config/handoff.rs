@@ -12,7 +12,7 @@ use crate::handoff::Share;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HandoffConfig {
-    /// Whether agents are asked to wrap up at all; a person can ask for it either way.
+    /// True if agents are asked to wrap up at all; a person can ask for it either way.
     pub enabled: bool,
     /// The share of its context beyond which an agent hands over.
     pub context_threshold: Share,

@@ -13,7 +13,7 @@ use super::value::Minutes;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HealthConfig {
-    /// Whether ralph watches how an agent does, and acts on it.
+    /// True if ralph watches how an agent does, and acts on it.
     pub enabled: bool,
     /// Minutes without progress (a changed tree, a passing command) after which an agent is stuck.
     pub stuck_minutes: Minutes,
@@ -30,12 +30,12 @@ pub struct HealthConfig {
     pub degraded_steps: NonZeroU32,
     /// Steps with nothing but errors after which an agent is failing.
     pub failing_steps: NonZeroU32,
-    /// How often the same tool call with the same result comes, without progress, before an agent is
+    /// The number of times the same tool call with the same result comes, without progress, before an agent is
     /// degraded.
     pub degraded_repeats: NonZeroU32,
-    /// How often before it is stuck.
+    /// The number of times before it is stuck.
     pub stuck_repeats: NonZeroU32,
-    /// How often in a row a fresh agent goes on after one that was failing or had to be ended; 0 for
+    /// The number of times in a row a fresh agent goes on after one that was failing or had to be ended; 0 for
     /// never.
     pub max_recoveries: u32,
 }

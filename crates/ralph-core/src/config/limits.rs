@@ -25,7 +25,7 @@ pub struct LoopConfig {
     pub max_attempts: NonZeroU32,
     /// What to do when a task is out of attempts: `block` it and go on with others, or `halt` the loop.
     pub on_max_attempts: OnMaxAttempts,
-    /// How often within an iteration an agent is started again to repair a failed verification;
+    /// The number of times within an iteration an agent is started again to repair a failed verification;
     /// 0 for never.
     pub max_verify_retries: u32,
     /// Errors of the agent or its API in a row before the loop stops.
@@ -82,7 +82,7 @@ pub struct GutterConfig {
     pub max_churn_commits: NonZeroU32,
     /// Attempts in a row that undo what the one before did before a person is asked.
     pub max_oscillations: NonZeroU32,
-    /// Whether an agent is to find out why, one step before one of these limits is reached.
+    /// True if an agent is to find out why, one step before one of these limits is reached.
     pub diagnose: bool,
     /// What to do when a limit is reached: `ask` a person, ask and `pause` the loop, or `block` the task.
     pub then: OnGutter,

@@ -32,7 +32,7 @@ pub struct PiConfig {
     /// Text that is added to its system prompt.
     #[schemars(length(min = 1))]
     pub append_system_prompt: Option<String>,
-    /// Whether the repository's own `.pi/` extensions and settings are used. They come from files that
+    /// True if the repository's own `.pi/` extensions and settings are used. They come from files that
     /// an agent can write.
     pub trust_project: bool,
     /// Environment variables that the agent gets in addition. They are never shown.

@@ -46,7 +46,7 @@ pub struct Grep {
     /// Where to look; empty for all files that git knows.
     #[serde(default)]
     pub paths: Vec<GlobPattern>,
-    /// How many matching lines are kept.
+    /// The number of matching lines are kept.
     #[serde(default = "Grep::default_max_lines")]
     pub max_lines: NonZeroU32,
 }

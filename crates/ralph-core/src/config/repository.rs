@@ -96,7 +96,7 @@ impl Default for MemoryConfig {
 pub struct GitConfig {
     /// Which label of a task gives its commit which type; without a match it is `feat`.
     pub commit_types: BTreeMap<String, CommitType>,
-    /// Whether commits get a `Signed-off-by` line.
+    /// True if commits get a `Signed-off-by` line.
     pub sign_off: bool,
 }
 

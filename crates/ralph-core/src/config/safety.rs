@@ -11,7 +11,7 @@ use super::value::GlobPattern;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SafetyConfig {
-    /// Whether the agent runs inside a sandbox.
+    /// True if the agent runs inside a sandbox.
     pub sandbox: bool,
     /// Programs that the agent may start; empty for any.
     pub allowed_commands: Vec<String>,

@@ -24,7 +24,7 @@ pub struct UsageLimitsConfig {
     /// The model that goes on at a usage limit: of `limits.fallback_agent`, or of the same agent.
     #[schemars(length(min = 1))]
     pub fallback_model: Option<String>,
-    /// How often a run is tried again within an iteration when the API is overloaded, failing or out
+    /// The number of times a run is tried again within an iteration when the API is overloaded, failing or out
     /// of reach; 0 for never.
     pub overload_retries: u32,
     /// Seconds before the first of these; each wait is twice the last one and a random part more, at

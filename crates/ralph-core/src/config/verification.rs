@@ -21,12 +21,12 @@ pub struct VerificationConfig {
     pub timeout_minutes: Minutes,
     /// What happens when a command was already failing before the loop changed anything.
     pub known_failures: KnownFailures,
-    /// Whether the commands run once before the first iteration, so that a failure that was there
+    /// True if the commands run once before the first iteration, so that a failure that was there
     /// already can be told from a new one.
     pub baseline: bool,
-    /// How many lines of a failing command's output the next prompt gets.
+    /// The number of lines of a failing command's output the next prompt gets.
     pub tail_lines: NonZeroU32,
-    /// How many bytes of a failing command's output the next prompt gets.
+    /// The number of bytes of a failing command's output the next prompt gets.
     pub tail_bytes: NonZeroU64,
 }
 

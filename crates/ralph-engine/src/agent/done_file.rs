@@ -13,9 +13,9 @@ use std::{
 
 use folder_watch::FolderWatch;
 
-/// How often it is looked for where nothing watches, and how long its writer may take to finish it.
+/// The number of times it is looked for where nothing watches, and how long its writer may take to finish it.
 const EVERY: Duration = Duration::from_millis(200);
-/// How often it is looked for beside a watch.
+/// The number of times it is looked for beside a watch.
 const SELDOM: Duration = Duration::from_secs(5);
 
 /// Enough of a file to see that it is another, or was written to.

@@ -57,7 +57,7 @@ pub(super) struct IndexEntry<'a> {
 /// What the index says of a folder.
 pub(super) struct KnownTree<'a> {
     pub(super) name: &'a [u8],
-    /// How many entries lie in it, and its tree; `None` if something in it changed.
+    /// The number of entries lie in it, and its tree; `None` if something in it changed.
     pub(super) tree: Option<(usize, &'a [u8])>,
     pub(super) below: Vec<KnownTree<'a>>,
     /// As it stands in the file, with all below it.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::GitError;
 
-/// How long to wait for an owner to finish before saying that it is in the way.
+/// The time that to wait for an owner to finish before saying that it is in the way.
 const PATIENCE: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(50);
 /// A lock this young may belong to a process that was not seen yet.

@@ -13,7 +13,7 @@ use super::config::{Setting, last_value};
 use super::refs::{lock_of, read_ref};
 use super::{GitError, LockOwner, Oid, Repo};
 
-/// How often a lock that was let go may be taken by others before that is said.
+/// The number of times a lock that was let go may be taken by others before that is said.
 const TRIES: usize = 20;
 
 /// Which refs get a log of their moves, if they have none.

@@ -14,7 +14,7 @@ const CHUNK: usize = 256 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutputLine<'a> {
     pub bytes: &'a [u8],
-    /// How many bytes of the line's end were thrown away because it passed the cap.
+    /// The number of bytes of the line's end were thrown away because it passed the cap.
     pub dropped: u64,
     pub ending: LineEnding,
 }

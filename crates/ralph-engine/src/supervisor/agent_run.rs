@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// How long an agent that was asked to stop by a message may take, before signals follow.
+/// The time that an agent that was asked to stop by a message may take, before signals follow.
 const ASKED: Duration = Duration::from_secs(3);
 
 /// What came of waiting for a running agent.

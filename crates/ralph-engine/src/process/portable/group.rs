@@ -15,7 +15,7 @@ use crate::process::{
     Containment, Ended, ProgramEvent, StartFailure, TerminalAccess, exit_of, portable, sys,
 };
 
-/// How long the killed members of a group may take to be gone. One that its parent never fetches
+/// The time that the killed members of a group may take to be gone. One that its parent never fetches
 /// stays in the group although it is dead.
 const EMPTY_WITHIN: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(2);

@@ -16,7 +16,7 @@ use ralph_engine::agent::{
 use super::{Check, programs};
 use crate::project::{self, Project};
 
-/// How long a program may take to say its version.
+/// The time that a program may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Which agent is looked at.

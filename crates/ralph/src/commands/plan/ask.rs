@@ -14,7 +14,7 @@ pub(super) enum Answer {
     Stopped(i32),
 }
 
-/// Whether there is somebody to ask.
+/// Returns true if there is somebody to ask.
 pub(super) fn somebody_is_there() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }

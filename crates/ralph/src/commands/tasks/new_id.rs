@@ -46,7 +46,7 @@ fn numbered(tasks: &[Task]) -> Option<TaskId> {
 struct Style {
     count: usize,
     highest: u64,
-    /// How many digits numbers are filled up to; 0 for none.
+    /// The number of digits numbers are filled up to; 0 for none.
     width: usize,
 }
 
