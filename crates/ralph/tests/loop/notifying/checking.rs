@@ -77,7 +77,7 @@ fn what_can_not_be_sent_or_would_not_be_is_said() {
     let said = ralph(&project, &["notify", "test", "--on=limit"]);
     assert_eq!(said.code, 0, "{}", said.err);
     assert!(
-        said.err.contains("`notify.on` leaves limit out"),
+        said.err.contains("`notify.on` does not include limit"),
         "{}",
         said.err
     );
