@@ -25,7 +25,7 @@ fn call(model: &str, caller: Caller, input: u64, output: u64) -> ModelCall {
 fn accounts(calls: &[ModelCall], told: Option<f64>) -> TokenUsage {
     let prices = Prices::with(&Default::default());
     TokenUsage {
-        records: account((1, "claude"), calls, told.map(Dollars::told), &prices),
+        records: account((1, "script"), calls, told.map(Dollars::told), &prices),
         tool_calls: 2,
     }
 }
