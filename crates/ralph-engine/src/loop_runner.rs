@@ -269,12 +269,12 @@ impl LoopRunner {
                     self.reload_tasks().await?;
                     LoopStep::TasksReloaded
                 }
-                LoopAction::CheckBudget { task } => match self.check_budget(&task).await? {
+                LoopAction::CheckBudget { task } => match self.ask_budgets(&task).await? {
                     BudgetDecision::Yes => LoopStep::BudgetAllows,
                     BudgetDecision::AskAgain => LoopStep::BudgetAsksAgain,
                     BudgetDecision::No(alert) => LoopStep::BudgetDenies(alert),
                 },
-                LoopAction::CheckTree { .. } => match self.check_tree().await? {
+                LoopAction::CheckTree { .. } => match self.find_foreign_work().await? {
                     Some(reason) => LoopStep::TreeIsForeign { reason },
                     None => LoopStep::TreeIsOurs,
                 },
@@ -431,7 +431,7 @@ impl LoopRunner {
     }
 
     /// Looks at the working tree; returns why it is not what an iteration may start from.
-    async fn check_tree(&mut self) -> Result<Option<String>, LoopError> {
+    async fn find_foreign_work(&mut self) -> Result<Option<String>, LoopError> {
         let status = self.place.repo.status().await?;
         let reason = self.tree_problem(&status);
         self.place.tree = Some(status);

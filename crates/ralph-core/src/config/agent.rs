@@ -210,6 +210,15 @@ impl Config {
             });
         custom.chain([&mut self.claude.env, &mut self.pi.env])
     }
+
+    /// Returns the configuration without values that may be secret, for what is written down or sent.
+    #[must_use]
+    pub fn without_secrets(&self) -> Self {
+        let mut config = self.clone();
+        config.agent_envs().for_each(EnvVars::hide);
+        config.notify.hide();
+        config
+    }
 }
 
 /// How the program of a command agent is started.

@@ -154,3 +154,19 @@ fn the_commands_of_a_task_follow_the_configured_ones_and_none_runs_twice() {
         .push(VerifyCommand::Shell("make e2e".into()));
     assert_eq!(job.verify_commands().len(), 3);
 }
+
+#[test]
+fn a_job_can_be_sent_without_the_secrets_of_its_configuration() {
+    let mut config = Config::default();
+    let secret = ("API_TOKEN".to_owned(), "s3cr3t".to_owned());
+    for env in config.agent_envs() {
+        env.0.insert(secret.0.clone(), secret.1.clone());
+    }
+    let job = Job {
+        config: config.without_secrets(),
+        ..job()
+    };
+    let json = serde_json::to_string(&job).unwrap();
+    assert!(json.contains("API_TOKEN"), "{json}");
+    assert!(!json.contains("s3cr3t"), "{json}");
+}

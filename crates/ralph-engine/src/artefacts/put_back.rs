@@ -73,7 +73,7 @@ impl Artefacts {
     }
 
     /// Before the task file is looked at: one that lost its shape is back as it was.
-    pub(crate) fn check_tasks(
+    pub(crate) fn restore_tasks(
         &mut self,
         job: &Job,
         source: &Source,

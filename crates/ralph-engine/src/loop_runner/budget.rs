@@ -27,10 +27,7 @@ pub(super) enum BudgetDecision {
 
 impl LoopRunner {
     /// Asks all budgets whether an iteration at this task may be begun, and waits where they want that.
-    pub(super) async fn check_budget(
-        &mut self,
-        task: &TaskId,
-    ) -> Result<BudgetDecision, LoopError> {
+    pub(super) async fn ask_budgets(&mut self, task: &TaskId) -> Result<BudgetDecision, LoopError> {
         if self.settings.config.budgets.is_empty() {
             return Ok(BudgetDecision::Yes);
         }

@@ -70,20 +70,18 @@ impl LoopRunner {
 
 /// Returns what a loop is about: names the branch and the progress file.
 pub(super) fn feature(board: &Board, root: &Path) -> ProgressFeature {
-    {
-        let meta = board.source.meta();
-        let parent = board.parent();
-        let folder = root.file_name().map(|n| n.to_string_lossy().into_owned());
-        let name = parent
-            .map(|t| t.text.title.clone())
-            .or(meta.project)
-            .or(meta.title)
-            .or(folder)
-            .unwrap_or_else(|| "project".into());
-        ProgressFeature {
-            name,
-            parent: parent.map(|t| t.id.to_string()),
-        }
+    let meta = board.source.meta();
+    let parent = board.parent();
+    let folder = root.file_name().map(|n| n.to_string_lossy().into_owned());
+    let name = parent
+        .map(|t| t.text.title.clone())
+        .or(meta.project)
+        .or(meta.title)
+        .or(folder)
+        .unwrap_or_else(|| "project".into());
+    ProgressFeature {
+        name,
+        parent: parent.map(|t| t.id.to_string()),
     }
 }
 

@@ -125,7 +125,7 @@ impl LoopRunner {
             },
             limits: self.job_limits(),
             goal: self.settings.goal.clone(),
-            config: self.settings.config.clone(),
+            config: self.settings.config.without_secrets(),
             prices: self.settings.prices.clone(),
             baseline: self.baseline.clone(),
             iteration: start.id,

@@ -8,7 +8,7 @@ use ralph_core::{
     task::Status,
 };
 
-use super::{Board, LoopError, LoopRunner, TaskScope, mode::project_of};
+use super::{Board, Changed, LoopError, LoopRunner, TaskScope, mode::project_of};
 use crate::{
     artefacts::Artefacts,
     git::{Landed, ResetSpec},
@@ -35,6 +35,8 @@ impl LoopRunner {
             return Ok(());
         };
         let n = unfinished.n;
+        // From here on something is changed, whatever comes of it.
+        self.changed = Changed::Something;
         let Some(mut task) = self.board.task(&unfinished.start.task).cloned() else {
             // The task is gone from the file: nothing can be said about it but that it ended. What its
             // agent left must not be taken for the next one's work.

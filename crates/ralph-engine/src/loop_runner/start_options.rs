@@ -4,7 +4,7 @@
 //!
 //! Only shapes and their reading: a loop of an older ralph that kept less gives the defaults.
 
-use ralph_core::{config::EnvVars, loop_state::LoopStatusConfig};
+use ralph_core::loop_state::LoopStatusConfig;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -67,9 +67,7 @@ impl LoopRunner {
     /// The config as the journal keeps it, with the file it came from. Values that may be secret
     /// are not written down.
     pub(super) fn persisted_config(&self) -> String {
-        let mut config = self.settings.config.clone();
-        config.agent_envs().for_each(EnvVars::hide);
-        config.notify.hide();
+        let config = self.settings.config.without_secrets();
         let project = self.files.artefacts.as_ref().map(Artefacts::name);
         let files = &self.files.config_files;
         let goal = &self.settings.goal;

@@ -104,7 +104,9 @@ impl Workspace for InPlace<'_> {
         dot_ralph::ensure(self.root)
             .map_err(|e| file_error("make", &self.root.join(dot_ralph::FOLDER), e))?;
         if let Some(artefacts) = &mut self.artefacts {
-            found.flags.extend(artefacts.check_tasks(job, self.source)?);
+            found
+                .flags
+                .extend(artefacts.restore_tasks(job, self.source)?);
         }
         let tampering = self.source.put_back(&job.task.id)?;
         let tampering = tampering.iter().map(|t| format!("task file: {t}"));
