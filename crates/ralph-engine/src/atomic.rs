@@ -15,7 +15,7 @@ use std::{
 const MARK: &str = ".ralph-";
 const ENDING: &str = ".tmp";
 
-/// Temporary file, fsync, rename, fsync of the folder. Rights and owner stay.
+/// Temporary file, its data written out, rename, fsync of the folder. Rights and owner stay.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = target.parent().unwrap_or(Path::new("/"));
@@ -39,7 +39,7 @@ fn write_new(new: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
         file.set_permissions(old.permissions())?;
     }
     file.write_all(bytes)?;
-    file.sync_all()
+    crate::durable::write_out(&file)
 }
 
 /// `.NAME.ralph-PID.tmp`, beside the file.

@@ -10,6 +10,7 @@ pub mod board;
 pub mod clock;
 mod config_files;
 pub mod dot_ralph;
+mod durable;
 pub mod environment;
 pub mod error;
 pub mod failpoint;

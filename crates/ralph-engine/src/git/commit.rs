@@ -49,11 +49,11 @@ impl Repo {
             let content = content.into_bytes();
             let commit = objects.oid_of(ObjectKind::Commit, &content);
             new.push((ObjectKind::Commit, content));
-            objects.write(&new)?;
+            objects.write_durably(&new)?;
             return Ok(commit);
         }
         if let Some(objects) = &self.objects {
-            objects.write(&new)?;
+            objects.write_durably(&new)?;
         }
         let args = [
             "commit-tree",

@@ -1,4 +1,4 @@
-//! Writes git's loose objects, durably and without a process.
+//! Writes git's loose objects without a process.
 //!
 //! An object's name is the hash of its content, so a file of that name is right or it is damaged: one
 //! that is there already is replaced, never trusted. Knows no filters and no line ends: which files
@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::config::{Setting, last_value};
 use super::{GitError, Oid};
+use crate::durable::write_out;
 
 /// The longest block that deflate stores as it is.
 const STORED_BLOCK: usize = 0xffff;
@@ -101,18 +102,30 @@ impl Objects {
         self.format
     }
 
-    /// Returns when all of them are on the disk under their names. They are flushed one right after
-    /// the other, as a file system then does much of it at once.
+    /// Stores objects. They are durable when something that is stored after them is: see [`write_out`].
     pub(super) fn write(&self, objects: &[(ObjectKind, Vec<u8>)]) -> Result<(), GitError> {
+        self.write_and(objects, |_| Ok(()))
+    }
+
+    /// Returns when all of them, and all that were stored before, are on the disk.
+    pub(super) fn write_durably(&self, objects: &[(ObjectKind, Vec<u8>)]) -> Result<(), GitError> {
+        self.write_and(objects, fs::File::sync_all)
+    }
+
+    fn write_and(
+        &self,
+        objects: &[(ObjectKind, Vec<u8>)],
+        flush: impl FnOnce(&fs::File) -> io::Result<()>,
+    ) -> Result<(), GitError> {
         let mut begun = Vec::with_capacity(objects.len());
         for (kind, content) in objects {
             begun.push(self.begin(*kind, content)?);
         }
         for object in &begun {
-            object
-                .file
-                .sync_all()
-                .map_err(GitError::io("write", &object.path))?;
+            write_out(&object.file).map_err(GitError::io("write", &object.path))?;
+        }
+        if let Some(last) = begun.last() {
+            flush(&last.file).map_err(GitError::io("write", &last.path))?;
         }
         for mut object in begun {
             fs::rename(&object.temporary, &object.path)

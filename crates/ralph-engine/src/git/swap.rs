@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use super::config::{Setting, last_value};
 use super::refs::{lock_of, read_ref};
 use super::{GitError, LockOwner, Oid, Repo};
+use crate::durable::write_out;
 
 /// The number of times a lock that was let go may be taken by others before that is said.
 const TRIES: usize = 20;
@@ -93,7 +94,7 @@ impl Repo {
         }
         let write = GitError::io("write", &path);
         let ready = writeln!(lock.file, "{to}")
-            .and_then(|()| lock.file.sync_all())
+            .and_then(|()| write_out(&lock.file))
             .and_then(|()| clear_empty_folder(&path));
         if let Err(error) = ready {
             return Err(write(error));
