@@ -17,7 +17,7 @@ pub trait TaskStore: Send {
         state: &TaskHistory,
     ) -> Result<(), JournalError>;
 
-    /// The histories of the tasks of a source. Tasks never worked on are not among them.
+    /// The histories of the tasks of a source, without empty ones.
     async fn task_states(
         &mut self,
         repository: &RepositoryId,

@@ -85,9 +85,17 @@ impl IterationStore for SqliteJournal {
         if steps.is_empty() {
             return Ok(());
         }
-        let mut tx = lock::begin(&mut self.db, &self.path, "record a step").await?;
-        insert_steps(&mut tx, iteration, steps, at).await?;
-        tx.commit().await.map_err(failed("record a step"))
+        // An intent is on the disk before it is carried out. The result of a step goes there with the
+        // next write: after a power cut without it, the step is looked up or done again.
+        let is_durable = steps.iter().any(|step| matches!(step, Step::Intent(_)));
+        if !is_durable {
+            self.set_synchronous("NORMAL").await?;
+        }
+        let done = self.add_steps(iteration, steps, at).await;
+        if !is_durable {
+            self.set_synchronous("FULL").await?;
+        }
+        done
     }
 
     async fn append_steps_of_phase(
@@ -451,6 +459,30 @@ impl IterationStore for SqliteJournal {
         .await
         .map_err(failed("count what was reverted"))?;
         Ok(usize::try_from(count).unwrap_or_default())
+    }
+}
+
+impl SqliteJournal {
+    async fn add_steps(
+        &mut self,
+        iteration: &IterationId,
+        steps: &[Step],
+        at: Timestamp,
+    ) -> Result<(), JournalError> {
+        let mut tx = lock::begin(&mut self.db, &self.path, "record a step").await?;
+        insert_steps(&mut tx, iteration, steps, at).await?;
+        tx.commit().await.map_err(failed("record a step"))
+    }
+
+    /// Sets what a commit waits for. With `NORMAL` it is safe from the end of this process, and from a power
+    /// cut once a later write is flushed.
+    async fn set_synchronous(&mut self, mode: &'static str) -> Result<(), JournalError> {
+        let pragma = format!("PRAGMA synchronous = {mode}");
+        sqlx::query(sqlx::AssertSqlSafe(pragma))
+            .execute(&mut self.db)
+            .await
+            .map(drop)
+            .map_err(failed("record a step"))
     }
 }
 

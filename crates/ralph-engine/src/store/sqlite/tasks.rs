@@ -33,11 +33,14 @@ impl TaskStore for SqliteJournal {
         repository: &RepositoryId,
         source: &str,
     ) -> Result<Vec<(String, TaskHistory)>, JournalError> {
+        // The history of a completed task is most often that of one never worked on.
+        let empty = serde_json::to_string(&TaskHistory::default());
         let rows: Vec<(String, String)> = sqlx::query_as(
-            "SELECT task_id, state FROM task_state WHERE repository_id = ? AND source = ?",
+            "SELECT task_id, state FROM task_state WHERE repository_id = ? AND source = ? AND state <> ?",
         )
         .bind(&repository.0)
         .bind(source)
+        .bind(empty.map_err(unreadable("a task's history"))?)
         .fetch_all(&mut self.db)
         .await
         .map_err(failed("read the tasks' history"))?;

@@ -43,12 +43,23 @@ async fn the_bundled_sqlite_has_no_wal_reset_bug() {
 
 #[tokio::test]
 async fn writes_are_durable_when_they_return() {
-    let (_dir, mut journal, _) = journal().await;
-    let (synchronous,): (i64,) = sqlx::query_as("PRAGMA synchronous")
+    let (_dir, mut journal, repository) = journal().await;
+    assert_eq!(synchronous(&mut journal).await, 2, "FULL");
+    begin_loop(&mut journal, &repository, "L").await;
+    let begun = start("L", "I");
+    journal.begin_iteration(&repository, &begun).await.unwrap();
+    let result = Step::Done(ralph_core::iteration::StepDone::Recorded);
+    let done = journal.append_steps(&begun.id, &[result], at()).await;
+    done.unwrap();
+    assert_eq!(synchronous(&mut journal).await, 2, "FULL again");
+}
+
+async fn synchronous(journal: &mut SqliteJournal) -> i64 {
+    let (mode,): (i64,) = sqlx::query_as("PRAGMA synchronous")
         .fetch_one(&mut journal.db)
         .await
         .unwrap();
-    assert_eq!(synchronous, 2, "FULL");
+    mode
 }
 
 #[tokio::test]
