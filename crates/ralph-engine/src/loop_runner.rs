@@ -195,8 +195,11 @@ pub struct LoopReport {
 /// Runs a loop from its start to its stop. However it stops, by a decision or by an error, it goes
 /// through [`LoopRunner::end`].
 pub async fn run_loop(setup: Setup) -> Result<LoopReport, LoopFailure> {
-    let mut runner = LoopRunner::begin(setup).await?;
-    let worked = runner.work().await;
+    let (mut runner, start) = LoopRunner::begin(setup).await?;
+    let worked = match runner.set_up(start).await {
+        Ok(()) => runner.work().await,
+        Err(error) => Err(error),
+    };
     runner.end(worked).await
 }
 

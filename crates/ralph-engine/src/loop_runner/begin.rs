@@ -86,7 +86,8 @@ pub struct LoopRequest {
 }
 
 impl LoopRunner {
-    pub(super) async fn begin(setup: Setup) -> Result<Self, LoopError> {
+    /// Opens everything that a loop needs, and writes its row. An error until then leaves no loop behind.
+    pub(super) async fn begin(setup: Setup) -> Result<(Self, Start), LoopError> {
         refuse_wrong_paths(&setup.config, &setup.root)?;
         let state_dir = state_dir(&setup.root, &setup.data_dir)?;
         let lock = Lock::acquire(&setup.data_dir, &setup.root)?;
@@ -114,7 +115,6 @@ impl LoopRunner {
         let head = repo.preflight().await?;
         let weaknesses = setup.detection.warnings();
         let stash = setup.request.stash;
-        let data_dir = setup.data_dir.clone();
         let branch = setup.request.branch.clone();
         let place = OpenedRepository {
             state_dir,
@@ -136,11 +136,22 @@ impl LoopRunner {
         if resumed == Resumed::No {
             runner.open_new_loop(stash, branch).await?;
         }
-        runner.place.guard = Some(Guard::take(&runner.place.repo)?);
-        runner.announce(resumed, &moved, weaknesses, notices);
-        runner.open_loop_files(&data_dir).await?;
+        let warnings = notices.into_iter().chain(weaknesses).collect();
+        let start = Start {
+            resumed,
+            moved,
+            warnings,
+        };
+        Ok((runner, start))
+    }
+
+    /// Guards the git folder and tells of the start: the first that a loop does once its row is written.
+    pub(super) async fn set_up(&mut self, start: Start) -> Result<(), LoopError> {
+        self.place.guard = Some(Guard::take(&self.place.repo)?);
+        self.announce(start);
+        self.open_loop_files().await?;
         crate::failpoint::failpoint("loop-begun");
-        Ok(runner)
+        Ok(())
     }
 
     /// Puts a runner together; nothing is begun yet.
@@ -372,13 +383,12 @@ impl LoopRunner {
         )
     }
 
-    fn announce(
-        &mut self,
-        resumed: Resumed,
-        moved: &RepositoryMove,
-        weaknesses: Vec<String>,
-        notices: Vec<String>,
-    ) {
+    fn announce(&mut self, start: Start) {
+        let Start {
+            resumed,
+            moved,
+            warnings,
+        } = start;
         self.tell(&Event::LoopStarted {
             loop_id: self.loop_id.clone(),
             command: self.command(),
@@ -400,7 +410,7 @@ impl LoopRunner {
                 ),
             }),
         }
-        for message in notices.into_iter().chain(weaknesses) {
+        for message in warnings {
             self.tell(&Event::Warning { message });
         }
         let warnings = [
@@ -415,6 +425,13 @@ impl LoopRunner {
             self.tell(&Event::Warning { message });
         }
     }
+}
+
+/// The facts of a start that people are told.
+pub(super) struct Start {
+    resumed: Resumed,
+    moved: RepositoryMove,
+    warnings: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! Only tells; nothing is decided by what stands there. A file that can't be written is a warning: the
 //! journal has it all.
 
-use std::{collections::HashMap, io, path::Path};
+use std::{collections::HashMap, io};
 
 use ralph_core::{
     dollars::Dollars,
@@ -27,12 +27,13 @@ use crate::{
 
 impl LoopRunner {
     /// Opens the files of the loop; what a loop that goes on had done before is in the journal.
-    pub(super) async fn open_loop_files(&mut self, data_dir: &Path) -> Result<(), LoopError> {
+    pub(super) async fn open_loop_files(&mut self) -> Result<(), LoopError> {
         let Some(row) = self.journal.listed_loop(&self.loop_id).await? else {
             return Ok(());
         };
         let mut status = self.new_status(&row);
         add_recorded_iterations(&mut *self.journal, &mut status).await?;
+        let data_dir = &self.place.data_dir;
         match LoopFiles::open(data_dir, status) {
             Ok(files) => {
                 self.output.loop_files = Some(files);
