@@ -24,6 +24,7 @@ pub mod interview;
 mod iteration;
 mod journal_text;
 mod landing;
+pub mod layer;
 pub mod lock;
 pub mod loop_files;
 pub mod loop_runner;

@@ -27,6 +27,7 @@ mod identity;
 mod lines;
 #[cfg(target_os = "linux")]
 mod linux;
+mod mounts;
 #[cfg_attr(
     target_os = "linux",
     allow(dead_code, reason = "here only the process group and the tests use it")
@@ -48,6 +49,10 @@ pub use capped_log::{CappedLog, LogCaps};
 pub use containment::{Containment, Detection, PlatformLack, UnknownContainment, platform_lacks};
 pub use identity::{ProcessIdentity, signal_if};
 pub use lines::{LineEnding, LineReader, OutputLine};
+pub use mounts::{
+    BindAccess, FolderRename, MountPlan, MountStep, MountTrial, OverlayMount, OverlayOptions,
+    OverlaySync, OverlayXattrs, PlanError, TrialFailure,
+};
 pub use running::{Ended, ProgramEvent, Running, StopPlan, spawn, spawn_on};
 pub use rustix::process::Signal;
 pub use spec::{CommandSpec, Output, SpawnError, Stdin};
@@ -57,9 +62,20 @@ pub use tokio::net::unix::pipe::Receiver as OutputPipe;
 pub use tokio::process::ChildStdin;
 
 use identity::{ProcessFacts, ProcessStatus};
-use running::{StartFailure, TerminalAccess, exit_of};
+use running::{MountOrder, StartFailure, TerminalAccess, exit_of};
 
 /// Gives a pipe as much room as the system allows, so that a whole prompt is usually written at once.
 pub fn widen_pipe(pipe: impl std::os::fd::AsFd) {
     platform::widen_pipe(pipe);
+}
+
+/// Tries a plan with a child that makes, changes, renames and deletes a file, in a namespace of its
+/// own. What it leaves in the upper folder is for the caller to read: the kernel mounts an overlay
+/// read-only, without an error, where it can't use the work folder.
+pub fn try_mounts(
+    plan: &MountPlan,
+    trial: &MountTrial,
+    containment: Containment,
+) -> Result<FolderRename, TrialFailure> {
+    platform::try_mounts(plan, trial, containment)
 }

@@ -42,6 +42,7 @@ impl Agent for ScriptAgent {
             env: context.env.clone(),
             stdin: Stdin::Bytes(context.prompt.clone().into_bytes()),
             output: Output::Separate,
+            mounts: None,
         }
     }
 

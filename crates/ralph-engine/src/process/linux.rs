@@ -13,8 +13,8 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::process::{ChildStdin, Command};
 
 use super::{
-    Containment, Detection, Ended, PlatformLack, ProgramEvent, StartFailure, TerminalAccess,
-    portable,
+    Containment, Detection, Ended, FolderRename, MountOrder, MountPlan, MountTrial, PlatformLack,
+    ProgramEvent, StartFailure, TerminalAccess, TrialFailure, portable,
 };
 use keeper::KeeperKind;
 use kept_tree::KeptTree;
@@ -50,6 +50,26 @@ pub(super) fn probe(containment: Containment) -> io::Result<()> {
     }
 }
 
+/// Tries a plan with a child that works with files. A containment without a mount namespace fails.
+pub(super) fn try_mounts(
+    plan: &MountPlan,
+    trial: &MountTrial,
+    containment: Containment,
+) -> Result<FolderRename, TrialFailure> {
+    match keeper_kind(containment) {
+        Some(kind @ (KeeperKind::PidNamespace | KeeperKind::UserNamespace)) => {
+            keeper::try_mounts(kind, plan, trial)
+        }
+        Some(KeeperKind::Subreaper) | None => Err(TrialFailure {
+            step: "making the namespace".to_owned(),
+            source: io::Error::new(
+                io::ErrorKind::Unsupported,
+                format!("{containment} has no mount namespace"),
+            ),
+        }),
+    }
+}
+
 /// The keeper that a containment needs, if it needs one.
 fn keeper_kind(containment: Containment) -> Option<KeeperKind> {
     match containment {
@@ -77,14 +97,15 @@ impl Tree {
         command: Command,
         containment: Containment,
         access: TerminalAccess,
+        mounts: Option<MountOrder<'_>>,
     ) -> Result<(Self, Option<ChildStdin>), StartFailure> {
         match keeper_kind(containment) {
             Some(kind) => {
-                let (tree, stdin) = KeptTree::start(command, kind, access)?;
+                let (tree, stdin) = KeptTree::start(command, kind, access, mounts)?;
                 Ok((Self::Kept(tree), stdin))
             }
             None => {
-                let (tree, stdin) = portable::Tree::start(command, containment, access)?;
+                let (tree, stdin) = portable::Tree::start(command, containment, access, mounts)?;
                 Ok((Self::Group(tree), stdin))
             }
         }

@@ -16,7 +16,9 @@ use std::os::fd::AsFd;
 
 use rustix::process::{Pid, Signal};
 
-use super::{Containment, Detection, PlatformLack};
+use super::{
+    Containment, Detection, FolderRename, MountPlan, MountTrial, PlatformLack, TrialFailure,
+};
 
 /// What ralph uses on Linux, and every other system lacks.
 pub(super) const LACKS: &[PlatformLack] = &[
@@ -57,6 +59,21 @@ pub(super) fn probe(containment: Containment) -> io::Result<()> {
             io::Error::new(io::ErrorKind::Unsupported, "only Linux has it"),
         ),
     }
+}
+
+/// Fails: there is nothing to try.
+pub(super) fn try_mounts(
+    _plan: &MountPlan,
+    _trial: &MountTrial,
+    _containment: Containment,
+) -> Result<FolderRename, TrialFailure> {
+    Err(TrialFailure {
+        step: "making the namespace".to_owned(),
+        source: io::Error::new(
+            io::ErrorKind::Unsupported,
+            "overlay file systems are a Linux feature",
+        ),
+    })
 }
 
 /// Pipes keep the size that the system gives them.

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -15,7 +16,9 @@ use tokio::process::{ChildStdin, Command};
 use tokio::task::JoinHandle;
 
 use super::streams::Streams;
-use super::{CommandSpec, Containment, SpawnError, Stdin, Terminal, platform};
+use super::{
+    CommandSpec, Containment, MountPlan, PlanError, SpawnError, Stdin, Terminal, platform,
+};
 
 /// The end of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,16 +75,32 @@ pub(super) enum TerminalAccess {
     Foreground,
 }
 
+/// A plan, and the folder that the program is in once it was performed.
+#[derive(Clone, Copy)]
+pub(super) struct MountOrder<'a> {
+    pub(super) plan: &'a MountPlan,
+    pub(super) cwd: &'a Path,
+}
+
 /// The reason why a platform could not start a program.
-pub(super) struct StartFailure {
-    pub(super) source: io::Error,
-    /// The step of the containment that failed, if it was one.
-    pub(super) step: Option<&'static str>,
+pub(super) enum StartFailure {
+    Program(io::Error),
+    /// A step of the containment failed.
+    Contain {
+        step: &'static str,
+        source: io::Error,
+    },
+    Plan(PlanError),
+    /// A step of the plan failed.
+    Mount {
+        step: String,
+        source: io::Error,
+    },
 }
 
 impl From<io::Error> for StartFailure {
     fn from(source: io::Error) -> Self {
-        Self { source, step: None }
+        Self::Program(source)
     }
 }
 
@@ -114,6 +133,12 @@ fn spawn_with(
             cwd: spec.cwd.clone(),
         });
     }
+    if spec.mounts.is_some() && !has_mount_namespace(containment) {
+        return Err(SpawnError::NoMountNamespace {
+            program: spec.program.to_string_lossy().into_owned(),
+            containment,
+        });
+    }
     streams(spec)
         .map_err(StartFailure::from)
         .and_then(|streams| start(spec, containment, streams))
@@ -135,7 +160,11 @@ fn start(
         .stdin(stdin)
         .stdout(stdout)
         .stderr(stderr);
-    let (tree, mut stdin) = platform::Tree::start(command, containment, streams.access)?;
+    let mounts = spec.mounts.as_ref().map(|plan| MountOrder {
+        plan,
+        cwd: &spec.cwd,
+    });
+    let (tree, mut stdin) = platform::Tree::start(command, containment, streams.access, mounts)?;
     let feeder = match &spec.stdin {
         Stdin::Bytes(bytes) => stdin.take().map(|pipe| feed(pipe, bytes.clone())),
         Stdin::Null | Stdin::Open => None,
@@ -160,15 +189,29 @@ fn feed(mut pipe: ChildStdin, bytes: Vec<u8>) -> JoinHandle<()> {
 
 fn describe(spec: &CommandSpec, failure: StartFailure) -> SpawnError {
     let program = spec.program.to_string_lossy().into_owned();
-    let StartFailure { source, step } = failure;
-    match step {
-        Some(step) => SpawnError::Contain {
+    match failure {
+        StartFailure::Contain { step, source } => SpawnError::Contain {
             program,
             step,
             source,
         },
-        None if source.kind() == io::ErrorKind::NotFound => SpawnError::ProgramNotFound { program },
-        None => SpawnError::NotRunnable { program, source },
+        StartFailure::Plan(source) => SpawnError::Plan { program, source },
+        StartFailure::Mount { step, source } => SpawnError::Mount {
+            program,
+            step,
+            source,
+        },
+        StartFailure::Program(source) if source.kind() == io::ErrorKind::NotFound => {
+            SpawnError::ProgramNotFound { program }
+        }
+        StartFailure::Program(source) => SpawnError::NotRunnable { program, source },
+    }
+}
+
+fn has_mount_namespace(containment: Containment) -> bool {
+    match containment {
+        Containment::PidNamespace | Containment::UserNamespace => true,
+        Containment::Subreaper | Containment::ProcessGroup => false,
     }
 }
 

@@ -6,6 +6,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
+use super::{Containment, MountPlan, PlanError};
+
 /// One program to run. The environment is complete: nothing is inherited.
 #[derive(Debug, Clone)]
 pub struct CommandSpec {
@@ -16,6 +18,9 @@ pub struct CommandSpec {
     pub env: Vec<(OsString, OsString)>,
     pub stdin: Stdin,
     pub output: Output,
+    /// Mounts that this program alone sees. Only a containment with a mount namespace has them. The
+    /// program and all it starts then lack the rights to undo them, also where ralph is root.
+    pub mounts: Option<MountPlan>,
 }
 
 impl CommandSpec {
@@ -28,6 +33,7 @@ impl CommandSpec {
             env: Vec::new(),
             stdin: Stdin::Null,
             output: Output::Separate,
+            mounts: None,
         }
     }
 
@@ -52,6 +58,12 @@ impl CommandSpec {
     #[must_use]
     pub fn output(mut self, output: Output) -> Self {
         self.output = output;
+        self
+    }
+
+    #[must_use]
+    pub fn mounts(mut self, plan: MountPlan) -> Self {
+        self.mounts = Some(plan);
         self
     }
 }
@@ -87,6 +99,19 @@ pub enum SpawnError {
     Contain {
         program: String,
         step: &'static str,
+        source: io::Error,
+    },
+    #[error("cannot mount for {program}: {containment} has no mount namespace")]
+    NoMountNamespace {
+        program: String,
+        containment: Containment,
+    },
+    #[error("cannot mount for {program}: {source}")]
+    Plan { program: String, source: PlanError },
+    #[error("cannot mount for {program}: {step} failed: {source}")]
+    Mount {
+        program: String,
+        step: String,
         source: io::Error,
     },
 }

@@ -10,15 +10,22 @@
 
 #![allow(unsafe_code)]
 
+mod capabilities;
+mod mounts;
 mod sys;
+mod trial;
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::process::Stdio;
 
 use libc::{c_int, pid_t};
 
-use crate::process::{TerminalAccess, sys as posix};
+use crate::process::{
+    FolderRename, MountPlan, MountTrial, TerminalAccess, TrialFailure, sys as posix,
+};
+pub(super) use mounts::CompiledMounts;
+use trial::CompiledTrial;
 
 /// Asks a keeper to kill the tree, and to end only when that is done. Killing the keeper itself would
 /// do as much in a namespace, but its end would say nothing of the tree's; and it would set the tree of
@@ -41,17 +48,29 @@ pub(super) enum KeeperMessage {
     Ended(c_int),
     /// A step of the containment failed; the errno comes from `spawn`.
     Failed(&'static str),
+    /// The step with this number of the mounts failed; the errno comes from `spawn`.
+    FailedMount(usize),
     /// The program was stopped, by itself or from its terminal, and waits to be continued.
     Suspended,
 }
 
 impl KeeperMessage {
-    const STEPS: [&'static str; 5] = [
+    const STEPS: [&'static str; 15] = [
         "making the namespace",
         "mapping the user",
         "forking",
         "becoming a subreaper",
         "taking the terminal",
+        "keeping mounts private",
+        "mounting /proc",
+        "dropping capabilities",
+        "entering the working folder",
+        "creating a file",
+        "changing a file",
+        "renaming a file",
+        "deleting a file",
+        "renaming a folder",
+        "opening a file of the lower folder for writing",
     ];
 
     pub(super) fn parse(bytes: [u8; 8]) -> Option<Self> {
@@ -63,6 +82,7 @@ impl KeeperMessage {
                 .get(usize::try_from(value).ok()?)
                 .map(|step| Self::Failed(step)),
             2 => Some(Self::Suspended),
+            3 => usize::try_from(value).ok().map(Self::FailedMount),
             _ => None,
         }
     }
@@ -75,13 +95,23 @@ enum SetupStep {
     Fork,
     Subreaper,
     Terminal,
+    Propagation,
+    Proc,
+    Capabilities,
+    Folder,
+    CreateFile,
+    ChangeFile,
+    RenameFile,
+    DeleteFile,
+    RenameFolder,
+    OpenLower,
 }
 
 /// The last step of the process that is to become the program.
-#[derive(Clone, Copy)]
 enum LastStep {
     Exec,
     Exit,
+    Trial(CompiledTrial),
 }
 
 /// The means by which a keeper holds its tree.
@@ -92,8 +122,16 @@ pub(super) enum KeeperKind {
     Subreaper,
 }
 
+/// The task of a keeper.
+pub(super) struct KeeperStart<'a> {
+    pub(super) kind: KeeperKind,
+    /// Must stay open until the command was spawned.
+    pub(super) status: BorrowedFd<'a>,
+    pub(super) access: TerminalAccess,
+    pub(super) mounts: Option<CompiledMounts>,
+}
+
 /// All that A and B need to know, gathered before the fork.
-#[derive(Clone, Copy)]
 struct Keeper {
     kind: KeeperKind,
     ralph: pid_t,
@@ -101,33 +139,28 @@ struct Keeper {
     gid: u32,
     status: RawFd,
     access: TerminalAccess,
+    mounts: Option<CompiledMounts>,
     last: LastStep,
 }
 
 impl Keeper {
-    fn new(kind: KeeperKind, status: RawFd, access: TerminalAccess, last: LastStep) -> Self {
+    fn new(start: KeeperStart<'_>, last: LastStep) -> Self {
         Self {
-            kind,
+            kind: start.kind,
             ralph: std::process::id().cast_signed(),
             uid: rustix::process::geteuid().as_raw(),
             gid: rustix::process::getegid().as_raw(),
-            status,
-            access,
+            status: start.status.as_raw_fd(),
+            access: start.access,
+            mounts: start.mounts,
             last,
         }
     }
 }
 
-/// Makes `command` start its program below a keeper that reports through `status`.
-///
-/// The descriptor must stay open until the command was spawned.
-pub(super) fn install(
-    command: &mut tokio::process::Command,
-    kind: KeeperKind,
-    status: BorrowedFd<'_>,
-    access: TerminalAccess,
-) {
-    let keeper = Keeper::new(kind, status.as_raw_fd(), access, LastStep::Exec);
+/// Makes `command` start its program below a keeper that reports through the status pipe.
+pub(super) fn install(command: &mut tokio::process::Command, start: KeeperStart<'_>) {
+    let keeper = Keeper::new(start, LastStep::Exec);
     // SAFETY: `enter` makes only async-signal-safe system calls, see the module's head.
     unsafe {
         command.pre_exec(move || keeper.enter());
@@ -136,31 +169,87 @@ pub(super) fn install(
 
 /// Goes through the whole containment with a program that exits at once.
 pub(super) fn probe(kind: KeeperKind) -> io::Result<()> {
-    use std::os::unix::process::CommandExt;
-
-    let (read, write) = io::pipe()?;
-    let keeper = Keeper::new(
-        kind,
-        write.as_raw_fd(),
-        TerminalAccess::None,
-        LastStep::Exit,
-    );
-    let mut command = std::process::Command::new("true");
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    // SAFETY: as in `install`.
-    unsafe {
-        command.pre_exec(move || keeper.enter());
-    }
-    command.spawn()?.wait()?;
-    drop(write);
-    let mut message = [0; 8];
-    let got = rustix::io::read(&read, &mut message)?;
-    match KeeperMessage::parse(message) {
-        Some(KeeperMessage::Ended(0)) if got == message.len() => Ok(()),
+    let rehearsal = Rehearsal::run(kind, None, LastStep::Exit)?;
+    rehearsal.spawned?;
+    match rehearsal.message {
+        Some(KeeperMessage::Ended(0)) => Ok(()),
         _ => Err(io::Error::other("the keeper ended without a report")),
+    }
+}
+
+/// Performs a plan, and works with files where a program would be.
+pub(super) fn try_mounts(
+    kind: KeeperKind,
+    plan: &MountPlan,
+    trial: &MountTrial,
+) -> Result<FolderRename, TrialFailure> {
+    let failed = |step: &str, source: io::Error| TrialFailure {
+        step: step.to_owned(),
+        source,
+    };
+    let planned = |error: crate::process::PlanError| failed("planning the mounts", error.into());
+    let mounts = CompiledMounts::new(plan, &trial.folder).map_err(planned)?;
+    let last = LastStep::Trial(CompiledTrial::new(trial).map_err(planned)?);
+    let rehearsal = Rehearsal::run(kind, Some(mounts.clone()), last)
+        .map_err(|source| failed("making the namespace", source))?;
+    match (rehearsal.spawned, rehearsal.message) {
+        (Err(source), Some(KeeperMessage::Failed(step))) => Err(failed(step, source)),
+        (Err(source), Some(KeeperMessage::FailedMount(index))) => Err(failed(
+            &CompiledMounts::step_name(Some(&mounts), index),
+            source,
+        )),
+        (Err(source), _) => Err(failed("making the namespace", source)),
+        (Ok(()), Some(KeeperMessage::Ended(0))) => Ok(FolderRename::Works),
+        (Ok(()), Some(KeeperMessage::Ended(raw)))
+            if libc::WEXITSTATUS(raw) == trial::CROSS_DEVICE =>
+        {
+            Ok(FolderRename::CrossDevice)
+        }
+        (Ok(()), _) => Err(failed(
+            "making the namespace",
+            io::Error::other("the keeper ended without a report"),
+        )),
+    }
+}
+
+/// A containment that was gone through without a program.
+struct Rehearsal {
+    spawned: io::Result<()>,
+    message: Option<KeeperMessage>,
+}
+
+impl Rehearsal {
+    fn run(kind: KeeperKind, mounts: Option<CompiledMounts>, last: LastStep) -> io::Result<Self> {
+        use std::os::unix::process::CommandExt;
+
+        let (read, write) = io::pipe()?;
+        let start = KeeperStart {
+            kind,
+            status: write.as_fd(),
+            access: TerminalAccess::None,
+            mounts,
+        };
+        let keeper = Keeper::new(start, last);
+        let mut command = std::process::Command::new("true");
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        // SAFETY: as in `install`.
+        unsafe {
+            command.pre_exec(move || keeper.enter());
+        }
+        let spawned = match command.spawn() {
+            Ok(mut child) => child.wait().map(|_| ()),
+            Err(error) => Err(error),
+        };
+        drop(write);
+        let mut message = [0; 8];
+        let message = match rustix::io::read(&read, &mut message)? {
+            8 => KeeperMessage::parse(message),
+            _ => None,
+        };
+        Ok(Self { spawned, message })
     }
 }
 
@@ -220,9 +309,12 @@ impl Keeper {
         if map_user && sys::map_own_user(self.uid, self.gid).is_err() {
             return self.failed(SetupStep::Map);
         }
-        // Without a /proc of its own the tree would see the pids of the outside, which is a nuisance
-        // and not a danger; some containers forbid the mount.
-        sys::mount_own_proc();
+        match &self.mounts {
+            // Without a /proc of its own the tree would see the pids of the outside, which is a
+            // nuisance and not a danger; some containers forbid the mount.
+            None => sys::mount_own_proc(),
+            Some(mounts) => self.mount_all(mounts)?,
+        }
         match sys::clone(0) {
             Err(_) => self.failed(SetupStep::Fork),
             Ok(None) => self.be_program(),
@@ -232,6 +324,31 @@ impl Keeper {
                 self.reap_until_end(program)
             }
         }
+    }
+
+    /// Runs in B: performs the plan, and gives up the right to undo it.
+    fn mount_all(&self, mounts: &CompiledMounts) -> io::Result<()> {
+        if sys::set_propagation(libc::MS_PRIVATE).is_err() {
+            return self.failed(SetupStep::Propagation);
+        }
+        // Through another process of root's the tree could reach what the plan hides; a user namespace
+        // keeps it from that by itself.
+        if sys::mount_proc().is_err() && self.kind == KeeperKind::PidNamespace {
+            return self.failed(SetupStep::Proc);
+        }
+        if let Err(mounts::FailedStep(index)) = mounts.perform() {
+            let error = io::Error::last_os_error();
+            sys::report(self.status, 3, index);
+            return Err(error);
+        }
+        // B was in a folder that the plan hides.
+        if sys::change_folder(c"/").is_err() {
+            return self.failed(SetupStep::Folder);
+        }
+        if capabilities::drop_those_that_undo_mounts().is_err() {
+            return self.failed(SetupStep::Capabilities);
+        }
+        Ok(())
     }
 
     /// Runs in B: reaps orphans, forwards signals, and ends when the program does; the kernel then
@@ -318,10 +435,20 @@ impl Keeper {
                 }
             }
         }
+        // By its path, so that it is the folder that the plan shows there.
+        if let Some(mounts) = &self.mounts
+            && sys::change_folder(mounts.cwd()).is_err()
+        {
+            return self.failed(SetupStep::Folder);
+        }
         posix::default_signals();
-        match self.last {
+        match &self.last {
             LastStep::Exec => Ok(()),
             LastStep::Exit => sys::exit(0),
+            LastStep::Trial(trial) => match trial.run() {
+                Ok(code) => sys::exit(code),
+                Err(step) => self.failed(step),
+            },
         }
     }
 

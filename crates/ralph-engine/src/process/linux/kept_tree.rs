@@ -9,8 +9,8 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStdin, Command};
 
-use super::keeper::{self, KeeperKind, KeeperMessage};
-use crate::process::{Ended, ProgramEvent, StartFailure, TerminalAccess, exit_of};
+use super::keeper::{self, CompiledMounts, KeeperKind, KeeperMessage, KeeperStart};
+use crate::process::{Ended, MountOrder, ProgramEvent, StartFailure, TerminalAccess, exit_of};
 
 #[derive(Debug)]
 pub(in crate::process) struct KeptTree {
@@ -27,18 +27,32 @@ impl KeptTree {
         mut command: Command,
         kind: KeeperKind,
         access: TerminalAccess,
+        mounts: Option<MountOrder<'_>>,
     ) -> Result<(Self, Option<ChildStdin>), StartFailure> {
         let (status, status_write) = io::pipe()?;
         let status = Receiver::from_owned_fd(status.into())?;
-        keeper::install(&mut command, kind, status_write.as_fd(), access);
+        let mounts = mounts
+            .map(|order| CompiledMounts::new(order.plan, order.cwd))
+            .transpose()
+            .map_err(StartFailure::Plan)?;
+        let start = KeeperStart {
+            kind,
+            status: status_write.as_fd(),
+            access,
+            mounts: mounts.clone(),
+        };
+        keeper::install(&mut command, start);
         let spawned = command.spawn();
         drop(status_write);
-        let mut keeper = spawned.map_err(|source| StartFailure {
-            source,
-            step: match read_message(&status) {
-                Some(KeeperMessage::Failed(step)) => Some(step),
-                Some(KeeperMessage::Ended(_) | KeeperMessage::Suspended) | None => None,
+        let mut keeper = spawned.map_err(|source| match read_message(&status) {
+            Some(KeeperMessage::Failed(step)) => StartFailure::Contain { step, source },
+            Some(KeeperMessage::FailedMount(index)) => StartFailure::Mount {
+                step: CompiledMounts::step_name(mounts.as_ref(), index),
+                source,
             },
+            Some(KeeperMessage::Ended(_) | KeeperMessage::Suspended) | None => {
+                StartFailure::Program(source)
+            }
         })?;
         let pid = keeper
             .id()
@@ -116,7 +130,8 @@ impl KeptTree {
     fn take_note(&mut self, message: KeeperMessage) {
         match message {
             KeeperMessage::Ended(raw) => self.reported = Some(raw),
-            KeeperMessage::Failed(_) | KeeperMessage::Suspended => {}
+            KeeperMessage::Failed(_) | KeeperMessage::FailedMount(_) | KeeperMessage::Suspended => {
+            }
         }
     }
 

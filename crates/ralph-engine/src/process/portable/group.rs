@@ -12,7 +12,8 @@ use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 use tokio::time::Instant;
 
 use crate::process::{
-    Containment, Ended, ProgramEvent, StartFailure, TerminalAccess, exit_of, portable, sys,
+    Containment, Ended, MountOrder, ProgramEvent, StartFailure, TerminalAccess, exit_of, portable,
+    sys,
 };
 
 /// The time that the killed members of a group may take to be gone. One that its parent never fetches
@@ -35,10 +36,11 @@ impl ProcessGroup {
         mut command: Command,
         containment: Containment,
         access: TerminalAccess,
+        _mounts: Option<MountOrder<'_>>,
     ) -> Result<(Self, Option<ChildStdin>), StartFailure> {
-        portable::probe(containment).map_err(|source| StartFailure {
+        portable::probe(containment).map_err(|source| StartFailure::Contain {
+            step: "holding its processes together",
             source,
-            step: Some("holding its processes together"),
         })?;
         // Before the program can end.
         let children = signal(SignalKind::child())?;

@@ -264,28 +264,44 @@ fn write_file(path: &std::ffi::CStr, bytes: &[u8]) -> Result<(), CallFailed> {
 
 /// Shows the tree its own processes only. Best effort.
 pub(super) fn mount_own_proc() {
-    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    // SAFETY: constant strings.
-    unsafe {
-        // Mounts of the outside still come in and are let go of, none goes out. Only if that worked
-        // may anything be mounted: else it would show outside.
-        if libc::mount(
+    // Mounts of the outside still come in and are let go of, none goes out. Only if that worked may
+    // anything be mounted: else it would show outside.
+    if set_propagation(libc::MS_SLAVE).is_ok() {
+        let _ = mount_proc();
+    }
+}
+
+/// Says how mounts go from and to the outside, for all there are.
+pub(super) fn set_propagation(kind: libc::c_ulong) -> Result<(), CallFailed> {
+    // SAFETY: a constant string; the others are not read.
+    check(unsafe {
+        libc::mount(
             ptr::null(),
             c"/".as_ptr(),
             ptr::null(),
-            libc::MS_REC | libc::MS_SLAVE,
+            libc::MS_REC | kind,
             ptr::null(),
-        ) == 0
-        {
-            libc::mount(
-                c"proc".as_ptr(),
-                c"/proc".as_ptr(),
-                c"proc".as_ptr(),
-                flags,
-                ptr::null(),
-            );
-        }
-    }
+        )
+    })
+}
+
+pub(super) fn mount_proc() -> Result<(), CallFailed> {
+    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+    // SAFETY: constant strings.
+    check(unsafe {
+        libc::mount(
+            c"proc".as_ptr(),
+            c"/proc".as_ptr(),
+            c"proc".as_ptr(),
+            flags,
+            ptr::null(),
+        )
+    })
+}
+
+pub(super) fn change_folder(path: &std::ffi::CStr) -> Result<(), CallFailed> {
+    // SAFETY: the string is valid.
+    check(unsafe { libc::chdir(path.as_ptr()) })
 }
 
 /// Keeps ralph's environment, of which a keeper is a copy, from the tree: the program is the same

@@ -1,0 +1,41 @@
+//! A layer over a repository: whatever a program writes there goes into a folder of ralph's, and
+//! dropping that folder undoes all of it.
+//!
+//! ```text
+//! LayerPlace   where layers can live, found by really trying one; or the reason why none can
+//! checks       what of a repository a layer can't show as it is
+//! Layer        folders for what is written; as a MountPlan for the process module
+//! UpperFolder  what was written, relative to what was there
+//! Prefill      writes into an upper folder before a run
+//! ```
+//!
+//! A layer shows the repository at its own path, so nothing that a program remembers by path changes.
+//! It covers writes through that path alone. Not its business: a symbolic link that leaves the
+//! repository is followed to where it leads; other folders of the machine are as writable as ever.
+//!
+//! Only Linux has overlay file systems. Elsewhere [`LayerPlace::find`] says so, and the rest compiles.
+//!
+//! Must not read a repository through a mounted overlay: what the user changes meanwhile shows there.
+
+pub mod checks;
+mod machine;
+mod mountinfo;
+mod owned;
+mod place;
+mod prefill;
+mod reason;
+mod removal;
+mod reserve;
+mod sys;
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
+pub mod upper;
+
+pub use machine::MachineFacts;
+pub use owned::{Layer, LayerError, LayerFolder, LayerTarget, SweepReport, sweep};
+pub use place::{LayerPlace, PlaceDisk, PlaceKind, PlaceRequest};
+pub use prefill::{Prefill, PrefillFile};
+pub use reason::{InPlaceReason, PlaceProblem, TriedPlace};
+pub use reserve::DiskReserve;
+pub use sys::FileSystemKind;
+pub use upper::{UpperEntry, UpperFolder, UpperKind};

@@ -1,0 +1,188 @@
+//! Writes into an upper folder before a run: a kept attempt to go on from, or a tree to be verified.
+//!
+//! The folder must not be mounted meanwhile. Follows no symbolic link in it.
+
+use std::ffi::OsStr;
+use std::fs::{File, FileTimes};
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path};
+use std::time::SystemTime;
+
+use rustix::fs::{
+    AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, Uid, XattrFlags, chownat, fchmod, fsetxattr,
+    fstat, mkdirat, openat, statat, symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::removal::remove_tree_at;
+use super::sys::{make_whiteout, open_beneath};
+use super::upper::attribute_name;
+use crate::process::OverlayXattrs;
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
+
+/// An upper folder that is being written. What is written replaces what was there.
+#[derive(Debug)]
+pub struct Prefill {
+    root: OwnedFd,
+    lower: OwnedFd,
+    xattrs: OverlayXattrs,
+}
+
+/// A file to be written.
+#[derive(Debug, Clone, Copy)]
+pub struct PrefillFile<'a> {
+    pub content: &'a [u8],
+    /// The permissions.
+    pub mode: u32,
+    /// Now, if none is given.
+    pub modified: Option<SystemTime>,
+}
+
+impl Prefill {
+    /// Opens an upper folder for writing. Folders that it has to make get modes and, for root, owners
+    /// from `lower`; so do files.
+    pub fn open(upper: &Path, lower: &Path, xattrs: OverlayXattrs) -> io::Result<Self> {
+        let flags = FOLDER | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        Ok(Self {
+            root: openat(CWD, upper, flags, Mode::empty())?,
+            lower: openat(CWD, lower, flags, Mode::empty())?,
+            xattrs,
+        })
+    }
+
+    pub fn file(&self, path: &Path, file: &PrefillFile<'_>) -> io::Result<()> {
+        let (folder, name) = self.make_room(path)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mut written = File::from(openat(&folder, name, flags, Mode::RUSR | Mode::WUSR)?);
+        written.write_all(file.content)?;
+        self.take_owner(&folder, name, path)?;
+        fchmod(&written, Mode::from_raw_mode(raw_mode(file.mode)))?;
+        if let Some(modified) = file.modified {
+            written.set_times(FileTimes::new().set_modified(modified))?;
+        }
+        Ok(())
+    }
+
+    pub fn symlink(&self, path: &Path, target: &Path) -> io::Result<()> {
+        let (folder, name) = self.make_room(path)?;
+        symlinkat(target, &folder, name)?;
+        self.take_owner(&folder, name, path)
+    }
+
+    /// Hides the lower's entry of this name.
+    pub fn whiteout(&self, path: &Path) -> io::Result<()> {
+        let (folder, name) = self.make_room(path)?;
+        make_whiteout(folder.as_fd(), name)
+    }
+
+    /// Makes an empty folder that shows nothing of the lower's.
+    pub fn opaque_folder(&self, path: &Path) -> io::Result<()> {
+        let (folder, name) = self.make_room(path)?;
+        let made = self.make_folder(&folder, name, path)?;
+        self.mark_opaque(&made)
+    }
+
+    /// Makes a folder that shows what the lower's of this name has.
+    pub fn folder(&self, path: &Path) -> io::Result<()> {
+        self.enter(path).map(|_| ())
+    }
+
+    /// Deletes what this folder holds at a path, so that the lower's shows again.
+    pub fn forget(&self, path: &Path) -> io::Result<()> {
+        self.make_room(path).map(|_| ())
+    }
+
+    /// Opens the folder that a path is in, with nothing at its name.
+    fn make_room<'p>(&self, path: &'p Path) -> io::Result<(OwnedFd, &'p OsStr)> {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput));
+        };
+        let folder = self.enter(folder)?;
+        match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => {}
+            Ok(stat) if is_folder(&stat) => remove_tree_at(folder.as_fd(), name)?,
+            Ok(_) => unlinkat(&folder, name, AtFlags::empty())?,
+            Err(error) => return Err(error.into()),
+        }
+        Ok((folder, name))
+    }
+
+    /// Opens a folder, and makes it and those above where they are not.
+    fn enter(&self, path: &Path) -> io::Result<OwnedFd> {
+        let mut at = open_beneath(self.root.as_fd(), Path::new(""), FOLDER)?;
+        let mut so_far = std::path::PathBuf::new();
+        for part in path.components() {
+            let Component::Normal(name) = part else {
+                return Err(io::Error::from(io::ErrorKind::InvalidInput));
+            };
+            so_far.push(name);
+            at = match statat(&at, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => self.make_folder(&at, name, &so_far)?,
+                Ok(stat) if is_folder(&stat) => open_beneath(at.as_fd(), Path::new(name), FOLDER)?,
+                Ok(_) => {
+                    // The lower's folder, if it has one, is hidden by this already, and stays so.
+                    unlinkat(&at, name, AtFlags::empty())?;
+                    let made = self.make_folder(&at, name, &so_far)?;
+                    self.mark_opaque(&made)?;
+                    made
+                }
+                Err(error) => return Err(error.into()),
+            };
+        }
+        Ok(at)
+    }
+
+    fn make_folder(&self, parent: &OwnedFd, name: &OsStr, path: &Path) -> io::Result<OwnedFd> {
+        mkdirat(parent, name, Mode::RWXU)?;
+        self.take_owner(parent, name, path)?;
+        let made = open_beneath(parent.as_fd(), Path::new(name), FOLDER)?;
+        let mode = open_beneath(self.lower.as_fd(), path, FOLDER)
+            .and_then(|lower| Ok(fstat(lower)?))
+            .map_or(Mode::from_raw_mode(0o755), |stat| {
+                Mode::from_raw_mode(stat.st_mode & 0o7777)
+            });
+        fchmod(&made, mode)?;
+        Ok(made)
+    }
+
+    fn mark_opaque(&self, folder: &OwnedFd) -> io::Result<()> {
+        let name = attribute_name(self.xattrs, "opaque");
+        Ok(fsetxattr(folder, name, b"y", XattrFlags::empty())?)
+    }
+
+    /// Gives an entry to the owner of the lower's, or of the nearest folder there. Only root can.
+    fn take_owner(&self, folder: &OwnedFd, name: &OsStr, path: &Path) -> io::Result<()> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(());
+        }
+        let owner = path.ancestors().find_map(|path| self.lower_stat(path));
+        let Some(owner) = owner else { return Ok(()) };
+        let (user, group) = (Uid::from_raw(owner.st_uid), Gid::from_raw(owner.st_gid));
+        Ok(chownat(
+            folder,
+            name,
+            Some(user),
+            Some(group),
+            AtFlags::SYMLINK_NOFOLLOW,
+        )?)
+    }
+
+    fn lower_stat(&self, path: &Path) -> Option<Stat> {
+        let Some(name) = path.file_name() else {
+            return fstat(&self.lower).ok();
+        };
+        let folder = open_beneath(self.lower.as_fd(), path.parent()?, FOLDER).ok()?;
+        statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()
+    }
+}
+
+fn is_folder(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}
+
+#[allow(clippy::unnecessary_cast, reason = "the type differs between systems")]
+fn raw_mode(mode: u32) -> rustix::fs::RawMode {
+    (mode & 0o7777) as rustix::fs::RawMode
+}

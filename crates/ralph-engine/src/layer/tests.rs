@@ -1,0 +1,11 @@
+//! Layers with real mounts, each as root and as an ordinary user.
+//!
+//! A missing tool or right fails a test; none is skipped.
+
+mod canaries;
+mod contents;
+mod leftovers;
+mod mounts;
+mod places;
+mod speed;
+mod support;

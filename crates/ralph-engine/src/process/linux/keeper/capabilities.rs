@@ -1,0 +1,68 @@
+//! The capabilities by which a program could undo a mount or get around one.
+//!
+//! Those that installing packages as root needs stay: to change owners and modes, to override
+//! permissions, to become another user, to bind low ports, to chroot.
+
+use libc::{c_int, c_ulong};
+
+use crate::process::sys::{CallFailed, check};
+
+/// Each with its way around a mount.
+const DROPPED: [c_ulong; 13] = [
+    21, // SYS_ADMIN: mount, umount, remount, setns
+    19, // SYS_PTRACE: the root and the descriptors of processes outside
+    2,  // DAC_READ_SEARCH: open_by_handle_at finds any file of a file system by its inode
+    27, // MKNOD: a node of the disk
+    17, // SYS_RAWIO: disks and memory through ioctls and ports
+    16, // SYS_MODULE: code in the kernel
+    22, // SYS_BOOT: another kernel
+    38, // PERFMON: reads the memory of the kernel
+    39, // BPF: code in the kernel
+    40, // CHECKPOINT_RESTORE: the mapped files of other processes
+    32, // MAC_OVERRIDE
+    33, // MAC_ADMIN
+    9,  // LINUX_IMMUTABLE: files of a layer that could not be deleted again
+];
+
+#[repr(C)]
+struct CapabilityHeader {
+    version: u32,
+    pid: c_int,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct CapabilityWord {
+    effective: u32,
+    permitted: u32,
+    inheritable: u32,
+}
+
+/// Drops them from all sets, so that no program with file capabilities brings them back. In a user
+/// namespace an `exec` drops all of an ordinary user, but root stays root.
+pub(super) fn drop_those_that_undo_mounts() -> Result<(), CallFailed> {
+    let mut header = CapabilityHeader {
+        version: 0x2008_0522,
+        pid: 0,
+    };
+    let mut words = [CapabilityWord::default(); 2];
+    // SAFETY: a header of the version with two words.
+    check(
+        unsafe { libc::syscall(libc::SYS_capget, &raw mut header, words.as_mut_ptr()) } as c_int,
+    )?;
+    for capability in DROPPED {
+        // SAFETY: no pointers. Kernels that do not know a capability say so here.
+        if unsafe { libc::prctl(libc::PR_CAPBSET_READ, capability, 0, 0, 0) } == 1 {
+            // SAFETY: no pointers.
+            check(unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) })?;
+        }
+        let (word, bit) = ((capability / 32) as usize, 1_u32 << (capability % 32));
+        if let Some(word) = words.get_mut(word) {
+            word.effective &= !bit;
+            word.permitted &= !bit;
+            word.inheritable &= !bit;
+        }
+    }
+    // SAFETY: as above.
+    check(unsafe { libc::syscall(libc::SYS_capset, &raw mut header, words.as_ptr()) } as c_int)
+}

@@ -1,0 +1,438 @@
+//! A plan of mounts, made into strings and flags before the fork, and performed after it.
+
+use std::ffi::{CStr, CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use libc::{c_int, c_long, c_uint, c_ulong};
+use rustix::fs::StatVfsMountFlags;
+
+use super::sys;
+use crate::process::sys::{CallFailed, check};
+use crate::process::{
+    BindAccess, MountPlan, MountStep, OverlayMount, OverlaySync, OverlayXattrs, PlanError,
+};
+
+const AT_RECURSIVE: c_uint = 0x8000;
+const OPEN_TREE_CLONE: c_uint = 1;
+const MOVE_MOUNT_F_EMPTY_PATH: c_uint = 4;
+const MOUNT_ATTR_RDONLY: u64 = 1;
+const RESOLVE_NO_SYMLINKS: u64 = 4;
+
+/// Character devices by which root reaches the bytes of a disk or of the memory.
+const RAW_DEVICES: [&str; 9] = [
+    "sg", "bsg", "nvme", "ng", "mem", "kmem", "port", "mtd", "nvram",
+];
+
+/// The number of the step that failed; the reason is in `errno`.
+pub(super) struct FailedStep(pub(super) c_int);
+
+/// A plan ready to be performed. Clones share one list.
+#[derive(Clone)]
+pub(in crate::process::linux) struct CompiledMounts {
+    steps: Arc<[CompiledStep]>,
+    cwd: Arc<CStr>,
+}
+
+struct CompiledStep {
+    name: String,
+    action: MountAction,
+    /// The source, found before the first step was performed. Set and read in the child alone.
+    source: AtomicI32,
+    /// Where it is none: a device may be gone by now.
+    may_be_missing: bool,
+}
+
+enum MountAction {
+    Overlay {
+        target: CString,
+        options: CString,
+        flags: c_ulong,
+        /// A lower folder that an earlier step hides. In `options` it is the current folder.
+        lower: Option<CString>,
+    },
+    Bind {
+        from: CString,
+        to: CString,
+        access: BindAccess,
+    },
+    Cover {
+        path: CString,
+    },
+}
+
+impl CompiledMounts {
+    pub(in crate::process::linux) fn new(plan: &MountPlan, cwd: &Path) -> Result<Self, PlanError> {
+        let mut steps = Vec::with_capacity(plan.steps.len());
+        let mut hidden: Vec<&Path> = Vec::new();
+        for step in &plan.steps {
+            steps.push(CompiledStep::new(step, &hidden)?);
+            hidden.push(step.target());
+        }
+        if rustix::process::geteuid().is_root() {
+            steps.extend(ways_of_root());
+        }
+        Ok(Self {
+            steps: steps.into(),
+            cwd: c_string(cwd)?.into(),
+        })
+    }
+
+    /// The name of a step that failed.
+    pub(in crate::process::linux) fn step_name(mounts: Option<&Self>, index: usize) -> String {
+        mounts
+            .and_then(|mounts| mounts.steps.get(index))
+            .map_or_else(|| "mounting".to_owned(), |step| step.name.clone())
+    }
+
+    pub(super) fn cwd(&self) -> &CStr {
+        &self.cwd
+    }
+
+    /// Runs in B. Leaves it in any folder.
+    pub(super) fn perform(&self) -> Result<(), FailedStep> {
+        for (index, step) in (0..).zip(self.steps.iter()) {
+            step.find_source().map_err(|_| FailedStep(index))?;
+        }
+        for (index, step) in (0..).zip(self.steps.iter()) {
+            step.perform().map_err(|_| FailedStep(index))?;
+        }
+        Ok(())
+    }
+}
+
+impl CompiledStep {
+    fn new(step: &MountStep, hidden: &[&Path]) -> Result<Self, PlanError> {
+        let action = match step {
+            MountStep::Overlay(overlay) => compile_overlay(overlay, hidden)?,
+            MountStep::Bind { from, to, access } => MountAction::Bind {
+                from: c_string(from)?,
+                to: c_string(to)?,
+                access: *access,
+            },
+            MountStep::Cover { path } => MountAction::Cover {
+                path: c_string(path)?,
+            },
+        };
+        Ok(Self {
+            name: step.to_string(),
+            action,
+            source: AtomicI32::new(-1),
+            may_be_missing: false,
+        })
+    }
+
+    fn optional(step: &MountStep) -> Option<Self> {
+        let step = Self::new(step, &[]).ok()?;
+        Some(Self {
+            may_be_missing: true,
+            ..step
+        })
+    }
+
+    fn find_source(&self) -> Result<(), CallFailed> {
+        let found = match &self.action {
+            MountAction::Overlay {
+                lower: Some(lower), ..
+            } => {
+                let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
+                // SAFETY: the string is valid.
+                unsafe { libc::open(lower.as_ptr(), flags) }
+            }
+            MountAction::Bind { from, .. } => {
+                let flags = OPEN_TREE_CLONE | AT_RECURSIVE | libc::O_CLOEXEC.cast_unsigned();
+                // SAFETY: the string is valid.
+                let tree = unsafe {
+                    libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, from.as_ptr(), flags)
+                };
+                tree as c_int
+            }
+            MountAction::Overlay { lower: None, .. } | MountAction::Cover { .. } => return Ok(()),
+        };
+        if self.may_be_missing && found < 0 {
+            return Ok(());
+        }
+        self.source.store(found, Ordering::Relaxed);
+        check(found)
+    }
+
+    fn perform(&self) -> Result<(), CallFailed> {
+        let source = self.source.load(Ordering::Relaxed);
+        match &self.action {
+            MountAction::Overlay {
+                target,
+                options,
+                flags,
+                lower,
+            } => {
+                if lower.is_some() {
+                    // SAFETY: no pointers.
+                    check(unsafe { libc::fchdir(source) })?;
+                }
+                refuse_links(target)?;
+                mount(c"overlay", target, *flags, options)?;
+            }
+            MountAction::Bind { to, access, .. } => {
+                if source < 0 || (self.may_be_missing && refuse_links(to).is_err()) {
+                    return Ok(());
+                }
+                if *access == BindAccess::ReadOnly {
+                    make_read_only(source)?;
+                }
+                refuse_links(to)?;
+                attach(source, to)?;
+            }
+            MountAction::Cover { path } => {
+                let flags = libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+                refuse_links(path)?;
+                mount(c"tmpfs", path, flags, c"mode=0555,size=4k,nr_inodes=2")?;
+            }
+        }
+        if source >= 0 {
+            sys::close(source);
+        }
+        Ok(())
+    }
+}
+
+/// Ways around a mount that root has without any capability: disks, whose nodes are its own, and the
+/// settings of the kernel, one of which names a program that the kernel starts outside.
+fn ways_of_root() -> Vec<CompiledStep> {
+    let mut nodes = Vec::new();
+    let mut folders = vec![PathBuf::from("/dev")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            let is_raw = kind.is_char_device() && is_raw_device(&entry.path());
+            if kind.is_dir() && !is_mount_of_its_own(&entry.path()) {
+                folders.push(entry.path());
+            } else if kind.is_block_device() || is_raw {
+                nodes.push(entry.path());
+            }
+        }
+    }
+    nodes.push(PathBuf::from("/proc/sysrq-trigger"));
+    nodes
+        .into_iter()
+        .map(|to| MountStep::Bind {
+            from: PathBuf::from("/dev/null"),
+            to,
+            access: BindAccess::ReadWrite,
+        })
+        .chain([MountStep::Bind {
+            from: PathBuf::from("/proc/sys"),
+            to: PathBuf::from("/proc/sys"),
+            access: BindAccess::ReadOnly,
+        }])
+        .filter_map(|step| CompiledStep::optional(&step))
+        .collect()
+}
+
+fn is_raw_device(path: &Path) -> bool {
+    let in_dev = path.strip_prefix("/dev").unwrap_or(path);
+    let first = in_dev.iter().next().and_then(OsStr::to_str);
+    // Such as `ng0n1` and `mtd0ro`.
+    let kind = first.and_then(|name| name.split(|c: char| c.is_ascii_digit()).next());
+    kind.is_some_and(|kind| RAW_DEVICES.contains(&kind))
+}
+
+/// Such as `/dev/pts` and `/dev/shm`, which hold no nodes of devices.
+fn is_mount_of_its_own(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    let device = |path: &Path| std::fs::symlink_metadata(path).map(|meta| meta.dev()).ok();
+    device(path) != path.parent().and_then(device)
+}
+
+fn compile_overlay(overlay: &OverlayMount, hidden: &[&Path]) -> Result<MountAction, PlanError> {
+    let target = &overlay.target;
+    let hider = |path: &Path| hidden.iter().find(|by| path.starts_with(by)).copied();
+    let mut options = Vec::from(b"lowerdir=");
+    let mut in_current_folder = None;
+    for (index, lower) in overlay.lowers.iter().enumerate() {
+        if index > 0 {
+            options.push(b':');
+        }
+        match (hider(lower), &in_current_folder) {
+            (None, _) => push_escaped(&mut options, lower)?,
+            (Some(_), None) => {
+                options.push(b'.');
+                in_current_folder = Some(c_string(lower)?);
+            }
+            (Some(by), Some(_)) => {
+                return Err(PlanError::Hidden {
+                    path: lower.clone(),
+                    by: by.to_owned(),
+                });
+            }
+        }
+    }
+    if overlay.lowers.is_empty() {
+        return Err(PlanError::NoLower {
+            target: target.clone(),
+        });
+    }
+    for (key, path) in [(",upperdir=", &overlay.upper), (",workdir=", &overlay.work)] {
+        if let Some(by) = hider(path) {
+            return Err(PlanError::Hidden {
+                path: path.clone(),
+                by: by.to_owned(),
+            });
+        }
+        options.extend_from_slice(key.as_bytes());
+        push_escaped(&mut options, path)?;
+    }
+    // Said in full: what is not said is as the distribution set it. A file with `metacopy` would be
+    // in the upper folder without its content.
+    options.extend_from_slice(match overlay.options.xattrs {
+        OverlayXattrs::Trusted => b",index=off,metacopy=off,redirect_dir=on",
+        OverlayXattrs::User => b",index=off,metacopy=off,userxattr".as_slice(),
+    });
+    options.extend_from_slice(match overlay.options.sync {
+        OverlaySync::Durable => b"",
+        OverlaySync::Volatile => b",volatile".as_slice(),
+    });
+    if options.len() > MountPlan::LONGEST_OPTIONS {
+        return Err(PlanError::TooLong {
+            target: target.clone(),
+            length: options.len(),
+        });
+    }
+    Ok(MountAction::Overlay {
+        target: c_string(target)?,
+        options: CString::new(options).map_err(|_| PlanError::ZeroByte {
+            path: target.clone(),
+        })?,
+        flags: flags_of(target),
+        lower: in_current_folder,
+    })
+}
+
+/// The kernel splits options at commas and lower folders at colons.
+fn push_escaped(options: &mut Vec<u8>, path: &Path) -> Result<(), PlanError> {
+    for &byte in c_string(path)?.as_bytes() {
+        if matches!(byte, b'\\' | b',' | b':') {
+            options.push(b'\\');
+        }
+        options.push(byte);
+    }
+    Ok(())
+}
+
+/// An overlay allows no more than the folder that it hides.
+fn flags_of(target: &Path) -> c_ulong {
+    let Ok(found) = rustix::fs::statvfs(target) else {
+        return 0;
+    };
+    [
+        (StatVfsMountFlags::NOSUID, libc::MS_NOSUID),
+        (StatVfsMountFlags::NODEV, libc::MS_NODEV),
+        (StatVfsMountFlags::NOEXEC, libc::MS_NOEXEC),
+        (StatVfsMountFlags::NOATIME, libc::MS_NOATIME),
+    ]
+    .into_iter()
+    .filter(|(flag, _)| found.f_flag.contains(*flag))
+    .fold(0, |flags, (_, flag)| flags | flag)
+}
+
+pub(super) fn c_string(path: &Path) -> Result<CString, PlanError> {
+    if !path.is_absolute() {
+        return Err(PlanError::Relative {
+            path: path.to_owned(),
+        });
+    }
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| PlanError::ZeroByte {
+        path: path.to_owned(),
+    })
+}
+
+fn mount(kind: &CStr, target: &CStr, flags: c_ulong, options: &CStr) -> Result<(), CallFailed> {
+    // SAFETY: all strings are valid.
+    check(unsafe {
+        libc::mount(
+            kind.as_ptr(),
+            target.as_ptr(),
+            kind.as_ptr(),
+            flags,
+            options.as_ptr().cast(),
+        )
+    })
+}
+
+/// Fails where a part of a path is a symbolic link: in a layer it may be an agent's, and lead anywhere.
+fn refuse_links(path: &CStr) -> Result<(), CallFailed> {
+    #[repr(C)]
+    struct OpenHow {
+        flags: u64,
+        mode: u64,
+        resolve: u64,
+    }
+    let how = OpenHow {
+        flags: u64::from((libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC).cast_unsigned()),
+        mode: 0,
+        resolve: RESOLVE_NO_SYMLINKS,
+    };
+    // SAFETY: the string is valid, and the structure of the size that is given.
+    let fd = unsafe {
+        libc::syscall(
+            libc::SYS_openat2,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            &raw const how,
+            size_of::<OpenHow>(),
+        )
+    };
+    if fd < 0 {
+        return Err(CallFailed);
+    }
+    sys::close(fd as c_int);
+    Ok(())
+}
+
+fn make_read_only(tree: c_int) -> Result<(), CallFailed> {
+    #[repr(C)]
+    struct MountAttributes {
+        set: u64,
+        clear: u64,
+        propagation: u64,
+        user_namespace: u64,
+    }
+    let attributes = MountAttributes {
+        set: MOUNT_ATTR_RDONLY,
+        clear: 0,
+        propagation: 0,
+        user_namespace: 0,
+    };
+    // SAFETY: an empty path, and a structure of the size that is given.
+    let done: c_long = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            tree,
+            c"".as_ptr(),
+            AT_RECURSIVE | libc::AT_EMPTY_PATH.cast_unsigned(),
+            &raw const attributes,
+            size_of::<MountAttributes>(),
+        )
+    };
+    check(done as c_int)
+}
+
+fn attach(tree: c_int, to: &CStr) -> Result<(), CallFailed> {
+    // SAFETY: both strings are valid.
+    let done: c_long = unsafe {
+        libc::syscall(
+            libc::SYS_move_mount,
+            tree,
+            c"".as_ptr(),
+            libc::AT_FDCWD,
+            to.as_ptr(),
+            MOVE_MOUNT_F_EMPTY_PATH,
+        )
+    };
+    check(done as c_int)
+}
