@@ -6,31 +6,19 @@
 use std::{collections::VecDeque, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 
 use crate::verdict::Verdict;
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BreakerState {
-    /// Agents are started.
-    #[default]
-    Closed,
-    /// None is started.
-    Open,
-    /// One is tried: how that goes decides.
-    HalfOpen,
-}
-
-impl BreakerState {
-    pub const ALL: [Self; 3] = [Self::Closed, Self::Open, Self::HalfOpen];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Open => "open",
-            Self::HalfOpen => "half_open",
-        }
+named! {
+    #[derive(Default)]
+    pub enum BreakerState {
+        /// Agents are started.
+        #[default]
+        Closed = "closed",
+        /// None is started.
+        Open = "open",
+        /// One is tried: how that goes decides.
+        HalfOpen = "half_open",
     }
 }
 

@@ -67,31 +67,19 @@ pub struct Metadata {
     pub note: Option<String>,
 }
 
-/// Why a checkpoint was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trigger {
-    /// An iteration has ended.
-    Iteration,
-    /// A phase has ended within an iteration: a fresh agent repairs what failed.
-    Phase,
-    /// An iteration has ended with its agent handing over.
-    Handoff,
-    /// The loop has stopped.
-    Stop,
-    /// A person asked for it.
-    Manual,
-}
-
-impl Trigger {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Iteration => "iteration",
-            Self::Phase => "phase",
-            Self::Handoff => "handoff",
-            Self::Stop => "stop",
-            Self::Manual => "manual",
-        }
+named! {
+    /// Why a checkpoint was made.
+    pub enum Trigger {
+        /// An iteration has ended.
+        Iteration = "iteration",
+        /// A phase has ended within an iteration: a fresh agent repairs what failed.
+        Phase = "phase",
+        /// An iteration has ended with its agent handing over.
+        Handoff = "handoff",
+        /// The loop has stopped.
+        Stop = "stop",
+        /// A person asked for it.
+        Manual = "manual",
     }
 }
 

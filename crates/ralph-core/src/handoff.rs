@@ -18,45 +18,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::{checkpoint::ExecutionPhase, verdict::Verdict};
 
-/// Why an agent hands over, in the words that users know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HandoffTrigger {
-    /// Its context is nearly full.
-    ContextThreshold,
-    /// A phase of the work is over.
-    PhaseComplete,
-    /// Too many of its steps in a row failed.
-    ErrorThreshold,
-    /// It, or a person, asked for it.
-    ExplicitRequest,
-    /// The budget is nearly used up.
-    TokenBudget,
-    /// Its time is nearly over.
-    Timeout,
+named! {
+    /// Why an agent hands over, in the words that users know.
+    pub enum HandoffTrigger {
+        /// Its context is nearly full.
+        ContextThreshold = "context_threshold",
+        /// A phase of the work is over.
+        PhaseComplete = "phase_complete",
+        /// Too many of its steps in a row failed.
+        ErrorThreshold = "error_threshold",
+        /// It, or a person, asked for it.
+        ExplicitRequest = "explicit_request",
+        /// The budget is nearly used up.
+        TokenBudget = "token_budget",
+        /// Its time is nearly over.
+        Timeout = "timeout",
+    }
 }
 
 impl HandoffTrigger {
-    pub const ALL: [Self; 6] = [
-        Self::ContextThreshold,
-        Self::PhaseComplete,
-        Self::ErrorThreshold,
-        Self::ExplicitRequest,
-        Self::TokenBudget,
-        Self::Timeout,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ContextThreshold => "context_threshold",
-            Self::PhaseComplete => "phase_complete",
-            Self::ErrorThreshold => "error_threshold",
-            Self::ExplicitRequest => "explicit_request",
-            Self::TokenBudget => "token_budget",
-            Self::Timeout => "timeout",
-        }
-    }
-
     /// For a person, as the end of "handed over: …".
     pub fn sentence(self) -> &'static str {
         match self {

@@ -17,62 +17,33 @@ pub use words::{REMINDER, for_people};
 
 use serde::{Deserialize, Serialize};
 
-/// Says how well an agent does, in the words that users know.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HealthState {
-    /// It makes progress.
-    #[default]
-    Healthy,
-    /// Signs of trouble: slow, many errors, the same again and again.
-    Degraded,
-    /// No progress for too long.
-    Stuck,
-    /// Nothing but errors.
-    Failing,
-    /// It was ended for that.
-    Terminated,
-}
-
-impl HealthState {
-    pub const ALL: [Self; 5] = [
-        Self::Healthy,
-        Self::Degraded,
-        Self::Stuck,
-        Self::Failing,
-        Self::Terminated,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Healthy => "healthy",
-            Self::Degraded => "degraded",
-            Self::Stuck => "stuck",
-            Self::Failing => "failing",
-            Self::Terminated => "terminated",
-        }
+named! {
+    /// Says how well an agent does, in the words that users know.
+    #[derive(Default)]
+    pub enum HealthState {
+        /// It makes progress.
+        #[default]
+        Healthy = "healthy",
+        /// Signs of trouble: slow, many errors, the same again and again.
+        Degraded = "degraded",
+        /// No progress for too long.
+        Stuck = "stuck",
+        /// Nothing but errors.
+        Failing = "failing",
+        /// It was ended for that.
+        Terminated = "terminated",
     }
 }
 
-/// The limit of what ralph does by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum InterventionLevel {
-    /// The agent is reminded.
-    Nudge,
-    /// A person is asked.
-    Escalate,
-    /// The agent is ended.
-    Terminate,
-}
-
-impl InterventionLevel {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Nudge => "nudge",
-            Self::Escalate => "escalate",
-            Self::Terminate => "terminate",
-        }
+named! {
+    /// The limit of what ralph does by itself.
+    pub enum InterventionLevel {
+        /// The agent is reminded.
+        Nudge = "nudge",
+        /// A person is asked.
+        Escalate = "escalate",
+        /// The agent is ended.
+        Terminate = "terminate",
     }
 }
 

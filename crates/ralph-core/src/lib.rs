@@ -4,6 +4,9 @@
 //! Nothing here reads a file, starts a process, looks at a clock or at the environment. Time comes
 //! as an argument; effects are the engine's.
 
+#[macro_use]
+mod names;
+
 pub mod agent;
 pub mod artefacts;
 pub mod board;

@@ -8,28 +8,26 @@ mod status;
 pub use reason::{Reached, Termination, TerminationReason};
 pub use status::{IterationResult, LoopStatus, LoopStatusConfig, MOST_ERRORS, MOST_ITERATIONS};
 
-use serde::{Deserialize, Serialize};
-
 use crate::{termination::Stop, verdict::Verdict};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LoopState {
-    /// It is being set up: no iteration yet.
-    Initializing,
-    Running,
-    /// A person let it rest.
-    Paused,
-    /// A fresh agent takes over from one that was asked to wrap up.
-    Handoff,
-    /// Nothing is left to do but to write that down.
-    Completing,
-    /// Everything asked for is complete.
-    Completed,
-    /// It could not go on by itself.
-    Failed,
-    /// A limit or a person ended it.
-    Terminated,
+named! {
+    pub enum LoopState {
+        /// It is being set up: no iteration yet.
+        Initializing = "initializing",
+        Running = "running",
+        /// A person let it rest.
+        Paused = "paused",
+        /// A fresh agent takes over from one that was asked to wrap up.
+        Handoff = "handoff",
+        /// Nothing is left to do but to write that down.
+        Completing = "completing",
+        /// Everything asked for is complete.
+        Completed = "completed",
+        /// It could not go on by itself.
+        Failed = "failed",
+        /// A limit or a person ended it.
+        Terminated = "terminated",
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -40,30 +38,6 @@ pub struct IllegalTransition {
 }
 
 impl LoopState {
-    pub const ALL: [Self; 8] = [
-        Self::Initializing,
-        Self::Running,
-        Self::Paused,
-        Self::Handoff,
-        Self::Completing,
-        Self::Completed,
-        Self::Failed,
-        Self::Terminated,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Initializing => "initializing",
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Handoff => "handoff",
-            Self::Completing => "completing",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Terminated => "terminated",
-        }
-    }
-
     /// Returns true if nothing follows.
     pub fn is_final(self) -> bool {
         self.followers().is_empty()

@@ -70,49 +70,23 @@ pub struct Attempts {
     pub max: Option<u32>,
 }
 
-/// Where a task stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    Open,
-    InProgress,
-    Completed,
-    Blocked,
-    Failed,
-    Skipped,
+named! {
+    /// Where a task stands.
+    #[derive(PartialOrd, Ord)]
+    pub enum Status {
+        Open = "open",
+        InProgress = "in_progress",
+        Completed = "completed",
+        Blocked = "blocked",
+        Failed = "failed",
+        Skipped = "skipped",
+    }
 }
 
 impl Status {
-    pub const ALL: [Self; 6] = [
-        Self::Open,
-        Self::InProgress,
-        Self::Completed,
-        Self::Blocked,
-        Self::Failed,
-        Self::Skipped,
-    ];
-
-    /// The word that files and JSON output use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::InProgress => "in_progress",
-            Self::Completed => "completed",
-            Self::Blocked => "blocked",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-        }
-    }
-
     /// A task that an agent may be given: open, or left in progress by a run that is gone.
     pub fn is_workable(self) -> bool {
         matches!(self, Self::Open | Self::InProgress)
-    }
-}
-
-impl std::fmt::Display for Status {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

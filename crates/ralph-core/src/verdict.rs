@@ -78,24 +78,13 @@ pub enum Halt {
     Loop,
 }
 
-/// Seed 003's word for how an iteration ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum IterationOutcome {
-    Success,
-    Failed,
-    BudgetExceeded,
-    Blocked,
-}
-
-impl IterationOutcome {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Failed => "failed",
-            Self::BudgetExceeded => "budget_exceeded",
-            Self::Blocked => "blocked",
-        }
+named! {
+    /// Seed 003's word for how an iteration ended.
+    pub enum IterationOutcome {
+        Success = "success",
+        Failed = "failed",
+        BudgetExceeded = "budget_exceeded",
+        Blocked = "blocked",
     }
 }
 

@@ -10,20 +10,11 @@ use super::{BadFile, IterationRef};
 
 const FILE: &str = "state.json";
 
-/// Describes what the log says of an iteration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EntryStatus {
-    Completed,
-    Attempted,
-}
-
-impl EntryStatus {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::Attempted => "attempted",
-        }
+named! {
+    /// Describes what the log says of an iteration.
+    pub enum EntryStatus {
+        Completed = "completed",
+        Attempted = "attempted",
     }
 }
 

@@ -5,34 +5,19 @@ use serde::Serialize;
 use super::resolve::Resolution;
 use crate::task::Status;
 
-/// The state of a task among the others, in the words of people and of JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TaskState {
-    /// It can be taken now.
-    Ready,
-    /// It could be, but a person has to answer a question first.
-    #[serde(rename = "question")]
-    Asking,
-    /// Something that it depends on is not complete.
-    Waiting,
-    Blocked,
-    Failed,
-    Completed,
-    Skipped,
-}
-
-impl TaskState {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ready => "ready",
-            Self::Asking => "question",
-            Self::Waiting => "waiting",
-            Self::Blocked => "blocked",
-            Self::Failed => "failed",
-            Self::Completed => "completed",
-            Self::Skipped => "skipped",
-        }
+named! {
+    /// The state of a task among the others, in the words of people and of JSON.
+    pub enum TaskState {
+        /// It can be taken now.
+        Ready = "ready",
+        /// It could be, but a person has to answer a question first.
+        Asking = "question",
+        /// Something that it depends on is not complete.
+        Waiting = "waiting",
+        Blocked = "blocked",
+        Failed = "failed",
+        Completed = "completed",
+        Skipped = "skipped",
     }
 }
 

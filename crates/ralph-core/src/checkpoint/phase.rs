@@ -3,46 +3,16 @@
 //!
 //! An agent's word alone never makes a task complete.
 
-use serde::{Deserialize, Serialize};
-
 use crate::{record::IterationRecord, verdict::Verdict};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ExecutionPhase {
-    Planning,
-    Implementing,
-    Testing,
-    Reviewing,
-    Handoff,
-    Complete,
-}
-
-impl ExecutionPhase {
-    pub const ALL: [Self; 6] = [
-        Self::Planning,
-        Self::Implementing,
-        Self::Testing,
-        Self::Reviewing,
-        Self::Handoff,
-        Self::Complete,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Planning => "planning",
-            Self::Implementing => "implementing",
-            Self::Testing => "testing",
-            Self::Reviewing => "reviewing",
-            Self::Handoff => "handoff",
-            Self::Complete => "complete",
-        }
-    }
-}
-
-impl std::fmt::Display for ExecutionPhase {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
+named! {
+    pub enum ExecutionPhase {
+        Planning = "planning",
+        Implementing = "implementing",
+        Testing = "testing",
+        Reviewing = "reviewing",
+        Handoff = "handoff",
+        Complete = "complete",
     }
 }
 

@@ -119,21 +119,12 @@ impl Default for GitConfig {
     }
 }
 
-/// The type that a commit's subject begins with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CommitType {
-    Feat,
-    Fix,
-    Chore,
-}
-
-impl CommitType {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Feat => "feat",
-            Self::Fix => "fix",
-            Self::Chore => "chore",
-        }
+named! {
+    /// The type that a commit's subject begins with.
+    #[derive(JsonSchema)]
+    pub enum CommitType {
+        Feat = "feat",
+        Fix = "fix",
+        Chore = "chore",
     }
 }

@@ -33,13 +33,14 @@ pub struct Budget {
     pub action: BudgetPolicy,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Scope {
-    Organisation,
-    Project,
-    Task,
-    Loop,
+named! {
+    #[derive(JsonSchema)]
+    pub enum Scope {
+        Organisation = "organisation",
+        Project = "project",
+        Task = "task",
+        Loop = "loop",
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -58,17 +59,6 @@ pub enum BudgetPolicy {
     Deny,
     Throttle,
     AlertOnly,
-}
-
-impl Scope {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Organisation => "organisation",
-            Self::Project => "project",
-            Self::Task => "task",
-            Self::Loop => "loop",
-        }
-    }
 }
 
 impl Budget {

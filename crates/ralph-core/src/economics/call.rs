@@ -11,32 +11,15 @@ use crate::dollars::Dollars;
 /// Calls of one run that are kept one by one; those beyond are summed up by model and caller.
 pub const MAX_CALLS: usize = 2_000;
 
-/// The one who asked the model.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Caller {
-    #[default]
-    Agent,
-    Subagent,
-    /// No agent that the stream names: the agent told it only as part of a sum.
-    Rest,
-}
-
-impl Caller {
-    pub const ALL: [Self; 3] = [Self::Agent, Self::Subagent, Self::Rest];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Subagent => "subagent",
-            Self::Rest => "rest",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.as_str() == text)
+named! {
+    /// The one who asked the model.
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum Caller {
+        #[default]
+        Agent = "agent",
+        Subagent = "subagent",
+        /// No agent that the stream names: the agent told it only as part of a sum.
+        Rest = "rest",
     }
 }
 

@@ -4,36 +4,34 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use crate::termination::Stop;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TerminationReason {
-    GoalAchieved,
-    MaxIterations,
-    BudgetExhausted,
-    MaxDuration,
-    HealthFailure,
-    ConsecutiveErrors,
-    CircuitBreakerOpen,
-    ExplicitStop,
-    NoProgress,
-    /// A task is out of attempts, and that is to halt the loop.
-    AttemptsExhausted,
-    /// Work is left, and none of it can be taken.
-    NothingReady,
-    /// The tasks that are left wait for a person's answer.
-    PersonNeeded,
-    /// A person must look at something first.
-    Halted,
-    /// The agent's own limit, and no wait was allowed.
-    UsageLimit,
-    /// It is not installed or not logged in.
-    AgentUnavailable,
-    /// ralph itself could not go on.
-    InternalError,
+named! {
+    pub enum TerminationReason {
+        GoalAchieved = "goal_achieved",
+        MaxIterations = "max_iterations",
+        BudgetExhausted = "budget_exhausted",
+        MaxDuration = "max_duration",
+        HealthFailure = "health_failure",
+        ConsecutiveErrors = "consecutive_errors",
+        CircuitBreakerOpen = "circuit_breaker_open",
+        ExplicitStop = "explicit_stop",
+        NoProgress = "no_progress",
+        /// A task is out of attempts, and that is to halt the loop.
+        AttemptsExhausted = "attempts_exhausted",
+        /// Work is left, and none of it can be taken.
+        NothingReady = "nothing_ready",
+        /// The tasks that are left wait for a person's answer.
+        PersonNeeded = "person_needed",
+        /// A person must look at something first.
+        Halted = "halted",
+        /// The agent's own limit, and no wait was allowed.
+        UsageLimit = "usage_limit",
+        /// It is not installed or not logged in.
+        AgentUnavailable = "agent_unavailable",
+        /// ralph itself could not go on.
+        InternalError = "internal_error",
+    }
 }
 
 /// The point up to which a loop had come when it ended.
@@ -50,27 +48,6 @@ pub struct Termination {
 }
 
 impl TerminationReason {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::GoalAchieved => "goal_achieved",
-            Self::MaxIterations => "max_iterations",
-            Self::BudgetExhausted => "budget_exhausted",
-            Self::MaxDuration => "max_duration",
-            Self::HealthFailure => "health_failure",
-            Self::ConsecutiveErrors => "consecutive_errors",
-            Self::CircuitBreakerOpen => "circuit_breaker_open",
-            Self::ExplicitStop => "explicit_stop",
-            Self::NoProgress => "no_progress",
-            Self::AttemptsExhausted => "attempts_exhausted",
-            Self::NothingReady => "nothing_ready",
-            Self::PersonNeeded => "person_needed",
-            Self::Halted => "halted",
-            Self::UsageLimit => "usage_limit",
-            Self::AgentUnavailable => "agent_unavailable",
-            Self::InternalError => "internal_error",
-        }
-    }
-
     pub fn of(stop: &Stop) -> Self {
         match stop {
             Stop::AllComplete => Self::GoalAchieved,

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::Serialize;
 
 use crate::health::HealthReport;
 
@@ -32,23 +31,13 @@ impl Sight {
     ];
 }
 
-/// The state of the process of a loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProcessState {
-    Alive,
-    /// It is there, and shows no sign of life.
-    Hangs,
-    Gone,
-}
-
-impl ProcessState {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Alive => "alive",
-            Self::Hangs => "hangs",
-            Self::Gone => "gone",
-        }
+named! {
+    /// The state of the process of a loop.
+    pub enum ProcessState {
+        Alive = "alive",
+        /// It is there, and shows no sign of life.
+        Hangs = "hangs",
+        Gone = "gone",
     }
 }
 

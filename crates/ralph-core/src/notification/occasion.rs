@@ -5,7 +5,6 @@
 use std::str::FromStr;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::{
     event::{Event, WaitReason},
@@ -14,41 +13,15 @@ use crate::{
     verdict::Verdict,
 };
 
-/// An event that a person may want to be notified of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Occasion {
-    Escalation,
-    Complete,
-    Halt,
-    Limit,
-    BudgetAlert,
-}
-
-impl Occasion {
-    pub const ALL: [Self; 5] = [
-        Self::Escalation,
-        Self::Complete,
-        Self::Halt,
-        Self::Limit,
-        Self::BudgetAlert,
-    ];
-
-    /// The word in the configuration and in messages.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Escalation => "escalation",
-            Self::Complete => "complete",
-            Self::Halt => "halt",
-            Self::Limit => "limit",
-            Self::BudgetAlert => "budget_alert",
-        }
-    }
-}
-
-impl std::fmt::Display for Occasion {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
+named! {
+    /// An event that a person may want to be notified of.
+    #[derive(JsonSchema)]
+    pub enum Occasion {
+        Escalation = "escalation",
+        Complete = "complete",
+        Halt = "halt",
+        Limit = "limit",
+        BudgetAlert = "budget_alert",
     }
 }
 
@@ -56,9 +29,8 @@ impl FromStr for Occasion {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|one| one.as_str() == word);
-        found.ok_or_else(|| {
-            let words = Self::ALL.map(Self::as_str).join(", ");
+        Self::from_word(word).ok_or_else(|| {
+            let words = Self::WORDS.join(", ");
             format!("unknown occasion {word:?} (one of: {words})")
         })
     }

@@ -6,7 +6,7 @@ use super::convert::Value as AnyValue;
 use super::error::FormatResult;
 use super::fields::Field;
 use super::layout::TASKS;
-use super::rules::{FormatRules, UsualPlace, plain_meaning};
+use super::rules::{FormatRules, UsualPlace};
 use super::status::{Put, StatusMembers, status_put};
 use super::tree::Kind;
 use crate::task::Status;
@@ -33,7 +33,7 @@ pub(super) const RULES: FormatRules = FormatRules {
     words: &["pending", "in_progress", "completed", "blocked"],
     meaning: |text| match text {
         "pending" => Some(Status::Open),
-        _ => plain_meaning(text),
+        _ => Status::from_word(text),
     },
     word,
     follows_words: false,

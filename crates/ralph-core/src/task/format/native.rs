@@ -5,7 +5,7 @@ use super::convert::Value as AnyValue;
 use super::error::FormatResult;
 use super::fields::Field;
 use super::layout::TASKS;
-use super::rules::{FormatRules, PLAIN_WORDS, UsualPlace, plain_meaning};
+use super::rules::{FormatRules, UsualPlace};
 use super::status::{Put, StatusMembers, status_put};
 use crate::task::Status;
 
@@ -19,8 +19,8 @@ pub(super) const RULES: FormatRules = FormatRules {
     project_mark: None,
     marks_task: |_, _, _| false,
     status_fields: &[Field::Status],
-    words: PLAIN_WORDS,
-    meaning: plain_meaning,
+    words: Status::WORDS,
+    meaning: Status::from_word,
     word: Status::as_str,
     follows_words: false,
     read_status: |said| Ok(said.word.unwrap_or(Status::Open)),

@@ -5,7 +5,7 @@ use super::Syntax;
 use super::convert::Value as AnyValue;
 use super::error::FormatResult;
 use super::fields::Field;
-use super::rules::{FormatRules, PLAIN_WORDS, UsualPlace};
+use super::rules::{FormatRules, UsualPlace};
 use super::status::{Put, StatusMembers, status_put};
 use super::words::synonym;
 use crate::task::Status;
@@ -20,7 +20,7 @@ pub(super) const RULES: FormatRules = FormatRules {
     project_mark: None,
     marks_task: |_, name, _| name == "passes",
     status_fields: &[Field::Status, Field::Passes, Field::Skipped],
-    words: PLAIN_WORDS,
+    words: Status::WORDS,
     meaning: synonym,
     word: Status::as_str,
     follows_words: true,

@@ -143,19 +143,3 @@ impl FormatRules {
         self.project_mark.unwrap_or("project")
     }
 }
-
-/// The status that is written as exactly this word.
-pub(super) fn plain_meaning(word: &str) -> Option<Status> {
-    Status::ALL
-        .into_iter()
-        .find(|status| status.as_str() == word)
-}
-
-pub(super) const PLAIN_WORDS: &[&str] = &[
-    "open",
-    "in_progress",
-    "completed",
-    "blocked",
-    "failed",
-    "skipped",
-];

@@ -149,7 +149,7 @@ impl CostStore for SqliteJournal {
                 LoopModelCost {
                     model: Some(word()).filter(|name| !name.is_empty()),
                     agent: word(),
-                    caller: Caller::parse(&word()).unwrap_or(Caller::Rest),
+                    caller: Caller::from_word(&word()).unwrap_or(Caller::Rest),
                     totals,
                 }
             })
@@ -567,7 +567,7 @@ impl From<RecordRow> for TokenRecord {
             run: u32::try_from(row.run).unwrap_or_default(),
             agent: row.agent,
             model: row.model,
-            caller: Caller::parse(&row.caller).unwrap_or(Caller::Rest),
+            caller: Caller::from_word(&row.caller).unwrap_or(Caller::Rest),
             tokens: Tokens {
                 input: unsigned(row.input),
                 output: unsigned(row.output),

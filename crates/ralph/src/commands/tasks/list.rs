@@ -39,11 +39,7 @@ pub(crate) struct Args {
 
 fn parse_status(text: &str) -> Result<Status, String> {
     let plain = text.to_ascii_lowercase().replace(['-', ' '], "_");
-    let found = Status::ALL.into_iter().find(|s| s.as_str() == plain);
-    found.ok_or_else(|| {
-        let words: Vec<&str> = Status::ALL.iter().map(|s| s.as_str()).collect();
-        format!("expected one of {}", words.join(", "))
-    })
+    Status::from_word(&plain).ok_or_else(|| format!("expected one of {}", Status::WORDS.join(", ")))
 }
 
 #[derive(Debug, Serialize)]

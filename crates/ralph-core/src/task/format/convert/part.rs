@@ -10,39 +10,15 @@ use crate::task::{Task, TaskId};
 /// The member that holds what the other format has no word for.
 pub(super) const ASIDE: &str = "x-ralph";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    Title,
-    Description,
-    Acceptance,
-    DependsOn,
-    MaxAttempts,
-    Attempts,
-    Status,
-}
-
-impl Part {
-    pub(super) const ALL: [Self; 7] = [
-        Self::Title,
-        Self::Description,
-        Self::Acceptance,
-        Self::DependsOn,
-        Self::MaxAttempts,
-        Self::Attempts,
-        Self::Status,
-    ];
-
-    /// Its name in what is kept.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Title => "title",
-            Self::Description => "description",
-            Self::Acceptance => "acceptance",
-            Self::DependsOn => "dependsOn",
-            Self::MaxAttempts => "maxAttempts",
-            Self::Attempts => "attempts",
-            Self::Status => "status",
-        }
+named! {
+    pub(super) enum Part {
+        Title = "title",
+        Description = "description",
+        Acceptance = "acceptance",
+        DependsOn = "dependsOn",
+        MaxAttempts = "maxAttempts",
+        Attempts = "attempts",
+        Status = "status",
     }
 }
 
