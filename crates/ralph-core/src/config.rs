@@ -4,67 +4,55 @@
 //! built-in defaults, the user's file, the project's `ralph.yaml`, the environment, flags.
 //!
 //! Reads no file and no environment: the engine hands in their text. A key is declared once, as a
-//! field of a section; the schema, the known keys, the names of environment variables and the
+//! field of a section with its default; the schema, the known keys, the names of environment
+//! variables and the
 //! checks all follow from it.
 
 mod agent;
-mod budgets;
 mod check;
 mod claude;
 mod env;
 mod error;
 mod guess;
-mod handoff;
-mod health;
 mod init;
 mod key;
 mod layer;
-mod limits;
-mod monitor;
 mod node;
 mod not_in_force;
 mod notify;
 mod pi;
-mod prompt;
-mod repository;
 mod resolve;
-mod safety;
 mod schema;
+mod sections;
 mod show;
 mod suggest;
-mod usage_limits;
 mod value;
-mod verification;
 
 #[cfg(test)]
 mod tests;
 
 pub use agent::{AgentChoice, CommandConfig, CustomAgent, EnvVars};
-pub use budgets::EconomicsConfig;
 pub use claude::{ClaudeConfig, PermissionMode, SettingSource};
 pub use env::may_set_key;
 pub use error::{ConfigError, ConfigErrors, ConfigProblem, Position, Source};
 pub use guess::{Guess, GuessKind, ProjectFiles, guess_verify};
-pub use handoff::HandoffConfig;
-pub use health::{BreakerConfig, HealthConfig, OnOpen};
 pub use init::{InitPlan, render_ralph_yaml};
 pub use key::KeyPath;
 pub use layer::{ConfigFile, FlagValue, Given, Layers, Origin};
-pub use limits::{GutterConfig, LogsConfig, LoopConfig, OnGutter, OnMaxAttempts};
-pub use monitor::MonitorConfig;
 pub use not_in_force::NotInForce;
 pub use notify::{Desktop, NotifyCommand, NotifyConfig, VariableName, WebhookUrl};
 pub use pi::{PiConfig, PiMode};
-pub use prompt::{Grep, PromptConfig};
-pub use repository::{Backend, CommitType, GitConfig, MemoryConfig, RepoConfig, TasksConfig};
 pub use resolve::{Note, Resolved, resolve};
-pub use safety::SafetyConfig;
 pub use schema::schema;
+pub use sections::{
+    Backend, BreakerConfig, CommitType, EconomicsConfig, GitConfig, Grep, GutterConfig,
+    HandoffConfig, HealthConfig, KnownFailures, LogsConfig, LoopConfig, MemoryConfig,
+    MonitorConfig, OnGutter, OnMaxAttempts, OnOpen, OnUsageLimit, PromptConfig, RepoConfig,
+    SafetyConfig, TasksConfig, UsageLimitsConfig, VerificationConfig,
+};
 pub use show::{Row, effective, render_effective_yaml};
 pub use suggest::word as did_you_mean;
-pub use usage_limits::{OnUsageLimit, UsageLimitsConfig};
 pub use value::{Argv, BranchPrefix, GlobPattern, Minutes};
-pub use verification::{KnownFailures, VerificationConfig};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,9 +2,6 @@
 //!
 //! Whole millionths, so that two equal amounts compare equal. Never below nothing; knows no prices.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -130,15 +127,7 @@ impl std::fmt::Display for Dollars {
     }
 }
 
-impl JsonSchema for Dollars {
-    fn schema_name() -> Cow<'static, str> {
-        "Dollars".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "number", "exclusiveMinimum": 0, "maximum": Self::MAX })
-    }
-}
+schema_of!(Dollars, { "type": "number", "exclusiveMinimum": 0, "maximum": Self::MAX });
 
 #[cfg(test)]
 mod tests {

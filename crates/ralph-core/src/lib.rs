@@ -5,7 +5,7 @@
 //! as an argument; effects are the engine's.
 
 #[macro_use]
-mod names;
+mod declare;
 
 pub mod agent;
 pub mod artefacts;

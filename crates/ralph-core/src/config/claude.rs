@@ -9,43 +9,43 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{EnvVars, KeyPath, Note, value::Argv};
+use super::{EnvVars, KeyPath, Note, sections::section, value::Argv};
 
-/// How Claude Code is started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ClaudeConfig {
-    /// The program and what comes before ralph's own arguments.
-    pub command: Argv,
-    /// Arguments that are added after ralph's own.
-    pub args: Vec<String>,
-    /// The model to ask for. Claude Code's own choice depends on how it is logged in, so ralph always
-    /// names one; `null` leaves it to Claude Code all the same.
-    #[schemars(length(min = 1))]
-    pub model: Option<String>,
-    /// Models for tasks with a label: the first label of a task that stands here chooses.
-    pub models: BTreeMap<String, String>,
-    /// What Claude Code may do without asking. An unattended agent cannot be asked.
-    pub permission_mode: PermissionMode,
-    /// Tools that are allowed without asking, as Claude Code writes them: `Bash(cargo:*)`.
-    pub allowed_tools: Vec<String>,
-    /// Tools that are never allowed.
-    pub disallowed_tools: Vec<String>,
-    /// Text that is added to its system prompt.
-    #[schemars(length(min = 1))]
-    pub append_system_prompt: Option<String>,
-    /// A settings file of Claude Code, or its JSON.
-    #[schemars(length(min = 1))]
-    pub settings: Option<String>,
-    /// Which of its own settings are read: `user`, `project`, `local`. A project's settings and hooks
-    /// come from the repository that an agent can write.
-    pub setting_sources: Vec<SettingSource>,
-    /// Files with MCP servers, or their JSON. No others are started.
-    pub mcp_config: Vec<String>,
-    /// Turns of the model in one run.
-    pub max_turns: Option<NonZeroU32>,
-    /// Environment variables that the agent gets in addition. They are never shown.
-    pub env: EnvVars,
+section! {
+    /// How Claude Code is started.
+    pub struct ClaudeConfig {
+        /// The program and what comes before ralph's own arguments.
+        pub command: Argv = Argv::one(Self::SECTION),
+        /// Arguments that are added after ralph's own.
+        pub args: Vec<String> = Vec::new(),
+        /// The model to ask for. Claude Code's own choice depends on how it is logged in, so ralph always
+        /// names one; `null` leaves it to Claude Code all the same.
+        #[schemars(length(min = 1))]
+        pub model: Option<String> = Some("sonnet".to_owned()),
+        /// Models for tasks with a label: the first label of a task that stands here chooses.
+        pub models: BTreeMap<String, String> = BTreeMap::new(),
+        /// What Claude Code may do without asking. An unattended agent cannot be asked.
+        pub permission_mode: PermissionMode = PermissionMode::Bypass,
+        /// Tools that are allowed without asking, as Claude Code writes them: `Bash(cargo:*)`.
+        pub allowed_tools: Vec<String> = Vec::new(),
+        /// Tools that are never allowed.
+        pub disallowed_tools: Vec<String> = Vec::new(),
+        /// Text that is added to its system prompt.
+        #[schemars(length(min = 1))]
+        pub append_system_prompt: Option<String> = None,
+        /// A settings file of Claude Code, or its JSON.
+        #[schemars(length(min = 1))]
+        pub settings: Option<String> = None,
+        /// Which of its own settings are read: `user`, `project`, `local`. A project's settings and hooks
+        /// come from the repository that an agent can write.
+        pub setting_sources: Vec<SettingSource> = vec![SettingSource::User],
+        /// Files with MCP servers, or their JSON. No others are started.
+        pub mcp_config: Vec<String> = Vec::new(),
+        /// Turns of the model in one run.
+        pub max_turns: Option<NonZeroU32> = None,
+        /// Environment variables that the agent gets in addition. They are never shown.
+        pub env: EnvVars = EnvVars::default(),
+    }
 }
 
 impl ClaudeConfig {
@@ -82,26 +82,6 @@ impl ClaudeConfig {
             key: Some(KeyPath::dotted("claude.command")),
             message,
         })
-    }
-}
-
-impl Default for ClaudeConfig {
-    fn default() -> Self {
-        Self {
-            command: Argv::one(Self::SECTION),
-            args: Vec::new(),
-            model: Some("sonnet".to_owned()),
-            models: BTreeMap::new(),
-            permission_mode: PermissionMode::Bypass,
-            allowed_tools: Vec::new(),
-            disallowed_tools: Vec::new(),
-            append_system_prompt: None,
-            settings: None,
-            setting_sources: vec![SettingSource::User],
-            mcp_config: Vec::new(),
-            max_turns: None,
-            env: EnvVars::default(),
-        }
     }
 }
 

@@ -3,51 +3,37 @@
 //! Only what is wanted; nothing is sent here. The address of a webhook may hold a secret, so that no
 //! way of printing it shows more than its host.
 
-use std::borrow::Cow;
 use std::num::NonZeroU32;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::sections::{count, section};
 use super::value::Argv;
 use crate::notification::Occasion;
 
-/// Who is told of a question, the end, a halt, a limit, the budget, and how.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct NotifyConfig {
-    /// A program and its arguments that gets each message as JSON on its standard input. No shell is
-    /// involved; the program is a name on the PATH or an absolute path.
-    pub command: Option<NotifyCommand>,
-    /// An address that each message is posted to as JSON: `https`, or `http` on this machine. Never
-    /// shown but for its host.
-    pub webhook: Option<WebhookUrl>,
-    /// The name of the environment variable whose value goes with the webhook as
-    /// `Authorization: Bearer`. Agents and commands do not get it.
-    pub webhook_token_env: Option<VariableName>,
-    /// What messages are sent about.
-    pub on: Vec<Occasion>,
-    /// Whether the desktop shows messages, by `notify-send`: `auto` where there is one that can be
-    /// reached.
-    pub desktop: Desktop,
-    /// Percent of `loop.max_cost_usd` from which one message says so.
-    #[schemars(range(min = 1, max = 100))]
-    pub budget_alert_percent: u8,
-    /// Seconds that sending a message may take, a second try included.
-    pub timeout_seconds: NonZeroU32,
-}
-
-impl Default for NotifyConfig {
-    fn default() -> Self {
-        Self {
-            command: None,
-            webhook: None,
-            webhook_token_env: None,
-            on: Occasion::ALL.to_vec(),
-            desktop: Desktop::Auto,
-            budget_alert_percent: 80,
-            timeout_seconds: const { NonZeroU32::new(10).expect("not zero") },
-        }
+section! {
+    /// Who is told of a question, the end, a halt, a limit, the budget, and how.
+    pub struct NotifyConfig {
+        /// A program and its arguments that gets each message as JSON on its standard input. No shell is
+        /// involved; the program is a name on the PATH or an absolute path.
+        pub command: Option<NotifyCommand> = None,
+        /// An address that each message is posted to as JSON: `https`, or `http` on this machine. Never
+        /// shown but for its host.
+        pub webhook: Option<WebhookUrl> = None,
+        /// The name of the environment variable whose value goes with the webhook as
+        /// `Authorization: Bearer`. Agents and commands do not get it.
+        pub webhook_token_env: Option<VariableName> = None,
+        /// What messages are sent about.
+        pub on: Vec<Occasion> = Occasion::ALL.to_vec(),
+        /// Whether the desktop shows messages, by `notify-send`: `auto` where there is one that can be
+        /// reached.
+        pub desktop: Desktop = Desktop::Auto,
+        /// Percent of `loop.max_cost_usd` from which one message says so.
+        #[schemars(range(min = 1, max = 100))]
+        pub budget_alert_percent: u8 = 80,
+        /// Seconds that sending a message may take, a second try included.
+        pub timeout_seconds: NonZeroU32 = count(10),
     }
 }
 
@@ -101,25 +87,12 @@ impl From<NotifyCommand> for Argv {
     }
 }
 
-impl JsonSchema for NotifyCommand {
-    fn schema_name() -> Cow<'static, str> {
-        "NotifyCommand".into()
-    }
+schema_of!(NotifyCommand, { "type": "array", "items": { "type": "string" }, "minItems": 1 });
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Argv::json_schema(generator)
-    }
-}
-
-/// The name of an environment variable: not its value, which does not belong into a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct VariableName(String);
-
-impl VariableName {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
+checked_text! {
+    /// The name of an environment variable: not its value, which does not belong into a file.
+    pub struct VariableName;
+    { "type": "string", "minLength": 1 }
 }
 
 impl TryFrom<String> for VariableName {
@@ -132,22 +105,6 @@ impl TryFrom<String> for VariableName {
         let message = "expected the name of an environment variable, such as HOOK_TOKEN; the token \
                        itself does not belong into a file";
         good.then_some(Self(name)).ok_or_else(|| message.to_owned())
-    }
-}
-
-impl From<VariableName> for String {
-    fn from(name: VariableName) -> Self {
-        name.0
-    }
-}
-
-impl JsonSchema for VariableName {
-    fn schema_name() -> Cow<'static, str> {
-        "VariableName".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "minLength": 1 })
     }
 }
 
@@ -274,12 +231,4 @@ impl std::fmt::Debug for WebhookUrl {
     }
 }
 
-impl JsonSchema for WebhookUrl {
-    fn schema_name() -> Cow<'static, str> {
-        "WebhookUrl".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "minLength": 1 })
-    }
-}
+schema_of!(WebhookUrl, { "type": "string", "minLength": 1 });

@@ -3,10 +3,8 @@
 //! Each checks itself when it is read, so that the rest of ralph never meets a zero limit, a broken
 //! glob or an empty command line.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// A length of time that is written in minutes; fractions are allowed, zero is not.
@@ -73,15 +71,7 @@ impl std::fmt::Display for Minutes {
     }
 }
 
-impl JsonSchema for Minutes {
-    fn schema_name() -> Cow<'static, str> {
-        "Minutes".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "number", "exclusiveMinimum": 0, "maximum": Self::MAX as u64 })
-    }
-}
+schema_of!(Minutes, { "type": "number", "exclusiveMinimum": 0, "maximum": Self::MAX as u64 });
 
 /// A command line: a program and its arguments, never empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,25 +117,12 @@ impl From<Argv> for Vec<String> {
     }
 }
 
-impl JsonSchema for Argv {
-    fn schema_name() -> Cow<'static, str> {
-        "Argv".into()
-    }
+schema_of!(Argv, { "type": "array", "items": { "type": "string" }, "minItems": 1 });
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "array", "items": { "type": "string" }, "minItems": 1 })
-    }
-}
-
-/// A pattern over paths within the repository, such as `migrations/**`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct GlobPattern(String);
-
-impl GlobPattern {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
+checked_text! {
+    /// A pattern over paths within the repository, such as `migrations/**`.
+    pub struct GlobPattern;
+    { "type": "string", "minLength": 1 }
 }
 
 impl TryFrom<String> for GlobPattern {
@@ -162,31 +139,10 @@ impl TryFrom<String> for GlobPattern {
     }
 }
 
-impl From<GlobPattern> for String {
-    fn from(pattern: GlobPattern) -> Self {
-        pattern.0
-    }
-}
-
-impl JsonSchema for GlobPattern {
-    fn schema_name() -> Cow<'static, str> {
-        "GlobPattern".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "minLength": 1 })
-    }
-}
-
-/// What the names of ralph's branches begin with; a name that git would refuse cannot be held.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct BranchPrefix(String);
-
-impl BranchPrefix {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
+checked_text! {
+    /// What the names of ralph's branches begin with; a name that git would refuse cannot be held.
+    pub struct BranchPrefix;
+    { "type": "string" }
 }
 
 impl Default for BranchPrefix {
@@ -214,21 +170,5 @@ impl TryFrom<String> for BranchPrefix {
             ));
         }
         Ok(Self(prefix))
-    }
-}
-
-impl From<BranchPrefix> for String {
-    fn from(prefix: BranchPrefix) -> Self {
-        prefix.0
-    }
-}
-
-impl JsonSchema for BranchPrefix {
-    fn schema_name() -> Cow<'static, str> {
-        "BranchPrefix".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string" })
     }
 }

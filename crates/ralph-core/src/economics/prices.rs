@@ -2,9 +2,9 @@
 //!
 //! A model that no row fits has no price; nothing is assumed for it.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CostByKind, Tokens};
@@ -17,15 +17,7 @@ const SHIPPED: &str = include_str!("prices.yaml");
 #[serde(transparent)]
 pub struct Rate(pub Dollars);
 
-impl JsonSchema for Rate {
-    fn schema_name() -> Cow<'static, str> {
-        "Rate".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "number", "minimum": 0, "maximum": Dollars::MAX })
-    }
-}
+schema_of!(Rate, { "type": "number", "minimum": 0, "maximum": Dollars::MAX });
 
 /// What a million tokens of a model cost, by kind, in dollars.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -2,9 +2,6 @@
 //!
 //! Compared without rounding: exactly 70 % of something is not more than 70 % of it.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -67,12 +64,4 @@ impl std::fmt::Display for Share {
     }
 }
 
-impl JsonSchema for Share {
-    fn schema_name() -> Cow<'static, str> {
-        "Share".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 })
-    }
-}
+schema_of!(Share, { "type": "number", "exclusiveMinimum": 0, "maximum": 1 });

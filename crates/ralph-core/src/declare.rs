@@ -1,4 +1,4 @@
-//! Enums whose variants are words: each word stands once, beside its variant.
+//! Declarations that would else be written out for each type.
 
 /// Declares an enum with a word for each variant: the one that is written to files, shown to people
 /// and read back.
@@ -36,5 +36,44 @@ macro_rules! named {
                 f.write_str(self.as_str())
             }
         }
+    };
+}
+
+/// Says what an editor is told of a type that checks itself when it is read.
+macro_rules! schema_of {
+    ($name:ident, $schema:tt) => {
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!($schema)
+            }
+        }
+    };
+}
+
+/// Declares a text that checks itself when it is read: its `TryFrom<String>` is what is allowed.
+macro_rules! checked_text {
+    ($(#[$attr:meta])* pub struct $name:ident; $schema:tt) => {
+        $(#[$attr])*
+        #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(text: $name) -> Self {
+                text.0
+            }
+        }
+
+        schema_of!($name, $schema);
     };
 }
