@@ -3,10 +3,7 @@
 //!
 //! Names, paths, texts and shapes. Reads and writes nothing: that is the engine's.
 
-mod answers;
-mod bad_file;
 mod folder;
-mod name;
 pub mod obstacles;
 mod question;
 pub mod results;
@@ -16,11 +13,10 @@ mod task_part;
 mod tasks_shape;
 pub mod template;
 
-pub use answers::{Answers, BadAnswers};
-pub use bad_file::{BadFile, IterationRef};
-pub use folder::Folder;
-pub use name::{BadProjectName, ProjectName};
-pub use question::{BadQuestions, InterviewQuestion, Waiting, parse_questions};
+pub use folder::{BadProjectName, Folder, ProjectName};
+pub use question::{
+    Answers, BadAnswers, BadQuestions, InterviewQuestion, Waiting, parse_questions,
+};
 pub use spec_commands::{SpecCommands, parse_verify_commands};
 pub use task_part::{FromFiles, render_task_part};
 pub use tasks_shape::{shape_problems, status_problems};
@@ -34,6 +30,30 @@ const BLANK_SPEC: &str = include_str!("artefacts/spec.md");
 /// The first `spec.md` of a project: headings, and under each what belongs there.
 pub fn blank_spec(name: &ProjectName) -> String {
     BLANK_SPEC.replace("{{ project }}", name.as_str())
+}
+
+/// A file that is no longer what the workflow says it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file} can't be read: {message}")]
+pub struct BadFile {
+    pub file: &'static str,
+    pub message: String,
+}
+
+impl BadFile {
+    fn new(file: &'static str, message: impl std::fmt::Display) -> Self {
+        Self {
+            file,
+            message: message.to_string(),
+        }
+    }
+}
+
+/// Which iteration an agent was at when it wrote, by the project's own count, and for which task.
+#[derive(Debug, Clone, Copy)]
+pub struct IterationRef<'a> {
+    pub iteration: u64,
+    pub task: &'a str,
 }
 
 #[cfg(test)]

@@ -21,9 +21,7 @@
 //! tasks. Reads no files and no journal, knows no clock.
 
 mod blockers;
-mod counts;
 mod history;
-mod order;
 #[cfg(test)]
 mod properties;
 mod resolve;
@@ -31,15 +29,17 @@ mod resolve;
 mod tests;
 
 pub use blockers::{Blocker, StuckTask, Why};
-pub use counts::{Counts, TaskState};
 pub use history::{TaskHistory, wording};
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::task::graph::{Flaw, Graph, Node};
-use crate::task::{Status, Task, TaskId};
-use order::urgency;
-use resolve::ResolvedStatuses;
+use resolve::{Resolution, ResolvedStatuses};
+use serde::Serialize;
+
+use crate::task::{
+    Status, Task, TaskId,
+    graph::{Flaw, Graph, Node},
+};
 
 /// The tasks of a source with their states.
 #[derive(Debug, Clone)]
@@ -401,7 +401,7 @@ impl Board {
     fn arrange(&mut self) {
         let leaves = self.graph.shape().nodes();
         let leaves = leaves.filter(|node| self.is_leaf_in_scope(*node)).collect();
-        self.order = order::ordered(leaves, self.graph.tasks());
+        self.order = ordered(leaves, self.graph.tasks());
         self.count();
     }
 
@@ -434,4 +434,79 @@ fn known(graph: &Graph, id: &TaskId) -> Result<Node, UnknownTask> {
         id: id.clone(),
         did_you_mean: graph.did_you_mean(id.as_str()).cloned(),
     })
+}
+
+/// Sorts by priority, age, place and id.
+fn ordered(mut leaves: Vec<Node>, tasks: &[Task]) -> Vec<Node> {
+    leaves.sort_by(|a, b| {
+        let (a, b) = (&tasks[a.at()], &tasks[b.at()]);
+        urgency(a)
+            .cmp(&urgency(b))
+            .then_with(|| age(a).cmp(&age(b)))
+            .then_with(|| a.place.cmp(&b.place))
+            .then_with(|| a.id.cmp(&b.id))
+    });
+    leaves
+}
+
+/// Lower first; tasks without a priority after all that have one, and equal to each other.
+fn urgency(task: &Task) -> (bool, i64) {
+    (task.priority.is_none(), task.priority.unwrap_or_default())
+}
+
+/// Older first; tasks that don't say come last.
+fn age(task: &Task) -> (bool, jiff::Timestamp) {
+    let created = task.created_at;
+    (created.is_none(), created.unwrap_or_default())
+}
+
+named! {
+    /// The state of a task among the others, in the words of people and of JSON.
+    pub enum TaskState {
+        /// It can be taken now.
+        Ready = "ready",
+        /// It could be, but a person has to answer a question first.
+        Asking = "question",
+        /// Something that it depends on is not complete.
+        Waiting = "waiting",
+        Blocked = "blocked",
+        Failed = "failed",
+        Completed = "completed",
+        Skipped = "skipped",
+    }
+}
+
+/// Leaves in scope by state. Each is in exactly one of `completed`, `ready`, `asking`, `waiting`,
+/// `blocked`, `failed` and `skipped`; `in_progress` says how many of the ready, asking and waiting
+/// ones were begun.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    pub total: usize,
+    pub completed: usize,
+    pub ready: usize,
+    /// They would be ready but for a question that is open.
+    pub asking: usize,
+    pub waiting: usize,
+    pub blocked: usize,
+    pub failed: usize,
+    pub skipped: usize,
+    pub in_progress: usize,
+}
+
+impl Counts {
+    fn add(&mut self, leaf: Resolution, is_asking: bool) {
+        self.total += 1;
+        self.in_progress += usize::from(leaf.status == Status::InProgress);
+        let slot = match leaf.status {
+            Status::Completed => &mut self.completed,
+            Status::Blocked => &mut self.blocked,
+            Status::Failed => &mut self.failed,
+            Status::Skipped => &mut self.skipped,
+            Status::Open | Status::InProgress if leaf.waits => &mut self.waiting,
+            Status::Open | Status::InProgress if is_asking => &mut self.asking,
+            Status::Open | Status::InProgress => &mut self.ready,
+        };
+        *slot += 1;
+    }
 }

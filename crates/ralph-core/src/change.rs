@@ -3,15 +3,13 @@
 //! Judges paths, sizes and contents that the engine hands in. Never reads a file itself, and never
 //! holds or prints the value of a secret: a finding is a rule, a path and a line.
 
-mod flag;
 mod inspect;
 mod policy;
 mod secret;
 #[cfg(test)]
 mod tests;
 
-pub use flag::{Flag, FlagKind};
-pub use inspect::{Contents, Inspection, Refusal, RefusalReason, inspect};
+pub use inspect::{Contents, Flag, FlagKind, Inspection, Refusal, RefusalReason, inspect};
 pub use policy::{BadGlob, ChangePolicy, CompiledPolicy, DEFAULT_MAX_FILE_BYTES};
 pub use secret::{ALLOW_MARK, Certainty, SecretHit, redact_secrets, scan_secrets};
 

@@ -5,26 +5,22 @@
 //! completed only where ralph verified it. Holds no floats, so that it has one canonical form. Reads
 //! no clock and mints no id; both come as arguments.
 
-mod canonical;
 mod chain;
-mod continuation;
 mod make;
-mod phase;
-mod valid;
 
-pub use canonical::canonical;
-pub use chain::{Chain, Damage, Link, Sealed, seal, verify};
-pub use continuation::continuation;
-pub use make::{Before, IterationWork, Left, Moment, Spent, Stopped};
-pub use phase::{ExecutionPhase, Found, UnknownPhase, phase};
-pub use valid::valid;
+pub use chain::{Chain, Damage, Link, Sealed, canonical, seal, verify};
+pub use make::{Before, IterationWork, Left, Moment, Spent, Stopped, continuation};
+
+pub use crate::signal::BlockedItem;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use crate::signal::BlockedItem;
-
-use crate::id::{CheckpointId, LoopId};
+use crate::{
+    id::{CheckpointId, LoopId},
+    record::IterationRecord,
+    verdict::Verdict,
+};
 
 /// The shape of the document; a reader that finds a higher one knows that there may be more in it.
 pub const VERSION: u32 = 1;
@@ -145,6 +141,105 @@ pub struct Recovery {
     pub rollback: String,
     /// Tells what a fresh agent is to do.
     pub continuation_prompt: String,
+}
+
+named! {
+    pub enum ExecutionPhase {
+        Planning = "planning",
+        Implementing = "implementing",
+        Testing = "testing",
+        Reviewing = "reviewing",
+        Handoff = "handoff",
+        Complete = "complete",
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no phase")]
+pub struct UnknownPhase(pub String);
+
+impl std::str::FromStr for ExecutionPhase {
+    type Err = UnknownPhase;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let word = text.trim();
+        let known = Self::ALL.into_iter();
+        let mut known = known.filter(|phase| word.eq_ignore_ascii_case(phase.as_str()));
+        known.next().ok_or_else(|| UnknownPhase(word.to_owned()))
+    }
+}
+
+/// Describes what the traces of an iteration show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// Its task is verified.
+    Verified,
+    /// The verification commands were run.
+    Checked,
+    /// Files were changed, and nothing was checked.
+    Changed,
+    Nothing,
+}
+
+impl Found {
+    pub fn in_record(record: &IterationRecord) -> Self {
+        match (&record.verdict, &record.verification[..]) {
+            (Verdict::Verified, _) => Self::Verified,
+            (_, [_, ..]) => Self::Checked,
+            // What an agent left that was cut off is kept, and no one has looked at it.
+            (_, []) if record.git.kept_ref.is_some() => Self::Changed,
+            (_, []) if !record.git.files_changed.is_empty() => Self::Changed,
+            (_, []) => Self::Nothing,
+        }
+    }
+}
+
+/// The phase at the end of an agent's work. `told` and `handoff` are from its closing block.
+pub fn phase(found: Found, told: Option<&str>, handoff: Option<&str>) -> ExecutionPhase {
+    let told = told.and_then(|told| told.parse().ok());
+    match (found, handoff, told) {
+        (Found::Verified, _, _) => ExecutionPhase::Complete,
+        (_, Some(_), _) => ExecutionPhase::Handoff,
+        // The agent thinks that it is done, and ralph did not find it so: someone has to look.
+        (_, None, Some(ExecutionPhase::Complete)) => ExecutionPhase::Reviewing,
+        (_, None, Some(told)) => told,
+        (Found::Checked, None, None) => ExecutionPhase::Testing,
+        (Found::Changed, None, None) => ExecutionPhase::Implementing,
+        (Found::Nothing, None, None) => ExecutionPhase::Planning,
+    }
+}
+
+/// The valid ones of these links, newest first as they are, and the first damage that was met.
+pub fn valid(newest_first: &[Link]) -> (Vec<Checkpoint>, Option<Damage>) {
+    let mut damage = None;
+    let mut found = Vec::new();
+    for (at, link) in newest_first.iter().enumerate() {
+        let before = newest_first.get(at + 1);
+        match link.read().and_then(|one| follows(one, link, before)) {
+            Ok(checkpoint) => found.push(checkpoint),
+            Err(wrong) => {
+                damage.get_or_insert(wrong);
+            }
+        }
+    }
+    (found, damage)
+}
+
+/// Returns the chain before the oldest of the links, which is not checked.
+fn follows(one: Checkpoint, link: &Link, before: Option<&Link>) -> Result<Checkpoint, Damage> {
+    match before {
+        Some(before)
+            if before.loop_id == link.loop_id
+                && before.n + 1 == link.n
+                && one.previous.as_ref() != Some(&before.hash) =>
+        {
+            Err(Damage::Link {
+                id: link.id.clone(),
+                n: link.n,
+            })
+        }
+        Some(_) | None => Ok(one),
+    }
 }
 
 #[cfg(test)]

@@ -5,27 +5,23 @@
 //!
 //! Reads no file and no environment: the engine hands in their text. A key is declared once, as a
 //! field of a section with its default; the schema, the known keys, the names of environment
-//! variables and the
-//! checks all follow from it.
+//! variables and the checks all follow from it.
 
 mod agent;
 mod check;
 mod claude;
 mod env;
-mod error;
 mod guess;
 mod init;
 mod key;
 mod layer;
 mod node;
-mod not_in_force;
 mod notify;
 mod pi;
 mod resolve;
 mod schema;
 mod sections;
 mod show;
-mod suggest;
 mod value;
 
 #[cfg(test)]
@@ -34,12 +30,13 @@ mod tests;
 pub use agent::{AgentChoice, CommandConfig, CustomAgent, EnvVars};
 pub use claude::{ClaudeConfig, PermissionMode, SettingSource};
 pub use env::may_set_key;
-pub use error::{ConfigError, ConfigErrors, ConfigProblem, Position, Source};
 pub use guess::{Guess, GuessKind, ProjectFiles, guess_verify};
 pub use init::{InitPlan, render_ralph_yaml};
-pub use key::KeyPath;
-pub use layer::{ConfigFile, FlagValue, Given, Layers, Origin};
-pub use not_in_force::NotInForce;
+pub use key::{KeyPath, did_you_mean};
+pub use layer::{
+    ConfigError, ConfigErrors, ConfigFile, ConfigProblem, FlagValue, Given, Layers, NotInForce,
+    Origin, Position, Source,
+};
 pub use notify::{Desktop, NotifyCommand, NotifyConfig, VariableName, WebhookUrl};
 pub use pi::{PiConfig, PiMode};
 pub use resolve::{Note, Resolved, resolve};
@@ -51,7 +48,6 @@ pub use sections::{
     SafetyConfig, TasksConfig, UsageLimitsConfig, VerificationConfig,
 };
 pub use show::{Row, effective, render_effective_yaml};
-pub use suggest::word as did_you_mean;
 pub use value::{Argv, BranchPrefix, GlobPattern, Minutes};
 
 use schemars::JsonSchema;

@@ -4,14 +4,9 @@
 //! does not know has none, and that is said.
 
 mod budget;
-mod call;
 mod forecast;
-mod foresight;
-mod meter;
 mod prices;
-mod record;
 mod tokens;
-mod totals;
 
 #[cfg(test)]
 mod tests;
@@ -20,13 +15,14 @@ pub use budget::{
     Alert, Budget, BudgetAction, BudgetPolicy, Per, Reserve, Scope, Spending, THROTTLE_FROM,
     check_budget, reserve,
 };
-pub use call::{Caller, MAX_CALLS, ModelCall, complete};
-pub use forecast::{Forecast, ForecastBasis, MULTI_AGENT_FACTOR, forecast};
-pub use foresight::{ComparedForecast, ForecastResult, KeptForecast};
-pub use meter::{Meter, Metered};
-pub use prices::{
-    BadPriceList, Price, PriceFile, PriceList, PriceRow, PriceSource, PriceTable, Prices, Rate,
+pub use forecast::{
+    ComparedForecast, Forecast, ForecastBasis, ForecastResult, KeptForecast, MULTI_AGENT_FACTOR,
+    forecast,
 };
-pub use record::{TokenRecord, account};
-pub use tokens::{CostByKind, Tokens};
-pub use totals::Totals;
+pub use prices::{
+    BadPriceList, Meter, Metered, Price, PriceFile, PriceList, PriceRow, PriceSource, PriceTable,
+    Prices, Rate,
+};
+pub use tokens::{
+    Caller, CostByKind, MAX_CALLS, ModelCall, TokenRecord, Tokens, Totals, account, complete,
+};

@@ -4,18 +4,18 @@
 //! Pure: looks at what is kept of the last attempts, and says which rule fires. What follows is decided
 //! in `termination`; nothing here reads git or the journal.
 
-mod churn;
-mod diagnosis;
-mod oscillation;
 mod trace;
 
-pub use diagnosis::{Diagnosis, GutterFindings, GutterState, MOST_CHARS, Made};
 pub use trace::{HunkHash, Trace, trace_of_diff};
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     record::{IterationRecord, VerificationRecord},
+    signal::{Escalation, EscalationKind},
     verdict::Verdict,
 };
 
@@ -212,7 +212,7 @@ fn failing(run: &[&VerificationRecord]) -> Failing {
     Failing {
         commands: run.iter().filter(|v| !v.passed).count(),
         first: first.unwrap_or(run.len()),
-        tests: first.and_then(|first| churn::failing_tests(&run[first].tail)),
+        tests: first.and_then(|first| failing_tests(&run[first].tail)),
     }
 }
 
@@ -225,8 +225,8 @@ pub fn evaluate(
 ) -> Option<Gutter> {
     let row = row(attempts);
     same_failure(repeated, limits)
-        .or_else(|| oscillation::evaluate(&row, limits.oscillations?))
-        .or_else(|| churn::evaluate(&row, limits.churn?))
+        .or_else(|| oscillation(&row, limits.oscillations?))
+        .or_else(|| churn(&row, limits.churn?))
 }
 
 fn same_failure(repeated: Option<Repeated<'_>>, limits: &GutterLimits) -> Option<Gutter> {
@@ -248,6 +248,181 @@ fn row(attempts: &[Attempt]) -> Vec<&Attempt> {
         .collect();
     row.reverse();
     row
+}
+
+/// Fires where the last `limit` attempts in a row each went back.
+fn oscillation(row: &[&Attempt], limit: u32) -> Option<Gutter> {
+    let mut count: u32 = 0;
+    for at in (1..row.len()).rev() {
+        if !went_back(row, at) {
+            break;
+        }
+        count += 1;
+    }
+    let last = row.last()?.trace.as_ref()?;
+    let other = row
+        .len()
+        .checked_sub(2)
+        .and_then(|at| row[at].trace.as_ref())?;
+    (count >= limit).then(|| Gutter::Oscillation {
+        count,
+        attempts: count + 2,
+        trees: [other.tree.clone(), last.tree.clone()],
+    })
+}
+
+/// Returns true if the attempt at that place took back what the one before it did.
+fn went_back(row: &[&Attempt], at: usize) -> bool {
+    let (Some(now), Some(before)) = (&row[at].trace, &row[at - 1].trace) else {
+        return false;
+    };
+    let earlier = at.checked_sub(2).and_then(|at| row[at].trace.as_ref());
+    let same_tree =
+        earlier.is_some_and(|earlier| now.tree == earlier.tree && now.tree != before.tree);
+    // To take the very first attempt back is to start again, and no circle.
+    same_tree || at >= 2 && undoes(&now.hunks, &before.hunks)
+}
+
+/// Returns true if most hunks of one change take back most hunks of the other.
+fn undoes(now: &[HunkHash], before: &[HunkHash]) -> bool {
+    let mut left: Vec<&HunkHash> = before.iter().collect();
+    let mut undone = 0;
+    for hunk in now {
+        let opposite = |b: &&HunkHash| b.added == hunk.removed && b.removed == hunk.added;
+        if let Some(at) = left.iter().position(opposite) {
+            left.swap_remove(at);
+            undone += 1;
+        }
+    }
+    undone * 2 > before.len() && undone * 2 > now.len()
+}
+
+/// "3 failed", "12 tests failed", "2 failing", "failures=4", "Failures: 1".
+static COUNTS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    [
+        r"(?i)\b([0-9]{1,9}) (?:tests? |specs? |examples? )?(?:failed|failing|failures?)\b",
+        r"(?i)\bfailures?[=:] ?([0-9]{1,9})\b",
+    ]
+    .iter()
+    .filter_map(|find| Regex::new(find).ok())
+    .collect()
+});
+
+/// Returns how many tests failed, as the end of a command's output tells. Summaries of several suites add up;
+/// `None` where nothing is said.
+fn failing_tests(tail: &str) -> Option<u64> {
+    COUNTS.iter().find_map(|find| {
+        let found = find.captures_iter(tail);
+        let counts = found.filter_map(|c| c.get(1)?.as_str().parse::<u64>().ok());
+        counts.reduce(u64::saturating_add)
+    })
+}
+
+/// Fires where `limit` attempts in a row changed again what the ones before had changed and were no
+/// better than the best of them. The first of a row is the one that they are measured by.
+fn churn(row: &[&Attempt], limit: u32) -> Option<Gutter> {
+    let mut best: Option<&Failing> = None;
+    let mut common: Vec<&String> = Vec::new();
+    let mut length: u32 = 0;
+    for attempt in row {
+        let failing = attempt.failing()?;
+        let files = attempt.trace.as_ref().map_or(&[][..], |t| &t.files);
+        let shared: Vec<&String> = files.iter().filter(|f| common.contains(f)).collect();
+        let no_better = best.is_some_and(|best| !failing.is_better_than(best));
+        if no_better && !shared.is_empty() {
+            (common, length) = (shared, length + 1);
+        } else {
+            (common, length) = (files.iter().collect(), 1);
+            best = Some(failing);
+        }
+    }
+    (length > limit).then(|| Gutter::Churn {
+        files: common.into_iter().cloned().collect(),
+        attempts: length,
+    })
+}
+
+/// Defines what is kept of a diagnosis at most, in characters.
+pub const MOST_CHARS: usize = 12_000;
+
+/// Describes what an agent found out. None of it is evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Diagnosis {
+    pub iteration: u64,
+    /// Tells what made it necessary.
+    pub gutter: Gutter,
+    /// The agent's file, or the end of its final message.
+    pub text: String,
+    /// The question that it would ask, with its options.
+    pub escalation: Option<Escalation>,
+}
+
+impl Diagnosis {
+    /// The text within its bound: from a file that was written for it, else from the final message.
+    pub fn text_of(file: Option<&str>, message: &str) -> String {
+        let written = file.map(str::trim).filter(|text| !text.is_empty());
+        let text = written.unwrap_or_else(|| message.trim());
+        text.chars().take(MOST_CHARS).collect()
+    }
+
+    /// The question to a person: what fired, what was found out, and the options that the agent sees.
+    pub fn escalation_about(&self, gutter: &Gutter) -> Escalation {
+        let own = self.escalation.as_ref();
+        let asks = own.map(|e| e.question.trim()).filter(|q| !q.is_empty());
+        Escalation {
+            kind: EscalationKind::Stuck,
+            summary: gutter.sentence(),
+            context: format!("Diagnosis of iteration {}:\n{}", self.iteration, self.text),
+            options: own.map(|e| e.options.clone()).unwrap_or_default(),
+            question: asks.map_or_else(|| gutter.question(), str::to_owned),
+            raw: String::new(),
+        }
+    }
+}
+
+/// Describes what a task's history comes to for diagnoses.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GutterState {
+    /// The task's next iteration is to find out why this happens.
+    pub due: Option<Gutter>,
+    pub made: Made,
+    /// The last one, which the next attempts are told of.
+    pub diagnosis: Option<Diagnosis>,
+}
+
+impl GutterState {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The same for a task that a person opened again: it is counted again, what was found out stays.
+    pub fn opened(self) -> Self {
+        Self {
+            diagnosis: self.diagnosis,
+            ..Self::default()
+        }
+    }
+}
+
+/// Tells whether a diagnosis was made since the task was opened: it gets one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Made {
+    #[default]
+    NotYet,
+    Once,
+}
+
+/// Describes what the rules say of a task after its last attempt.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GutterFindings {
+    /// A limit is reached.
+    pub reached: Option<Gutter>,
+    /// One step before a limit.
+    pub near: Option<Gutter>,
+    pub made: Made,
 }
 
 #[cfg(test)]

@@ -2,21 +2,17 @@
 //!
 //! Only decides. Asking the agent, stopping it and keeping its work are the engine's.
 
-mod last_words;
 mod share;
-mod thresholds;
 mod watch;
-mod words;
 
-pub use last_words::from_block;
 pub use share::Share;
-pub use thresholds::{Room, Start, Thresholds};
-pub use watch::{HandoffStep, HandoffWatch};
-pub use words::wrap_up;
+pub use watch::{HandoffStep, HandoffWatch, Room, Start, Thresholds};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{checkpoint::ExecutionPhase, verdict::Verdict};
+use crate::{
+    checkpoint::ExecutionPhase, sanitize::one_line, signal::ClosingBlock, verdict::Verdict,
+};
 
 named! {
     /// Why an agent hands over, in the words that users know.
@@ -120,6 +116,62 @@ impl HandoffState {
                 ..Self::default()
             },
         }
+    }
+}
+
+/// The request to wrap up.
+pub fn wrap_up(why: &Handover) -> String {
+    let (trigger, sentence) = (why.trigger.as_str(), &why.sentence);
+    format!(
+        "A message from ralph, which drives this loop: please wrap up now. The reason: {sentence}.\n\
+         \n\
+         What happens: a fresh agent goes on with this task, from the files as they are. It knows \
+         nothing of this conversation but what you write in your next message, and your run ends \
+         with that message.\n\
+         \n\
+         What to do: stop here. Start nothing new, use no more tools (one that you start now is cut \
+         off), and leave the working tree as it is, finished or not. If the task is done already, and \
+         its verify commands pass, say so in the way that your prompt asks for. If it is not, claim \
+         nothing, and end your message with this block:\n\
+         \n\
+         <ralph>\n\
+         summary: what is done, and what state the files are in\n\
+         decisions:\n\
+         \x20 - what you decided, and why\n\
+         next: what the next agent should do first, exactly\n\
+         handoff: {trigger}\n\
+         </ralph>"
+    )
+}
+
+/// Most characters of the agent's own reason.
+const REASON: usize = 300;
+
+/// `before` is the phase that the work at this task was last said to be in.
+pub fn from_block(block: &ClosingBlock, before: Option<ExecutionPhase>) -> Option<Handover> {
+    if let Some(reason) = &block.handoff {
+        return Some(Handover {
+            trigger: HandoffTrigger::ExplicitRequest,
+            sentence: format!("the agent asks for it: {}", one_line(reason, REASON)),
+        });
+    }
+    let told: ExecutionPhase = block.phase.as_deref()?.parse().ok()?;
+    let before = before.unwrap_or(ExecutionPhase::Planning);
+    (place(told)? > place(before)?).then(|| Handover {
+        trigger: HandoffTrigger::PhaseComplete,
+        sentence: format!("the work went from {before} on to {told}"),
+    })
+}
+
+/// The place of a phase in the course of the work. Two are none of it: handing over is no phase of the
+/// work, and that it is complete is a claim, which is made otherwise.
+fn place(phase: ExecutionPhase) -> Option<u8> {
+    match phase {
+        ExecutionPhase::Planning => Some(0),
+        ExecutionPhase::Implementing => Some(1),
+        ExecutionPhase::Testing => Some(2),
+        ExecutionPhase::Reviewing => Some(3),
+        ExecutionPhase::Handoff | ExecutionPhase::Complete => None,
     }
 }
 

@@ -4,12 +4,11 @@
 //! journal holds every `StepDone`, so folding them through `apply` gives back the state after a
 //! crash. An answer that does not fit the state is an `IllegalStep`, never a guess.
 
-mod policy;
 mod step;
 
-pub use policy::{Handoffs, IterationPolicy, Lands, Purpose};
 pub use step::{
-    Action, AgentChange, AgentEnded, ChangedFile, Check, Failure, RanBy, RefusedChange, StepDone,
+    Action, AgentChange, AgentEnded, ChangedFile, Check, Failure, Handoffs, IterationPolicy, Lands,
+    Purpose, RanBy, RefusedChange, StepDone,
 };
 
 use crate::{

@@ -5,7 +5,6 @@
 //! than none, so each one lets doubtful cases pass. Changes nothing, reads no files; whether the
 //! files that a task names exist is not its business.
 
-mod links;
 mod rule;
 #[cfg(test)]
 mod tests;
@@ -16,9 +15,10 @@ pub use rule::{Rule, Severity};
 
 use serde::Serialize;
 
-use crate::board::Board;
-use crate::task::graph::Problem;
-use crate::task::{Place, Status, Task, TaskId};
+use crate::{
+    board::Board,
+    task::{Place, Status, Task, TaskId, graph::Problem},
+};
 
 /// Describes what the linter has to know beside the tasks.
 #[derive(Debug, Clone, Copy)]
@@ -63,9 +63,9 @@ pub fn lint(board: &Board, problems: &[Problem], ctx: &LintContext) -> Vec<Findi
         .iter()
         .filter(|task| is_to_do(task, board))
         .collect();
-    let mut findings: Vec<Finding> = problems.iter().map(links::problem).collect();
-    findings.extend(links::never_ready(board));
-    findings.extend(links::completed_containers(board));
+    let mut findings: Vec<Finding> = problems.iter().map(problem).collect();
+    findings.extend(never_ready(board));
+    findings.extend(completed_containers(board));
     findings.extend(text::same_titles(&to_do));
     findings.extend(to_do.iter().flat_map(|task| text::task(task)));
     findings.extend(no_verify(&to_do, ctx));
@@ -99,5 +99,61 @@ fn no_verify(to_do: &[&Task], ctx: &LintContext) -> Vec<Finding> {
     let message = "no verify command: the task would be completed as unverified";
     bare.into_iter()
         .map(|task| Finding::new(Rule::NoVerify, task, message.to_owned()))
+        .collect()
+}
+
+fn problem(problem: &Problem) -> Finding {
+    let rule = match problem {
+        Problem::DuplicateId { .. } => Rule::DuplicateId,
+        Problem::UnknownDependency { .. } => Rule::UnknownDependency,
+        Problem::SelfDependency { .. } => Rule::SelfDependency,
+        Problem::DependsOnAncestor { .. } => Rule::DependsOnAncestor,
+        Problem::DependsOnDescendant { .. } => Rule::DependsOnDescendant,
+        Problem::DependencyCycle { .. } => Rule::DependencyCycle,
+        Problem::ParentCycle { .. } => Rule::ParentCycle,
+        Problem::UnknownParent { .. } => Rule::UnknownParent,
+    };
+    Finding {
+        rule,
+        severity: rule.severity(),
+        task: Some(problem.task().clone()),
+        place: problem.place(),
+        message: problem.to_string(),
+        hint: rule.hint().to_owned(),
+    }
+}
+
+/// Tasks and containers with work left that depend on something which is not going to be done.
+fn never_ready(board: &Board) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for task in board.graph().tasks() {
+        if !board.status(&task.id).is_some_and(Status::is_workable) {
+            continue;
+        }
+        for on in board.graph().dependencies(&task.id) {
+            let Some(status @ (Status::Skipped | Status::Failed | Status::Blocked)) =
+                board.status(&on.id)
+            else {
+                continue;
+            };
+            let message = format!("it can never be ready: {} is {status}", on.id);
+            findings.push(Finding::new(Rule::NeverReady, task, message));
+        }
+    }
+    findings
+}
+
+/// Containers that say they are completed while tasks in them are not.
+fn completed_containers(board: &Board) -> Vec<Finding> {
+    board
+        .graph()
+        .tasks()
+        .iter()
+        .filter(|task| task.status == Status::Completed && !board.graph().is_leaf(&task.id))
+        .filter(|task| board.status(&task.id) != Some(Status::Completed))
+        .map(|task| {
+            let message = "its status is completed, but not all tasks in it are".to_owned();
+            Finding::new(Rule::CompletedContainer, task, message)
+        })
         .collect()
 }

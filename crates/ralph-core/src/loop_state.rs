@@ -2,11 +2,11 @@
 //!
 //! Only words and what follows from them: nothing here starts, stops or records anything.
 
-mod reason;
 mod status;
 
-pub use reason::{Reached, Termination, TerminationReason};
 pub use status::{IterationResult, LoopStatus, LoopStatusConfig, MOST_ERRORS, MOST_ITERATIONS};
+
+use std::time::Duration;
 
 use crate::{termination::Stop, verdict::Verdict};
 
@@ -102,6 +102,113 @@ impl LoopState {
             | Stop::HealthFailure { .. }
             | Stop::AgentUnavailable { .. }
             | Stop::Failed { .. } => Self::Failed,
+        }
+    }
+}
+
+named! {
+    pub enum TerminationReason {
+        GoalAchieved = "goal_achieved",
+        MaxIterations = "max_iterations",
+        BudgetExhausted = "budget_exhausted",
+        MaxDuration = "max_duration",
+        HealthFailure = "health_failure",
+        ConsecutiveErrors = "consecutive_errors",
+        CircuitBreakerOpen = "circuit_breaker_open",
+        ExplicitStop = "explicit_stop",
+        NoProgress = "no_progress",
+        /// A task is out of attempts, and that is to halt the loop.
+        AttemptsExhausted = "attempts_exhausted",
+        /// Work is left, and none of it can be taken.
+        NothingReady = "nothing_ready",
+        /// The tasks that are left wait for a person's answer.
+        PersonNeeded = "person_needed",
+        /// A person must look at something first.
+        Halted = "halted",
+        /// The agent's own limit, and no wait was allowed.
+        UsageLimit = "usage_limit",
+        /// It is not installed or not logged in.
+        AgentUnavailable = "agent_unavailable",
+        /// ralph itself could not go on.
+        InternalError = "internal_error",
+    }
+}
+
+/// The point up to which a loop had come when it ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reached {
+    pub iterations: u32,
+    pub elapsed: Duration,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Termination {
+    pub reason: TerminationReason,
+    pub details: String,
+}
+
+impl TerminationReason {
+    pub fn of(stop: &Stop) -> Self {
+        match stop {
+            Stop::AllComplete => Self::GoalAchieved,
+            // `--once` is a limit of one iteration.
+            Stop::OnceDone { .. } | Stop::Iterations { .. } => Self::MaxIterations,
+            Stop::Minutes { .. } => Self::MaxDuration,
+            Stop::Budget { .. } | Stop::BudgetDenied(_) => Self::BudgetExhausted,
+            Stop::Attempts { .. } => Self::AttemptsExhausted,
+            Stop::NothingReady => Self::NothingReady,
+            Stop::Question => Self::PersonNeeded,
+            Stop::Aborted | Stop::Interrupted { .. } => Self::ExplicitStop,
+            Stop::Halted { .. } => Self::Halted,
+            Stop::Errors { .. } => Self::ConsecutiveErrors,
+            Stop::NoProgress { .. } => Self::NoProgress,
+            Stop::CircuitBreakerOpen { .. } => Self::CircuitBreakerOpen,
+            Stop::HealthFailure { .. } => Self::HealthFailure,
+            Stop::UsageLimit { .. } => Self::UsageLimit,
+            Stop::AgentUnavailable { .. } => Self::AgentUnavailable,
+            Stop::Failed { .. } => Self::InternalError,
+        }
+    }
+}
+
+impl Termination {
+    pub fn of(stop: &Stop, reached: Reached) -> Self {
+        let details = match stop {
+            Stop::Iterations { max } => {
+                format!("Iteration {} >= {max} max", reached.iterations)
+            }
+            Stop::OnceDone { .. } => format!("Iteration {} >= 1 max", reached.iterations.max(1)),
+            Stop::Minutes { max } => {
+                format!("{} min >= {max} max", reached.elapsed.as_secs() / 60)
+            }
+            Stop::Budget {
+                spent_usd, max_usd, ..
+            } => {
+                format!("${:.2} >= ${:.2} budget", spent_usd.usd(), max_usd.usd())
+            }
+            Stop::Errors { count } => format!("{count} consecutive errors"),
+            Stop::NoProgress { iterations } => {
+                format!("No completed items after {iterations} iterations")
+            }
+            Stop::CircuitBreakerOpen { .. } => {
+                "Too many failures — circuit breaker tripped".to_owned()
+            }
+            Stop::HealthFailure { state } => format!("Agent health state: {}", state.as_str()),
+            Stop::AllComplete
+            | Stop::BudgetDenied(_)
+            | Stop::Attempts { .. }
+            | Stop::NothingReady
+            | Stop::Question
+            | Stop::Aborted
+            | Stop::Halted { .. }
+            | Stop::UsageLimit { .. }
+            | Stop::AgentUnavailable { .. }
+            | Stop::Interrupted { .. }
+            | Stop::Failed { .. } => stop.sentence(),
+        };
+        Self {
+            reason: TerminationReason::of(stop),
+            details,
         }
     }
 }

@@ -3,20 +3,27 @@
 //! Says which events of a loop are an occasion, and makes the message. Sends nothing; what must not
 //! leave the machine is taken out by [`Redaction`] before anything is sent.
 
-mod occasion;
-mod redaction;
 #[cfg(test)]
 mod tests;
 mod watch;
 
-pub use occasion::{Occasion, occasion};
-pub use redaction::Redaction;
 pub use watch::{BudgetAlert, NotificationWatch};
 
+use std::str::FromStr;
+
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{id::LoopId, sanitize::one_line};
+use crate::{
+    change::redact_secrets,
+    event::{Event, WaitReason},
+    health::InterventionLevel,
+    id::LoopId,
+    sanitize::one_line,
+    termination::Stop,
+    verdict::Verdict,
+};
 
 /// Longest title and longest text, in columns: a message is read at a glance.
 const TITLE_COLUMNS: usize = 120;
@@ -73,5 +80,157 @@ impl Notification {
             exit_code: None,
             at,
         }
+    }
+}
+
+/// The replacement for a secret.
+const REDACTED: &str = "[redacted]";
+
+/// Shorter values are words that stand in honest texts; a secret is longer.
+const SHORTEST: usize = 6;
+
+/// Values that must not be in a message.
+#[derive(Clone, Default)]
+pub struct Redaction {
+    /// Longest first, so that one which begins with another leaves no rest.
+    values: Vec<String>,
+}
+
+impl Redaction {
+    pub fn new(values: impl IntoIterator<Item = String>) -> Self {
+        let mut values: Vec<String> = values
+            .into_iter()
+            .map(|value| value.trim().to_owned())
+            .filter(|value| value.chars().count() >= SHORTEST)
+            .collect();
+        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        values.dedup();
+        Self { values }
+    }
+
+    /// The text without secrets.
+    pub fn hide(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for value in &self.values {
+            if text.contains(value) {
+                text = text.replace(value, REDACTED);
+            }
+        }
+        redact_secrets(&text)
+    }
+}
+
+impl std::fmt::Debug for Redaction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Redaction({} values)", self.values.len())
+    }
+}
+
+named! {
+    /// An event that a person may want to be notified of.
+    #[derive(JsonSchema)]
+    pub enum Occasion {
+        Escalation = "escalation",
+        Complete = "complete",
+        Halt = "halt",
+        Limit = "limit",
+        BudgetAlert = "budget_alert",
+    }
+}
+
+impl FromStr for Occasion {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        Self::from_word(word).ok_or_else(|| {
+            let words = Self::WORDS.join(", ");
+            format!("unknown occasion {word:?} (one of: {words})")
+        })
+    }
+}
+
+/// Which occasion an event is, if any. What the budget makes of it is not seen here.
+pub fn occasion(event: &Event) -> Option<Occasion> {
+    match event {
+        Event::Question { .. }
+        | Event::Intervention {
+            level: InterventionLevel::Escalate,
+            ..
+        } => Some(Occasion::Escalation),
+        // A wait is told of again and again; a person needs to hear of it once.
+        Event::Waiting {
+            reason: WaitReason::UsageLimit,
+            nth: 1,
+            ..
+        } => Some(Occasion::Limit),
+        Event::LoopEnded { stop, .. } => of_stop(stop),
+        Event::LoopStarted { .. }
+        | Event::Notice { .. }
+        | Event::Warning { .. }
+        | Event::BaselineStarted { .. }
+        | Event::BaselineEnded { .. }
+        | Event::IterationStarted { .. }
+        | Event::RunStarted { .. }
+        | Event::Agent(_)
+        | Event::Inspected { .. }
+        | Event::VerifyStarted { .. }
+        | Event::VerifyEnded { .. }
+        | Event::Landed { .. }
+        | Event::IterationEnded { .. }
+        | Event::Waiting { .. }
+        | Event::TaskBlocked { .. }
+        | Event::Gutter { .. }
+        | Event::Diagnosis { .. }
+        | Event::HandoffAsked { .. }
+        | Event::Health { .. }
+        | Event::Intervention { .. }
+        | Event::Breaker { .. }
+        | Event::Commanded { .. } => None,
+    }
+}
+
+fn of_stop(stop: &Stop) -> Option<Occasion> {
+    match stop {
+        Stop::AllComplete => Some(Occasion::Complete),
+        Stop::OnceDone { verdict } => Some(of_only_iteration(verdict)),
+        // A budget that is spent is a limit that was set, as those of iterations and minutes are.
+        Stop::Iterations { .. }
+        | Stop::Minutes { .. }
+        | Stop::Budget { .. }
+        | Stop::BudgetDenied(_)
+        | Stop::UsageLimit { .. } => Some(Occasion::Limit),
+        Stop::Attempts { .. }
+        | Stop::NothingReady
+        | Stop::Question
+        | Stop::Halted { .. }
+        | Stop::Errors { .. }
+        | Stop::NoProgress { .. }
+        | Stop::CircuitBreakerOpen { .. }
+        | Stop::HealthFailure { .. }
+        | Stop::AgentUnavailable { .. }
+        | Stop::Failed { .. } => Some(Occasion::Halt),
+        // The person who ended it knows.
+        Stop::Aborted | Stop::Interrupted { .. } => None,
+    }
+}
+
+/// `--once`: what was asked for is done, a limit was met, or a person has to look.
+fn of_only_iteration(verdict: &Verdict) -> Occasion {
+    match verdict {
+        Verdict::Verified | Verdict::Progress => Occasion::Complete,
+        Verdict::LimitHit { .. } | Verdict::Budget { .. } => Occasion::Limit,
+        Verdict::Unclaimed
+        | Verdict::Failed { .. }
+        | Verdict::NoChange { .. }
+        | Verdict::Refused { .. }
+        | Verdict::Escalated
+        | Verdict::Diagnosed
+        | Verdict::Interrupted
+        | Verdict::Handoff { .. }
+        | Verdict::TimedOut { .. }
+        | Verdict::Terminated { .. }
+        | Verdict::Overloaded { .. }
+        | Verdict::AgentError { .. }
+        | Verdict::AgentUnavailable { .. } => Occasion::Halt,
     }
 }

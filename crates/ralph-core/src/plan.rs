@@ -6,20 +6,28 @@
 //! proposal until a person has seen it.
 
 mod answer;
-mod check;
 mod prompt;
 #[cfg(test)]
 mod tests;
 
 pub use answer::parse_answer;
-pub use check::{Checked, Surrounding, check};
 pub use prompt::{AnswerBy, Brief, PLAN_TEMPLATE, PlanPrompt, Repair, render_plan_prompt};
+
+use std::collections::HashSet;
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::task::format::{Format, FormatError, Syntax, write_new};
+use crate::{
+    board::Board,
+    lint::{Finding, LintContext, Severity, lint},
+    task::{
+        Task, TaskId,
+        format::{Format, FormatError, Syntax, parse, write_new},
+        graph::Graph,
+    },
+};
 
 /// Most tasks of one plan: more than a person would read before saying yes.
 pub const MAX_TASKS: usize = 60;
@@ -152,4 +160,75 @@ impl Planned {
         task["status"] = "open".into();
         task
     }
+}
+
+/// Describes what a plan has to fit in with.
+#[derive(Debug, Clone, Default)]
+pub struct Surrounding {
+    /// Tasks of the source that the new file becomes a part of.
+    pub tasks: Vec<Task>,
+    /// True if the configuration has verify commands that are run for every task.
+    pub configured_verify: bool,
+}
+
+/// A plan as the file that it becomes, with what the linter says of it.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    pub text: String,
+    /// In the order of the file.
+    pub tasks: Vec<Task>,
+    pub findings: Vec<Finding>,
+}
+
+impl Checked {
+    /// Sentences about what has to be put right, with what should be looked at as well.
+    pub fn faults(&self) -> Vec<String> {
+        if !self.findings.iter().any(|f| f.severity == Severity::Error) {
+            return Vec::new();
+        }
+        self.findings.iter().map(sentence).collect()
+    }
+}
+
+fn sentence(finding: &Finding) -> String {
+    let Finding { message, hint, .. } = finding;
+    match &finding.task {
+        // Some messages name it themselves.
+        Some(id) if !message.contains(id.as_str()) => format!("task {id}: {message} ({hint})"),
+        Some(_) | None => format!("{message} ({hint})"),
+    }
+}
+
+/// Renders the plan and looks at it as the reader and the linter see it.
+pub fn check(
+    plan: &Plan,
+    format: Format,
+    syntax: Syntax,
+    around: &Surrounding,
+) -> Result<Checked, FormatError> {
+    let text = plan.render(format, syntax)?;
+    let name = match syntax {
+        Syntax::Json => "tasks.json",
+        Syntax::Yaml => "tasks.yaml",
+    };
+    // Behind those that are there, so that a circle is told from the side of the new ones last.
+    let index = around.tasks.iter().map(|task| task.place.file + 1).max();
+    let tasks = parse(name, index.unwrap_or(0), text.as_bytes())?.tasks;
+    let all: Vec<Task> = around.tasks.iter().chain(&tasks).cloned().collect();
+    let (graph, problems) = Graph::build(all);
+    let context = LintContext {
+        configured_verify: around.configured_verify,
+    };
+    let new: HashSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
+    let mut findings = lint(&Board::of_all(graph), &problems, &context);
+    findings.retain(|finding| match &finding.task {
+        Some(task) => new.contains(task),
+        // About all tasks, which is about the new ones only where there are no others.
+        None => around.tasks.is_empty(),
+    });
+    Ok(Checked {
+        text,
+        tasks,
+        findings,
+    })
 }

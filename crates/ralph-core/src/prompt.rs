@@ -4,14 +4,8 @@
 //! task file can't pass for an instruction of ralph's. Nothing here reads a file: the engine passes
 //! the parts, and the user's own template where there is one.
 
-mod cap;
-mod prd;
-
-pub use prd::{PRD_PROMPT, sample_prd};
-
-pub(crate) use cap::head_within;
-
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::{goal::Promise, gutter::Diagnosis, iteration::Failure, task::Task, verify::trim_tail};
 
@@ -353,5 +347,99 @@ pub(crate) fn as_data(text: &str) -> String {
         .replace("<data", "<\\data")
 }
 
+/// The beginning of `text`, at most `max_bytes` of it.
+pub(crate) fn head_within(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
+        return text.to_owned();
+    }
+    let mut end = max_bytes;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let end = text[..end].rfind('\n').map_or(end, |i| i + 1);
+    format!(
+        "{}\n[… {} bytes cut]",
+        text[..end].trim_end(),
+        text.len() - end
+    )
+}
+
+/// The first `PROMPT.md` of a project.
+pub const PRD_PROMPT: &str = include_str!("prompt/PROMPT.md");
+
+/// A small `PRD.json`, to be replaced by a person's own stories.
+pub fn sample_prd(project: &str) -> String {
+    let prd = json!({
+        "project": project,
+        "description": "A sample: replace these stories with your own.",
+        "userStories": [
+            {
+                "id": "US-001",
+                "title": "Say how the project is built and tested",
+                "description": "Write a section `Development` in README.md with the commands that build and test this project, and what has to be installed before.",
+                "criteria": [
+                    "README.md has a heading `Development`",
+                    "The section gives the command that builds and the command that tests the project",
+                ],
+                "verify": ["grep -q '^#* *Development' README.md"],
+                "passes": false,
+            },
+            {
+                "id": "US-002",
+                "title": "Start a changelog",
+                "description": "Write CHANGELOG.md with a section `Unreleased` that names what was added so far, and link to it from README.md.",
+                "criteria": [
+                    "CHANGELOG.md has a heading `Unreleased`",
+                    "README.md links to CHANGELOG.md",
+                ],
+                "verify": ["grep -q '^#* *Unreleased' CHANGELOG.md", "grep -q 'CHANGELOG.md' README.md"],
+                "passes": false,
+                "depends_on": ["US-001"],
+            },
+        ],
+    });
+    format!("{prd:#}\n")
+}
+
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod prd_tests {
+    use super::*;
+    use crate::{
+        signal::parse_signals,
+        task::{TaskId, format::parse},
+    };
+
+    #[test]
+    fn the_sample_is_a_prd_whose_second_story_waits_for_the_first() {
+        let text = sample_prd("a \"shop\"");
+        let prd = parse("PRD.json", 0, text.as_bytes()).unwrap();
+        assert_eq!(prd.meta.project.as_deref(), Some("a \"shop\""));
+        let found: Vec<_> = prd
+            .tasks
+            .iter()
+            .map(|t| (t.id.as_str(), t.text.acceptance.len(), t.verify.len()))
+            .collect();
+        assert_eq!(found, [("US-001", 2, 1), ("US-002", 2, 2)]);
+        let first = TaskId::parse("US-001").unwrap();
+        assert_eq!(prd.tasks[1].links.depends_on, [first]);
+    }
+
+    #[test]
+    fn the_instructions_name_the_protocol_and_claim_nothing_themselves() {
+        for part in [
+            "STUCK",
+            "DEVIATION",
+            "<escalate type=\"stuck\">",
+            "Task US-001 complete",
+            "<promise>DONE</promise>",
+        ] {
+            assert!(PRD_PROMPT.contains(part), "{part}");
+        }
+        // An agent that repeats its instructions must not claim anything by it.
+        let repeated = parse_signals(PRD_PROMPT, &TaskId::parse("US-001").unwrap());
+        assert!(!repeated.claims_done(), "{repeated:?}");
+    }
+}

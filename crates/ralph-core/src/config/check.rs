@@ -4,10 +4,10 @@
 
 use serde_json::Value;
 
-use super::error::{ConfigProblem, Position};
-use super::key::KeyPath;
+use super::key::{KeyPath, did_you_mean, suggest_key};
+use super::layer::{ConfigProblem, Position};
 use super::node::{ConfigNode, ConfigNodeKind};
-use super::{Config, schema, suggest};
+use super::{Config, schema};
 use crate::task::VerifyCommand;
 
 /// One key with the value that a layer gives it.
@@ -173,7 +173,7 @@ fn record(schema: &Value, node: &ConfigNode, key: &KeyPath, problems: &mut Probl
                 entry.at,
                 ConfigProblem::UnknownKey {
                     key: below,
-                    suggestion: suggest::word(&entry.key, &names)
+                    suggestion: did_you_mean(&entry.key, &names)
                         .map(|name| key.child(name).to_string()),
                 },
             )),
@@ -214,7 +214,7 @@ fn choice(
             key: key.clone(),
             expected: schema::expected(schema),
             found: node.describe(),
-            hint: suggest::word(text, words).map(|word| format!("did you mean `{word}`?")),
+            hint: did_you_mean(text, words).map(|word| format!("did you mean `{word}`?")),
         },
     ));
 }
@@ -294,7 +294,7 @@ fn unknown(key: KeyPath, node: &ConfigNode) -> ConfigProblem {
         | ConfigNodeKind::Text(_)
         | ConfigNodeKind::List(_) => Vec::new(),
     };
-    let suggestion = suggest::key(&key, &children);
+    let suggestion = suggest_key(&key, &children);
     ConfigProblem::UnknownKey { key, suggestion }
 }
 

@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-use super::error::{ConfigError, ConfigProblem, Source};
 use super::key::{self, Key, KeyPath};
+use super::layer::{ConfigError, ConfigProblem, Source};
 use super::node::{ConfigNode, ConfigNodeKind, parse_yaml};
 use super::{resolve::Note, schema};
 

@@ -2,13 +2,9 @@
 //!
 //! Only proposes: every guess says what it rests on, and a person decides. Reads no file itself.
 
-mod cargo;
-mod go;
-mod make;
-mod node;
-mod python;
-
 use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
 
 use crate::task::VerifyCommand;
 
@@ -68,12 +64,12 @@ pub enum GuessKind {
 
 /// The commands that probably verify a project, in the order in which they are worth running.
 pub fn guess_verify(files: &ProjectFiles) -> Vec<Guess> {
-    let mut guesses = cargo::guess(files);
-    guesses.extend(node::guess(files));
-    guesses.extend(go::guess(files));
-    guesses.extend(python::guess(files));
+    let mut guesses = cargo(files);
+    guesses.extend(node(files));
+    guesses.extend(go(files));
+    guesses.extend(python(files));
     // A Makefile mostly wraps the tools above; it adds only what they leave open.
-    let open: Vec<Guess> = make::guess(files)
+    let open: Vec<Guess> = make(files)
         .into_iter()
         .filter(|one| !guesses.iter().any(|other| other.kind == one.kind))
         .collect();
@@ -98,4 +94,249 @@ fn has_table(text: &str, start: &str) -> bool {
             .strip_prefix(start)
             .is_some_and(|rest| line.trim_start().starts_with('[') && rest.starts_with([']', '.']))
     })
+}
+
+/// Rust projects.
+fn cargo(files: &ProjectFiles) -> Vec<Guess> {
+    let Some(manifest) = files.text("Cargo.toml") else {
+        return Vec::new();
+    };
+    let is_workspace = has_table(manifest, "workspace");
+    let scope: &[&str] = if is_workspace { &["--workspace"] } else { &[] };
+    let mut guesses = Vec::new();
+    if let Some(name) = files.first_of(&["rustfmt.toml", ".rustfmt.toml"]) {
+        let why = format!("{name} is there");
+        guesses.push(argv(GuessKind::Lint, &["cargo", "fmt", "--check"], why));
+    }
+    let lints = has_table(manifest, "lints") || has_table(manifest, "workspace.lints");
+    let clippy = files
+        .first_of(&["clippy.toml", ".clippy.toml"])
+        .map(|name| format!("{name} is there"))
+        .or_else(|| lints.then(|| "Cargo.toml configures lints".to_owned()));
+    if let Some(why) = clippy {
+        let words = [
+            &["cargo", "clippy"],
+            scope,
+            &["--all-targets", "--", "-D", "warnings"],
+        ];
+        guesses.push(argv(GuessKind::Lint, &words.concat(), why));
+    }
+    let why = if is_workspace {
+        "Cargo.toml has a workspace"
+    } else {
+        "Cargo.toml is there"
+    };
+    guesses.push(argv(
+        GuessKind::Test,
+        &[&["cargo", "test"], scope].concat(),
+        why,
+    ));
+    guesses
+}
+
+/// Go projects.
+fn go(files: &ProjectFiles) -> Vec<Guess> {
+    if !files.has("go.mod") {
+        return Vec::new();
+    }
+    let why = "go.mod is there";
+    let mut guesses = vec![
+        argv(GuessKind::Build, &["go", "build", "./..."], why),
+        argv(GuessKind::Lint, &["go", "vet", "./..."], why),
+    ];
+    let linter = [
+        ".golangci.yml",
+        ".golangci.yaml",
+        ".golangci.toml",
+        ".golangci.json",
+    ];
+    if let Some(name) = files.first_of(&linter) {
+        let why = format!("{name} is there");
+        guesses.push(argv(GuessKind::Lint, &["golangci-lint", "run"], why));
+    }
+    guesses.push(argv(GuessKind::Test, &["go", "test", "./..."], why));
+    guesses
+}
+
+const TARGETS: [(&str, GuessKind); 3] = [
+    ("lint", GuessKind::Lint),
+    ("check", GuessKind::Test),
+    ("test", GuessKind::Test),
+];
+
+/// Targets of a Makefile.
+fn make(files: &ProjectFiles) -> Vec<Guess> {
+    // The order in which GNU make looks for them.
+    let names = ["GNUmakefile", "makefile", "Makefile"];
+    let Some((name, text)) = names
+        .iter()
+        .find_map(|name| Some((*name, files.text(name)?)))
+    else {
+        return Vec::new();
+    };
+    TARGETS
+        .into_iter()
+        .filter(|(target, _)| has_target(text, target))
+        .map(|(target, kind)| {
+            let why = format!("{name} has the target `{target}`");
+            argv(kind, &["make", target], why)
+        })
+        .collect()
+}
+
+fn has_target(makefile: &str, target: &str) -> bool {
+    makefile.lines().any(|line| {
+        // A rule begins at the first column; `test := x` is a variable, `.PHONY: test` no rule.
+        let Some((targets, rest)) = line.split_once(':') else {
+            return false;
+        };
+        let is_rule = !line.starts_with(['\t', ' ', '#']) && !rest.starts_with('=');
+        let is_assignment = rest.starts_with(":=") || targets.contains('=');
+        is_rule && !is_assignment && targets.split_whitespace().any(|name| name == target)
+    })
+}
+
+/// Scripts that verify something, cheapest first; of each group the first that is there counts.
+const SCRIPTS: [(GuessKind, &[&str]); 4] = [
+    (
+        GuessKind::Build,
+        &[
+            "typecheck",
+            "type-check",
+            "check-types",
+            "check:types",
+            "tsc",
+        ],
+    ),
+    (GuessKind::Lint, &["lint"]),
+    (GuessKind::Test, &["test"]),
+    (GuessKind::Build, &["build"]),
+];
+
+/// JavaScript and TypeScript projects.
+fn node(files: &ProjectFiles) -> Vec<Guess> {
+    let package: Value = match files.text("package.json").map(serde_json::from_str) {
+        Some(Ok(package)) => package,
+        // A broken package.json is the package manager's to complain about.
+        Some(Err(_)) | None => return Vec::new(),
+    };
+    let manager = manager(files, &package);
+    let script = |name: &str| package.pointer("/scripts")?.get(name)?.as_str();
+    let mut guesses = Vec::new();
+    for (kind, names) in SCRIPTS {
+        let found = names.iter().find(|name| script(name).is_some_and(verifies));
+        if let Some(&name) = found {
+            let words = match (manager.program, name) {
+                ("npm" | "pnpm" | "yarn", "test") => vec![manager.program, "test"],
+                _ => vec![manager.program, "run", name],
+            };
+            let why = format!("package.json has the script `{name}`, {}", manager.why);
+            guesses.push(argv(kind, &words, why));
+        }
+    }
+    guesses
+}
+
+/// Returns true if a script proves something and ends: npm writes one that only fails into every new
+/// package, and a watcher never ends.
+fn verifies(script: &str) -> bool {
+    let placeholder = script.contains("no test specified");
+    let watches = script.split_whitespace().any(|word| {
+        matches!(
+            word,
+            "--watch" | "-w" | "--watchAll" | "--watch=true" | "watch" | "nodemon"
+        )
+    });
+    !script.trim().is_empty() && !placeholder && !watches
+}
+
+struct Manager {
+    program: &'static str,
+    why: String,
+}
+
+fn manager(files: &ProjectFiles, package: &Value) -> Manager {
+    const LOCKS: [(&str, &str); 6] = [
+        ("pnpm-lock.yaml", "pnpm"),
+        ("yarn.lock", "yarn"),
+        ("bun.lock", "bun"),
+        ("bun.lockb", "bun"),
+        ("package-lock.json", "npm"),
+        ("npm-shrinkwrap.json", "npm"),
+    ];
+    let named = package.get("packageManager").and_then(Value::as_str);
+    if let Some(name) = named.and_then(|text| text.split('@').next())
+        && let Some((_, program)) = LOCKS.iter().find(|(_, program)| *program == name)
+    {
+        let why = format!("its packageManager is {program}");
+        return Manager { program, why };
+    }
+    match LOCKS.iter().find(|(lock, _)| files.has(lock)) {
+        Some((lock, program)) => Manager {
+            program,
+            why: format!("{program} because of {lock}"),
+        },
+        None => Manager {
+            program: "npm",
+            why: "npm because there is no lock file".to_owned(),
+        },
+    }
+}
+
+/// Python projects.
+fn python(files: &ProjectFiles) -> Vec<Guess> {
+    let tools = [
+        (GuessKind::Lint, ruff(files), &["ruff", "check"][..]),
+        (GuessKind::Build, mypy(files), &["mypy", "."][..]),
+        (GuessKind::Test, pytest(files), &["pytest"][..]),
+    ];
+    let runner: &[&str] = if files.has("uv.lock") {
+        &["uv", "run"]
+    } else if files.has("poetry.lock") {
+        &["poetry", "run"]
+    } else {
+        &[]
+    };
+    tools
+        .into_iter()
+        .filter_map(|(kind, why, words)| Some(argv(kind, &[runner, words].concat(), why?)))
+        .collect()
+}
+
+fn ruff(files: &ProjectFiles) -> Option<String> {
+    there(files, &["ruff.toml", ".ruff.toml"])
+        .or_else(|| configures(files, "pyproject.toml", "tool.ruff", "ruff"))
+}
+
+fn mypy(files: &ProjectFiles) -> Option<String> {
+    there(files, &["mypy.ini", ".mypy.ini"])
+        .or_else(|| configures(files, "pyproject.toml", "tool.mypy", "mypy"))
+        .or_else(|| configures(files, "setup.cfg", "mypy", "mypy"))
+}
+
+fn pytest(files: &ProjectFiles) -> Option<String> {
+    there(files, &["pytest.ini", ".pytest.ini", "conftest.py"])
+        .or_else(|| configures(files, "pyproject.toml", "tool.pytest", "pytest"))
+        .or_else(|| configures(files, "setup.cfg", "tool:pytest", "pytest"))
+        .or_else(|| configures(files, "tox.ini", "pytest", "pytest"))
+        .or_else(|| names_dependency(files, "pytest"))
+}
+
+fn there(files: &ProjectFiles, names: &[&str]) -> Option<String> {
+    files.first_of(names).map(|name| format!("{name} is there"))
+}
+
+fn configures(files: &ProjectFiles, file: &str, table: &str, tool: &str) -> Option<String> {
+    has_table(files.text(file)?, table).then(|| format!("{file} configures {tool}"))
+}
+
+/// A dependency in `pyproject.toml`: `"pytest>=8"` in a list, or `pytest = "^8"` in a table.
+fn names_dependency(files: &ProjectFiles, name: &str) -> Option<String> {
+    let text = files.text("pyproject.toml")?;
+    let named = text.lines().map(str::trim).any(|line| {
+        let rest = line.trim_start_matches(['"', '\'']).strip_prefix(name);
+        let in_list = line.contains(&format!("\"{name}\"")) || line.contains(&format!("\"{name}>"));
+        in_list || rest.is_some_and(|rest| rest.starts_with([' ', '=', '>', '~', '<', '"', '\'']))
+    });
+    named.then(|| format!("pyproject.toml names {name} as a dependency"))
 }

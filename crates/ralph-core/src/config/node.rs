@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Number, Value};
 use serde_saphyr::{Location, Spanned};
 
-use super::error::{ConfigProblem, Position};
+use super::layer::{ConfigProblem, Position};
 
 /// A value with its place; values of the environment and of flags have none.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,11 +10,11 @@ use serde_json::Value;
 use super::Config;
 use super::check::{Findings, Setting, read_layer};
 use super::env::{read_env, read_text};
-use super::error::{ConfigError, ConfigErrors, ConfigProblem, Position, Source};
 use super::key::{self, KeyPath};
+use super::layer::{ConfigError, ConfigErrors, ConfigProblem, Position, Source};
 use super::layer::{ConfigFile, FlagValue, Given, Layers, Origin};
+use super::layer::{NotInForce, not_in_force};
 use super::node::{ConfigNode, parse_yaml};
-use super::not_in_force::{NotInForce, not_in_force};
 
 /// A configuration, and where every value of it came from.
 #[derive(Debug, Clone)]

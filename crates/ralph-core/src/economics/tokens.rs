@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Prices;
 use crate::{agent::Usage, dollars::Dollars};
 
 /// Tokens of a call to a model, or of many. `input` is without what a cache gave or took.
@@ -98,5 +99,230 @@ impl CostByKind {
             cache_read: self.cache_read.plus(other.cache_read),
             cache_write: self.cache_write.plus(other.cache_write),
         }
+    }
+}
+
+/// Calls of one run that are kept one by one; those beyond are summed up by model and caller.
+pub const MAX_CALLS: usize = 2_000;
+
+named! {
+    /// The one who asked the model.
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum Caller {
+        #[default]
+        Agent = "agent",
+        Subagent = "subagent",
+        /// No agent that the stream names: the agent told it only as part of a sum.
+        Rest = "rest",
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ModelCall {
+    pub model: Option<String>,
+    pub caller: Caller,
+    #[serde(flatten)]
+    pub tokens: Tokens,
+    /// Tells what the agent says that this call cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub told: Option<Dollars>,
+}
+
+/// The calls of a run, bounded, with what is missing to the run's own sum as one more.
+pub fn complete(calls: Vec<ModelCall>, sum: Tokens, model: Option<&str>) -> Vec<ModelCall> {
+    let seen = calls
+        .iter()
+        .fold(Tokens::default(), |sum, call| sum.plus(call.tokens));
+    let mut calls = bounded(calls);
+    let rest = sum.without(seen);
+    if !rest.is_none() {
+        calls.push(ModelCall {
+            model: model.map(str::to_owned),
+            caller: Caller::Rest,
+            tokens: rest,
+            told: None,
+        });
+    }
+    calls
+}
+
+fn bounded(mut calls: Vec<ModelCall>) -> Vec<ModelCall> {
+    if calls.len() <= MAX_CALLS {
+        return calls;
+    }
+    let mut sums: Vec<ModelCall> = Vec::new();
+    for call in calls.split_off(MAX_CALLS) {
+        let of_same = |sum: &&mut ModelCall| sum.model == call.model && sum.caller == call.caller;
+        match sums.iter_mut().find(of_same) {
+            Some(sum) => {
+                sum.tokens = sum.tokens.plus(call.tokens);
+                sum.told = match (sum.told, call.told) {
+                    (None, None) => None,
+                    (a, b) => Some(a.unwrap_or_default().plus(b.unwrap_or_default())),
+                };
+            }
+            None => sums.push(call),
+        }
+    }
+    calls.append(&mut sums);
+    calls
+}
+
+/// More is a mistake in the unit, and sums of it would not fit.
+const MOST: Dollars = Dollars::whole(Dollars::MAX);
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenRecord {
+    /// Which run of an agent within the iteration.
+    pub run: u32,
+    pub agent: String,
+    pub model: Option<String>,
+    pub caller: Caller,
+    pub tokens: Tokens,
+    /// By the table of prices; nothing for a model that it does not know.
+    pub cost: Option<CostByKind>,
+    /// Tells what the agent says.
+    pub told: Option<Dollars>,
+}
+
+impl TokenRecord {
+    /// Returns what counts as spent: what the agent says, else what the table makes of it.
+    pub fn spent(&self) -> Dollars {
+        self.told
+            .or_else(|| self.cost.map(CostByKind::total))
+            .unwrap_or(Dollars::NOTHING)
+    }
+}
+
+/// The records of a run, whose agent says that it cost `told`.
+pub fn account(
+    (run, agent): (u32, &str),
+    calls: &[ModelCall],
+    told: Option<Dollars>,
+    prices: &Prices,
+) -> Vec<TokenRecord> {
+    let mut records: Vec<TokenRecord> = calls
+        .iter()
+        .map(|call| TokenRecord {
+            run,
+            agent: agent.to_owned(),
+            model: call.model.clone(),
+            caller: call.caller,
+            tokens: call.tokens.capped(),
+            cost: prices.cost(call.model.as_deref(), call.tokens.capped()),
+            told: call.told.map(|told| told.min(MOST)),
+        })
+        .collect();
+    let Some(told) = told.map(|told| told.min(MOST)) else {
+        return records;
+    };
+    if records.is_empty() && told > Dollars::NOTHING {
+        // Money without tokens is money all the same.
+        records.push(TokenRecord {
+            run,
+            agent: agent.to_owned(),
+            model: None,
+            caller: Caller::Rest,
+            tokens: Tokens::default(),
+            cost: None,
+            told: None,
+        });
+    }
+    let by_call = records.iter().filter_map(|r| r.told);
+    let known = by_call.fold(Dollars::NOTHING, Dollars::plus);
+    share(told.without(known), &mut records);
+    records
+}
+
+/// Gives what is told of no call to those of which nothing is told, else to all.
+fn share(left: Dollars, records: &mut [TokenRecord]) {
+    let untold = records.iter().any(|r| r.told.is_none());
+    let mut takers: Vec<&mut TokenRecord> = records
+        .iter_mut()
+        .filter(|r| !untold || r.told.is_none())
+        .collect();
+    let priced = takers.iter().all(|r| r.cost.is_some());
+    let weights: Vec<u64> = takers
+        .iter()
+        .map(|r| match r.cost.filter(|_| priced) {
+            Some(cost) => cost.total().millionths(),
+            None => r.tokens.total(),
+        })
+        .collect();
+    for (record, part) in takers.iter_mut().zip(left.split(&weights)) {
+        record.told = Some(record.told.unwrap_or_default().plus(part));
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Totals {
+    pub calls: u64,
+    pub tool_calls: u64,
+    pub tokens: Tokens,
+    /// By the table of prices.
+    pub cost: CostByKind,
+    /// Tokens of models without a price, which `cost` does not hold.
+    pub unpriced_tokens: u64,
+    /// Tells what agents said, of the calls of which they said anything.
+    pub told: Dollars,
+    /// Tells what the table makes of those same calls.
+    pub told_by_table: Dollars,
+    /// Tells what counts: what agents said, else what the table makes of it.
+    pub spent: Dollars,
+}
+
+impl Totals {
+    pub fn of(record: &TokenRecord) -> Self {
+        let table = record.cost.unwrap_or_default();
+        let is_told = record.told.is_some();
+        Self {
+            calls: 1,
+            tool_calls: 0,
+            tokens: record.tokens,
+            cost: table,
+            unpriced_tokens: match record.cost {
+                Some(_) => 0,
+                None => record.tokens.total(),
+            },
+            told: record.told.unwrap_or_default(),
+            told_by_table: if is_told {
+                table.total()
+            } else {
+                Dollars::NOTHING
+            },
+            spent: record.spent(),
+        }
+    }
+
+    pub fn sum<'a>(records: impl IntoIterator<Item = &'a TokenRecord>) -> Self {
+        records
+            .into_iter()
+            .fold(Self::default(), |sum, record| sum.plus(Self::of(record)))
+    }
+
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            calls: self.calls + other.calls,
+            tool_calls: self.tool_calls + other.tool_calls,
+            tokens: self.tokens.plus(other.tokens),
+            cost: self.cost.plus(other.cost),
+            unpriced_tokens: self.unpriced_tokens + other.unpriced_tokens,
+            told: self.told.plus(other.told),
+            told_by_table: self.told_by_table.plus(other.told_by_table),
+            spent: self.spent.plus(other.spent),
+        }
+    }
+
+    /// Returns what agents said less what the table makes of the same calls, in dollars.
+    pub fn difference_usd(&self) -> f64 {
+        let (told, table) = (self.told.millionths(), self.told_by_table.millionths());
+        (told as f64 - table as f64) / 1e6
+    }
+
+    pub fn tokens_per_tool_call(&self) -> Option<f64> {
+        (self.tool_calls > 0).then(|| self.tokens.total() as f64 / self.tool_calls as f64)
     }
 }

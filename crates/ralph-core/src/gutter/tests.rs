@@ -186,7 +186,7 @@ fn how_many_tests_failed_is_read_where_it_is_said() {
         ("", None),
     ];
     for (tail, expected) in table {
-        assert_eq!(churn::failing_tests(tail), expected, "{tail}");
+        assert_eq!(failing_tests(tail), expected, "{tail}");
     }
 }
 

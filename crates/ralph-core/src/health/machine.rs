@@ -3,18 +3,16 @@
 //! Healthy → degraded → stuck or failing by what is seen; only progress makes it healthy again. Reads
 //! no clock, and does none of what it asks for.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    time::Duration,
+};
 
 use jiff::Timestamp;
 
-use super::{
-    Choice, HealthPolicy, HealthState, InterventionLevel, Watching,
-    call::{Memory, Worth},
-    ladder::{Ladder, Rung},
-    words::{OPTIONS, for_people, reminder},
-};
+use super::{Choice, HealthState, InterventionLevel};
 use crate::{
-    agent::{CallResult, NudgeState, ToolCall},
+    agent::{CallResult, NudgeState, ToolCall, ToolKind},
     time::{between, later},
 };
 
@@ -379,5 +377,184 @@ impl Health {
             state,
             sentence,
         });
+    }
+}
+
+/// Different calls that are kept in mind at most.
+const MOST: usize = 4_096;
+
+/// Describes what a call is to the run it belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Worth {
+    /// A command that passes, and has not passed before in this run.
+    Progress,
+    Nothing,
+}
+
+/// Calls of one run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Memory {
+    passed: HashSet<u64>,
+    since_progress: HashMap<(u64, CallResult), u32>,
+    /// The number of times that the call that came most often did.
+    most: u32,
+}
+
+impl Memory {
+    pub(super) fn note(&mut self, call: &ToolCall) -> Worth {
+        match (call.kind, call.result) {
+            (ToolKind::Command, CallResult::Ok) => {
+                if self.passed.len() >= MOST {
+                    // Forgetting is the gentle side: an old command counts as a new one.
+                    self.passed.clear();
+                }
+                if self.passed.insert(call.what) {
+                    return Worth::Progress;
+                }
+            }
+            (ToolKind::Command, CallResult::Failed) | (ToolKind::Other, _) => {}
+        }
+        if self.since_progress.len() >= MOST {
+            self.since_progress.clear();
+        }
+        let times = self
+            .since_progress
+            .entry((call.what, call.result))
+            .or_default();
+        *times = times.saturating_add(1);
+        self.most = self.most.max(*times);
+        Worth::Nothing
+    }
+
+    pub(super) fn repeats(&self) -> u32 {
+        self.most
+    }
+
+    /// Notes progress. The tests that passed before stay known: the same again is no progress.
+    pub(super) fn progress(&mut self) {
+        self.since_progress.clear();
+        self.most = 0;
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Ladder {
+    /// Nothing was done yet.
+    #[default]
+    Ground,
+    /// Reminded so often, the last time at `at`.
+    Nudged { times: u32, at: Timestamp },
+    /// A person is asked, until then.
+    Asked { until: Timestamp },
+}
+
+/// The next thing to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rung {
+    Nudge { nth: u32 },
+    Escalate { until: Timestamp },
+    Terminate,
+}
+
+impl Ladder {
+    /// Returns what is due for a sick agent, if anything is; and the ladder after it.
+    pub(super) fn climb(self, policy: &HealthPolicy, now: Timestamp) -> Option<(Self, Rung)> {
+        if self.due_at(policy).is_some_and(|at| at > now) {
+            return None;
+        }
+        Some(match self {
+            Self::Ground if policy.max_nudges > 0 => self.nudge(1, now),
+            Self::Nudged { times, .. } if times < policy.max_nudges => self.nudge(times + 1, now),
+            Self::Ground | Self::Nudged { .. } => {
+                let until = later(now, policy.escalation_wait);
+                (Self::Asked { until }, Rung::Escalate { until })
+            }
+            Self::Asked { .. } => (self, Rung::Terminate),
+        })
+    }
+
+    fn nudge(self, times: u32, at: Timestamp) -> (Self, Rung) {
+        (Self::Nudged { times, at }, Rung::Nudge { nth: times })
+    }
+
+    /// When the next rung is due for an agent that is sick; nothing is at once.
+    pub(super) fn due_at(self, policy: &HealthPolicy) -> Option<Timestamp> {
+        match self {
+            Self::Ground => None,
+            Self::Nudged { at, .. } => Some(later(at, policy.nudge_wait)),
+            Self::Asked { until } => Some(until),
+        }
+    }
+
+    pub(super) fn nudges(self, policy: &HealthPolicy) -> u32 {
+        match self {
+            Self::Ground => 0,
+            Self::Nudged { times, .. } => times,
+            Self::Asked { .. } => policy.max_nudges,
+        }
+    }
+
+    pub(super) fn answer_until(self) -> Option<Timestamp> {
+        match self {
+            Self::Asked { until } => Some(until),
+            Self::Ground | Self::Nudged { .. } => None,
+        }
+    }
+}
+
+/// When an agent is sick, and how patient ralph is with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HealthPolicy {
+    pub watching: Watching,
+    /// Without progress for so long, it is stuck.
+    pub stuck_after: Duration,
+    /// Between one reminder and the next, and between the last one and the question to a person.
+    pub nudge_wait: Duration,
+    pub max_nudges: u32,
+    /// The time that a person has to answer before the agent is ended.
+    pub escalation_wait: Duration,
+    /// So many of a hundred steps that failed are a sign of trouble…
+    pub degraded_error_percent: u32,
+    /// …once there are so many steps.
+    pub degraded_steps: u32,
+    /// So many steps with nothing but errors: it fails.
+    pub failing_steps: u32,
+    /// The same tool call with the same result, so often without progress: a sign of trouble.
+    pub degraded_repeats: u32,
+    /// So often: it is stuck.
+    pub stuck_repeats: u32,
+}
+
+/// Tells whether ralph acts by itself. A person's choice is obeyed either way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watching {
+    Yes,
+    No,
+}
+
+/// Defines what an agent is told. The duration goes in the place of `{duration}`.
+pub const REMINDER: &str = "REMINDER: You have been working for {duration} without checkpoint update. \
+     Please either update progress, request handoff, or report blockers.";
+
+/// Defines what a person can do about an agent that does not get on.
+pub(super) const OPTIONS: &str = "`ralph intervene more-time` lets it go on, `ralph intervene handoff` has a \
+     fresh agent go on, `ralph intervene terminate` ends it now";
+
+pub(super) fn reminder(without_progress: Duration) -> String {
+    REMINDER.replace("{duration}", &for_people(without_progress))
+}
+
+/// A length of time in the one or two units that matter.
+pub fn for_people(time: Duration) -> String {
+    let count = |n: u64, unit: &str| match n {
+        1 => format!("1 {unit}"),
+        n => format!("{n} {unit}s"),
+    };
+    let seconds = time.as_secs();
+    match (seconds / 3600, seconds / 60 % 60) {
+        (0, 0) => count(seconds, "second"),
+        (0, minutes) => count(minutes, "minute"),
+        (hours, 0) => count(hours, "hour"),
+        (hours, minutes) => format!("{} {}", count(hours, "hour"), count(minutes, "minute")),
     }
 }

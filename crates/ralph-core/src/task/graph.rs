@@ -6,18 +6,15 @@
 
 mod cycle;
 mod link;
-mod lists;
 mod problem;
 #[cfg(test)]
 pub(crate) mod sample;
 mod shape;
-mod suggest;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use lists::Node;
 pub use problem::Problem;
-pub(crate) use shape::{Flaw, Shape};
+pub(crate) use shape::{Flaw, Node, Shape};
 
 use super::{Status, Task, TaskId};
 

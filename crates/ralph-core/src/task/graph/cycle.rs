@@ -5,7 +5,7 @@
 //! time, its start and its end, and a circle through those points is a deadlock, also where no task
 //! names another one that names it back. Linear in tasks and links; must not recurse.
 
-use super::lists::Node;
+use super::shape::Node;
 use super::shape::Shape;
 
 /// The circles of parents, each beginning with its first node, in the order of first nodes.

@@ -4,11 +4,11 @@
 
 use std::collections::{HashMap, HashSet, hash_map::Entry};
 
-use super::cycle::{parent_cycles, waiting_cycles};
-use super::lists::{Lists, Node};
-use super::problem::Problem;
-use super::shape::{ContainerTree, Flaw, Shape};
-use super::suggest;
+use super::{
+    cycle::{parent_cycles, waiting_cycles},
+    problem::Problem,
+    shape::{ContainerTree, Flaw, Lists, Node, Shape},
+};
 use crate::task::{Task, TaskId};
 
 /// Suggestions are looked for this often at most: each one looks at all ids.
@@ -166,7 +166,7 @@ impl Linker<'_> {
         if self.suggestions > MAX_SUGGESTIONS {
             return None;
         }
-        suggest::nearest(wanted.as_str(), &self.ids).cloned()
+        nearest(wanted.as_str(), &self.ids).cloned()
     }
 }
 
@@ -209,4 +209,78 @@ fn closed(circle: &[Node], ids: &[TaskId]) -> Vec<TaskId> {
         .chain(&circle[..1])
         .map(|node| ids[node.at()].clone())
         .collect()
+}
+
+/// The id nearest to what was written, if it is near enough to be meant. Ties go to the first.
+pub(super) fn nearest<'a>(written: &str, ids: &'a [TaskId]) -> Option<&'a TaskId> {
+    let plain = normalised(written);
+    // Of a very short id nothing would be left to tell it by.
+    let allowed = (written.chars().count() / 3).min(3);
+    let mut best: Option<(usize, &TaskId)> = None;
+    for id in ids {
+        if id.as_str() == written {
+            continue;
+        }
+        let other = normalised(id.as_str());
+        if other == plain {
+            return Some(id);
+        }
+        if other.len().abs_diff(plain.len()) > allowed * 4 {
+            continue;
+        }
+        let distance = strsim::osa_distance(&plain, &other);
+        if distance <= allowed && best.is_none_or(|(least, _)| distance < least) {
+            best = Some((distance, id));
+        }
+    }
+    best.map(|(_, id)| id)
+}
+
+/// `us_1` and `US-001` are the same thing to a person: case, zeros in front of a number and the
+/// choice of separator don't count.
+fn normalised(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut in_number = false;
+    for (at, c) in text.char_indices() {
+        let next_is_digit = text[at + c.len_utf8()..].starts_with(|n: char| n.is_ascii_digit());
+        if c == '0' && !in_number && next_is_digit {
+            continue;
+        }
+        in_number = c.is_ascii_digit();
+        match c {
+            '_' | ' ' | '.' | ':' => plain.push('-'),
+            c => plain.extend(c.to_lowercase()),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod suggest_tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_was_meant_and_makes_nothing_up() {
+        let ids: Vec<TaskId> = ["US-001", "US-002", "auth-login", "T10"]
+            .iter()
+            .map(|id| TaskId::parse(id).unwrap())
+            .collect();
+        for (written, meant) in [
+            ("us-1", Some("US-001")),
+            ("US_002", Some("US-002")),
+            ("auht-login", Some("auth-login")),
+            ("auth-logn", Some("auth-login")),
+            ("T11", Some("T10")),
+            ("deploy", None),
+            ("x", None),
+            ("T1", None),
+            ("", None),
+        ] {
+            assert_eq!(
+                nearest(written, &ids).map(TaskId::as_str),
+                meant,
+                "{written:?}"
+            );
+        }
+    }
 }
