@@ -21,24 +21,27 @@
 //! tasks. Reads no files and no journal, knows no clock.
 
 mod blockers;
-mod history;
 #[cfg(test)]
 mod properties;
-mod resolve;
 #[cfg(test)]
 mod tests;
 
 pub use blockers::{Blocker, StuckTask, Why};
-pub use history::{TaskHistory, wording};
 
 use std::collections::{BTreeMap, HashSet};
 
-use resolve::{Resolution, ResolvedStatuses};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::task::{
-    Status, Task, TaskId,
-    graph::{Flaw, Graph, Node},
+use crate::{
+    gutter::GutterState,
+    handoff::HandoffState,
+    id::QuestionId,
+    iteration::Failure,
+    signal::Escalation,
+    task::{
+        Status, Task, TaskId,
+        graph::{Flaw, Graph, Node},
+    },
 };
 
 /// The tasks of a source with their states.
@@ -508,5 +511,178 @@ impl Counts {
             Status::Open | Status::InProgress => &mut self.ready,
         };
         *slot += 1;
+    }
+}
+
+/// The history of a task, as far as the next attempt needs it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TaskHistory {
+    /// Charged attempts since it was opened.
+    pub attempts: u32,
+    pub last_signature: Option<String>,
+    /// The number of times in a row that signature came.
+    pub same_failure: u32,
+    /// The work of the last attempt, and whether the next one starts from it.
+    pub kept_ref: Option<String>,
+    pub goes_on: bool,
+    /// Tells what the last attempt did wrong, for the next one.
+    pub feedback: Option<Failure>,
+    pub last_verdict: Option<String>,
+    /// A person has to answer first.
+    pub question: Option<String>,
+    pub escalation: Option<Escalation>,
+    /// The number of that question.
+    pub asked: Option<QuestionId>,
+    /// Tells what the task said when it was asked: a person who changes it has answered.
+    pub asked_of: Option<String>,
+    /// Out of attempts, and why.
+    pub blocked: Option<String>,
+    /// A person skipped it, and why.
+    pub skipped: Option<String>,
+    /// Steps towards it that landed, where it is a goal.
+    #[serde(skip_serializing_if = "is_none")]
+    pub progress: u32,
+    #[serde(skip_serializing_if = "GutterState::is_empty")]
+    pub gutter: GutterState,
+    #[serde(skip_serializing_if = "HandoffState::is_empty")]
+    pub handoff: HandoffState,
+}
+
+fn is_none(count: &u32) -> bool {
+    *count == 0
+}
+
+impl TaskHistory {
+    /// The history after a person opened a blocked task again: it starts again, with its work.
+    fn reopened(&self) -> Self {
+        Self {
+            kept_ref: self.kept_ref.clone(),
+            goes_on: self.goes_on,
+            gutter: self.gutter.clone().opened(),
+            ..Self::default()
+        }
+    }
+
+    /// The history after a person changed a task that a question was open about: the change is the
+    /// answer.
+    fn answered_by_edit(&self) -> Self {
+        Self {
+            feedback: self.feedback.clone(),
+            last_verdict: self.last_verdict.clone(),
+            ..self.reopened()
+        }
+    }
+}
+
+/// A short hash of what a task says to its reader: a person who changes the task changes this.
+pub fn wording(task: &Task) -> String {
+    use sha2::Digest as _;
+    let text = serde_json::to_string(&task.text).unwrap_or_default();
+    let hash = sha2::Sha256::digest(text.as_bytes());
+    hash[..8].iter().map(|b| format!("{b:02x}")).collect()
+}
+
+#[derive(Debug, Clone)]
+struct ResolvedStatuses {
+    /// By node.
+    of_nodes: Vec<Resolution>,
+}
+
+/// The state of a task as the tasks around it have it: a leaf's by its containers, a container's by
+/// its leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Resolution {
+    status: Status,
+    /// Something that it depends on is not complete, or never can be.
+    waits: bool,
+}
+
+impl ResolvedStatuses {
+    fn of(graph: &Graph) -> Self {
+        let shape = graph.shape();
+        let own = |node: Node| graph.task(node).status;
+        // For a container the status that takes its leaves out, its own or that of one around it.
+        let mut hold: Vec<Option<Status>> = vec![None; shape.len()];
+        let mut status: Vec<Status> = graph.tasks().iter().map(|task| task.status).collect();
+        for node in shape.preorder().iter().copied() {
+            let around = shape.parent(node).and_then(|parent| hold[parent.at()]);
+            if shape.is_leaf(node) {
+                status[node.at()] = leaf_status(own(node), around);
+            } else {
+                hold[node.at()] = held(own(node), around);
+            }
+        }
+        // Of each container the children that are neither complete nor skipped, and the complete ones.
+        let mut left = vec![0_u32; shape.len()];
+        let mut complete = vec![0_u32; shape.len()];
+        for node in shape.preorder().iter().rev().copied() {
+            let at = node.at();
+            if !shape.is_leaf(node) {
+                status[at] = match (left[at], complete[at]) {
+                    (0, 0) => Status::Skipped,
+                    (0, _) => Status::Completed,
+                    // With leaves left it is not skipped: the leaves have the last word.
+                    (_, _) => hold[at]
+                        .filter(|hold| *hold != Status::Skipped)
+                        .unwrap_or(Status::Open),
+                };
+            }
+            if let Some(parent) = shape.parent(node) {
+                match status[at] {
+                    Status::Completed => complete[parent.at()] += 1,
+                    Status::Skipped => {}
+                    Status::Open | Status::InProgress | Status::Blocked | Status::Failed => {
+                        left[parent.at()] += 1;
+                    }
+                }
+            }
+        }
+        let mut waits = vec![false; shape.len()];
+        for node in shape.preorder().iter().copied() {
+            let is_open = |on: &Node| status[on.at()] != Status::Completed;
+            waits[node.at()] = shape.flaw(node).is_some()
+                || !shape.missing(node).is_empty()
+                || shape.parent(node).is_some_and(|parent| waits[parent.at()])
+                || shape.depends(node).iter().any(is_open);
+        }
+        let of_nodes = status.into_iter().zip(waits);
+        let of_nodes = of_nodes.map(|(status, waits)| Resolution { status, waits });
+        Self {
+            of_nodes: of_nodes.collect(),
+        }
+    }
+
+    fn of_node(&self, node: Node) -> Resolution {
+        self.of_nodes[node.at()]
+    }
+
+    /// The status that a task counts as.
+    fn status(&self, node: Node) -> Status {
+        self.of_node(node).status
+    }
+
+    fn could_start(&self, node: Node) -> bool {
+        let Resolution { status, waits } = self.of_node(node);
+        status.is_workable() && !waits
+    }
+}
+
+/// Returns what a container with this status, in one that holds like `around`, does to its leaves.
+fn held(own: Status, around: Option<Status>) -> Option<Status> {
+    match own {
+        Status::Skipped => Some(Status::Skipped),
+        Status::Blocked | Status::Failed if around == Some(Status::Skipped) => around,
+        Status::Blocked | Status::Failed => Some(own),
+        Status::Open | Status::InProgress | Status::Completed => around,
+    }
+}
+
+fn leaf_status(own: Status, around: Option<Status>) -> Status {
+    match own {
+        Status::Completed => Status::Completed,
+        Status::Open | Status::InProgress | Status::Blocked | Status::Failed | Status::Skipped => {
+            held(own, around).unwrap_or(own)
+        }
     }
 }

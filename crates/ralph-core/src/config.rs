@@ -12,7 +12,6 @@ mod check;
 mod claude;
 mod env;
 mod guess;
-mod init;
 mod key;
 mod layer;
 mod node;
@@ -31,7 +30,6 @@ pub use agent::{AgentChoice, CommandConfig, CustomAgent, EnvVars};
 pub use claude::{ClaudeConfig, PermissionMode, SettingSource};
 pub use env::may_set_key;
 pub use guess::{Guess, GuessKind, ProjectFiles, guess_verify};
-pub use init::{InitPlan, render_ralph_yaml};
 pub use key::{KeyPath, did_you_mean};
 pub use layer::{
     ConfigError, ConfigErrors, ConfigFile, ConfigProblem, FlagValue, Given, Layers, NotInForce,
@@ -47,7 +45,7 @@ pub use sections::{
     MonitorConfig, OnGutter, OnMaxAttempts, OnOpen, OnUsageLimit, PromptConfig, RepoConfig,
     SafetyConfig, TasksConfig, UsageLimitsConfig, VerificationConfig,
 };
-pub use show::{Row, effective, render_effective_yaml};
+pub use show::{InitPlan, Row, effective, render_effective_yaml, render_ralph_yaml};
 pub use value::{Argv, BranchPrefix, GlobPattern, Minutes};
 
 use schemars::JsonSchema;

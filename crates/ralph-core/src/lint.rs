@@ -9,7 +9,6 @@ mod rule;
 #[cfg(test)]
 mod tests;
 mod text;
-mod words;
 
 pub use rule::{Rule, Severity};
 

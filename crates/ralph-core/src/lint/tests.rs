@@ -1,6 +1,6 @@
 //! Each rule with a task that trips it and one that does not.
 
-use super::words::{hidden_context, names_a_file, vague};
+use super::text::{hidden_context, names_a_file, vague};
 use super::*;
 use crate::task::VerifyCommand;
 use crate::task::graph::sample::{SampleTask, build, task};

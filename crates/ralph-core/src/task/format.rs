@@ -21,7 +21,6 @@
 
 mod append;
 mod artefacts;
-mod bracket_layout;
 mod convert;
 mod edit;
 mod error;
@@ -38,7 +37,6 @@ mod status;
 mod story;
 mod tree;
 mod undo_tampering;
-mod words;
 mod yaml;
 
 #[cfg(test)]
@@ -48,6 +46,7 @@ pub use append::{NewTask, append, render_new};
 pub use convert::{Converted, Moved, convert, join, write_new};
 pub use edit::{Change, Edit, apply};
 pub use error::{FormatError, LineColumn, line_column};
+pub(crate) use render::quoted;
 pub use rules::{Format, UsualPlace};
 pub use undo_tampering::{Tampering, UndoneTampering, undo_tampering};
 

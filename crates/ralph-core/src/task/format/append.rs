@@ -3,14 +3,13 @@
 //!
 //! Never touches the tasks that are there.
 
-use super::bracket_layout::{self, BracketLayout};
 use super::error::{Fault, FormatResult};
 use super::fields::Field;
 use super::layout::{self, Layout};
-use super::render::{FieldValue, yaml_member_value, yaml_scalar};
-use super::splice::{self, Splice, spliced};
+use super::render::{Value, yaml_member_value, yaml_scalar};
+use super::splice::{self, BracketLayout, Splice, spliced};
+use super::status::Vocabulary;
 use super::tree::{At, Kind, Style, Tree};
-use super::words::Vocabulary;
 use super::{Format, FormatError, Syntax, parse_bytes, parse_tree};
 use crate::task::{Status, Task, TaskId, VerifyCommand};
 
@@ -85,7 +84,7 @@ fn says(task: &Task, new: &NewTask) -> bool {
 
 fn first_of_yaml(bytes: &[u8], task: &NewTask) -> String {
     let mut text = String::from_utf8_lossy(bytes).into_owned();
-    let newline = bracket_layout::newline(&text);
+    let newline = splice::newline(&text);
     if !text.is_empty() && !text.ends_with(['\n', '\u{feff}']) {
         text.push_str(newline);
     }
@@ -110,13 +109,13 @@ fn splice_in(tree: &Tree<'_>, layout: &Layout, task: &NewTask) -> FormatResult<S
         let brackets = BracketLayout::of(tree, last);
         let object = brackets.object(&members);
         // A single element on the line of its bracket does not show what is between two.
-        let gap = bracket_layout::element_gap(tree, list, last).filter(|gap| !gap.is_empty());
+        let gap = splice::element_gap(tree, list, last).filter(|gap| !gap.is_empty());
         let gap = gap.unwrap_or(&brackets.comma[1..]);
         let end = tree.end(last);
         return Ok(at(end, format!(",{gap}{object}")));
     }
     let source = tree.source;
-    let newline = bracket_layout::newline(source);
+    let newline = splice::newline(source);
     let mut indent = splice::column(source, tree.start(last));
     let dash = format!("{}- ", indent.get(2..).unwrap_or_default());
     let element = if splice::is_block(tree, last) {
@@ -140,10 +139,10 @@ fn at(offset: usize, text: String) -> Splice {
     }
 }
 
-fn into_empty_list(tree: &Tree<'_>, list: At, members: &[(String, FieldValue)]) -> Splice {
+fn into_empty_list(tree: &Tree<'_>, list: At, members: &[(String, Value)]) -> Splice {
     let source = tree.source;
-    let indent = bracket_layout::indentation(source, tree.start(list));
-    let newline = bracket_layout::newline(source);
+    let indent = splice::indentation(source, tree.start(list));
+    let newline = splice::newline(source);
     let parent_is_block = list > 0 && splice::is_block(tree, 0);
     let (start, text) = if parent_is_block {
         let lines = block_lines(members, &format!("{indent}    "), newline, Style::Plain);
@@ -180,7 +179,7 @@ fn into_empty_list(tree: &Tree<'_>, list: At, members: &[(String, FieldValue)]) 
 
 /// Members as lines of a YAML block. The first has no indentation: a dash or nothing precedes it.
 fn block_lines(
-    members: &[(String, FieldValue)],
+    members: &[(String, Value)],
     indent: &str,
     newline: &str,
     key_style: Style,
@@ -254,7 +253,7 @@ impl SiblingMembers {
         }
     }
 
-    fn of(mut self, task: &NewTask, format: Format) -> Vec<(String, FieldValue)> {
+    fn of(mut self, task: &NewTask, format: Format) -> Vec<(String, Value)> {
         let fresh = self.known.is_empty();
         for (field, name) in format.rules().members {
             let stands_in = |seen: Field| match field {
@@ -295,21 +294,16 @@ fn is_state(field: Field) -> bool {
     )
 }
 
-fn value_of(
-    task: &NewTask,
-    field: Field,
-    sibling: Sibling,
-    word: Option<&str>,
-) -> Option<FieldValue> {
-    let text = |text: &str| Some(FieldValue::Text(text.to_owned()));
+fn value_of(task: &NewTask, field: Field, sibling: Sibling, word: Option<&str>) -> Option<Value> {
+    let text = |text: &str| Some(Value::Text(text.to_owned()));
     // A list that siblings have is written even when empty; one that only we would add is not.
-    let list = |items: Vec<FieldValue>| {
-        (!items.is_empty() || sibling == Sibling::List).then_some(FieldValue::List(items))
+    let list = |items: &[String]| {
+        (!items.is_empty() || sibling == Sibling::List).then(|| Value::texts(items))
     };
     match field {
         Field::Id => match (sibling, task.id.as_str().parse::<i64>()) {
             (Sibling::Number(_), Ok(id)) if id.to_string() == task.id.as_str() => {
-                Some(FieldValue::Integer(id))
+                Some(Value::integer(id))
             }
             _ => text(task.id.as_str()),
         },
@@ -318,24 +312,24 @@ fn value_of(
         Field::Acceptance | Field::Criteria if sibling == Sibling::Other => {
             text(&task.acceptance.join("\n"))
         }
-        Field::Acceptance | Field::Criteria => list(texts(&task.acceptance)),
+        Field::Acceptance | Field::Criteria => list(&task.acceptance),
         Field::DependsOn | Field::Dependencies => {
-            let ids: Vec<&str> = task.depends_on.iter().map(TaskId::as_str).collect();
+            let ids: Vec<String> = task.depends_on.iter().map(TaskId::to_string).collect();
             match (sibling, ids.is_empty()) {
-                (Sibling::List | Sibling::Absent, _) => list(texts(&ids)),
-                (_, true) => Some(FieldValue::Null),
+                (Sibling::List | Sibling::Absent, _) => list(&ids),
+                (_, true) => Some(Value::Null),
                 (_, false) => text(&ids.join(", ")),
             }
         }
         Field::Verify => (!task.verify.is_empty()).then(|| commands(&task.verify)),
-        Field::Labels => (!task.labels.is_empty()).then(|| FieldValue::texts(&task.labels)),
-        Field::Priority => task.priority.map(FieldValue::Integer),
-        Field::Passes => Some(FieldValue::Bool(false)),
+        Field::Labels => (!task.labels.is_empty()).then(|| Value::texts(&task.labels)),
+        Field::Priority => task.priority.map(Value::integer),
+        Field::Passes => Some(Value::Bool(false)),
         Field::Status => text(word.unwrap_or("open")),
-        Field::Blocked => Some(FieldValue::Bool(false)),
-        Field::Attempts => Some(FieldValue::Integer(0)),
+        Field::Blocked => Some(Value::Bool(false)),
+        Field::Attempts => Some(Value::integer(0)),
         Field::MaxAttempts => match sibling {
-            Sibling::Number(Some(max)) => Some(FieldValue::Integer(max)),
+            Sibling::Number(Some(max)) => Some(Value::integer(max)),
             _ => None,
         },
         Field::Notes => text(""),
@@ -343,17 +337,10 @@ fn value_of(
     }
 }
 
-fn texts<T: AsRef<str>>(items: &[T]) -> Vec<FieldValue> {
-    let texts = items
-        .iter()
-        .map(|item| FieldValue::Text(item.as_ref().to_owned()));
-    texts.collect()
-}
-
-fn commands(verify: &[VerifyCommand]) -> FieldValue {
+fn commands(verify: &[VerifyCommand]) -> Value {
     let command = |command: &VerifyCommand| match command {
-        VerifyCommand::Shell(line) => FieldValue::Text(line.clone()),
-        VerifyCommand::Argv(argv) => FieldValue::texts(argv),
+        VerifyCommand::Shell(line) => Value::Text(line.clone()),
+        VerifyCommand::Argv(argv) => Value::texts(argv),
     };
-    FieldValue::List(verify.iter().map(command).collect())
+    Value::List(verify.iter().map(command).collect())
 }

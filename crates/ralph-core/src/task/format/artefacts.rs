@@ -2,10 +2,10 @@
 //! they don't say.
 
 use super::Syntax;
-use super::convert::Value as AnyValue;
 use super::error::FormatResult;
 use super::fields::Field;
 use super::layout::TASKS;
+use super::render::Value;
 use super::rules::{FormatRules, UsualPlace};
 use super::status::{Put, StatusMembers, status_put};
 use super::tree::Kind;
@@ -109,14 +109,14 @@ fn write_status(
     Ok(puts)
 }
 
-fn new_status(status: Status) -> Vec<(&'static str, AnyValue)> {
+fn new_status(status: Status) -> Vec<(&'static str, Value)> {
     let mut said = vec![
-        ("status", AnyValue::text(word(status))),
-        ("blocked", AnyValue::Bool(is_stuck(status))),
+        ("status", Value::text(word(status))),
+        ("blocked", Value::Bool(is_stuck(status))),
     ];
     match status {
-        Status::Failed => said.push(("failed", AnyValue::Bool(true))),
-        Status::Skipped => said.push(("skipped", AnyValue::Bool(true))),
+        Status::Failed => said.push(("failed", Value::Bool(true))),
+        Status::Skipped => said.push(("skipped", Value::Bool(true))),
         Status::Open | Status::InProgress | Status::Completed | Status::Blocked => {}
     }
     said

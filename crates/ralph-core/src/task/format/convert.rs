@@ -7,24 +7,19 @@
 //! that it has not read again and compared, there and back.
 
 mod header;
-mod join;
 mod load;
-mod part;
-mod report;
 mod task;
 #[cfg(test)]
 mod tests;
 mod value;
 
-pub use join::join;
-pub use report::Moved;
-pub(super) use value::Value;
-
 use super::error::{Fault, FormatResult};
+use super::layout::TASKS;
+use super::render::{Members, Value};
 use super::tree::{At, Tree};
 use super::{Document, Format, FormatError, Syntax, Task, parse_bytes, parse_tree};
 use load::{Doc, FileShape};
-use task::ConversionFormats;
+use task::{ASIDE, ConversionFormats, KeptFields, Part, Role};
 
 /// A task file in another format.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,7 +55,7 @@ fn written_new(json: &str, to: Format, syntax: Syntax) -> FormatResult<String> {
         return Ok(String::new());
     };
     let mut there = go(&load::load(&tree)?, to)?.0;
-    let own = |(name, _): &(String, value::Value)| name != part::ASIDE;
+    let own = |(name, _): &(String, Value)| name != task::ASIDE;
     there.header.retain(own);
     there
         .tasks
@@ -73,7 +68,7 @@ fn written_new(json: &str, to: Format, syntax: Syntax) -> FormatResult<String> {
 
 /// A value on one line, as JSON.
 pub(super) fn inline(tree: &Tree<'_>, at: At) -> String {
-    value::read(tree, at).map_or_else(|_| String::new(), |value| value.inline())
+    value::read(tree, at).map_or_else(|_| String::new(), |value| value.json())
 }
 
 fn converted(file_name: &str, bytes: &[u8], to: Format, syntax: Syntax) -> FormatResult<Converted> {
@@ -98,7 +93,7 @@ fn converted(file_name: &str, bytes: &[u8], to: Format, syntax: Syntax) -> Forma
     Ok(Converted {
         from: doc.format,
         tasks: doc.tasks.len(),
-        moved: report::moved(&doc, &there),
+        moved: moved(&doc, &there),
         text,
     })
 }
@@ -168,7 +163,7 @@ fn back(doc: &Doc) -> FormatResult<Option<Doc>> {
         header,
         tasks: tasks.collect::<FormatResult<_>>()?,
     };
-    let text = load::unload(&earlier).inline();
+    let text = load::unload(&earlier).json();
     let read = parse_bytes("x.json", 0, text.as_bytes());
     Ok(read.is_ok_and(|read| read.format == to).then_some(earlier))
 }
@@ -197,7 +192,7 @@ fn check_way_back(doc: &Doc, text: &str, syntax: Syntax) -> FormatResult<()> {
         return Ok(());
     };
     let (again, _) = go(&load::load(&tree)?, doc.format)?;
-    let same = |(a, b): (&value::Members, &value::Members)| task::same_members(a, b);
+    let same = |(a, b): (&Members, &Members)| task::same_members(a, b);
     let whole = again.tasks.len() == doc.tasks.len()
         && same((&again.header, &doc.header))
         && again.tasks.iter().zip(&doc.tasks).all(same);
@@ -213,4 +208,197 @@ fn name(syntax: Syntax) -> &'static str {
 
 fn lossy() -> Box<Fault> {
     Fault::nowhere("can't be converted without loss")
+}
+
+/// One JSON text with the tasks of all files, which are given by name and content.
+pub fn join(files: &[(String, Vec<u8>)]) -> Result<String, FormatError> {
+    let mut whole: Option<Doc> = None;
+    for (name, bytes) in files {
+        let added = join_file(&mut whole, name, bytes);
+        added.map_err(|fault| fault.into_error(name, bytes))?;
+    }
+    let whole = whole.map_or_else(|| Value::List(Vec::new()), |doc| load::unload(&doc));
+    Ok(value::render(&whole, Syntax::Json))
+}
+
+fn join_file(whole: &mut Option<Doc>, name: &str, bytes: &[u8]) -> FormatResult<()> {
+    let Some(tree) = parse_tree(name, bytes)? else {
+        return Ok(());
+    };
+    let mut doc = load::load(&tree)?;
+    // A list at the root has no room for what another file says about the project.
+    if !matches!(doc.shape, FileShape::Named { .. }) {
+        doc.shape = FileShape::Named {
+            list: TASKS.to_owned(),
+            before: 0,
+        };
+    }
+    let Some(known) = whole else {
+        *whole = Some(doc);
+        return Ok(());
+    };
+    if known.format != doc.format {
+        let (one, other) = (known.format.as_str(), doc.format.as_str());
+        let message =
+            format!("expected a file in the format {one} like those before it, found {other}");
+        return Err(Fault::nowhere(message));
+    }
+    for (name, said) in doc.header {
+        match value::get(&known.header, &name) {
+            None => known.header.push((name, said)),
+            Some(already) if *already == said => {}
+            Some(_) => {
+                let message =
+                    format!("expected the same `{name}` as in the files before it, found another");
+                return Err(Fault::nowhere(message));
+            }
+        }
+    }
+    known.tasks.append(&mut doc.tasks);
+    Ok(())
+}
+
+/// Fields that have another name now.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Moved {
+    /// As the file had them.
+    pub field: String,
+    /// Where they are now.
+    pub now: String,
+    /// In how many tasks; `None` for what stands around them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<usize>,
+}
+
+fn moved(doc: &Doc, there: &Doc) -> Vec<Moved> {
+    let mut found = Vec::new();
+    if let (FileShape::Named { list: old, .. }, FileShape::Named { list: new, .. }) =
+        (&doc.shape, &there.shape)
+        && old != new
+    {
+        add(&mut found, old, new, Where::Around);
+    }
+    let header = KeptFields::of(&there.header);
+    for (new, old) in &header.names {
+        if let Value::Text(old) = old {
+            add(&mut found, old, new, Where::Around);
+        }
+    }
+    for (name, _) in new_in_was(&header, &doc.header) {
+        add(
+            &mut found,
+            name,
+            &format!("{ASIDE}.was.{name}"),
+            Where::Around,
+        );
+    }
+    if doc.format != there.format {
+        for (was, is) in doc.tasks.iter().zip(&there.tasks) {
+            of_task(&mut found, (doc, was), (there, is));
+        }
+    }
+    found
+}
+
+fn of_task(found: &mut Vec<Moved>, (doc, was): (&Doc, &Members), (there, is): (&Doc, &Members)) {
+    let names = |members: &Members| {
+        let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
+        names.join(", ")
+    };
+    for part in Part::ALL {
+        let old = names(&task::members_of(was, part, doc.format));
+        let new = names(&task::members_of(is, part, there.format));
+        if !old.is_empty() && !new.is_empty() && old != new {
+            add(found, &old, &new, Where::InTask);
+        }
+    }
+    let kept = KeptFields::of(is);
+    for (name, _) in new_in_was(&kept, was) {
+        add(found, name, &format!("{ASIDE}.was.{name}"), Where::InTask);
+    }
+    let restored = KeptFields::of(was);
+    for (name, _) in &restored.was {
+        let back = task::role(name, there.format) == Role::Aside;
+        if back && value::get(is, name).is_some() {
+            add(found, &format!("{ASIDE}.was.{name}"), name, Where::InTask);
+        }
+    }
+}
+
+/// Returns what this conversion put aside: it is not an earlier one's.
+fn new_in_was<'k>(
+    kept: &'k KeptFields,
+    was: &'k Members,
+) -> impl Iterator<Item = &'k (String, Value)> + use<'k> {
+    let from_here = move |(name, _): &&(String, Value)| value::get(was, name).is_some();
+    kept.was.iter().filter(from_here)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Where {
+    /// In the object around the tasks.
+    Around,
+    InTask,
+}
+
+fn add(found: &mut Vec<Moved>, field: &str, now: &str, place: Where) {
+    let of_task = place == Where::InTask;
+    let known = found
+        .iter_mut()
+        .find(|moved| moved.field == field && moved.now == now && moved.tasks.is_some() == of_task);
+    match known {
+        Some(Moved {
+            tasks: Some(tasks), ..
+        }) => *tasks += 1,
+        Some(Moved { tasks: None, .. }) => {}
+        None => found.push(Moved {
+            field: field.to_owned(),
+            now: now.to_owned(),
+            tasks: of_task.then_some(1),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod join_tests {
+    use super::*;
+
+    fn files(texts: &[(&str, &str)]) -> Vec<(String, Vec<u8>)> {
+        let file = |(name, text): &(&str, &str)| ((*name).to_owned(), text.as_bytes().to_vec());
+        texts.iter().map(file).collect()
+    }
+
+    #[test]
+    fn the_tasks_of_all_files_stand_in_one() {
+        let text = join(&files(&[
+            ("a.yaml", "id: a\ntitle: A\nextra: 1\n"),
+            ("b.yaml", "# none\n"),
+            ("c.json", r#"{"project": "p", "tasks": [{"id": "c"}]}"#),
+        ]));
+        let expected = serde_json::json!({
+            "tasks": [{"id": "a", "title": "A", "extra": 1}, {"id": "c"}],
+            "project": "p",
+        });
+        let found: serde_json::Value = serde_json::from_str(&text.unwrap()).unwrap();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn files_that_disagree_are_not_joined() {
+        let error = |texts| join(&files(texts)).unwrap_err().to_string();
+        assert_eq!(
+            error(&[
+                ("a.json", r#"{"project": "p", "tasks": []}"#),
+                ("b.json", r#"{"project": "q", "tasks": []}"#)
+            ]),
+            "b.json: expected the same `project` as in the files before it, found another"
+        );
+        assert_eq!(
+            error(&[
+                ("a.json", "[]"),
+                ("b.json", r#"[{"id": "b", "passes": true}]"#)
+            ]),
+            "b.json: expected a file in the format native like those before it, found prd"
+        );
+    }
 }

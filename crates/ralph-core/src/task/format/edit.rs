@@ -9,11 +9,11 @@ use std::collections::HashMap;
 use super::error::{Fault, FormatResult};
 use super::fields::{Field, Fields};
 use super::layout::{self, Layout};
-use super::render::FieldValue;
+use super::render::Value;
 use super::splice::{self, Splice, spliced};
+use super::status::Vocabulary;
 use super::status::{self, Put, put};
 use super::tree::{At, Kind, Tree};
-use super::words::Vocabulary;
 use super::{Format, FormatError, Syntax, json, parse_tree, story, yaml};
 use crate::task::{Place, Status, Task, TaskId};
 
@@ -132,10 +132,10 @@ fn puts<'w>(
                 vec![put(
                     Field::Attempts,
                     "attempts",
-                    FieldValue::Integer(i64::from(*count)),
+                    Value::integer(i64::from(*count)),
                 )]
             }
-            Change::Notes(text) => vec![put(Field::Notes, "notes", FieldValue::Text(text.clone()))],
+            Change::Notes(text) => vec![put(Field::Notes, "notes", Value::Text(text.clone()))],
             Change::Acceptance(items) => acceptance_puts(tree, format, fields, items),
         };
         puts.retain(|old| new.iter().all(|put| put.field != old.field));
@@ -153,14 +153,14 @@ fn is_status(field: Field) -> bool {
 
 fn acceptance_puts(tree: &Tree<'_>, format: Format, fields: &Fields, items: &[String]) -> Vec<Put> {
     let name = format.rules().name_of(&[Field::Acceptance]);
-    let list = FieldValue::texts(items);
+    let list = Value::texts(items);
     let has = |field| fields.get(tree, field).is_some();
     match (has(Field::Acceptance), has(Field::Criteria)) {
         (false, true) => vec![put(Field::Criteria, "criteria", list)],
         // Both are read as one, so the other must not add to it.
         (true, true) => vec![
             put(Field::Acceptance, name, list),
-            put(Field::Criteria, "criteria", FieldValue::List(Vec::new())),
+            put(Field::Criteria, "criteria", Value::List(Vec::new())),
         ],
         (_, false) => vec![put(Field::Acceptance, name, list)],
     }

@@ -5,84 +5,61 @@
 
 use super::tree::{At, Kind, Style, Tree};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Field {
-    Id,
-    Title,
-    Description,
-    Acceptance,
-    Criteria,
-    Steps,
-    Requirements,
-    EdgeCases,
-    DesignDecisions,
-    StopCondition,
-    ParentId,
-    DependsOn,
-    Dependencies,
-    Status,
-    Passes,
-    Skipped,
-    Failed,
-    Blocked,
-    Verify,
-    Labels,
-    Tags,
-    Area,
-    Category,
-    Priority,
-    Attempts,
-    MaxAttempts,
-    CreatedAt,
-    UpdatedAt,
-    Files,
-    KeyFiles,
-    Notes,
-    ExpectsChange,
+macro_rules! fields {
+    ($($field:ident = $($name:literal)|+,)+) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(super) enum Field {
+            $($field,)+
+        }
+
+        const COUNT: usize = [$(Field::$field),+].len();
+
+        impl Field {
+            /// The field that a name stands for, in any of its spellings.
+            pub(super) fn of(name: &str) -> Option<Self> {
+                match name {
+                    $($($name)|+ => Some(Self::$field),)+
+                    _ => None,
+                }
+            }
+        }
+    };
 }
 
-const COUNT: usize = Field::ExpectsChange as usize + 1;
-
-impl Field {
-    /// The field that a name stands for, in any of its spellings.
-    pub(super) fn of(name: &str) -> Option<Self> {
-        Some(match name {
-            "id" => Self::Id,
-            "title" | "name" => Self::Title,
-            "description" => Self::Description,
-            "acceptance" | "acceptanceCriteria" | "acceptance_criteria" => Self::Acceptance,
-            "criteria" => Self::Criteria,
-            "steps" => Self::Steps,
-            "requirements" => Self::Requirements,
-            "edgeCases" | "edge_cases" => Self::EdgeCases,
-            "designDecisions" | "design_decisions" => Self::DesignDecisions,
-            "stopCondition" | "stop_condition" => Self::StopCondition,
-            "parentId" | "parent_id" => Self::ParentId,
-            "dependsOn" | "depends_on" => Self::DependsOn,
-            "dependencies" => Self::Dependencies,
-            "status" => Self::Status,
-            "passes" => Self::Passes,
-            "skipped" => Self::Skipped,
-            "failed" => Self::Failed,
-            "blocked" => Self::Blocked,
-            "verify" => Self::Verify,
-            "labels" => Self::Labels,
-            "tags" => Self::Tags,
-            "area" => Self::Area,
-            "category" => Self::Category,
-            "priority" => Self::Priority,
-            "attempts" => Self::Attempts,
-            "maxAttempts" | "max_attempts" => Self::MaxAttempts,
-            "createdAt" | "created_at" => Self::CreatedAt,
-            "updatedAt" | "updated_at" => Self::UpdatedAt,
-            "files" => Self::Files,
-            "keyFiles" | "key_files" => Self::KeyFiles,
-            "notes" => Self::Notes,
-            "expectsChange" | "expects_change" => Self::ExpectsChange,
-            _ => return None,
-        })
-    }
+fields! {
+    Id = "id",
+    Title = "title" | "name",
+    Description = "description",
+    Acceptance = "acceptance" | "acceptanceCriteria" | "acceptance_criteria",
+    Criteria = "criteria",
+    Steps = "steps",
+    Requirements = "requirements",
+    EdgeCases = "edgeCases" | "edge_cases",
+    DesignDecisions = "designDecisions" | "design_decisions",
+    StopCondition = "stopCondition" | "stop_condition",
+    ParentId = "parentId" | "parent_id",
+    DependsOn = "dependsOn" | "depends_on",
+    Dependencies = "dependencies",
+    Status = "status",
+    Passes = "passes",
+    Skipped = "skipped",
+    Failed = "failed",
+    Blocked = "blocked",
+    Verify = "verify",
+    Labels = "labels",
+    Tags = "tags",
+    Area = "area",
+    Category = "category",
+    Priority = "priority",
+    Attempts = "attempts",
+    MaxAttempts = "maxAttempts" | "max_attempts",
+    CreatedAt = "createdAt" | "created_at",
+    UpdatedAt = "updatedAt" | "updated_at",
+    Files = "files",
+    KeyFiles = "keyFiles" | "key_files",
+    Notes = "notes",
+    ExpectsChange = "expectsChange" | "expects_change",
 }
 
 /// Where each known member of one task stands.

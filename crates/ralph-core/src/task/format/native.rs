@@ -1,10 +1,10 @@
 //! ralph's own format: every status has its word, under `status`.
 
 use super::Syntax;
-use super::convert::Value as AnyValue;
 use super::error::FormatResult;
 use super::fields::Field;
 use super::layout::TASKS;
+use super::render::Value;
 use super::rules::{FormatRules, UsualPlace};
 use super::status::{Put, StatusMembers, status_put};
 use crate::task::Status;
@@ -25,7 +25,7 @@ pub(super) const RULES: FormatRules = FormatRules {
     follows_words: false,
     read_status: |said| Ok(said.word.unwrap_or(Status::Open)),
     write_status,
-    new_status: |status| vec![("status", AnyValue::text(status.as_str()))],
+    new_status: |status| vec![("status", Value::text(status.as_str()))],
     members: &[
         (Field::Id, "id"),
         (Field::Title, "title"),

@@ -2,12 +2,12 @@
 //! may stand beside it, in whatever words.
 
 use super::Syntax;
-use super::convert::Value as AnyValue;
 use super::error::FormatResult;
 use super::fields::Field;
+use super::render::Value;
 use super::rules::{FormatRules, UsualPlace};
+use super::status::synonym;
 use super::status::{Put, StatusMembers, status_put};
-use super::words::synonym;
 use crate::task::Status;
 
 pub(super) const RULES: FormatRules = FormatRules {
@@ -70,13 +70,13 @@ fn write_status(
     Ok(puts)
 }
 
-fn new_status(status: Status) -> Vec<(&'static str, AnyValue)> {
-    let mut said = vec![("passes", AnyValue::Bool(status == Status::Completed))];
+fn new_status(status: Status) -> Vec<(&'static str, Value)> {
+    let mut said = vec![("passes", Value::Bool(status == Status::Completed))];
     match status {
         Status::Open | Status::Completed => {}
-        Status::Skipped => said.push(("skipped", AnyValue::Bool(true))),
+        Status::Skipped => said.push(("skipped", Value::Bool(true))),
         Status::InProgress | Status::Blocked | Status::Failed => {
-            said.push(("status", AnyValue::text(status.as_str())));
+            said.push(("status", Value::text(status.as_str())));
         }
     }
     said

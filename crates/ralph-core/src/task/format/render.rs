@@ -7,20 +7,36 @@ use super::yaml::plain_kind;
 
 /// A value to be written.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum FieldValue {
+pub(super) enum Value {
     Null,
     Bool(bool),
-    Integer(i64),
+    /// As it is spelled, in JSON's way.
+    Number(String),
     Text(String),
-    List(Vec<FieldValue>),
+    List(Vec<Value>),
+    Map(Members),
 }
 
-impl FieldValue {
-    pub(super) fn texts<T: AsRef<str>>(items: &[T]) -> Self {
-        let texts = items
-            .iter()
-            .map(|item| Self::Text(item.as_ref().to_owned()));
-        Self::List(texts.collect())
+/// Members of an object, in order, each name once.
+pub(super) type Members = Vec<(String, Value)>;
+
+impl Value {
+    pub(super) fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    pub(super) fn texts<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> Self {
+        let items = items.into_iter();
+        Self::List(items.map(|item| Self::text(item.as_ref())).collect())
+    }
+
+    pub(super) fn integer(value: i64) -> Self {
+        Self::Number(value.to_string())
+    }
+
+    /// On one line, as JSON that YAML reads as well.
+    pub(super) fn json(&self) -> String {
+        self.inline(&quoted)
     }
 
     /// The value on one line, as it stands inside brackets.
@@ -28,18 +44,25 @@ impl FieldValue {
         match self {
             Self::Null => "null".to_owned(),
             Self::Bool(value) => value.to_string(),
-            Self::Integer(value) => value.to_string(),
+            Self::Number(spelled) => spelled.clone(),
             Self::Text(value) => text(value),
             Self::List(items) => {
                 let items: Vec<String> = items.iter().map(|item| item.inline(text)).collect();
                 format!("[{}]", items.join(", "))
+            }
+            Self::Map(members) => {
+                let member = |(key, value): &(String, Self)| {
+                    format!("{}: {}", text(key), value.inline(text))
+                };
+                let members: Vec<String> = members.iter().map(member).collect();
+                format!("{{{}}}", members.join(", "))
             }
         }
     }
 }
 
 /// A text in double quotes. Good in both syntaxes: what YAML can't print is escaped as well.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {
@@ -129,27 +152,22 @@ pub(super) fn yaml_block(text: &str, indent: &str, newline: &str) -> Option<Stri
 }
 
 /// The value of a member in a YAML block, from behind its colon. `indent` is that of its key.
-pub(super) fn yaml_member_value(
-    value: &FieldValue,
-    like: Style,
-    indent: &str,
-    newline: &str,
-) -> String {
+pub(super) fn yaml_member_value(value: &Value, like: Style, indent: &str, newline: &str) -> String {
     let deeper = format!("{indent}  ");
     match value {
-        FieldValue::List(items) if !items.is_empty() => {
+        Value::List(items) if !items.is_empty() => {
             let lines = items.iter().map(|item| {
                 let item = item.inline(&|text| yaml_scalar(text, Style::Plain));
                 format!("{newline}{deeper}- {item}")
             });
             lines.collect()
         }
-        FieldValue::Text(text) => {
+        Value::Text(text) => {
             let block = yaml_block(text, &deeper, newline);
             let scalar = block.unwrap_or_else(|| yaml_scalar(text, like));
             format!(" {scalar}")
         }
-        FieldValue::Null | FieldValue::Bool(_) | FieldValue::Integer(_) | FieldValue::List(_) => {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::List(_) | Value::Map(_) => {
             format!(" {}", value.inline(&|text| yaml_scalar(text, like)))
         }
     }

@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::convert::Value as AnyValue;
 use super::error::FormatResult;
 use super::fields::Field;
+use super::render::Value;
 use super::status::{Put, StatusMembers};
 use super::tree::{At, Tree};
 use super::{Syntax, artefacts, native, prd};
@@ -115,7 +115,7 @@ pub(super) struct FormatRules {
     /// The members to set so that a task reads as the status. The last argument gives its word.
     pub(super) write_status: WriteStatus,
     /// The members that say a status in a task that says none yet.
-    pub(super) new_status: fn(Status) -> Vec<(&'static str, AnyValue)>,
+    pub(super) new_status: fn(Status) -> Vec<(&'static str, Value)>,
 
     /// The members of a new task where there is no sibling to follow, in order.
     pub(super) members: &'static [(Field, &'static str)],

@@ -4,11 +4,12 @@
 //! The same rule as for tasks: what the way back could not know is kept under `x-ralph`.
 
 use super::load::{Doc, FileShape};
-use super::part::ASIDE;
+use super::task::ASIDE;
 use super::task::{ConversionFormats, KeptFields};
-use super::value::{self, Members, Value};
+use super::value;
 use crate::task::format::Format;
 use crate::task::format::layout::{META, TASKS};
+use crate::task::format::render::{Members, Value};
 
 /// The header in the other format, with what is kept of it under `x-ralph`.
 pub(super) fn convert(doc: &Doc, way: ConversionFormats) -> (FileShape, Members) {

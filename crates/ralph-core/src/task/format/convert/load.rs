@@ -4,10 +4,11 @@
 //! merge keys); they are turned into what both would read as the same task. Decides nothing about
 //! formats.
 
-use super::value::{self, Members, Value};
+use super::value;
 use crate::task::format::error::FormatResult;
 use crate::task::format::fields::Field;
 use crate::task::format::layout::{self, Layout};
+use crate::task::format::render::{Members, Value};
 use crate::task::format::tree::{At, Kind, Style, Tree};
 use crate::task::format::{Format, Syntax, read};
 
@@ -174,7 +175,7 @@ fn known(tree: &Tree<'_>, format: Format, field: Field, at: At) -> FormatResult<
         Field::Labels | Field::Tags => each(tree, at, &label),
         Field::Verify => each(tree, at, &command),
         Field::Passes | Field::Skipped | Field::Failed | Field::Blocked | Field::ExpectsChange => {
-            let read_here = field == Field::ExpectsChange || super::part::is_state(field, format);
+            let read_here = field == Field::ExpectsChange || super::task::is_state(field, format);
             match read::boolean(tree, at) {
                 Ok(flag) if read_here => Ok(Value::Bool(flag)),
                 _ => value::read(tree, at),

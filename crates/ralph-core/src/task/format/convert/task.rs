@@ -4,11 +4,12 @@
 //! were replaced, and which members were not there. What changed since is not undone: the way back
 //! takes an old value only where it still means the same.
 
-use super::part::{self, ASIDE, Part, Role};
-use super::value::{self, Members, Value};
-use crate::task::format::error::FormatResult;
-use crate::task::format::{Format, json, story};
-use crate::task::{Place, Task};
+use super::value;
+use crate::task::format::render::{Members, Value};
+use crate::task::{
+    Place, Task, TaskId,
+    format::{Format, error::FormatResult, fields::Field, json, story},
+};
 
 /// A way from one format to another.
 #[derive(Debug, Clone, Copy)]
@@ -95,7 +96,7 @@ pub(super) fn convert(
 /// The task as the other format says it, nothing kept.
 fn plain(members: &Members, way: ConversionFormats, task: &Task) -> Members {
     rewrite(members, way.from, &mut |part, said| {
-        part::render(part, said, task, way.to)
+        render(part, said, task, way.to)
     })
 }
 
@@ -108,13 +109,13 @@ fn rewrite(
     let mut out = Members::new();
     let mut done = Vec::new();
     for (name, value) in members {
-        match part::role(name, from) {
+        match role(name, from) {
             Role::Same => value::set(&mut out, name.clone(), value.clone()),
             Role::Aside => {}
             Role::Of(part) if done.contains(&part) => {}
             Role::Of(part) => {
                 done.push(part);
-                out.extend(say(part, &part::members(members, part, from)));
+                out.extend(say(part, &members_of(members, part, from)));
             }
         }
     }
@@ -131,11 +132,11 @@ fn keep(members: &Members, there: &Members, way: ConversionFormats) -> FormatRes
     let again = plain(there, way.back(), &read(there, way.to)?);
     let mut kept = KeptFields::default();
     for part in Part::ALL {
-        let was = part::members(members, part, way.from);
-        if same_members(&was, &part::members(&again, part, way.from)) {
+        let was = members_of(members, part, way.from);
+        if same_members(&was, &members_of(&again, part, way.from)) {
             continue;
         }
-        match (&was[..], &part::members(there, part, way.to)[..]) {
+        match (&was[..], &members_of(there, part, way.to)[..]) {
             ([], _) => kept.absent.push(part.as_str().to_owned()),
             ([(old, said)], [(new, says)]) if said == says => {
                 kept.names.push((new.clone(), Value::text(old)));
@@ -143,7 +144,7 @@ fn keep(members: &Members, there: &Members, way: ConversionFormats) -> FormatRes
             (_, _) => kept.was.extend(was),
         }
     }
-    let aside = |(name, _): &&(String, Value)| part::role(name, way.from) == Role::Aside;
+    let aside = |(name, _): &&(String, Value)| role(name, way.from) == Role::Aside;
     kept.was.extend(members.iter().filter(aside).cloned());
     Ok(kept)
 }
@@ -159,19 +160,13 @@ pub(super) fn undo(members: &Members, way: ConversionFormats) -> FormatResult<Me
             fault = Some(found);
             None
         })
-        .unwrap_or_else(|| {
-            renamed(
-                part::render(part, said, &now, way.to),
-                &kept,
-                (part, way.to),
-            )
-        })
+        .unwrap_or_else(|| renamed(render(part, said, &now, way.to), &kept, (part, way.to)))
     });
     if let Some(fault) = fault {
         return Err(fault);
     }
     for (name, value) in kept.was {
-        if part::role(&name, way.to) == Role::Aside {
+        if role(&name, way.to) == Role::Aside {
             value::set(&mut out, name, value);
         }
     }
@@ -187,11 +182,11 @@ fn old_part(
 ) -> FormatResult<Option<Members>> {
     if let [(name, value)] = &said[..]
         && let Some(old) = kept.old_name(name)
-        && part::role(old, way.to) == Role::Of(part)
+        && role(old, way.to) == Role::Of(part)
     {
         return Ok(Some(vec![(old.to_owned(), value.clone())]));
     }
-    let was = part::members(&kept.was, part, way.to);
+    let was = members_of(&kept.was, part, way.to);
     let absent = kept.absent.iter().any(|name| name == part.as_str());
     if was.is_empty() && !absent {
         return Ok(None);
@@ -218,7 +213,7 @@ fn in_brief(members: &Members, (part, said): (Part, &Members), from: Format) -> 
         .cloned()
         .collect();
     for other in beside {
-        brief.extend(part::members(members, *other, from));
+        brief.extend(members_of(members, *other, from));
     }
     brief.extend(said.iter().cloned());
     brief
@@ -226,7 +221,7 @@ fn in_brief(members: &Members, (part, said): (Part, &Members), from: Format) -> 
 
 /// A part that was changed keeps the one name that it had.
 fn renamed(mut said: Members, kept: &KeptFields, (part, to): (Part, Format)) -> Members {
-    let was = part::members(&kept.was, part, to);
+    let was = members_of(&kept.was, part, to);
     if let ([(name, _)], [(old, _)]) = (&mut said[..], &was[..])
         && part != Part::Status
     {
@@ -237,7 +232,7 @@ fn renamed(mut said: Members, kept: &KeptFields, (part, to): (Part, Format)) -> 
 
 /// Reads the task out of its members.
 pub(super) fn read(members: &Members, format: Format) -> FormatResult<Task> {
-    let text = Value::Map(members.clone()).inline();
+    let text = Value::Map(members.clone()).json();
     let tree = json::scan(&text, 0)?;
     story::parse(&tree, format, 0, Place::default())
 }
@@ -258,4 +253,119 @@ pub(super) fn same_members(a: &Members, b: &Members) -> bool {
     a.len() == b.len()
         && a.iter()
             .all(|(name, said)| value::get(b, name) == Some(said))
+}
+
+/// The member that holds what the other format has no word for.
+pub(super) const ASIDE: &str = "x-ralph";
+
+named! {
+    pub(super) enum Part {
+        Title = "title",
+        Description = "description",
+        Acceptance = "acceptance",
+        DependsOn = "dependsOn",
+        MaxAttempts = "maxAttempts",
+        Attempts = "attempts",
+        Status = "status",
+    }
+}
+
+/// Describes what becomes of a member on the way to another format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// One of the parts that formats say differently.
+    Of(Part),
+    /// Means nothing here and something elsewhere, so it can't stay under its name.
+    Aside,
+    /// The same in all formats, or not ralph's.
+    Same,
+}
+
+pub(super) fn role(name: &str, format: Format) -> Role {
+    if name == ASIDE {
+        return Role::Aside;
+    }
+    match Field::of(name) {
+        Some(Field::Title) => Role::Of(Part::Title),
+        Some(Field::Description) => Role::Of(Part::Description),
+        Some(Field::Acceptance | Field::Criteria) => Role::Of(Part::Acceptance),
+        Some(Field::DependsOn | Field::Dependencies) => Role::Of(Part::DependsOn),
+        Some(Field::MaxAttempts) => Role::Of(Part::MaxAttempts),
+        Some(Field::Attempts) => Role::Of(Part::Attempts),
+        Some(
+            field @ (Field::Status
+            | Field::Passes
+            | Field::Skipped
+            | Field::Failed
+            | Field::Blocked),
+        ) => {
+            if is_state(field, format) {
+                Role::Of(Part::Status)
+            } else {
+                Role::Aside
+            }
+        }
+        Some(_) | None => Role::Same,
+    }
+}
+
+/// True if a format reads the status of a task from a field.
+pub(super) fn is_state(field: Field, format: Format) -> bool {
+    format.rules().status_fields.contains(&field)
+}
+
+/// The members of a task that make up a part.
+pub(super) fn members_of(of: &[(String, Value)], part: Part, format: Format) -> Members {
+    let mine = |(name, _): &&(String, Value)| role(name, format) == Role::Of(part);
+    of.iter().filter(mine).cloned().collect()
+}
+
+/// A part as a format says it. `said` is how it was said so far, null left out; `task` what that
+/// meant.
+pub(super) fn render(part: Part, said: &[(String, Value)], task: &Task, to: Format) -> Members {
+    let one = |name: &str, value: Value| vec![(name.to_owned(), value)];
+    let known: Vec<&Value> = said
+        .iter()
+        .map(|(_, value)| value)
+        .filter(|value| **value != Value::Null)
+        .collect();
+    let as_said = |name: &str| {
+        let last = known.last();
+        last.map_or_else(Members::new, |value| one(name, (*value).clone()))
+    };
+    // A list goes as it is; what is a text, or in several members, becomes one list.
+    let list = |name: &str, read: Value| match known[..] {
+        [] => Members::new(),
+        [value @ Value::List(_)] => one(name, value.clone()),
+        [..] => one(name, read),
+    };
+    let rules = to.rules();
+    let lacks = |field: Field| known.is_empty() && rules.requires(field);
+    match part {
+        Part::Title if lacks(Field::Title) => one("title", Value::text(&task.text.title)),
+        Part::Title => as_said("title"),
+        Part::Description if lacks(Field::Description) => {
+            one("description", Value::text(&task.text.title))
+        }
+        Part::Description => as_said("description"),
+        Part::Acceptance => {
+            let name = rules.name_of(&[Field::Acceptance]);
+            list(name, Value::texts(&task.text.acceptance))
+        }
+        Part::DependsOn => {
+            let name = rules.name_of(&[Field::DependsOn, Field::Dependencies]);
+            if lacks(Field::Dependencies) {
+                return one(name, Value::List(Vec::new()));
+            }
+            let ids = task.links.depends_on.iter().map(TaskId::as_str);
+            list(name, Value::texts(ids))
+        }
+        Part::MaxAttempts => as_said(rules.max_attempts),
+        Part::Attempts if lacks(Field::Attempts) => one("attempts", Value::Number("0".to_owned())),
+        Part::Attempts => as_said("attempts"),
+        Part::Status => {
+            let said = (rules.new_status)(task.status).into_iter();
+            said.map(|(name, value)| (name.to_owned(), value)).collect()
+        }
+    }
 }

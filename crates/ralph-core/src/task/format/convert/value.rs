@@ -5,56 +5,11 @@
 
 use crate::task::format::Syntax;
 use crate::task::format::error::{Fault, FormatResult};
-use crate::task::format::render::{quoted, yaml_block, yaml_scalar};
+use crate::task::format::render::{Members, Value, quoted, yaml_block, yaml_scalar};
 use crate::task::format::tree::{At, Kind, Style, Tree};
-
-/// Members of an object, in order, each name once.
-pub(super) type Members = Vec<(String, Value)>;
 
 /// Deepest nesting that is taken over; the readers stop there too.
 const MAX_DEPTH: usize = 127;
-
-#[derive(Debug, Clone, PartialEq)]
-pub(in crate::task::format) enum Value {
-    Null,
-    Bool(bool),
-    /// As it is spelled, in JSON's way.
-    Number(String),
-    Text(String),
-    List(Vec<Value>),
-    Map(Members),
-}
-
-impl Value {
-    pub(in crate::task::format) fn text(text: impl Into<String>) -> Self {
-        Self::Text(text.into())
-    }
-
-    pub(super) fn texts<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> Self {
-        let items = items.into_iter();
-        Self::List(items.map(|item| Self::text(item.as_ref())).collect())
-    }
-
-    /// On one line, as JSON that YAML reads as well.
-    pub(in crate::task::format) fn inline(&self) -> String {
-        match self {
-            Self::Null => "null".to_owned(),
-            Self::Bool(value) => value.to_string(),
-            Self::Number(spelled) => spelled.clone(),
-            Self::Text(text) => quoted(text),
-            Self::List(items) => {
-                let items: Vec<String> = items.iter().map(Self::inline).collect();
-                format!("[{}]", items.join(", "))
-            }
-            Self::Map(members) => {
-                let member =
-                    |(key, value): &(String, Self)| format!("{}: {}", quoted(key), value.inline());
-                let members: Vec<String> = members.iter().map(member).collect();
-                format!("{{{}}}", members.join(", "))
-            }
-        }
-    }
-}
 
 /// The value at a node, without a change but for what the other syntax could not say.
 pub(in crate::task::format) fn read(tree: &Tree<'_>, at: At) -> FormatResult<Value> {
@@ -156,7 +111,7 @@ pub(super) fn render(value: &Value, syntax: Syntax) -> String {
             yaml_members(members, 0, &mut out);
         }
         (Syntax::Yaml, Value::List(items)) if !items.is_empty() => yaml_items(items, 0, &mut out),
-        (Syntax::Yaml, other) => out.push_str(&other.inline()),
+        (Syntax::Yaml, other) => out.push_str(&other.json()),
     }
     if !out.ends_with('\n') {
         out.push('\n');
@@ -190,7 +145,7 @@ fn json(value: &Value, depth: usize, out: &mut String) {
             line(out, depth);
             out.push('}');
         }
-        small => out.push_str(&small.inline()),
+        small => out.push_str(&small.json()),
     }
 }
 
@@ -218,7 +173,7 @@ fn yaml_members(members: &Members, depth: usize, out: &mut String) {
                 let scalar = block.unwrap_or_else(|| yaml_scalar(text, Style::Plain));
                 out.push_str(&format!(" {scalar}\n"));
             }
-            small => out.push_str(&format!(" {}\n", small.inline())),
+            small => out.push_str(&format!(" {}\n", small.json())),
         }
     }
 }
@@ -230,7 +185,7 @@ fn yaml_items(items: &[Value], depth: usize, out: &mut String) {
         match item {
             Value::Map(members) if !members.is_empty() => yaml_members(members, depth + 1, out),
             Value::Text(text) => out.push_str(&format!("{}\n", yaml_scalar(text, Style::Plain))),
-            other => out.push_str(&format!("{}\n", other.inline())),
+            other => out.push_str(&format!("{}\n", other.json())),
         }
     }
 }
