@@ -22,8 +22,6 @@
 
 mod blockers;
 #[cfg(test)]
-mod properties;
-#[cfg(test)]
 mod tests;
 
 pub use blockers::{Blocker, StuckTask, Why};

@@ -43,24 +43,16 @@ pub enum Sample {
 
 impl Sample {
     pub fn of(verdict: &Verdict) -> Self {
-        match verdict {
-            Verdict::TimedOut { .. }
-            | Verdict::Terminated { .. }
-            | Verdict::AgentError { .. }
-            | Verdict::Overloaded { .. } => Self::Failure,
-            Verdict::Interrupted | Verdict::LimitHit { .. } | Verdict::AgentUnavailable { .. } => {
-                Self::Nothing
-            }
-            Verdict::Verified
-            | Verdict::Progress
-            | Verdict::Unclaimed
-            | Verdict::Failed { .. }
-            | Verdict::NoChange { .. }
-            | Verdict::Refused { .. }
-            | Verdict::Escalated
-            | Verdict::Diagnosed
-            | Verdict::Budget { .. }
-            | Verdict::Handoff { .. } => Self::Good,
+        let no_one_worked = matches!(
+            verdict,
+            Verdict::Interrupted | Verdict::LimitHit { .. } | Verdict::AgentUnavailable { .. }
+        );
+        if verdict.is_agent_error() {
+            Self::Failure
+        } else if no_one_worked {
+            Self::Nothing
+        } else {
+            Self::Good
         }
     }
 }

@@ -170,19 +170,14 @@ impl Command {
 
     /// Returns true if it can be obeyed while an agent works: it leaves the tasks and their files alone.
     pub fn leaves_tasks_alone(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::Pause { .. }
-            | Self::Resume
-            | Self::Ping
-            | Self::Say { .. }
-            | Self::Intervene { .. } => true,
-            Self::Retry { .. }
-            | Self::Skip { .. }
-            | Self::Unblock { .. }
-            | Self::Revert { .. }
-            | Self::Restore { .. }
-            | Self::Answer { .. } => false,
-        }
+                | Self::Resume
+                | Self::Ping
+                | Self::Say { .. }
+                | Self::Intervene { .. }
+        )
     }
 }
 

@@ -57,10 +57,6 @@ impl Dollars {
         }
     }
 
-    pub fn of_millionths(millionths: u64) -> Self {
-        Self { millionths }
-    }
-
     /// Returns what `n` of something cost of which a million cost this; rounded to the nearest millionth.
     pub fn for_millionths(self, n: u64) -> Self {
         let exact = u128::from(self.millionths) * u128::from(n);
@@ -89,7 +85,7 @@ impl Dollars {
                 0 => self.millionths,
                 all => (u128::from(self.millionths) * before / all) as u64,
             };
-            parts.push(Self::of_millionths(due - given));
+            parts.push(Self::from_millionths(due - given));
             given = due;
         }
         parts

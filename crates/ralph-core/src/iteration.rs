@@ -42,6 +42,12 @@ enum IterationPhase {
     },
 }
 
+impl IterationPhase {
+    fn keep(verdict: Verdict) -> Self {
+        Self::Keeping { verdict }
+    }
+}
+
 /// One iteration on its way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Iteration {
@@ -150,12 +156,10 @@ impl Iteration {
                 verdict: self.landed_as(),
             },
             (IterationPhase::Landing, StepDone::LandRefused { reason }) => {
-                IterationPhase::Keeping {
-                    verdict: Verdict::Refused {
-                        reason: reason.clone(),
-                        halt: Halt::Loop,
-                    },
-                }
+                IterationPhase::keep(Verdict::Refused {
+                    reason: reason.clone(),
+                    halt: Halt::Loop,
+                })
             }
             (IterationPhase::Keeping { verdict }, StepDone::Kept { .. }) => {
                 IterationPhase::Recording {
@@ -173,9 +177,7 @@ impl Iteration {
                 | IterationPhase::Verifying
                 | IterationPhase::Landing,
                 StepDone::Interrupted,
-            ) => IterationPhase::Keeping {
-                verdict: Verdict::Interrupted,
-            },
+            ) => IterationPhase::keep(Verdict::Interrupted),
             // Before an agent is started again: what is there already is kept.
             (
                 IterationPhase::Bundling { .. } | IterationPhase::Waiting { .. },
@@ -184,13 +186,11 @@ impl Iteration {
                     max_usd,
                     budget,
                 },
-            ) => IterationPhase::Keeping {
-                verdict: Verdict::Budget {
-                    spent_usd: *spent_usd,
-                    max_usd: *max_usd,
-                    budget: *budget,
-                },
-            },
+            ) => IterationPhase::keep(Verdict::Budget {
+                spent_usd: *spent_usd,
+                max_usd: *max_usd,
+                budget: *budget,
+            }),
             (state, step) => {
                 return Err(IllegalStep {
                     step: first_word(step),
@@ -247,26 +247,20 @@ impl Iteration {
         }
         // An escalation ends the attempt whatever it changed: the answer may make it worthless.
         if self.escalated {
-            return IterationPhase::Keeping {
-                verdict: Verdict::Escalated,
-            };
+            return IterationPhase::keep(Verdict::Escalated);
         }
         if let Some(refusal) = &change.refusal {
-            return IterationPhase::Keeping {
-                verdict: Verdict::Refused {
-                    reason: refusal.reason.clone(),
-                    halt: refusal.halt,
-                },
-            };
+            return IterationPhase::keep(Verdict::Refused {
+                reason: refusal.reason.clone(),
+                halt: refusal.halt,
+            });
         }
         // A step towards a goal is a change; that it is reached may be found without one.
         let is_step = self.policy.lands == Lands::Each && !self.claimed;
         if change.files.is_empty() && (self.policy.expects_change || is_step) {
-            return IterationPhase::Keeping {
-                verdict: Verdict::NoChange {
-                    claimed: self.claimed,
-                },
-            };
+            return IterationPhase::keep(Verdict::NoChange {
+                claimed: self.claimed,
+            });
         }
         IterationPhase::Verifying
     }
@@ -275,9 +269,7 @@ impl Iteration {
         self.unverified = check.unverified;
         match &check.failure {
             None if self.claimed || self.policy.lands == Lands::Each => IterationPhase::Landing,
-            None => IterationPhase::Keeping {
-                verdict: Verdict::Unclaimed,
-            },
+            None => IterationPhase::keep(Verdict::Unclaimed),
             Some(failure) if self.repairs < self.policy.max_verify_retries => {
                 self.run += 1;
                 self.repairs += 1;
@@ -285,12 +277,10 @@ impl Iteration {
                     fix: Some(failure.clone()),
                 }
             }
-            Some(failure) => IterationPhase::Keeping {
-                verdict: Verdict::Failed {
-                    command: failure.command.clone(),
-                    signature: failure.signature.clone(),
-                },
-            },
+            Some(failure) => IterationPhase::keep(Verdict::Failed {
+                command: failure.command.clone(),
+                signature: failure.signature.clone(),
+            }),
         }
     }
 }

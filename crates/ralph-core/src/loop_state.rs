@@ -79,29 +79,27 @@ impl LoopState {
 
     /// The state that a loop ends in.
     pub fn after(stop: &Stop) -> Self {
-        match stop {
-            Stop::AllComplete
-            | Stop::OnceDone {
-                verdict: Verdict::Verified,
-            } => Self::Completed,
-            Stop::OnceDone { .. }
-            | Stop::Iterations { .. }
-            | Stop::Minutes { .. }
-            | Stop::Budget { .. }
-            | Stop::BudgetDenied(_)
-            | Stop::UsageLimit { .. }
-            | Stop::Aborted
-            | Stop::Interrupted { .. } => Self::Terminated,
-            Stop::Attempts { .. }
-            | Stop::NothingReady
-            | Stop::Question
-            | Stop::Halted { .. }
-            | Stop::Errors { .. }
-            | Stop::NoProgress { .. }
-            | Stop::CircuitBreakerOpen { .. }
-            | Stop::HealthFailure { .. }
-            | Stop::AgentUnavailable { .. }
-            | Stop::Failed { .. } => Self::Failed,
+        use TerminationReason as Reason;
+        let is_verified =
+            matches!(stop, Stop::OnceDone { verdict } if *verdict == Verdict::Verified);
+        match TerminationReason::of(stop) {
+            Reason::GoalAchieved => Self::Completed,
+            Reason::MaxIterations if is_verified => Self::Completed,
+            Reason::MaxIterations
+            | Reason::MaxDuration
+            | Reason::BudgetExhausted
+            | Reason::UsageLimit
+            | Reason::ExplicitStop => Self::Terminated,
+            Reason::HealthFailure
+            | Reason::ConsecutiveErrors
+            | Reason::CircuitBreakerOpen
+            | Reason::NoProgress
+            | Reason::AttemptsExhausted
+            | Reason::NothingReady
+            | Reason::PersonNeeded
+            | Reason::Halted
+            | Reason::AgentUnavailable
+            | Reason::InternalError => Self::Failed,
         }
     }
 }

@@ -20,9 +20,10 @@ use crate::{
     event::{Event, WaitReason},
     health::InterventionLevel,
     id::LoopId,
+    loop_state::LoopState,
     sanitize::one_line,
     termination::Stop,
-    verdict::Verdict,
+    verdict::IterationOutcome,
 };
 
 /// Longest title and longest text, in columns: a message is read at a glance.
@@ -190,47 +191,26 @@ pub fn occasion(event: &Event) -> Option<Occasion> {
 }
 
 fn of_stop(stop: &Stop) -> Option<Occasion> {
-    match stop {
-        Stop::AllComplete => Some(Occasion::Complete),
-        Stop::OnceDone { verdict } => Some(of_only_iteration(verdict)),
-        // A budget that is spent is a limit that was set, as those of iterations and minutes are.
-        Stop::Iterations { .. }
-        | Stop::Minutes { .. }
-        | Stop::Budget { .. }
-        | Stop::BudgetDenied(_)
-        | Stop::UsageLimit { .. } => Some(Occasion::Limit),
-        Stop::Attempts { .. }
-        | Stop::NothingReady
-        | Stop::Question
-        | Stop::Halted { .. }
-        | Stop::Errors { .. }
-        | Stop::NoProgress { .. }
-        | Stop::CircuitBreakerOpen { .. }
-        | Stop::HealthFailure { .. }
-        | Stop::AgentUnavailable { .. }
-        | Stop::Failed { .. } => Some(Occasion::Halt),
+    match (stop, LoopState::after(stop)) {
+        // `--once`: what was asked for is done, a limit was met, or a person has to look.
+        (Stop::OnceDone { verdict }, _) => Some(match verdict.outcome() {
+            IterationOutcome::Success => Occasion::Complete,
+            IterationOutcome::BudgetExceeded => Occasion::Limit,
+            IterationOutcome::Failed | IterationOutcome::Blocked => Occasion::Halt,
+        }),
         // The person who ended it knows.
-        Stop::Aborted | Stop::Interrupted { .. } => None,
-    }
-}
-
-/// `--once`: what was asked for is done, a limit was met, or a person has to look.
-fn of_only_iteration(verdict: &Verdict) -> Occasion {
-    match verdict {
-        Verdict::Verified | Verdict::Progress => Occasion::Complete,
-        Verdict::LimitHit { .. } | Verdict::Budget { .. } => Occasion::Limit,
-        Verdict::Unclaimed
-        | Verdict::Failed { .. }
-        | Verdict::NoChange { .. }
-        | Verdict::Refused { .. }
-        | Verdict::Escalated
-        | Verdict::Diagnosed
-        | Verdict::Interrupted
-        | Verdict::Handoff { .. }
-        | Verdict::TimedOut { .. }
-        | Verdict::Terminated { .. }
-        | Verdict::Overloaded { .. }
-        | Verdict::AgentError { .. }
-        | Verdict::AgentUnavailable { .. } => Occasion::Halt,
+        (Stop::Aborted | Stop::Interrupted { .. }, _) => None,
+        (_, LoopState::Completed) => Some(Occasion::Complete),
+        // A budget that is spent is a limit that was set, as those of iterations and minutes are.
+        (_, LoopState::Terminated) => Some(Occasion::Limit),
+        (
+            _,
+            LoopState::Failed
+            | LoopState::Initializing
+            | LoopState::Running
+            | LoopState::Paused
+            | LoopState::Handoff
+            | LoopState::Completing,
+        ) => Some(Occasion::Halt),
     }
 }

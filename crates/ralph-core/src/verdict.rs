@@ -132,25 +132,16 @@ impl Verdict {
 
     /// Returns true if the task pays an attempt for it: only for work that failed.
     pub fn is_charged(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::Unclaimed
-            | Self::Failed { .. }
-            | Self::NoChange { .. }
-            | Self::Refused { .. }
-            | Self::TimedOut { .. }
-            | Self::Terminated { .. }
-            | Self::AgentError { .. } => true,
-            Self::Verified
-            | Self::Progress
-            | Self::Escalated
-            | Self::Diagnosed
-            | Self::LimitHit { .. }
-            | Self::Interrupted
-            | Self::Budget { .. }
-            | Self::Handoff { .. }
-            | Self::Overloaded { .. }
-            | Self::AgentUnavailable { .. } => false,
-        }
+                | Self::Failed { .. }
+                | Self::NoChange { .. }
+                | Self::Refused { .. }
+                | Self::TimedOut { .. }
+                | Self::Terminated { .. }
+                | Self::AgentError { .. }
+        )
     }
 
     /// An error is the agent or its API failing, not a failed verification.
@@ -166,25 +157,14 @@ impl Verdict {
 
     /// Returns true if the same task's next attempt goes on from what this one left.
     pub fn keeps_work(&self) -> bool {
-        match self {
-            Self::Unclaimed
-            | Self::Failed { .. }
-            | Self::Escalated
-            | Self::LimitHit { .. }
-            | Self::Interrupted
-            | Self::Budget { .. }
-            | Self::Handoff { .. }
-            | Self::TimedOut { .. }
-            | Self::Terminated { .. }
-            | Self::AgentError { .. }
-            | Self::Overloaded { .. }
-            | Self::AgentUnavailable { .. } => true,
+        !matches!(
+            self,
             Self::Verified
-            | Self::Progress
-            | Self::NoChange { .. }
-            | Self::Refused { .. }
-            | Self::Diagnosed => false,
-        }
+                | Self::Progress
+                | Self::NoChange { .. }
+                | Self::Refused { .. }
+                | Self::Diagnosed
+        )
     }
 
     /// Returns what happened, in one sentence without a full stop.

@@ -73,13 +73,8 @@ impl VerifyCommandReport {
         output: &str,
         tail: String,
     ) -> Self {
-        let signature = match outcome {
-            CommandOutcome::Passed => None,
-            CommandOutcome::Failed { .. }
-            | CommandOutcome::Signalled { .. }
-            | CommandOutcome::TimedOut { .. }
-            | CommandOutcome::NotStarted { .. } => Some(Signature::of(&command, &outcome, output)),
-        };
+        let failed = outcome != CommandOutcome::Passed;
+        let signature = failed.then(|| Signature::of(&command, &outcome, output));
         Self {
             command,
             outcome,

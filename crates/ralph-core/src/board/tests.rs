@@ -2,10 +2,11 @@
 
 mod going_on;
 mod journal;
+mod properties;
 
 use super::*;
 use crate::task::Task;
-use crate::task::graph::sample::{SampleTask, build, id, sound, task};
+use crate::task::graph::tests::sample::{SampleTask, build, id, sound, task};
 
 /// The board with an open question about each of these tasks.
 fn asking(board: &Board, names: &[&str]) -> Board {

@@ -109,22 +109,12 @@ impl PermissionMode {
     }
 }
 
-/// Settings files of Claude Code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SettingSource {
-    User,
-    Project,
-    Local,
-}
-
-impl SettingSource {
-    /// The word that Claude Code's `--setting-sources` takes.
-    pub fn claude_name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Project => "project",
-            Self::Local => "local",
-        }
+named! {
+    /// Settings files of Claude Code.
+    #[derive(JsonSchema)]
+    pub enum SettingSource {
+        User = "user",
+        Project = "project",
+        Local = "local",
     }
 }

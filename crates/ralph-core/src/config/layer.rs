@@ -69,12 +69,15 @@ impl std::fmt::Display for Origin {
 }
 
 /// Where a setting was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Source {
+    #[error("{}", .0.display())]
     File(PathBuf),
     /// An environment variable, by its name.
+    #[error("environment variable {0}")]
     Env(String),
     /// A flag of the command line, as it was typed.
+    #[error("{0}")]
     Flag(String),
 }
 
@@ -86,7 +89,8 @@ pub struct Position {
 }
 
 /// One mistake in one layer of the configuration.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}{}: {problem}", in_file(*at))]
 pub struct ConfigError {
     pub place: Source,
     pub at: Option<Position>,
@@ -94,18 +98,22 @@ pub struct ConfigError {
 }
 
 /// A fault at a place.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigProblem {
     /// Not YAML, or not one document of it.
+    #[error("{message}")]
     Syntax { message: String },
     /// The same key twice in one map.
+    #[error("the key `{key}` is given twice")]
     DuplicateKey { key: String },
     /// A key that ralph does not have.
+    #[error("unknown key `{key}`; {}", or_list(suggestion.as_ref()))]
     UnknownKey {
         key: KeyPath,
         suggestion: Option<String>,
     },
     /// A value of the wrong type, out of range, or not among the choices.
+    #[error("`{key}`: expected {expected}, found {found}{}", and_hint(hint.as_ref()))]
     WrongType {
         key: KeyPath,
         expected: String,
@@ -113,69 +121,34 @@ pub enum ConfigProblem {
         hint: Option<String>,
     },
     /// A value of the right type that does not mean anything.
+    #[error("`{key}`: {message}")]
     BadValue { key: KeyPath, message: String },
 }
 
-impl std::error::Error for ConfigError {}
-
-impl std::fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.place {
-            Source::File(path) => write!(f, "{}", path.display())?,
-            Source::Env(name) => write!(f, "environment variable {name}")?,
-            Source::Flag(name) => f.write_str(name)?,
-        }
-        if let Some(Position { line, column }) = self.at {
-            write!(f, ":{line}:{column}")?;
-        }
-        write!(f, ": {}", self.problem)
-    }
+fn in_file(position: Option<Position>) -> String {
+    position.map_or_else(String::new, |p| format!(":{}:{}", p.line, p.column))
 }
 
-impl std::fmt::Display for ConfigProblem {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Syntax { message } => f.write_str(message),
-            Self::DuplicateKey { key } => write!(f, "the key `{key}` is given twice"),
-            Self::UnknownKey { key, suggestion } => {
-                write!(f, "unknown key `{key}`")?;
-                match suggestion {
-                    Some(other) => write!(f, "; did you mean `{other}`?"),
-                    None => f.write_str("; `ralph config` lists the keys there are"),
-                }
-            }
-            Self::WrongType {
-                key,
-                expected,
-                found,
-                hint,
-            } => {
-                write!(f, "`{key}`: expected {expected}, found {found}")?;
-                match hint {
-                    Some(hint) => write!(f, "; {hint}"),
-                    None => Ok(()),
-                }
-            }
-            Self::BadValue { key, message } => write!(f, "`{key}`: {message}"),
-        }
-    }
+fn or_list(suggestion: Option<&String>) -> String {
+    suggestion.map_or_else(
+        || "`ralph config` lists the keys there are".to_owned(),
+        |other| format!("did you mean `{other}`?"),
+    )
+}
+
+fn and_hint(hint: Option<&String>) -> String {
+    hint.map_or_else(String::new, |hint| format!("; {hint}"))
 }
 
 /// All mistakes that were found, at least one, in the order of the layers. Exit code 2.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.lines())]
 pub struct ConfigErrors(pub Vec<ConfigError>);
 
-impl std::error::Error for ConfigErrors {}
-
-impl std::fmt::Display for ConfigErrors {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (i, error) in self.0.iter().enumerate() {
-            if i > 0 {
-                f.write_str("\n")?;
-            }
-            write!(f, "{error}")?;
-        }
-        Ok(())
+impl ConfigErrors {
+    fn lines(&self) -> String {
+        let lines: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        lines.join("\n")
     }
 }
 

@@ -227,7 +227,7 @@ mod sums {
                 model: model.map(str::to_owned),
                 caller,
                 tokens: tokens(i, o, r, w),
-                told: told.map(|n| Dollars::of_millionths(u64::from(n))),
+                told: told.map(|n| Dollars::from_millionths(u64::from(n))),
             })
     }
 
@@ -237,7 +237,7 @@ mod sums {
             calls in prop::collection::vec(any_call(), 0..30),
             told in any::<Option<u32>>(),
         ) {
-            let told = told.map(|n| Dollars::of_millionths(u64::from(n)));
+            let told = told.map(|n| Dollars::from_millionths(u64::from(n)));
             let records = account((1, "a"), &calls, told, &shipped());
             let all = Totals::sum(&records);
             let kinds = all.cost.input.millionths()
@@ -268,7 +268,7 @@ mod sums {
                 .into_iter()
                 .map(|call| ModelCall { told: None, ..call })
                 .collect();
-            let told = Dollars::of_millionths(u64::from(told));
+            let told = Dollars::from_millionths(u64::from(told));
             let records = account((1, "a"), &calls, Some(told), &shipped());
             prop_assert_eq!(Totals::sum(&records).told, told);
         }

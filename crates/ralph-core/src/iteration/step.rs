@@ -196,22 +196,14 @@ impl Lands {
     }
 }
 
-/// Describes what an iteration is for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Purpose {
-    /// To do its task.
-    #[default]
-    Attempt,
-    /// To find out why the task goes round in circles. Whatever it changes is put aside.
-    Diagnosis,
-}
-
-impl Purpose {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Attempt => "attempt",
-            Self::Diagnosis => "diagnosis",
-        }
+named! {
+    /// Describes what an iteration is for.
+    #[derive(Default)]
+    pub enum Purpose {
+        /// To do its task.
+        #[default]
+        Attempt = "attempt",
+        /// To find out why the task goes round in circles. Whatever it changes is put aside.
+        Diagnosis = "diagnosis",
     }
 }

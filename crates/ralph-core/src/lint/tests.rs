@@ -3,7 +3,7 @@
 use super::text::{hidden_context, names_a_file, vague};
 use super::*;
 use crate::task::VerifyCommand;
-use crate::task::graph::sample::{SampleTask, build, task};
+use crate::task::graph::tests::sample::{SampleTask, build, task};
 
 const CONFIGURED: LintContext = LintContext {
     configured_verify: true,

@@ -158,25 +158,17 @@ fn phase(record: &IterationRecord) -> ExecutionPhase {
 
 /// Returns what went wrong, where something did: a question or a stop is no error.
 fn error(verdict: &Verdict) -> Option<String> {
-    match verdict {
+    let is_none = matches!(
+        verdict,
         Verdict::Verified
-        | Verdict::Progress
-        | Verdict::Unclaimed
-        | Verdict::Escalated
-        | Verdict::Diagnosed
-        | Verdict::Handoff { .. }
-        | Verdict::Interrupted => None,
-        Verdict::Failed { .. }
-        | Verdict::NoChange { .. }
-        | Verdict::Refused { .. }
-        | Verdict::LimitHit { .. }
-        | Verdict::Budget { .. }
-        | Verdict::TimedOut { .. }
-        | Verdict::Terminated { .. }
-        | Verdict::AgentError { .. }
-        | Verdict::Overloaded { .. }
-        | Verdict::AgentUnavailable { .. } => Some(verdict.sentence()),
-    }
+            | Verdict::Progress
+            | Verdict::Unclaimed
+            | Verdict::Escalated
+            | Verdict::Diagnosed
+            | Verdict::Handoff { .. }
+            | Verdict::Interrupted
+    );
+    (!is_none).then(|| verdict.sentence())
 }
 
 /// Writes no id as an empty text.

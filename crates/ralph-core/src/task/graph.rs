@@ -7,11 +7,9 @@
 mod cycle;
 mod link;
 mod problem;
-#[cfg(test)]
-pub(crate) mod sample;
 mod shape;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use problem::Problem;
 pub(crate) use shape::{Flaw, Node, Shape};

@@ -243,23 +243,15 @@ pub fn recall(past: &[Past<'_>], now: Timestamp, policy: &LimitPolicy) -> Option
 }
 
 fn said(verdict: &Verdict) -> LimitSign {
-    match verdict {
-        Verdict::LimitHit { resets_at } => LimitSign::Reached(*resets_at),
-        Verdict::Verified
-        | Verdict::Progress
-        | Verdict::Unclaimed
-        | Verdict::Failed { .. }
-        | Verdict::NoChange { .. }
-        | Verdict::Refused { .. }
-        | Verdict::Escalated
-        | Verdict::Diagnosed
-        | Verdict::Handoff { .. }
-        | Verdict::TimedOut { .. }
-        | Verdict::Terminated { .. }
-        | Verdict::AgentError { .. }
-        | Verdict::Budget { .. } => LimitSign::Through,
-        Verdict::Interrupted | Verdict::Overloaded { .. } | Verdict::AgentUnavailable { .. } => {
-            LimitSign::Nothing
-        }
+    let no_one_worked = matches!(
+        verdict,
+        Verdict::Interrupted | Verdict::Overloaded { .. } | Verdict::AgentUnavailable { .. }
+    );
+    if let Verdict::LimitHit { resets_at } = verdict {
+        LimitSign::Reached(*resets_at)
+    } else if no_one_worked {
+        LimitSign::Nothing
+    } else {
+        LimitSign::Through
     }
 }

@@ -213,7 +213,7 @@ impl Claude {
         let sources: Vec<&str> = options
             .setting_sources
             .iter()
-            .map(|source: &SettingSource| source.claude_name())
+            .map(|source: &SettingSource| source.as_str())
             .collect();
         let mut args: Vec<String> = [
             // Servers and settings of the repository are the agent's to write.

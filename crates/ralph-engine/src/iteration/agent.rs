@@ -153,7 +153,7 @@ fn run_context(
         ("RALPH_ATTEMPT", job.attempt.to_string()),
         ("RALPH_RUN", prompt.run.to_string()),
         ("RALPH_RUN_ID", format!("{}-{}", job.iteration, prompt.run)),
-        ("RALPH_PURPOSE", job.purpose().word().to_owned()),
+        ("RALPH_PURPOSE", job.purpose().as_str().to_owned()),
     ];
     RunContext {
         cwd: workspace.root().to_owned(),

@@ -6,24 +6,22 @@ use std::fmt;
 
 use crate::task::{Place, TaskId};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// The places of all tasks with this id, in the order of the file.
-    DuplicateId {
-        id: TaskId,
-        places: Vec<Place>,
-    },
+    #[error("{} tasks have the id {id}", places.len())]
+    DuplicateId { id: TaskId, places: Vec<Place> },
+    #[error("task {task} depends on {missing}, which does not exist{}", suggestion(did_you_mean.as_ref()))]
     UnknownDependency {
         task: TaskId,
         place: Place,
         missing: TaskId,
         did_you_mean: Option<TaskId>,
     },
-    SelfDependency {
-        task: TaskId,
-        place: Place,
-    },
+    #[error("task {task} depends on itself")]
+    SelfDependency { task: TaskId, place: Place },
     /// A task that waits for its own container, which waits for its tasks.
+    #[error("task {task} depends on {ancestor}, which contains it and can't be complete before it")]
     DependsOnAncestor {
         task: TaskId,
         place: Place,
@@ -31,6 +29,7 @@ pub enum Problem {
     },
     /// A container that waits for a task of its own, which has to wait for what its container
     /// waits for.
+    #[error("task {task} depends on {descendant}, which is part of it and can't start before it")]
     DependsOnDescendant {
         task: TaskId,
         place: Place,
@@ -39,15 +38,12 @@ pub enum Problem {
     /// One circle for each group of tasks that wait for each other. The path begins with the task
     /// that comes first in the file and ends with the same one. A step goes to a dependency, or
     /// between a container and a task in it.
-    DependencyCycle {
-        path: Vec<TaskId>,
-        place: Place,
-    },
+    #[error("tasks wait for each other: {}", Arrows(path))]
+    DependencyCycle { path: Vec<TaskId>, place: Place },
     /// Each step goes to the parent; the first id stands again at the end.
-    ParentCycle {
-        path: Vec<TaskId>,
-        place: Place,
-    },
+    #[error("tasks are each other's parents: {}", Arrows(path))]
+    ParentCycle { path: Vec<TaskId>, place: Place },
+    #[error("task {task} has the parent {missing}, which does not exist{}", suggestion(did_you_mean.as_ref()))]
     UnknownParent {
         task: TaskId,
         place: Place,
@@ -85,59 +81,8 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::DuplicateId { id, places } => {
-                write!(f, "{} tasks have the id {id}", places.len())
-            }
-            Self::UnknownDependency {
-                task,
-                missing,
-                did_you_mean,
-                ..
-            } => {
-                write!(f, "task {task} depends on {missing}, which does not exist")?;
-                suggestion(f, did_you_mean.as_ref())
-            }
-            Self::SelfDependency { task, .. } => write!(f, "task {task} depends on itself"),
-            Self::DependsOnAncestor { task, ancestor, .. } => write!(
-                f,
-                "task {task} depends on {ancestor}, which contains it and can't be complete before it"
-            ),
-            Self::DependsOnDescendant {
-                task, descendant, ..
-            } => write!(
-                f,
-                "task {task} depends on {descendant}, which is part of it and can't start before it"
-            ),
-            Self::DependencyCycle { path, .. } => {
-                write!(f, "tasks wait for each other: {}", Arrows(path))
-            }
-            Self::ParentCycle { path, .. } => {
-                write!(f, "tasks are each other's parents: {}", Arrows(path))
-            }
-            Self::UnknownParent {
-                task,
-                missing,
-                did_you_mean,
-                ..
-            } => {
-                write!(
-                    f,
-                    "task {task} has the parent {missing}, which does not exist"
-                )?;
-                suggestion(f, did_you_mean.as_ref())
-            }
-        }
-    }
-}
-
-fn suggestion(f: &mut fmt::Formatter<'_>, id: Option<&TaskId>) -> fmt::Result {
-    match id {
-        Some(id) => write!(f, "; did you mean {id}?"),
-        None => Ok(()),
-    }
+fn suggestion(id: Option<&TaskId>) -> String {
+    id.map_or_else(String::new, |id| format!("; did you mean {id}?"))
 }
 
 /// Ids that are shown of an absurdly long path, at either end. Anything shorter is shown whole: who

@@ -1,8 +1,10 @@
 //! Every kind of problem with the sentence it is told in, and graphs too large to recurse through.
 
-use super::sample::{SampleTask, build, id, sound, task};
+pub(crate) mod sample;
+
 use super::*;
 use crate::task::Place;
+use sample::{SampleTask, build, id, sound, task};
 
 fn names<'a>(tasks: impl Iterator<Item = &'a Task>) -> Vec<&'a str> {
     tasks.map(|task| task.id.as_str()).collect()

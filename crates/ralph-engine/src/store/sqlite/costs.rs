@@ -637,7 +637,7 @@ fn totals(row: &SqliteRow, from: usize) -> Result<Totals, JournalError> {
 }
 
 fn dollars(n: i64) -> Dollars {
-    Dollars::of_millionths(unsigned(n))
+    Dollars::from_millionths(unsigned(n))
 }
 
 /// The first month of which every day counts, as in `2026-02`; none where `since` is no day.

@@ -1,6 +1,6 @@
 //! Tasks for tests, in one line each. Has no checks of its own.
 
-use super::{Graph, Problem};
+use crate::task::graph::{Graph, Problem};
 use crate::task::{Attempts, Place, Status, Task, TaskId, TaskLinks, TaskText};
 
 pub(crate) fn id(text: &str) -> TaskId {

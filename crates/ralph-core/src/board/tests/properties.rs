@@ -5,16 +5,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::task::Task;
 use crate::task::graph::Problem;
-use crate::task::graph::sample::{SampleTask, build, id, task};
+use crate::task::graph::tests::sample::{SampleTask, build, id, task};
 
-const STATUSES: [Status; 6] = [
-    Status::Open,
-    Status::InProgress,
-    Status::Completed,
-    Status::Blocked,
-    Status::Failed,
-    Status::Skipped,
-];
+const STATUSES: [Status; 6] = Status::ALL;
 
 /// Describes what a random task is made of. Parents and dependencies are numbers of earlier tasks.
 #[derive(Debug, Clone)]
