@@ -5,7 +5,7 @@
 
 mod machine;
 
-pub use machine::{Health, HealthPolicy, REMINDER, Reaction, Sign, Watching, for_people};
+pub use machine::{Health, REMINDER, Reaction, Sign, for_people};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -2,13 +2,17 @@
 //!
 //! Only words and what follows from them: nothing here starts, stops or records anything.
 
-mod status;
-
-pub use status::{IterationResult, LoopStatus, LoopStatusConfig, MOST_ERRORS, MOST_ITERATIONS};
-
 use std::time::Duration;
 
-use crate::{termination::Stop, verdict::Verdict};
+use serde::Serialize;
+
+use crate::{
+    checkpoint::{self, ExecutionPhase, Found},
+    id::{CheckpointId, LoopId},
+    record::IterationRecord,
+    termination::Stop,
+    verdict::Verdict,
+};
 
 named! {
     pub enum LoopState {
@@ -209,6 +213,179 @@ impl Termination {
             details,
         }
     }
+}
+
+/// So many iterations are in the file at most, the newest.
+pub const MOST_ITERATIONS: usize = 1_000;
+/// So many errors at most, the newest.
+pub const MOST_ERRORS: usize = 100;
+/// So many items each of an iteration's lists has at most.
+const MOST_ITEMS: usize = 20;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LoopStatus {
+    pub loop_id: LoopId,
+    pub task_id: String,
+    pub project_id: String,
+    pub state: LoopState,
+    pub goal: String,
+    pub config: LoopStatusConfig,
+    pub current_iteration: u64,
+    pub iterations: Vec<IterationResult>,
+    pub total_input_tokens: u64,
+    pub total_output_tokens: u64,
+    pub total_cost: f64,
+    pub started_at: String,
+    /// Empty until it has ended, and so is the next.
+    pub completed_at: String,
+    pub termination_reason: String,
+    #[serde(serialize_with = "or_empty")]
+    pub last_checkpoint_id: Option<CheckpointId>,
+    pub errors: Vec<String>,
+}
+
+/// No limit is 0.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LoopStatusConfig {
+    pub max_iterations: u32,
+    pub max_cost: f64,
+    pub max_duration_minutes: f64,
+    pub context_threshold: f64,
+    pub agent_type: String,
+    /// As the agent last told it; empty until then.
+    pub model: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct IterationResult {
+    /// Counted within the loop, from 1.
+    pub iteration: u64,
+    pub agent_id: String,
+    pub started_at: String,
+    pub completed_at: String,
+    pub phase: String,
+    pub completed_items: Vec<String>,
+    pub pending_items: Vec<String>,
+    pub errors: Vec<String>,
+    #[serde(serialize_with = "or_empty")]
+    pub checkpoint_id: Option<CheckpointId>,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cost: f64,
+    pub handoff_trigger: String,
+    pub health_state: String,
+}
+
+impl LoopStatus {
+    /// Adds an iteration that has ended; what is more than the file holds goes, oldest first.
+    pub fn add(&mut self, record: &IterationRecord, checkpoint_id: Option<&CheckpointId>) {
+        self.current_iteration += 1;
+        self.total_input_tokens += record.usage.input_tokens;
+        self.total_output_tokens += record.usage.output_tokens;
+        self.total_cost = exact(self.total_cost + record.usage.cost_usd.unwrap_or(0.0));
+        self.show(record, self.current_iteration, checkpoint_id);
+    }
+
+    /// The same for one that the totals have already.
+    pub fn show(
+        &mut self,
+        record: &IterationRecord,
+        nth: u64,
+        checkpoint_id: Option<&CheckpointId>,
+    ) {
+        let result = IterationResult::of(record, nth, checkpoint_id);
+        if let Some(model) = record.runs.iter().rev().find_map(|run| run.model.clone()) {
+            self.config.model = model;
+        }
+        if let Some(id) = checkpoint_id {
+            self.last_checkpoint_id = Some(id.clone());
+        }
+        self.errors.extend(result.errors.iter().cloned());
+        self.iterations.push(result);
+        drop_oldest(&mut self.errors, MOST_ERRORS);
+        drop_oldest(&mut self.iterations, MOST_ITERATIONS);
+    }
+}
+
+impl IterationResult {
+    pub fn of(record: &IterationRecord, nth: u64, checkpoint_id: Option<&CheckpointId>) -> Self {
+        let title = format!("{}: {}", record.task_id, record.title);
+        let follow_ups = record.said.block.follow_ups.iter();
+        let follow_ups = follow_ups.map(|one| one.title.clone());
+        let (completed, left) = match &record.verdict {
+            Verdict::Verified => (vec![title], None),
+            Verdict::Progress => (
+                record.said.block.summary.iter().cloned().collect(),
+                Some(title),
+            ),
+            _ => (Vec::new(), Some(title)),
+        };
+        let loop_id = record.loop_id.as_str();
+        let short = loop_id.get(..8).unwrap_or(loop_id);
+        Self {
+            iteration: nth,
+            agent_id: format!("ralph-loop-{short}-iter-{nth}"),
+            started_at: record.started_at.to_string(),
+            completed_at: record.ended_at.to_string(),
+            phase: phase(record).as_str().to_owned(),
+            completed_items: completed,
+            pending_items: left
+                .into_iter()
+                .chain(follow_ups)
+                .take(MOST_ITEMS)
+                .collect(),
+            errors: error(&record.verdict).into_iter().collect(),
+            checkpoint_id: checkpoint_id.cloned(),
+            input_tokens: record.usage.input_tokens,
+            output_tokens: record.usage.output_tokens,
+            cost: exact(record.usage.cost_usd.unwrap_or(0.0)),
+            handoff_trigger: match &record.verdict {
+                Verdict::Handoff { trigger } => trigger.as_str().to_owned(),
+                _ => String::new(),
+            },
+            health_state: record.health_state.as_str().to_owned(),
+        }
+    }
+}
+
+/// The same as in the checkpoint that was written with the record.
+fn phase(record: &IterationRecord) -> ExecutionPhase {
+    let block = &record.said.block;
+    let handoff = match &record.verdict {
+        Verdict::Handoff { trigger } => Some(trigger.as_str()),
+        _ => block.handoff.as_deref(),
+    };
+    checkpoint::phase(Found::in_record(record), block.phase.as_deref(), handoff)
+}
+
+/// Returns what went wrong, where something did: a question or a stop is no error.
+fn error(verdict: &Verdict) -> Option<String> {
+    let is_none = matches!(
+        verdict,
+        Verdict::Verified
+            | Verdict::Progress
+            | Verdict::Unclaimed
+            | Verdict::Escalated
+            | Verdict::Diagnosed
+            | Verdict::Handoff { .. }
+            | Verdict::Interrupted
+    );
+    (!is_none).then(|| verdict.sentence())
+}
+
+/// Writes no id as an empty text.
+fn or_empty<S: serde::Serializer>(id: &Option<CheckpointId>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(id.as_ref().map_or("", CheckpointId::as_str))
+}
+
+/// To a millionth of a dollar: sums of floats would show what is none of it.
+fn exact(usd: f64) -> f64 {
+    crate::dollars::Dollars::told(usd).usd()
+}
+
+fn drop_oldest<T>(list: &mut Vec<T>, most: usize) {
+    let over = list.len().saturating_sub(most);
+    list.drain(..over);
 }
 
 #[cfg(test)]

@@ -4,13 +4,12 @@
 //! Runs nothing: the engine's verifier does, and hands over what it saw.
 
 mod normalise;
-mod signature;
-
-pub use signature::Signature;
 
 use std::{fmt::Write, time::Duration};
 
+use normalise::normalise;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::task::VerifyCommand;
 
@@ -173,90 +172,6 @@ fn compare_one(before: Option<&VerifyCommandReport>, now: &VerifyCommandReport) 
     }
 }
 
-#[cfg(test)]
-mod tests;
-
-#[cfg(test)]
-mod compare_tests {
-    use std::time::Duration;
-
-    use super::*;
-    use crate::task::VerifyCommand;
-
-    fn report(runs: &[(&str, i32, &str)]) -> VerifyReport {
-        let commands = runs
-            .iter()
-            .map(|(command, code, output)| {
-                let outcome = match code {
-                    0 => CommandOutcome::Passed,
-                    &code => CommandOutcome::Failed { code },
-                };
-                let command = VerifyCommand::Shell((*command).into());
-                VerifyCommandReport::new(command, outcome, Duration::ZERO, output, String::new())
-            })
-            .collect();
-        VerifyReport {
-            commands,
-            cancelled: false,
-        }
-    }
-
-    #[test]
-    fn tells_a_regression_from_what_was_broken_before() {
-        let baseline = report(&[
-            ("ok", 0, ""),
-            ("fmt", 0, ""),
-            ("lint", 1, "e1"),
-            ("test", 1, "e1"),
-        ]);
-        let now = report(&[
-            ("ok", 0, ""),
-            ("fmt", 1, "bad"),
-            ("lint", 1, "e1"),
-            ("test", 1, "e2"),
-            ("own", 1, "x"),
-        ]);
-        assert_eq!(
-            compare(Some(&baseline), &now),
-            [
-                Comparison::Passed,
-                Comparison::Regressed,
-                Comparison::AlreadyBroken {
-                    same_signature: true
-                },
-                Comparison::AlreadyBroken {
-                    same_signature: false
-                },
-                Comparison::NewFailure,
-            ]
-        );
-    }
-
-    #[test]
-    fn without_a_baseline_every_failure_is_new() {
-        let now = report(&[("a", 0, ""), ("b", 1, "x")]);
-        assert_eq!(
-            compare(None, &now),
-            [Comparison::Passed, Comparison::NewFailure]
-        );
-    }
-
-    #[test]
-    fn a_command_that_runs_twice_is_compared_run_by_run() {
-        let baseline = report(&[("a", 0, ""), ("a", 1, "x")]);
-        let now = report(&[("a", 1, "x"), ("a", 1, "x")]);
-        assert_eq!(
-            compare(Some(&baseline), &now),
-            [
-                Comparison::Regressed,
-                Comparison::AlreadyBroken {
-                    same_signature: true
-                }
-            ]
-        );
-    }
-}
-
 /// The end of `text`: at most so many lines and bytes, not counting the note of what is missing.
 pub fn trim_tail(text: &str, max_lines: usize, max_bytes: usize) -> String {
     trim_tail_of(text, max_lines, max_bytes, 0)
@@ -305,45 +220,54 @@ fn next_line_start(text: &str, from: usize) -> usize {
     }
 }
 
-#[cfg(test)]
-mod tail_tests {
-    use super::*;
+/// The number of lines at the output's end that count. The head may scroll out of a bounded buffer, and then
+/// must not matter.
+const LINES: usize = 200;
 
-    #[test]
-    fn leaves_a_short_text_alone() {
-        assert_eq!(trim_tail("a\nb\n", 2, 4), "a\nb\n");
-        assert_eq!(trim_tail("", 2, 4), "");
+/// A short hash that is equal for failures that are the same.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Signature(String);
+
+impl Signature {
+    pub fn of(command: &VerifyCommand, outcome: &CommandOutcome, output: &str) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(command.to_string());
+        hash.update([0]);
+        match outcome {
+            CommandOutcome::Passed => hash.update("passed"),
+            CommandOutcome::Failed { code } => hash.update(format!("failed {code}")),
+            CommandOutcome::Signalled { signal } => hash.update(format!("signal {signal}")),
+            CommandOutcome::TimedOut { .. } => hash.update("timed out"),
+            CommandOutcome::NotStarted { why } => hash.update(format!("not started {why}")),
+        }
+        // Where a hanging command was cut off is chance: that it hangs is the failure.
+        if !matches!(outcome, CommandOutcome::TimedOut { .. }) {
+            let lines = normalise(output);
+            for line in lines.iter().skip(lines.len().saturating_sub(LINES)) {
+                hash.update([0]);
+                hash.update(line);
+            }
+        }
+        let hex: String = hash
+            .finalize()
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Self(hex)
     }
 
-    #[test]
-    fn keeps_the_last_lines() {
-        assert_eq!(trim_tail("a\nb\nc\n", 2, 100), "[… 2 bytes cut …]\nb\nc\n");
-        assert_eq!(trim_tail("a\nb\nc", 1, 100), "[… 4 bytes cut …]\nc");
-    }
-
-    #[test]
-    fn keeps_whole_lines_within_the_bytes() {
-        assert_eq!(
-            trim_tail("one\ntwo\nthree\n", 9, 8),
-            "[… 8 bytes cut …]\nthree\n"
-        );
-        assert_eq!(
-            trim_tail("one\ntwo\nthree\n", 9, 10),
-            "[… 4 bytes cut …]\ntwo\nthree\n"
-        );
-    }
-
-    #[test]
-    fn cuts_one_long_line_at_a_character() {
-        assert_eq!(trim_tail("aaaaäbb", 9, 3), "[… 6 bytes cut …]\nbb");
-        assert_eq!(trim_tail("xxxxxxxxyy", 9, 2), "[… 8 bytes cut …]\nyy");
-    }
-
-    #[test]
-    fn counts_what_was_missing_before_and_drops_the_torn_line() {
-        assert_eq!(
-            trim_tail_of("orn\nwhole\n", 9, 100, 50),
-            "[… 54 bytes cut …]\nwhole\n"
-        );
+    pub fn as_str(&self) -> &str {
+        &self.0
     }
 }
+
+impl std::fmt::Display for Signature {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,6 @@
 //! Finds what was changed, left out, put in or put elsewhere. It is no signature: who can write all of
 //! the journal can also hash all of it again.
 
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::Checkpoint;
@@ -237,42 +236,13 @@ fn odd_column(link: &Link, checkpoint: &Checkpoint) -> Option<&'static str> {
         .map(|(column, _)| column)
 }
 
-/// A checkpoint's canonical form.
+/// A checkpoint's canonical form: JSON without white space, the keys of every object in the order of
+/// their bytes, strings escaped only where JSON demands it, numbers whole.
+///
+/// For what a checkpoint can hold that is RFC 8785. A number that is not whole has no canonical form
+/// here: the types of a checkpoint have none.
 pub fn canonical(checkpoint: &Checkpoint) -> Result<String, serde_json::Error> {
-    let mut text = String::new();
-    write(&mut text, &serde_json::to_value(checkpoint)?)?;
-    Ok(text)
-}
-
-fn write(text: &mut String, value: &Value) -> Result<(), serde_json::Error> {
-    match value {
-        Value::Object(map) => {
-            let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_by(|a, b| a.0.cmp(b.0));
-            text.push('{');
-            for (i, (key, value)) in entries.into_iter().enumerate() {
-                if i > 0 {
-                    text.push(',');
-                }
-                text.push_str(&serde_json::to_string(key)?);
-                text.push(':');
-                write(text, value)?;
-            }
-            text.push('}');
-        }
-        Value::Array(values) => {
-            text.push('[');
-            for (i, value) in values.iter().enumerate() {
-                if i > 0 {
-                    text.push(',');
-                }
-                write(text, value)?;
-            }
-            text.push(']');
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            text.push_str(&serde_json::to_string(value)?);
-        }
-    }
-    Ok(())
+    let mut value = serde_json::to_value(checkpoint)?;
+    value.sort_all_objects();
+    serde_json::to_string(&value)
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::{
     agent::{Beat, NudgeState, ToolCalls, Usage},
+    config::HandoffConfig,
     dollars::Dollars,
     signal::ClosingBlock,
 };
@@ -62,7 +63,7 @@ struct WatchedRun {
 }
 
 impl WatchedRun {
-    fn new(thresholds: Option<Thresholds>, start: &Start) -> Self {
+    fn new(thresholds: Option<&HandoffConfig>, start: &Start) -> Self {
         Self {
             watch: HandoffWatch::new(thresholds, start),
             tools: ToolCalls::default(),
@@ -102,7 +103,7 @@ impl WatchedRun {
 }
 
 fn watch() -> WatchedRun {
-    WatchedRun::new(Some(Thresholds::default()), &start(0, 10))
+    WatchedRun::new(Some(&HandoffConfig::default()), &start(0, 10))
 }
 
 /// Returns what the watch says to each of these, one after the other.
@@ -133,7 +134,7 @@ type Row = (
 #[track_caller]
 fn check(table: Vec<Row>) {
     for (what, start, beats, expected) in table {
-        let mut watch = WatchedRun::new(Some(Thresholds::default()), &start);
+        let mut watch = WatchedRun::new(Some(&HandoffConfig::default()), &start);
         let found = asked_at_last(&mut watch, &beats);
         let expected = expected.map(|(trigger, sentence)| (trigger, sentence.to_owned()));
         assert_eq!(found, expected, "{what}");
@@ -387,7 +388,7 @@ fn an_agent_with_little_time_has_half_of_it_and_one_without_a_limit_all() {
         time: Some(Duration::from_secs(seconds)),
         room: None,
     };
-    let wakes = |start: &Start| WatchedRun::new(Some(Thresholds::default()), start).wakes_at();
+    let wakes = |start: &Start| WatchedRun::new(Some(&HandoffConfig::default()), start).wakes_at();
     assert_eq!(wakes(&of(4)), Some(Duration::from_secs(2)));
     assert_eq!(wakes(&of(11 * 60)), Some(Duration::from_secs(6 * 60)));
     assert_eq!(wakes(&Start::default()), None);

@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::{HandoffTrigger, Handover, Share};
 use crate::{
     agent::{Beat, NudgeState, RunMoment},
+    config::HandoffConfig,
     dollars::Dollars,
 };
 
@@ -24,7 +25,7 @@ pub enum HandoffStep {
 #[derive(Debug, Clone)]
 pub struct HandoffWatch {
     /// None where only a person asks for it.
-    thresholds: Option<Thresholds>,
+    thresholds: Option<HandoffConfig>,
     wraps_up_at: Option<Duration>,
     /// Tells what may be spent, where most of it was not spent yet when the run began.
     room: Option<Room>,
@@ -71,12 +72,12 @@ enum WrapUpAnswer {
 
 impl HandoffWatch {
     /// Without thresholds it waits for a person's request alone.
-    pub fn new(thresholds: Option<Thresholds>, start: &Start) -> Self {
+    pub fn new(thresholds: Option<&HandoffConfig>, start: &Start) -> Self {
         Self {
             wraps_up_at: thresholds.and_then(|t| t.wraps_up_at(start)),
             room: thresholds.and_then(|t| t.room(start)),
             time: start.time,
-            thresholds,
+            thresholds: thresholds.cloned(),
             seen: RunSeen::default(),
             state: State::Watching,
         }
@@ -175,15 +176,15 @@ impl HandoffWatch {
 
     /// The first of the reasons that there are, in their order.
     fn due(&self, now: Duration) -> Option<Handover> {
-        let thresholds = self.thresholds?;
+        let thresholds = self.thresholds.as_ref()?;
         let why = |trigger, sentence| Handover { trigger, sentence };
-        let context = self.context_used(thresholds.context);
+        let context = self.context_used(thresholds.context_threshold);
         let context = context.map(|sentence| why(HandoffTrigger::ContextThreshold, sentence));
         let errors = self.seen.errors;
-        let budget = || self.budget_used(thresholds.budget);
+        let budget = || self.budget_used(thresholds.budget_threshold);
         context
             .or_else(|| {
-                (errors >= thresholds.errors).then(|| {
+                (errors >= thresholds.max_errors.get()).then(|| {
                     let sentence = format!("{errors} of its steps in a row failed");
                     why(HandoffTrigger::ErrorThreshold, sentence)
                 })
@@ -281,30 +282,6 @@ fn length(time: Duration) -> String {
     }
 }
 
-/// From when on an agent is to hand over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Thresholds {
-    /// More of the context than this.
-    pub context: Share,
-    /// So many steps in a row that failed.
-    pub errors: u32,
-    /// More of what may be spent than this.
-    pub budget: Share,
-    /// So long before the end of its time.
-    pub wrap_up: Duration,
-}
-
-impl Default for Thresholds {
-    fn default() -> Self {
-        Self {
-            context: Share::percent(70),
-            errors: 3,
-            budget: Share::percent(80),
-            wrap_up: Duration::from_secs(5 * 60),
-        }
-    }
-}
-
 /// Describes what a run begins with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Start {
@@ -321,18 +298,18 @@ pub struct Room {
     pub max: Dollars,
 }
 
-impl Thresholds {
+impl HandoffConfig {
     /// When the agent is to wrap up. Of a short time it has at least the half.
-    pub(super) fn wraps_up_at(&self, start: &Start) -> Option<Duration> {
+    fn wraps_up_at(&self, start: &Start) -> Option<Duration> {
         let time = start.time?;
-        Some(time - self.wrap_up.min(time / 2))
+        Some(time - self.wrap_up_minutes.duration().min(time / 2))
     }
 
     /// Returns what may be spent, where using it up is a reason to hand over. Where most of it is spent already,
     /// a fresh agent would be asked to wrap up for what the one before has spent.
-    pub(super) fn room(&self, start: &Start) -> Option<Room> {
+    fn room(&self, start: &Start) -> Option<Room> {
         let is_spent = |Room { spent, max }: &Room| {
-            self.budget
+            self.budget_threshold
                 .is_exceeded(spent.millionths(), max.millionths())
         };
         start.room.filter(|room| !is_spent(room))

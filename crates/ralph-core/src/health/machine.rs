@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use super::{Choice, HealthState, InterventionLevel};
 use crate::{
     agent::{CallResult, NudgeState, ToolCall, ToolKind},
+    config::HealthConfig,
     time::{between, later},
 };
 
@@ -67,7 +68,7 @@ pub enum Reaction {
 /// The state of one run of an agent.
 #[derive(Debug, Clone)]
 pub struct Health {
-    policy: HealthPolicy,
+    policy: HealthConfig,
     state: HealthState,
     since: Timestamp,
     began: Timestamp,
@@ -111,7 +112,7 @@ enum Over {
 
 impl Health {
     /// Of an agent that starts now.
-    pub fn new(policy: HealthPolicy, now: Timestamp) -> Self {
+    pub fn new(policy: HealthConfig, now: Timestamp) -> Self {
         Self {
             policy,
             state: HealthState::Healthy,
@@ -167,14 +168,15 @@ impl Health {
 
     /// When it wants to be asked again though nothing happens; nothing where that changes nothing.
     pub fn wakes_at(&self) -> Option<Timestamp> {
-        match (self.over, self.policy.watching, self.trust) {
-            (Over::Yes, _, _) | (_, Watching::No, _) => None,
-            (Over::NotYet, Watching::Yes, Trust::Lost) => {
+        match (self.over, self.policy.enabled, self.trust) {
+            (Over::Yes, _, _) | (_, false, _) => None,
+            (Over::NotYet, true, Trust::Lost) => {
                 Some(self.ladder.due_at(&self.policy).unwrap_or(self.since))
             }
-            (Over::NotYet, Watching::Yes, Trust::Whole | Trust::OnTrial) => {
-                Some(later(self.patience_from, self.policy.stuck_after))
-            }
+            (Over::NotYet, true, Trust::Whole | Trust::OnTrial) => Some(later(
+                self.patience_from,
+                self.policy.stuck_minutes.duration(),
+            )),
         }
     }
 
@@ -240,7 +242,11 @@ impl Health {
     }
 
     fn called(&mut self, call: &ToolCall, now: Timestamp) {
-        let most = self.policy.failing_steps.max(self.policy.degraded_steps);
+        let most = self
+            .policy
+            .failing_steps
+            .max(self.policy.degraded_steps)
+            .get();
         if self.steps() >= most {
             self.steps.pop_front();
         }
@@ -253,9 +259,10 @@ impl Health {
 
     /// Finds out how it does, by all that was seen.
     fn judge(&mut self, now: Timestamp, reactions: &mut Vec<Reaction>) {
-        let (state, sentence) = match self.policy.watching {
-            Watching::Yes => self.finding(now),
-            Watching::No => (HealthState::Healthy, String::new()),
+        let (state, sentence) = if self.policy.enabled {
+            self.finding(now)
+        } else {
+            (HealthState::Healthy, String::new())
         };
         match state {
             HealthState::Stuck | HealthState::Failing => self.trust = Trust::Lost,
@@ -265,7 +272,7 @@ impl Health {
     }
 
     fn finding(&self, now: Timestamp) -> (HealthState, String) {
-        let HealthPolicy {
+        let HealthConfig {
             failing_steps,
             degraded_steps,
             degraded_error_percent,
@@ -274,24 +281,24 @@ impl Health {
         let (errors, steps, repeats) = (self.errors(), self.steps(), self.repeats());
         let idle = between(self.patience_from, now);
         let same = format!("the same tool call {repeats} times, and nothing comes of it");
-        if errors == steps && steps >= failing_steps {
+        if errors == steps && steps >= failing_steps.get() {
             let sentence = format!("its last {steps} steps all failed");
             return (HealthState::Failing, sentence);
         }
-        if repeats >= self.policy.stuck_repeats {
+        if repeats >= self.policy.stuck_repeats.get() {
             return (HealthState::Stuck, same);
         }
-        if self.trust == Trust::Lost || idle >= self.policy.stuck_after {
+        if self.trust == Trust::Lost || idle >= self.policy.stuck_minutes.duration() {
             let sentence = format!("no progress for {}", for_people(self.fruitless(now)));
             return (HealthState::Stuck, sentence);
         }
         let share = u64::from(errors) * 100;
         let limit = u64::from(steps) * u64::from(degraded_error_percent);
-        if steps >= degraded_steps && share >= limit {
+        if steps >= degraded_steps.get() && share >= limit {
             let sentence = format!("{errors} of its last {steps} steps failed");
             return (HealthState::Degraded, sentence);
         }
-        if repeats >= self.policy.degraded_repeats {
+        if repeats >= self.policy.degraded_repeats.get() {
             return (HealthState::Degraded, same);
         }
         match self.trust {
@@ -321,12 +328,12 @@ impl Health {
                         "no progress for {spell}: it is reminded ({nth} of {})",
                         self.policy.max_nudges
                     ),
-                    until: later(now, self.policy.nudge_wait),
+                    until: later(now, self.policy.nudge_wait_minutes.duration()),
                 });
             }
             Rung::Escalate { until } => {
                 self.intervention = Some(InterventionLevel::Escalate);
-                let wait = for_people(self.policy.escalation_wait);
+                let wait = for_people(self.policy.escalation_wait_minutes.duration());
                 reactions.push(Reaction::Escalate {
                     sentence: format!(
                         "no progress for {spell}{}: without an answer it is ended in {wait}",
@@ -458,7 +465,7 @@ pub(super) enum Rung {
 
 impl Ladder {
     /// Returns what is due for a sick agent, if anything is; and the ladder after it.
-    pub(super) fn climb(self, policy: &HealthPolicy, now: Timestamp) -> Option<(Self, Rung)> {
+    pub(super) fn climb(self, policy: &HealthConfig, now: Timestamp) -> Option<(Self, Rung)> {
         if self.due_at(policy).is_some_and(|at| at > now) {
             return None;
         }
@@ -466,7 +473,7 @@ impl Ladder {
             Self::Ground if policy.max_nudges > 0 => self.nudge(1, now),
             Self::Nudged { times, .. } if times < policy.max_nudges => self.nudge(times + 1, now),
             Self::Ground | Self::Nudged { .. } => {
-                let until = later(now, policy.escalation_wait);
+                let until = later(now, policy.escalation_wait_minutes.duration());
                 (Self::Asked { until }, Rung::Escalate { until })
             }
             Self::Asked { .. } => (self, Rung::Terminate),
@@ -478,15 +485,15 @@ impl Ladder {
     }
 
     /// When the next rung is due for an agent that is sick; nothing is at once.
-    pub(super) fn due_at(self, policy: &HealthPolicy) -> Option<Timestamp> {
+    pub(super) fn due_at(self, policy: &HealthConfig) -> Option<Timestamp> {
         match self {
             Self::Ground => None,
-            Self::Nudged { at, .. } => Some(later(at, policy.nudge_wait)),
+            Self::Nudged { at, .. } => Some(later(at, policy.nudge_wait_minutes.duration())),
             Self::Asked { until } => Some(until),
         }
     }
 
-    pub(super) fn nudges(self, policy: &HealthPolicy) -> u32 {
+    pub(super) fn nudges(self, policy: &HealthConfig) -> u32 {
         match self {
             Self::Ground => 0,
             Self::Nudged { times, .. } => times,
@@ -500,36 +507,6 @@ impl Ladder {
             Self::Ground | Self::Nudged { .. } => None,
         }
     }
-}
-
-/// When an agent is sick, and how patient ralph is with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HealthPolicy {
-    pub watching: Watching,
-    /// Without progress for so long, it is stuck.
-    pub stuck_after: Duration,
-    /// Between one reminder and the next, and between the last one and the question to a person.
-    pub nudge_wait: Duration,
-    pub max_nudges: u32,
-    /// The time that a person has to answer before the agent is ended.
-    pub escalation_wait: Duration,
-    /// So many of a hundred steps that failed are a sign of trouble…
-    pub degraded_error_percent: u32,
-    /// …once there are so many steps.
-    pub degraded_steps: u32,
-    /// So many steps with nothing but errors: it fails.
-    pub failing_steps: u32,
-    /// The same tool call with the same result, so often without progress: a sign of trouble.
-    pub degraded_repeats: u32,
-    /// So often: it is stuck.
-    pub stuck_repeats: u32,
-}
-
-/// Tells whether ralph acts by itself. A person's choice is obeyed either way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Watching {
-    Yes,
-    No,
 }
 
 /// Defines what an agent is told. The duration goes in the place of `{duration}`.

@@ -1,28 +1,14 @@
 //! Tests of the machine: every state with every sign, the ladder with its times and texts, and what
 //! holds whatever comes.
 
-use std::time::Duration;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use crate::agent::{CallResult, NudgeState, ToolCall, ToolKind, mark};
+use crate::config::HealthConfig;
 
 mod properties;
 mod report;
-
-const POLICY: HealthPolicy = HealthPolicy {
-    watching: Watching::Yes,
-    stuck_after: Duration::from_secs(30 * 60),
-    nudge_wait: Duration::from_secs(10 * 60),
-    max_nudges: 3,
-    escalation_wait: Duration::from_secs(15 * 60),
-    degraded_error_percent: 50,
-    degraded_steps: 10,
-    failing_steps: 20,
-    degraded_repeats: 5,
-    stuck_repeats: 10,
-};
 
 /// So many minutes after the agent's start.
 fn at(minutes: i64) -> Timestamp {
@@ -70,7 +56,7 @@ fn outcome(health: &Health, reactions: &[Reaction]) -> String {
 
 /// Feeds signs, each at its minute, and drops what it says.
 fn after(signs: impl IntoIterator<Item = (Sign, i64)>) -> Health {
-    let mut health = Health::new(POLICY, at(0));
+    let mut health = Health::new(HealthConfig::default(), at(0));
     for (sign, minute) in signs {
         let _ = health.observe(&sign, at(minute));
     }
@@ -148,7 +134,7 @@ fn a_run_that_is_over_is_left_alone() {
 
 #[test]
 fn the_ladder_goes_up_at_its_times_with_the_words_that_users_know() {
-    let mut health = Health::new(POLICY, at(0));
+    let mut health = Health::new(HealthConfig::default(), at(0));
     let mut said = Vec::new();
     for minute in 0..=90 {
         // That it lives changes nothing.
@@ -207,7 +193,7 @@ fn the_ladder_goes_up_at_its_times_with_the_words_that_users_know() {
 
 #[test]
 fn an_agent_that_cannot_be_told_anything_climbs_at_the_same_times() {
-    let mut health = Health::new(POLICY, at(0));
+    let mut health = Health::new(HealthConfig::default(), at(0));
     let mut acts = Vec::new();
     for minute in 0..=90 {
         for reaction in health.observe(&Sign::Tick, at(minute)) {
@@ -255,7 +241,7 @@ fn it_asks_to_be_woken_when_the_next_thing_is_due() {
 
 #[test]
 fn after_a_long_sleep_of_the_machine_it_begins_with_a_reminder() {
-    let mut health = Health::new(POLICY, at(0));
+    let mut health = Health::new(HealthConfig::default(), at(0));
     let reactions = health.observe(&Sign::Tick, at(600));
     assert_eq!(outcome(&health, &reactions), "stuck nudge1");
     let reactions = health.observe(&Sign::Tick, at(601));
@@ -264,7 +250,7 @@ fn after_a_long_sleep_of_the_machine_it_begins_with_a_reminder() {
 
 #[test]
 fn the_same_command_again_is_no_progress_and_a_new_one_is() {
-    let mut health = Health::new(POLICY, at(0));
+    let mut health = Health::new(HealthConfig::default(), at(0));
     let ls = passes("ls");
     for minute in 0..4 {
         let _ = health.observe(&ls, at(minute));
@@ -291,7 +277,7 @@ fn the_same_command_again_is_no_progress_and_a_new_one_is() {
 #[test]
 fn repetition_and_errors_have_their_thresholds() {
     let states = |signs: Vec<Sign>| {
-        let mut health = Health::new(POLICY, at(0));
+        let mut health = Health::new(HealthConfig::default(), at(0));
         let mut states = Vec::new();
         for (nth, sign) in (1..).zip(signs) {
             let before = health.state();
@@ -353,9 +339,9 @@ fn more_time_is_another_period_and_the_reminder_tells_the_whole_time() {
 
 #[test]
 fn where_health_is_off_nothing_is_done_but_what_a_person_wants() {
-    let policy = HealthPolicy {
-        watching: Watching::No,
-        ..POLICY
+    let policy = HealthConfig {
+        enabled: false,
+        ..HealthConfig::default()
     };
     let mut health = Health::new(policy, at(0));
     for minute in 0..200 {

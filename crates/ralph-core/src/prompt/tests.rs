@@ -1,5 +1,7 @@
 //! Tests of the prompt: its parts, their caps, and text that tries to pass for an instruction.
 
+mod prd;
+
 use super::*;
 use crate::task::{Attempts, Place, Status, TaskId, TaskLinks, TaskText};
 

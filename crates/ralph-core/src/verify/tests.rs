@@ -1,5 +1,9 @@
 //! Reports: what passes, and what their JSON looks like.
 
+mod compare;
+mod signature;
+mod tail;
+
 use std::time::Duration;
 
 use super::*;

@@ -5,9 +5,8 @@ use std::{ffi::OsString, time::Duration};
 use ralph_core::{
     agent::{AgentReport, ContextUse, Ending, Usage},
     event::Event,
-    health::{HealthPolicy, HealthState, Watching},
+    health::HealthState,
     iteration::{AgentEnded, RanBy, StepDone},
-    job::Job,
     signal::parse_signals,
 };
 
@@ -176,7 +175,7 @@ fn run_watchers(context: &IterationContext<'_>, services: &mut Services<'_>) -> 
         agent: services.agent_name.clone(),
     };
     let heartbeat = services.heartbeat.clone();
-    let policy = health_policy(context.job);
+    let policy = context.job.config.health.clone();
     let health = HealthWatcher::new(policy, watched, heartbeat, services.clock.now());
     // Written once, with all that is new.
     services.does(LoopActivity::Agent, None);
@@ -242,26 +241,6 @@ fn run_limits(context: &IterationContext<'_>) -> RunLimits {
         idle: config.idle_minutes.duration(),
         idle_with_tool: config.idle_minutes_tool.duration(),
         grace: Duration::from_secs(u64::from(config.stop_grace_seconds.get())),
-    }
-}
-
-fn health_policy(job: &Job) -> HealthPolicy {
-    let health = &job.config.health;
-    HealthPolicy {
-        watching: if health.enabled {
-            Watching::Yes
-        } else {
-            Watching::No
-        },
-        stuck_after: health.stuck_minutes.duration(),
-        nudge_wait: health.nudge_wait_minutes.duration(),
-        max_nudges: health.max_nudges,
-        escalation_wait: health.escalation_wait_minutes.duration(),
-        degraded_error_percent: u32::from(health.degraded_error_percent),
-        degraded_steps: health.degraded_steps.get(),
-        failing_steps: health.failing_steps.get(),
-        degraded_repeats: health.degraded_repeats.get(),
-        stuck_repeats: health.stuck_repeats.get(),
     }
 }
 

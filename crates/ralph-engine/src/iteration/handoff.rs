@@ -7,7 +7,7 @@ use std::time::Instant;
 use ralph_core::{
     agent::AgentReport,
     dollars::Dollars,
-    handoff::{HandoffTrigger, HandoffWatch, Handover, Room, Start, Thresholds, from_block},
+    handoff::{HandoffTrigger, HandoffWatch, Handover, Room, Start, from_block},
     iteration::{Lands, Purpose},
     sanitize::one_line,
     signal::Signals,
@@ -36,13 +36,7 @@ pub(super) fn handoff_watcher(context: &IterationContext<'_>) -> Option<HandoffW
         max: limit.max,
     });
     let config = &context.job.config.handoff;
-    let thresholds = config.enabled.then(|| Thresholds {
-        context: config.context_threshold,
-        errors: config.max_errors.get(),
-        budget: config.budget_threshold,
-        wrap_up: config.wrap_up_minutes.duration(),
-    });
-    let watch = HandoffWatch::new(thresholds, &Start { time, room });
+    let watch = HandoffWatch::new(config.enabled.then_some(config), &Start { time, room });
     let task = context.job.task.id.to_string();
     Some(HandoffWatcher::new(watch, context.job.number, task))
 }

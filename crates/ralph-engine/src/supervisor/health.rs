@@ -7,10 +7,10 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::{
     agent::{Ending, NudgeState, RunMoment},
+    config::HealthConfig,
     event::Event,
     health::{
-        Choice, Health, HealthPolicy, HealthReport, HealthState, InterventionLevel, Reaction, Sign,
-        for_people,
+        Choice, Health, HealthReport, HealthState, InterventionLevel, Reaction, Sign, for_people,
     },
 };
 
@@ -24,7 +24,7 @@ const LEAST_OFTEN: Duration = Duration::from_secs(60);
 pub struct HealthWatcher {
     health: Health,
     run: WatchedRun,
-    policy: HealthPolicy,
+    policy: HealthConfig,
     began: Timestamp,
     looks: Looks,
     heartbeat: Option<HeartbeatWriter>,
@@ -51,22 +51,22 @@ struct Looks {
 
 impl HealthWatcher {
     pub(crate) fn new(
-        policy: HealthPolicy,
+        policy: HealthConfig,
         run: WatchedRun,
         heartbeat: Option<HeartbeatWriter>,
         now: Timestamp,
     ) -> Self {
         let watcher = Self {
-            health: Health::new(policy, now),
-            run,
-            policy,
-            began: now,
             looks: Looks {
-                every: (policy.stuck_after / 10).clamp(MOST_OFTEN, LEAST_OFTEN),
+                every: (policy.stuck_minutes.duration() / 10).clamp(MOST_OFTEN, LEAST_OFTEN),
                 last: None,
                 active: false,
                 tree: None,
             },
+            health: Health::new(policy.clone(), now),
+            run,
+            policy,
+            began: now,
             heartbeat,
             left: Vec::new(),
         };
@@ -288,7 +288,7 @@ impl Watcher for HealthWatcher {
         let sentence = match choice {
             Choice::MoreTime => format!(
                 "the agent of {at} gets another {} without progress",
-                for_people(self.policy.stuck_after)
+                for_people(self.policy.stuck_minutes.duration())
             ),
             Choice::Terminate => {
                 format!("the agent of {at} is ended; what it has done is kept")

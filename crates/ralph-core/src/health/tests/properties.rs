@@ -28,7 +28,7 @@ fn stories() -> impl Strategy<Value = Vec<(Sign, i64)>> {
 proptest! {
     #[test]
     fn reminders_keep_their_distance_and_an_end_comes_only_after_a_question(story in stories()) {
-        let mut health = Health::new(POLICY, at(0));
+        let mut health = Health::new(HealthConfig::default(), at(0));
         let (mut minute, mut nudged, mut asked) = (0, None::<i64>, None::<i64>);
         for (sign, later) in story {
             minute += later;
@@ -58,7 +58,7 @@ proptest! {
 
     #[test]
     fn progress_makes_it_healthy_unless_it_was_ended(story in stories()) {
-        let mut health = Health::new(POLICY, at(0));
+        let mut health = Health::new(HealthConfig::default(), at(0));
         let mut minute = 0;
         for (sign, later) in story {
             minute += later;
@@ -76,7 +76,7 @@ proptest! {
     #[test]
     fn asked_only_when_it_wants_to_be_it_does_the_same(story in stories()) {
         // The engine sleeps until `wakes_at`: nothing may be due before.
-        let mut health = Health::new(POLICY, at(0));
+        let mut health = Health::new(HealthConfig::default(), at(0));
         let mut minute = 0;
         for (sign, later) in story {
             for between in minute..minute + later {

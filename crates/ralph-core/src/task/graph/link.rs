@@ -5,8 +5,8 @@
 use std::collections::{HashMap, HashSet, hash_map::Entry};
 
 use super::{
+    Problem,
     cycle::{parent_cycles, waiting_cycles},
-    problem::Problem,
     shape::{ContainerTree, Flaw, Lists, Node, Shape},
 };
 use crate::task::{Task, TaskId};
@@ -256,7 +256,7 @@ fn normalised(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod suggest_tests {
+mod tests {
     use super::*;
 
     #[test]

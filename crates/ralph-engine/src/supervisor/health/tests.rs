@@ -1,6 +1,8 @@
 //! When the watcher looks at the tree, and what it makes of the machine's reactions.
 
-use ralph_core::{agent::Beat, health::Watching};
+use std::num::NonZeroU32;
+
+use ralph_core::agent::Beat;
 
 use super::*;
 
@@ -12,17 +14,9 @@ fn watcher() -> HealthWatcher {
         task: "US-001".into(),
         agent: "fake".into(),
     };
-    let policy = HealthPolicy {
-        watching: Watching::Yes,
-        stuck_after: Duration::from_secs(QUIET),
-        nudge_wait: Duration::from_secs(600),
-        max_nudges: 3,
-        escalation_wait: Duration::from_secs(900),
-        degraded_error_percent: 50,
-        degraded_steps: 10,
-        failing_steps: 10,
-        degraded_repeats: 5,
-        stuck_repeats: 10,
+    let policy = HealthConfig {
+        failing_steps: NonZeroU32::new(10).unwrap(),
+        ..HealthConfig::default()
     };
     HealthWatcher::new(policy, run, None, "2026-11-15T12:00:00Z".parse().unwrap())
 }

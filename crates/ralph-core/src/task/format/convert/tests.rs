@@ -1,5 +1,7 @@
 //! Conversions: what each format looks like in the others, and that nothing is lost on any way.
 
+mod join;
+
 mod examples;
 mod properties;
 
