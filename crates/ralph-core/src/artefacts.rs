@@ -9,7 +9,6 @@ mod question;
 pub mod results;
 mod spec_commands;
 pub mod state;
-mod task_part;
 mod tasks_shape;
 pub mod template;
 
@@ -18,8 +17,8 @@ pub use question::{
     Answers, BadAnswers, BadQuestions, InterviewQuestion, Waiting, parse_questions,
 };
 pub use spec_commands::{SpecCommands, parse_verify_commands};
-pub use task_part::{FromFiles, render_task_part};
 pub use tasks_shape::{shape_problems, status_problems};
+pub use template::{FromFiles, render_task_part};
 
 /// Rounds of an interview, if no one says how many.
 pub const DEFAULT_ROUNDS: u32 = 3;

@@ -10,9 +10,7 @@
 mod agent;
 mod check;
 mod claude;
-mod env;
 mod guess;
-mod key;
 mod layer;
 mod node;
 mod notify;
@@ -28,17 +26,15 @@ mod tests;
 
 pub use agent::{AgentChoice, CommandConfig, CustomAgent, EnvVars};
 pub use claude::{ClaudeConfig, PermissionMode, SettingSource};
-pub use env::may_set_key;
 pub use guess::{Guess, GuessKind, ProjectFiles, guess_verify};
-pub use key::{KeyPath, did_you_mean};
 pub use layer::{
     ConfigError, ConfigErrors, ConfigFile, ConfigProblem, FlagValue, Given, Layers, NotInForce,
     Origin, Position, Source,
 };
 pub use notify::{Desktop, NotifyCommand, NotifyConfig, VariableName, WebhookUrl};
 pub use pi::{PiConfig, PiMode};
-pub use resolve::{Note, Resolved, resolve};
-pub use schema::schema;
+pub use resolve::{Note, Resolved, may_set_key, resolve};
+pub use schema::{KeyPath, did_you_mean, schema};
 pub use sections::{
     Backend, BreakerConfig, CommitType, EconomicsConfig, GitConfig, Grep, GutterConfig,
     HandoffConfig, HealthConfig, KnownFailures, LogsConfig, LoopConfig, MemoryConfig,

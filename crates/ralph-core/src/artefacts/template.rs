@@ -3,13 +3,51 @@
 //! Texts in, text out. Where a project has a template of its own in `.ralph/prompts/`, the engine
 //! reads it and passes it on.
 
-#[cfg(test)]
-mod tests;
-
 use minijinja::{Value, context, value::merge_maps};
 
-use super::{Folder, ProjectName, blank_spec};
-use crate::prompt::{Template, TemplateError, as_data, environment, fill, head_within};
+use super::{
+    Folder, ProjectName, blank_spec,
+    obstacles::{self, Obstacle},
+};
+use crate::prompt::{
+    Bundle, PromptCaps, Template, TemplateError, as_data, environment, fill, head_within,
+    render_prompt,
+};
+
+const TASK_PART: &str = include_str!("task_part.md");
+
+/// Describes what the files of the project add to a prompt.
+#[derive(Debug, Clone, Default)]
+pub struct FromFiles {
+    pub open: Vec<Obstacle>,
+    /// Tells what became of files that an agent left unreadable, a sentence for each.
+    pub set_aside: Vec<String>,
+}
+
+/// Renders the part as Markdown; what in it comes from files stands in `<data>` marks.
+pub fn render_task_part(
+    bundle: &Bundle<'_>,
+    caps: &PromptCaps,
+    files: &FromFiles,
+) -> Result<String, TemplateError> {
+    let template = Template {
+        name: "task_part.md (built in)".into(),
+        text: TASK_PART.into(),
+    };
+    let mut text = render_prompt(&template, bundle, caps)?;
+    text.push_str(&obstacles::render_part(&files.open));
+    if !files.set_aside.is_empty() {
+        text.push_str("\n### Files that could not be read\n\nThe agent before you left files of the project in a state that could not be used. They are back as they were before it; what it wrote is kept, if you need something of it. Write valid JSON.\n<data>\n");
+        for line in &files.set_aside {
+            text.push_str(&as_data(&format!("- {line}\n")));
+        }
+        text.push_str("</data>\n");
+    }
+    Ok(text.trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests;
 
 /// The way `tasks.json` is written, for those who have to write one.
 const TASKS_FORMAT: &str = include_str!("template/tasks_format.md");

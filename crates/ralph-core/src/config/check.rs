@@ -4,9 +4,9 @@
 
 use serde_json::Value;
 
-use super::key::{KeyPath, did_you_mean, suggest_key};
 use super::layer::{ConfigProblem, Position};
 use super::node::{ConfigNode, ConfigNodeKind};
+use super::schema::{KeyPath, did_you_mean, suggest_key};
 use super::{Config, schema};
 use crate::task::VerifyCommand;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::key::KeyPath;
+use super::schema::KeyPath;
 
 /// Describes what can set a key, lowest first; the built-in defaults lie below all of it.
 #[derive(Debug, Clone, Default)]

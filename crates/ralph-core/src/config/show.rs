@@ -10,10 +10,9 @@ use serde_json::Value;
 use super::{
     AgentChoice, ClaudeConfig, Config,
     guess::Guess,
-    key::{self, KeyPath},
     layer::Origin,
     resolve::Resolved,
-    schema,
+    schema::{self, KeyPath},
 };
 use crate::task::format::quoted;
 
@@ -33,7 +32,7 @@ pub fn effective(resolved: &Resolved) -> Vec<Row> {
     let values = serde_json::to_value(&resolved.config)
         .expect("a configuration is plain values with text keys");
     let mut rows = Vec::new();
-    for known in key::all_keys() {
+    for known in schema::all_keys() {
         let value = known
             .path
             .names()

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{SEED_EXAMPLE, env, file, project};
-use crate::config::env::env_name;
-use crate::config::key::all_keys;
+use crate::config::resolve::env_name;
+use crate::config::schema::all_keys;
 use crate::config::{
     AgentChoice, CommitType, Config, FlagValue, Given, KeyPath, KnownFailures, Layers, Origin,
     PermissionMode, resolve,
