@@ -34,7 +34,7 @@ pub struct SuccessMetrics {
 }
 
 /// The figures. The JSON form is a contract (docs/json.md).
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SuccessFigures {
     /// Iterations that ended in a commit which commands stood behind.

@@ -2,6 +2,9 @@
 
 use std::error::Error as StdError;
 
+use ralph_core::board::UnknownTask;
+use ralph_engine::store::JournalError;
+
 /// Why a command could not do what it was asked.
 #[derive(Debug)]
 pub(crate) struct CommandError {
@@ -80,3 +83,22 @@ impl CommandError {
         self.hint.as_deref()
     }
 }
+
+/// Makes an error that is no mistake of the user's one of ralph itself.
+macro_rules! internal {
+    ($($error:ty),+ $(,)?) => {$(
+        impl From<$error> for CommandError {
+            fn from(error: $error) -> Self {
+                Self::internal(error)
+            }
+        }
+    )+};
+}
+
+internal!(
+    JournalError,
+    UnknownTask,
+    minijinja::Error,
+    serde_json::Error,
+    std::io::Error,
+);

@@ -11,7 +11,7 @@ use ralph_core::{
 };
 use ralph_engine::{
     lock::Lock,
-    store::{ListedLoop, LoopNote},
+    store::{Journal, ListedLoop, LoopNote, LoopRow, RepositoryId},
 };
 use serde::Serialize;
 
@@ -99,8 +99,7 @@ async fn gather(project: &Project, most: u32) -> Result<ListedLoops, CommandErro
             more: false,
         });
     };
-    let rows = journal.loops(&repository, most.saturating_add(1)).await;
-    let mut rows = rows.map_err(CommandError::internal)?;
+    let mut rows = journal.loops(&repository, most.saturating_add(1)).await?;
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let more = rows.len() > most;
     rows.truncate(most);
@@ -111,8 +110,7 @@ async fn gather(project: &Project, most: u32) -> Result<ListedLoops, CommandErro
         // Only of those that were interrupted, or told to stop: they are few.
         let told = one.reason == Some(TerminationReason::ExplicitStop);
         if told || (!one.state.is_final() && !one.alive) {
-            let note = journal.last_note(&one.id).await;
-            one.note = note.map_err(CommandError::internal)?;
+            one.note = journal.last_note(&one.id).await?;
         }
         loops.push(one);
     }
@@ -213,4 +211,25 @@ fn state_of(one: &LoopEntry) -> (Tone, &'static str) {
         | LoopState::Handoff
         | LoopState::Completing => (Tone::Plain, one.state.as_str()),
     }
+}
+
+/// The one loop whose id begins with this.
+pub(crate) async fn find_loop(
+    journal: &mut dyn Journal,
+    repository: &RepositoryId,
+    id: &str,
+) -> Result<LoopRow, CommandError> {
+    let mut found = journal.loops_like(repository, id).await?;
+    match (found.pop(), found.is_empty()) {
+        (Some(row), true) => Ok(row),
+        (Some(_), false) => Err(CommandError::user(format!(
+            "more than one loop has an id that begins with {id}"
+        ))
+        .hint("use more characters of the id")),
+        (None, _) => Err(no_loop(id)),
+    }
+}
+
+pub(crate) fn no_loop(id: &str) -> CommandError {
+    CommandError::user(format!("there is no loop {id}")).hint("`ralph loops` lists them")
 }

@@ -4,17 +4,20 @@
 //! Says plainly what nothing stood behind. Never asks git; the journal has the commits.
 
 mod dress;
-mod economics;
 mod facts;
-mod fates;
 mod html;
 mod shape;
-mod show;
-mod write;
+mod template;
+mod text;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use dress::Dress;
+use minijinja::{Value, context, value::Serde};
+use shape::ReportFacts;
 
 use crate::{
     cli::Global,
@@ -65,11 +68,11 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     };
     let facts = project::block_on(facts::gather(&project, which))?;
     let text = match (args.format(), &args.output) {
-        (Format::Text, None) => show::render(&facts, Dress::Terminal),
-        (Format::Text, Some(_)) => show::render(&facts, Dress::Plain),
-        (Format::Markdown, _) => show::render(&facts, Dress::Markdown),
+        (Format::Text, None) => text::render(&facts, Dress::Terminal)?,
+        (Format::Text, Some(_)) => text::render(&facts, Dress::Plain)?,
+        (Format::Markdown, _) => text::render(&facts, Dress::Markdown)?,
         (Format::Json, _) => {
-            let text = serde_json::to_string_pretty(&facts).map_err(CommandError::internal)?;
+            let text = serde_json::to_string_pretty(&facts)?;
             text + "\n"
         }
         (Format::Html, _) => html::render(&facts, Project::now())?,
@@ -78,7 +81,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         None => output::print(&text),
         Some(file) => {
             let path = project.surroundings.start.join(file);
-            write::write(&path, &text)?;
+            write(&path, &text)?;
             output::print_to_stderr(&format!("wrote {}\n", file.display()));
         }
     }
@@ -99,4 +102,38 @@ impl Args {
         };
         self.format.unwrap_or(by_name)
     }
+}
+
+/// Writes a report as a whole, so that no reader sees half of one.
+fn write(path: &Path, text: &str) -> Result<(), CommandError> {
+    let is_special = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file());
+    // A pipe or a device is written to; replacing it would take it away from others.
+    let written = if is_special {
+        std::fs::write(path, text)
+    } else {
+        ralph_engine::atomic::write(path, text.as_bytes())
+    };
+    written.map_err(|error| {
+        let message = format!("can't write {}: {error}", path.display());
+        CommandError::user(message)
+    })
+}
+
+/// Answers of people, each with its question, for a template.
+fn answers(facts: &ReportFacts) -> Vec<Value> {
+    let answered = facts.questions.iter().filter_map(|question| {
+        let answer = question.answer.as_ref()?;
+        let told = answer.told.iter().flat_map(|told| told.lines().skip(1));
+        let amended = answer.amended.as_ref();
+        Some(context! {
+            iteration => question.iteration,
+            task_id => question.task_id.as_str(),
+            question => question.question.as_str(),
+            how => answer.how.word(),
+            by => answer.by.as_str(),
+            told => told.map(Value::from).collect::<Vec<_>>(),
+            amended => amended.map(|one| Value::from(Serde(one))),
+        })
+    });
+    answered.collect()
 }

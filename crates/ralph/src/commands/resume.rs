@@ -15,6 +15,7 @@ use ralph_engine::{
 
 use super::{
     execute, goal,
+    loops::{find_loop, no_loop},
     run::{self, Options},
 };
 use crate::{
@@ -85,7 +86,7 @@ struct Found {
 async fn found(project: &Project, args: &Args) -> Result<Found, CommandError> {
     let Some((mut journal, repository)) = project.journal().await? else {
         return match &args.loop_id {
-            Some(id) => Err(no_such(id)),
+            Some(id) => Err(no_loop(id)),
             None => Ok(Found {
                 row: None,
                 source: project.source_path(None).ok(),
@@ -157,25 +158,12 @@ async fn wanted(
     repository: &RepositoryId,
     args: &Args,
 ) -> Result<Option<LoopRow>, CommandError> {
-    let last = journal.last_loop(repository, &project.worktree()).await;
-    let last = last.map_err(CommandError::internal)?;
+    let last = journal.last_loop(repository, &project.worktree()).await?;
     let Some(id) = &args.loop_id else {
         return Ok(last);
     };
-    let mut found = journal
-        .loops_like(repository, id)
-        .await
-        .map_err(CommandError::internal)?;
-    let row = match (found.pop(), found.is_empty()) {
-        (None, _) => return Err(no_such(id)),
-        (Some(row), true) => row,
-        (Some(_), false) => {
-            let message = format!("more than one loop has an id that begins with {id}");
-            return Err(CommandError::user(message).hint("use more characters of the id"));
-        }
-    };
-    let listed = journal.listed_loop(&row.id).await;
-    let listed = listed.map_err(CommandError::internal)?;
+    let row = find_loop(journal, repository, id).await?;
+    let listed = journal.listed_loop(&row.id).await?;
     let place = listed.map_or_else(String::new, |listed| listed.worktree);
     if place != project.worktree() {
         let message = format!("loop {} belongs to another worktree: {place}", row.id);
@@ -190,8 +178,4 @@ async fn wanted(
         }
         Some(_) | None => Ok(Some(row)),
     }
-}
-
-fn no_such(id: &str) -> CommandError {
-    CommandError::user(format!("there is no loop {id}")).hint("`ralph loops` lists them")
 }

@@ -4,15 +4,11 @@
 
 use std::process::ExitCode;
 
-use ralph_core::{
-    dollars::Dollars,
-    economics::{Caller, Totals},
-    id::LoopId,
-};
-use ralph_engine::store::{Journal, JournalError, LoopModelCost, RepositoryId, SpendingScope};
+use ralph_core::{dollars::Dollars, economics::Caller, id::LoopId};
+use ralph_engine::store::{LoopModelCost, SpendingScope};
 use serde::Serialize;
 
-use super::cost::figures::Figures;
+use super::cost::figures::{Figures, LoopUse};
 use crate::{
     cli::Global,
     error::CommandError,
@@ -34,15 +30,12 @@ pub(crate) struct Args {
 }
 
 /// The JSON form is a contract (docs/json.md).
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Used {
     loop_id: Option<LoopId>,
     #[serde(flatten)]
-    total: Figures,
-    tool_calls: u64,
-    tokens_per_tool_call: Option<f64>,
-    cache_hit_rate: Option<f64>,
+    sums: LoopUse,
     /// All that was spent, for each task that commands stood behind.
     cost_per_verified_task_usd: Option<f64>,
     /// The use of the context at the last turn of the last iteration.
@@ -84,45 +77,23 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 async fn gather(project: &Project) -> Result<Used, CommandError> {
     let prices = super::cost::prices_in_force(project)?;
     let mut used = Used {
-        loop_id: None,
-        total: Totals::default().into(),
-        tool_calls: 0,
-        tokens_per_tool_call: None,
-        cache_hit_rate: None,
-        cost_per_verified_task_usd: None,
-        context: None,
-        parts: Vec::new(),
         prices_as_of: prices.as_of().to_owned(),
+        ..Used::default()
     };
-    if let Some((mut journal, repository)) = project.journal().await? {
-        read(&mut used, &project.worktree(), &mut *journal, &repository)
-            .await
-            .map_err(CommandError::internal)?;
-    }
-    Ok(used)
-}
-
-async fn read(
-    used: &mut Used,
-    worktree: &str,
-    journal: &mut dyn Journal,
-    repository: &RepositoryId,
-) -> Result<(), JournalError> {
-    let Some(last) = journal.last_loop(repository, worktree).await? else {
-        return Ok(());
+    let Some((mut journal, repository)) = project.journal().await? else {
+        return Ok(used);
     };
-    let whose = SpendingScope::Loop(&last.id);
-    let totals = journal.spending(repository, whose, None).await?;
-    used.total = totals.into();
-    used.tool_calls = totals.tool_calls;
-    used.tokens_per_tool_call = totals.tokens_per_tool_call();
-    used.cache_hit_rate = totals.tokens.cache_hit_rate();
+    let worktree = project.worktree();
+    let Some(last) = journal.last_loop(&repository, &worktree).await? else {
+        return Ok(used);
+    };
+    let scope = SpendingScope::Loop(&last.id);
+    used.sums = journal.spending(&repository, scope, None).await?.into();
     let verified = journal.verified_tasks(&last.id).await?;
-    used.cost_per_verified_task_usd = (verified > 0 && totals.spent > Dollars::NOTHING)
-        .then(|| totals.spent.usd() / verified as f64);
-    let parts = journal.model_costs(repository, &last.id).await?;
+    used.cost_per_verified_task_usd = used.sums.cost_per_verified_task(verified as usize);
+    let parts = journal.model_costs(&repository, &last.id).await?;
     used.parts = parts.into_iter().map(Part::from).collect();
-    let records = journal.last_records(repository, worktree).await?;
+    let records = journal.last_records(&repository, &worktree).await?;
     let newest = records.iter().find(|record| record.loop_id == last.id);
     used.context = newest.and_then(|record| {
         let context = &record.runs.last()?.context;
@@ -134,7 +105,7 @@ async fn read(
         })
     });
     used.loop_id = Some(last.id);
-    Ok(())
+    Ok(used)
 }
 
 impl From<LoopModelCost> for Part {
@@ -149,7 +120,7 @@ impl From<LoopModelCost> for Part {
 }
 
 fn render(used: &Used) -> String {
-    let total = &used.total;
+    let total = &used.sums.total;
     let Some(id) = &used.loop_id else {
         return "no loops yet\n".to_owned();
     };
@@ -215,11 +186,11 @@ fn parts(parts: &[Part]) -> String {
 
 fn efficiency(used: &Used) -> String {
     let mut text = String::from("\n");
-    if let Some(rate) = used.cache_hit_rate {
+    if let Some(rate) = used.sums.cache_hit_rate {
         text.push_str(&format!("cache hit rate          {}\n", percent(rate)));
     }
-    if let Some(tokens) = used.tokens_per_tool_call {
-        let tools = count(used.tool_calls as usize, "tool call", "tool calls");
+    if let Some(tokens) = used.sums.tokens_per_tool_call {
+        let tools = count(used.sums.tool_calls as usize, "tool call", "tool calls");
         text.push_str(&format!(
             "tokens per tool call    {} ({tools})\n",
             compact(tokens as u64)

@@ -6,7 +6,7 @@ use ralph_core::{
 };
 use serde::Serialize;
 
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Figures {
     /// The cost that counts: as agents reported it, else from the price table.
@@ -35,5 +35,35 @@ impl From<Totals> for Figures {
             told_by_table_usd: totals.told_by_table,
             difference_usd: totals.difference_usd(),
         }
+    }
+}
+
+/// The sums of loops, and how well their tokens were used.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LoopUse {
+    #[serde(flatten)]
+    pub(crate) total: Figures,
+    pub(crate) tool_calls: u64,
+    pub(crate) tokens_per_tool_call: Option<f64>,
+    pub(crate) cache_hit_rate: Option<f64>,
+}
+
+impl From<Totals> for LoopUse {
+    fn from(totals: Totals) -> Self {
+        Self {
+            total: totals.into(),
+            tool_calls: totals.tool_calls,
+            tokens_per_tool_call: totals.tokens_per_tool_call(),
+            cache_hit_rate: totals.tokens.cache_hit_rate(),
+        }
+    }
+}
+
+impl LoopUse {
+    /// All that was spent, for each task that commands stood behind.
+    pub(crate) fn cost_per_verified_task(&self, tasks: usize) -> Option<f64> {
+        let spent = self.total.spent_usd;
+        (tasks > 0 && spent > Dollars::NOTHING).then(|| spent.usd() / tasks as f64)
     }
 }

@@ -1,27 +1,30 @@
 //! Gathers what a report says, from the journal and, for how things stand now, the task file.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ralph_core::{
-    agent::Usage,
+    dollars::Dollars,
+    economics::Totals,
+    id::IterationId,
     metrics::{Since, SuccessMetrics},
     record::IterationRecord,
     time::seconds,
     verdict::Verdict,
 };
 use ralph_engine::{
+    forecast::compared,
     lock::Lock,
-    store::{Journal, LoopModelCost, LoopRow, RepositoryId},
+    store::{
+        Journal, JournalError, LoopModelCost, LoopRow, RepositoryId, RewriteKind, SpendingScope,
+    },
 };
 
-use super::economics::Economics;
-use super::fates::Fates;
 use super::shape::{
-    self, CommandRuns, Commit, Completed, Diagnosed, FailedAttempt, Flagged, Highlight,
-    HighlightKind, Now, Point, PointOutcome, ReportFacts, Suggested, VerifiedBy,
+    CommandRuns, Commit, Completed, Diagnosed, FailedAttempt, Flagged, Highlight, HighlightKind,
+    LoopForecast, ModelSum, Now, Point, PointOutcome, ReportFacts, Suggested, VerifiedBy,
 };
 use crate::{
-    commands::{logs::nothing_yet, status::facts as status},
+    commands::{logs::nothing_yet, loops::find_loop, status::facts as status},
     error::CommandError,
     project::Project,
 };
@@ -46,43 +49,46 @@ pub(super) async fn gather(
         .last()
         .map_or_else(String::new, |row| row.source.clone());
     let worktree = project.worktree();
-    let all = journal.loops_of(&repository, &worktree, &source);
-    let is_all = all.await.map_err(CommandError::internal)?.len() == rows.len();
-    let mut seen = Sums::default();
-    let mut facts = ReportFacts::new(source);
-    let fates = Fates::read(&mut *journal, &repository).await;
-    let fates = fates.map_err(CommandError::internal)?;
+    let all = journal.loops_of(&repository, &worktree, &source).await?;
+    let is_all = all.len() == rows.len();
+    let mut metrics = SuccessMetrics::default();
+    let mut commands = BTreeMap::new();
+    let mut totals = Totals::default();
+    let mut facts = ReportFacts {
+        source,
+        ..ReportFacts::default()
+    };
+    let fates = Fates::read(&mut *journal, &repository).await?;
     for row in &rows {
-        let spent = journal.spent_by_iteration(&row.id).await;
-        let spent = spent.map_err(CommandError::internal)?;
-        let records = journal.records_of(&row.id).await;
-        for record in records.map_err(CommandError::internal)? {
-            seen.observe(&record, fates.since(&record));
+        let spent = journal.spent_by_iteration(&row.id).await?;
+        for record in journal.records_of(&row.id).await? {
+            metrics.observe(&record, fates.since(&record));
+            count_commands(&mut commands, &record);
             let spent = spent.get(&record.iteration_id).copied();
-            facts.take(record, &fates);
-            if let Some(point) = facts.timeline.last_mut() {
-                point.spent_usd = spent;
-            }
+            facts.take(record, &fates, spent);
         }
-        let parts = journal.model_costs(&repository, &row.id).await;
-        let parts = parts.map_err(CommandError::internal)?;
-        let economics = &mut facts.economics;
-        let added = economics.add(&mut *journal, &repository, &row.id, &parts);
-        added.await.map_err(CommandError::internal)?;
-        facts.add_parts(parts);
+        facts.add_parts(journal.model_costs(&repository, &row.id).await?);
+        let scope = SpendingScope::Loop(&row.id);
+        totals = totals.plus(journal.spending(&repository, scope, None).await?);
+        if let Some(compared) = compared(&mut *journal, &repository, &row.id).await? {
+            let loop_id = row.id.clone();
+            let forecasts = &mut facts.economics.forecasts;
+            forecasts.push(LoopForecast { loop_id, compared });
+        }
     }
-    let asked = journal.questions(&repository, &facts.source).await;
-    facts.questions = asked.map_err(CommandError::internal)?;
+    facts.economics.used = totals.into();
+    facts.economics.models = by_model(&facts.parts);
+    facts.questions = journal.questions(&repository, &facts.source).await?;
     let worked: HashSet<u64> = facts.timeline.iter().map(|p| p.iteration).collect();
     facts.questions.retain(|q| worked.contains(&q.iteration));
-    let mut figures = seen.metrics.figures();
+    let mut figures = metrics.figures();
     // What counts as spent: also what no agent told, by the table of prices.
-    let each = facts.economics.per_verified_task(figures.verified_tasks);
+    let used = &facts.economics.used;
+    let each = used.cost_per_verified_task(figures.verified_tasks);
     figures.cost_per_verified_task_usd = each.or(figures.cost_per_verified_task_usd);
     facts.metrics.figures = figures;
-    facts.verification = seen.commands.into_values().collect();
-    let suggestions = journal.all_suggestions(&repository).await;
-    let suggestions = suggestions.map_err(CommandError::internal)?;
+    facts.verification = commands.into_values().collect();
+    let suggestions = journal.all_suggestions(&repository).await?;
     facts.suggestions = suggestions
         .into_iter()
         .enumerate()
@@ -115,28 +121,18 @@ async fn loops(
     which: Which<'_>,
 ) -> Result<Vec<LoopRow>, CommandError> {
     if let Which::One(id) = which {
-        let found = journal.loops_like(repository, id).await;
-        let found = found.map_err(CommandError::internal)?;
-        return match found.len() {
-            1 => Ok(found),
-            0 => Err(CommandError::user(format!("there is no loop {id}"))
-                .hint("`ralph loops` lists them")),
-            _ => Err(CommandError::user(format!(
-                "more than one loop has an id that begins with {id}"
-            ))
-            .hint("use more characters of the id")),
-        };
+        return Ok(vec![find_loop(journal, repository, id).await?]);
     }
     let worktree = project.worktree();
-    let last = journal.last_loop(repository, &worktree).await;
-    let Some(last) = last.map_err(CommandError::internal)? else {
+    let Some(last) = journal.last_loop(repository, &worktree).await? else {
         return Err(nothing_yet(project));
     };
-    if let Which::All = which {
-        let all = journal.loops_of(repository, &worktree, &last.source);
-        return all.await.map_err(CommandError::internal);
+    match which {
+        Which::All => Ok(journal
+            .loops_of(repository, &worktree, &last.source)
+            .await?),
+        Which::Last | Which::One(_) => Ok(vec![last]),
     }
-    Ok(vec![last])
 }
 
 /// Reads the present state of the tasks. A report is useful without it, so no error here is fatal.
@@ -152,31 +148,69 @@ async fn now(project: &Project, source: &str) -> Option<Now> {
     })
 }
 
-/// Sums over all iterations.
+/// Later changes to the commits of iterations, by the iterations' ids.
 #[derive(Default)]
-struct Sums {
-    metrics: SuccessMetrics,
-    commands: BTreeMap<String, CommandRuns>,
+struct Fates {
+    reverted: HashSet<IterationId>,
+    /// The commit that holds each of them by now.
+    squashed: HashMap<IterationId, String>,
 }
 
-impl Sums {
-    fn observe(&mut self, record: &IterationRecord, since: Since) {
-        self.metrics.observe(record, since);
-        for one in &record.verification {
-            let known = self.commands.entry(one.command.clone());
-            let command = known.or_insert_with(|| CommandRuns {
-                command: one.command.clone(),
-                runs: 0,
-                passed: 0,
-                failed: 0,
-                seconds: 0.0,
-            });
-            command.runs += 1;
-            command.passed += usize::from(one.passed);
-            command.failed += usize::from(!one.passed);
-            command.seconds += one.seconds;
+impl Fates {
+    fn since(&self, record: &IterationRecord) -> Since {
+        if self.reverted.contains(&record.iteration_id) {
+            Since::TakenBack
+        } else {
+            Since::Stands
         }
     }
+
+    async fn read(
+        journal: &mut dyn Journal,
+        repository: &RepositoryId,
+    ) -> Result<Self, JournalError> {
+        let mut fates = Self::default();
+        // Oldest first: of two squashes the later one holds it.
+        for row in journal.rewrites(repository).await? {
+            match (row.kind, row.made) {
+                (RewriteKind::Revert, _) => fates.reverted.extend(row.body.iterations),
+                (RewriteKind::Squash, Some(made)) => {
+                    let ids = row.body.iterations.into_iter();
+                    fates.squashed.extend(ids.map(|id| (id, made.clone())));
+                }
+                (RewriteKind::Squash, None) => {}
+            }
+        }
+        Ok(fates)
+    }
+}
+
+fn count_commands(commands: &mut BTreeMap<String, CommandRuns>, record: &IterationRecord) {
+    for one in &record.verification {
+        let command = commands.entry(one.command.clone()).or_default();
+        command.command.clone_from(&one.command);
+        command.runs += 1;
+        command.passed += usize::from(one.passed);
+        command.failed += usize::from(!one.passed);
+        command.seconds += one.seconds;
+    }
+}
+
+/// The sums of each model, whoever asked it, the dearest first.
+fn by_model(parts: &[LoopModelCost]) -> Vec<ModelSum> {
+    let mut models: Vec<(&Option<String>, Totals)> = Vec::new();
+    for part in parts {
+        match models.iter_mut().find(|(model, _)| *model == &part.model) {
+            Some((_, totals)) => *totals = totals.plus(part.totals),
+            None => models.push((&part.model, part.totals)),
+        }
+    }
+    models.sort_by_key(|(_, totals)| std::cmp::Reverse((totals.spent, totals.tokens.total())));
+    let sums = models.into_iter().map(|(model, totals)| ModelSum {
+        model: model.clone(),
+        figures: totals.into(),
+    });
+    sums.collect()
 }
 
 impl ReportFacts {
@@ -194,37 +228,7 @@ impl ReportFacts {
         }
     }
 
-    fn new(source: String) -> Self {
-        Self {
-            source,
-            loops: Vec::new(),
-            iterations: 0,
-            seconds: 0.0,
-            agent_seconds: 0.0,
-            verify_seconds: 0.0,
-            usage: Usage::default(),
-            metrics: shape::ReportMetrics {
-                figures: SuccessMetrics::default().figures(),
-                iterations_per_feature: None,
-            },
-            commits: Vec::new(),
-            reverted: Vec::new(),
-            completed: Vec::new(),
-            failed_attempts: Vec::new(),
-            diagnoses: Vec::new(),
-            verification: Vec::new(),
-            highlights: Vec::new(),
-            timeline: Vec::new(),
-            flagged: Vec::new(),
-            questions: Vec::new(),
-            suggestions: Vec::new(),
-            parts: Vec::new(),
-            economics: Economics::default(),
-            now: None,
-        }
-    }
-
-    fn take(&mut self, record: IterationRecord, fates: &Fates) {
+    fn take(&mut self, record: IterationRecord, fates: &Fates, spent_usd: Option<Dollars>) {
         self.iterations += 1;
         self.seconds += seconds(record.started_at, record.ended_at);
         self.agent_seconds += record.runs.iter().map(|run| run.seconds).sum::<f64>();
@@ -235,7 +239,7 @@ impl ReportFacts {
         let since = fates.since(&record);
         let is_reverted = since == Since::TakenBack;
         self.highlight(&record);
-        self.timeline.push(point(&record, since));
+        self.timeline.push(point(&record, since, spent_usd));
         if let Some(commit) = &record.git.result_commit {
             let list = if is_reverted {
                 &mut self.reverted
@@ -334,7 +338,7 @@ fn verified_by(record: &IterationRecord) -> Vec<VerifiedBy> {
         .collect()
 }
 
-fn point(record: &IterationRecord, since: Since) -> Point {
+fn point(record: &IterationRecord, since: Since, spent_usd: Option<Dollars>) -> Point {
     Point {
         iteration: record.iteration,
         task_id: record.task_id.clone(),
@@ -347,7 +351,7 @@ fn point(record: &IterationRecord, since: Since) -> Point {
         commit: record.git.result_commit.clone(),
         tokens: record.usage.total_tokens(),
         cost_usd: record.usage.cost_usd,
-        spent_usd: None,
+        spent_usd,
         reverted: since == Since::TakenBack,
         look: PointOutcome::of(record, since),
     }

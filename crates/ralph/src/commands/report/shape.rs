@@ -6,7 +6,9 @@ use ralph_core::{
     agent::Usage,
     board::Counts,
     dollars::Dollars,
+    economics::ComparedForecast,
     escalation::Question,
+    id::LoopId,
     metrics::{Since, SuccessFigures},
     record::IterationRecord,
     verdict::Verdict,
@@ -14,10 +16,12 @@ use ralph_core::{
 use ralph_engine::store::LoopModelCost;
 use serde::Serialize;
 
-use super::economics::Economics;
-use crate::commands::status::facts::{Blocked, LoopFacts, Next, OpenQuestion, Skipped};
+use crate::commands::{
+    cost::figures::{Figures, LoopUse},
+    status::facts::{Blocked, LoopFacts, Next, OpenQuestion, Skipped},
+};
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ReportFacts {
     pub(super) source: String,
@@ -52,8 +56,42 @@ pub(super) struct ReportFacts {
     pub(super) now: Option<Now>,
 }
 
-/// The success metrics.
+impl ReportFacts {
+    /// The branch of the last loop.
+    pub(super) fn branch(&self) -> &str {
+        self.loops.last().map_or("", |row| row.branch.as_str())
+    }
+}
+
+/// The tokens and the money that were used, and whether that was foreseen.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Economics {
+    #[serde(flatten)]
+    pub(super) used: LoopUse,
+    /// The dearest first.
+    pub(super) models: Vec<ModelSum>,
+    pub(super) forecasts: Vec<LoopForecast>,
+}
+
 #[derive(Debug, Serialize)]
+pub(super) struct ModelSum {
+    /// None for calls to an unnamed model.
+    pub(super) model: Option<String>,
+    #[serde(flatten)]
+    pub(super) figures: Figures,
+}
+
+/// The forecast of a loop and the real cost.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LoopForecast {
+    pub(super) loop_id: LoopId,
+    #[serde(flatten)]
+    pub(super) compared: ComparedForecast,
+}
+
+/// The success metrics.
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ReportMetrics {
     #[serde(flatten)]
@@ -64,7 +102,7 @@ pub(super) struct ReportMetrics {
 }
 
 /// A verify command, over all iterations.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct CommandRuns {
     pub(super) command: String,
     pub(super) runs: usize,
@@ -99,15 +137,6 @@ pub(super) struct Highlight {
 pub(super) enum HighlightKind {
     Learning,
     Decision,
-}
-
-impl HighlightKind {
-    pub(super) fn verb(self) -> &'static str {
-        match self {
-            Self::Learning => "learnt",
-            Self::Decision => "decided",
-        }
-    }
 }
 
 /// An iteration as a plot shows it.

@@ -1,22 +1,19 @@
-//! The drawings of the page: where everything stands, in pixels. Writes no markup.
+//! The drawings of the page: where everything stands along the axes, in pixels. Writes no markup.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use jiff::tz::TimeZone;
+use minijinja::{Value, context, value::Serde};
 use ralph_core::{
     dollars::Dollars,
     figures,
     sanitize::{one_line, truncate_middle},
     time::seconds,
 };
-use serde::Serialize;
 
-use super::axis::{Axis, AxisLabel};
+use super::axis::Axis;
 use crate::{
-    commands::report::{
-        economics::{Economics, ModelSum},
-        shape::{Point, PointOutcome, ReportFacts},
-    },
+    commands::report::shape::{Economics, ModelSum, Point, PointOutcome, ReportFacts},
     view::scale::ceiling,
 };
 
@@ -37,184 +34,72 @@ const MOST_ATTEMPTS: usize = 40;
 /// Bars of models.
 const MOST_BARS: usize = 12;
 
-#[derive(Serialize)]
-pub(super) struct Plots<'a> {
-    drawn: usize,
-    left_out: usize,
-    /// Those that occur: the legend.
-    outcomes: Vec<OutcomeSign>,
-    pauses: Vec<f64>,
-    labels: Vec<AxisLabel>,
-    timeline: Timeline<'a>,
-    curve: Option<Curve<'a>>,
-    by_model: Option<ModelBars<'a>>,
-    tasks: Vec<TaskOutcomes<'a>>,
-    tasks_left_out: usize,
-}
-
-/// The look of an outcome: never a colour alone.
-#[derive(Clone, Copy, Serialize)]
-struct OutcomeSign {
-    class: &'static str,
-    sign: &'static str,
-    word: &'static str,
-}
-
-/// A row a task, a bar an iteration, as long as it took.
-#[derive(Serialize)]
-struct Timeline<'a> {
-    top: f64,
-    bottom: f64,
-    rows: Vec<TimelineRow<'a>>,
-    tasks_left_out: usize,
-}
-
-#[derive(Serialize)]
-struct TimelineRow<'a> {
-    id: &'a str,
-    name: String,
-    baseline: f64,
-    bottom: f64,
-    bars: Vec<TimelineBar>,
-}
-
-#[derive(Serialize)]
-struct TimelineBar {
-    x: f64,
-    y: f64,
-    width: f64,
-    height: f64,
-    iteration: u64,
-    attempt: u32,
-    seconds: f64,
-    outcome: OutcomeSign,
-}
-
-/// The cost up to each moment, and the commits that landed.
-#[derive(Serialize)]
-struct Curve<'a> {
-    unit: Unit,
-    top: f64,
-    bottom: f64,
-    levels: Vec<CurveLevel>,
-    points: Vec<CurvePoint>,
-    dots: Vec<LandedDot<'a>>,
-}
-
-#[derive(Serialize)]
-struct CurveLevel {
-    y: f64,
-    label: String,
-}
-
-#[derive(Clone, Copy, Serialize)]
-struct CurvePoint {
-    x: f64,
-    y: f64,
-}
-
-#[derive(Serialize)]
-struct LandedDot<'a> {
-    #[serde(flatten)]
-    at: CurvePoint,
-    task_id: &'a str,
-    iteration: u64,
-    spent: String,
-}
-
-/// The dearest model first.
-#[derive(Serialize)]
-struct ModelBars<'a> {
-    unit: Unit,
-    height: f64,
-    bars: Vec<ModelBar<'a>>,
-}
-
-#[derive(Serialize)]
-struct ModelBar<'a> {
-    model: &'a str,
-    /// As much of it as fits before the bar.
-    name: String,
-    figure: String,
-    y: f64,
-    width: f64,
-    height: f64,
-}
-
-/// A square an attempt, in the order in which they were made.
-#[derive(Serialize)]
-struct TaskOutcomes<'a> {
-    id: &'a str,
-    title: &'a str,
-    left_out: usize,
-    attempts: Vec<AttemptOutcome>,
-}
-
-#[derive(Serialize)]
-struct AttemptOutcome {
-    iteration: u64,
-    outcome: OutcomeSign,
-}
-
 /// The unit of a chart: tokens, if the cost is not known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
-    #[serde(rename = "Cost")]
     Dollars,
     Tokens,
 }
 
-impl<'a> Plots<'a> {
-    /// `None` where there is no iteration to draw.
-    pub(super) fn new(facts: &'a ReportFacts, zone: &TimeZone) -> Option<Self> {
-        let left_out = facts.timeline.len().saturating_sub(MOST_DRAWN);
-        let points = &facts.timeline[left_out..];
-        if points.is_empty() {
-            return None;
-        }
-        let spans: Vec<_> = points.iter().map(|p| (p.started_at, p.ended_at)).collect();
-        let axis = Axis::new(&spans, LEFT..RIGHT, zone.clone());
-        let mut looks: Vec<PointOutcome> = points.iter().map(|point| point.look).collect();
-        looks.sort_unstable();
-        looks.dedup();
-        let mut tasks = outcomes(points);
-        let tasks_left_out = tasks.len().saturating_sub(MOST_TASKS);
-        tasks.truncate(MOST_TASKS);
-        Some(Self {
-            drawn: points.len(),
-            left_out,
-            outcomes: looks.into_iter().map(OutcomeSign::of).collect(),
-            pauses: axis.pauses().collect(),
-            labels: axis.labels(),
-            timeline: timeline(points, &axis),
-            curve: curve(points, &axis),
-            by_model: model_bars(&facts.economics),
-            tasks,
-            tasks_left_out,
-        })
+/// `None` where there is no iteration to draw.
+pub(super) fn plots(facts: &ReportFacts, zone: &TimeZone) -> Option<Value> {
+    let left_out = facts.timeline.len().saturating_sub(MOST_DRAWN);
+    let points = &facts.timeline[left_out..];
+    if points.is_empty() {
+        return None;
     }
+    let spans: Vec<_> = points.iter().map(|p| (p.started_at, p.ended_at)).collect();
+    let axis = Axis::new(&spans, LEFT..RIGHT, zone.clone());
+    let mut looks: Vec<PointOutcome> = points.iter().map(|point| point.look).collect();
+    looks.sort_unstable();
+    looks.dedup();
+    let mut seen = HashSet::new();
+    let ids = points.iter().map(|point| point.task_id.as_str());
+    let ids: Vec<&str> = ids.filter(|id| seen.insert(*id)).collect();
+    let tasks = ids.iter().take(MOST_TASKS).map(|id| outcomes(points, id));
+    Some(context! {
+        drawn => points.len(),
+        left_out,
+        // Those that occur: the legend.
+        outcomes => looks.into_iter().map(sign).collect::<Vec<_>>(),
+        pauses => axis.pauses().collect::<Vec<_>>(),
+        labels => Value::from(Serde(axis.labels())),
+        timeline => timeline(points, &ids, &axis),
+        curve => curve(points, &axis),
+        by_model => model_bars(&facts.economics),
+        tasks => tasks.collect::<Vec<_>>(),
+        tasks_left_out => ids.len().saturating_sub(MOST_TASKS),
+    })
 }
 
-impl OutcomeSign {
-    fn of(look: PointOutcome) -> Self {
-        let (class, sign, word) = match look {
-            PointOutcome::Verified => ("ok", "✓", "verified"),
-            PointOutcome::Unverified => ("unsure", "~", "completed, unverified"),
-            PointOutcome::TakenBack => ("other", "↶", "taken back"),
-            PointOutcome::Failed => ("bad", "✗", "did not land"),
-            PointOutcome::Asks => ("asks", "?", "asked a person"),
-            PointOutcome::Diagnosed => ("asks", "⌕", "looked for the cause"),
-            PointOutcome::Other => ("other", "–", "limit, interruption or outage"),
-        };
-        Self { class, sign, word }
-    }
+/// The look of an outcome: never a colour alone.
+fn sign(look: PointOutcome) -> Value {
+    let (class, sign, word) = match look {
+        PointOutcome::Verified => ("ok", "✓", "verified"),
+        PointOutcome::Unverified => ("unsure", "~", "completed, unverified"),
+        PointOutcome::TakenBack => ("other", "↶", "taken back"),
+        PointOutcome::Failed => ("bad", "✗", "did not land"),
+        PointOutcome::Asks => ("asks", "?", "asked a person"),
+        PointOutcome::Diagnosed => ("asks", "⌕", "looked for the cause"),
+        PointOutcome::Other => ("other", "–", "limit, interruption or outage"),
+    };
+    context! { class, sign, word }
 }
 
 impl Unit {
-    fn of(self, point: &Point) -> f64 {
+    /// Dollars, where there are any.
+    fn of(in_dollars: bool) -> Self {
+        if in_dollars {
+            Self::Dollars
+        } else {
+            Self::Tokens
+        }
+    }
+
+    fn word(self) -> &'static str {
         match self {
-            Self::Dollars => dollars(point).unwrap_or(0.0),
-            Self::Tokens => point.tokens as f64,
+            Self::Dollars => "Cost",
+            Self::Tokens => "Tokens",
         }
     }
 
@@ -226,54 +111,11 @@ impl Unit {
     }
 }
 
-/// The cost that counts; in old journals without calls, the one that the agent reported.
-fn dollars(point: &Point) -> Option<f64> {
-    point.spent_usd.map(Dollars::usd).or(point.cost_usd)
-}
-
-fn timeline<'a>(points: &'a [Point], axis: &Axis) -> Timeline<'a> {
-    const TOP: f64 = 4.0;
-    const ROW: f64 = 24.0;
-    const BAR: f64 = 16.0;
+/// A row a task, a bar an iteration, as long as it took; of the tasks that were worked at last.
+fn timeline(points: &[Point], ids: &[&str], axis: &Axis) -> Value {
     /// Bars are seen, however short the iteration was.
     const LEAST_WIDTH: f64 = 3.0;
 
-    let tasks = last_worked(points);
-    let all: HashSet<&str> = points.iter().map(|point| point.task_id.as_str()).collect();
-    let bar = |point: &Point, y: f64| {
-        let (from, to) = (axis.x(point.started_at), axis.x(point.ended_at));
-        TimelineBar {
-            x: from,
-            y: y + (ROW - BAR) / 2.0,
-            width: (to - from - 1.0).max(LEAST_WIDTH),
-            height: BAR,
-            iteration: point.iteration,
-            attempt: point.attempt,
-            seconds: seconds(point.started_at, point.ended_at),
-            outcome: OutcomeSign::of(point.look),
-        }
-    };
-    let rows = tasks.iter().enumerate().map(|(at, id)| {
-        let y = TOP + ROW * at as f64;
-        let own = points.iter().filter(|point| point.task_id == *id);
-        TimelineRow {
-            id,
-            name: truncate_middle(id, 14).into_owned(),
-            baseline: y + 16.5,
-            bottom: y + ROW,
-            bars: own.map(|point| bar(point, y)).collect(),
-        }
-    });
-    Timeline {
-        top: TOP,
-        bottom: TOP + ROW * tasks.len() as f64,
-        rows: rows.collect(),
-        tasks_left_out: all.len() - tasks.len(),
-    }
-}
-
-/// The tasks that were worked at last, in the order in which they were first worked at.
-fn last_worked(points: &[Point]) -> Vec<&str> {
     let mut last = HashSet::new();
     for point in points.iter().rev() {
         if last.len() == MOST_ROWS {
@@ -281,78 +123,89 @@ fn last_worked(points: &[Point]) -> Vec<&str> {
         }
         last.insert(point.task_id.as_str());
     }
-    let ids = points.iter().map(|point| point.task_id.as_str());
-    ids.filter(|id| last.remove(id)).collect()
+    let bar = |point: &Point| {
+        let (from, to) = (axis.x(point.started_at), axis.x(point.ended_at));
+        context! {
+            x => from,
+            width => (to - from - 1.0).max(LEAST_WIDTH),
+            iteration => point.iteration,
+            attempt => point.attempt,
+            seconds => seconds(point.started_at, point.ended_at),
+            outcome => sign(point.look),
+        }
+    };
+    let rows = ids.iter().filter(|id| last.contains(*id)).map(|id| {
+        let own = points.iter().filter(|point| point.task_id == *id);
+        context! {
+            id => *id,
+            name => truncate_middle(id, 14),
+            bars => own.map(bar).collect::<Vec<_>>(),
+        }
+    });
+    context! {
+        rows => rows.collect::<Vec<_>>(),
+        tasks_left_out => ids.len() - last.len(),
+    }
 }
 
-/// A line that climbs while an iteration lasts, and a dot where one landed verified.
-fn curve<'a>(points: &'a [Point], axis: &Axis) -> Option<Curve<'a>> {
+/// The cost up to each moment, as a line that climbs while an iteration lasts, and a dot where one landed
+/// verified.
+fn curve(points: &[Point], axis: &Axis) -> Option<Value> {
     const TOP: f64 = 12.0;
     const BOTTOM: f64 = 172.0;
 
-    let in_dollars = points.iter().any(|point| dollars(point).is_some());
-    let unit = if in_dollars {
-        Unit::Dollars
-    } else {
-        Unit::Tokens
+    // The cost that counts; in old journals without calls, the one that the agent reported.
+    let dollars = |point: &Point| point.spent_usd.map(Dollars::usd).or(point.cost_usd);
+    let unit = Unit::of(points.iter().any(|point| dollars(point).is_some()));
+    let used = |point: &Point| match unit {
+        Unit::Dollars => dollars(point).unwrap_or(0.0),
+        Unit::Tokens => point.tokens as f64,
     };
-    let total: f64 = points.iter().map(|point| unit.of(point)).sum();
+    let total: f64 = points.iter().map(used).sum();
     if total <= 0.0 {
         return None;
     }
     let highest = ceiling(total);
     let y = |value: f64| BOTTOM - (BOTTOM - TOP) * value / highest;
-    let levels = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| CurveLevel {
-        y: y(highest * share),
-        label: unit.label(highest * share),
+    let levels = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| {
+        let level = highest * share;
+        context! { y => y(level), label => unit.label(level) }
     });
     let mut spent = 0.0;
-    let mut line = vec![CurvePoint { x: LEFT, y: y(0.0) }];
+    let mut line = vec![context! { x => LEFT, y => y(0.0) }];
     let mut dots = Vec::new();
     for point in points {
-        line.push(CurvePoint {
-            x: axis.x(point.started_at),
-            y: y(spent),
-        });
-        spent += unit.of(point);
-        let at = CurvePoint {
-            x: axis.x(point.ended_at),
-            y: y(spent),
-        };
-        line.push(at);
+        line.push(context! { x => axis.x(point.started_at), y => y(spent) });
+        spent += used(point);
+        let at = context! { x => axis.x(point.ended_at), y => y(spent) };
+        line.push(at.clone());
         if point.look == PointOutcome::Verified && point.commit.is_some() {
-            dots.push(LandedDot {
+            dots.push(context! {
                 at,
-                task_id: &point.task_id,
-                iteration: point.iteration,
-                spent: unit.label(spent),
+                task_id => point.task_id.as_str(),
+                iteration => point.iteration,
+                spent => unit.label(spent),
             });
         }
     }
-    Some(Curve {
-        unit,
-        top: TOP,
-        bottom: BOTTOM,
-        levels: levels.into(),
-        points: line,
+    Some(context! {
+        unit => unit.word(),
+        top => TOP,
+        bottom => BOTTOM,
+        levels => levels.to_vec(),
+        points => line,
         dots,
     })
 }
 
-fn model_bars(economics: &Economics) -> Option<ModelBars<'_>> {
-    const ROW: f64 = 26.0;
-    const BAR: f64 = 16.0;
+/// The dearest model first.
+fn model_bars(economics: &Economics) -> Option<Value> {
     /// Room for the figure behind the longest bar.
     const FIGURE: f64 = 110.0;
     /// Letters of a name that fit before the bars.
     const NAME: usize = 17;
 
-    let in_dollars = economics.total.spent_usd > Dollars::NOTHING;
-    let unit = if in_dollars {
-        Unit::Dollars
-    } else {
-        Unit::Tokens
-    };
+    let unit = Unit::of(economics.used.total.spent_usd > Dollars::NOTHING);
     let value = |one: &ModelSum| match unit {
         Unit::Dollars => one.figures.spent_usd.usd(),
         Unit::Tokens => one.figures.tokens.total() as f64,
@@ -362,49 +215,33 @@ fn model_bars(economics: &Economics) -> Option<ModelBars<'_>> {
     if longest <= 0.0 {
         return None;
     }
-    let bars = models.iter().enumerate().map(|(at, one)| {
+    let bars = models.iter().map(|one| {
         let model = one.model.as_deref().unwrap_or(NO_MODEL);
-        ModelBar {
+        context! {
             model,
-            name: one_line(model, NAME),
-            figure: match unit {
+            // As much of it as fits before the bar.
+            name => one_line(model, NAME),
+            figure => match unit {
                 Unit::Dollars => one.figures.spent_usd.to_string(),
                 Unit::Tokens => figures::compact(one.figures.tokens.total()),
             },
-            y: at as f64 * ROW + (ROW - BAR) / 2.0,
-            width: ((RIGHT - LEFT - FIGURE) * value(one) / longest).max(1.0),
-            height: BAR,
+            width => ((RIGHT - LEFT - FIGURE) * value(one) / longest).max(1.0),
         }
     });
-    Some(ModelBars {
-        unit,
-        height: models.len() as f64 * ROW,
-        bars: bars.collect(),
-    })
+    Some(context! { unit => unit.word(), bars => bars.collect::<Vec<_>>() })
 }
 
-fn outcomes(points: &[Point]) -> Vec<TaskOutcomes<'_>> {
-    let mut tasks: Vec<TaskOutcomes<'_>> = Vec::new();
-    let mut known = HashMap::new();
-    for point in points {
-        let at = *known.entry(point.task_id.as_str()).or_insert(tasks.len());
-        if at == tasks.len() {
-            tasks.push(TaskOutcomes {
-                id: &point.task_id,
-                title: "",
-                left_out: 0,
-                attempts: Vec::new(),
-            });
-        }
-        tasks[at].title = &point.title;
-        tasks[at].attempts.push(AttemptOutcome {
-            iteration: point.iteration,
-            outcome: OutcomeSign::of(point.look),
-        });
+/// A square an attempt, in the order in which they were made.
+fn outcomes(points: &[Point], id: &str) -> Value {
+    let own: Vec<&Point> = points.iter().filter(|point| point.task_id == id).collect();
+    let left_out = own.len().saturating_sub(MOST_ATTEMPTS);
+    let attempts = own[left_out..].iter().map(|point| {
+        context! { iteration => point.iteration, outcome => sign(point.look) }
+    });
+    context! {
+        id,
+        title => own.last().map_or("", |point| point.title.as_str()),
+        left_out,
+        attempts => attempts.collect::<Vec<_>>(),
     }
-    for task in &mut tasks {
-        task.left_out = task.attempts.len().saturating_sub(MOST_ATTEMPTS);
-        task.attempts.drain(..task.left_out);
-    }
-    tasks
 }
