@@ -19,20 +19,20 @@ pub(crate) async fn read(
     graph: Graph,
     scope: Option<&TaskId>,
 ) -> Result<Board, CommandError> {
-    let board = Board::new(graph, scope).map_err(CommandError::internal)?;
+    let board = Board::new(graph, scope)?;
     let Some((journal, repository)) = journal else {
         return Ok(board);
     };
-    let states = journal.task_states(repository, source.name()).await;
-    let states = states.map_err(CommandError::internal)?.into_iter();
+    let states = journal
+        .task_states(repository, source.name())
+        .await?
+        .into_iter();
     let states = states.filter_map(|(id, state)| Some((TaskId::parse(&id).ok()?, state)));
     let mut board = board.with_histories(states);
     let worktree = project.worktree();
-    let last = journal.last_loop(repository, &worktree).await;
-    let last = last.map_err(CommandError::internal)?;
+    let last = journal.last_loop(repository, &worktree).await?;
     if let Some(row) = last.filter(|row| row.source == source.name()) {
-        let completed = journal.last_completed(&row.id).await;
-        let completed = completed.map_err(CommandError::internal)?;
+        let completed = journal.last_completed(&row.id).await?;
         if let Some(id) = completed.and_then(|id| TaskId::parse(&id).ok()) {
             board.set_last_completed(&id);
         }

@@ -19,7 +19,7 @@ pub(crate) fn print(text: &str) {
 
 /// Prints a value as JSON, one document.
 pub(crate) fn print_json<T: serde::Serialize>(value: &T) -> Result<(), CommandError> {
-    let text = serde_json::to_string_pretty(value).map_err(CommandError::internal)?;
+    let text = serde_json::to_string_pretty(value)?;
     print(&text);
     print("\n");
     Ok(())

@@ -49,7 +49,7 @@ impl Scope {
 
 impl Project {
     pub(crate) fn open(global: &Global, flags: Vec<FlagValue>) -> Result<Self, CommandError> {
-        let mut surroundings = Surroundings::of_process().map_err(CommandError::internal)?;
+        let mut surroundings = Surroundings::of_process()?;
         if let Some(folder) = &global.directory {
             surroundings.start.push(folder);
         }
@@ -246,13 +246,8 @@ impl Project {
         let Some(id) = ralph_engine::identity::known_id(self.root()) else {
             return Ok(None);
         };
-        let mut journal = ralph_engine::store::open(&data_dir)
-            .await
-            .map_err(CommandError::internal)?;
-        let known = journal
-            .has_repository(&id)
-            .await
-            .map_err(CommandError::internal)?;
+        let mut journal = ralph_engine::store::open(&data_dir).await?;
+        let known = journal.has_repository(&id).await?;
         Ok(known.then_some((journal, RepositoryId(id))))
     }
 
@@ -276,8 +271,7 @@ pub(crate) fn block_on<T>(
 ) -> Result<T, CommandError> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build()
-        .map_err(CommandError::internal)?
+        .build()?
         .block_on(future)
 }
 

@@ -106,7 +106,7 @@ pub(crate) async fn deliver(
     patience: Duration,
 ) -> Result<Sent, CommandError> {
     // The holder of the lock may be signalled, and that must not end this process.
-    let _poked = signal(SignalKind::user_defined1()).map_err(CommandError::internal)?;
+    let _poked = signal(SignalKind::user_defined1())?;
     let root = project.git_root()?;
     let (mut journal, repository) = open(project, &root).await?;
     let id = journal
@@ -117,8 +117,7 @@ pub(crate) async fn deliver(
             &project.who(),
             Project::now(),
         )
-        .await
-        .map_err(CommandError::internal)?;
+        .await?;
     let waiting = Waiting {
         project,
         root,
@@ -179,16 +178,14 @@ impl Waiting<'_> {
         let data = self.project.data_dir()?;
         let mut poked = None;
         loop {
-            let result = journal.command_result(self.id).await;
-            if let Some(report) = result.map_err(CommandError::internal)? {
+            if let Some(report) = journal.command_result(self.id).await? {
                 return Ok(Outcome::Report(report));
             }
             if !Lock::is_held(&data, &self.root) {
                 match self.obey(journal).await? {
                     Some(QueueRemainder::Nothing) => continue,
                     Some(QueueRemainder::ForTheNextRun) => {
-                        let result = journal.command_result(self.id).await;
-                        let result = result.map_err(CommandError::internal)?;
+                        let result = journal.command_result(self.id).await?;
                         return Ok(result.map_or(Outcome::NextRun, Outcome::Report));
                     }
                     // Another process was faster.
@@ -262,7 +259,7 @@ pub(crate) async fn open(
     let idle = idle(project, root, PathBuf::new())?;
     let repository = register(&idle, Project::now()).await.map_err(explain)?;
     let journal = ralph_engine::store::open(&idle.data_dir).await;
-    Ok((journal.map_err(CommandError::internal)?, repository))
+    Ok((journal?, repository))
 }
 
 /// The tasks that the last loop here worked at, as long as they are there; else those that a run
@@ -272,8 +269,7 @@ pub(crate) async fn source_path(
     journal: &mut dyn Journal,
     repository: &RepositoryId,
 ) -> Result<PathBuf, CommandError> {
-    let last = journal.last_loop(repository, &project.worktree()).await;
-    let last = last.map_err(CommandError::internal)?;
+    let last = journal.last_loop(repository, &project.worktree()).await?;
     let path = last.map(|row| project.root().join(row.source));
     match path.filter(|path| path.exists()) {
         Some(path) => Ok(path),

@@ -23,8 +23,7 @@ pub(crate) async fn open(project: &Project, work: SideWork) -> Result<SideBudget
 
 /// Refuses where a budget does. One that is nearly used up is said.
 pub(crate) async fn check(budget: &mut SideBudget) -> Result<(), CommandError> {
-    let asked = budget.check(Project::now()).await;
-    match asked.map_err(CommandError::internal)? {
+    match budget.check(Project::now()).await? {
         BudgetAction::Allow => Ok(()),
         BudgetAction::AlertOnly { alert } | BudgetAction::Throttle { alert, .. } => {
             output::print_warning(&alert.sentence());

@@ -77,12 +77,10 @@ async fn find_loop(
     named: Option<&str>,
 ) -> Result<LoopRow, CommandError> {
     let Some(prefix) = named else {
-        let last = journal.last_loop(repository, &project.worktree()).await;
-        let last = last.map_err(CommandError::internal)?;
+        let last = journal.last_loop(repository, &project.worktree()).await?;
         return last.ok_or_else(|| nothing_yet(project));
     };
-    let found = journal.loops_like(repository, prefix).await;
-    let mut found = found.map_err(CommandError::internal)?;
+    let mut found = journal.loops_like(repository, prefix).await?;
     match (found.pop(), found.len()) {
         (Some(row), 0) => Ok(row),
         (Some(_), _) => Err(CommandError::user(format!(
@@ -108,15 +106,14 @@ async fn find(
         let row = find_loop(project, journal, repository, None).await?;
         let newest = journal
             .checkpoints(repository, CheckpointFilter::Loop(&row.id), 1)
-            .await;
-        let newest = newest.map_err(CommandError::internal)?.pop();
+            .await?
+            .pop();
         return newest.ok_or_else(|| {
             CommandError::user(format!("loop {} has no checkpoint", row.id))
                 .hint("`ralph checkpoint create` makes one")
         });
     };
-    let found = journal.checkpoints_like(repository, part).await;
-    let mut found = found.map_err(CommandError::internal)?;
+    let mut found = journal.checkpoints_like(repository, part).await?;
     match (found.pop(), found.len()) {
         (Some(link), 0) => Ok(link),
         (Some(_), _) => {

@@ -165,9 +165,7 @@ async fn gather(project: &Project, args: &Args) -> Result<Costs, CommandError> {
     };
     let mut journal = project.journal().await?;
     if let Some((journal, repository)) = &mut journal {
-        sum_up(&mut **journal, repository, args.limit, &mut costs)
-            .await
-            .map_err(CommandError::internal)?;
+        sum_up(&mut **journal, repository, args.limit, &mut costs).await?;
     }
     if args.forecast {
         costs.forecast = Some(forecast::forecast(project, journal.as_mut()).await?);

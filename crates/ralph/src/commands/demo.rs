@@ -50,7 +50,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, CommandError> {
 fn folder(wanted: Option<&Path>) -> Result<PathBuf, CommandError> {
     let Some(wanted) = wanted else {
         let made = tempfile::Builder::new().prefix("ralph-demo-").tempdir();
-        return Ok(made.map_err(CommandError::internal)?.keep());
+        return Ok(made?.keep());
     };
     let taken = wanted
         .read_dir()

@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 }
 
 fn check(global: &Global) -> Result<Vec<Check>, CommandError> {
-    let mut surroundings = Surroundings::of_process().map_err(CommandError::internal)?;
+    let mut surroundings = Surroundings::of_process()?;
     if let Some(folder) = &global.directory {
         surroundings.start.push(folder);
     }

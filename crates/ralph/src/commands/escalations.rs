@@ -68,10 +68,7 @@ async fn gather(project: &Project, all: bool) -> Result<ListedQuestions, Command
     };
     let path = queue::source_path(project, &mut *journal, &repository).await?;
     let (source, graph, _) = project.source(Some(&path))?;
-    let mut questions = journal
-        .questions(&repository, source.name())
-        .await
-        .map_err(CommandError::internal)?;
+    let mut questions = journal.questions(&repository, source.name()).await?;
     if !all {
         questions.retain(|q| {
             let status = graph.get(&q.task_id).map(|t| t.status);

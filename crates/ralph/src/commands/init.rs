@@ -154,7 +154,7 @@ fn tell(project: &Project, checked: &Checked) -> Result<ExitCode, CommandError> 
         graph,
         parent,
     } = checked;
-    let board = Board::new(graph.clone(), parent.as_ref()).map_err(CommandError::internal)?;
+    let board = Board::new(graph.clone(), parent.as_ref())?;
     let counts = board.counts();
     let below = parent
         .as_ref()

@@ -93,8 +93,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
             InterviewMode::Headless => {
                 scene.warn_unattended();
                 // An interview has no queue that it could be signalled for.
-                let stop =
-                    run::listen_for_signals(Inbox::default()).map_err(CommandError::internal)?;
+                let stop = run::listen_for_signals(Inbox::default())?;
                 lead(&scene, &mut headless::Asks::new(answers, stop), args.rounds).await
             }
             InterviewMode::Conversation => {

@@ -121,8 +121,7 @@ async fn range(
     journal: &mut Opened,
 ) -> Result<Option<(u64, u64)>, CommandError> {
     if let Some((journal, repository)) = journal {
-        let range = journal.iteration_range(repository).await;
-        if let Some(range) = range.map_err(CommandError::internal)? {
+        if let Some(range) = journal.iteration_range(repository).await? {
             return Ok(Some(range));
         }
     }
@@ -225,8 +224,7 @@ fn no_log(project: &Project, n: u64, path: &Path, error: io::Error) -> CommandEr
 
 async fn print_record(project: &Project, n: u64, journal: &mut Opened) -> Result<(), CommandError> {
     if let Some((journal, repository)) = journal {
-        let record = journal.record(repository, Some(n)).await;
-        if let Some(record) = record.map_err(CommandError::internal)? {
+        if let Some(record) = journal.record(repository, Some(n)).await? {
             return output::print_json(&record);
         }
     }
@@ -264,10 +262,9 @@ struct ListedIteration {
 
 async fn list(args: &Args, journal: Opened) -> Result<(), CommandError> {
     let rows = match journal {
-        Some((mut journal, repository)) => journal
-            .last_iterations(&repository, args.number)
-            .await
-            .map_err(CommandError::internal)?,
+        Some((mut journal, repository)) => {
+            journal.last_iterations(&repository, args.number).await?
+        }
         None => Vec::new(),
     };
     if args.json {

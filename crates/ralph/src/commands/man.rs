@@ -21,9 +21,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CommandError> {
         }
         None => {
             let mut page = Vec::new();
-            clap_mangen::Man::new(command)
-                .render(&mut page)
-                .map_err(CommandError::internal)?;
+            clap_mangen::Man::new(command).render(&mut page)?;
             output::print(&String::from_utf8_lossy(&page));
         }
     }

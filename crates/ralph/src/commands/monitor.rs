@@ -74,8 +74,7 @@ async fn once(project: &Project, form: MonitorForm) -> Result<ExitCode, CommandE
     }
     let mut journal = open(&data_dir).await?;
     let now = Project::now();
-    let found = looked(&mut *journal, &data_dir, None, (hang_after(project), now)).await;
-    let found = found.map_err(CommandError::internal)?;
+    let found = looked(&mut *journal, &data_dir, None, (hang_after(project), now)).await?;
     if found.is_empty() {
         say::nothing(form);
     }
@@ -105,11 +104,11 @@ async fn watch(args: &Args, project: &Project, form: MonitorForm) -> Result<(), 
         Restarting::Never
     };
     let policy = monitor::policy(config, interval, restarting);
-    let program = std::env::current_exe().map_err(CommandError::internal)?;
+    let program = std::env::current_exe()?;
     let times = (policy, hang_after(project));
     let mut monitor = Monitor::new(journal, data_dir, times, Starter::new(program));
     let mut messages = Messages::new(project)?;
-    let mut ends = Ends::listen().map_err(CommandError::internal)?;
+    let mut ends = Ends::listen()?;
     let mut ticks = tokio::time::interval(interval);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     say::begins(interval, form);

@@ -122,7 +122,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     if args.output.is_some() || args.to.format() == Format::Prd {
         wish.target("").check(&project, wish.overwrite)?;
     }
-    let schema = serde_json::to_string(&schema()).map_err(CommandError::internal)?;
+    let schema = serde_json::to_string(&schema())?;
     let planner = Planner::choose(&project)?;
     let answer_by = planner.answer_by();
     let prompt = |repair: Option<&Repair>| wish.prompt(answer_by, &schema, repair);
@@ -134,8 +134,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     run::check_program(&*agent, project.root())?;
     let root = project.git_root()?;
     project::block_on(async {
-        let mut stop = run::listen_for_signals(ralph_engine::inbox::Inbox::default())
-            .map_err(CommandError::internal)?;
+        let mut stop = run::listen_for_signals(ralph_engine::inbox::Inbox::default())?;
         let mut budget = side_budget::open(&project, SideWork::Plan).await?;
         side_budget::check(&mut budget).await?;
         if !args.json {

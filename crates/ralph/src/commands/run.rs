@@ -161,7 +161,7 @@ fn setup(order: &Order, project: &Project) -> Result<Setup, CommandError> {
         check_program(&*agent, &root)?;
     }
     let inbox = Inbox::default();
-    let stop = signals::listen(inbox.clone()).map_err(CommandError::internal)?;
+    let stop = signals::listen(inbox.clone())?;
     Ok(Setup {
         began: std::time::Instant::now(),
         data_dir: project.data_dir()?,

@@ -78,7 +78,7 @@ async fn commit(
     }
     let last = journal
         .checkpoints(repository, CheckpointFilter::Loop(&row.id), 1)
-        .await;
-    let last = last.map_err(CommandError::internal)?.pop();
+        .await?
+        .pop();
     Ok(last.map_or_else(|| row.base_commit.clone(), |last| last.commit))
 }

@@ -88,8 +88,7 @@ async fn gather(project: &Project, args: &Args) -> Result<ListedCheckpoints, Com
     let of = row.as_ref().map_or(CheckpointFilter::Repository, |row| {
         CheckpointFilter::Loop(&row.id)
     });
-    let links = journal.checkpoints(&repository, of, args.limit).await;
-    let links = links.map_err(CommandError::internal)?;
+    let links = journal.checkpoints(&repository, of, args.limit).await?;
     Ok(ListedCheckpoints {
         loop_id: row.map(|row| row.id),
         checkpoints: links.into_iter().map(one).collect(),

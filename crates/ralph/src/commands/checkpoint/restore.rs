@@ -126,7 +126,7 @@ async fn wanted(project: &Project, args: &Args) -> Result<Restore, CommandError>
     let link = find(project, &mut *journal, &repository, Some(&args.id)).await?;
     let checkpoint = read(&link)?;
     let closed = journal.close().await;
-    closed.map_err(CommandError::internal)?;
+    closed?;
     Ok(Restore {
         checkpoint: link.id,
         branch: checkpoint.recovery.branch,

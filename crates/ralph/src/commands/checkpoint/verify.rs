@@ -90,7 +90,7 @@ async fn look(project: &Project, args: &Args) -> Result<Vec<VerifiedLoop>, Comma
     let (mut journal, repository) = journal(project).await?;
     let loops = if args.all {
         let loops = journal.checkpointed_loops(&repository).await;
-        loops.map_err(CommandError::internal)?
+        loops?
     } else {
         let named = args.loop_id.as_deref();
         vec![
@@ -111,13 +111,11 @@ async fn look_through(
     loop_id: LoopId,
 ) -> Result<VerifiedLoop, CommandError> {
     // Asked first: a loop that runs adds to both while this looks.
-    let newest = journal.newest_record(&loop_id).await;
-    let newest = newest.map_err(CommandError::internal)?;
+    let newest = journal.newest_record(&loop_id).await?;
     let mut chain = Chain::default();
     let mut after = None;
     let damage = loop {
-        let part = journal.checkpoint_chain(&loop_id, after, PAGE).await;
-        let part = part.map_err(CommandError::internal)?;
+        let part = journal.checkpoint_chain(&loop_id, after, PAGE).await?;
         if let Err(damage) = part.iter().try_for_each(|link| chain.take(link)) {
             break Some(damage);
         }

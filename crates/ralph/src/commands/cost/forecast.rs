@@ -18,13 +18,13 @@ pub(super) async fn forecast(
             let past = ForecastBasis::read(project, &mut **journal, repository).await;
             // What is foreseen is the rest of what the last loop worked at.
             let path = queue::source_path(project, &mut **journal, repository).await?;
-            (past.map_err(CommandError::internal)?, path)
+            (past?, path)
         }
         None => (ForecastBasis::default(), project.source_path(None)?),
     };
     let (_, graph, _) = project.source(Some(&path))?;
     let scope = project.scope(&graph)?;
-    let board = Board::new(graph, scope.parent()).map_err(CommandError::internal)?;
+    let board = Board::new(graph, scope.parent())?;
     let counts = board.counts();
     let remaining_tasks = counts.ready + counts.waiting;
     Ok(Foreseen {

@@ -105,9 +105,9 @@ impl<'a> Sources<'a> {
         let times = (Duration::from_secs(hang_after), Project::now());
         let found = looked(&mut **journal, &data_dir, repository.as_deref(), times).await;
         let mut loops = Vec::new();
-        for one in found.map_err(CommandError::internal)? {
+        for one in found? {
             let note = journal.last_note(&one.row.id).await;
-            loops.push(LoopHealth::new(one, note.map_err(CommandError::internal)?));
+            loops.push(LoopHealth::new(one, note?));
         }
         Ok(HealthFacts { loops })
     }
@@ -124,7 +124,7 @@ impl<'a> Sources<'a> {
                     return Ok(None);
                 }
                 let journal = ralph_engine::store::open(&data_dir).await;
-                Ok(Some((journal.map_err(CommandError::internal)?, None)))
+                Ok(Some((journal?, None)))
             }
         }
     }

@@ -61,8 +61,8 @@ async fn on_screen(project: &Project, reach: Reach) -> Result<(), CommandError> 
     let mut sources = Sources::new(project, reach);
     let mut facts = sources.gather().await?;
     let screen = Screen::enter("ralph health")?;
-    let mut ends = Ends::listen().map_err(CommandError::internal)?;
-    let mut resized = signal(SignalKind::window_change()).map_err(CommandError::internal)?;
+    let mut ends = Ends::listen()?;
+    let mut resized = signal(SignalKind::window_change())?;
     let mut quit = keys();
     let mut ticks = ticks();
     screen.draw(&show::render(&facts, Project::now()));
@@ -81,7 +81,7 @@ async fn on_screen(project: &Project, reach: Reach) -> Result<(), CommandError> 
 }
 
 async fn in_lines(project: &Project, reach: Reach, form: WatchForm) -> Result<(), CommandError> {
-    let mut ends = Ends::listen().map_err(CommandError::internal)?;
+    let mut ends = Ends::listen()?;
     let mut ticks = ticks();
     let mut sources = Sources::new(project, reach);
     let mut known: Option<HealthFacts> = None;
@@ -135,7 +135,7 @@ fn tell(
 }
 
 fn print_line(line: &Line<'_>) -> Result<(), CommandError> {
-    let text = serde_json::to_string(line).map_err(CommandError::internal)?;
+    let text = serde_json::to_string(line)?;
     output::print(&format!("{text}\n"));
     Ok(())
 }

@@ -125,10 +125,7 @@ impl Asks {
         for at in unanswered {
             let question = &mut waiting.questions[at];
             let stop = self.stop.clone();
-            match ask(&asked(question), stopped(stop))
-                .await
-                .map_err(CommandError::internal)?
-            {
+            match ask(&asked(question), stopped(stop)).await? {
                 Input::Line(line) => question.answer = Some(chosen(question, line)),
                 Input::NoMore => return Ok(Some(End::Stopped)),
                 Input::Signal(signal) => return Ok(Some(End::Interrupted(signal))),

@@ -159,7 +159,7 @@ impl<'a> Scene<'a> {
         if let Some(budget) = &mut budget {
             let agent = self.agent_name();
             let recorded = budget.record(&agent, &report, Project::now());
-            recorded.await.map_err(CommandError::internal)?;
+            recorded.await?;
         }
         let end = match &report.ending {
             Ending::Finished => return Ok(Ok(report)),

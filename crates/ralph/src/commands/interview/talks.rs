@@ -23,7 +23,7 @@ pub(super) struct Talks {
 
 impl Talks {
     pub(super) fn new() -> Result<Self, CommandError> {
-        let signals = Signals::listen().map_err(CommandError::internal)?;
+        let signals = Signals::listen()?;
         Ok(Self { signals })
     }
 

@@ -102,11 +102,7 @@ pub(super) async fn follow(project: &Project, form: FollowForm) -> Result<(), Co
 /// Where nothing runs: says so, and shows the last one.
 async fn show_last(project: &Project, form: FollowForm) -> Result<(), CommandError> {
     let last = match project.journal().await? {
-        Some((mut journal, repository)) => journal
-            .last_iterations(&repository, 1)
-            .await
-            .map_err(CommandError::internal)?
-            .pop(),
+        Some((mut journal, repository)) => journal.last_iterations(&repository, 1).await?.pop(),
         None => None,
     };
     let Some(row) = last else {
@@ -125,22 +121,19 @@ async fn next_rows(
     repository: &RepositoryId,
     after: Option<u64>,
 ) -> Result<Vec<IterationRow>, CommandError> {
-    let newest = journal.last_iterations(repository, 1).await;
-    let newest = newest.map_err(CommandError::internal)?;
+    let newest = journal.last_iterations(repository, 1).await?;
     let is_new = |row: &IterationRow| after.is_none_or(|after| number(row) > after);
     if !newest.iter().any(is_new) {
         return Ok(Vec::new());
     }
-    let last_loop = journal.last_loop(repository, &project.worktree()).await;
-    let Some(this) = last_loop.map_err(CommandError::internal)? else {
+    let Some(this) = journal.last_loop(repository, &project.worktree()).await? else {
         return Ok(Vec::new());
     };
     if this.ended_at.is_some() && after.is_none() {
         // The loop that holds the lock has not begun to write; this one is over.
         return Ok(Vec::new());
     }
-    let rows = journal.last_iterations(repository, MOST_MISSED).await;
-    let mut rows = rows.map_err(CommandError::internal)?;
+    let mut rows = journal.last_iterations(repository, MOST_MISSED).await?;
     rows.retain(|row| row.loop_id == this.id && is_new(row));
     if after.is_none() {
         rows.truncate(1);
@@ -153,8 +146,7 @@ async fn say_how_it_ended(project: &Project) -> Result<(), CommandError> {
     let Some((mut journal, repository)) = project.journal().await? else {
         return Ok(());
     };
-    let last = journal.last_loop(&repository, &project.worktree()).await;
-    let last = last.map_err(CommandError::internal)?;
+    let last = journal.last_loop(&repository, &project.worktree()).await?;
     let stop = last.and_then(|row| serde_json::from_str::<Stop>(&row.stop?).ok());
     let why = stop.map_or_else(
         || "the loop's process is gone; `ralph run` continues the loop".to_owned(),

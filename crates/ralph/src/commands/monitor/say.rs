@@ -34,7 +34,7 @@ pub(super) fn nothing(form: MonitorForm) {
 
 pub(super) fn change(change: &Change, form: MonitorForm) -> Result<(), CommandError> {
     if form == MonitorForm::Json {
-        let text = serde_json::to_string(change).map_err(CommandError::internal)?;
+        let text = serde_json::to_string(change)?;
         output::print(&format!("{text}\n"));
         return Ok(());
     }

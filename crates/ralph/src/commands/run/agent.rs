@@ -87,7 +87,7 @@ pub(crate) fn make(
             // A script with a mistake is found before anything is begun.
             Script::read(&file).map_err(CommandError::user)?;
             Ok(Box::new(ScriptAgent {
-                ralph: std::env::current_exe().map_err(CommandError::internal)?,
+                ralph: std::env::current_exe()?,
                 file,
             }))
         }

@@ -131,9 +131,9 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
     }
     let board = board::read(project, journal.as_mut(), &source, graph, scope.parent()).await?;
     let told = match &mut journal {
-        Some((journal, repository)) => Told::read(project, &mut **journal, repository, &board)
-            .await
-            .map_err(CommandError::internal)?,
+        Some((journal, repository)) => {
+            Told::read(project, &mut **journal, repository, &board).await?
+        }
         None => Told::default(),
     };
     let named = |task: &Task| Named {

@@ -25,8 +25,8 @@ pub(super) async fn watch(project: &Project, source: Option<&Path>) -> Result<()
     // What is wrong with the project is said on the screen that stays.
     let first = text(project, source).await?;
     let screen = Screen::enter("ralph status")?;
-    let mut ends = Ends::listen().map_err(CommandError::internal)?;
-    let mut resized = signal(SignalKind::window_change()).map_err(CommandError::internal)?;
+    let mut ends = Ends::listen()?;
+    let mut resized = signal(SignalKind::window_change())?;
     let mut quit = keys();
     let mut ticks = tokio::time::interval(LOOKS_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

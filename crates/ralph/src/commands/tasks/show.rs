@@ -85,10 +85,11 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         let mut journal = project.journal().await?;
         let board = board::read(&project, journal.as_mut(), &source, graph, None).await?;
         let iterations = match &mut journal {
-            Some((journal, repository)) => journal
-                .iterations_at(repository, source.name(), id.as_str(), MOST_ITERATIONS)
-                .await
-                .map_err(CommandError::internal)?,
+            Some((journal, repository)) => {
+                journal
+                    .iterations_at(repository, source.name(), id.as_str(), MOST_ITERATIONS)
+                    .await?
+            }
             None => Vec::new(),
         };
         Ok::<_, CommandError>((board, iterations))

@@ -71,10 +71,7 @@ pub(super) fn take(project: &Project, numbers: &[usize], args: &Args) -> Result<
         }
         for (one, task) in chosen.iter().zip(&tasks) {
             place.add(project, task)?;
-            journal
-                .take_suggestion(one.id, task.id.as_str())
-                .await
-                .map_err(CommandError::internal)?;
+            journal.take_suggestion(one.id, task.id.as_str()).await?;
         }
         place.warn_of_scope(project)
     })
