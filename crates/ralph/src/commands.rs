@@ -1,4 +1,4 @@
-//! The commands, one file each: an `Args` struct and a `run` that stays thin.
+//! The commands, most in a file of their own: an `Args` struct and a `run` that stays thin.
 
 pub(crate) mod agent;
 pub(crate) mod answer;
@@ -14,7 +14,6 @@ pub(crate) mod goal;
 pub(crate) mod health;
 pub(crate) mod import;
 pub(crate) mod init;
-pub(crate) mod intervene;
 pub(crate) mod interview;
 pub(crate) mod lint;
 pub(crate) mod logs;
@@ -22,20 +21,16 @@ pub(crate) mod loops;
 pub(crate) mod man;
 pub(crate) mod monitor;
 pub(crate) mod notify;
-pub(crate) mod pause;
 pub(crate) mod plan;
 pub(crate) mod play_script;
 pub(crate) mod prompt;
 pub(crate) mod report;
 pub(crate) mod resume;
-pub(crate) mod retry;
 pub(crate) mod revert;
 pub(crate) mod run;
-pub(crate) mod say;
-pub(crate) mod skip;
 pub(crate) mod squash;
 pub(crate) mod status;
+pub(crate) mod steer;
 pub(crate) mod stop;
 pub(crate) mod tasks;
 pub(crate) mod tokens;
-pub(crate) mod unblock;

@@ -2,13 +2,16 @@
 //!
 //! A closed pipe ends output quietly. Whatever comes from an agent or a file is made safe first.
 
-use std::io::{self, BufRead, IsTerminal as _, Write};
+use std::{
+    io::{self, BufRead, IsTerminal as _, Write},
+    process::ExitCode,
+};
 
 use ralph_core::sanitize::terminal_safe;
 
 use crate::{
     error::CommandError,
-    view::paint::{Tone, paint_for_stderr},
+    view::{Tone, paint_for_stderr},
 };
 
 /// Prints text to stdout as it is. A reader that went away is no error.
@@ -23,6 +26,20 @@ pub(crate) fn print_json<T: serde::Serialize>(value: &T) -> Result<(), CommandEr
     print(&text);
     print("\n");
     Ok(())
+}
+
+/// Prints the answer of a command: as JSON if that was asked for, else as text.
+pub(crate) fn show<T: serde::Serialize>(
+    json: bool,
+    value: &T,
+    text: impl FnOnce() -> String,
+) -> Result<ExitCode, CommandError> {
+    if json {
+        print_json(value)?;
+    } else {
+        print(&text());
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Says if the copied text may contain terminal control sequences.

@@ -301,10 +301,10 @@ pub(crate) fn task(text: &str) -> Result<TaskId, CommandError> {
 }
 
 /// Returns the text of a person; an empty one is an error.
-pub(crate) fn words(what: &str, text: String) -> Result<String, CommandError> {
+pub(crate) fn words(what: &str, text: &str) -> Result<String, CommandError> {
     if text.trim().is_empty() {
         Err(CommandError::user(format!("{what} is empty")))
     } else {
-        Ok(text)
+        Ok(text.to_owned())
     }
 }

@@ -40,8 +40,8 @@ pub(crate) struct Args {
     said: queue::AnswerForm,
 }
 
-pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let answer = match (args.option, args.guidance, args.skip, args.retry) {
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
+    let answer = match (args.option, &args.guidance, args.skip, args.retry) {
         (Some(number), ..) => Answer::Option { number },
         (None, Some(text), ..) => Answer::Guidance {
             text: queue::words("--guidance", text)?,
@@ -51,9 +51,10 @@ pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError>
         // One of the five is there, or clap had refused it.
         (None, None, false, false) => Answer::Abort,
     };
-    let amend = args.amend.map(|text| queue::words("--amend", text));
+    let amend = args.amend.as_ref();
+    let amend = amend.map(|text| queue::words("--amend", text));
     let command = Command::Answer {
-        of: args.id,
+        of: args.id.clone(),
         answer,
         amend: amend.transpose()?.map(amendment),
     };

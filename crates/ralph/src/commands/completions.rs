@@ -4,14 +4,18 @@ use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 
-use crate::{cli::Cli, error::CommandError, output};
+use crate::{
+    cli::{Cli, Global},
+    error::CommandError,
+    output,
+};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     shell: clap_complete::Shell,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(args: &Args, _: &Global) -> Result<ExitCode, CommandError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "ralph", &mut script);
     output::print(&String::from_utf8_lossy(&script));

@@ -20,7 +20,7 @@ pub(crate) struct Args {
     look: run::OutputArgs,
 }
 
-pub(crate) fn run(args: Args) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(args: &Args, _: &Global) -> Result<ExitCode, CommandError> {
     let folder = folder(args.dir.as_deref())?;
     sample::write(&folder)?;
     let shown = folder.display();
@@ -34,7 +34,10 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, CommandError> {
         directory: Some(folder.clone()),
         config: None,
     };
-    let code = run::run(run::Args::for_demo(args.look.clone()), &global)?;
+    let code = run::start(
+        &run::Order::new(run::RunTarget::Source(None), args.look.clone()),
+        &global,
+    )?;
     if !args.look.is_json() {
         super::report::run(&super::report::Args::default(), &global)?;
         output::print(&format!(

@@ -21,11 +21,7 @@ use crate::{
     error::CommandError,
     output,
     project::Project,
-    view::{
-        figures::count,
-        paint::Tone,
-        table::{Table, cell},
-    },
+    view::{Table, Tone, cell, figures::count},
 };
 
 #[derive(Debug, clap::Args)]

@@ -8,7 +8,7 @@ use crate::{cli::Global, error::CommandError};
 /// The tasks are those of `.artefacts/NAME/tasks.json`. Each iteration is a fresh agent without a
 /// terminal; ralph verifies what it did, commits what passed, and keeps `state.json`,
 /// `obstacles.json` and `results.md` beside the tasks.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Name of the project: a folder in `.artefacts/`
     name: String,
@@ -21,22 +21,11 @@ pub(crate) struct Args {
     options: Options,
 }
 
-impl Args {
-    /// `ralph execute` as `ralph resume` starts it.
-    pub(crate) fn again(name: String, iterations: Option<u32>, options: Options) -> Self {
-        Self {
-            name,
-            iterations,
-            options,
-        }
-    }
-}
-
-pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let order = Order {
-        target: RunTarget::Project(args.name),
+        target: RunTarget::Project(args.name.clone()),
         iterations: args.iterations,
-        options: args.options,
+        options: args.options.clone(),
         branch: None,
     };
     run::start(&order, global)

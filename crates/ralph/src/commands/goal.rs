@@ -10,7 +10,7 @@ use crate::{cli::Global, error::CommandError};
 /// Every iteration is a fresh agent that is told the same goal. What it changes is verified and, if it
 /// passes, committed: that is the progress. The loop ends when an agent makes the promise *and* the
 /// verify commands pass, or at a limit.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The goal, in your own words
     #[arg(value_name = "GOAL")]
@@ -28,32 +28,15 @@ pub(crate) struct Args {
     options: Options,
 }
 
-pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let promise = Promise::parse(&args.completion_promise)
         .map_err(|e| CommandError::user(format!("--completion-promise: {e}")))?;
     let goal = Goal::parse(&args.goal, promise).map_err(CommandError::user)?;
     let order = Order {
         target: RunTarget::Goal(goal),
         iterations: args.max_iterations,
-        options: args.options,
+        options: args.options.clone(),
         branch: None,
-    };
-    run::start(&order, global)
-}
-
-/// `ralph loop` as `ralph resume` starts it.
-pub(crate) fn again(
-    goal: Goal,
-    branch: Option<String>,
-    iterations: Option<u32>,
-    options: Options,
-    global: &Global,
-) -> Result<ExitCode, CommandError> {
-    let order = Order {
-        target: RunTarget::Goal(goal),
-        iterations,
-        options,
-        branch,
     };
     run::start(&order, global)
 }

@@ -55,10 +55,5 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         return Ok(ExitCode::SUCCESS);
     }
     let facts = block_on(facts::Sources::new(&project, reach).gather())?;
-    if args.json {
-        output::print_json(&facts)?;
-    } else {
-        output::print(&show::render(&facts, Project::now()));
-    }
-    Ok(ExitCode::SUCCESS)
+    output::show(args.json, &facts, || show::render(&facts, Project::now()))
 }

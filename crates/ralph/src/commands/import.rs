@@ -20,11 +20,7 @@ use crate::{
     error::CommandError,
     output,
     project::Project,
-    view::{
-        figures::count,
-        paint::{Tone, paint},
-        table::{Table, cell},
-    },
+    view::{Table, Tone, cell, figures::count, paint},
 };
 
 #[derive(Debug, clap::Args)]

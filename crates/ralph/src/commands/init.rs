@@ -28,12 +28,7 @@ use crate::{
     error::CommandError,
     output,
     project::Project,
-    view::{
-        figures::count,
-        paint::{Tone, paint},
-        places::Places,
-        table::{Table, cell},
-    },
+    view::{Table, Tone, cell, figures::count, paint, places::Places},
 };
 
 #[derive(Debug, clap::Args)]

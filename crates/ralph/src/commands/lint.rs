@@ -18,11 +18,7 @@ use crate::{
     error::CommandError,
     output,
     project::Project,
-    view::{
-        figures::count,
-        paint::{Tone, paint},
-        places::Places,
-    },
+    view::{Tone, figures::count, paint, places::Places},
 };
 
 #[derive(Debug, clap::Args)]

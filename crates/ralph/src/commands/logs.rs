@@ -27,9 +27,8 @@ use crate::{
     output::{self, Escapes},
     project::{self, Project},
     view::{
+        Table, Tone, cell,
         figures::{ago_text, duration, short_commit},
-        paint::Tone,
-        table::{Table, cell},
     },
 };
 

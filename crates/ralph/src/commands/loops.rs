@@ -21,9 +21,8 @@ use crate::{
     output,
     project::{Project, block_on},
     view::{
+        Table, Tone, cell,
         figures::{ago_text, usd},
-        paint::Tone,
-        table::{Table, cell},
     },
 };
 
@@ -84,12 +83,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let project = Project::open(global, Vec::new())?;
     let most = if args.all { u32::MAX } else { args.limit };
     let listed = block_on(gather(&project, most))?;
-    if args.json {
-        output::print_json(&listed)?;
-    } else {
-        output::print(&render(&listed));
-    }
-    Ok(ExitCode::SUCCESS)
+    output::show(args.json, &listed, || render(&listed))
 }
 
 async fn gather(project: &Project, most: u32) -> Result<ListedLoops, CommandError> {

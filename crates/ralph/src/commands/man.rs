@@ -4,7 +4,11 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::CommandFactory as _;
 
-use crate::{cli::Cli, error::CommandError, output};
+use crate::{
+    cli::{Cli, Global},
+    error::CommandError,
+    output,
+};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -12,7 +16,7 @@ pub(crate) struct Args {
     directory: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(args: &Args, _: &Global) -> Result<ExitCode, CommandError> {
     let command = Cli::command();
     match &args.directory {
         Some(folder) => {

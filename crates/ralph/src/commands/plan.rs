@@ -41,10 +41,7 @@ use crate::{
     output,
     project::{self, Project},
     side_budget,
-    view::{
-        figures::count,
-        paint::{Tone, paint_for_stderr},
-    },
+    view::{Tone, figures::count, paint_for_stderr},
 };
 
 /// The first answer, and two that put it right.

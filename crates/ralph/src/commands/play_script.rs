@@ -2,14 +2,14 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use crate::error::CommandError;
+use crate::{cli::Global, error::CommandError};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     file: PathBuf,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(args: &Args, _: &Global) -> Result<ExitCode, CommandError> {
     let code = ralph_engine::agent::script::play(&args.file, &mut std::io::stdout().lock())
         .map_err(CommandError::user)?;
     Ok(ExitCode::from(code))

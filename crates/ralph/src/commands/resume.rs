@@ -14,9 +14,8 @@ use ralph_engine::{
 };
 
 use super::{
-    execute, goal,
     loops::{find_loop, no_loop},
-    run::{self, Options},
+    run::{self, Options, Order, RunTarget},
 };
 use crate::{
     cli::Global,
@@ -65,10 +64,10 @@ impl Args {
     }
 }
 
-pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
     let is_held = Lock::is_held(&project.data_dir()?, project.root());
-    let found = block_on(found(&project, &args))?;
+    let found = block_on(found(&project, args))?;
     if is_held {
         let said = queue::AnswerForm::new(args.look.is_json());
         return queue::send(global, &Command::Resume, &said, queue::PATIENCE);
@@ -105,50 +104,56 @@ async fn found(project: &Project, args: &Args) -> Result<Found, CommandError> {
 
 /// Starts again what the loop did, and lets it go as far as it was asked to; flags of now go first.
 fn again(
-    args: Args,
+    args: &Args,
     project: &Project,
     Found { row, source }: Found,
     global: &Global,
 ) -> Result<ExitCode, CommandError> {
     let config = row.as_ref().map_or("", |row| row.config.as_str());
     let bounds = args.bounds().or(bounds_of(config));
-    let iterations = bounds.max_iterations;
-    let options = Options::plain(args.look)
-        .with_agent(args.agent)
-        .within(bounds);
-    if let Some(reached) = goal_of(config) {
-        let title = reached.title();
-        say(&format!("ralph loop \"{title}\""));
-        let branch = row.map(|row| row.branch);
-        return goal::again(reached, branch, iterations, options, global);
-    }
-    if let Some(name) = project_of(config) {
-        say(&format!("ralph execute {name}"));
-        let again = execute::Args::again(name.to_string(), iterations, options);
-        return execute::run(again, global);
-    }
-    let (source, branch) = match (row, source) {
-        (Some(row), None) => {
-            let source = project.root().join(&row.source);
-            if !source.exists() {
-                let message = format!("the task file of this loop does not exist: {}", row.source);
-                return Err(CommandError::user(message));
+    let (command, target, branch) = if let Some(goal) = goal_of(config) {
+        let command = format!("ralph loop \"{}\"", goal.title());
+        (command, RunTarget::Goal(goal), row.map(|row| row.branch))
+    } else if let Some(name) = project_of(config) {
+        let name = name.to_string();
+        (
+            format!("ralph execute {name}"),
+            RunTarget::Project(name),
+            None,
+        )
+    } else {
+        let (source, branch) = match (row, source) {
+            (Some(row), None) => {
+                let source = project.root().join(&row.source);
+                if !source.exists() {
+                    let message =
+                        format!("the task file of this loop does not exist: {}", row.source);
+                    return Err(CommandError::user(message));
+                }
+                (source, Some(row.branch))
             }
-            (source, Some(row.branch))
-        }
-        (_, Some(source)) => (source, None),
-        // Says why there are no tasks.
-        (None, None) => (project.source_path(None)?, None),
+            (_, Some(source)) => (source, None),
+            // Says why there are no tasks.
+            (None, None) => (project.source_path(None)?, None),
+        };
+        let command = format!("ralph run {}", project.shown(&source));
+        (command, RunTarget::Source(Some(source)), branch)
     };
-    say(&format!("ralph run {}", project.shown(&source)));
-    run::run(
-        run::Args::again(source, branch, iterations, options),
-        global,
-    )
-}
-
-fn say(command: &str) {
     output::print_to_stderr(&format!("no loop is running here: starting `{command}`\n"));
+    let order = Order {
+        target,
+        iterations: bounds.max_iterations,
+        options: Options {
+            agent: args.agent.clone(),
+            max_minutes: bounds.max_minutes,
+            max_cost: bounds.max_cost_usd,
+            task: bounds.task,
+            look: args.look.clone(),
+            ..Options::default()
+        },
+        branch,
+    };
+    run::start(&order, global)
 }
 
 /// The loop that is meant; it must be one of this worktree, and the one that runs where one does.

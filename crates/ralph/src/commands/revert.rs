@@ -25,9 +25,9 @@ use crate::{
     project::{self, Project},
     queue,
     view::{
+        Table, Tone, cell,
         figures::{count, short_commit},
-        paint::{Tone, paint},
-        table::{Table, cell},
+        paint,
     },
 };
 
@@ -157,12 +157,7 @@ pub(crate) fn explain(project: &Project, error: RewriteError) -> CommandError {
 }
 
 fn say(args: &Args, report: &RevertReport) -> Result<ExitCode, CommandError> {
-    if args.json {
-        output::print_json(report)?;
-    } else {
-        output::print(&render(report));
-    }
-    Ok(ExitCode::SUCCESS)
+    output::show(args.json, report, || render(report))
 }
 
 pub(crate) fn render(report: &RevertReport) -> String {

@@ -44,7 +44,7 @@ use crate::{
     project::Project,
 };
 
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Task file or folder [default: detected if there is only one]
     source: Option<PathBuf>,
@@ -55,18 +55,14 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     options: Options,
-
-    /// That of an earlier loop, which is gone on with.
-    #[arg(skip)]
-    branch: Option<String>,
 }
 
-pub(crate) fn run(args: Args, global: &Global) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let order = Order {
-        target: RunTarget::Source(args.source),
+        target: RunTarget::Source(args.source.clone()),
         iterations: args.max_iterations,
-        options: args.options,
-        branch: args.branch,
+        options: args.options.clone(),
+        branch: None,
     };
     start(&order, global)
 }
@@ -227,33 +223,6 @@ pub(crate) fn detection(project: &Project) -> Result<Detection, CommandError> {
         .transpose()
         .map_err(CommandError::user)?;
     Ok(Containment::detect(forced))
-}
-
-impl Args {
-    /// `ralph run` in the sample of the demo: all defaults.
-    pub(crate) fn for_demo(look: OutputArgs) -> Self {
-        Self {
-            source: None,
-            max_iterations: None,
-            options: Options::plain(look),
-            branch: None,
-        }
-    }
-
-    /// `ralph run` on this source, as `ralph resume` starts it.
-    pub(crate) fn again(
-        source: PathBuf,
-        branch: Option<String>,
-        iterations: Option<u32>,
-        options: Options,
-    ) -> Self {
-        Self {
-            source: Some(source),
-            max_iterations: iterations,
-            options,
-            branch,
-        }
-    }
 }
 
 /// Gives an error of a loop that had begun its exit code and the way out.

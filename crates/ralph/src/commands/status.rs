@@ -38,10 +38,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         return Ok(ExitCode::SUCCESS);
     }
     let facts = project::block_on(facts::gather(&project, source))?;
-    if args.json {
-        output::print_json(&facts)?;
-    } else {
-        output::print(&show::render(&facts, project::Project::now()));
-    }
-    Ok(ExitCode::SUCCESS)
+    output::show(args.json, &facts, || {
+        show::render(&facts, project::Project::now())
+    })
 }

@@ -15,10 +15,10 @@ use crate::{
     output,
     project::{self, Project},
     view::{
-        bar::bar,
+        Table, Tone, cell,
         figures::{compact, count, percent},
-        paint::{Tone, paint},
-        table::{Table, cell},
+        paint,
+        plot::bar,
     },
 };
 
@@ -66,12 +66,7 @@ struct Part {
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
     let used = project::block_on(gather(&project))?;
-    if args.json {
-        output::print_json(&used)?;
-    } else {
-        output::print(&render(&used));
-    }
-    Ok(ExitCode::SUCCESS)
+    output::show(args.json, &used, || render(&used))
 }
 
 async fn gather(project: &Project) -> Result<Used, CommandError> {

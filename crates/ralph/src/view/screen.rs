@@ -8,7 +8,7 @@ use tokio::{
     sync::oneshot,
 };
 
-use super::paint::{Tone, paint};
+use super::{Tone, paint};
 use crate::{error::CommandError, output};
 
 /// The other screen, without a cursor and without wrapping, and back.

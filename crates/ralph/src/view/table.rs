@@ -3,7 +3,7 @@
 
 use ralph_core::sanitize::{columns, one_line};
 
-use super::paint::{Tone, paint};
+use super::{Tone, paint};
 
 /// Least columns that the one that gives way keeps.
 const LEAST: usize = 16;

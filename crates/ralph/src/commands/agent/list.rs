@@ -10,10 +10,7 @@ use crate::{
     error::CommandError,
     output,
     project::Project,
-    view::{
-        paint::Tone,
-        table::{Table, cell},
-    },
+    view::{Table, Tone, cell},
 };
 
 #[derive(Debug, clap::Args)]
@@ -53,12 +50,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
             })
             .collect(),
     };
-    if args.json {
-        output::print_json(&listed)?;
-    } else {
-        output::print(&render(&listed));
-    }
-    Ok(ExitCode::SUCCESS)
+    output::show(args.json, &listed, || render(&listed))
 }
 
 fn render(listed: &ListedAgents) -> String {

@@ -8,10 +8,7 @@ use ralph_core::{
 };
 use ralph_engine::agent::Conclusion;
 
-use crate::view::{
-    paint::Tone,
-    table::{Table, cell},
-};
+use crate::view::{Table, Tone, cell};
 
 /// Columns of a line where no terminal says how many.
 const COLUMNS: usize = 200;

@@ -16,9 +16,8 @@ use crate::{
     output,
     project::{Project, block_on},
     view::{
+        Table, Tone, cell,
         figures::{ago_text, short_commit},
-        paint::Tone,
-        table::{Table, cell},
     },
 };
 
@@ -69,12 +68,7 @@ struct ListedCheckpoint {
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
     let listed = block_on(gather(&project, args))?;
-    if args.json {
-        output::print_json(&listed)?;
-    } else {
-        output::print(&render(&listed));
-    }
-    Ok(ExitCode::SUCCESS)
+    output::show(args.json, &listed, || render(&listed))
 }
 
 async fn gather(project: &Project, args: &Args) -> Result<ListedCheckpoints, CommandError> {

@@ -16,9 +16,9 @@ use crate::{
     output,
     project::{Project, block_on},
     view::{
+        Table, Tone, cell,
         figures::{ago, compact, count, short_commit},
-        paint::{Tone, paint},
-        table::{Table, cell},
+        paint,
     },
 };
 
@@ -40,12 +40,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         find(&project, &mut *journal, &repository, args.id.as_deref()).await
     })?;
     let shown = ShownCheckpoint::new(read(&link)?, link.hash);
-    if args.json {
-        output::print_json(&shown)?;
-    } else {
-        output::print(&render(&shown));
-    }
-    Ok(ExitCode::SUCCESS)
+    output::show(args.json, &shown, || render(&shown))
 }
 
 fn render(shown: &ShownCheckpoint) -> String {

@@ -16,10 +16,7 @@ use crate::{
     error::CommandError,
     output,
     project::{Project, block_on},
-    view::{
-        figures::count,
-        paint::{Tone, paint},
-    },
+    view::{Tone, figures::count, paint},
 };
 
 /// Checkpoints that are read at once.

@@ -8,8 +8,8 @@ use ralph_core::{
 
 use super::Row;
 use crate::view::{
-    columns::{Columns, columns},
-    paint::{Tone, paint},
+    Tone, paint,
+    plot::{Columns, columns},
 };
 
 /// Days that are drawn at most.

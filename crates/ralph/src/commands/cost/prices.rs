@@ -10,10 +10,7 @@ use crate::{
     error::CommandError,
     output,
     project::Project,
-    view::{
-        paint::Tone,
-        table::{Table, cell},
-    },
+    view::{Table, Tone, cell},
 };
 
 #[derive(Debug, clap::Args)]
@@ -58,12 +55,7 @@ pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
         }),
         prices: prices.rows(),
     };
-    if args.json {
-        output::print_json(&listed)?;
-    } else {
-        output::print(&render(&listed));
-    }
-    Ok(ExitCode::SUCCESS)
+    output::show(args.json, &listed, || render(&listed))
 }
 
 fn render(listed: &ListedPrices) -> String {

@@ -6,10 +6,10 @@ use super::{Costs, Figures, Foreseen, Row, plot};
 use crate::{
     output,
     view::{
-        bar::bar,
+        Cell, Table, Tone, cell,
         figures::{compact, count},
-        paint::{Tone, paint},
-        table::{Cell, Table, cell},
+        paint,
+        plot::bar,
     },
 };
 

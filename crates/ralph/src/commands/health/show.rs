@@ -13,9 +13,9 @@ use super::facts::{HealthFacts, LoopHealth};
 use crate::{
     output,
     view::{
+        Cell, Table, Tone, cell,
         figures::{ago, ago_text, duration},
-        paint::{Tone, paint},
-        table::{Cell, Table, cell},
+        paint,
     },
 };
 

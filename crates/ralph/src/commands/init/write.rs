@@ -14,10 +14,7 @@ use crate::{
     error::CommandError,
     output,
     project::Project,
-    view::{
-        paint::{Tone, paint},
-        table::{Table, cell},
-    },
+    view::{Table, Tone, cell, paint},
 };
 
 /// `ralph.yaml`, unless there is one that is to be kept.

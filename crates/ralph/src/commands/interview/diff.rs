@@ -3,10 +3,7 @@
 use ralph_core::sanitize::terminal_safe;
 use similar::{ChangeTag, TextDiff};
 
-use crate::view::{
-    figures::count,
-    paint::{Tone, paint},
-};
+use crate::view::{Tone, figures::count, paint};
 
 /// Lines around a change.
 const AROUND: usize = 2;

@@ -25,10 +25,7 @@ use super::{
 use crate::{
     error::CommandError,
     output,
-    view::{
-        figures::count,
-        paint::{Tone, paint},
-    },
+    view::{Tone, figures::count, paint},
 };
 
 /// Runs that may be wasted on an answer that can't be used.

@@ -9,7 +9,7 @@ use crate::{
     commands::status::fresh_tree,
     error::CommandError,
     output,
-    view::paint::{Tone, paint},
+    view::{Tone, paint},
 };
 
 /// Rounds that correct the tasks, at most.

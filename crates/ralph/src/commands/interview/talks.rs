@@ -13,7 +13,7 @@ use crate::{
     artefacts::prompt,
     error::CommandError,
     output,
-    view::paint::{Tone, paint},
+    view::{Tone, paint},
 };
 
 pub(super) struct Talks {

@@ -23,7 +23,7 @@ use crate::{
     error::CommandError,
     output::{self, Escapes},
     project::Project,
-    view::paint::{Tone, paint},
+    view::{Tone, paint},
 };
 
 /// The pause after a look that found nothing new.

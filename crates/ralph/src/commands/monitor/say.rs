@@ -8,7 +8,7 @@ use ralph_engine::monitor::{Change, ChangeKind};
 use crate::{
     error::CommandError,
     output,
-    view::paint::{Tone, paint},
+    view::{Tone, paint},
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

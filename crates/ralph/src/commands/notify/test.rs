@@ -12,10 +12,7 @@ use crate::{
     error::CommandError,
     output,
     project::{Project, block_on},
-    view::{
-        paint::Tone,
-        table::{Table, cell},
-    },
+    view::{Table, Tone, cell},
 };
 
 #[derive(Debug, clap::Args)]

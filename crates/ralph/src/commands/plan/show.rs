@@ -8,11 +8,7 @@ use ralph_core::{
 
 use crate::{
     output,
-    view::{
-        figures::count,
-        paint::{Tone, paint},
-        table::{Table, cell},
-    },
+    view::{Table, Tone, cell, figures::count, paint},
 };
 
 /// Columns of a title that is shown.

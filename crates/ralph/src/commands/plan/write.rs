@@ -12,7 +12,7 @@ use crate::{
     error::CommandError,
     output,
     project::Project,
-    view::paint::{Tone, paint},
+    view::{Tone, paint},
 };
 use std::path::Path;
 

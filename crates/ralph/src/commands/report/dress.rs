@@ -5,7 +5,7 @@
 
 use ralph_core::sanitize::one_line;
 
-use crate::view::paint::{Tone, paint};
+use crate::view::{Tone, paint};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dress {

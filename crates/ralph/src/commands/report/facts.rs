@@ -196,7 +196,7 @@ fn count_commands(commands: &mut BTreeMap<String, CommandRuns>, record: &Iterati
     }
 }
 
-/// The sums of each model, whoever asked it, the dearest first.
+/// The sums of each model over all that asked it, the dearest first.
 fn by_model(parts: &[LoopModelCost]) -> Vec<ModelSum> {
     let mut models: Vec<(&Option<String>, Totals)> = Vec::new();
     for part in parts {

@@ -4,7 +4,7 @@ use minijinja::{Value, context, value::Serde};
 use ralph_core::figures::{compact, count, duration, percent, usage, usd};
 
 use super::{answers, dress::Dress, shape::ReportFacts, template};
-use crate::{error::CommandError, view::paint::Tone};
+use crate::{error::CommandError, view::Tone};
 
 /// Lines that a section has at most; `--json` has all.
 const MOST: usize = 50;

@@ -12,7 +12,7 @@ use ralph_engine::loop_runner::{
     Execution, Iterations, LoopBounds, LoopRequest, Mode, TaskScope, write_goal,
 };
 
-use super::Options;
+use super::{Options, OutputArgs};
 use crate::{artefacts::ArtefactsProject, error::CommandError, project::Project};
 
 pub(crate) struct Order {
@@ -37,6 +37,20 @@ const MAX_ITERATIONS: &str = "loop.max_iterations";
 const MAX_ATTEMPTS: &str = "loop.max_attempts";
 
 impl Order {
+    /// All defaults.
+    pub(crate) fn new(target: RunTarget, look: OutputArgs) -> Self {
+        let options = Options {
+            look,
+            ..Options::default()
+        };
+        Self {
+            target,
+            iterations: None,
+            options,
+            branch: None,
+        }
+    }
+
     /// Builds the loop's settings. An execution has its own defaults.
     pub(super) fn request(
         &self,

@@ -11,7 +11,7 @@ use ralph_engine::{
 use super::person::Person;
 
 /// The flags for the output of progress.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct OutputArgs {
     /// Print events as JSON lines
     #[arg(long, conflicts_with_all = ["verbose", "quiet"])]

@@ -10,9 +10,9 @@ pub(super) mod branches;
 
 use super::facts::{Facts, IterationFacts, LoopFacts, LoopState};
 use crate::view::{
+    Table, Tone, cell,
     figures::{ago_text, count, short_commit},
-    paint::{Tone, paint},
-    table::{Table, cell},
+    paint,
 };
 
 /// Tasks that are named as blocked.

@@ -26,7 +26,7 @@ use crate::{
     error::CommandError,
     output,
     project::{Project, Scope},
-    view::paint::{Tone, paint},
+    view::{Tone, paint},
 };
 
 #[derive(Debug, clap::Args)]

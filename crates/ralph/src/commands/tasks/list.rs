@@ -12,11 +12,7 @@ use crate::{
     error::CommandError,
     output,
     project::{self, Project},
-    view::{
-        paint::Tone,
-        places::Places,
-        table::{Table, cell},
-    },
+    view::{Table, Tone, cell, places::Places},
 };
 
 #[derive(Debug, clap::Args)]

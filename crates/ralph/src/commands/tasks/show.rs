@@ -18,10 +18,10 @@ use crate::{
     output,
     project::{self, Project},
     view::{
+        Table, Tone, cell,
         figures::{ago_text, short_commit},
-        paint::{Tone, paint},
+        paint,
         places::Places,
-        table::{Table, cell},
     },
 };
 
@@ -104,12 +104,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         dependants: ids(&mut graph.dependants(&task.id)),
         history: History::new(board.history(&task.id), iterations),
     };
-    if args.json {
-        output::print_json(&whole)?;
-    } else {
-        output::print(&render(&whole));
-    }
-    Ok(ExitCode::SUCCESS)
+    output::show(args.json, &whole, || render(&whole))
 }
 
 impl History {

@@ -10,7 +10,7 @@ use crate::{
     error::CommandError,
     output,
     project::{self, Project},
-    view::paint::{Tone, paint},
+    view::{Tone, paint},
 };
 
 /// Longest title that is taken over, in columns.

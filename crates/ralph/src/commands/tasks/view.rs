@@ -8,7 +8,7 @@ use ralph_core::{
 };
 use serde::Serialize;
 
-use crate::view::{paint::Tone, places::Position};
+use crate::view::{Tone, places::Position};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

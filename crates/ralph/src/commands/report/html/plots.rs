@@ -14,7 +14,7 @@ use ralph_core::{
 use super::axis::Axis;
 use crate::{
     commands::report::shape::{Economics, ModelSum, Point, PointOutcome, ReportFacts},
-    view::scale::ceiling,
+    view::plot::ceiling,
 };
 
 /// Width of a drawing, and where its axes begin and end.

@@ -5,7 +5,7 @@ use ralph_core::{board::TaskState, sanitize::one_line};
 
 use crate::{
     commands::status::tree::{NodeState, Tree, TreeNode},
-    view::paint::{Tone, paint},
+    view::{Tone, paint},
 };
 
 pub(in crate::commands::status) fn render(tree: &Tree) -> String {

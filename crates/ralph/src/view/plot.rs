@@ -1,9 +1,33 @@
-//! A plot of columns on a terminal: one for each figure, with an axis of amounts and names below.
-//!
-//! Made of blocks, to the eighth of a line. As wide as it is told, and no wider: of too many columns the
-//! last ones are shown.
+//! Plots on a terminal, made of blocks: a bar beside a figure, and columns over an axis. And where an axis
+//! ends.
 
-use super::scale::ceiling;
+/// The next round figure: 1, 2, 4, 5 or 8 and noughts, so that its quarters are round as well.
+pub(crate) fn ceiling(value: f64) -> f64 {
+    let power = 10_f64.powf(value.log10().floor());
+    let steps = [1.0, 2.0, 4.0, 5.0, 8.0, 10.0];
+    // What was computed may be a trace above the figure that it is.
+    let step = steps
+        .into_iter()
+        .find(|step| step * power * (1.0 + 1e-9) >= value);
+    step.unwrap_or(10.0) * power
+}
+
+/// Eighths of a block.
+const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+/// As long as the share of `width` columns; what is not nothing is seen.
+pub(crate) fn bar(share: f64, width: usize) -> String {
+    let share = if share.is_finite() {
+        share.clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    let mut eighths = (share * (width * 8) as f64).round() as usize;
+    if share > 0.0 {
+        eighths = eighths.max(1);
+    }
+    "█".repeat(eighths / 8) + PARTS[eighths % 8]
+}
 
 /// Lines that the highest column has.
 const LINES: usize = 8;
@@ -101,6 +125,36 @@ fn names_below(names: &[&str], wide: usize, indent: usize, width: usize) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_axis_ends_at_the_next_round_figure() {
+        let cases = [
+            (0.75, 0.8),
+            (1.0, 1.0),
+            (1.2, 2.0),
+            (37.0, 40.0),
+            (810.0, 1000.0),
+            (0.1 + 0.2 + 0.1, 0.4),
+        ];
+        for (value, top) in cases {
+            assert!((ceiling(value) - top).abs() < 1e-9, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_its_share_and_a_trace_is_seen() {
+        for (share, shown) in [
+            (0.0, ""),
+            (0.001, "▏"),
+            (0.5, "██"),
+            (0.6, "██▍"),
+            (1.0, "████"),
+            (7.0, "████"),
+            (f64::NAN, ""),
+        ] {
+            assert_eq!(bar(share, 4), shown);
+        }
+    }
 
     fn plot(figures: &[f64], mark: Option<f64>, width: usize) -> Vec<String> {
         let figures: Vec<(String, f64)> = (1..)
