@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 
 use ralph_core::board::UnknownTask;
-use ralph_engine::store::JournalError;
+use ralph_engine::{interview::InterviewError, store::JournalError};
 
 /// Why a command could not do what it was asked.
 #[derive(Debug)]
@@ -102,3 +102,10 @@ internal!(
     serde_json::Error,
     std::io::Error,
 );
+
+/// The files of an interview are in the user's own folder.
+impl From<InterviewError> for CommandError {
+    fn from(error: InterviewError) -> Self {
+        Self::user(error)
+    }
+}

@@ -1,6 +1,7 @@
 //! The `ralph` program: arguments in, exit code out.
 
 mod artefacts;
+mod ask;
 mod board;
 mod cli;
 mod commands;

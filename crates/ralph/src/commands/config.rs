@@ -2,13 +2,13 @@
 //!
 //! Values that may be secrets are never shown.
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use ralph_core::config::{
-    FlagValue, Given, KeyPath, Layers, Origin, Resolved, Row, effective, render_effective_yaml,
-    resolve, schema,
+    FlagValue, Given, KeyPath, Layers, Resolved, Row, effective, render_effective_yaml, resolve,
+    schema,
 };
-use serde::Serialize;
+use serde_json::json;
 
 use crate::{cli::Global, error::CommandError, output, project::Project};
 
@@ -32,31 +32,6 @@ enum What {
     Schema,
 }
 
-/// The configuration; the JSON form is a contract (docs/json.md).
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ShownConfig {
-    config_file: Option<String>,
-    user_file: Option<String>,
-    values: Vec<Value>,
-    notes: Vec<String>,
-    not_in_force: Vec<NotInForce>,
-}
-
-#[derive(Debug, Serialize)]
-struct Value {
-    key: String,
-    value: serde_json::Value,
-    origin: Origin,
-}
-
-#[derive(Debug, Serialize)]
-struct NotInForce {
-    key: String,
-    value: serde_json::Value,
-    message: String,
-}
-
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     if let Some(What::Schema) = args.what {
         output::print_json(&schema())?;
@@ -64,15 +39,10 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     }
     let project = Project::open(global, Vec::new())?;
     let resolved = &project.settings.resolved;
-    for note in &resolved.notes {
-        output::print_warning(&note.to_string());
-    }
-    for key in &resolved.not_in_force {
-        output::print_warning(&key.to_string());
-    }
+    output::print_warnings(&project.notices());
     let rows = chosen(resolved, args.key.as_deref())?;
     if args.json {
-        output::print_json(&shown(&project, rows))?;
+        output::print_json(&shown(&project, &rows))?;
     } else if args.key.is_some() {
         let lines = rows.iter().map(|row| {
             let origin = row.origin.to_string().replace(char::is_control, "?");
@@ -116,35 +86,21 @@ fn unknown(key: &str) -> CommandError {
     CommandError::user(said.unwrap_or_else(|| format!("unknown key `{key}`")))
 }
 
-fn shown(project: &Project, rows: Vec<Row>) -> ShownConfig {
+/// The configuration; the JSON form is a contract (docs/json.md).
+fn shown(project: &Project, rows: &[Row]) -> serde_json::Value {
     let settings = &project.settings;
-    let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|p| p.display().to_string());
-    ShownConfig {
-        config_file: path(&settings.config_file),
-        user_file: path(&settings.user_file),
-        values: rows
-            .into_iter()
-            .map(|row| Value {
-                key: row.key.to_string(),
-                value: row.value,
-                origin: row.origin,
-            })
-            .collect(),
-        notes: settings
-            .resolved
-            .notes
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
-        not_in_force: settings
-            .resolved
-            .not_in_force
-            .iter()
-            .map(|one| NotInForce {
-                key: one.key.to_string(),
-                value: one.value.clone(),
-                message: one.message.clone(),
-            })
-            .collect(),
-    }
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|p| p.display().to_string());
+    let value =
+        |row: &Row| json!({ "key": row.key.to_string(), "value": row.value, "origin": row.origin });
+    let notes = settings.resolved.notes.iter().map(ToString::to_string);
+    let not_in_force = settings.resolved.not_in_force.iter().map(
+        |one| json!({ "key": one.key.to_string(), "value": one.value, "message": one.message }),
+    );
+    json!({
+        "configFile": path(&settings.config_file),
+        "userFile": path(&settings.user_file),
+        "values": rows.iter().map(value).collect::<Vec<_>>(),
+        "notes": notes.collect::<Vec<_>>(),
+        "notInForce": not_in_force.collect::<Vec<_>>(),
+    })
 }

@@ -4,14 +4,13 @@
 //! Leads the rounds and checks what they leave. What is asked, and what is made of an answer, is the
 //! agent's; whether the tasks can be worked from is not.
 
-mod ask;
 mod diff;
 mod headless;
 mod lead;
 mod scene;
 mod talks;
 
-use std::{io::IsTerminal as _, path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::value_parser;
 use ralph_core::artefacts::{Answers, template::InterviewMode};
@@ -22,6 +21,7 @@ use ralph_engine::{
 
 use crate::{
     artefacts::ArtefactsProject,
+    ask::has_terminal,
     cli::Global,
     commands::run,
     error::CommandError,
@@ -60,10 +60,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let project = Project::open(global, run::chosen_agent(args.agent.as_ref()))?;
     let named = ArtefactsProject::named(&project, &args.name)?;
     let spec = named.folder.spec();
-    if read_spec(&named.folder)
-        .map_err(CommandError::user)?
-        .is_none()
-    {
+    if read_spec(&named.folder)?.is_none() {
         return Err(named.missing(&project.shown(&spec)));
     }
     if !args.headless && !has_terminal() {
@@ -79,7 +76,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     } else {
         InterviewMode::Conversation
     };
-    let Some(_claim) = Claim::take(&named.folder).map_err(CommandError::user)? else {
+    let Some(_claim) = Claim::take(&named.folder)? else {
         let message = format!(
             "another ralph process runs an interview about {}",
             named.name
@@ -102,11 +99,6 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         }
     })?;
     Ok(ExitCode::from(end.exit_code()))
-}
-
-/// Returns true if a person can be asked on this terminal.
-fn has_terminal() -> bool {
-    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
 impl Args {

@@ -23,7 +23,7 @@ use crate::{
     error::CommandError,
     output,
     project::{Project, block_on},
-    view::screen::Ends,
+    view::screen::{Ends, every},
 };
 
 /// Exit code of `--once` where something hangs or is gone.
@@ -109,13 +109,12 @@ async fn watch(args: &Args, project: &Project, form: MonitorForm) -> Result<(), 
     let mut monitor = Monitor::new(journal, data_dir, times, Starter::new(program));
     let mut messages = Messages::new(project)?;
     let mut ends = Ends::listen()?;
-    let mut ticks = tokio::time::interval(interval);
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut ticks = every(interval);
     say::begins(interval, form);
     let mut trouble = None;
     loop {
         tokio::select! {
-            () = ends.come() => break,
+            _ = ends.come() => break,
             said = messages.next() => output::print_warnings(&said),
             _ = ticks.tick() => {
                 let found = look(&mut monitor, &mut messages, form).await?;
@@ -128,7 +127,7 @@ async fn watch(args: &Args, project: &Project, form: MonitorForm) -> Result<(), 
         }
     }
     tokio::select! {
-        () = ends.come() => {}
+        _ = ends.come() => {}
         said = messages.finish() => output::print_warnings(&said),
     }
     Ok(())

@@ -4,7 +4,6 @@
 //! Nothing is written before the answer has passed the reader and the linter. The agent may change
 //! nothing; that it did not is looked at.
 
-mod ask;
 mod brief;
 mod end;
 mod planner;
@@ -12,7 +11,7 @@ mod report;
 mod show;
 mod write;
 
-use std::{path::PathBuf, process::ExitCode, time::Duration};
+use std::{io::IsTerminal as _, path::PathBuf, process::ExitCode, time::Duration};
 
 use ralph_core::{
     agent::AgentEvent,
@@ -35,6 +34,7 @@ use planner::Planner;
 
 use super::import::{Overwrite, Target, To};
 use crate::{
+    ask::{Input, read_line, stopped},
     cli::Global,
     commands::run,
     error::CommandError,
@@ -170,7 +170,8 @@ impl Args {
         if self.yes || self.dry_run || !self.writes_a_file() {
             return Ok(());
         }
-        let why = match (self.json, ask::somebody_is_there()) {
+        let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        let why = match (self.json, can_ask) {
             (true, _) => "with --json nobody is asked whether to write the tasks",
             (false, false) => "there is no terminal to ask on whether to write the tasks",
             (false, true) => return Ok(()),
@@ -273,13 +274,15 @@ impl Wish<'_> {
         if !self.args.yes {
             let many = count(report.tasks.len(), "task", "tasks");
             let question = format!("\nWrite {many} to {}?", report.output);
-            match ask::ask(&question, stop).await {
-                ask::Answer::Yes => {}
-                ask::Answer::No => {
+            output::print_to_stderr(&format!("{question} [y/N] "));
+            match read_line(stopped(stop.clone())).await {
+                Ok(Input::Line(line)) if line.eq_ignore_ascii_case("y") => {}
+                Ok(Input::Line(line)) if line.eq_ignore_ascii_case("yes") => {}
+                Ok(Input::Line(_) | Input::NoMore) | Err(_) => {
                     output::print_to_stderr("nothing was written\n");
                     return Ok(ExitCode::from(4));
                 }
-                ask::Answer::Stopped(signal) => return Ok(end::stopped(signal)),
+                Ok(Input::Signal(signal)) => return Ok(end::stopped(signal)),
             }
         }
         write::write(self, path, proposal)?;

@@ -37,37 +37,80 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "N")]
     iteration: u64,
 
+    #[command(flatten)]
+    how: RewindArgs,
+}
+
+/// Options of whatever takes commits off the branch.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RewindArgs {
     /// Also remove commits that ralph did not make
     #[arg(long)]
     force: bool,
 
     /// Show what would be removed without changing anything
     #[arg(long)]
-    dry_run: bool,
+    pub(crate) dry_run: bool,
 
     /// Print the result as JSON
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
+}
+
+impl RewindArgs {
+    pub(crate) fn others(&self) -> Others {
+        if self.force {
+            Others::Drop
+        } else {
+            Others::Refuse
+        }
+    }
+
+    pub(crate) fn extent(&self) -> Extent {
+        if self.dry_run {
+            Extent::Plan
+        } else {
+            Extent::All
+        }
+    }
+
+    /// Has the loop that runs here do it between two iterations. `None`: it does it later, and that was
+    /// said.
+    pub(crate) fn ask_the_loop(
+        &self,
+        project: &Project,
+        command: &Command,
+    ) -> Result<Option<RevertReport>, CommandError> {
+        let mut sent = project::block_on(queue::deliver(project, command, queue::PATIENCE))?;
+        let report = sent.detail.take();
+        let report = report.and_then(|detail| serde_json::from_value(detail).ok());
+        if report.is_none() {
+            sent.print(&queue::AnswerForm::new(self.json))?;
+        }
+        Ok(report)
+    }
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
     let wanted = Revert {
         iteration: args.iteration,
-        others: if args.force {
-            Others::Drop
-        } else {
-            Others::Refuse
-        },
+        others: args.how.others(),
     };
     let root = project.git_root()?;
     if Lock::is_held(&project.data_dir()?, &root) {
-        return ask_the_loop(&project, wanted, args);
+        let command = Command::Revert {
+            iteration: wanted.iteration,
+            others: wanted.others,
+            extent: args.how.extent(),
+        };
+        let report = args.how.ask_the_loop(&project, &command)?;
+        return report.map_or(Ok(ExitCode::SUCCESS), |report| say(args, &report));
     }
     let report = project::block_on(async {
         let mut opened = open(&project).await?;
         let mut ground = opened.ground();
-        if args.dry_run {
+        if args.how.dry_run {
             let plan = plan_revert(&mut ground, wanted).await;
             let plan = plan.map_err(|error| explain(&project, error))?;
             return Ok(RevertReport::from(&plan));
@@ -78,28 +121,6 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         Ok(RevertReport::from(&done))
     })?;
     say(args, &report)
-}
-
-/// The loop that runs here does it between two iterations.
-fn ask_the_loop(project: &Project, wanted: Revert, args: &Args) -> Result<ExitCode, CommandError> {
-    let command = Command::Revert {
-        iteration: wanted.iteration,
-        others: wanted.others,
-        extent: if args.dry_run {
-            Extent::Plan
-        } else {
-            Extent::All
-        },
-    };
-    let mut sent = project::block_on(queue::deliver(project, &command, queue::PATIENCE))?;
-    let report = sent.detail.take();
-    match report.and_then(|detail| serde_json::from_value(detail).ok()) {
-        Some(report) => say(args, &report),
-        None => {
-            sent.print(&queue::AnswerForm::new(args.json))?;
-            Ok(ExitCode::SUCCESS)
-        }
-    }
 }
 
 /// The worktree, with its lock.
@@ -157,7 +178,7 @@ pub(crate) fn explain(project: &Project, error: RewriteError) -> CommandError {
 }
 
 fn say(args: &Args, report: &RevertReport) -> Result<ExitCode, CommandError> {
-    output::show(args.json, report, || render(report))
+    output::show(args.how.json, report, || render(report))
 }
 
 pub(crate) fn render(report: &RevertReport) -> String {

@@ -9,7 +9,7 @@ use ralph_engine::{
     git::CommitInfo,
     loop_runner::rewrite::{Squash, SquashDone, SquashPlan, plan_squash, squash},
 };
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::revert::{end_earlier, explain, open};
 use crate::{
@@ -35,28 +35,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// The result; the JSON form is a contract (docs/json.md).
-#[derive(Debug, Serialize)]
-struct SquashReport<'a> {
-    done: bool,
-    branch: &'a str,
-    from: &'a str,
-    tip: Option<&'a str>,
-    commit: Option<&'a str>,
-    reference: Option<&'a str>,
-    message: &'a str,
-    commits: Vec<SquashedCommit<'a>>,
-    before: Vec<SquashedCommit<'a>>,
-    after: Vec<SquashedCommit<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct SquashedCommit<'a> {
-    commit: &'a str,
-    subject: &'a str,
-    author: &'a str,
-}
-
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     if args.message.as_deref().is_some_and(|m| m.trim().is_empty()) {
         return Err(CommandError::user("--message is empty").hint("leave it out"));
@@ -77,38 +55,36 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         let squashed = squash(&mut ground, &wanted).await;
         let squashed = squashed.map_err(|error| explain(&project, error))?;
         say(args, &squashed.plan, squashed.done.as_ref())
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
-fn say(args: &Args, plan: &SquashPlan, done: Option<&SquashDone>) -> Result<(), CommandError> {
-    if args.json {
-        return output::print_json(&SquashReport {
-            done: done.is_some(),
-            branch: &plan.branch,
-            from: plan.from.as_str(),
-            tip: done.map(|done| done.tip.as_str()),
-            commit: done.map(|done| done.commit.as_str()),
-            reference: done.map(|done| done.reference.as_str()),
-            message: &plan.message,
-            commits: list(&plan.commits),
-            before: list(&plan.before),
-            after: list(&plan.after),
-        });
-    }
-    output::print(&render(plan, done));
-    Ok(())
+fn say(
+    args: &Args,
+    plan: &SquashPlan,
+    done: Option<&SquashDone>,
+) -> Result<ExitCode, CommandError> {
+    // The JSON form is a contract (docs/json.md).
+    let report = json!({
+        "done": done.is_some(),
+        "branch": plan.branch,
+        "from": plan.from.as_str(),
+        "tip": done.map(|done| done.tip.as_str()),
+        "commit": done.map(|done| done.commit.as_str()),
+        "reference": done.map(|done| done.reference.as_str()),
+        "message": plan.message,
+        "commits": list(&plan.commits),
+        "before": list(&plan.before),
+        "after": list(&plan.after),
+    });
+    output::show(args.json, &report, || render(plan, done))
 }
 
-fn list(commits: &[CommitInfo]) -> Vec<SquashedCommit<'_>> {
-    commits
-        .iter()
-        .map(|commit| SquashedCommit {
-            commit: commit.oid.as_str(),
-            subject: &commit.subject,
-            author: &commit.author,
-        })
-        .collect()
+fn list(commits: &[CommitInfo]) -> Vec<Value> {
+    let one = |one: &CommitInfo| {
+        let (commit, author) = (one.oid.as_str(), &one.author);
+        json!({ "commit": commit, "subject": one.subject, "author": author })
+    };
+    commits.iter().map(one).collect()
 }
 
 fn render(plan: &SquashPlan, done: Option<&SquashDone>) -> String {

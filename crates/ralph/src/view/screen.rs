@@ -2,10 +2,13 @@
 //!
 //! Leaves the terminal as it was, whichever way it ends.
 
+use std::time::Duration;
+
 use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::oneshot,
+    time::{Interval, MissedTickBehavior, interval},
 };
 
 use super::{Tone, paint};
@@ -17,7 +20,7 @@ const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 /// Told when a key asks to end. Keys are read by a thread that ends with the process: it starts
 /// nothing, and standard input has no other reader.
-pub(crate) fn keys() -> oneshot::Receiver<()> {
+fn keys() -> oneshot::Receiver<()> {
     let (asked, quit) = oneshot::channel();
     std::thread::spawn(move || {
         let mut key = [0_u8];
@@ -34,7 +37,8 @@ pub(crate) fn keys() -> oneshot::Receiver<()> {
     quit
 }
 
-/// The ways in which a watcher is asked to end.
+/// The signals that ask ralph to end, heard from the moment that this is made: one that comes while it is
+/// not awaited is not lost.
 pub(crate) struct Ends {
     interrupt: Signal,
     terminate: Signal,
@@ -50,23 +54,24 @@ impl Ends {
         })
     }
 
-    pub(crate) async fn come(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hangup.recv() => {}
-        }
+    pub(crate) async fn come(&mut self) -> i32 {
+        let kind = tokio::select! {
+            _ = self.interrupt.recv() => SignalKind::interrupt(),
+            _ = self.terminate.recv() => SignalKind::terminate(),
+            _ = self.hangup.recv() => SignalKind::hangup(),
+        };
+        kind.as_raw_value()
     }
 }
 
 /// The other screen of the terminal, with keys that are read one by one; dropped, all is as it was.
-pub(crate) struct Screen {
+struct Screen {
     modes: Termios,
 }
 
 impl Screen {
     /// `command` is what was typed, for a refusal.
-    pub(crate) fn enter(command: &str) -> Result<Self, CommandError> {
+    fn enter(command: &str) -> Result<Self, CommandError> {
         let refuse = |stream: &str| {
             let message = format!("`{command} --watch` needs a terminal, and {stream} is not one");
             CommandError::user(message)
@@ -87,7 +92,7 @@ impl Screen {
     }
 
     /// Draws as many lines as there is room for; what is too wide the terminal cuts.
-    pub(crate) fn draw(&self, text: &str) {
+    fn draw(&self, text: &str) {
         let rows = usize::from(console::Term::stdout().size().0).max(3);
         let lines: Vec<&str> = text.lines().collect();
         let room = rows - 2;
@@ -103,6 +108,39 @@ impl Screen {
         drawn.push_str(&format!("\x1b[K\n{foot}\x1b[J"));
         output::print(&drawn);
     }
+}
+
+/// Keeps a text on the screen until a key or a signal. `next` is asked once a second for another one;
+/// `None` where nothing has changed.
+pub(crate) async fn keep(
+    command: &str,
+    mut shown: String,
+    mut next: impl AsyncFnMut() -> Result<Option<String>, CommandError>,
+) -> Result<(), CommandError> {
+    let screen = Screen::enter(command)?;
+    let mut ends = Ends::listen()?;
+    let mut resized = signal(SignalKind::window_change())?;
+    let mut quit = keys();
+    let mut ticks = every(Duration::from_secs(1));
+    screen.draw(&shown);
+    loop {
+        tokio::select! {
+            _ = ends.come() => return Ok(()),
+            _ = &mut quit => return Ok(()),
+            _ = resized.recv() => screen.draw(&shown),
+            _ = ticks.tick() => if let Some(text) = next().await? {
+                shown = text;
+                screen.draw(&shown);
+            },
+        }
+    }
+}
+
+/// Ticks; one that comes late puts off the next.
+pub(crate) fn every(period: Duration) -> Interval {
+    let mut ticks = interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
 }
 
 impl Drop for Screen {

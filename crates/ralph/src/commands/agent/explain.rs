@@ -9,14 +9,12 @@ use std::{
     process::ExitCode,
 };
 
-use jiff::Timestamp;
-use ralph_core::agent::{AgentEvent, ContextUse, Ending, Usage};
+use ralph_core::agent::{AgentEvent, Ending};
 use ralph_core::config::AgentChoice;
 use ralph_engine::{
     agent::{AgentKind, Conclusion, RecordedEnd, find_kind, kind_of, read_stream},
     process::Ended,
 };
-use serde::Serialize;
 
 use super::outline;
 use crate::{
@@ -206,7 +204,7 @@ async fn as_json(
     } else {
         format!("{opening}],\n")
     };
-    let rest = serde_json::to_string_pretty(&Explained::from(conclusion));
+    let rest = serde_json::to_string_pretty(&explained(&conclusion));
     let rest = rest.map_err(|error| ExplainError::Write(error.into()))?;
     // The fields of the rest, behind those that are written already.
     let rest = rest.trim_start_matches("{\n");
@@ -214,38 +212,21 @@ async fn as_json(
 }
 
 /// What ralph makes of a run, behind its events; a contract (docs/json.md).
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Explained {
-    outcome: &'static str,
-    message: Option<String>,
-    resets_at: Option<Timestamp>,
-    usage: Usage,
-    context: ContextUse,
-    model: Option<String>,
-    version: Option<String>,
-    turns: Option<u32>,
-    denied: Vec<String>,
-    final_message: String,
-}
-
-impl From<Conclusion> for Explained {
-    fn from(conclusion: Conclusion) -> Self {
-        let ending = conclusion.ending;
-        Self {
-            outcome: ending.outcome(),
-            message: ending.message().map(str::to_owned),
-            resets_at: match ending {
-                Ending::Limit { resets_at } => resets_at,
-                _ => None,
-            },
-            usage: conclusion.usage,
-            context: conclusion.context,
-            model: conclusion.model,
-            version: conclusion.version,
-            turns: conclusion.turns,
-            denied: conclusion.denied,
-            final_message: conclusion.final_message,
-        }
-    }
+fn explained(conclusion: &Conclusion) -> serde_json::Value {
+    let ending = &conclusion.ending;
+    serde_json::json!({
+        "outcome": ending.outcome(),
+        "message": ending.message(),
+        "resetsAt": match ending {
+            Ending::Limit { resets_at } => *resets_at,
+            _ => None,
+        },
+        "usage": conclusion.usage,
+        "context": conclusion.context,
+        "model": conclusion.model,
+        "version": conclusion.version,
+        "turns": conclusion.turns,
+        "denied": conclusion.denied,
+        "finalMessage": conclusion.final_message,
+    })
 }

@@ -5,10 +5,7 @@
 
 use std::process::ExitCode;
 
-use ralph_core::{
-    command::{Command, Extent, Others},
-    id::CheckpointId,
-};
+use ralph_core::{command::Command, id::CheckpointId};
 use ralph_engine::{
     lock::Lock,
     loop_runner::rewrite::{Restore, RestoreOutcome, RevertReport, plan_restore, restore},
@@ -18,11 +15,10 @@ use serde::Serialize;
 use super::{find, journal, read};
 use crate::{
     cli::Global,
-    commands::revert,
+    commands::revert::{self, RewindArgs},
     error::CommandError,
     output,
     project::{Project, block_on},
-    queue,
     view::figures::short_commit,
 };
 
@@ -32,17 +28,8 @@ pub(crate) struct Args {
     #[arg(value_name = "ID")]
     id: String,
 
-    /// Also remove commits that ralph did not make
-    #[arg(long)]
-    force: bool,
-
-    /// Show what would be removed without changing anything
-    #[arg(long)]
-    dry_run: bool,
-
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    how: RewindArgs,
 }
 
 /// The JSON form is a contract (docs/json.md).
@@ -58,13 +45,20 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let wanted = block_on(wanted(&project, args))?;
     let root = project.git_root()?;
     if Lock::is_held(&project.data_dir()?, &root) {
-        return ask_the_loop(&project, wanted, args);
+        let command = Command::Restore {
+            checkpoint: wanted.checkpoint.clone(),
+            others: wanted.others,
+            extent: args.how.extent(),
+        };
+        let report = args.how.ask_the_loop(&project, &command)?;
+        let said = |report| say(args, &wanted.checkpoint, &report);
+        return report.map_or(Ok(ExitCode::SUCCESS), said);
     }
     let report = block_on(async {
         let mut opened = revert::open(&project).await?;
         let mut ground = opened.ground();
         let explain = |error| revert::explain(&project, error);
-        if args.dry_run {
+        if args.how.dry_run {
             let plan = plan_restore(&mut ground, &wanted).await.map_err(explain)?;
             return Ok(RevertReport::from(&plan));
         }
@@ -79,46 +73,20 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     say(args, &wanted.checkpoint, &report)
 }
 
-/// The loop that runs here does it between two iterations.
-fn ask_the_loop(project: &Project, wanted: Restore, args: &Args) -> Result<ExitCode, CommandError> {
-    let command = Command::Restore {
-        checkpoint: wanted.checkpoint.clone(),
-        others: wanted.others,
-        extent: if args.dry_run {
-            Extent::Plan
-        } else {
-            Extent::All
-        },
-    };
-    let mut sent = block_on(queue::deliver(project, &command, queue::PATIENCE))?;
-    let report = sent.detail.take();
-    match report.and_then(|detail| serde_json::from_value(detail).ok()) {
-        Some(report) => say(args, &wanted.checkpoint, &report),
-        None => {
-            sent.print(&queue::AnswerForm::new(args.json))?;
-            Ok(ExitCode::SUCCESS)
-        }
-    }
-}
-
 fn say(
     args: &Args,
     checkpoint: &CheckpointId,
     report: &RevertReport,
 ) -> Result<ExitCode, CommandError> {
-    if args.json {
-        output::print_json(&RestoreReport { checkpoint, report })?;
-    } else if report.is_idle() {
-        let commit = short_commit(&report.target);
-        let text = format!(
-            "nothing to restore: {} is at {commit} already\n",
-            report.branch
-        );
-        output::print(&text);
-    } else {
-        output::print(&revert::render(report));
-    }
-    Ok(ExitCode::SUCCESS)
+    output::show(args.how.json, &RestoreReport { checkpoint, report }, || {
+        if report.is_idle() {
+            let commit = short_commit(&report.target);
+            let branch = &report.branch;
+            format!("nothing to restore: {branch} is at {commit} already\n")
+        } else {
+            revert::render(report)
+        }
+    })
 }
 
 async fn wanted(project: &Project, args: &Args) -> Result<Restore, CommandError> {
@@ -132,10 +100,6 @@ async fn wanted(project: &Project, args: &Args) -> Result<Restore, CommandError>
         branch: checkpoint.recovery.branch,
         commit: checkpoint.recovery.commit,
         iteration: checkpoint.metadata.iteration,
-        others: if args.force {
-            Others::Drop
-        } else {
-            Others::Refuse
-        },
+        others: args.how.others(),
     })
 }

@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use tokio::signal::unix::{SignalKind, signal};
 
 use ralph_core::id::LoopId;
 
@@ -19,7 +18,7 @@ use crate::{
     error::CommandError,
     output,
     project::Project,
-    view::screen::{Ends, Screen, keys},
+    view::screen::{self, Ends, every},
 };
 
 const LOOKS_EVERY: Duration = Duration::from_secs(1);
@@ -59,35 +58,22 @@ pub(super) async fn watch(
 
 async fn on_screen(project: &Project, reach: Reach) -> Result<(), CommandError> {
     let mut sources = Sources::new(project, reach);
-    let mut facts = sources.gather().await?;
-    let screen = Screen::enter("ralph health")?;
-    let mut ends = Ends::listen()?;
-    let mut resized = signal(SignalKind::window_change())?;
-    let mut quit = keys();
-    let mut ticks = ticks();
-    screen.draw(&show::render(&facts, Project::now()));
-    loop {
-        tokio::select! {
-            () = ends.come() => break,
-            _ = &mut quit => break,
-            _ = resized.recv() => {}
-            _ = ticks.tick() => facts = sources.gather().await?,
-        }
-        // Drawn each time: the times that it shows grow.
-        screen.draw(&show::render(&facts, Project::now()));
-    }
-    drop(screen);
-    Ok(())
+    let first = show::render(&sources.gather().await?, Project::now());
+    screen::keep("ralph health", first, async || {
+        let facts = sources.gather().await?;
+        Ok(Some(show::render(&facts, Project::now())))
+    })
+    .await
 }
 
 async fn in_lines(project: &Project, reach: Reach, form: WatchForm) -> Result<(), CommandError> {
     let mut ends = Ends::listen()?;
-    let mut ticks = ticks();
+    let mut ticks = every(LOOKS_EVERY);
     let mut sources = Sources::new(project, reach);
     let mut known: Option<HealthFacts> = None;
     loop {
         tokio::select! {
-            () = ends.come() => return Ok(()),
+            _ = ends.come() => return Ok(()),
             _ = ticks.tick() => {
                 let facts = sources.gather().await?;
                 tell(known.as_ref(), &facts, form)?;
@@ -138,10 +124,4 @@ fn print_line(line: &Line<'_>) -> Result<(), CommandError> {
     let text = serde_json::to_string(line)?;
     output::print(&format!("{text}\n"));
     Ok(())
-}
-
-fn ticks() -> tokio::time::Interval {
-    let mut ticks = tokio::time::interval(LOOKS_EVERY);
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    ticks
 }

@@ -13,16 +13,15 @@ use ralph_core::{
 };
 use ralph_engine::{
     agent::StopRequest,
-    interview::{read_waiting, write_spec, write_waiting},
+    interview::{read_spec, read_waiting, write_spec, write_waiting},
 };
 
 use super::{
-    ask::{Input, ask},
-    has_terminal,
     lead::{Conductor, End, RoundEnd},
-    scene::{Scene, explain},
+    scene::{Scene, ask},
 };
 use crate::{
+    ask::{Input, has_terminal, stopped},
     error::CommandError,
     output,
     view::{Tone, figures::count, paint},
@@ -51,7 +50,7 @@ impl Asks {
         before: &str,
     ) -> Result<Result<Vec<InterviewQuestion>, End>, CommandError> {
         let folder = &scene.named.folder;
-        let waiting = read_waiting(folder).map_err(explain)?;
+        let waiting = read_waiting(folder)?;
         if let Some(waiting) = waiting.filter(|waiting| waiting.round == round.number) {
             return Ok(Ok(waiting.questions));
         }
@@ -72,12 +71,8 @@ impl Asks {
                 Err(end) => return Ok(Err(end)),
             };
             // It was to ask, not to write.
-            if ralph_engine::interview::read_spec(folder)
-                .map_err(explain)?
-                .as_deref()
-                != Some(before)
-            {
-                write_spec(folder, before).map_err(explain)?;
+            if read_spec(folder)?.as_deref() != Some(before) {
+                write_spec(folder, before)?;
             }
             match parse_questions(&report.final_message) {
                 Ok(questions) => return Ok(Ok(questions)),
@@ -104,7 +99,7 @@ impl Asks {
             question.answer = self.answers.take(question).or(given);
         }
         // Durable before a person types anything: an answer is not to be given twice.
-        write_waiting(folder, Some(waiting)).map_err(explain)?;
+        write_waiting(folder, Some(waiting))?;
         let open = |waiting: &Waiting| -> Vec<usize> {
             let all = waiting.questions.iter().enumerate();
             all.filter(|(_, q)| q.answer.is_none())
@@ -121,13 +116,12 @@ impl Asks {
         }
         for at in unanswered {
             let question = &mut waiting.questions[at];
-            let stop = self.stop.clone();
-            match ask(&asked(question), stopped(stop)).await? {
+            match ask(&asked(question), stopped(self.stop.clone())).await? {
                 Input::Line(line) => question.answer = Some(chosen(question, line)),
                 Input::NoMore => return Ok(Some(End::Stopped)),
                 Input::Signal(signal) => return Ok(Some(End::Interrupted(signal))),
             }
-            write_waiting(folder, Some(waiting)).map_err(explain)?;
+            write_waiting(folder, Some(waiting))?;
         }
         Ok(None)
     }
@@ -179,7 +173,7 @@ impl Asks {
             if let Err(end) = scene.run(text, &mut self.stop).await? {
                 return Ok(Some(end));
             }
-            let after = ralph_engine::interview::read_spec(folder).map_err(explain)?;
+            let after = read_spec(folder)?;
             if answers.is_empty() || after.is_some_and(|after| after != before) {
                 return Ok(None);
             }
@@ -230,11 +224,11 @@ impl Conductor for Asks {
             && let Some(end) = self.amend(scene, round, before, &answers).await?
         {
             // The answers are kept, and are written down from the start when it goes on.
-            write_spec(&scene.named.folder, before).map_err(explain)?;
+            write_spec(&scene.named.folder, before)?;
             return Ok(RoundEnd::Over(end));
         }
         scene.show_change(before)?;
-        write_waiting(&scene.named.folder, None).map_err(explain)?;
+        write_waiting(&scene.named.folder, None)?;
         Ok(RoundEnd::Counts)
     }
 
@@ -259,18 +253,6 @@ impl Conductor for Asks {
     async fn pause(&mut self, _next: &str) -> Result<Option<End>, CommandError> {
         let asked = *self.stop.borrow();
         Ok(asked.map(End::Interrupted))
-    }
-}
-
-/// The signal that asks for an end.
-async fn stopped(mut stop: StopRequest) -> i32 {
-    loop {
-        if let Some(signal) = *stop.borrow_and_update() {
-            return signal;
-        }
-        if stop.changed().await.is_err() {
-            return std::future::pending().await;
-        }
     }
 }
 

@@ -4,7 +4,7 @@
 use ralph_core::artefacts::{DEFAULT_ROUNDS, template::Round};
 use ralph_engine::interview::{FoundTasks, Progress, keep_spec, tasks_before};
 
-use super::scene::{Scene, explain};
+use super::scene::Scene;
 use crate::{
     commands::status::fresh_tree,
     error::CommandError,
@@ -107,13 +107,13 @@ async fn rounds_to_the_end<C: Conductor>(
     rounds: Option<u32>,
 ) -> Result<End, CommandError> {
     let folder = &scene.named.folder;
-    let mut progress = Progress::begin(folder, rounds, DEFAULT_ROUNDS).map_err(explain)?;
+    let mut progress = Progress::begin(folder, rounds, DEFAULT_ROUNDS)?;
     if progress.is_under_way() {
         output::print(&format!("continuing with {}\n", progress.round()));
     }
-    progress.keep(folder).map_err(explain)?;
+    progress.keep(folder)?;
     if !folder.spec_of_round(0).exists() {
-        keep_spec(folder, &scene.spec()?).map_err(explain)?;
+        keep_spec(folder, &scene.spec()?)?;
     }
     loop {
         let round = progress.round();
@@ -123,7 +123,7 @@ async fn rounds_to_the_end<C: Conductor>(
             RoundEnd::Again => continue,
             RoundEnd::Over(end) => return Ok(end),
         }
-        let kept = keep_spec(folder, &scene.spec()?).map_err(explain)?;
+        let kept = keep_spec(folder, &scene.spec()?)?;
         let kept = scene.shown(&folder.spec_of_round(kept));
         output::print(&paint(Tone::Faint, &format!("kept as {kept}\n")));
         if round.is_last() {
@@ -133,11 +133,11 @@ async fn rounds_to_the_end<C: Conductor>(
             }
             let end = settle(scene, conductor, tasks.as_deref()).await?;
             if end == End::Complete {
-                progress.finished(folder).map_err(explain)?;
+                progress.finished(folder)?;
             }
             return Ok(end);
         }
-        progress.counted(folder).map_err(explain)?;
+        progress.counted(folder)?;
         let next = progress.round().to_string();
         if let Some(end) = conductor.pause(&next).await? {
             return Ok(end);

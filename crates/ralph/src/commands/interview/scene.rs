@@ -13,7 +13,7 @@ use ralph_engine::{
     agent::{
         Agent, InteractiveEnd, InteractiveError, InteractiveSession, StopRequest, run_interactive,
     },
-    interview::{self, FoundTasks, Headless, InterviewError, look_at_tasks, run_headless},
+    interview::{self, FoundTasks, Headless, look_at_tasks, run_headless},
     process::Containment,
     side_budget::SideBudget,
     store::SideWork,
@@ -23,6 +23,7 @@ use tokio::sync::Mutex;
 use super::{diff, lead::End};
 use crate::{
     artefacts::ArtefactsProject,
+    ask::{Input, read_line},
     commands::{agent::explain_talk, run},
     error::{CommandError, ErrorKind},
     output,
@@ -102,7 +103,7 @@ impl<'a> Scene<'a> {
     }
 
     pub(super) fn spec(&self) -> Result<String, CommandError> {
-        let spec = interview::read_spec(&self.named.folder).map_err(explain)?;
+        let spec = interview::read_spec(&self.named.folder)?;
         spec.ok_or_else(|| self.named.missing(&self.shown(&self.named.folder.spec())))
     }
 
@@ -110,7 +111,7 @@ impl<'a> Scene<'a> {
     pub(super) async fn talk(&self, prompt: String) -> Result<InteractiveEnd, CommandError> {
         let folder = &self.named.folder;
         // One from before says nothing about this round.
-        interview::clear_done(folder).map_err(explain)?;
+        interview::clear_done(folder)?;
         let session = InteractiveSession {
             cwd: self.project.root().to_owned(),
             env: self.env.clone(),
@@ -128,7 +129,7 @@ impl<'a> Scene<'a> {
                 });
                 explain_talk(error).hint_opt(hint)
             })?;
-        interview::clear_done(folder).map_err(explain)?;
+        interview::clear_done(folder)?;
         Ok(end)
     }
 
@@ -205,10 +206,10 @@ impl<'a> Scene<'a> {
     pub(super) fn show_change(&self, before: &str) -> Result<(), CommandError> {
         let folder = &self.named.folder;
         let name = self.shown(&folder.spec());
-        let after = match interview::read_spec(folder).map_err(explain)? {
+        let after = match interview::read_spec(folder)? {
             Some(after) => after,
             None => {
-                interview::write_spec(folder, before).map_err(explain)?;
+                interview::write_spec(folder, before)?;
                 output::print_warning(&format!("{name} was deleted; it was restored"));
                 before.to_owned()
             }
@@ -222,11 +223,21 @@ impl<'a> Scene<'a> {
             configured_verify: !self.project.config().verification.commands.is_empty(),
         };
         let of = (&self.named.folder, &self.named.name);
-        look_at_tasks(of, self.project.root(), before, &context).map_err(explain)
+        Ok(look_at_tasks(of, self.project.root(), before, &context)?)
     }
 }
 
-/// Maps an error: the files are in the user's own folder.
-pub(super) fn explain(error: InterviewError) -> CommandError {
-    CommandError::user(error)
+/// Asks, and waits for a line or for `stop`, whichever comes first.
+pub(super) async fn ask(
+    question: &str,
+    stop: impl Future<Output = i32>,
+) -> Result<Input, CommandError> {
+    output::print(question);
+    let input = read_line(stop).await?;
+    match input {
+        Input::Line(_) => {}
+        // What is said next must not stand behind the question.
+        Input::NoMore | Input::Signal(_) => output::print("\n"),
+    }
+    Ok(input)
 }

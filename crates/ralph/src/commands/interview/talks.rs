@@ -5,25 +5,25 @@ use ralph_core::artefacts::template::{InterviewMode, Params, RepairParams, Round
 use ralph_engine::agent::InteractiveEnd;
 
 use super::{
-    ask::{Input, Signals, ask},
     lead::{Conductor, End, RoundEnd},
-    scene::Scene,
+    scene::{Scene, ask},
 };
 use crate::{
     artefacts::prompt,
+    ask::Input,
     error::CommandError,
     output,
-    view::{Tone, paint},
+    view::{Tone, paint, screen::Ends},
 };
 
 pub(super) struct Talks {
     /// Since the last conversation: before that, what is typed was the agent's.
-    signals: Signals,
+    signals: Ends,
 }
 
 impl Talks {
     pub(super) fn new() -> Result<Self, CommandError> {
-        let signals = Signals::listen()?;
+        let signals = Ends::listen()?;
         Ok(Self { signals })
     }
 
@@ -38,9 +38,7 @@ impl Talks {
     }
 
     async fn ask(&mut self, question: &str) -> Result<Input, CommandError> {
-        ask(question, self.signals.next())
-            .await
-            .map_err(CommandError::internal)
+        ask(question, self.signals.come()).await
     }
 
     /// A round that the agent did not end itself counts if the person says so.

@@ -9,6 +9,7 @@ use ralph_engine::{
 };
 
 use super::person::Person;
+use crate::ask::has_terminal;
 
 /// The flags for the output of progress.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -33,8 +34,7 @@ impl OutputArgs {
 
     /// The person at the terminal, if there is one and the output is for people.
     pub(crate) fn person(&self) -> Option<Box<dyn Human>> {
-        let there = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-        (there && !self.json).then(|| Box::new(Person::default()) as Box<dyn Human>)
+        (has_terminal() && !self.json).then(|| Box::new(Person::default()) as Box<dyn Human>)
     }
 
     pub(crate) fn reporter(&self) -> Box<dyn Reporter> {

@@ -6,50 +6,26 @@
 use std::{
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use ralph_engine::lock::Lock;
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::{facts, show};
-use crate::{
-    error::CommandError,
-    project::Project,
-    view::screen::{Ends, Screen, keys},
-};
-
-const LOOKS_EVERY: Duration = Duration::from_secs(1);
+use crate::{error::CommandError, project::Project, view::screen};
 
 pub(super) async fn watch(project: &Project, source: Option<&Path>) -> Result<(), CommandError> {
     // What is wrong with the project is said on the screen that stays.
     let first = text(project, source).await?;
-    let screen = Screen::enter("ralph status")?;
-    let mut ends = Ends::listen()?;
-    let mut resized = signal(SignalKind::window_change())?;
-    let mut quit = keys();
-    let mut ticks = tokio::time::interval(LOOKS_EVERY);
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut seen = look(project, source)?;
-    let mut shown = first;
-    screen.draw(&shown);
-    loop {
-        tokio::select! {
-            () = ends.come() => break,
-            _ = resized.recv() => screen.draw(&shown),
-            _ = &mut quit => break,
-            _ = ticks.tick() => {
-                let now = look(project, source)?;
-                if now != seen {
-                    seen = now;
-                    shown = current(project, source).await;
-                    screen.draw(&shown);
-                }
-            }
+    screen::keep("ralph status", first, async || {
+        let now = look(project, source)?;
+        if now == seen {
+            return Ok(None);
         }
-    }
-    drop(screen);
-    Ok(())
+        seen = now;
+        Ok(Some(current(project, source).await))
+    })
+    .await
 }
 
 /// What is drawn; a file that is wrong for a moment, while somebody edits it, ends nothing.
