@@ -239,16 +239,26 @@ impl Project {
     pub(crate) async fn journal(
         &self,
     ) -> Result<Option<(Box<dyn Journal>, RepositoryId)>, CommandError> {
-        let data_dir = self.data_dir()?;
-        if !data_dir.join("ralph.db").exists() {
-            return Ok(None);
-        }
-        let Some(id) = ralph_engine::identity::known_id(self.root()) else {
+        let id = ralph_engine::identity::known_id(self.root());
+        let (Some(data_dir), Some(id)) = (self.used_data_dir()?, id) else {
             return Ok(None);
         };
         let mut journal = ralph_engine::store::open(&data_dir).await?;
         let known = journal.has_repository(&id).await?;
         Ok(known.then_some((journal, RepositoryId(id))))
+    }
+
+    /// The journal of all repositories. `None`: ralph never ran on this machine.
+    pub(crate) async fn journal_of_all(&self) -> Result<Option<Box<dyn Journal>>, CommandError> {
+        Ok(match self.used_data_dir()? {
+            Some(data_dir) => Some(ralph_engine::store::open(&data_dir).await?),
+            None => None,
+        })
+    }
+
+    fn used_data_dir(&self) -> Result<Option<PathBuf>, CommandError> {
+        let data_dir = self.data_dir()?;
+        Ok(Some(data_dir).filter(|folder| folder.join("ralph.db").exists()))
     }
 
     /// The user who gives commands, as named in the journal and the task file.

@@ -3,6 +3,7 @@
 //! Finds what was changed, left out, put in or put elsewhere. It is no signature: who can write all of
 //! the journal can also hash all of it again.
 
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::Checkpoint;
@@ -35,7 +36,8 @@ fn hash(body: &str) -> String {
 }
 
 /// A checkpoint as it was found: its body, and what stands beside it for looking it up.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Link {
     pub id: CheckpointId,
     pub loop_id: LoopId,
@@ -44,8 +46,10 @@ pub struct Link {
     pub phase: String,
     pub at: String,
     pub commit: String,
+    #[serde(skip)]
     pub body: String,
     pub hash: String,
+    #[serde(skip)]
     pub prev_hash: Option<String>,
 }
 

@@ -195,9 +195,11 @@ pub struct IterationEnd<'a> {
     pub accounts: &'a TokenUsage,
 }
 
-/// An iteration as a list shows it.
-#[derive(Debug, Clone, PartialEq)]
+/// An iteration as a list shows it; the JSON form is a contract (docs/json.md).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct IterationRow {
+    #[serde(rename = "iteration")]
     pub n: i64,
     pub loop_id: LoopId,
     pub task_id: String,

@@ -9,6 +9,8 @@ use ralph_core::{
     termination::Stop,
 };
 
+use serde::Serialize;
+
 use super::{JournalError, RepositoryId};
 
 /// Loops: begun, paused, ended, listed, with the forecast of each.
@@ -181,17 +183,21 @@ pub struct ListedLoop {
     pub last_checkpoint_id: Option<CheckpointId>,
 }
 
-/// A loop without an end, as a monitor needs it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A loop without an end, as a monitor needs it; the JSON form is a contract (docs/json.md).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct OpenLoop {
     pub id: LoopId,
+    #[serde(skip)]
     pub repository_id: String,
     pub worktree: String,
     pub source: String,
     pub goal: String,
     pub branch: String,
+    #[serde(skip)]
     pub agent: String,
     pub started_at: String,
+    #[serde(skip)]
     pub ended_at: Option<String>,
     pub paused_at: Option<String>,
 }

@@ -3,7 +3,6 @@
 //! Only reads, and only sums that the journal keeps: how much is stored makes no difference.
 
 pub(crate) mod figures;
-mod forecast;
 mod plot;
 mod prices;
 mod show;
@@ -12,11 +11,15 @@ use std::process::ExitCode;
 
 use jiff::civil::Date;
 use ralph_core::{
+    board::Board,
     dollars::Dollars,
-    economics::{ComparedForecast, Forecast, Totals},
+    economics::{ComparedForecast, Forecast},
     id::LoopId,
 };
-use ralph_engine::store::{Journal, RepositoryId, SpendingScope, SumBy, day_of};
+use ralph_engine::{
+    forecast::{CostHistory, compared},
+    store::{Journal, JournalError, RepositoryId, SpendingScope, SumBy, day_of},
+};
 use serde::Serialize;
 
 pub(crate) use self::{prices::in_force as prices_in_force, show::table_against_agents};
@@ -27,6 +30,7 @@ use crate::{
     error::CommandError,
     output,
     project::{self, Project},
+    queue,
 };
 
 #[derive(Debug, clap::Args)]
@@ -110,7 +114,7 @@ struct Costs {
     backdrop: plot::Backdrop,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Row {
     /// The task, model, day or loop; none for calls to an unnamed model.
@@ -120,7 +124,7 @@ struct Row {
 }
 
 /// The remaining cost; `forecast` is none if too few tasks are finished.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Foreseen {
     loop_id: Option<LoopId>,
@@ -137,14 +141,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         return prices::run(args, &project);
     }
     let costs = project::block_on(gather(&project, args))?;
-    if args.json {
-        output::print_json(&costs)?;
-    } else if args.csv {
-        output::print(&show::csv(&costs));
-    } else {
-        output::print(&show::render(&costs));
-    }
-    Ok(ExitCode::SUCCESS)
+    output::show(args.json, &costs, || {
+        if args.csv {
+            show::csv(&costs)
+        } else {
+            show::render(&costs)
+        }
+    })
 }
 
 async fn gather(project: &Project, args: &Args) -> Result<Costs, CommandError> {
@@ -155,7 +158,7 @@ async fn gather(project: &Project, args: &Args) -> Result<Costs, CommandError> {
         since,
         rows: Vec::new(),
         more: false,
-        total: Totals::default().into(),
+        total: Figures::default(),
         prices_as_of: prices.as_of().to_owned(),
         forecast: None,
         backdrop: plot::Backdrop {
@@ -168,7 +171,7 @@ async fn gather(project: &Project, args: &Args) -> Result<Costs, CommandError> {
         sum_up(&mut **journal, repository, args.limit, &mut costs).await?;
     }
     if args.forecast {
-        costs.forecast = Some(forecast::forecast(project, journal.as_mut()).await?);
+        costs.forecast = Some(forecast(project, journal.as_mut()).await?);
     }
     Ok(costs)
 }
@@ -178,7 +181,7 @@ async fn sum_up(
     repository: &RepositoryId,
     limit: u32,
     costs: &mut Costs,
-) -> Result<(), ralph_engine::store::JournalError> {
+) -> Result<(), JournalError> {
     let by = match costs.by {
         By::Task => SumBy::Task,
         By::Model => SumBy::Model,
@@ -192,22 +195,50 @@ async fn sum_up(
     let mut rows = journal.costs(repository, by, since, asked).await?;
     costs.more = rows.len() > most as usize;
     rows.truncate(most as usize);
-    costs.rows = rows
-        .into_iter()
-        .map(|row| Row {
-            key: Some(row.key).filter(|key| !key.is_empty()),
-            figures: row.totals.into(),
-        })
-        .collect();
-    let total = journal.spending(repository, SpendingScope::Repository, since);
-    costs.total = total.await?.into();
+    let rows = rows.into_iter().map(|row| Row {
+        key: Some(row.key).filter(|key| !key.is_empty()),
+        figures: row.totals.into(),
+    });
+    costs.rows = rows.collect();
+    let whole = SpendingScope::Repository;
+    costs.total = journal.spending(repository, whole, since).await?.into();
     if costs.by == By::Day {
-        let ever = journal.spending(repository, SpendingScope::Repository, None);
+        let ever = journal.spending(repository, whole, None).await?;
         let shown = costs.rows.iter().map(|row| row.figures.spent_usd);
         let shown = shown.fold(Dollars::NOTHING, Dollars::plus);
-        costs.backdrop.before = ever.await?.spent.without(shown);
+        costs.backdrop.before = ever.spent.without(shown);
     }
     Ok(())
+}
+
+/// Forecasts the cost of the remaining tasks from those of the last loop.
+async fn forecast(
+    project: &Project,
+    journal: Option<&mut (Box<dyn Journal>, RepositoryId)>,
+) -> Result<Foreseen, CommandError> {
+    let mut foreseen = Foreseen::default();
+    let mut history = CostHistory::default();
+    let path = match journal {
+        Some((journal, repository)) => {
+            let worktree = project.worktree();
+            if let Some(last) = journal.last_loop(repository, &worktree).await? {
+                history = CostHistory::of_loop(&mut **journal, repository, &last.id).await?;
+                foreseen.earlier = compared(&mut **journal, repository, &last.id).await?;
+                foreseen.loop_id = Some(last.id);
+            }
+            // What is foreseen is the rest of what the last loop worked at.
+            queue::source_path(project, &mut **journal, repository).await?
+        }
+        None => project.source_path(None)?,
+    };
+    let (_, graph, _) = project.source(Some(&path))?;
+    let scope = project.scope(&graph)?;
+    let counts = Board::new(graph, scope.parent())?.counts();
+    foreseen.finished_tasks = history.finished.len();
+    foreseen.remaining_tasks = counts.ready + counts.waiting;
+    let multi_agent = project.config().economics.multi_agent;
+    foreseen.range = history.forecast(foreseen.remaining_tasks, multi_agent);
+    Ok(foreseen)
 }
 
 fn first_day(since: Since) -> Result<String, CommandError> {

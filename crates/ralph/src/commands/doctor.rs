@@ -95,11 +95,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         ok: !checks.iter().any(|c| c.state == State::Problem),
         checks,
     };
-    if args.json {
-        output::print_json(&report)?;
-    } else {
-        output::print(&render(&report));
-    }
+    output::show(args.json, &report, || render(&report))?;
     Ok(ExitCode::from(if report.ok { 0 } else { 2 }))
 }
 

@@ -41,22 +41,11 @@ struct ListedQuestions {
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
     let listed = block_on(gather(&project, args.all))?;
-    if args.json {
-        output::print_json(&listed)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if listed.questions.is_empty() {
-        let which = if args.all {
-            "questions"
-        } else {
-            "open questions"
-        };
-        output::print(&format!("no {which}\n"));
-    }
-    for question in &listed.questions {
-        output::print(&terminal_safe(&shown(question)));
-    }
-    Ok(ExitCode::SUCCESS)
+    output::show(args.json, &listed, || match listed.questions.as_slice() {
+        [] if args.all => "no questions\n".to_owned(),
+        [] => "no open questions\n".to_owned(),
+        questions => terminal_safe(&questions.iter().map(shown).collect::<String>()).into_owned(),
+    })
 }
 
 async fn gather(project: &Project, all: bool) -> Result<ListedQuestions, CommandError> {

@@ -4,14 +4,14 @@
 
 mod target;
 
-pub(crate) use target::{Overwrite, Target, To};
+pub(crate) use target::{Overwrite, Target, format_words};
 
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use ralph_core::task::format::{self, Converted, Moved, UsualPlace};
+use ralph_core::task::format::{self, Converted, Format, Moved, UsualPlace};
 use ralph_engine::{plain_file, source::Source};
 use serde::Serialize;
 
@@ -29,8 +29,8 @@ pub(crate) struct Args {
     file: PathBuf,
 
     /// The format it is to have
-    #[arg(long, value_name = "FORMAT")]
-    to: To,
+    #[arg(long, value_name = "FORMAT", value_parser = format_words())]
+    to: Format,
 
     /// Where to write it, as JSON or YAML by its ending, `-` for standard output; without it, the
     /// place that the format has: .ralph/tasks/NAME.yaml, PRD.json or .artefacts/NAME/tasks.json
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         true => Overwrite::Forced,
         false => Overwrite::Never,
     };
-    let to = args.to.format();
+    let to = args.to;
     let called = called(&project, &path, &name, &bytes, to);
     let target = Target::choose(&project, args.output.as_deref(), to, &called);
     let converted = format::convert(&name, &bytes, to, target.syntax(to)).map_err(|error| {
@@ -140,7 +140,7 @@ fn read(project: &Project, path: &Path) -> Result<(String, Vec<u8>), CommandErro
 }
 
 /// What the tasks are called, where the format's place has a name in it.
-fn called(project: &Project, path: &Path, name: &str, bytes: &[u8], to: format::Format) -> String {
+fn called(project: &Project, path: &Path, name: &str, bytes: &[u8], to: Format) -> String {
     let stem = |path: &Path| {
         let stem = path
             .file_stem()

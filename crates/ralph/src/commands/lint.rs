@@ -2,7 +2,7 @@
 //!
 //! Findings go to standard output, one a line, in the form that editors take.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{fmt::Display, path::PathBuf, process::ExitCode};
 
 use ralph_core::{
     board::Board,
@@ -60,10 +60,7 @@ struct Shown {
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
-    let path = project.find_source(args.source.as_deref()).map_err(|e| {
-        let hint = e.hint();
-        CommandError::user(e).hint(hint)
-    })?;
+    let path = project.source_path(args.source.as_deref())?;
     let report = match Source::read(&path, project.root()) {
         Ok((source, tasks)) => {
             let (graph, problems) = Graph::build(tasks);
@@ -78,11 +75,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         Err(SourceError::Format(error)) => LintReport::of_file(&project.shown(&path), error),
         Err(error) => return Err(CommandError::user(error)),
     };
-    if args.json {
-        output::print_json(&report)?;
-    } else {
-        output::print(&report.render());
-    }
+    output::show(args.json, &report, || report.render())?;
     let fails = report.errors > 0 || (args.deny_warnings && report.warnings > 0);
     Ok(ExitCode::from(if fails { 2 } else { 0 }))
 }
@@ -166,15 +159,20 @@ impl Shown {
         if let (Some(line), Some(column)) = (self.line, self.column) {
             place.push_str(&format!(":{line}:{column}"));
         }
-        let (tone, word) = match self.severity {
-            Severity::Error => (Tone::Bad, "error"),
-            Severity::Warning => (Tone::Careful, "warning"),
-        };
-        let label = paint(tone, &format!("{word}[{}]", self.rule));
+        let label = label(self.severity, &self.rule);
         let task = self.task.as_deref();
         let task = task.map_or_else(String::new, |id| format!(" task {}:", one_line(id, 120)));
         let message = one_line(&self.message, usize::MAX);
         let hint = paint(Tone::Faint, &format!("  hint: {}", self.hint));
         format!("{place}: {label}{task} {message}\n{hint}\n")
     }
+}
+
+/// A rule as a finding begins with it.
+pub(crate) fn label(severity: Severity, rule: impl Display) -> String {
+    let (tone, word) = match severity {
+        Severity::Error => (Tone::Bad, "error"),
+        Severity::Warning => (Tone::Careful, "warning"),
+    };
+    paint(tone, &format!("{word}[{rule}]"))
 }

@@ -14,12 +14,11 @@ use std::{
 
 use follow::FollowForm;
 use jiff::Timestamp;
-use ralph_core::{id::LoopId, record::IterationRecord};
+use ralph_core::record::IterationRecord;
 use ralph_engine::{
     settings::ProjectKind,
     store::{IterationRow, Journal, RepositoryId},
 };
-use serde::Serialize;
 
 use crate::{
     cli::Global,
@@ -242,23 +241,6 @@ async fn print_record(project: &Project, n: u64, journal: &mut Opened) -> Result
     output::print_json(&record)
 }
 
-/// An iteration as the list has it; the JSON form is a contract (docs/json.md).
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ListedIteration {
-    iteration: i64,
-    loop_id: LoopId,
-    task_id: String,
-    title: Option<String>,
-    attempt: i64,
-    started_at: String,
-    ended_at: Option<String>,
-    verdict: Option<String>,
-    outcome: Option<String>,
-    result_commit: Option<String>,
-    reverted: bool,
-}
-
 async fn list(args: &Args, journal: Opened) -> Result<(), CommandError> {
     let rows = match journal {
         Some((mut journal, repository)) => {
@@ -267,8 +249,7 @@ async fn list(args: &Args, journal: Opened) -> Result<(), CommandError> {
         None => Vec::new(),
     };
     if args.json {
-        let listed: Vec<ListedIteration> = rows.into_iter().map(ListedIteration::from).collect();
-        return output::print_json(&serde_json::json!({ "iterations": listed }));
+        return output::print_json(&serde_json::json!({ "iterations": rows }));
     }
     if rows.is_empty() {
         output::print("no iterations yet\n");
@@ -299,7 +280,8 @@ async fn list(args: &Args, journal: Opened) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn verdict(row: &IterationRow) -> String {
+/// The verdict on an iteration, and that its commit was taken back.
+pub(crate) fn verdict(row: &IterationRow) -> String {
     let verdict = row.verdict.as_deref().unwrap_or("no end");
     if row.reverted {
         format!("{verdict}, reverted")
@@ -316,23 +298,5 @@ fn took(row: &IterationRow) -> String {
     ) {
         (Some(start), Some(end)) => duration((end.as_second() - start.as_second()) as f64),
         (_, _) => String::new(),
-    }
-}
-
-impl From<IterationRow> for ListedIteration {
-    fn from(row: IterationRow) -> Self {
-        Self {
-            iteration: row.n,
-            loop_id: row.loop_id,
-            task_id: row.task_id,
-            title: row.title,
-            attempt: row.attempt,
-            started_at: row.started_at,
-            ended_at: row.ended_at,
-            verdict: row.verdict,
-            outcome: row.outcome,
-            result_commit: row.result_commit,
-            reverted: row.reverted,
-        }
     }
 }

@@ -5,7 +5,6 @@
 use std::{path::Path, process::ExitCode};
 
 use ralph_core::{
-    id::{CheckpointId, LoopId},
     loop_state::{LoopState, TerminationReason},
     termination::Stop,
 };
@@ -13,7 +12,8 @@ use ralph_engine::{
     lock::Lock,
     store::{Journal, ListedLoop, LoopNote, LoopRow, RepositoryId},
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::json;
 
 use crate::{
     cli::Global,
@@ -41,42 +41,43 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// The JSON form is a contract (docs/json.md).
-#[derive(Debug, Serialize)]
-struct ListedLoops {
-    loops: Vec<LoopEntry>,
-    /// There are more than these.
-    more: bool,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
 struct LoopEntry {
-    id: LoopId,
+    row: ListedLoop,
     state: LoopState,
     /// True if a process works on it; one that has not ended and has none was interrupted.
     alive: bool,
-    source: String,
-    /// As `status.json` has them; empty where there is none.
-    project_id: String,
-    task_id: String,
-    goal: String,
-    branch: String,
-    worktree: String,
-    agent: String,
-    iterations: i64,
-    verified: i64,
-    cost_usd: Option<f64>,
-    input_tokens: i64,
-    output_tokens: i64,
-    started_at: String,
-    ended_at: Option<String>,
-    reason: Option<TerminationReason>,
-    /// The same in a sentence.
-    why: Option<String>,
+    stop: Option<Stop>,
     /// The note of `ralph monitor` about one that was interrupted or told to stop.
     note: Option<LoopNote>,
-    last_checkpoint_id: Option<CheckpointId>,
+}
+
+/// The JSON form is a contract (docs/json.md).
+impl Serialize for LoopEntry {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let row = &self.row;
+        let cost = row.cost_millionths;
+        let value = json!({
+            "id": row.id, "state": self.state, "alive": self.alive, "source": row.source,
+            // As `status.json` has them; empty where there is none.
+            "projectId": row.project_id, "taskId": row.task_id,
+            "goal": row.goal, "branch": row.branch, "worktree": row.worktree, "agent": row.agent,
+            "iterations": row.iterations, "verified": row.verified,
+            "costUsd": cost.map(|cost| cost as f64 / 1_000_000.0),
+            "inputTokens": row.input_tokens, "outputTokens": row.output_tokens,
+            "startedAt": row.started_at, "endedAt": row.ended_at,
+            "reason": self.stop.as_ref().map(TerminationReason::of),
+            "why": self.stop.as_ref().map(Stop::sentence),
+            "note": self.note, "lastCheckpointId": row.last_checkpoint_id,
+        });
+        value.serialize(to)
+    }
+}
+
+/// The loops to list, and whether there are more.
+#[derive(Default, Serialize)]
+struct ListedLoops {
+    loops: Vec<LoopEntry>,
+    more: bool,
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
@@ -88,10 +89,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 
 async fn gather(project: &Project, most: u32) -> Result<ListedLoops, CommandError> {
     let Some((mut journal, repository)) = project.journal().await? else {
-        return Ok(ListedLoops {
-            loops: Vec::new(),
-            more: false,
-        });
+        return Ok(ListedLoops::default());
     };
     let mut rows = journal.loops(&repository, most.saturating_add(1)).await?;
     let most = usize::try_from(most).unwrap_or(usize::MAX);
@@ -102,9 +100,10 @@ async fn gather(project: &Project, most: u32) -> Result<ListedLoops, CommandErro
     for row in rows {
         let mut one = shown(row, &data_dir);
         // Only of those that were interrupted, or told to stop: they are few.
-        let told = one.reason == Some(TerminationReason::ExplicitStop);
+        let reason = one.stop.as_ref().map(TerminationReason::of);
+        let told = reason == Some(TerminationReason::ExplicitStop);
         if told || (!one.state.is_final() && !one.alive) {
-            one.note = journal.last_note(&one.id).await?;
+            one.note = journal.last_note(&one.row.id).await?;
         }
         loops.push(one);
     }
@@ -122,27 +121,11 @@ fn shown(row: ListedLoop, data_dir: &Path) -> LoopEntry {
         (None, None, None) => LoopState::Running,
     };
     LoopEntry {
-        id: row.id,
+        row,
         state,
         alive,
-        source: row.source,
-        project_id: row.project_id,
-        task_id: row.task_id,
-        goal: row.goal,
-        branch: row.branch,
-        worktree: row.worktree,
-        agent: row.agent,
-        iterations: row.iterations,
-        verified: row.verified,
-        cost_usd: row.cost_millionths.map(|cost| cost as f64 / 1_000_000.0),
-        input_tokens: row.input_tokens,
-        output_tokens: row.output_tokens,
-        started_at: row.started_at,
-        ended_at: row.ended_at,
-        reason: stop.as_ref().map(TerminationReason::of),
-        why: stop.as_ref().map(Stop::sentence),
+        stop,
         note: None,
-        last_checkpoint_id: row.last_checkpoint_id,
     }
 }
 
@@ -154,27 +137,28 @@ fn render(listed: &ListedLoops) -> String {
     let mut table = Table::new(2, 0);
     for one in &listed.loops {
         let (tone, state) = state_of(one);
-        let what = if one.goal.is_empty() {
-            one.source.clone()
+        let what = if one.row.goal.is_empty() {
+            one.row.source.clone()
         } else {
-            format!("{} ({})", one.goal, one.source)
+            format!("{} ({})", one.row.goal, one.row.source)
         };
-        let cost = one.cost_usd.map_or_else(String::new, usd);
-        let counts = format!("{} verified of {}", one.verified, one.iterations);
-        let ended = match &one.ended_at {
+        let cost = one.row.cost_millionths;
+        let cost = cost.map_or_else(String::new, |cost| usd(cost as f64 / 1_000_000.0));
+        let counts = format!("{} verified of {}", one.row.verified, one.row.iterations);
+        let ended = match &one.row.ended_at {
             Some(at) => format!("ended {}", ago_text(at, now)),
             None => String::new(),
         };
         table.row([
-            cell(Tone::Name, one.id.as_str()),
+            cell(Tone::Name, one.row.id.as_str()),
             cell(tone, state),
             cell(Tone::Plain, what),
-            cell(Tone::Faint, &one.branch),
+            cell(Tone::Faint, &one.row.branch),
             cell(Tone::Plain, counts),
             cell(Tone::Plain, cost),
             cell(
                 Tone::Faint,
-                format!("started {}", ago_text(&one.started_at, now)),
+                format!("started {}", ago_text(&one.row.started_at, now)),
             ),
             cell(Tone::Faint, ended),
             cell(Tone::Faint, why(one)),
@@ -189,8 +173,8 @@ fn render(listed: &ListedLoops) -> String {
 
 /// Why it ended, and what the monitor did about it.
 fn why(one: &LoopEntry) -> String {
-    let note = one.note.as_ref().map(|note| note.sentence.as_str());
-    let parts = [one.why.as_deref(), note];
+    let note = one.note.as_ref().map(|note| note.sentence.clone());
+    let parts = [one.stop.as_ref().map(Stop::sentence), note];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 

@@ -7,12 +7,11 @@
 mod say;
 mod tell;
 
-use std::{num::NonZeroU32, path::Path, process::ExitCode, time::Duration};
+use std::{num::NonZeroU32, process::ExitCode, time::Duration};
 
 use ralph_core::monitor::{ProcessState, Restarting};
-use ralph_engine::{
-    monitor::{self, ChangeKind, Monitor, MonitorLock, MonitorLockError, Starter, looked},
-    store::Journal,
+use ralph_engine::monitor::{
+    self, ChangeKind, Monitor, MonitorLock, MonitorLockError, Starter, looked,
 };
 
 use say::MonitorForm;
@@ -68,11 +67,10 @@ fn hang_after(project: &Project) -> Duration {
 
 async fn once(project: &Project, form: MonitorForm) -> Result<ExitCode, CommandError> {
     let data_dir = project.data_dir()?;
-    if !data_dir.join("ralph.db").exists() {
+    let Some(mut journal) = project.journal_of_all().await? else {
         say::nothing(form);
         return Ok(ExitCode::SUCCESS);
-    }
-    let mut journal = open(&data_dir).await?;
+    };
     let now = Project::now();
     let found = looked(&mut *journal, &data_dir, None, (hang_after(project), now)).await?;
     if found.is_empty() {
@@ -93,7 +91,7 @@ async fn once(project: &Project, form: MonitorForm) -> Result<ExitCode, CommandE
 
 async fn watch(args: &Args, project: &Project, form: MonitorForm) -> Result<(), CommandError> {
     let data_dir = project.data_dir()?;
-    let journal = open(&data_dir).await?;
+    let journal = ralph_engine::store::open(&data_dir).await?;
     let _lock = MonitorLock::acquire(&data_dir).map_err(explain)?;
     let config = &project.config().monitor;
     let interval = args.interval.unwrap_or(config.interval_seconds);
@@ -151,12 +149,6 @@ async fn look(
         messages.tell(change, monitor.journal()).await;
     }
     Ok(None)
-}
-
-async fn open(data_dir: &Path) -> Result<Box<dyn Journal>, CommandError> {
-    ralph_engine::store::open(data_dir)
-        .await
-        .map_err(CommandError::internal)
 }
 
 fn explain(error: MonitorLockError) -> CommandError {

@@ -7,7 +7,6 @@
 mod brief;
 mod end;
 mod planner;
-mod report;
 mod show;
 mod write;
 
@@ -32,7 +31,7 @@ use ralph_engine::{
 
 use planner::Planner;
 
-use super::import::{Overwrite, Target, To};
+use super::import::{Overwrite, Target, format_words};
 use crate::{
     ask::{Input, read_line, stopped},
     cli::Global,
@@ -57,8 +56,8 @@ pub(crate) struct Args {
     spec: Option<PathBuf>,
 
     /// The format of the task file
-    #[arg(long, value_name = "FORMAT", default_value = "native")]
-    to: To,
+    #[arg(long, value_name = "FORMAT", default_value = "native", value_parser = format_words())]
+    to: Format,
 
     /// Where to write it, as JSON or YAML by its ending, `-` for standard output; without it, the
     /// place that the format has: .ralph/tasks/NAME.yaml, PRD.json or .artefacts/NAME/tasks.json
@@ -116,7 +115,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         project: &project,
     };
     // A place that does not depend on the plan is looked at before anything is paid for.
-    if args.output.is_some() || args.to.format() == Format::Prd {
+    if args.output.is_some() || args.to == Format::Prd {
         wish.target("").check(&project, wish.overwrite)?;
     }
     let schema = serde_json::to_string(&schema())?;
@@ -185,13 +184,13 @@ impl Wish<'_> {
         Target::choose(
             self.project,
             self.args.output.as_deref(),
-            self.args.to.format(),
+            self.args.to,
             name,
         )
     }
 
     fn syntax(&self) -> Syntax {
-        self.target("").syntax(self.args.to.format())
+        self.target("").syntax(self.args.to)
     }
 
     fn prompt(
@@ -217,7 +216,7 @@ impl Wish<'_> {
 
     fn check(&self, answer: &str) -> Result<Proposal, Vec<String>> {
         let plan = parse_answer(answer)?;
-        let format = self.args.to.format();
+        let format = self.args.to;
         let checked = check(&plan, format, self.syntax(), &self.around)
             .map_err(|error| vec![error.to_string()])?;
         let faults = checked.faults();

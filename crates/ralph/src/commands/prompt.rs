@@ -60,61 +60,45 @@ enum Phase {
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
-    let text = match &args.phase {
-        Phase::Init { name } => {
-            let named = ArtefactsProject::named(&project, name)?;
-            let params = Params::Init {
+    let (Phase::Init { name } | Phase::Interview { name, .. } | Phase::Execute { name, .. }) =
+        &args.phase;
+    let named = ArtefactsProject::named(&project, name)?;
+    // A name that is mistyped must not look like a project that is there.
+    if !matches!(args.phase, Phase::Init { .. }) && !named.folder.path().is_dir() {
+        return Err(named.missing(&project.shown(named.folder.path())));
+    }
+    let params = match args.phase {
+        Phase::Init { .. } => Params::Init {
+            project: &named.name,
+        },
+        Phase::Interview { round, rounds, .. } => {
+            in_range("--round", round, rounds)?;
+            Params::Interview {
                 project: &named.name,
-            };
-            prompt(&project, &params)?
-        }
-        Phase::Interview {
-            name,
-            round,
-            rounds,
-        } => {
-            let named = there(&project, name)?;
-            in_range("--round", *round, *rounds)?;
-            let round = Round {
-                number: *round,
-                of: *rounds,
-            };
-            let params = Params::Interview {
-                project: &named.name,
-                round,
-            };
-            prompt(&project, &params)?
+                round: Round {
+                    number: round,
+                    of: rounds,
+                },
+            }
         }
         Phase::Execute {
-            name,
             iteration,
             iterations,
+            ..
         } => {
-            let named = there(&project, name)?;
             let most = project.config().loop_.max_iterations.get();
-            let iterations = iterations.unwrap_or(most.max(*iteration));
-            in_range("--iteration", *iteration, iterations)?;
-            let params = Params::Execute {
+            let iterations = iterations.unwrap_or(most.max(iteration));
+            in_range("--iteration", iteration, iterations)?;
+            Params::Execute {
                 project: &named.name,
-                iteration: *iteration,
+                iteration,
                 iterations,
                 task: None,
-            };
-            prompt(&project, &params)?
+            }
         }
     };
-    output::print(&text);
+    output::print(&prompt(&project, &params)?);
     Ok(ExitCode::SUCCESS)
-}
-
-/// A project that is there: a name that is mistyped must not look like one.
-fn there(project: &Project, name: &str) -> Result<ArtefactsProject, CommandError> {
-    let named = ArtefactsProject::named(project, name)?;
-    if named.folder.path().is_dir() {
-        Ok(named)
-    } else {
-        Err(named.missing(&project.shown(named.folder.path())))
-    }
 }
 
 /// Refuses a number that is more than its plural flag allows.

@@ -31,16 +31,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let project = Project::open(global, Vec::new())?;
     let (data, root) = (project.data_dir()?, project.root().to_owned());
     let Some(process) = queue::signal_owner(&data, &root, Signal::TERM)? else {
-        say(args, None, "no loop is running here")?;
-        return Ok(ExitCode::SUCCESS);
+        return say(args, None, "no loop is running here");
     };
     if args.no_wait {
-        say(args, Some(process), "asked to stop")?;
-        return Ok(ExitCode::SUCCESS);
+        return say(args, Some(process), "asked to stop");
     }
     wait(&data, &root, process)?;
-    say(args, Some(process), "stopped")?;
-    Ok(ExitCode::SUCCESS)
+    say(args, Some(process), "stopped")
 }
 
 fn wait(data: &Path, root: &Path, process: u32) -> Result<(), CommandError> {
@@ -56,13 +53,10 @@ fn wait(data: &Path, root: &Path, process: u32) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn say(args: &Args, process: Option<u32>, what: &str) -> Result<(), CommandError> {
-    if args.json {
-        return output::print_json(&serde_json::json!({ "process": process, "done": what }));
-    }
-    match process {
-        Some(process) => output::print(&format!("{what}: process {process}\n")),
-        None => output::print(&format!("{what}\n")),
-    }
-    Ok(())
+fn say(args: &Args, process: Option<u32>, what: &str) -> Result<ExitCode, CommandError> {
+    let report = serde_json::json!({ "process": process, "done": what });
+    output::show(args.json, &report, || match process {
+        Some(process) => format!("{what}: process {process}\n"),
+        None => format!("{what}\n"),
+    })
 }

@@ -51,14 +51,12 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         let sealed = create_checkpoint(&mut *journal, &repository, &row, asked).await;
         sealed.map_err(CommandError::internal)
     })?;
-    if args.json {
-        output::print_json(&ShownCheckpoint::new(sealed.checkpoint, sealed.hash))?;
-    } else {
-        let metadata = &sealed.checkpoint.metadata;
+    let shown = ShownCheckpoint::new(sealed.checkpoint, sealed.hash);
+    output::show(args.json, &shown, || {
+        let metadata = &shown.checkpoint.metadata;
         let (id, n, loop_id) = (&metadata.checkpoint_id, metadata.n, &metadata.loop_id);
-        output::print(&format!("checkpoint {id}, number {n} of loop {loop_id}\n"));
-    }
-    Ok(ExitCode::SUCCESS)
+        format!("checkpoint {id}, number {n} of loop {loop_id}\n")
+    })
 }
 
 /// The tip of the loop's branch. While a loop runs, an agent may have put a commit of its own there,

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use ralph_core::{
     checkpoint::{Checkpoint, Link, Trigger},
-    id::{CheckpointId, LoopId},
+    id::LoopId,
 };
 use ralph_engine::store::CheckpointFilter;
 use serde::Serialize;
@@ -51,14 +51,8 @@ struct ListedCheckpoints {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ListedCheckpoint {
-    id: CheckpointId,
-    loop_id: LoopId,
-    n: u64,
-    iteration: Option<u64>,
-    phase: String,
-    at: String,
-    commit: String,
-    hash: String,
+    #[serde(flatten)]
+    link: Link,
     /// These are `null` where the content can't be read.
     trigger: Option<Trigger>,
     task_id: Option<String>,
@@ -96,14 +90,7 @@ fn one(link: Link) -> ListedCheckpoint {
         trigger: metadata.as_ref().map(|metadata| metadata.trigger),
         task_id: metadata.as_ref().and_then(|m| m.task_id.clone()),
         note: metadata.and_then(|metadata| metadata.note),
-        id: link.id,
-        loop_id: link.loop_id,
-        n: link.n,
-        iteration: link.iteration,
-        phase: link.phase,
-        at: link.at,
-        commit: link.commit,
-        hash: link.hash,
+        link,
     }
 }
 
@@ -115,18 +102,19 @@ fn render(listed: &ListedCheckpoints) -> String {
     let mut table = Table::new(6, 0);
     for one in &listed.checkpoints {
         let iteration = one
+            .link
             .iteration
             .map_or_else(String::new, |n| format!("iteration {n}"));
         table.row([
-            cell(Tone::Name, one.id.as_str()),
-            cell(Tone::Plain, &one.phase),
+            cell(Tone::Name, one.link.id.as_str()),
+            cell(Tone::Plain, &one.link.phase),
             cell(
                 Tone::Plain,
                 one.trigger.map_or("unreadable", Trigger::as_str),
             ),
             cell(Tone::Plain, iteration),
-            cell(Tone::Faint, short_commit(&one.commit)),
-            cell(Tone::Faint, ago_text(&one.at, now)),
+            cell(Tone::Faint, short_commit(&one.link.commit)),
+            cell(Tone::Faint, ago_text(&one.link.at, now)),
             cell(Tone::Plain, one.note.as_deref().unwrap_or_default()),
         ]);
     }

@@ -71,11 +71,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         whole: loops.iter().all(|one| one.damage.is_none()),
         loops,
     };
-    if args.json {
-        output::print_json(&verified)?;
-    } else {
-        output::print(&verified.loops.iter().map(render).collect::<String>());
-    }
+    output::show(args.json, &verified, || {
+        verified.loops.iter().map(render).collect()
+    })?;
     Ok(if verified.whole {
         ExitCode::SUCCESS
     } else {

@@ -175,32 +175,33 @@ fn of_the_rest(foreseen: &Foreseen) -> String {
 }
 
 pub(super) fn csv(costs: &Costs) -> String {
-    let mut text = "key,spent_usd,calls,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,\
-         input_usd,output_usd,cache_read_usd,cache_write_usd,unpriced_tokens,told_usd,told_by_table_usd\n"
-        .to_owned();
-    for Row { key, figures } in &costs.rows {
+    let cells = |row: &Row| {
+        let figures = &row.figures;
         let (tokens, cost) = (figures.tokens, figures.cost_usd);
-        let counts = [
-            tokens.input,
-            tokens.output,
-            tokens.cache_read,
-            tokens.cache_write,
-        ];
-        let kinds = [cost.input, cost.output, cost.cache_read, cost.cache_write];
-        let mut cells = vec![
-            quoted(key.as_deref().unwrap_or_default()),
-            plain(figures.spent_usd),
-            figures.calls.to_string(),
-        ];
-        cells.extend(counts.map(|n| n.to_string()));
-        cells.extend(kinds.map(plain));
-        cells.push(figures.unpriced_tokens.to_string());
-        cells.push(plain(figures.told_usd));
-        cells.push(plain(figures.told_by_table_usd));
-        text.push_str(&cells.join(","));
-        text.push('\n');
-    }
-    text
+        [
+            ("key", quoted(row.key.as_deref().unwrap_or_default())),
+            ("spent_usd", plain(figures.spent_usd)),
+            ("calls", figures.calls.to_string()),
+            ("input_tokens", tokens.input.to_string()),
+            ("output_tokens", tokens.output.to_string()),
+            ("cache_read_tokens", tokens.cache_read.to_string()),
+            ("cache_write_tokens", tokens.cache_write.to_string()),
+            ("input_usd", plain(cost.input)),
+            ("output_usd", plain(cost.output)),
+            ("cache_read_usd", plain(cost.cache_read)),
+            ("cache_write_usd", plain(cost.cache_write)),
+            ("unpriced_tokens", figures.unpriced_tokens.to_string()),
+            ("told_usd", plain(figures.told_usd)),
+            ("told_by_table_usd", plain(figures.told_by_table_usd)),
+        ]
+    };
+    let names = cells(&Row::default()).map(|(name, _)| name.to_owned());
+    let rows = costs
+        .rows
+        .iter()
+        .map(|row| cells(row).map(|(_, value)| value));
+    let lines = std::iter::once(names).chain(rows);
+    lines.map(|cells| cells.join(",") + "\n").collect()
 }
 
 /// To the millionth, without a sign of what it is.

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_core::{health::HealthReport, id::LoopId, monitor::ProcessState};
+use ralph_core::{health::HealthReport, monitor::ProcessState};
 use ralph_engine::{
     monitor::{Looked, looked},
-    store::{Journal, LoopNote},
+    store::{Journal, LoopNote, OpenLoop},
 };
 use serde::Serialize;
 
@@ -22,14 +22,8 @@ pub(super) struct HealthFacts {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LoopHealth {
-    pub(super) id: LoopId,
-    pub(super) worktree: String,
-    pub(super) source: String,
-    pub(super) goal: String,
-    pub(super) branch: String,
-    pub(super) started_at: String,
-    /// Since when a person lets it rest.
-    pub(super) paused_at: Option<String>,
+    #[serde(flatten)]
+    pub(super) row: OpenLoop,
     pub(super) process: ProcessState,
     /// Its number, where the process that wrote `health` is still that one.
     pub(super) pid: Option<u32>,
@@ -43,19 +37,11 @@ pub(super) struct LoopHealth {
 
 impl LoopHealth {
     fn new(looked: Looked, note: Option<LoopNote>) -> Self {
-        let stopped = looked.is_stopped();
-        let row = looked.row;
         Self {
-            id: row.id,
-            worktree: row.worktree,
-            source: row.source,
-            goal: row.goal,
-            branch: row.branch,
-            started_at: row.started_at,
-            paused_at: row.paused_at,
+            stopped: looked.is_stopped(),
+            row: looked.row,
             process: looked.process,
             pid: looked.target.map(|target| target.pid),
-            stopped,
             health: looked.report,
             note,
         }
@@ -113,19 +99,15 @@ impl<'a> Sources<'a> {
     }
 
     async fn open(&self) -> Result<Option<(Box<dyn Journal>, Option<String>)>, CommandError> {
-        match self.reach {
+        Ok(match self.reach {
             Reach::Here => {
                 let known = self.project.journal().await?;
-                Ok(known.map(|(journal, id)| (journal, Some(id.0))))
+                known.map(|(journal, id)| (journal, Some(id.0)))
             }
             Reach::Everywhere => {
-                let data_dir = self.project.data_dir()?;
-                if !data_dir.join("ralph.db").exists() {
-                    return Ok(None);
-                }
-                let journal = ralph_engine::store::open(&data_dir).await;
-                Ok(Some((journal?, None)))
+                let journal = self.project.journal_of_all().await?;
+                journal.map(|journal| (journal, None))
             }
-        }
+        })
     }
 }

@@ -29,7 +29,11 @@ pub(super) fn render(facts: &HealthFacts, now: Timestamp) -> String {
 
 /// One line, for who reads along without a terminal.
 pub(super) fn line(one: &LoopHealth, now: Timestamp) -> String {
-    let mut parts = vec![one.id.to_string(), one.worktree.clone(), process(one)];
+    let mut parts = vec![
+        one.row.id.to_string(),
+        one.row.worktree.clone(),
+        process(one),
+    ];
     if let Some(health) = &one.health {
         parts.push(format!("agent {}", health.state.as_str()));
         parts.push(doing(health));
@@ -43,20 +47,20 @@ pub(super) fn line(one: &LoopHealth, now: Timestamp) -> String {
 }
 
 fn block(one: &LoopHealth, now: Timestamp) -> String {
-    let what = match one.goal.as_str() {
-        "" => one.source.clone(),
-        goal => format!("{goal} ({})", one.source),
+    let what = match one.row.goal.as_str() {
+        "" => one.row.source.clone(),
+        goal => format!("{goal} ({})", one.row.source),
     };
     let mut head = Table::new(1, 0);
     head.row([
-        cell(Tone::Name, one.id.as_str()),
+        cell(Tone::Name, one.row.id.as_str()),
         cell(Tone::Heading, what),
-        cell(Tone::Faint, &one.worktree),
+        cell(Tone::Faint, &one.row.worktree),
     ]);
     let mut rows = Table::new(1, 2);
     let mut row = |name: &str, value: Cell| rows.row([cell(Tone::Faint, name), value]);
     row("process", cell(process_tone(one), process(one)));
-    if let Some(at) = &one.paused_at {
+    if let Some(at) = &one.row.paused_at {
         row("paused", cell(Tone::Careful, ago_text(at, now)));
     }
     match &one.health {
@@ -72,7 +76,7 @@ fn block(one: &LoopHealth, now: Timestamp) -> String {
         row("monitor", cell(Tone::Careful, text));
     }
     if one.process == ProcessState::Gone {
-        let hint = format!("`ralph -C {} resume {}`", one.worktree, one.id);
+        let hint = format!("`ralph -C {} resume {}`", one.row.worktree, one.row.id);
         row("hint", cell(Tone::Name, hint));
     }
     let width = output::width();
@@ -183,6 +187,6 @@ fn state_tone(state: HealthState) -> Tone {
 
 /// The last line about a loop that has ended.
 pub(super) fn over(one: &LoopHealth) -> String {
-    let text = format!("{}; {}; over", one.id, one.worktree);
+    let text = format!("{}; {}; over", one.row.id, one.row.worktree);
     paint(Tone::Plain, &one_line(&text, usize::MAX))
 }

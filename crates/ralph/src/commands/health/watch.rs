@@ -94,7 +94,7 @@ fn tell(
     }
     let before = before.map_or(&[][..], |facts| &facts.loops);
     for one in &now.loops {
-        let known = before.iter().find(|known| known.id == one.id);
+        let known = before.iter().find(|known| known.row.id == one.row.id);
         if known.is_some_and(|known| known.without_pulse() == one.without_pulse()) {
             continue;
         }
@@ -107,9 +107,9 @@ fn tell(
     }
     let gone = before
         .iter()
-        .filter(|known| !now.loops.iter().any(|one| one.id == known.id));
+        .filter(|known| !now.loops.iter().any(|one| one.row.id == known.row.id));
     for one in gone {
-        let (id, worktree) = (&one.id, one.worktree.as_str());
+        let (id, worktree) = (&one.row.id, one.row.worktree.as_str());
         match form {
             WatchForm::Json => print_line(&Line::Over { id, worktree })?,
             WatchForm::Lines | WatchForm::Screen => {

@@ -4,40 +4,19 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use ralph_core::task::format::{Format, Syntax, UsualPlace};
 use ralph_engine::{dot_ralph, source::write_atomically};
 
 use crate::{error::CommandError, project::Project};
 
-/// A format by the word that the command line has for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct To(Format);
-
-impl To {
-    const ALL: [Self; Format::ALL.len()] = {
-        let mut all = [Self(Format::ALL[0]); Format::ALL.len()];
-        let mut at = 0;
-        while at < all.len() {
-            all[at] = Self(Format::ALL[at]);
-            at += 1;
-        }
-        all
-    };
-
-    pub(crate) fn format(self) -> Format {
-        self.0
-    }
-}
-
-impl clap::ValueEnum for To {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        let value = clap::builder::PossibleValue::new(self.0.as_str());
-        Some(value.help(self.0.about()))
-    }
+/// Reads a format by the word that the command line has for it.
+pub(crate) fn format_words() -> impl TypedValueParser<Value = Format> {
+    let words = Format::ALL.map(|format| PossibleValue::new(format.as_str()).help(format.about()));
+    PossibleValuesParser::new(words).try_map(|word| {
+        let found = Format::ALL.into_iter().find(|one| one.as_str() == word);
+        found.ok_or("no such format")
+    })
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

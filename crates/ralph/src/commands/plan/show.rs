@@ -1,20 +1,95 @@
-//! The plan for a person to say yes or no to: the tree of its tasks, and what the linter says.
+//! The plan as a program sees it, and for a person to say yes or no to: the tree of its tasks, and what the
+//! linter says.
 
 use ralph_core::{
-    lint::{Finding, Severity},
+    agent::Usage,
+    lint::Finding,
     sanitize::one_line,
-    task::Task,
+    task::{Task, TaskId},
+};
+use ralph_engine::plan::PlanReport;
+use serde::Serialize;
+
+use super::{Proposal, Wish, write};
+use crate::{
+    commands::{import::Target, lint::label},
+    output,
+    view::{
+        Table, Tone, cell,
+        figures::{self, count},
+        paint,
+    },
 };
 
-use crate::{
-    output,
-    view::{Table, Tone, cell, figures::count, paint},
-};
+/// What came of it; the JSON form is a contract (docs/json.md).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ShownPlan<'a> {
+    briefs: Vec<&'a str>,
+    agent: &'a str,
+    rounds: u32,
+    usage: Usage,
+    format: &'static str,
+    pub(super) output: String,
+    /// The task that all others are below, in ralph's own format.
+    parent: Option<&'a TaskId>,
+    pub(super) tasks: &'a [Task],
+    findings: &'a [Finding],
+    /// What the agent changed although it was to read only; it is put back.
+    put_back: &'a [String],
+}
+
+impl Wish<'_> {
+    pub(super) fn report<'a>(
+        &'a self,
+        asked: &'a PlanReport<Proposal>,
+        proposal: &'a Proposal,
+        target: &Target,
+    ) -> ShownPlan<'a> {
+        ShownPlan {
+            briefs: self
+                .briefs
+                .iter()
+                .map(|brief| brief.name.as_str())
+                .collect(),
+            agent: &asked.agent,
+            rounds: asked.rounds,
+            usage: asked.usage,
+            format: self.args.to.as_str(),
+            output: target.shown(self.project),
+            parent: write::parent(proposal),
+            tasks: &proposal.checked.tasks,
+            findings: &proposal.checked.findings,
+            put_back: &asked.changes.what,
+        }
+    }
+
+    /// On standard error where the tasks themselves go to standard output.
+    pub(super) fn show(&self, asked: &PlanReport<Proposal>, proposal: &Proposal) {
+        let checked = &proposal.checked;
+        let mut text = String::from("\n");
+        text.push_str(&tree(&checked.tasks));
+        if !checked.findings.is_empty() {
+            text.push('\n');
+            text.push_str(&render_findings(&checked.findings));
+        }
+        let rounds = count(asked.rounds as usize, "round", "rounds");
+        let asked_for = format!("{rounds} of {}", asked.agent);
+        let used = figures::usage(&asked.usage);
+        let parts: Vec<String> = [asked_for].into_iter().chain(used).collect();
+        text.push_str(&format!("\n{}\n", parts.join(", ")));
+        if self.args.writes_a_file() {
+            output::print(&text);
+        } else {
+            output::print_to_stderr(&text);
+        }
+    }
+}
 
 /// Columns of a title that is shown.
 const TITLE: usize = 72;
 
-pub(super) fn tree(tasks: &[Task]) -> String {
+fn tree(tasks: &[Task]) -> String {
     let mut text = String::new();
     let is_parent = |task: &&Task| {
         tasks
@@ -29,9 +104,10 @@ pub(super) fn tree(tasks: &[Task]) -> String {
     let mut table = Table::new(1, 2);
     for task in tasks.iter().filter(|task| !is_parent(task)) {
         let after: Vec<&str> = task.links.depends_on.iter().map(|id| id.as_str()).collect();
-        let after = match after.is_empty() {
-            true => String::new(),
-            false => format!("after {}", after.join(", ")),
+        let after = if after.is_empty() {
+            String::new()
+        } else {
+            format!("after {}", after.join(", "))
         };
         let checks = match task.verify.len() {
             0 => String::new(),
@@ -48,14 +124,10 @@ pub(super) fn tree(tasks: &[Task]) -> String {
     text
 }
 
-pub(super) fn findings(findings: &[Finding]) -> String {
+fn render_findings(findings: &[Finding]) -> String {
     let mut text = String::new();
     for finding in findings {
-        let (tone, word) = match finding.severity {
-            Severity::Error => (Tone::Bad, "error"),
-            Severity::Warning => (Tone::Careful, "warning"),
-        };
-        let label = paint(tone, &format!("{word}[{}]", finding.rule));
+        let label = label(finding.severity, finding.rule);
         let task = finding.task.as_ref();
         let task = task.map_or_else(String::new, |id| format!(" task {id}:"));
         let message = one_line(&finding.message, usize::MAX);

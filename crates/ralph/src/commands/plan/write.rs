@@ -27,7 +27,7 @@ pub(super) fn surrounding(project: &Project, args: &Args) -> Result<Surrounding,
         .as_ref()
         .is_none_or(|path| path.parent() == Some(&folder));
     let mut tasks = Vec::new();
-    if args.to.format() == Format::Native && goes_there && folder.is_dir() {
+    if args.to == Format::Native && goes_there && folder.is_dir() {
         let read = Source::read(&folder, project.root()).map_err(|error| {
             CommandError::user(error)
                 .hint("the new tasks would stand beside these: correct them first")
@@ -59,7 +59,7 @@ pub(super) fn write(wish: &Wish<'_>, path: &Path, proposal: &Proposal) -> Result
     Target::write(project, path, &proposal.checked.text, wish.overwrite)?;
     let shown = project.shown(path);
     say(wish, "wrote", &shown);
-    let is_native = wish.args.to.format() == Format::Native;
+    let is_native = wish.args.to == Format::Native;
     if is_native {
         write_parent(wish, proposal)?;
     }

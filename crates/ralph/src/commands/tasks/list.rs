@@ -66,14 +66,11 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
             args.status.is_none_or(|wanted| wanted == counts_as)
         })
         .collect();
-    if args.json {
-        output::print_json(&Listed {
-            source: source.name(),
-            tasks,
-        })?;
-    } else {
-        output::print(&render(&tasks, &board));
-    }
+    let listed = Listed {
+        source: source.name(),
+        tasks,
+    };
+    output::show(args.json, &listed, || render(&listed.tasks, &board))?;
     if !problems.is_empty() {
         let many = problems.len();
         output::print_warning(&format!(

@@ -8,12 +8,14 @@ use ralph_core::{
     task::{Task, TaskId, graph::Graph},
 };
 use ralph_engine::{source::Source, store::IterationRow};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::json;
 
 use super::view::{Kind, TaskView};
 use crate::{
     board,
     cli::Global,
+    commands::logs::verdict,
     error::CommandError,
     output,
     project::{self, Project},
@@ -61,20 +63,19 @@ struct History {
     question: Option<String>,
     blocked: Option<String>,
     kept_ref: Option<String>,
-    iterations: Vec<PastIteration>,
+    #[serde(serialize_with = "past")]
+    iterations: Vec<IterationRow>,
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PastIteration {
-    iteration: i64,
-    attempt: i64,
-    started_at: String,
-    ended_at: Option<String>,
-    verdict: Option<String>,
-    outcome: Option<String>,
-    result_commit: Option<String>,
-    reverted: bool,
+/// Serializes the iterations of one task.
+fn past<S: Serializer>(rows: &[IterationRow], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(rows.iter().map(|row| {
+        json!({
+            "iteration": row.n, "attempt": row.attempt, "startedAt": row.started_at,
+            "endedAt": row.ended_at, "verdict": row.verdict, "outcome": row.outcome,
+            "resultCommit": row.result_commit, "reverted": row.reverted,
+        })
+    }))
 }
 
 pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
@@ -116,7 +117,7 @@ impl History {
             question: history.question,
             blocked: history.blocked,
             kept_ref: history.kept_ref,
-            iterations: iterations.into_iter().map(PastIteration::from).collect(),
+            iterations,
         }
     }
 }
@@ -246,7 +247,7 @@ fn render_history(history: &History) -> String {
     let mut table = Table::new(2, 2);
     for past in &history.iterations {
         table.row([
-            cell(Tone::Plain, format!("iteration {}", past.iteration)),
+            cell(Tone::Plain, format!("iteration {}", past.n)),
             cell(Tone::Plain, format!("attempt {}", past.attempt)),
             cell(Tone::Plain, verdict(past)),
             cell(
@@ -259,28 +260,4 @@ fn render_history(history: &History) -> String {
     text.push_str(&format!("\n{}\n", paint(Tone::Faint, "history")));
     text.push_str(&table.render(output::width()));
     text
-}
-
-fn verdict(past: &PastIteration) -> String {
-    let verdict = past.verdict.as_deref().unwrap_or("no end");
-    if past.reverted {
-        format!("{verdict}, reverted")
-    } else {
-        verdict.to_owned()
-    }
-}
-
-impl From<IterationRow> for PastIteration {
-    fn from(row: IterationRow) -> Self {
-        Self {
-            iteration: row.n,
-            attempt: row.attempt,
-            started_at: row.started_at,
-            ended_at: row.ended_at,
-            verdict: row.verdict,
-            outcome: row.outcome,
-            result_commit: row.result_commit,
-            reverted: row.reverted,
-        }
-    }
 }
