@@ -28,6 +28,12 @@ pub(crate) fn print_json<T: serde::Serialize>(value: &T) -> Result<(), CommandEr
     Ok(())
 }
 
+/// Prints a value as JSON on a line of its own.
+pub(crate) fn print_json_line<T: serde::Serialize>(value: &T) -> Result<(), CommandError> {
+    print(&(serde_json::to_string(value)? + "\n"));
+    Ok(())
+}
+
 /// Prints the answer of a command: as JSON if that was asked for, else as text.
 pub(crate) fn show<T: serde::Serialize>(
     json: bool,

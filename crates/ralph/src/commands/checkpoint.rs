@@ -80,17 +80,25 @@ async fn find_loop(
         let last = journal.last_loop(repository, &project.worktree()).await?;
         return last.ok_or_else(|| nothing_yet(project));
     };
-    let mut found = journal.loops_like(repository, prefix).await?;
-    match (found.pop(), found.len()) {
-        (Some(row), 0) => Ok(row),
-        (Some(_), _) => Err(CommandError::user(format!(
-            "more than one loop begins with {prefix:?}"
-        ))
-        .hint("use more characters of the id")),
-        (None, _) => {
-            let hint = "`ralph checkpoint list --all` lists the loops";
-            Err(CommandError::user(format!("there is no loop {prefix:?}")).hint(hint))
+    let found = journal.loops_like(repository, prefix).await?;
+    only(found, || {
+        let hint = "`ralph checkpoint list --all` lists the loops";
+        let none = CommandError::user(format!("there is no loop {prefix:?}")).hint(hint);
+        (none, format!("more than one loop begins with {prefix:?}"))
+    })
+}
+
+/// The only one that was found; else the error for none, or the sentence for several.
+fn only<T>(
+    mut found: Vec<T>,
+    errors: impl FnOnce() -> (CommandError, String),
+) -> Result<T, CommandError> {
+    match (found.pop(), found.is_empty()) {
+        (Some(one), true) => Ok(one),
+        (Some(_), false) => {
+            Err(CommandError::user(errors().1).hint("use more characters of the id"))
         }
+        (None, _) => Err(errors().0),
     }
 }
 
@@ -113,18 +121,15 @@ async fn find(
                 .hint("`ralph checkpoint create` makes one")
         });
     };
-    let mut found = journal.checkpoints_like(repository, part).await?;
-    match (found.pop(), found.len()) {
-        (Some(link), 0) => Ok(link),
-        (Some(_), _) => {
-            let message = format!("more than one checkpoint begins or ends with {part:?}");
-            Err(CommandError::user(message).hint("use more characters of the id"))
-        }
-        (None, _) => {
-            let hint = "`ralph checkpoint list --all` lists them";
-            Err(CommandError::user(format!("there is no checkpoint {part:?}")).hint(hint))
-        }
-    }
+    let found = journal.checkpoints_like(repository, part).await?;
+    only(found, || {
+        let hint = "`ralph checkpoint list --all` lists them";
+        let none = CommandError::user(format!("there is no checkpoint {part:?}")).hint(hint);
+        (
+            none,
+            format!("more than one checkpoint begins or ends with {part:?}"),
+        )
+    })
 }
 
 /// The checkpoint of a row, unless it is damaged.

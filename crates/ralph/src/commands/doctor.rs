@@ -7,7 +7,6 @@ mod agent;
 mod git;
 mod machine;
 mod notify;
-mod platform;
 pub(crate) mod programs;
 mod tasks;
 
@@ -130,7 +129,6 @@ fn check(global: &Global) -> Result<Vec<Check>, CommandError> {
         Ok(project) => {
             checks.extend(tasks::checks(project));
             checks.extend(agent::checks(project));
-            checks.extend(platform::checks());
             checks.extend(machine::checks(project));
             checks.extend(notify::checks(project));
         }

@@ -9,7 +9,7 @@ mod reporter;
 mod signals;
 
 pub(crate) use agent::{
-    choose as choose_agent, choose_with as choose_agent_with, chosen as chosen_agent,
+    agent_setup, choose as choose_agent, choose_with as choose_agent_with, chosen as chosen_agent,
     make as make_agent,
 };
 pub(crate) use options::{Options, finite};

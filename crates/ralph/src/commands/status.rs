@@ -5,7 +5,6 @@
 mod blocked;
 pub(crate) mod facts;
 mod show;
-mod source;
 mod tree;
 mod waiting;
 mod watch;

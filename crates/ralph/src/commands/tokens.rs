@@ -8,7 +8,7 @@ use ralph_core::{dollars::Dollars, economics::Caller, id::LoopId};
 use ralph_engine::store::{LoopModelCost, SpendingScope};
 use serde::Serialize;
 
-use super::cost::figures::{Figures, LoopUse};
+use super::cost::figures::{Figures, LoopUse, NO_MODEL, asked_by};
 use crate::{
     cli::Global,
     error::CommandError,
@@ -163,15 +163,10 @@ fn render(used: &Used) -> String {
 fn parts(parts: &[Part]) -> String {
     let mut table = Table::new(0, 2);
     for part in parts {
-        let by = match part.caller {
-            Caller::Agent => "the agent itself",
-            Caller::Subagent => "subagents",
-            Caller::Rest => "reported only as a total",
-        };
         table.row([
-            cell(Tone::Name, part.model.as_deref().unwrap_or("unknown model")),
+            cell(Tone::Name, part.model.as_deref().unwrap_or(NO_MODEL)),
             cell(Tone::Plain, &part.agent),
-            cell(Tone::Faint, by),
+            cell(Tone::Faint, asked_by(part.caller)),
             cell(Tone::Plain, compact(part.figures.tokens.total())),
             cell(Tone::Plain, part.figures.spent_usd.to_string()),
         ]);

@@ -2,7 +2,7 @@
 
 use ralph_core::{
     dollars::Dollars,
-    economics::{CostByKind, Tokens, Totals},
+    economics::{Caller, CostByKind, Tokens, Totals},
 };
 use serde::Serialize;
 
@@ -65,5 +65,17 @@ impl LoopUse {
     pub(crate) fn cost_per_verified_task(&self, tasks: usize) -> Option<f64> {
         let spent = self.total.spent_usd;
         (tasks > 0 && spent > Dollars::NOTHING).then(|| spent.usd() / tasks as f64)
+    }
+}
+
+/// The name shown for calls to an unnamed model.
+pub(crate) const NO_MODEL: &str = "unknown model";
+
+/// The caller of a model, in words.
+pub(crate) fn asked_by(caller: Caller) -> &'static str {
+    match caller {
+        Caller::Agent => "the agent itself",
+        Caller::Subagent => "subagents",
+        Caller::Rest => "reported only as a total",
     }
 }

@@ -2,7 +2,7 @@
 
 use ralph_core::dollars::Dollars;
 
-use super::{Costs, Figures, Foreseen, Row, plot};
+use super::{Costs, Figures, Foreseen, Row, figures::NO_MODEL, plot};
 use crate::{
     output,
     view::{
@@ -77,7 +77,7 @@ fn cells(row: &Row, dearest: Dollars) -> [Cell; 8] {
     [
         match &row.key {
             Some(key) => cell(Tone::Name, key),
-            None => cell(Tone::Faint, "unknown model"),
+            None => cell(Tone::Faint, NO_MODEL),
         },
         cell(Tone::Plain, figures.spent_usd.to_string()),
         cell(Tone::Good, bar(share, BAR)),

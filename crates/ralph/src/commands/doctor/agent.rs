@@ -9,12 +9,14 @@ use ralph_core::{
     sanitize::one_line,
 };
 use ralph_engine::agent::{
-    Agent, AgentKind, AgentSetup, Fitness, Runtime, find_kind, kind_of, parse_version,
-    script::Script,
+    Agent, AgentKind, Fitness, Runtime, find_kind, kind_of, parse_version, script::Script,
 };
 
 use super::{Check, programs};
-use crate::project::{self, Project};
+use crate::{
+    commands::run::agent_setup,
+    project::{self, Project},
+};
 
 /// The time that a program may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -84,21 +86,16 @@ fn of_choice(project: &Project, choice: &AgentChoice, role: Role) -> Vec<Check> 
     let root = project.root();
     match choice {
         AgentChoice::Named(name) => match find_kind(name) {
-            Ok(kind) => named(kind, &*make(project, kind, None), root, role),
+            Ok(kind) => {
+                let agent = (kind.make)(&agent_setup(project.config(), choice));
+                named(kind, &*agent, root, role)
+            }
             Err(error) => vec![unknown(&error.to_string(), role)],
         },
         AgentChoice::Custom(agent) => vec![custom(agent, root, role)],
         AgentChoice::Script(file) => vec![script(&root.join(file), role)],
         AgentChoice::Command(program) => vec![command(program, root, role)],
     }
-}
-
-fn make(project: &Project, kind: &AgentKind, custom: Option<&CustomAgent>) -> Box<dyn Agent> {
-    (kind.make)(&AgentSetup {
-        config: project.config(),
-        custom,
-        is_root: rustix::process::geteuid().is_root(),
-    })
 }
 
 fn unknown(message: &str, role: Role) -> Check {
@@ -108,11 +105,7 @@ fn unknown(message: &str, role: Role) -> Check {
 
 fn permissions(project: &Project, choice: &AgentChoice) -> Option<Check> {
     let kind = kind_of(choice).ok()??;
-    let custom = match choice {
-        AgentChoice::Custom(custom) => Some(&**custom),
-        AgentChoice::Named(_) | AgentChoice::Script(_) | AgentChoice::Command(_) => None,
-    };
-    let agent = make(project, kind, custom);
+    let agent = (kind.make)(&agent_setup(project.config(), choice));
     agent.skips_permission_checks().then(|| {
         let name = agent.name();
         let said = format!("{name} runs without permission checks: it can do what you can");

@@ -1,8 +1,8 @@
-//! Checks of the machine: how processes are held together, the journal's folder, room on the disk.
+//! Checks of the machine: its platform, how processes are held together, the journal's folder, room on the disk.
 
 use std::path::Path;
 
-use ralph_engine::process::Containment;
+use ralph_engine::process::{Containment, PlatformLack, platform_lacks};
 use rustix::fs::{Access, access, statvfs};
 
 use super::{Check, programs};
@@ -14,7 +14,8 @@ const LITTLE: u64 = 1024 * MB;
 const TOO_LITTLE: u64 = 100 * MB;
 
 pub(super) fn checks(project: &Project) -> Vec<Check> {
-    let mut checks = vec![containment(project), sandbox(project.root())];
+    let mut checks = judge_platform(platform_lacks());
+    checks.extend([containment(project), sandbox(project.root())]);
     checks.extend(data_folder(project));
     checks
 }
@@ -123,6 +124,26 @@ fn judge_space(name: &'static str, folder: &Path, free: u64) -> Check {
     }
 }
 
+/// Judges the platform that ralph was built for: what it lacks, by name.
+fn judge_platform(lacks: &[PlatformLack]) -> Vec<Check> {
+    let platform = format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH);
+    if lacks.is_empty() {
+        let message = format!("{platform}, which has all that ralph uses");
+        return vec![Check::ok("platform", message)];
+    }
+    let said = lacks.iter().map(|lack| {
+        let PlatformLack {
+            feature,
+            consequence,
+        } = lack;
+        Check::warning(
+            "platform",
+            format!("{platform} lacks {feature}: {consequence}"),
+        )
+    });
+    said.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::State;
@@ -139,5 +160,23 @@ mod tests {
             let check = judge_space("disk", Path::new("/x"), mb * MB);
             assert_eq!((check.state, check.message.as_str()), (state, said));
         }
+    }
+
+    #[test]
+    fn what_a_platform_lacks_is_said_by_name_with_what_it_means() {
+        let lack = PlatformLack {
+            feature: "moving parts",
+            consequence: "nothing moves",
+        };
+        let checks = judge_platform(&[lack, lack]);
+        assert_eq!(checks.len(), 2);
+        assert_eq!(checks[0].state, State::Warning);
+        let expected = "lacks moving parts: nothing moves";
+        assert!(
+            checks[0].message.ends_with(expected),
+            "{}",
+            checks[0].message
+        );
+        assert_eq!(judge_platform(&[])[0].state, State::Ok);
     }
 }

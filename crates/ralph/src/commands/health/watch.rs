@@ -99,7 +99,7 @@ fn tell(
             continue;
         }
         match form {
-            WatchForm::Json => print_line(&Line::Changed { one })?,
+            WatchForm::Json => output::print_json_line(&Line::Changed { one })?,
             WatchForm::Lines | WatchForm::Screen => {
                 output::print(&format!("{}\n", show::line(one, Project::now())));
             }
@@ -111,17 +111,11 @@ fn tell(
     for one in gone {
         let (id, worktree) = (&one.row.id, one.row.worktree.as_str());
         match form {
-            WatchForm::Json => print_line(&Line::Over { id, worktree })?,
+            WatchForm::Json => output::print_json_line(&Line::Over { id, worktree })?,
             WatchForm::Lines | WatchForm::Screen => {
                 output::print(&format!("{}\n", show::over(one)))
             }
         }
     }
-    Ok(())
-}
-
-fn print_line(line: &Line<'_>) -> Result<(), CommandError> {
-    let text = serde_json::to_string(line)?;
-    output::print(&format!("{text}\n"));
     Ok(())
 }

@@ -34,9 +34,7 @@ pub(super) fn nothing(form: MonitorForm) {
 
 pub(super) fn change(change: &Change, form: MonitorForm) -> Result<(), CommandError> {
     if form == MonitorForm::Json {
-        let text = serde_json::to_string(change)?;
-        output::print(&format!("{text}\n"));
-        return Ok(());
+        return output::print_json_line(change);
     }
     let at = change.at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let safe = |text: &str| one_line(text, usize::MAX);

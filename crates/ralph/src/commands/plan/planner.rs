@@ -3,11 +3,8 @@
 //! An agent that can't be kept from writing is refused by its name. That nothing was changed is looked at
 //! afterwards all the same: an option is not evidence.
 
-use ralph_core::{
-    config::{AgentChoice, CustomAgent},
-    plan::AnswerBy,
-};
-use ralph_engine::agent::{Agent, AgentSetup, ReadOnly, kind_of, kinds};
+use ralph_core::{config::AgentChoice, plan::AnswerBy};
+use ralph_engine::agent::{Agent, ReadOnly, kind_of, kinds};
 
 use crate::{commands::run, error::CommandError, project::Project};
 
@@ -41,23 +38,11 @@ impl Planner {
         let config = project.config();
         match self.0 {
             ReadOnly::Enforced { make, .. } => {
-                let setup = AgentSetup {
-                    config,
-                    custom: custom(&config.agent),
-                    is_root: rustix::process::geteuid().is_root(),
-                };
-                Ok(make(&setup, schema))
+                Ok(make(&run::agent_setup(config, &config.agent), schema))
             }
             ReadOnly::Trusted => run::make_agent(project, config, &config.agent),
             ReadOnly::Impossible => Err(refusal(&config.agent)),
         }
-    }
-}
-
-fn custom(choice: &AgentChoice) -> Option<&CustomAgent> {
-    match choice {
-        AgentChoice::Custom(custom) => Some(custom),
-        AgentChoice::Named(_) | AgentChoice::Script(_) | AgentChoice::Command(_) => None,
     }
 }
 

@@ -5,11 +5,14 @@ mod plots;
 
 use jiff::{Timestamp, tz::TimeZone};
 use minijinja::{Environment, Value, context, value::Serde};
-use ralph_core::{economics::Caller, sanitize::terminal_safe};
+use ralph_core::sanitize::terminal_safe;
 use ralph_engine::store::LoopModelCost;
 
 use super::{answers, dress::Dress, shape::ReportFacts, template, text};
-use crate::error::CommandError;
+use crate::{
+    commands::cost::figures::{NO_MODEL, asked_by},
+    error::CommandError,
+};
 
 /// Rows of a table or lines of a list; `--json` has all.
 const MOST_LINES: usize = 200;
@@ -84,13 +87,9 @@ fn model_row(part: &LoopModelCost) -> Value {
     let (totals, cost) = (&part.totals, part.totals.cost);
     let kinds = [cost.input, cost.output, cost.cache_read, cost.cache_write];
     context! {
-        model => part.model.as_deref().unwrap_or(plots::NO_MODEL),
+        model => part.model.as_deref().unwrap_or(NO_MODEL),
         agent => part.agent.as_str(),
-        asked_by => match part.caller {
-            Caller::Agent => "the agent itself",
-            Caller::Subagent => "subagents",
-            Caller::Rest => "reported only as a total",
-        },
+        asked_by => asked_by(part.caller),
         calls => totals.calls,
         tokens => totals.tokens.total(),
         spent => totals.spent.to_string(),

@@ -54,8 +54,7 @@ pub(crate) fn fallback(project: &Project) -> Result<Option<Fallback>, CommandErr
     };
     let other = config.with_model(choice, model).ok_or_else(|| {
         let message = format!("limits.fallback_model: {choice} takes no model");
-        let hint = "name another agent with `limits.fallback_agent`";
-        CommandError::user(message).hint_opt(Some(hint.to_owned()))
+        CommandError::user(message).hint("name another agent with `limits.fallback_agent`")
     })?;
     let agent = make(project, &other, &other.agent)?;
     let name = format!("{} ({model})", agent.name());
@@ -68,20 +67,14 @@ pub(crate) fn make(
     config: &Config,
     choice: &AgentChoice,
 ) -> Result<Box<dyn Agent>, CommandError> {
-    let named = |name: &str, custom| {
-        let kind = find_kind(name).map_err(|error| {
-            CommandError::user(error).hint_opt(Some("`ralph agent list` shows them".into()))
-        })?;
-        let is_root = rustix::process::geteuid().is_root();
-        Ok((kind.make)(&AgentSetup {
-            config,
-            custom,
-            is_root,
-        }))
+    let named = |name: &str| {
+        let kind = find_kind(name)
+            .map_err(|error| CommandError::user(error).hint("`ralph agent list` shows them"))?;
+        Ok((kind.make)(&agent_setup(config, choice)))
     };
     match choice {
-        AgentChoice::Named(name) => named(name, None),
-        AgentChoice::Custom(custom) => named(&custom.dialect, Some(custom)),
+        AgentChoice::Named(name) => named(name),
+        AgentChoice::Custom(custom) => named(&custom.dialect),
         AgentChoice::Script(file) => {
             let file = project.surroundings.start.join(file);
             // A script with a mistake is found before anything is begun.
@@ -96,5 +89,17 @@ pub(crate) fn make(
             command: [std::slice::from_ref(program), &config.command.args].concat(),
             env: Vec::new(),
         })),
+    }
+}
+
+/// All that an agent is made of: the configuration, a program of the user's, and whose rights it has.
+pub(crate) fn agent_setup<'a>(config: &'a Config, choice: &'a AgentChoice) -> AgentSetup<'a> {
+    AgentSetup {
+        config,
+        custom: match choice {
+            AgentChoice::Custom(custom) => Some(custom),
+            AgentChoice::Named(_) | AgentChoice::Script(_) | AgentChoice::Command(_) => None,
+        },
+        is_root: rustix::process::geteuid().is_root(),
     }
 }

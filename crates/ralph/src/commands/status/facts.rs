@@ -1,6 +1,6 @@
 //! What `status` knows: the JSON form is a contract (docs/json.md).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use ralph_core::{
@@ -19,7 +19,6 @@ use serde::Serialize;
 pub(crate) use super::blocked::{Blocked, OpenQuestion, Skipped};
 use super::{
     blocked,
-    source::source_to_show,
     tree::{self, Marks, Tree},
     waiting::waiting_until,
 };
@@ -28,6 +27,7 @@ use crate::{
     commands::logs::{self, LogKind},
     error::CommandError,
     project::{Project, Scope},
+    queue,
 };
 
 /// Warnings about the graph that are shown; `ralph lint` has all of them.
@@ -176,6 +176,24 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
         suggestions: told.suggestions,
         warnings,
     })
+}
+
+/// The tasks that are named; else those of the loop that runs; else those that a run would find, and
+/// where it would find none or several, those of the last loop.
+async fn source_to_show(
+    project: &Project,
+    journal: Option<&mut (Box<dyn Journal>, RepositoryId)>,
+    named: Option<&Path>,
+    running: bool,
+) -> Result<PathBuf, CommandError> {
+    let found = project.source_path(named);
+    match (journal, named, &found) {
+        (None, _, _) | (_, Some(_), _) => found,
+        (Some(_), None, Ok(_)) if !running => found,
+        (Some((journal, repository)), None, _) => {
+            queue::source_path(project, &mut **journal, repository).await
+        }
+    }
 }
 
 /// The reason why the board chose this task, in words, by comparing it with the one that would have

@@ -51,47 +51,45 @@ impl Axis {
         let blocks = blocks(spans);
         let worked: f64 = blocks.iter().map(|(from, to)| to - from).sum();
         let long = (worked * 0.1).max(60.0);
-        let gaps = blocks.windows(2).map(|two| two[1].0 - two[0].1);
-        let (mut pauses, mut short) = (0_u32, 0.0);
-        for gap in gaps {
-            if gap > long {
-                pauses += 1;
-            } else {
-                short += gap;
-            }
-        }
-        let width = edges.end - edges.start;
-        let pause = PAUSE.min(width * 0.3 / f64::from(pauses.max(1)));
-        let scale = (width - pause * f64::from(pauses)) / (worked + short).max(1.0);
-        let mut pieces: Vec<AxisPiece> = Vec::new();
-        let mut x = edges.start;
+        let mut times: Vec<(f64, f64, PieceKind)> = Vec::new();
         for (from, to) in blocks {
-            if let Some(last) = pieces.last().copied() {
-                let (kind, wide) = if from - last.to > long {
-                    (PieceKind::Pause, pause)
+            if let Some((_, end, _)) = times.last().copied() {
+                let is_pause = from - end > long;
+                let kind = if is_pause {
+                    PieceKind::Pause
                 } else {
-                    (PieceKind::Work, (from - last.to) * scale)
+                    PieceKind::Work
                 };
-                pieces.push(AxisPiece {
-                    from: last.to,
-                    to: from,
-                    x0: x,
-                    x1: x + wide,
-                    kind,
-                });
-                x += wide;
+                times.push((end, from, kind));
             }
-            let wide = (to - from) * scale;
-            pieces.push(AxisPiece {
+            times.push((from, to, PieceKind::Work));
+        }
+        let (work, pauses): (Vec<_>, Vec<_>) = times
+            .iter()
+            .partition(|(_, _, kind)| *kind == PieceKind::Work);
+        let shown: f64 = work.iter().map(|(from, to, _)| to - from).sum();
+        let (width, pauses) = (edges.end - edges.start, pauses.len() as f64);
+        let pause = PAUSE.min(width * 0.3 / pauses.max(1.0));
+        let scale = (width - pause * pauses) / shown.max(1.0);
+        let mut x = edges.start;
+        let pieces = times.into_iter().map(|(from, to, kind)| {
+            let x0 = x;
+            x += match kind {
+                PieceKind::Work => (to - from) * scale,
+                PieceKind::Pause => pause,
+            };
+            AxisPiece {
                 from,
                 to,
-                x0: x,
-                x1: x + wide,
-                kind: PieceKind::Work,
-            });
-            x += wide;
+                x0,
+                x1: x,
+                kind,
+            }
+        });
+        Self {
+            pieces: pieces.collect(),
+            zone,
         }
-        Self { pieces, zone }
     }
 
     pub(super) fn x(&self, at: Timestamp) -> f64 {

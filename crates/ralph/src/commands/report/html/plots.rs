@@ -13,7 +13,10 @@ use ralph_core::{
 
 use super::axis::Axis;
 use crate::{
-    commands::report::shape::{Economics, ModelSum, Point, PointOutcome, ReportFacts},
+    commands::{
+        cost::figures::NO_MODEL,
+        report::shape::{Economics, ModelSum, Point, PointOutcome, ReportFacts},
+    },
     view::plot::ceiling,
 };
 
@@ -21,8 +24,6 @@ use crate::{
 pub(super) const WIDTH: f64 = 760.0;
 pub(super) const LEFT: f64 = 120.0;
 pub(super) const RIGHT: f64 = 744.0;
-/// The name shown for calls to an unnamed model.
-pub(super) const NO_MODEL: &str = "unknown model";
 
 /// Iterations that are drawn at most: the newest.
 const MOST_DRAWN: usize = 1_000;
