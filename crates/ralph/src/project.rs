@@ -74,7 +74,17 @@ impl Project {
 
     /// The folder of the journal: `$RALPH_DATA_DIR`, else the user's data folder.
     pub(crate) fn data_dir(&self) -> Result<PathBuf, CommandError> {
-        data_dir(&self.surroundings).ok_or_else(|| {
+        let var = |name: &str| {
+            let found = self.surroundings.env.iter().find(|(n, _)| n == name);
+            let path = found.map(|(_, value)| PathBuf::from(value));
+            path.filter(|path| !path.as_os_str().is_empty())
+        };
+        if let Some(own) = var("RALPH_DATA_DIR") {
+            return Ok(self.surroundings.start.join(own));
+        }
+        let base = var("XDG_DATA_HOME").filter(|path| path.is_absolute());
+        let base = base.or_else(|| Some(var("HOME")?.join(".local/share")));
+        base.map(|base| base.join("ralph")).ok_or_else(|| {
             CommandError::user("can't find a folder for the journal: HOME is not set")
                 .hint("set RALPH_DATA_DIR")
         })
@@ -148,7 +158,7 @@ impl Project {
             .collect()
     }
 
-    /// Returns true if the project is in a git repository.
+    /// Tells a git repository from a plain folder.
     pub(crate) fn kind(&self) -> ProjectKind {
         self.settings.project.kind
     }
@@ -283,19 +293,4 @@ pub(crate) fn block_on<T>(
         .enable_all()
         .build()?
         .block_on(future)
-}
-
-fn data_dir(surroundings: &Surroundings) -> Option<PathBuf> {
-    let var = |name: &str| {
-        let found = surroundings.env.iter().find(|(n, _)| n == name);
-        found
-            .map(|(_, v)| PathBuf::from(v))
-            .filter(|p| !p.as_os_str().is_empty())
-    };
-    if let Some(own) = var("RALPH_DATA_DIR") {
-        return Some(surroundings.start.join(own));
-    }
-    let base = var("XDG_DATA_HOME").filter(|p| p.is_absolute());
-    let base = base.or_else(|| Some(var("HOME")?.join(".local/share")));
-    base.map(|b| b.join("ralph"))
 }

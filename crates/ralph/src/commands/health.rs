@@ -9,6 +9,8 @@ mod watch;
 
 use std::process::ExitCode;
 
+use watch::WatchForm;
+
 use crate::{
     cli::Global,
     error::CommandError,
@@ -46,12 +48,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         Reach::Here
     };
     if args.watch {
-        let form = match (args.json, output::stdout_is_terminal()) {
-            (true, _) => watch::WatchForm::Json,
-            (false, true) => watch::WatchForm::Screen,
-            (false, false) => watch::WatchForm::Lines,
-        };
-        block_on(watch::watch(&project, reach, form))?;
+        block_on(async {
+            match (args.json, output::stdout_is_terminal()) {
+                (true, _) => watch::in_lines(&project, reach, WatchForm::Json).await,
+                (false, true) => watch::on_screen(&project, reach).await,
+                (false, false) => watch::in_lines(&project, reach, WatchForm::Lines).await,
+            }
+        })?;
         return Ok(ExitCode::SUCCESS);
     }
     let facts = block_on(facts::Sources::new(&project, reach).gather())?;

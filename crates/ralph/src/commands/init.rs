@@ -174,7 +174,14 @@ fn tell(project: &Project, checked: &Checked) -> Result<ExitCode, CommandError> 
         None => {
             text.push_str(&paint(Tone::Careful, "none of them ready"));
             text.push_str(":\n");
-            text.push_str(&stuck(&board));
+            let mut table = Table::new(1, 2);
+            for stuck in board.stuck() {
+                table.row([
+                    cell(Tone::Name, stuck.id.as_str()),
+                    cell(Tone::Plain, stuck.by.join("; ")),
+                ]);
+            }
+            text.push_str(&table.render(output::width()));
             ExitCode::from(4)
         }
     };
@@ -183,15 +190,4 @@ fn tell(project: &Project, checked: &Checked) -> Result<ExitCode, CommandError> 
         output::print_warning(&note.to_string());
     }
     Ok(code)
-}
-
-fn stuck(board: &Board) -> String {
-    let mut table = Table::new(1, 2);
-    for stuck in board.stuck() {
-        table.row([
-            cell(Tone::Name, stuck.id.as_str()),
-            cell(Tone::Plain, stuck.by.join("; ")),
-        ]);
-    }
-    table.render(output::width())
 }

@@ -118,10 +118,10 @@ async fn range(
     project: &Project,
     journal: &mut Opened,
 ) -> Result<Option<(u64, u64)>, CommandError> {
-    if let Some((journal, repository)) = journal {
-        if let Some(range) = journal.iteration_range(repository).await? {
-            return Ok(Some(range));
-        }
+    if let Some((journal, repository)) = journal
+        && let Some(range) = journal.iteration_range(repository).await?
+    {
+        return Ok(Some(range));
     }
     let names = std::fs::read_dir(logs_folder(project.root()))
         .into_iter()
@@ -221,10 +221,10 @@ fn no_log(project: &Project, n: u64, path: &Path, error: io::Error) -> CommandEr
 }
 
 async fn print_record(project: &Project, n: u64, journal: &mut Opened) -> Result<(), CommandError> {
-    if let Some((journal, repository)) = journal {
-        if let Some(record) = journal.record(repository, Some(n)).await? {
-            return output::print_json(&record);
-        }
+    if let Some((journal, repository)) = journal
+        && let Some(record) = journal.record(repository, Some(n)).await?
+    {
+        return output::print_json(&record);
     }
     let path = log_file(project.root(), n, LogKind::Record);
     let text = match std::fs::read_to_string(&path) {

@@ -53,17 +53,6 @@ pub(crate) struct Args {
     look: run::OutputArgs,
 }
 
-impl Args {
-    fn bounds(&self) -> LoopBounds {
-        LoopBounds {
-            max_iterations: self.max_iterations,
-            max_minutes: self.max_minutes,
-            max_cost_usd: self.max_cost,
-            task: None,
-        }
-    }
-}
-
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
     let project = Project::open(global, Vec::new())?;
     let is_held = Lock::is_held(&project.data_dir()?, project.root());
@@ -110,7 +99,13 @@ fn again(
     global: &Global,
 ) -> Result<ExitCode, CommandError> {
     let config = row.as_ref().map_or("", |row| row.config.as_str());
-    let bounds = args.bounds().or(bounds_of(config));
+    let bounds = LoopBounds {
+        max_iterations: args.max_iterations,
+        max_minutes: args.max_minutes,
+        max_cost_usd: args.max_cost,
+        task: None,
+    };
+    let bounds = bounds.or(bounds_of(config));
     let (command, target, branch) = if let Some(goal) = goal_of(config) {
         let command = format!("ralph loop \"{}\"", goal.title());
         (command, RunTarget::Goal(goal), row.map(|row| row.branch))

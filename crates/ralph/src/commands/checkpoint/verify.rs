@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use ralph_core::{
-    checkpoint::{Chain, Damage},
+    checkpoint::Chain,
     id::{CheckpointId, LoopId},
 };
 use ralph_engine::store::Journal;
@@ -122,16 +122,12 @@ async fn look_through(
     Ok(VerifiedLoop {
         loop_id,
         checkpoints: chain.length(),
-        damage: damage.map(named),
+        damage: damage.map(|damage| NamedDamage {
+            id: damage.id().cloned(),
+            n: damage.n(),
+            sentence: damage.to_string(),
+        }),
     })
-}
-
-fn named(damage: Damage) -> NamedDamage {
-    NamedDamage {
-        id: damage.id().cloned(),
-        n: damage.n(),
-        sentence: damage.to_string(),
-    }
 }
 
 fn render(one: &VerifiedLoop) -> String {

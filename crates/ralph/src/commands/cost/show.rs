@@ -2,7 +2,7 @@
 
 use ralph_core::dollars::Dollars;
 
-use super::{Costs, Figures, Foreseen, Row, figures::NO_MODEL, plot};
+use super::{By, Costs, Figures, Foreseen, Row, figures::NO_MODEL, plot};
 use crate::{
     output,
     view::{
@@ -19,7 +19,12 @@ pub(super) fn render(costs: &Costs) -> String {
     let mut text = if costs.rows.is_empty() {
         "nothing spent yet\n".to_owned()
     } else {
-        days(costs) + &table(costs) + &footer(costs)
+        let width = output::width().unwrap_or(WIDTH);
+        let plot = match costs.by {
+            By::Day => plot::render(&costs.rows, &costs.backdrop, width),
+            By::Task | By::Model | By::Loop => String::new(),
+        };
+        plot + &table(costs) + &footer(costs)
     };
     if let Some(foreseen) = &costs.forecast {
         text.push('\n');
@@ -31,33 +36,20 @@ pub(super) fn render(costs: &Costs) -> String {
 /// Columns if the width of the terminal is not known.
 const WIDTH: usize = 80;
 
-/// A plot, where the sums are of days.
-fn days(costs: &Costs) -> String {
-    match costs.by {
-        super::By::Day => plot::render(
-            &costs.rows,
-            &costs.backdrop,
-            output::width().unwrap_or(WIDTH),
-        ),
-        super::By::Task | super::By::Model | super::By::Loop => String::new(),
-    }
-}
-
 fn table(costs: &Costs) -> String {
     let dearest = costs.rows.iter().map(|row| row.figures.spent_usd).max();
     let dearest = dearest.unwrap_or_default();
     let mut table = Table::new(0, 0);
-    let heading = |text: &str| cell(Tone::Heading, text);
-    table.row([
-        heading(name_of(costs)),
-        heading("spent"),
-        heading(""),
-        heading("tokens"),
-        heading("input"),
-        heading("output"),
-        heading("cache read"),
-        heading("cache write"),
-    ]);
+    let name = match costs.by {
+        By::Task => "task",
+        By::Model => "model",
+        By::Day => "day (UTC)",
+        By::Loop => "loop",
+    };
+    let kinds = ["tokens", "input", "output", "cache read", "cache write"];
+    let heading = [name, "spent", ""].into_iter().chain(kinds);
+    let heading: Vec<Cell> = heading.map(|text| cell(Tone::Heading, text)).collect();
+    table.row(heading);
     for row in &costs.rows {
         table.row(cells(row, dearest));
     }
@@ -87,15 +79,6 @@ fn cells(row: &Row, dearest: Dollars) -> [Cell; 8] {
         money(figures.cost_usd.cache_read),
         money(figures.cost_usd.cache_write),
     ]
-}
-
-fn name_of(costs: &Costs) -> &'static str {
-    match costs.by {
-        super::By::Task => "task",
-        super::By::Model => "model",
-        super::By::Day => "day (UTC)",
-        super::By::Loop => "loop",
-    }
 }
 
 fn footer(costs: &Costs) -> String {
@@ -141,21 +124,9 @@ pub(crate) fn table_against_agents(total: &Figures, as_of: &str) -> String {
 }
 
 fn foresee(foreseen: &Foreseen) -> String {
-    // One that nothing has come of yet says what the new one says.
-    let earlier = foreseen
-        .earlier
-        .filter(|e| e.came_to_usd > Dollars::NOTHING);
-    let earlier = earlier.map(|earlier| {
-        let at = earlier.kept.made_at.strftime("%Y-%m-%d %H:%M UTC");
-        format!("made {at}: {}\n", earlier.sentence())
-    });
-    of_the_rest(foreseen) + &earlier.unwrap_or_default()
-}
-
-fn of_the_rest(foreseen: &Foreseen) -> String {
     let left = count(foreseen.remaining_tasks, "task is", "tasks are");
     let head = paint(Tone::Heading, "forecast");
-    match &foreseen.range {
+    let mut text = match &foreseen.range {
         _ if foreseen.remaining_tasks == 0 => format!("{head} no tasks left\n"),
         None => format!(
             "{head} {left} left; a forecast needs three finished tasks in one loop; there are {}\n",
@@ -171,7 +142,14 @@ fn of_the_rest(foreseen: &Foreseen) -> String {
                 range.expected_usd, range.low_usd, range.high_usd, range.finished_tasks,
             )
         }
+    };
+    // One that nothing has come of yet says what the new one says.
+    let earlier = foreseen.earlier;
+    if let Some(earlier) = earlier.filter(|e| e.came_to_usd > Dollars::NOTHING) {
+        let at = earlier.kept.made_at.strftime("%Y-%m-%d %H:%M UTC");
+        text.push_str(&format!("made {at}: {}\n", earlier.sentence()));
     }
+    text
 }
 
 pub(super) fn csv(costs: &Costs) -> String {

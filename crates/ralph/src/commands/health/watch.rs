@@ -23,10 +23,9 @@ use crate::{
 
 const LOOKS_EVERY: Duration = Duration::from_secs(1);
 
-/// The form of the output.
+/// The form of lines about changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WatchForm {
-    Screen,
     Lines,
     Json,
 }
@@ -45,18 +44,7 @@ enum Line<'a> {
     },
 }
 
-pub(super) async fn watch(
-    project: &Project,
-    reach: Reach,
-    form: WatchForm,
-) -> Result<(), CommandError> {
-    match form {
-        WatchForm::Screen => on_screen(project, reach).await,
-        WatchForm::Lines | WatchForm::Json => in_lines(project, reach, form).await,
-    }
-}
-
-async fn on_screen(project: &Project, reach: Reach) -> Result<(), CommandError> {
+pub(super) async fn on_screen(project: &Project, reach: Reach) -> Result<(), CommandError> {
     let mut sources = Sources::new(project, reach);
     let first = show::render(&sources.gather().await?, Project::now());
     screen::keep("ralph health", first, async || {
@@ -66,7 +54,11 @@ async fn on_screen(project: &Project, reach: Reach) -> Result<(), CommandError> 
     .await
 }
 
-async fn in_lines(project: &Project, reach: Reach, form: WatchForm) -> Result<(), CommandError> {
+pub(super) async fn in_lines(
+    project: &Project,
+    reach: Reach,
+    form: WatchForm,
+) -> Result<(), CommandError> {
     let mut ends = Ends::listen()?;
     let mut ticks = every(LOOKS_EVERY);
     let mut sources = Sources::new(project, reach);
@@ -100,7 +92,7 @@ fn tell(
         }
         match form {
             WatchForm::Json => output::print_json_line(&Line::Changed { one })?,
-            WatchForm::Lines | WatchForm::Screen => {
+            WatchForm::Lines => {
                 output::print(&format!("{}\n", show::line(one, Project::now())));
             }
         }
@@ -112,9 +104,7 @@ fn tell(
         let (id, worktree) = (&one.row.id, one.row.worktree.as_str());
         match form {
             WatchForm::Json => output::print_json_line(&Line::Over { id, worktree })?,
-            WatchForm::Lines | WatchForm::Screen => {
-                output::print(&format!("{}\n", show::over(one)))
-            }
+            WatchForm::Lines => output::print(&format!("{}\n", show::over(one))),
         }
     }
     Ok(())

@@ -17,7 +17,7 @@ use ralph_engine::{
 };
 
 use super::{
-    lead::{Conductor, End, RoundEnd},
+    lead::{Conductor, End, Over, RoundEnd},
     scene::{Scene, ask},
 };
 use crate::{
@@ -48,11 +48,11 @@ impl Asks {
         scene: &Scene<'_>,
         round: Round,
         before: &str,
-    ) -> Result<Result<Vec<InterviewQuestion>, End>, CommandError> {
+    ) -> Result<Vec<InterviewQuestion>, Over> {
         let folder = &scene.named.folder;
         let waiting = read_waiting(folder)?;
         if let Some(waiting) = waiting.filter(|waiting| waiting.round == round.number) {
-            return Ok(Ok(waiting.questions));
+            return Ok(waiting.questions);
         }
         let mut problem: Option<String> = None;
         for _ in 0..TRIES {
@@ -66,16 +66,13 @@ impl Asks {
                 problem: problem.as_deref(),
             };
             let text = params.render().map_err(CommandError::internal)?;
-            let report = match scene.run(text, &mut self.stop).await? {
-                Ok(report) => report,
-                Err(end) => return Ok(Err(end)),
-            };
+            let report = scene.run(text, &mut self.stop).await?;
             // It was to ask, not to write.
             if read_spec(folder)?.as_deref() != Some(before) {
                 write_spec(folder, before)?;
             }
             match parse_questions(&report.final_message) {
-                Ok(questions) => return Ok(Ok(questions)),
+                Ok(questions) => return Ok(questions),
                 Err(error) => problem = Some(error.to_string()),
             }
         }
@@ -84,15 +81,11 @@ impl Asks {
             "{} returned no valid questions: {why}",
             scene.agent_name()
         ));
-        Ok(Err(End::Useless))
+        Err(Over::Ended(End::Useless))
     }
 
     /// Gives each question its answer. An end, where some have none and no person can be asked.
-    async fn answer(
-        &mut self,
-        scene: &Scene<'_>,
-        waiting: &mut Waiting,
-    ) -> Result<Option<End>, CommandError> {
+    async fn answer(&mut self, scene: &Scene<'_>, waiting: &mut Waiting) -> Result<(), Over> {
         let folder = &scene.named.folder;
         for question in &mut waiting.questions {
             let given = question.answer.take();
@@ -108,22 +101,22 @@ impl Asks {
         };
         let unanswered = open(waiting);
         if unanswered.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
         if !has_terminal() {
             self.list_unanswered(scene, waiting);
-            return Ok(Some(End::Unanswered));
+            return Err(Over::Ended(End::Unanswered));
         }
         for at in unanswered {
             let question = &mut waiting.questions[at];
             match ask(&asked(question), stopped(self.stop.clone())).await? {
                 Input::Line(line) => question.answer = Some(chosen(question, line)),
-                Input::NoMore => return Ok(Some(End::Stopped)),
-                Input::Signal(signal) => return Ok(Some(End::Interrupted(signal))),
+                Input::NoMore => return Err(Over::Ended(End::Stopped)),
+                Input::Signal(signal) => return Err(Over::Ended(End::Interrupted(signal))),
             }
             write_waiting(folder, Some(waiting))?;
         }
-        Ok(None)
+        Ok(())
     }
 
     fn list_unanswered(&self, scene: &Scene<'_>, waiting: &Waiting) {
@@ -154,7 +147,7 @@ impl Asks {
         round: Round,
         before: &str,
         answers: &[(String, String)],
-    ) -> Result<Option<End>, CommandError> {
+    ) -> Result<(), Over> {
         let folder = &scene.named.folder;
         let spec = scene.shown(&folder.spec());
         let mut problem: Option<String> = None;
@@ -170,12 +163,10 @@ impl Asks {
                 problem: problem.as_deref(),
             };
             let text = params.render().map_err(CommandError::internal)?;
-            if let Err(end) = scene.run(text, &mut self.stop).await? {
-                return Ok(Some(end));
-            }
+            scene.run(text, &mut self.stop).await?;
             let after = read_spec(folder)?;
             if answers.is_empty() || after.is_some_and(|after| after != before) {
-                return Ok(None);
+                return Ok(());
             }
             problem = Some(format!(
                 "{spec} was not changed: the answers are not in it."
@@ -185,7 +176,7 @@ impl Asks {
             "{} did not write the answers into {spec}",
             scene.agent_name()
         ));
-        Ok(Some(End::Useless))
+        Err(Over::Ended(End::Useless))
     }
 }
 
@@ -195,11 +186,8 @@ impl Conductor for Asks {
         scene: &Scene<'_>,
         round: Round,
         before: &str,
-    ) -> Result<RoundEnd, CommandError> {
-        let questions = match self.questions(scene, round, before).await? {
-            Ok(questions) => questions,
-            Err(end) => return Ok(RoundEnd::Over(end)),
-        };
+    ) -> Result<RoundEnd, Over> {
+        let questions = self.questions(scene, round, before).await?;
         let mut waiting = Waiting {
             project_name: scene.named.name.to_string(),
             round: round.number,
@@ -208,8 +196,8 @@ impl Conductor for Asks {
         };
         if waiting.questions.is_empty() {
             output::print(&format!("{round}: no questions\n"));
-        } else if let Some(end) = self.answer(scene, &mut waiting).await? {
-            return Ok(RoundEnd::Over(end));
+        } else {
+            self.answer(scene, &mut waiting).await?;
         }
         let answers: Vec<(String, String)> = waiting
             .questions
@@ -220,23 +208,20 @@ impl Conductor for Asks {
                 (question.question, answer)
             })
             .collect();
-        if (!answers.is_empty() || round.is_last())
-            && let Some(end) = self.amend(scene, round, before, &answers).await?
-        {
-            // The answers are kept, and are written down from the start when it goes on.
-            write_spec(&scene.named.folder, before)?;
-            return Ok(RoundEnd::Over(end));
+        if !answers.is_empty() || round.is_last() {
+            let amended = self.amend(scene, round, before, &answers).await;
+            if let Err(Over::Ended(_)) = amended {
+                // The answers are kept, and are written down from the start when it goes on.
+                write_spec(&scene.named.folder, before)?;
+            }
+            amended?;
         }
         scene.show_change(before)?;
         write_waiting(&scene.named.folder, None)?;
         Ok(RoundEnd::Counts)
     }
 
-    async fn repair(
-        &mut self,
-        scene: &Scene<'_>,
-        problems: &[String],
-    ) -> Result<RoundEnd, CommandError> {
+    async fn repair(&mut self, scene: &Scene<'_>, problems: &[String]) -> Result<(), Over> {
         let params = RepairParams {
             project: &scene.named.name,
             problems,
@@ -244,15 +229,13 @@ impl Conductor for Asks {
         };
         output::print(&format!("{} corrects the tasks\n", scene.agent_name()));
         let text = params.render().map_err(CommandError::internal)?;
-        Ok(match scene.run(text, &mut self.stop).await? {
-            Ok(_) => RoundEnd::Counts,
-            Err(end) => RoundEnd::Over(end),
-        })
+        scene.run(text, &mut self.stop).await?;
+        Ok(())
     }
 
-    async fn pause(&mut self, _next: &str) -> Result<Option<End>, CommandError> {
+    async fn pause(&mut self, _next: &str) -> Result<(), Over> {
         let asked = *self.stop.borrow();
-        Ok(asked.map(End::Interrupted))
+        asked.map_or(Ok(()), |signal| Err(Over::Ended(End::Interrupted(signal))))
     }
 }
 

@@ -51,12 +51,26 @@ impl End {
     }
 }
 
+/// Why an interview goes no further: it has come to an end, or ralph failed.
+pub(super) enum Over {
+    Ended(End),
+    Failed(CommandError),
+}
+
+impl<E> From<E> for Over
+where
+    CommandError: From<E>,
+{
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
 /// The result of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RoundEnd {
     Counts,
     Again,
-    Over(End),
 }
 
 /// Conducts the rounds.
@@ -67,17 +81,13 @@ pub(super) trait Conductor {
         scene: &Scene<'_>,
         round: Round,
         before: &str,
-    ) -> Result<RoundEnd, CommandError>;
+    ) -> Result<RoundEnd, Over>;
 
     /// Has the tasks corrected.
-    async fn repair(
-        &mut self,
-        scene: &Scene<'_>,
-        problems: &[String],
-    ) -> Result<RoundEnd, CommandError>;
+    async fn repair(&mut self, scene: &Scene<'_>, problems: &[String]) -> Result<(), Over>;
 
     /// Asks whether to go on with what comes next, if a person can be asked.
-    async fn pause(&mut self, next: &str) -> Result<Option<End>, CommandError>;
+    async fn pause(&mut self, next: &str) -> Result<(), Over>;
 }
 
 /// Leads an interview from where it is to its end.
@@ -86,26 +96,23 @@ pub(super) async fn lead<C: Conductor>(
     conductor: &mut C,
     rounds: Option<u32>,
 ) -> Result<End, CommandError> {
-    let end = rounds_to_the_end(scene, conductor, rounds).await?;
-    match end {
-        End::Stopped | End::Interrupted(_) => {
-            output::print(&format!("stopped; `{}` continues\n", scene.command()));
+    match rounds_to_the_end(scene, conductor, rounds).await {
+        Ok(()) => Ok(End::Complete),
+        Err(Over::Failed(error)) => Err(error),
+        Err(Over::Ended(end)) => {
+            if matches!(end, End::Stopped | End::Interrupted(_)) {
+                output::print(&format!("stopped; `{}` continues\n", scene.command()));
+            }
+            Ok(end)
         }
-        End::Complete
-        | End::Unanswered
-        | End::WrongTasks
-        | End::OutOfMoney
-        | End::Unavailable
-        | End::Useless => {}
     }
-    Ok(end)
 }
 
 async fn rounds_to_the_end<C: Conductor>(
     scene: &Scene<'_>,
     conductor: &mut C,
     rounds: Option<u32>,
-) -> Result<End, CommandError> {
+) -> Result<(), Over> {
     let folder = &scene.named.folder;
     let mut progress = Progress::begin(folder, rounds, DEFAULT_ROUNDS)?;
     if progress.is_under_way() {
@@ -118,10 +125,8 @@ async fn rounds_to_the_end<C: Conductor>(
     loop {
         let round = progress.round();
         let (before, tasks) = (scene.spec()?, tasks_before(folder));
-        match conductor.round(scene, round, &before).await? {
-            RoundEnd::Counts => {}
-            RoundEnd::Again => continue,
-            RoundEnd::Over(end) => return Ok(end),
+        if conductor.round(scene, round, &before).await? == RoundEnd::Again {
+            continue;
         }
         let kept = keep_spec(folder, &scene.spec()?)?;
         let kept = scene.shown(&folder.spec_of_round(kept));
@@ -131,17 +136,12 @@ async fn rounds_to_the_end<C: Conductor>(
                 let name = scene.shown(&folder.tasks());
                 output::print_warning(&format!("{name} is the one from before this round"));
             }
-            let end = settle(scene, conductor, tasks.as_deref()).await?;
-            if end == End::Complete {
-                progress.finished(folder)?;
-            }
-            return Ok(end);
+            settle(scene, conductor, tasks.as_deref()).await?;
+            progress.finished(folder)?;
+            return Ok(());
         }
         progress.counted(folder)?;
-        let next = progress.round().to_string();
-        if let Some(end) = conductor.pause(&next).await? {
-            return Ok(end);
-        }
+        conductor.pause(&progress.round().to_string()).await?;
     }
 }
 
@@ -150,14 +150,11 @@ async fn settle<C: Conductor>(
     scene: &Scene<'_>,
     conductor: &mut C,
     before: Option<&[u8]>,
-) -> Result<End, CommandError> {
+) -> Result<(), Over> {
     let mut repairs = 0;
     loop {
         let problems = match scene.tasks(before)? {
-            FoundTasks::Good { warnings } => {
-                show_tasks(scene, &warnings)?;
-                return Ok(End::Complete);
-            }
+            FoundTasks::Good { warnings } => return Ok(show_tasks(scene, &warnings)?),
             FoundTasks::Wrong { problems } => problems,
         };
         let name = scene.shown(&scene.named.folder.tasks());
@@ -167,17 +164,12 @@ async fn settle<C: Conductor>(
             scene.say_failed(&format!(
                 "{name} can't be used, also after {MOST_REPAIRS} repairs"
             ));
-            return Ok(End::WrongTasks);
+            return Err(Over::Ended(End::WrongTasks));
         }
         repairs += 1;
         let next = format!("repair {repairs} of at most {MOST_REPAIRS}");
-        if let Some(end) = conductor.pause(&next).await? {
-            return Ok(end);
-        }
-        match conductor.repair(scene, &problems).await? {
-            RoundEnd::Counts | RoundEnd::Again => {}
-            RoundEnd::Over(end) => return Ok(end),
-        }
+        conductor.pause(&next).await?;
+        conductor.repair(scene, &problems).await?;
     }
 }
 

@@ -20,7 +20,10 @@ use ralph_engine::{
 };
 use tokio::sync::Mutex;
 
-use super::{diff, lead::End};
+use super::{
+    diff,
+    lead::{End, Over},
+};
 use crate::{
     artefacts::ArtefactsProject,
     ask::{Input, read_line},
@@ -133,12 +136,12 @@ impl<'a> Scene<'a> {
         Ok(end)
     }
 
-    /// Runs the agent without a conversation. `Err` in the result: the interview can't go on.
+    /// Runs the agent without a conversation.
     pub(super) async fn run(
         &self,
         prompt: String,
         stop: &mut StopRequest,
-    ) -> Result<Result<AgentReport, End>, CommandError> {
+    ) -> Result<AgentReport, Over> {
         let headless = Headless {
             cwd: self.project.root().to_owned(),
             env: self.env.clone(),
@@ -163,7 +166,7 @@ impl<'a> Scene<'a> {
             recorded.await?;
         }
         let end = match &report.ending {
-            Ending::Finished => return Ok(Ok(report)),
+            Ending::Finished => return Ok(report),
             Ending::Stopped => End::Interrupted(stop.borrow().unwrap_or(2)),
             Ending::Auth { .. } | Ending::Unavailable { .. } | Ending::Limit { .. } => {
                 End::Unavailable
@@ -193,7 +196,7 @@ impl<'a> Scene<'a> {
             };
             self.say_failed(&message);
         }
-        Ok(Err(end))
+        Err(Over::Ended(end))
     }
 
     /// That the interview can't go on, and that it can later.

@@ -5,7 +5,7 @@ use ralph_core::artefacts::template::{InterviewMode, Params, RepairParams, Round
 use ralph_engine::agent::InteractiveEnd;
 
 use super::{
-    lead::{Conductor, End, RoundEnd},
+    lead::{Conductor, End, Over, RoundEnd},
     scene::{Scene, ask},
 };
 use crate::{
@@ -42,18 +42,18 @@ impl Talks {
     }
 
     /// A round that the agent did not end itself counts if the person says so.
-    async fn did_it_count(&mut self) -> Result<RoundEnd, CommandError> {
+    async fn did_it_count(&mut self) -> Result<RoundEnd, Over> {
         loop {
             let question = "Did this round count? [y]es, [a]gain, [s]top: ";
             match self.ask(question).await? {
                 Input::Line(line) => match line.to_lowercase().as_str() {
                     "y" | "yes" => return Ok(RoundEnd::Counts),
                     "a" | "again" => return Ok(RoundEnd::Again),
-                    "s" | "stop" | "q" => return Ok(RoundEnd::Over(End::Stopped)),
+                    "s" | "stop" | "q" => return Err(Over::Ended(End::Stopped)),
                     _ => {}
                 },
-                Input::NoMore => return Ok(RoundEnd::Over(End::Stopped)),
-                Input::Signal(signal) => return Ok(RoundEnd::Over(End::Interrupted(signal))),
+                Input::NoMore => return Err(Over::Ended(End::Stopped)),
+                Input::Signal(signal) => return Err(Over::Ended(End::Interrupted(signal))),
             }
         }
     }
@@ -65,7 +65,7 @@ impl Conductor for Talks {
         scene: &Scene<'_>,
         round: Round,
         before: &str,
-    ) -> Result<RoundEnd, CommandError> {
+    ) -> Result<RoundEnd, Over> {
         let params = Params::Interview {
             project: &scene.named.name,
             round,
@@ -76,7 +76,7 @@ impl Conductor for Talks {
         scene.show_change(before)?;
         match end {
             InteractiveEnd::Done => Ok(RoundEnd::Counts),
-            InteractiveEnd::Stopped(signal) => Ok(RoundEnd::Over(End::Interrupted(signal))),
+            InteractiveEnd::Stopped(signal) => Err(Over::Ended(End::Interrupted(signal))),
             InteractiveEnd::Exited(_) | InteractiveEnd::Killed(_) => {
                 output::print(&format!("{}\n", how_it_left(scene, end)));
                 self.did_it_count().await
@@ -84,11 +84,7 @@ impl Conductor for Talks {
         }
     }
 
-    async fn repair(
-        &mut self,
-        scene: &Scene<'_>,
-        problems: &[String],
-    ) -> Result<RoundEnd, CommandError> {
+    async fn repair(&mut self, scene: &Scene<'_>, problems: &[String]) -> Result<(), Over> {
         let params = RepairParams {
             project: &scene.named.name,
             problems,
@@ -98,25 +94,23 @@ impl Conductor for Talks {
         announce(scene, "the tasks are corrected");
         match self.talk(scene, text).await? {
             // Whether it is done is seen in the tasks.
-            InteractiveEnd::Done | InteractiveEnd::Exited(_) | InteractiveEnd::Killed(_) => {
-                Ok(RoundEnd::Counts)
-            }
-            InteractiveEnd::Stopped(signal) => Ok(RoundEnd::Over(End::Interrupted(signal))),
+            InteractiveEnd::Done | InteractiveEnd::Exited(_) | InteractiveEnd::Killed(_) => Ok(()),
+            InteractiveEnd::Stopped(signal) => Err(Over::Ended(End::Interrupted(signal))),
         }
     }
 
-    async fn pause(&mut self, next: &str) -> Result<Option<End>, CommandError> {
+    async fn pause(&mut self, next: &str) -> Result<(), Over> {
         let question = format!("\nEnter continues with {next}, [s]top: ");
         loop {
             match self.ask(&question).await? {
-                Input::Line(line) if line.is_empty() => return Ok(None),
+                Input::Line(line) if line.is_empty() => return Ok(()),
                 Input::Line(line) => match line.to_lowercase().as_str() {
-                    "y" | "yes" => return Ok(None),
-                    "s" | "stop" | "n" | "no" | "q" => return Ok(Some(End::Stopped)),
+                    "y" | "yes" => return Ok(()),
+                    "s" | "stop" | "n" | "no" | "q" => return Err(Over::Ended(End::Stopped)),
                     _ => {}
                 },
-                Input::NoMore => return Ok(Some(End::Stopped)),
-                Input::Signal(signal) => return Ok(Some(End::Interrupted(signal))),
+                Input::NoMore => return Err(Over::Ended(End::Stopped)),
+                Input::Signal(signal) => return Err(Over::Ended(End::Interrupted(signal))),
             }
         }
     }

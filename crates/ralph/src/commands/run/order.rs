@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use ralph_core::{
     config::{Config, FlagValue, Given, OnMaxAttempts, Origin},
     goal::Goal,
-    task::TaskId,
     termination::Span,
 };
 use ralph_engine::loop_runner::{
@@ -13,7 +12,7 @@ use ralph_engine::loop_runner::{
 };
 
 use super::{Options, OutputArgs};
-use crate::{artefacts::ArtefactsProject, error::CommandError, project::Project};
+use crate::{artefacts::ArtefactsProject, error::CommandError, project::Project, queue};
 
 pub(crate) struct Order {
     pub(crate) target: RunTarget,
@@ -82,7 +81,10 @@ impl Order {
                 (source, None, Mode::Execute(execution))
             }
             RunTarget::Goal(goal) => {
-                refuse_task(options.task.as_deref())?;
+                if options.task.is_some() {
+                    return Err(CommandError::user("--task: a goal has no task list")
+                        .hint("`ralph run --task ID` works on one task of a list"));
+                }
                 // A goal has as many attempts as there are iterations.
                 if is_default(MAX_ATTEMPTS) {
                     config.loop_.max_attempts = config.loop_.max_iterations;
@@ -91,7 +93,7 @@ impl Order {
                 (source, None, Mode::Goal(goal.clone()))
             }
         };
-        let only = options.task.as_deref().map(parse_id).transpose()?;
+        let only = options.task.as_deref().map(queue::task).transpose()?;
         Ok(LoopRequest {
             source,
             scope: TaskScope { parent, only },
@@ -156,16 +158,4 @@ fn tasks_of(named: &ArtefactsProject, project: &Project) -> Result<PathBuf, Comm
             Err(CommandError::user(format!("there is no {shown}")).hint(hint))
         }
     }
-}
-
-fn refuse_task(task: Option<&str>) -> Result<(), CommandError> {
-    match task {
-        None => Ok(()),
-        Some(_) => Err(CommandError::user("--task: a goal has no task list")
-            .hint("`ralph run --task ID` works on one task of a list")),
-    }
-}
-
-fn parse_id(text: &str) -> Result<TaskId, CommandError> {
-    TaskId::parse(text).map_err(|e| CommandError::user(format!("--task {text:?}: {e}")))
 }

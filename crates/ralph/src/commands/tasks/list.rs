@@ -89,8 +89,12 @@ fn render(tasks: &[TaskView<'_>], board: &Board) -> String {
         let (state, title) = match seen.kind {
             Kind::Leaf => (seen.word().to_owned(), seen.task.text.title.clone()),
             Kind::Container => {
-                let title = format!("{} {}", seen.task.text.title, progress(seen, board));
-                ("container".to_owned(), title)
+                let below = board.counts_below(&seen.task.id);
+                let (title, done) = (&seen.task.text.title, below.completed);
+                (
+                    "container".to_owned(),
+                    format!("{title} ({done}/{})", below.total),
+                )
             }
         };
         let tone = match seen.kind {
@@ -105,12 +109,6 @@ fn render(tasks: &[TaskView<'_>], board: &Board) -> String {
         ]);
     }
     table.render(output::width())
-}
-
-/// The number of leaves of a container that are completed.
-fn progress(seen: &TaskView<'_>, board: &Board) -> String {
-    let below = board.counts_below(&seen.task.id);
-    format!("({}/{})", below.completed, below.total)
 }
 
 fn why(seen: &TaskView<'_>) -> String {

@@ -3,7 +3,7 @@
 //! A suggestion is untrusted text and never becomes a task by itself.
 
 use ralph_core::sanitize::one_line;
-use ralph_engine::store::{Journal, RepositoryId, Suggestion};
+use ralph_engine::store::Suggestion;
 
 use super::add::{Args, Destination};
 use crate::{
@@ -20,7 +20,7 @@ const MOST_TITLE: usize = 200;
 pub(super) fn list(project: &Project) -> Result<(), CommandError> {
     let all = project::block_on(async {
         match project.journal().await? {
-            Some((mut journal, repository)) => read(&mut *journal, &repository).await,
+            Some((mut journal, repository)) => Ok(journal.all_suggestions(&repository).await?),
             None => Ok(Vec::new()),
         }
     })?;
@@ -56,7 +56,7 @@ pub(super) fn take(project: &Project, numbers: &[usize], args: &Args) -> Result<
                 "there are no suggestions: ralph has not run here yet",
             ));
         };
-        let all = read(&mut *journal, &repository).await?;
+        let all = journal.all_suggestions(&repository).await?;
         let mut place = Destination::find(project, args.to())?;
         let mut chosen: Vec<&Suggestion> = Vec::new();
         let mut tasks = Vec::new();
@@ -75,14 +75,6 @@ pub(super) fn take(project: &Project, numbers: &[usize], args: &Args) -> Result<
         }
         place.warn_of_scope(project)
     })
-}
-
-async fn read(
-    journal: &mut dyn Journal,
-    repository: &RepositoryId,
-) -> Result<Vec<Suggestion>, CommandError> {
-    let all = journal.all_suggestions(repository).await;
-    all.map_err(CommandError::internal)
 }
 
 fn find(all: &[Suggestion], number: usize) -> Result<&Suggestion, CommandError> {
