@@ -3,6 +3,7 @@
 //! A closed pipe ends output quietly. Whatever comes from an agent or a file is made safe first.
 
 use std::{
+    borrow::Cow,
     io::{self, BufRead, IsTerminal as _, Write},
     process::ExitCode,
 };
@@ -55,6 +56,18 @@ pub(crate) enum Escapes {
     AsTheyAre,
 }
 
+impl Escapes {
+    fn applied(self, bytes: &[u8]) -> Cow<'_, [u8]> {
+        match self {
+            Self::Safe => {
+                let text = String::from_utf8_lossy(bytes);
+                Cow::Owned(terminal_safe(&text).into_owned().into_bytes())
+            }
+            Self::AsTheyAre => Cow::Borrowed(bytes),
+        }
+    }
+}
+
 /// Copies a file to stdout, a line at a time: a log can be larger than memory should be.
 pub(crate) fn copy(mut from: impl BufRead, escapes: Escapes) -> io::Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -65,11 +78,7 @@ pub(crate) fn copy(mut from: impl BufRead, escapes: Escapes) -> io::Result<()> {
     };
     let mut line = Vec::new();
     while from.read_until(b'\n', &mut line)? > 0 {
-        let goes_on = match escapes {
-            Escapes::Safe => write(terminal_safe(&String::from_utf8_lossy(&line)).as_bytes())?,
-            Escapes::AsTheyAre => write(&line)?,
-        };
-        if !goes_on {
+        if !write(&escapes.applied(&line))? {
             return Ok(());
         }
         line.clear();
@@ -83,12 +92,7 @@ pub(crate) fn copy(mut from: impl BufRead, escapes: Escapes) -> io::Result<()> {
 /// Writes a part of a log to stdout; a reader that went away is told, so that one who follows can end.
 pub(crate) fn write(bytes: &[u8], escapes: Escapes) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    match escapes {
-        Escapes::Safe => {
-            out.write_all(terminal_safe(&String::from_utf8_lossy(bytes)).as_bytes())?
-        }
-        Escapes::AsTheyAre => out.write_all(bytes)?,
-    }
+    out.write_all(&escapes.applied(bytes))?;
     out.flush()
 }
 

@@ -186,11 +186,22 @@ impl Project {
         )
     }
 
+    /// The same, where there may be none; `choose` says how to name one of several.
+    pub(crate) fn find_source_or_none(
+        &self,
+        named: Option<&Path>,
+        choose: &str,
+    ) -> Result<Option<PathBuf>, CommandError> {
+        match self.find_source(named) {
+            Ok(path) => Ok(Some(path)),
+            Err(FindError::Nothing { .. }) => Ok(None),
+            Err(error @ FindError::Several { .. }) => Err(CommandError::user(error).hint(choose)),
+            Err(error @ FindError::NotThere { .. }) => Err(not_found(error)),
+        }
+    }
+
     pub(crate) fn source_path(&self, named: Option<&Path>) -> Result<PathBuf, CommandError> {
-        self.find_source(named).map_err(|e| {
-            let hint = e.hint();
-            CommandError::user(e).hint(hint)
-        })
+        self.find_source(named).map_err(not_found)
     }
 
     /// Finds and reads the task source that was named, or the only one there is.
@@ -283,6 +294,11 @@ impl Project {
     pub(crate) fn now() -> jiff::Timestamp {
         SystemClock.now()
     }
+}
+
+fn not_found(error: FindError) -> CommandError {
+    let hint = error.hint();
+    CommandError::user(error).hint(hint)
 }
 
 /// Runs what has to wait for the journal.

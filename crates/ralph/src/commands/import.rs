@@ -68,10 +68,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     let project = Project::open(global, Vec::new())?;
     let path = project.surroundings.start.join(&args.file);
     let (name, bytes) = read(&project, &path)?;
-    let overwrite = match args.force {
-        true => Overwrite::Forced,
-        false => Overwrite::Never,
-    };
+    let overwrite = Overwrite::by_flag(args.force);
     let to = args.to;
     let called = called(&project, &path, &name, &bytes, to);
     let target = Target::choose(&project, args.output.as_deref(), to, &called);

@@ -18,10 +18,7 @@ use ralph_core::{
         graph::{Graph, Problem},
     },
 };
-use ralph_engine::{
-    settings::ProjectKind,
-    source::{FindError, Source},
-};
+use ralph_engine::{settings::ProjectKind, source::Source};
 
 use crate::{
     cli::Global,
@@ -104,16 +101,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 /// Reads the tasks and finds the parent. `None`: there are no tasks, and none were asked for.
 fn check(project: &Project, args: &Args) -> Result<Option<Checked>, CommandError> {
     let asked = args.parent.is_some() || args.search.is_some();
-    let path = match project.find_source(args.tasks.as_deref()) {
-        Ok(path) => path,
-        Err(FindError::Nothing { .. }) if !asked => return Ok(None),
-        Err(error @ FindError::Several { .. }) => {
-            return Err(CommandError::user(error).hint("name one: `ralph init --tasks FILE`"));
-        }
-        Err(error @ (FindError::Nothing { .. } | FindError::NotThere { .. })) => {
-            let hint = error.hint();
-            return Err(CommandError::user(error).hint(hint));
-        }
+    let named = args.tasks.as_deref();
+    let choose = "name one: `ralph init --tasks FILE`";
+    let path = match project.find_source_or_none(named, choose)? {
+        Some(path) => path,
+        None if !asked => return Ok(None),
+        // Says that there is none, and what to do.
+        None => project.source_path(named)?,
     };
     let (source, graph, problems) = project.read_source(&path)?;
     if !problems.is_empty() {

@@ -3,7 +3,7 @@
 mod post;
 mod test;
 
-pub(crate) use post::{Ending, WEBHOOK_HINT, attach, close, means, project_name, redaction};
+pub(crate) use post::{WEBHOOK_HINT, attach, close, means, project_name, redaction};
 
 use std::process::ExitCode;
 

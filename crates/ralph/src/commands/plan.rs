@@ -108,10 +108,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         args,
         briefs,
         around: write::surrounding(&project, args)?,
-        overwrite: match args.force {
-            true => Overwrite::Forced,
-            false => Overwrite::Never,
-        },
+        overwrite: Overwrite::by_flag(args.force),
         project: &project,
     };
     // A place that does not depend on the plan is looked at before anything is paid for.

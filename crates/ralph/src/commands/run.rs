@@ -35,10 +35,7 @@ use ralph_engine::{
 
 use crate::{
     cli::Global,
-    commands::{
-        doctor::programs,
-        notify::{self, Ending},
-    },
+    commands::{doctor::programs, notify},
     error::{CommandError, ErrorKind},
     output,
     project::Project,
@@ -70,44 +67,29 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 /// Starts the loop that was asked for, and stays with it to its end.
 pub(crate) fn start(order: &Order, global: &Global) -> Result<ExitCode, CommandError> {
     // A configuration that an agent had edited when ralph was killed is put back, and read again.
-    match attempt(order, global) {
-        Err(RunFailure::ReadAgain(notice)) => {
-            output::print_to_stderr(&format!("{notice}\n"));
-            attempt(order, global).map_err(RunFailure::into_error)
-        }
-        other => other.map_err(RunFailure::into_error),
+    match attempt(order, global)? {
+        Attempt::Ended(code) => return Ok(code),
+        Attempt::ReadAgain(notice) => output::print_to_stderr(&format!("{notice}\n")),
+    }
+    match attempt(order, global)? {
+        Attempt::Ended(code) => Ok(code),
+        Attempt::ReadAgain(notice) => Err(CommandError::user(notice)),
     }
 }
 
-enum RunFailure {
-    Command(CommandError),
+enum Attempt {
+    Ended(ExitCode),
     ReadAgain(String),
 }
 
-impl RunFailure {
-    fn into_error(self) -> CommandError {
-        match self {
-            Self::Command(error) => error,
-            Self::ReadAgain(notice) => CommandError::user(notice),
-        }
-    }
-}
-
-impl From<CommandError> for RunFailure {
-    fn from(error: CommandError) -> Self {
-        Self::Command(error)
-    }
-}
-
-fn attempt(order: &Order, global: &Global) -> Result<ExitCode, RunFailure> {
+fn attempt(order: &Order, global: &Global) -> Result<Attempt, CommandError> {
     let project = Project::open(global, order.flags())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build()
-        .map_err(CommandError::internal)?;
+        .build()?;
     let ended = runtime.block_on(async {
         if order.options.dry_run {
-            return Ok(dry_run::run(order, &project).await?);
+            return dry_run::run(order, &project).await.map(Attempt::Ended);
         }
         let mut setup = setup(order, &project)?;
         let means = notify::means(&project, &setup.environment, setup.detection.containment);
@@ -119,16 +101,16 @@ fn attempt(order: &Order, global: &Global) -> Result<ExitCode, RunFailure> {
             .as_ref()
             .err()
             .filter(|failure| failure.told.is_none());
-        let failure = untold.map(ToString::to_string);
-        let ending = failure.as_deref().map_or(Ending::Told, Ending::Failed);
-        notify::close(outbox, ending, nobody_waits(asked, ended.as_ref().ok())).await;
+        let untold = untold.map(ToString::to_string);
+        let give_up = nobody_waits(asked, ended.as_ref().ok());
+        notify::close(outbox, untold.as_deref(), give_up).await;
         match ended {
-            Ok(report) => Ok(ExitCode::from(report.stop.exit_code())),
+            Ok(report) => Ok(Attempt::Ended(ExitCode::from(report.stop.exit_code()))),
             Err(LoopFailure {
                 error: error @ LoopError::ConfigRestored(_),
                 ..
-            }) => Err(RunFailure::ReadAgain(error.to_string())),
-            Err(failure) => Err(RunFailure::Command(explain_failure(failure))),
+            }) => Ok(Attempt::ReadAgain(error.to_string())),
+            Err(failure) => Err(explain_failure(failure)),
         }
     });
     // A look-up of a name that hangs must not hold up the end.

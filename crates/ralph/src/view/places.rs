@@ -11,7 +11,7 @@ pub(crate) struct Places<'a> {
     lines: Vec<Option<Vec<usize>>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Position {
     pub(crate) file: String,
     pub(crate) line: usize,

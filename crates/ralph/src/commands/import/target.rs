@@ -32,6 +32,12 @@ pub(crate) enum Overwrite {
     Forced,
 }
 
+impl Overwrite {
+    pub(crate) fn by_flag(force: bool) -> Self {
+        if force { Self::Forced } else { Self::Never }
+    }
+}
+
 impl Target {
     /// The place that was named; else the one of the format, for tasks called `name`.
     pub(crate) fn choose(

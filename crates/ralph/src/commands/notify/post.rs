@@ -71,19 +71,15 @@ pub(crate) fn attach(
     Ok(notify::attach(reporter, post))
 }
 
-/// The end of a loop, as far as messages need it.
-pub(crate) enum Ending<'a> {
-    /// The loop itself has said it.
-    Told,
-    /// ralph itself could not go on.
-    Failed(&'a str),
-}
-
-/// Waits for the messages under way, unless they are given up, and says what was not sent.
-pub(crate) async fn close(outbox: Outbox, ending: Ending<'_>, give_up: impl Future<Output = ()>) {
-    match ending {
-        Ending::Told => {}
-        Ending::Failed(why) => outbox.failed(why, Project::now()),
+/// Waits for the messages under way, unless they are given up, and says what was not sent. `failure` is why
+/// ralph itself could not go on, where the loop has not said it.
+pub(crate) async fn close(
+    outbox: Outbox,
+    failure: Option<&str>,
+    give_up: impl Future<Output = ()>,
+) {
+    if let Some(why) = failure {
+        outbox.failed(why, Project::now());
     }
     for trouble in outbox.finish(give_up).await {
         output::print_warning(&trouble);

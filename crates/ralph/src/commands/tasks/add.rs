@@ -15,10 +15,7 @@ use ralph_core::{
         graph::{Graph, Problem},
     },
 };
-use ralph_engine::{
-    dot_ralph,
-    source::{FindError, Source},
-};
+use ralph_engine::{dot_ralph, source::Source};
 
 use super::{new_id, suggested};
 use crate::{
@@ -96,6 +93,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
 }
 
 /// Where new tasks go, and the tasks that are there.
+#[derive(Default)]
 pub(super) struct Destination {
     /// `None`: there is no source at all, and a folder is made for the first task.
     source: Option<Source>,
@@ -105,22 +103,8 @@ pub(super) struct Destination {
 
 impl Destination {
     pub(super) fn find(project: &Project, named: Option<&Path>) -> Result<Self, CommandError> {
-        let path = match project.find_source(named) {
-            Ok(path) => path,
-            Err(FindError::Nothing { .. }) => {
-                return Ok(Self {
-                    source: None,
-                    tasks: Vec::new(),
-                    problems: Vec::new(),
-                });
-            }
-            Err(error @ FindError::Several { .. }) => {
-                return Err(CommandError::user(error).hint("name one: `--to FILE`"));
-            }
-            Err(error @ FindError::NotThere { .. }) => {
-                let hint = error.hint();
-                return Err(CommandError::user(error).hint(hint));
-            }
+        let Some(path) = project.find_source_or_none(named, "name one: `--to FILE`")? else {
+            return Ok(Self::default());
         };
         let (source, graph, problems) = project.read_source(&path)?;
         Ok(Self {

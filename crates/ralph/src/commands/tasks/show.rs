@@ -188,10 +188,7 @@ fn fields(whole: &Whole<'_>) -> Table {
     let time = |at: Option<jiff::Timestamp>| at.map_or_else(String::new, |at| at.to_string());
     let rows = [
         ("status", status),
-        (
-            "place",
-            format!("{}:{}:{}", view.file, view.line, view.column),
-        ),
+        ("place", view.at.to_string()),
         ("priority", number(task.priority)),
         (
             "parent",

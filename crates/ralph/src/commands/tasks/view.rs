@@ -21,9 +21,8 @@ pub(super) struct TaskView<'a> {
     pub(super) state: TaskState,
     pub(super) ready: bool,
     pub(super) blocked_by: Vec<BlockedBy>,
-    pub(super) file: String,
-    pub(super) line: usize,
-    pub(super) column: usize,
+    #[serde(flatten)]
+    pub(super) at: Position,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -50,9 +49,7 @@ impl<'a> TaskView<'a> {
             state,
             ready: is_leaf && state == TaskState::Ready,
             blocked_by: blockers.iter().map(BlockedBy::new).collect(),
-            file: at.file,
-            line: at.line,
-            column: at.column,
+            at,
         }
     }
 
