@@ -16,13 +16,16 @@
 mod attempt;
 mod branch;
 mod call;
+mod candidate;
 mod commit;
 mod commits;
 mod config;
 mod early;
 mod environment;
 mod error;
+mod fill;
 mod fingerprint;
+mod follow;
 mod grep;
 mod guard;
 mod history;
@@ -50,6 +53,7 @@ mod tree;
 
 pub use attempt::attempt_ref;
 pub use branch::BranchOutcome;
+pub use candidate::{Candidate, LayerWork, TrackedPaths};
 pub use commits::{Along, CommitInfo, TreeEdit, TreeFile};
 pub use environment::GitEnvironment;
 pub use error::GitError;

@@ -62,7 +62,7 @@ impl Repo {
     }
 
     /// The attempt as it would be if it had been made on `base`.
-    async fn attempt_on(&self, attempt: &Oid, base: &Oid) -> Result<Oid, GitError> {
+    pub(super) async fn attempt_on(&self, attempt: &Oid, base: &Oid) -> Result<Oid, GitError> {
         let parent = format!("{attempt}^");
         let made_on = self
             .git(["rev-parse", "--verify", &parent])

@@ -49,6 +49,7 @@ impl Repo {
     pub async fn switch_to_branch(&self, branch: &str) -> Result<BranchOutcome, GitError> {
         check_ref_name(branch)?;
         let mut state = self.in_order().await;
+        state.base_index = None;
         state.staged = None;
         let (head, current) = self.current()?;
         if current.as_deref() == Some(branch) {

@@ -61,6 +61,7 @@ pub(super) struct Call<'a> {
     args: Vec<OsString>,
     stdin: Vec<u8>,
     index: Index,
+    work_tree: &'a Path,
     pathspecs: Pathspecs,
 }
 
@@ -112,12 +113,13 @@ impl Repo {
                 .collect(),
             stdin: Vec::new(),
             index: Index::Base,
+            work_tree: &self.root,
             pathspecs: Pathspecs::Literal,
         }
     }
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
     pub(super) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.args.push(arg.as_ref().to_owned());
         self
@@ -130,6 +132,12 @@ impl Call<'_> {
 
     pub(super) fn index(mut self, index: Index) -> Self {
         self.index = index;
+        self
+    }
+
+    /// Reads and writes files in another folder than the user's.
+    pub(super) fn work_tree(mut self, folder: &'a Path) -> Self {
+        self.work_tree = folder;
         self
     }
 
@@ -193,14 +201,14 @@ impl Call<'_> {
     fn into_command(self) -> (Command, Vec<OsString>, Vec<u8>) {
         let repo = self.repo;
         let index = repo.shadow.index_of(self.index);
-        let mut command = bare_command(&repo.program, &repo.environment, &repo.root);
+        let mut command = bare_command(&repo.program, &repo.environment, self.work_tree);
         for setting in SETTINGS {
             command.arg("-c").arg(setting);
         }
         command
             .args(&self.args)
             .env("GIT_DIR", repo.shadow.path())
-            .env("GIT_WORK_TREE", &repo.root)
+            .env("GIT_WORK_TREE", self.work_tree)
             .env("GIT_OBJECT_DIRECTORY", repo.common_dir.join("objects"))
             .env("GIT_INDEX_FILE", index)
             .env("GIT_CONFIG_NOSYSTEM", "1")

@@ -121,6 +121,7 @@ impl Repo {
     ) -> Result<Option<Oid>, GitError> {
         let mut state = self.in_order().await;
         state.staged = None;
+        state.base_index = None;
         let (head, branch) = self.current()?;
         let name =
             branch
@@ -136,7 +137,7 @@ impl Repo {
         self.copy_base_to_stage()?;
         let reset = ["read-tree", "--reset", head.as_str()];
         self.git(reset).index(Index::Stage).run().await?;
-        self.update_stage(&paths).await?;
+        self.update_stage(&self.in_root(&paths)).await?;
         let tree = self.write_tree(Index::Stage).await?;
         let args = ["rev-parse", "--verify", &format!("{head}^{{tree}}")];
         if self.git(args).run_oid().await? == tree {

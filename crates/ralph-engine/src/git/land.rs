@@ -71,6 +71,7 @@ impl Repo {
                 other => LandError::Git(other),
             })?;
         self.make_base(&index)?;
+        state.base_index = Some(commit.clone());
         self.shadow.set_head(&commit)?;
         self.publish_index(&mut state).await?;
         Ok(commit)
@@ -92,8 +93,8 @@ impl Repo {
         paths: &[&Path],
     ) -> Result<(StageIndex, IndexTree), GitError> {
         let taken = match &index {
-            StageIndex::Held(held) => self.take_by_hand(held, paths).await?,
-            StageIndex::OnDisk => self.take_from(Index::Stage, paths).await?,
+            StageIndex::Held(held) => self.take_by_hand(held, &self.in_root(paths)).await?,
+            StageIndex::OnDisk => self.take_from(Index::Stage, &self.in_root(paths)).await?,
         };
         if let Some(taken) = taken {
             return Ok((StageIndex::Held(taken.index), taken.tree));
@@ -101,7 +102,7 @@ impl Repo {
         if let StageIndex::Held(held) = &index {
             held.write(&self.shadow.stage_index())?;
         }
-        self.update_stage(paths).await?;
+        self.update_stage(&self.in_root(paths)).await?;
         Ok((StageIndex::OnDisk, self.make_tree(Index::Stage).await?))
     }
 
@@ -121,6 +122,7 @@ impl Repo {
         let mut state = self.in_order().await;
         let (head, _) = self.current()?;
         self.adopt_real_index(&mut state)?;
+        state.base_index = None;
         self.shadow.set_head(&head)?;
         self.read_base(&head).await?;
         self.publish_index(&mut state).await

@@ -2,11 +2,13 @@
 //!
 //! All answers are bounded, as they end up in prompts and reports.
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::index_file::IndexFile;
+use super::stage::joined;
 use super::status::path_of;
 use super::{GitError, Oid, Repo};
 
@@ -120,9 +122,33 @@ impl Repo {
 
     /// Returns whether the rules of the repository would keep a path that is not tracked out of git.
     pub async fn is_ignored(&self, path: &Path) -> Result<bool, GitError> {
-        let args = ["check-ignore", "--quiet", "--no-index", "--"];
-        let answer = self.git(args).arg(path).answer().await?;
-        Ok(answer.code == Some(0))
+        let ignored = self.check_ignore(&[path], &self.root).await?;
+        Ok(ignored.contains(path))
+    }
+
+    /// Returns those of the paths that the rules in a folder keep out of git, tracked or not.
+    pub(super) async fn check_ignore(
+        &self,
+        paths: &[&Path],
+        rules: &Path,
+    ) -> Result<HashSet<PathBuf>, GitError> {
+        // The command knows no literal paths; behind `./` nothing is magic.
+        let here = Path::new(".");
+        let list: Vec<PathBuf> = paths.iter().map(|path| here.join(path)).collect();
+        let list: Vec<&Path> = list.iter().map(PathBuf::as_path).collect();
+        let args = ["check-ignore", "--no-index", "-z", "--stdin"];
+        let call = self.git(args).work_tree(rules).magic_pathspecs();
+        let answer = call.stdin(joined(&list)).answer().await?;
+        match answer.code {
+            // 1: none of them is ignored.
+            Some(0 | 1) => {}
+            _ => return Err(answer.into_error()),
+        }
+        let found = answer.stdout.split(|byte| *byte == 0);
+        let found = found.filter(|path| !path.is_empty()).map(path_of);
+        Ok(found
+            .map(|path| path.strip_prefix(here).map_or(path.clone(), Path::to_owned))
+            .collect())
     }
 
     /// Reads the first `limit` bytes of a file as it stood at `commit`; `None` if it was not there.

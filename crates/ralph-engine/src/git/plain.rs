@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::config::Setting;
 use super::index_file::Parsed;
+use super::stage::PathsIn;
 use super::{GitError, Repo};
 
 const ATTRIBUTES: &[u8] = b".gitattributes";
@@ -42,7 +43,7 @@ impl Repo {
     /// Returns whether none of these paths has an attribute. `index` is what they are compared with.
     pub(super) async fn has_no_attributes(
         &self,
-        paths: &[&Path],
+        files: &PathsIn<'_>,
         index: &Parsed<'_>,
     ) -> Result<bool, GitError> {
         if self.storing == Storing::LeftToGit || holds_attributes(index) {
@@ -55,10 +56,11 @@ impl Repo {
         let Some(of_all) = of_all else {
             return Ok(false);
         };
-        let of_folders = paths
+        let of_folders = files
+            .paths
             .iter()
             .flat_map(|path| path.ancestors().skip(1))
-            .map(|folder| self.root.join(folder).join(".gitattributes"));
+            .map(|folder| files.folder.join(folder).join(".gitattributes"));
         Ok(of_folders
             .chain(of_all.iter().cloned())
             .all(|file| is_absent(&file)))

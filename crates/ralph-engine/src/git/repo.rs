@@ -49,6 +49,8 @@ pub(super) struct State {
     /// The real index as it was last copied, in either direction.
     real_index: Option<IndexStamp>,
     pub(super) staged: Option<StagedTree>,
+    /// The commit that the base index is known to equal.
+    pub(super) base_index: Option<Oid>,
     /// A scan that is under way. It writes the base index, so it ends before anything else begins.
     pub(super) early: Option<EarlyScan>,
 }
@@ -154,6 +156,7 @@ impl Repo {
         if stamp.is_some() && stamp == state.real_index {
             return Ok(false);
         }
+        state.base_index = None;
         let (from, to) = (self.real_index(), self.shadow.index());
         match copy_index(&from, &to) {
             Ok(()) => self.copy_shared_indexes()?,

@@ -1,26 +1,23 @@
-//! Moves a branch to another commit that a person asked for, and takes the working tree along.
-//!
-//! Only from the value that was seen, and only after a ref keeps it. Touches no file but those that
-//! differ between the two commits; of these none with uncommitted changes, and nothing untracked.
+//! Moves a branch to another commit that a person asked for: only from the value that was seen, and only
+//! after a ref keeps it. The working tree is taken along by `follow`.
 
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::refs::{branch_ref, check_ref_name, read_branch, read_ref};
-use super::reset::remove_created;
 use super::status::path_of;
 use super::{GitError, Oid, Repo};
 
 /// A path that differs between two commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct MovedPath {
-    path: PathBuf,
-    how: How,
+pub(super) struct MovedPath {
+    pub(super) path: PathBuf,
+    pub(super) how: How,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum How {
+pub(super) enum How {
     Comes,
     Goes,
     Changes,
@@ -113,62 +110,7 @@ impl Repo {
         }
     }
 
-    /// Makes the working tree and the index what `to` holds, where it was what `from` holds. Can be
-    /// done again after a crash. Gives the files that are left as they are, as they were changed
-    /// them meanwhile.
-    pub async fn follow(
-        &self,
-        from: &Oid,
-        to: &Oid,
-        own: &[PathBuf],
-    ) -> Result<Vec<PathBuf>, GitError> {
-        let moved = self.moved_paths(from, to, own).await?;
-        let mut state = self.in_order().await;
-        state.staged = None;
-        self.adopt_real_index(&mut state)?;
-        let before = self.differing_from(from).await?;
-        let after = self.differing_from(to).await?;
-        let (mut left, mut written) = (Vec::new(), Vec::new());
-        for MovedPath { path, how } in &moved {
-            let (is_there, was_edited) = (self.is_there(path), before.contains(path));
-            match how {
-                How::Goes if !is_there => {}
-                How::Goes if was_edited => left.push(path.clone()),
-                How::Goes => remove_created(&self.root, path)?,
-                How::Comes | How::Changes => {}
-            }
-        }
-        for MovedPath { path, how } in &moved {
-            if *how == How::Goes || !after.contains(path) {
-                continue;
-            }
-            let is_folder = fs::symlink_metadata(self.root.join(path)).is_ok_and(|m| m.is_dir());
-            let is_there = self.is_there(path) || is_folder;
-            let is_ours = match how {
-                How::Comes | How::Goes => !is_there,
-                How::Changes => !is_there || !before.contains(path),
-            };
-            if is_ours {
-                written.push(path.as_path());
-            } else {
-                left.push(path.clone());
-            }
-        }
-        self.check_out(&written).await?;
-        self.publish_index(&mut state).await?;
-        Ok(left)
-    }
-
-    /// Tracked paths in which the working tree differs from a commit. The base index is at that
-    /// commit then.
-    async fn differing_from(&self, commit: &Oid) -> Result<HashSet<PathBuf>, GitError> {
-        self.shadow.set_head(commit)?;
-        self.read_base(commit).await?;
-        let seen = self.scan().await?;
-        Ok(seen.changed.into_iter().map(|entry| entry.path).collect())
-    }
-
-    async fn moved_paths(
+    pub(super) async fn moved_paths(
         &self,
         from: &Oid,
         to: &Oid,

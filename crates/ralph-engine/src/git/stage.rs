@@ -57,7 +57,7 @@ impl Repo {
         let tree = if kept.is_empty() {
             self.write_tree(Index::Base).await?
         } else {
-            let staged = self.stage_paths(&kept).await?;
+            let staged = self.stage_paths(&self.in_root(&kept)).await?;
             state.staged.insert(staged).tree.clone()
         };
         let tip = read_ref(&self.common_dir, &super::refs::branch_ref(spec.branch))?;
@@ -71,8 +71,8 @@ impl Repo {
     }
 
     /// Makes a tree of the base with these paths as they are, and stores it.
-    async fn stage_paths(&self, paths: &[&Path]) -> Result<StagedTree, GitError> {
-        if let Some(taken) = self.take_from(Index::Base, paths).await? {
+    pub(super) async fn stage_paths(&self, files: &PathsIn<'_>) -> Result<StagedTree, GitError> {
+        if let Some(taken) = self.take_from(Index::Base, files).await? {
             if let Some(objects) = &self.objects {
                 objects.write(&taken.tree.new)?;
             }
@@ -82,7 +82,7 @@ impl Repo {
             });
         }
         self.copy_base_to_stage()?;
-        self.update_stage(paths).await?;
+        self.update_stage(files).await?;
         Ok(StagedTree {
             tree: self.write_tree(Index::Stage).await?,
             index: StageIndex::OnDisk,
@@ -92,13 +92,13 @@ impl Repo {
     pub(super) async fn take_from(
         &self,
         index: Index,
-        paths: &[&Path],
+        files: &PathsIn<'_>,
     ) -> Result<Option<Taken>, GitError> {
         let Some(objects) = &self.objects else {
             return Ok(None);
         };
         match IndexFile::read(&self.shadow.index_of(index), objects.format())? {
-            Some(index) => self.take_by_hand(&index, paths).await,
+            Some(index) => self.take_by_hand(&index, files).await,
             None => Ok(None),
         }
     }
@@ -110,10 +110,12 @@ impl Repo {
         fs::hard_link(&from, &to).map_err(GitError::io("link", &from))
     }
 
-    /// Takes paths over into the stage index as they are in the working tree.
-    pub(super) async fn update_stage(&self, paths: &[&Path]) -> Result<(), GitError> {
-        let (hidden, plain): (Vec<&Path>, Vec<&Path>) =
-            paths.iter().partition(|path| self.is_behind_symlink(path));
+    /// Takes paths over into the stage index as they are in their folder.
+    pub(super) async fn update_stage(&self, files: &PathsIn<'_>) -> Result<(), GitError> {
+        let (hidden, plain): (Vec<&Path>, Vec<&Path>) = files
+            .paths
+            .iter()
+            .partition(|path| files.is_dropped(path) || files.is_behind_symlink(path));
         // A path behind what is now a symlink can only be removed by force.
         if !hidden.is_empty() {
             let args = ["update-index", "--force-remove", "-z", "--stdin"];
@@ -125,7 +127,7 @@ impl Repo {
         }
         // What is gone comes first: it may make room for a file where a folder was.
         let (mut ordered, there): (Vec<&Path>, Vec<&Path>) =
-            plain.iter().partition(|path| !self.is_there(path));
+            plain.iter().partition(|path| !files.is_there(path));
         ordered.extend(there);
         let args = [
             "update-index",
@@ -137,6 +139,7 @@ impl Repo {
         ];
         self.git(args)
             .index(Index::Stage)
+            .work_tree(files.folder)
             .stdin(joined(&ordered))
             .run()
             .await
@@ -267,9 +270,40 @@ impl Repo {
     }
 
     pub(super) fn is_there(&self, path: &Path) -> bool {
-        let meta = fs::symlink_metadata(self.root.join(path));
-        let plain =
-            |meta: fs::Metadata| !meta.is_dir() || self.root.join(path).join(".git").exists();
+        self.in_root(&[]).is_there(path)
+    }
+
+    fn is_behind_symlink(&self, path: &Path) -> bool {
+        self.in_root(&[]).is_behind_symlink(path)
+    }
+
+    /// Paths in the user's folder.
+    pub(super) fn in_root<'a>(&'a self, paths: &'a [&'a Path]) -> PathsIn<'a> {
+        PathsIn {
+            folder: &self.root,
+            paths,
+            dropped: None,
+        }
+    }
+}
+
+/// Paths of the repository, and the folder that they are read from.
+pub(super) struct PathsIn<'a> {
+    pub(super) folder: &'a Path,
+    pub(super) paths: &'a [&'a Path],
+    /// Of these, the ones that are not to be tracked any more, whether they are there or not.
+    pub(super) dropped: Option<&'a HashSet<PathBuf>>,
+}
+
+impl PathsIn<'_> {
+    pub(super) fn is_dropped(&self, path: &Path) -> bool {
+        self.dropped.is_some_and(|dropped| dropped.contains(path))
+    }
+
+    fn is_there(&self, path: &Path) -> bool {
+        let full = self.folder.join(path);
+        let meta = fs::symlink_metadata(&full);
+        let plain = |meta: fs::Metadata| !meta.is_dir() || full.join(".git").exists();
         meta.is_ok_and(plain) && !self.is_behind_symlink(path)
     }
 
@@ -277,7 +311,7 @@ impl Repo {
         path.ancestors()
             .skip(1)
             .filter(|above| !above.as_os_str().is_empty())
-            .any(|above| self.root.join(above).is_symlink())
+            .any(|above| self.folder.join(above).is_symlink())
     }
 }
 

@@ -34,6 +34,7 @@ impl Repo {
         own_paths: &[PathBuf],
     ) -> Result<Option<Stash>, GitError> {
         let mut state = self.in_order().await;
+        state.base_index = None;
         state.staged = None;
         let (head, branch) = self.current()?;
         self.adopt_real_index(&mut state)?;
@@ -57,6 +58,7 @@ impl Repo {
 
     pub async fn unstash_user_work(&self, stash: &Stash) -> Result<Unstashed, GitError> {
         let mut state = self.in_order().await;
+        state.base_index = None;
         state.staged = None;
         let (head, _) = self.current()?;
         self.adopt_real_index(&mut state)?;
@@ -91,7 +93,7 @@ impl Repo {
         let changed = seen.changed.iter().filter(|entry| entry.worktree != b'.');
         let changed: Vec<&Path> = changed.map(|entry| entry.path.as_path()).collect();
         self.copy_base_to_stage()?;
-        self.update_stage(&changed).await?;
+        self.update_stage(&self.in_root(&changed)).await?;
         let work = self
             .git(["write-tree"])
             .index(Index::Stage)
@@ -120,7 +122,7 @@ impl Repo {
         }
         remove_if_there(&self.shadow.stage_index())?;
         let untracked: Vec<&Path> = seen.untracked.iter().map(PathBuf::as_path).collect();
-        self.update_stage(&untracked).await?;
+        self.update_stage(&self.in_root(&untracked)).await?;
         let tree = self
             .git(["write-tree"])
             .index(Index::Stage)

@@ -124,6 +124,7 @@ impl Repo {
             return Ok(seen);
         }
         self.read_base(base).await?;
+        state.base_index = Some(base.clone());
         self.scan().await
     }
 }

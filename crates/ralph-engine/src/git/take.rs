@@ -12,6 +12,7 @@ use std::path::Path;
 
 use super::index_file::{IndexEntry, IndexFile, KnownTree, Parsed, entry_bytes};
 use super::object::{Format, ObjectKind};
+use super::stage::PathsIn;
 use super::tree::{IndexTree, tree_of};
 use super::{GitError, Repo};
 
@@ -47,18 +48,19 @@ impl Repo {
     pub(super) async fn take_by_hand(
         &self,
         index: &IndexFile,
-        paths: &[&Path],
+        files: &PathsIn<'_>,
     ) -> Result<Option<Taken>, GitError> {
         let (Some(objects), Some(mut parsed)) = (&self.objects, index.parse()) else {
             return Ok(None);
         };
         // Other extensions may speak of entries.
-        let few = paths.len() <= MAX_FILES && parsed.others.is_empty();
-        if !few || !self.has_no_attributes(paths, &parsed).await? {
+        let few = files.paths.len() <= MAX_FILES && parsed.others.is_empty();
+        if !few || !self.has_no_attributes(files, &parsed).await? {
             return Ok(None);
         }
         let format = objects.format();
-        let found: Option<Vec<Found>> = paths.iter().map(|path| self.find(path, format)).collect();
+        let paths = files.paths.iter();
+        let found: Option<Vec<Found>> = paths.map(|path| find(files, path, format)).collect();
         let Some(found) = found else {
             return Ok(None);
         };
@@ -79,23 +81,24 @@ impl Repo {
             .extend(files.map(|file| (ObjectKind::Blob, file.content)));
         Ok(Some(Taken { index, tree }))
     }
+}
 
-    fn find(&self, path: &Path, format: Format) -> Option<Found> {
-        if !is_everyday(path) || self.is_behind_symlink(path) {
-            return None;
-        }
-        let full = self.root.join(path);
-        let file = match fs::symlink_metadata(&full) {
-            Ok(meta) if meta.is_file() => Some(read(&full, path.as_os_str().as_bytes(), format)?),
-            Ok(_) => return None,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(_) => return None,
-        };
-        Some(Found {
-            path: path.as_os_str().as_bytes().to_vec(),
-            file,
-        })
+fn find(files: &PathsIn<'_>, path: &Path, format: Format) -> Option<Found> {
+    if !is_everyday(path) || files.is_behind_symlink(path) {
+        return None;
     }
+    let full = files.folder.join(path);
+    let file = match fs::symlink_metadata(&full) {
+        _ if files.is_dropped(path) => None,
+        Ok(meta) if meta.is_file() => Some(read(&full, path.as_os_str().as_bytes(), format)?),
+        Ok(_) => return None,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(_) => return None,
+    };
+    Some(Found {
+        path: path.as_os_str().as_bytes().to_vec(),
+        file,
+    })
 }
 
 /// Neither follows a link nor waits for a pipe that came meanwhile.

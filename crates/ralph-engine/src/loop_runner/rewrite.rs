@@ -276,6 +276,7 @@ impl Ground<'_> {
             if status.branch.as_deref() == Some(&row.branch) && status.head == to {
                 let own = reopen::own_paths(self, &row.body)?;
                 left = self.repo.follow(&from, &to, &own).await?;
+                self.repo.match_index_to_head().await?;
             }
             failpoint("tree-followed");
             reopen::write(self.root, &row.body)?;

@@ -1,0 +1,535 @@
+//! The candidate of work that was done in a layer: the base, with what the layer's upper folder holds.
+//!
+//! Reads what an agent wrote from that folder alone, and everything else from the base. Nothing that the agent
+//! put into its copy of the git folder is believed but the names in its index: a path that it added by force is
+//! meant, and so is one that it stopped tracking and ignores.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use ralph_core::change::{ChangeKind, ChangeSet, Changed, EntryKind};
+
+use super::call::Index;
+use super::index_file::{IndexFile, Parsed};
+use super::repo::State;
+use super::stage::{PathsIn, StageSpec, Staged, joined};
+use super::status::path_of;
+use super::{GitError, History, Oid, Repo};
+use crate::layer::{UpperEntry, UpperKind};
+
+/// The mode of a submodule in an index.
+const SUBMODULE: u32 = 0o160_000;
+/// A file of this size is not an index that a repository can have.
+const LARGEST_INDEX: u64 = 512 * 1024 * 1024;
+
+/// The work of an agent in a layer.
+pub struct LayerWork<'a> {
+    /// The upper folder of the repository's root.
+    pub folder: &'a Path,
+    /// All that it holds.
+    pub entries: &'a [UpperEntry],
+    /// The index that the agent's git wrote, where it wrote one.
+    pub index: Option<&'a Path>,
+}
+
+/// A candidate, and what of the work is not in it.
+#[derive(Debug)]
+pub struct Candidate {
+    pub staged: Staged,
+    /// Files of a person that the agent changed and git does not track: named, never landed.
+    pub foreign: Vec<PathBuf>,
+}
+
+/// What a repository tracks, by path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrackedPaths {
+    pub files: Vec<PathBuf>,
+    pub submodules: Vec<PathBuf>,
+}
+
+/// The files that the base tracks, in git's order. A repository may have many: they are borrowed from its index.
+struct TrackedFiles<'a>(Vec<TrackedFile<'a>>);
+
+struct TrackedFile<'a> {
+    path: &'a [u8],
+    mode: u32,
+    id: Cow<'a, [u8]>,
+}
+
+impl TrackedFiles<'_> {
+    fn get(&self, path: &Path) -> Option<&TrackedFile<'_>> {
+        let path = path.as_os_str().as_bytes();
+        let found = self.0.binary_search_by(|file| file.path.cmp(path)).ok()?;
+        self.0.get(found)
+    }
+
+    fn holds(&self, path: &Path) -> bool {
+        self.get(path).is_some()
+    }
+
+    /// The files below a folder.
+    fn below(&self, folder: &Path) -> impl Iterator<Item = PathBuf> {
+        let mut prefix = folder.as_os_str().as_bytes().to_vec();
+        prefix.push(b'/');
+        let first = self.0.partition_point(|file| file.path < prefix.as_slice());
+        let rest = self.0.get(first..).unwrap_or_default().iter();
+        rest.take_while(move |file| file.path.starts_with(&prefix))
+            .map(|file| path_of(file.path))
+    }
+}
+
+/// The difference that an upper folder makes to the base.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct LayerDiff {
+    /// Files and links that the folder holds.
+    written: BTreeSet<PathBuf>,
+    /// Tracked paths that are not there any more.
+    gone: BTreeSet<PathBuf>,
+    /// Tracked files that are shown at another path, by that path: folders were renamed.
+    moved: BTreeMap<PathBuf, PathBuf>,
+    /// What can't be stored: special files, folders that can't be read, repositories.
+    unstorable: BTreeMap<PathBuf, EntryKind>,
+}
+
+impl Repo {
+    /// Writes the tree of a candidate.
+    pub async fn stage_layer(
+        &self,
+        spec: &StageSpec<'_>,
+        work: &LayerWork<'_>,
+    ) -> Result<Candidate, GitError> {
+        let mut state = self.in_order().await;
+        state.staged = None;
+        self.shadow.set_head(spec.base)?;
+        self.read_base_once(spec.base, &mut state).await?;
+        let index = self.base_entries().await?;
+        let tracked = index.tracked()?;
+        let own = |path: &Path| spec.own_paths.iter().any(|own| path.starts_with(own));
+        let mut diff = diff_of(&tracked, work.entries);
+        diff.written.retain(|path| !own(path));
+        diff.gone.retain(|path| !own(path));
+        diff.moved.retain(|path, _| !own(path));
+        let foreign: Vec<PathBuf> = diff
+            .written
+            .iter()
+            .filter(|path| spec.untracked_before.contains(*path))
+            .cloned()
+            .collect();
+        diff.written
+            .retain(|path| !spec.untracked_before.contains(path));
+        let dropped = self.apply_index(&mut diff, &tracked, work).await?;
+        let mut changes = changes(&diff, &tracked, work.folder, &dropped);
+        let mut left_out: Vec<PathBuf> = diff.unstorable.keys().cloned().collect();
+        let mut kept = Vec::new();
+        for changed in &changes {
+            if diff.unstorable.contains_key(&changed.path) || diff.moved.contains_key(&changed.path)
+            {
+                continue;
+            }
+            if changed.size > spec.max_file_bytes {
+                left_out.push(changed.path.clone());
+            } else {
+                kept.push(changed.path.clone());
+            }
+        }
+        let kept: Vec<&Path> = kept.iter().map(PathBuf::as_path).collect();
+        let files = PathsIn {
+            folder: work.folder,
+            paths: &kept,
+            dropped: Some(&dropped),
+        };
+        let tree = if !diff.moved.is_empty() {
+            self.copy_base_to_stage()?;
+            self.move_in_stage(&diff.moved, &tracked).await?;
+            self.update_stage(&files).await?;
+            self.write_tree(Index::Stage).await?
+        } else if kept.is_empty() {
+            self.write_tree(Index::Base).await?
+        } else {
+            let staged = self.stage_paths(&files).await?;
+            state.staged.insert(staged).tree.clone()
+        };
+        changes.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(Candidate {
+            staged: Staged {
+                tree,
+                // An agent in a layer moves no branch: where it stands now is a person's doing.
+                tip: Some(spec.base.clone()),
+                history: History::Unmoved,
+                change: ChangeSet { changes },
+                left_out,
+            },
+            foreign,
+        })
+    }
+
+    /// Lists what the base tracks.
+    pub async fn tracked_paths(&self) -> Result<TrackedPaths, GitError> {
+        let mut state = self.in_order().await;
+        let (head, _) = self.current()?;
+        self.adopt_real_index(&mut state)?;
+        self.shadow.set_head(&head)?;
+        self.ensure_index(&head).await?;
+        let index = self.base_entries().await?;
+        let mut found = TrackedPaths::default();
+        for file in index.tracked()?.0 {
+            let path = path_of(file.path);
+            if file.mode == SUBMODULE {
+                found.submodules.push(path);
+            } else {
+                found.files.push(path);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Puts the base index at `base`, unless this process did so last.
+    async fn read_base_once(&self, base: &Oid, state: &mut State) -> Result<(), GitError> {
+        if state.base_index.as_ref() != Some(base) || !self.shadow.index().exists() {
+            self.read_base(base).await?;
+            state.base_index = Some(base.clone());
+        }
+        Ok(())
+    }
+
+    async fn base_entries(&self) -> Result<BaseEntries, GitError> {
+        if let Some(objects) = &self.objects
+            && let Some(index) = IndexFile::read(&self.shadow.index(), objects.format())?
+            && index.parse().is_some()
+        {
+            return Ok(BaseEntries::Index(index));
+        }
+        let listed = self.git(["ls-files", "--stage", "-z"]).run().await?;
+        Ok(BaseEntries::Listed(listed))
+    }
+
+    /// Leaves out what is ignored, unless the agent added it by force, and drops what it stopped tracking.
+    async fn apply_index(
+        &self,
+        diff: &mut LayerDiff,
+        tracked: &TrackedFiles<'_>,
+        work: &LayerWork<'_>,
+    ) -> Result<HashSet<PathBuf>, GitError> {
+        let agent_index = self.index_of_agent(work.index);
+        let meant = agent_index.as_ref().and_then(IndexFile::parse);
+        let is_meant = |path: &[u8]| {
+            let found = |parsed: &Parsed<'_>| {
+                let entries = &parsed.entries;
+                entries
+                    .binary_search_by(|entry| entry.path.cmp(path))
+                    .is_ok()
+            };
+            meant.as_ref().map(found)
+        };
+        let new = diff.written.iter().chain(diff.moved.keys());
+        let new: Vec<&Path> = new
+            .map(PathBuf::as_path)
+            .filter(|path| !tracked.holds(path))
+            .collect();
+        // An index without entries was lost, not emptied path by path.
+        let is_usable = meant
+            .as_ref()
+            .is_some_and(|index| !index.entries.is_empty());
+        let untracked: Vec<PathBuf> = tracked
+            .0
+            .iter()
+            .filter(|file| is_usable && is_meant(file.path) == Some(false))
+            .map(|file| path_of(file.path))
+            .filter(|path| !diff.gone.contains(path))
+            .collect();
+        let untracked: Vec<&Path> = untracked.iter().map(PathBuf::as_path).collect();
+        let asked: Vec<&Path> = new.iter().chain(&untracked).copied().collect();
+        let ignored = self.ignored_of(&asked, tracked, work).await?;
+        let is_forced = |path: &Path| is_meant(path.as_os_str().as_bytes()) == Some(true);
+        let left_out: HashSet<PathBuf> = new
+            .iter()
+            .filter(|path| ignored.contains(**path) && !is_forced(path))
+            .map(|path| path.to_path_buf())
+            .collect();
+        let dropped: HashSet<PathBuf> = untracked
+            .iter()
+            .filter(|path| ignored.contains(**path))
+            .map(|path| path.to_path_buf())
+            .collect();
+        diff.written.retain(|path| !left_out.contains(path));
+        diff.moved.retain(|path, _| !left_out.contains(path));
+        Ok(dropped)
+    }
+
+    /// The index of an agent. `None` where there is none, or it can't be read: then nothing is taken from it.
+    fn index_of_agent(&self, index: Option<&Path>) -> Option<IndexFile> {
+        let (path, objects) = (index?, self.objects.as_ref()?);
+        let meta = std::fs::symlink_metadata(path).ok()?;
+        if !meta.is_file() || meta.len() > LARGEST_INDEX {
+            return None;
+        }
+        IndexFile::read(path, objects.format()).ok()?
+    }
+
+    /// Asks git which paths the rules of the candidate ignore. The rules are files, so git is given a folder
+    /// that holds them: those of the base, with those of the upper folder in their place.
+    async fn ignored_of(
+        &self,
+        paths: &[&Path],
+        tracked: &TrackedFiles<'_>,
+        work: &LayerWork<'_>,
+    ) -> Result<HashSet<PathBuf>, GitError> {
+        if paths.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let rules = tempfile::tempdir_in(self.shadow.path())
+            .map_err(GitError::io("make a folder in", self.shadow.path()))?;
+        let is_rule = |path: &Path| path.file_name().is_some_and(|name| name == ".gitignore");
+        let hidden: HashSet<&Path> = work
+            .entries
+            .iter()
+            .filter(|entry| !matches!(entry.kind, UpperKind::Folder { .. }))
+            .map(|entry| entry.path.as_path())
+            .collect();
+        let of_base: Vec<&Path> = tracked
+            .0
+            .iter()
+            .map(|file| Path::new(OsStr::from_bytes(file.path)))
+            .filter(|path| is_rule(path) && !hidden.contains(path))
+            .collect();
+        if !of_base.is_empty() {
+            let mut prefix = std::ffi::OsString::from("--prefix=");
+            prefix.push(rules.path());
+            prefix.push("/");
+            let call = self.git(["checkout-index", "-z", "--stdin"]).arg(prefix);
+            call.stdin(joined(&of_base)).run().await?;
+        }
+        let of_agent = work
+            .entries
+            .iter()
+            .filter(|entry| is_rule(&entry.path) && matches!(entry.kind, UpperKind::File { .. }));
+        for entry in of_agent {
+            let (from, to) = (
+                work.folder.join(&entry.path),
+                rules.path().join(&entry.path),
+            );
+            let folder = to.parent().unwrap_or(&to);
+            std::fs::create_dir_all(folder)
+                .and_then(|()| std::fs::copy(&from, &to))
+                .map_err(GitError::io("read", &from))?;
+        }
+        self.check_ignore(paths, rules.path()).await
+    }
+
+    /// Gives tracked files their new paths in the stage index.
+    async fn move_in_stage(
+        &self,
+        moved: &BTreeMap<PathBuf, PathBuf>,
+        tracked: &TrackedFiles<'_>,
+    ) -> Result<(), GitError> {
+        let mut lines = Vec::new();
+        for (to, from) in moved {
+            let Some(file) = tracked.get(from) else {
+                continue;
+            };
+            lines.extend(format!("{:o} {}\t", file.mode, Oid::from_bytes(&file.id)).into_bytes());
+            lines.extend(to.as_os_str().as_bytes());
+            lines.push(0);
+        }
+        let call = self.git(["update-index", "--add", "--replace", "-z", "--index-info"]);
+        call.index(Index::Stage).stdin(lines).run().await.map(drop)
+    }
+}
+
+/// The entries of the base index, as it is or as git lists it.
+enum BaseEntries {
+    Index(IndexFile),
+    Listed(Vec<u8>),
+}
+
+impl BaseEntries {
+    fn tracked(&self) -> Result<TrackedFiles<'_>, GitError> {
+        let files = match self {
+            Self::Index(index) => index.parse().map(|parsed| {
+                let entries = parsed.entries.iter();
+                entries
+                    .map(|entry| TrackedFile {
+                        path: entry.path,
+                        mode: entry.mode,
+                        id: Cow::Borrowed(entry.id),
+                    })
+                    .collect()
+            }),
+            Self::Listed(listed) => {
+                let records = listed.split(|byte| *byte == 0);
+                records
+                    .filter(|r| !r.is_empty())
+                    .map(parse_staged)
+                    .collect()
+            }
+        };
+        files.map(TrackedFiles).ok_or_else(|| GitError::Unexpected {
+            command: "git ls-files --stage".into(),
+            answer: "a record that git does not document".into(),
+        })
+    }
+}
+
+/// Reads a record of `git ls-files --stage -z`: mode, name, stage, path.
+fn parse_staged(record: &[u8]) -> Option<TrackedFile<'_>> {
+    let tab = record.iter().position(|byte| *byte == b'\t')?;
+    let (head, path) = (
+        std::str::from_utf8(&record[..tab]).ok()?,
+        &record[tab + 1..],
+    );
+    let mut fields = head.split(' ');
+    let mode = u32::from_str_radix(fields.next()?, 8).ok()?;
+    let hex = fields.next()?;
+    let bytes = (0..hex.len()).step_by(2).map(|at| {
+        let byte = hex.get(at..at + 2)?;
+        u8::from_str_radix(byte, 16).ok()
+    });
+    Some(TrackedFile {
+        path,
+        mode,
+        id: Cow::Owned(bytes.collect::<Option<_>>()?),
+    })
+}
+
+fn diff_of(tracked: &TrackedFiles<'_>, entries: &[UpperEntry]) -> LayerDiff {
+    let kinds: HashMap<&Path, &UpperKind> = entries
+        .iter()
+        .map(|entry| (entry.path.as_path(), &entry.kind))
+        .collect();
+    let mut diff = LayerDiff::default();
+    let repositories: BTreeSet<&Path> = entries
+        .iter()
+        .filter(|entry| entry.path.file_name().is_some_and(|name| name == ".git"))
+        .filter_map(|entry| entry.path.parent())
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .collect();
+    for repository in &repositories {
+        diff.unstorable
+            .insert(repository.to_path_buf(), EntryKind::Repository);
+    }
+    let in_repository = |path: &Path| repositories.iter().any(|folder| path.starts_with(folder));
+    for UpperEntry { path, kind } in entries {
+        // The git folder of the agent is not work.
+        if path.starts_with(".git") || in_repository(path) {
+            continue;
+        }
+        match kind {
+            UpperKind::File { .. } | UpperKind::Symlink => {
+                diff.gone.extend(tracked.below(path));
+                diff.written.insert(path.clone());
+            }
+            UpperKind::Whiteout => {
+                diff.gone.extend(tracked.below(path));
+                if tracked.holds(path) {
+                    diff.gone.insert(path.clone());
+                }
+            }
+            UpperKind::Folder { lower, .. } => {
+                if tracked.holds(path) {
+                    diff.gone.insert(path.clone());
+                }
+                if lower.as_ref() != Some(path) {
+                    diff.gone.extend(tracked.below(path));
+                }
+                if let Some(lower) = lower.as_ref().filter(|lower| *lower != path) {
+                    for file in tracked.below(lower) {
+                        let Ok(rest) = file.strip_prefix(lower) else {
+                            continue;
+                        };
+                        let shown = path.join(rest);
+                        // What the upper folder has on the way there hides it, or says itself what shows.
+                        let mut way = shown.ancestors().take_while(|above| *above != path);
+                        if !way.any(|above| kinds.contains_key(above)) {
+                            diff.moved.insert(shown, file);
+                        }
+                    }
+                }
+            }
+            UpperKind::Other(_) | UpperKind::UnreadableFolder => {
+                diff.unstorable.insert(path.clone(), EntryKind::Special);
+            }
+        }
+    }
+    let LayerDiff {
+        written,
+        gone,
+        moved,
+        ..
+    } = &mut diff;
+    gone.retain(|path| !written.contains(path) && !moved.contains_key(path));
+    // A folder that was renamed and renamed back shows what it did before.
+    moved.retain(|to, from| to != from);
+    diff
+}
+
+fn changes(
+    diff: &LayerDiff,
+    tracked: &TrackedFiles<'_>,
+    folder: &Path,
+    dropped: &HashSet<PathBuf>,
+) -> Vec<Changed> {
+    let kind = |path: &Path| {
+        if tracked.holds(path) {
+            ChangeKind::Modified
+        } else {
+            ChangeKind::Added
+        }
+    };
+    let gone = diff.gone.iter().chain(dropped).map(|path| Changed {
+        path: path.clone(),
+        kind: ChangeKind::Deleted,
+        entry: EntryKind::Gone,
+        size: 0,
+    });
+    let written = diff.written.iter().filter(|path| !dropped.contains(*path));
+    let written = written.filter_map(|path| {
+        let (entry, size) = entry_of(&folder.join(path))?;
+        Some(Changed {
+            path: path.clone(),
+            kind: kind(path),
+            entry,
+            size,
+        })
+    });
+    let moved = diff.moved.iter().filter_map(|(path, from)| {
+        let entry = match tracked.get(from)?.mode {
+            0o100_755 => EntryKind::Executable,
+            SUBMODULE => EntryKind::Repository,
+            // The target of a link that was only moved was inspected when it landed.
+            _ => EntryKind::File,
+        };
+        Some(Changed {
+            path: path.clone(),
+            kind: kind(path),
+            entry,
+            size: 0,
+        })
+    });
+    let unstorable = diff.unstorable.iter().map(|(path, entry)| Changed {
+        path: path.clone(),
+        kind: ChangeKind::TypeChanged,
+        entry: entry.clone(),
+        size: 0,
+    });
+    gone.chain(written).chain(moved).chain(unstorable).collect()
+}
+
+fn entry_of(full: &Path) -> Option<(EntryKind, u64)> {
+    use std::os::unix::fs::PermissionsExt;
+    let meta = std::fs::symlink_metadata(full).ok()?;
+    let entry = if meta.is_symlink() {
+        let target = std::fs::read_link(full).unwrap_or_default();
+        EntryKind::Symlink { target }
+    } else if meta.permissions().mode() & 0o100 != 0 {
+        EntryKind::Executable
+    } else {
+        EntryKind::File
+    };
+    Some((entry, meta.len()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! Writes files of a tree into a folder that is not the user's: the upper folder of a layer.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::call::Index;
+use super::repo::{StageIndex, State};
+use super::rewind::{How, MovedPath};
+use super::stage::joined;
+use super::{GitError, Oid, Repo};
+
+impl Repo {
+    /// Writes into a folder what `to` has and `from` has not, and these paths besides, as `to` has them.
+    /// Returns those of all these paths that `to` does not have.
+    pub async fn fill_folder(
+        &self,
+        from: &Oid,
+        to: &Oid,
+        besides: &[PathBuf],
+        folder: &Path,
+    ) -> Result<Vec<PathBuf>, GitError> {
+        let mut paths = besides.to_vec();
+        let mut gone = Vec::new();
+        for MovedPath { path, how } in self.moved_paths(from, to, &[]).await? {
+            match how {
+                How::Goes => gone.push(path),
+                How::Comes | How::Changes => paths.push(path),
+            }
+        }
+        gone.extend(self.write_files(to, &paths, folder).await?);
+        Ok(gone)
+    }
+
+    /// Writes files as a tree has them into a folder. Those that the tree does not have are left out, and
+    /// returned.
+    pub(super) async fn write_files(
+        &self,
+        tree: &Oid,
+        paths: &[PathBuf],
+        folder: &Path,
+    ) -> Result<Vec<PathBuf>, GitError> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut state = self.in_order().await;
+        self.ready_stage(tree, &mut state).await?;
+        let mut prefix = OsString::from("--prefix=");
+        prefix.push(folder);
+        prefix.push("/");
+        let list: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        let args = ["checkout-index", "--force", "--quiet", "-z", "--stdin"];
+        let call = self.git(args).arg(prefix).index(Index::Stage);
+        let answer = call.stdin(joined(&list)).answer().await?;
+        let is_missing = |path: &&PathBuf| std::fs::symlink_metadata(folder.join(path)).is_err();
+        let missing: Vec<PathBuf> = paths.iter().filter(is_missing).cloned().collect();
+        // Git fails where a path is not in the index, and has then written all others.
+        if answer.code == Some(0) || !missing.is_empty() {
+            Ok(missing)
+        } else {
+            Err(answer.into_error())
+        }
+    }
+
+    /// Makes the stage index hold a tree; what was staged last is there already.
+    async fn ready_stage(&self, tree: &Oid, state: &mut State) -> Result<(), GitError> {
+        if let Some(staged) = state.staged.as_ref().filter(|staged| staged.tree == *tree) {
+            return match &staged.index {
+                StageIndex::Held(held) => held.write(&self.shadow.stage_index()),
+                StageIndex::OnDisk => Ok(()),
+            };
+        }
+        state.staged = None;
+        self.copy_base_to_stage()?;
+        let args = ["read-tree", "--reset", tree.as_str()];
+        self.git(args).index(Index::Stage).run().await.map(drop)
+    }
+
+    /// Returns the tree of an attempt, as it would be if it had been made on `base`. An attempt that does not
+    /// fit to it is an error.
+    pub async fn attempt_tree(&self, attempt: &str, base: &Oid) -> Result<Oid, GitError> {
+        super::refs::check_ref_name(attempt)?;
+        let _state = self.in_order().await;
+        let commit = super::refs::read_ref(&self.common_dir, attempt)?;
+        let commit = commit.ok_or_else(|| GitError::Unexpected {
+            command: format!("read {attempt}"),
+            answer: "there is no such ref".into(),
+        })?;
+        self.attempt_on(&commit, base).await
+    }
+}

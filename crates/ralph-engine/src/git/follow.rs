@@ -1,0 +1,206 @@
+//! Makes the user's working tree follow a commit that has landed.
+//!
+//! Touches only the files of the commit, and of these only the ones that are as they were before it: what the
+//! user changed meanwhile is left alone and named. May be done again after a crash: a file that has followed
+//! already is left as it is.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use super::rewind::{How, MovedPath};
+use super::{GitError, Oid, Repo};
+
+/// The bytes of one file of a tree, as they stand in a working tree.
+#[derive(Debug, PartialEq, Eq)]
+enum Stands {
+    File { bytes: Vec<u8>, executable: bool },
+    Link(PathBuf),
+}
+
+impl Repo {
+    /// Brings the working tree from what `from` holds to what `to` holds, `own` files excepted. Returns the
+    /// files that are left as they are, as they were changed meanwhile. The index stays as it is.
+    pub async fn follow(
+        &self,
+        from: &Oid,
+        to: &Oid,
+        own: &[PathBuf],
+    ) -> Result<Vec<PathBuf>, GitError> {
+        let moved = self.moved_paths(from, to, own).await?;
+        if moved.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (gone, written): (Vec<MovedPath>, _) =
+            moved.into_iter().partition(|moved| moved.how == How::Goes);
+        let paths = |moved: &[MovedPath]| moved.iter().map(|m| m.path.clone()).collect::<Vec<_>>();
+        let (gone, written) = (paths(&gone), paths(&written));
+        let all: Vec<PathBuf> = gone.iter().chain(&written).cloned().collect();
+        let make = || {
+            tempfile::tempdir_in(self.shadow.path())
+                .map_err(GitError::io("make a folder in", self.shadow.path()))
+        };
+        let (before, after) = (make()?, make()?);
+        self.write_files(to, &written, after.path()).await?;
+        self.write_files(from, &all, before.path()).await?;
+        let mut left = Vec::new();
+        // What goes makes room for what comes.
+        for path in &all {
+            let step = FileStep {
+                target: self.root.join(path),
+                before: read(&before.path().join(path))?,
+                after: read(&after.path().join(path))?,
+            };
+            if self.is_behind_link(path) || !step.perform().map_err(GitError::io("write", path))? {
+                left.push(path.clone());
+            }
+            if step.after.is_none() {
+                remove_empty_folders(&self.root, path);
+            }
+        }
+        Ok(left)
+    }
+
+    fn is_behind_link(&self, path: &Path) -> bool {
+        self.in_root(&[]).is_behind_symlink(path)
+    }
+}
+
+/// One file that is to follow.
+struct FileStep {
+    target: PathBuf,
+    before: Option<Stands>,
+    after: Option<Stands>,
+}
+
+impl FileStep {
+    /// Returns false if the user had changed the file: then it is as it was.
+    fn perform(&self) -> io::Result<bool> {
+        let now = stands(&self.target)?;
+        if now == self.after {
+            return Ok(true);
+        }
+        if now != self.before {
+            return Ok(false);
+        }
+        let spare = self.spare_name();
+        let _ = fs::remove_file(&spare);
+        let done = self.swap(&spare);
+        if done.is_err() {
+            let _ = fs::remove_file(&spare);
+        }
+        done
+    }
+
+    /// The file is swapped out whole, and swapped back if it changed since it was looked at: nothing that
+    /// the user writes at this very moment is lost.
+    fn swap(&self, spare: &Path) -> io::Result<bool> {
+        match (&self.before, &self.after) {
+            (_, None) => {
+                rename(&self.target, spare, RenameFlags::NOREPLACE)?;
+                if stands(spare)? == self.before {
+                    fs::remove_file(spare)?;
+                    return Ok(true);
+                }
+                rename(spare, &self.target, RenameFlags::NOREPLACE)?;
+                Ok(false)
+            }
+            (None, Some(after)) => {
+                if let Some(folder) = self.target.parent() {
+                    fs::create_dir_all(folder)?;
+                }
+                write(spare, after)?;
+                match rename(spare, &self.target, RenameFlags::NOREPLACE) {
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                        fs::remove_file(spare)?;
+                        Ok(false)
+                    }
+                    renamed => renamed.map(|()| true),
+                }
+            }
+            (Some(_), Some(after)) => {
+                write(spare, after)?;
+                rename(spare, &self.target, RenameFlags::EXCHANGE)?;
+                if stands(spare)? == self.before {
+                    fs::remove_file(spare)?;
+                    return Ok(true);
+                }
+                rename(spare, &self.target, RenameFlags::EXCHANGE)?;
+                fs::remove_file(spare)?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Beside the file, under a name that says whose it is: `atomic::sweep` takes it away after a crash.
+    fn spare_name(&self) -> PathBuf {
+        let name = self
+            .target
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let name = format!(".{name}.ralph-{}.tmp", std::process::id());
+        self.target.with_file_name(name)
+    }
+}
+
+fn rename(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
+    Ok(renameat_with(CWD, from, CWD, to, flags)?)
+}
+
+fn write(path: &Path, content: &Stands) -> io::Result<()> {
+    match content {
+        Stands::Link(target) => std::os::unix::fs::symlink(target, path),
+        Stands::File { bytes, executable } => {
+            let mode = if *executable { 0o777 } else { 0o666 };
+            let mut file = File::options()
+                .write(true)
+                .create_new(true)
+                .mode(mode)
+                .open(path)?;
+            file.write_all(bytes)
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Stands>, GitError> {
+    stands(path).map_err(GitError::io("read", path))
+}
+
+/// `None` where nothing stands, or nothing that a commit could have.
+fn stands(path: &Path) -> io::Result<Option<Stands>> {
+    let meta = match fs::symlink_metadata(path) {
+        Ok(meta) => meta,
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if meta.is_symlink() {
+        return Ok(Some(Stands::Link(fs::read_link(path)?)));
+    }
+    if !meta.is_file() {
+        return Ok(None);
+    }
+    Ok(Some(Stands::File {
+        bytes: crate::plain_file::read(path)?,
+        executable: meta.permissions().mode() & 0o100 != 0,
+    }))
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn remove_empty_folders(root: &Path, path: &Path) {
+    let above = path.ancestors().skip(1);
+    for folder in above.filter(|folder| !folder.as_os_str().is_empty()) {
+        if fs::remove_dir(root.join(folder)).is_err() {
+            break;
+        }
+    }
+}
