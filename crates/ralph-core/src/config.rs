@@ -39,7 +39,8 @@ pub use sections::{
     Backend, BreakerConfig, CommitType, EconomicsConfig, GitConfig, Grep, GutterConfig,
     HandoffConfig, HealthConfig, KnownFailures, LogsConfig, LoopConfig, MemoryConfig,
     MonitorConfig, OnGutter, OnMaxAttempts, OnOpen, OnUsageLimit, PromptConfig, RepoConfig,
-    SafetyConfig, TasksConfig, UsageLimitsConfig, VerificationConfig,
+    SafetyConfig, TasksConfig, UsageLimitsConfig, VerificationConfig, WorkspaceConfig,
+    WorkspaceMode,
 };
 pub use show::{InitPlan, Row, effective, render_effective_yaml, render_ralph_yaml};
 pub use value::{Argv, BranchPrefix, GlobPattern, Minutes};
@@ -73,6 +74,8 @@ pub struct Config {
     pub command: CommandConfig,
     /// How ralph finds out for itself whether work is done.
     pub verification: VerificationConfig,
+    /// Where agents and verify commands work.
+    pub workspace: WorkspaceConfig,
     /// When ralph stops: limits of a run, an iteration and a task.
     #[serde(rename = "loop")]
     pub loop_: LoopConfig,

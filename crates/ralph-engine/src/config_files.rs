@@ -48,6 +48,11 @@ impl ConfigFiles {
         Self(files)
     }
 
+    /// All of them, also those that are not there.
+    pub(crate) fn all_paths(&self) -> impl Iterator<Item = PathBuf> {
+        self.0.iter().map(|(path, _)| path_from_text(path))
+    }
+
     /// Those that are there.
     pub(crate) fn paths(&self) -> impl Iterator<Item = PathBuf> {
         let there = self.0.iter().filter(|(_, text)| text.is_some());

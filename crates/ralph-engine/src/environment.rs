@@ -4,7 +4,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use crate::agent::Credential;
@@ -22,6 +22,16 @@ impl std::fmt::Debug for Environment {
         f.debug_struct("Environment")
             .field("withheld", &self.withheld())
             .finish_non_exhaustive()
+    }
+}
+
+impl Environment {
+    /// The folder for temporary files: `TMPDIR`, or `/tmp`.
+    pub(crate) fn temp_dir(&self) -> PathBuf {
+        let found = self.vars.iter().find(|(name, _)| name == "TMPDIR");
+        let folder = found.map(|(_, value)| PathBuf::from(value));
+        let folder = folder.filter(|folder| folder.is_absolute());
+        folder.unwrap_or_else(|| "/tmp".into())
     }
 }
 

@@ -15,6 +15,7 @@ use ralph_core::{
 
 use crate::{
     git::{GitError, RepoProblem},
+    layer::{InPlaceReason, LayerError},
     lock::LockError,
     loop_runner::rewrite::RewriteError,
     prices::PricesError,
@@ -69,6 +70,8 @@ pub enum LoopError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error(transparent)]
+    Layer(#[from] LayerError),
+    #[error(transparent)]
     Lock(#[from] LockError),
     #[error(transparent)]
     Prices(#[from] PricesError),
@@ -107,6 +110,9 @@ pub enum LoopError {
         /// The number of commits, in words.
         missing: String,
     },
+    /// A layer was asked for by `workspace.mode: overlay`, and there can be none.
+    #[error("`workspace.mode` is overlay, and no layer can be laid over this repository: {reason}")]
+    NoLayer { reason: InPlaceReason },
     /// An agent or a person left the branch while no ralph was there to see it.
     #[error("HEAD is at {found}, but an interrupted loop works on branch {branch}")]
     LeftBranch { branch: String, found: String },
@@ -145,8 +151,10 @@ impl LoopError {
             | Self::ConfiguredPath { .. }
             | Self::Artefact { .. }
             | Self::OutdatedBranch { .. }
+            | Self::NoLayer { .. }
             | Self::LeftBranch { .. } => true,
-            Self::Lock(LockError::Io { .. })
+            Self::Layer(_)
+            | Self::Lock(LockError::Io { .. })
             | Self::Journal(_)
             | Self::IllegalStep(_)
             | Self::IllegalTransition(_)

@@ -98,6 +98,7 @@ use crate::{
     report::Reporter,
     source::Snapshots,
     store::{Journal, RepositoryId},
+    workspace::Layers,
 };
 
 /// A running loop: what it decides by, what it works with, and where it tells of it.
@@ -133,6 +134,8 @@ struct LoopPlace {
     base: Oid,
     /// The working tree as it was found before the next iteration.
     tree: Option<Status>,
+    /// The layers that agents work in; none where they work in the user's own folder.
+    layers: Option<Layers>,
     _lock: Option<Lock>,
 }
 
@@ -203,11 +206,11 @@ pub async fn run_loop(setup: Setup) -> Result<LoopReport, LoopFailure> {
     runner.end(worked).await
 }
 
-/// The user's folder as a workspace, lent from the fields of a runner.
-macro_rules! in_place {
+/// The workspace of an iteration, lent from the fields of a runner.
+macro_rules! workspace {
     ($runner:ident) => {{
         let own_paths = $runner.own_paths();
-        $crate::workspace::InPlace {
+        let folder = $crate::workspace::InPlace {
             root: &$runner.place.root,
             state_dir: &$runner.place.state_dir,
             repo: &$runner.place.repo,
@@ -219,10 +222,11 @@ macro_rules! in_place {
             config_files: &$runner.files.config_files,
             progress: &$runner.files.progress,
             own_paths,
-        }
+        };
+        $crate::workspace::of_user(folder, $runner.place.layers.as_mut())
     }};
 }
-use in_place;
+use workspace;
 
 impl LoopRunner {
     /// Performs what the loop decides until it ends.
@@ -386,12 +390,13 @@ impl LoopRunner {
             phase: self.phase_template(&job),
         };
         let stop = self.control.stop.clone();
-        let mut workspace = in_place!(self);
+        let source = self.board.source.name().to_owned();
+        let mut workspace = workspace!(self);
         let mut link = JournalLink {
             journal: &mut *self.journal,
             repository: &self.place.repository,
             worktree: self.place.root.to_string_lossy().into_owned(),
-            source: workspace.source.name().to_owned(),
+            source,
             stop: stop.clone(),
             control: &mut self.control,
             clock: &*self.output.clock,
@@ -413,15 +418,16 @@ impl LoopRunner {
         };
         let (outcome, reopen) = match cut_off {
             None => {
-                let outcome = iteration::run(&mut job, &mut workspace, &mut services).await?;
+                let outcome = iteration::run(&mut job, &mut *workspace, &mut services).await?;
                 (outcome, Reopen::No)
             }
             Some(cut_off) => {
-                let went_on = reconcile::go_on(&job, cut_off, &mut workspace, &mut services);
+                let went_on = reconcile::go_on(&job, cut_off, &mut *workspace, &mut services);
                 went_on.await?
             }
         };
         let pending = link.pending;
+        drop(workspace);
         if reopen == Reopen::Yes {
             self.board
                 .write_status(&job.task.id, TaskStatus::Open, None)?;
@@ -449,8 +455,9 @@ impl LoopRunner {
                 self.place.branch
             ));
         }
+        // Beside a layer people can work on: what they change is left alone.
         let foreign = self.foreign_changes(status);
-        if foreign.is_empty() {
+        if foreign.is_empty() || self.place.layers.is_some() {
             return None;
         }
         Some(format!(

@@ -241,6 +241,7 @@ async fn run_round(
         agent: &*asking.agent,
         context: &context,
         containment: asking.containment,
+        mounts: None,
         limits: &limits,
         done_file: None,
     };

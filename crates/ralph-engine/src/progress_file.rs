@@ -48,6 +48,10 @@ impl ProgressFile {
         }
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Returns the text as it is; that of a new one where there is none, or where it is about another
     /// feature.
     pub(crate) fn read(&self) -> Result<String, LoopError> {

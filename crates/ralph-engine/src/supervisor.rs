@@ -34,7 +34,7 @@ use ralph_core::{
 use self::agent_run::{AgentRun, RunHeard, RunningAgent};
 use crate::{
     agent::{Agent, DoneFile, RunContext},
-    process::{CappedLog, Containment, SpawnError},
+    process::{CappedLog, Containment, MountPlan, SpawnError},
 };
 
 /// The limits of a run: its time, and its time without output.
@@ -60,6 +60,8 @@ pub struct AgentRunSpec<'a> {
     pub agent: &'a dyn Agent,
     pub context: &'a RunContext,
     pub containment: Containment,
+    /// What it sees of the file system, where that is not what ralph sees.
+    pub mounts: Option<MountPlan>,
     pub limits: &'a RunLimits,
     /// The file by which the agent may say that it is done.
     pub done_file: Option<&'a DoneFile>,

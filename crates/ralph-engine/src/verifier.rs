@@ -19,7 +19,8 @@ use tokio::io::AsyncReadExt;
 use tokio::time::Instant;
 
 use crate::process::{
-    CappedLog, CommandSpec, Containment, Ended, Output, OutputPipe, Running, StopPlan, Tail, spawn,
+    CappedLog, CommandSpec, Containment, Ended, MountPlan, Output, OutputPipe, Running, StopPlan,
+    Tail, spawn,
 };
 
 /// How much of the output's end tells failures apart. Far more than a prompt gets, so that where it
@@ -29,16 +30,21 @@ const SIGNATURE_WINDOW: usize = 256 * 1024;
 const READ_SIZE: usize = 256 * 1024;
 
 /// Where and how verify commands run.
-#[derive(Debug, Clone)]
-pub struct VerifyContext {
+#[derive(Clone)]
+pub struct VerifyContext<'a> {
     pub cwd: PathBuf,
     /// The complete environment. Its `PATH` must be one that the agent cannot write to.
     pub env: Vec<(OsString, OsString)>,
     /// Of each command.
     pub timeout: Duration,
     pub containment: Containment,
+    /// Plans what a command sees of the file system; each needs a plan of its own.
+    pub mounts: Option<&'a MountPlanner<'a>>,
     pub caps: TailCaps,
 }
+
+/// Makes a plan for one command, or says why it can't.
+pub type MountPlanner<'a> = dyn Fn() -> Result<Option<MountPlan>, String> + 'a;
 
 /// The bytes of the output that go into a report, and so into a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +81,7 @@ pub enum VerifyEvent<'a> {
 /// Runs all commands in order. What they print goes to the log, under a line `$ command` each.
 pub async fn run_commands(
     commands: &[VerifyCommand],
-    context: &VerifyContext,
+    context: &VerifyContext<'_>,
     log: &mut CappedLog,
     on_event: &mut dyn FnMut(VerifyEvent<'_>),
     cancel: impl Future<Output = ()>,
@@ -113,7 +119,7 @@ pub async fn run_commands(
 
 async fn run_command(
     command: &VerifyCommand,
-    context: &VerifyContext,
+    context: &VerifyContext<'_>,
     log: &mut CappedLog,
 ) -> VerifyCommandReport {
     let began = Instant::now();
@@ -128,7 +134,7 @@ async fn run_command(
     VerifyCommandReport::new(command.clone(), outcome, began.elapsed(), &text, tail)
 }
 
-fn start(command: &VerifyCommand, context: &VerifyContext) -> Result<Running, String> {
+fn start(command: &VerifyCommand, context: &VerifyContext<'_>) -> Result<Running, String> {
     let (program, args) = match command {
         VerifyCommand::Shell(line) => ("/bin/sh", vec!["-c".to_owned(), line.clone()]),
         VerifyCommand::Argv(argv) => match argv.split_first() {
@@ -140,6 +146,9 @@ fn start(command: &VerifyCommand, context: &VerifyContext) -> Result<Running, St
         .args(args)
         .output(Output::Merged);
     spec.env.clone_from(&context.env);
+    if let Some(plan) = context.mounts {
+        spec.mounts = plan()?;
+    }
     spawn(&spec, context.containment).map_err(|error| error.to_string())
 }
 

@@ -4,10 +4,12 @@
 //! No part of an iteration may assume that this is the user's own folder.
 
 mod in_place;
+mod layered;
 
 pub(crate) use in_place::InPlace;
+pub(crate) use layered::{LayerRequest, Layered, Layers};
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ralph_core::{change::CompiledPolicy, job::Job, signal::Claim};
 
@@ -17,6 +19,8 @@ use crate::{
     error::LoopError,
     git::{Oid, Repo, Staged},
     iteration::Findings,
+    layer::Layer,
+    process::MountPlan,
     progress_file::ProgressFile,
     supervisor::LocalFuture,
 };
@@ -31,6 +35,17 @@ pub(crate) struct RestoredFiles {
 
 /// The tree that an earlier attempt made of the workspace, or why it could not be continued.
 pub(crate) type Continued = Result<Option<Oid>, String>;
+
+/// The workspace of a user's folder: a layer over it where there are layers, else the folder itself.
+pub(crate) fn of_user<'a>(
+    folder: InPlace<'a>,
+    layers: Option<&'a mut Layers>,
+) -> Box<dyn Workspace + 'a> {
+    match layers {
+        Some(layers) => Box::new(Layered { folder, layers }),
+        None => Box::new(folder),
+    }
+}
 
 pub(crate) trait Workspace {
     /// Returns the folder that agents and verify commands work in.
@@ -47,11 +62,21 @@ pub(crate) trait Workspace {
     /// Returns the files of the project that is executed.
     fn artefacts(&self) -> Option<&Artefacts>;
 
+    /// Returns the paths that are ralph's, relative to the root: never an agent's work.
+    fn own_paths(&self) -> &[PathBuf];
+
     /// Makes the tree what the job starts from: its base, with the work of an attempt that is continued.
     fn start<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Continued, LoopError>>;
 
     /// Notes how everything is that is not the agent's to change, before a run of it.
     fn before_run(&mut self, job: &Job) -> Result<DoneFile, LoopError>;
+
+    /// Plans what the next program of the agent's, or a formatter, sees of the file system; `None` where that
+    /// is what ralph sees. Each program needs a plan of its own.
+    fn mounts(&self) -> Result<Option<MountPlan>, LoopError>;
+
+    /// Takes over the files that an agent may write for ralph, once a run is over.
+    fn after_run(&mut self, job: &Job) -> Result<(), LoopError>;
 
     /// Returns the claim that files of an executed project make.
     fn claim_in_files(&self, job: &Job, done_file: &DoneFile) -> Option<Claim>;
@@ -70,6 +95,22 @@ pub(crate) trait Workspace {
 
     /// Writes the tree that would be committed.
     fn stage<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Staged, LoopError>>;
+
+    /// Returns where a changed file is to be read.
+    fn changed_file(&self, path: &Path) -> PathBuf;
+
+    /// Returns a number that differs when the agent has changed something.
+    fn fingerprint(&self) -> LocalFuture<'_, Option<u64>>;
+
+    /// Makes a layer in which a tree is verified; `None` where it is verified where it was made.
+    fn verify_layer<'a>(
+        &'a self,
+        job: &'a Job,
+        tree: &'a str,
+    ) -> LocalFuture<'a, Result<Option<Layer>, LoopError>>;
+
+    /// Plans what a verify command sees in such a layer.
+    fn mounts_of(&self, layer: &Layer) -> Result<MountPlan, LoopError>;
 
     /// Puts the base back, without the work of the attempt.
     fn reset<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<(), LoopError>>;

@@ -231,6 +231,27 @@ pub enum OnGutter {
 }
 
 section! {
+    /// Where agents and verify commands work.
+    pub struct WorkspaceConfig {
+        /// Whether an agent works in a layer over the repository that is thrown away (`overlay`), or in the
+        /// user's own folder (`in_place`). With `auto` it is a layer wherever the machine allows it.
+        pub mode: WorkspaceMode = WorkspaceMode::Auto,
+    }
+}
+
+/// The folder that agents work in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkspaceMode {
+    /// A layer where the machine allows it, else the user's own folder.
+    Auto,
+    /// A layer; ralph does not start where the machine does not allow it.
+    Overlay,
+    /// The user's own folder.
+    InPlace,
+}
+
+section! {
     /// What is kept of an agent's output.
     pub struct LogsConfig {
         /// Megabytes of one iteration's log; beyond that its middle is dropped.

@@ -42,6 +42,10 @@ impl DoneFile {
         }
     }
 
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     pub(crate) fn is_there(&self) -> bool {
         self.fresh().is_some()
     }

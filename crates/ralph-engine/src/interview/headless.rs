@@ -60,6 +60,7 @@ pub async fn run_headless(
         agent,
         context: &context,
         containment: headless.containment,
+        mounts: None,
         limits: &limits,
         done_file: None,
     };

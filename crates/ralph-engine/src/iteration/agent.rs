@@ -21,7 +21,6 @@ use crate::{
     environment::Environment,
     error::LoopError,
     failpoint::failpoint,
-    git::Repo,
     heartbeat::LoopActivity,
     process::{CommandSpec, SpawnError},
     supervisor::{
@@ -76,8 +75,9 @@ pub(super) async fn run(
         files,
         (&run, &done_file, &mut watchers),
     )
-    .await;
+    .await?;
     failpoint("agent-ended");
+    workspace.after_run(context.job)?;
     // An agent that can't be started is an outcome like any other: the record says so.
     let SupervisedRun {
         mut report,
@@ -193,7 +193,7 @@ async fn supervise(
     services: &mut Services<'_>,
     files: &mut IterationFiles,
     (run, done_file, watchers): (&RunContext, &DoneFile, &mut RunWatchers),
-) -> Result<SupervisedRun, SpawnError> {
+) -> Result<Result<SupervisedRun, SpawnError>, LoopError> {
     let limits = run_limits(context);
     let mut tap = ReportTap {
         text: &mut files.text,
@@ -204,6 +204,7 @@ async fn supervise(
         agent: services.agent,
         context: run,
         containment: services.containment,
+        mounts: workspace.mounts()?,
         limits: &limits,
         done_file: Some(done_file),
     };
@@ -211,23 +212,20 @@ async fn supervise(
         watchers: watchers.all(),
         control: services.link.control(),
         tap: &mut tap,
-        tree: Some(&GitTree(workspace.repo())),
+        tree: Some(&WorkspaceTree(workspace)),
         log: &mut files.stream,
     };
     let ran = run_agent(spec, ports).await;
     context.guidance.extend(services.link.take_told());
-    ran
+    Ok(ran)
 }
 
-/// The working tree as git sees it, without ralph's own folder.
-struct GitTree<'a>(&'a Repo);
+/// The work of the agent so far, without ralph's own folder.
+struct WorkspaceTree<'a>(&'a dyn Workspace);
 
-impl TreeProbe for GitTree<'_> {
+impl TreeProbe for WorkspaceTree<'_> {
     fn fingerprint(&self) -> LocalFuture<'_, Option<u64>> {
-        Box::pin(async {
-            let own_folder = std::path::Path::new(crate::dot_ralph::FOLDER);
-            self.0.fingerprint(own_folder).await.ok()
-        })
+        self.0.fingerprint()
     }
 }
 

@@ -95,8 +95,8 @@ async fn scan(
     workspace: &dyn Workspace,
     change: &ChangeSet,
 ) -> Result<Inspection, LoopError> {
-    let (root, repo) = (workspace.root(), workspace.repo());
-    let now = |path: &Path| read_capped(&root.join(path));
+    let repo = workspace.repo();
+    let now = |path: &Path| read_capped(&workspace.changed_file(path));
     let mut at_base: HashMap<PathBuf, Option<Vec<u8>>> = HashMap::new();
     loop {
         let unread = RefCell::new(Vec::new());
@@ -149,10 +149,12 @@ async fn run_formatters(
         return;
     }
     files.heading("format");
+    let mounts = || workspace.mounts();
     let run = CommandRun {
         commands,
         config: &context.job.config,
         root: workspace.root(),
+        mounts: &mounts,
         baseline: context.job.baseline.as_ref(),
     };
     let report = run_verify_commands(run, services.verify_ports(), files).await;

@@ -20,7 +20,7 @@ use crate::{
     environment::Environment,
     error::LoopError,
     heartbeat::{HeartbeatWriter, LoopActivity},
-    process::Containment,
+    process::{Containment, MountPlan},
     report::Reporter,
     verifier::{TailCaps, VerifyContext, VerifyEvent, run_commands},
     workspace::Workspace,
@@ -43,10 +43,20 @@ pub(super) async fn verify(
         });
     }
     files.heading("verify");
+    let tree = context.log.change.as_ref().map(|change| &change.tree);
+    let layer = match tree {
+        Some(tree) => workspace.verify_layer(job, tree).await?,
+        None => None,
+    };
+    let mounts = || match &layer {
+        Some(layer) => workspace.mounts_of(layer).map(Some),
+        None => workspace.mounts(),
+    };
     let run = CommandRun {
         commands: &commands,
         config: &job.config,
         root: workspace.root(),
+        mounts: &mounts,
         baseline: job.baseline.as_ref(),
     };
     let report = run_verify_commands(run, services.verify_ports(), files).await;
@@ -64,6 +74,8 @@ pub(crate) struct CommandRun<'a> {
     pub(crate) commands: &'a [VerifyCommand],
     pub(crate) config: &'a Config,
     pub(crate) root: &'a Path,
+    /// Plans what each of them sees of the file system.
+    pub(crate) mounts: &'a dyn Fn() -> Result<Option<MountPlan>, LoopError>,
     /// The results that each one is compared with.
     pub(crate) baseline: Option<&'a VerifyReport>,
 }
@@ -109,6 +121,7 @@ pub(crate) async fn run_verify_commands(
         env: ports.environment.vars.clone(),
         timeout: each,
         containment: ports.containment,
+        mounts: Some(&|| (run.mounts)().map_err(|error| error.to_string())),
         caps: TailCaps {
             lines: usize::try_from(verification.tail_lines.get()).unwrap_or(usize::MAX),
             bytes: usize::try_from(verification.tail_bytes.get()).unwrap_or(usize::MAX),

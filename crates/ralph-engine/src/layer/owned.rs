@@ -110,6 +110,41 @@ impl Layer {
         Ok(layer)
     }
 
+    /// Takes over a layer whose owner is gone, with all that was written; `None` if its owner lives, or it
+    /// is not whole. The targets are those that it was made for.
+    pub fn adopt(
+        place: &LayerPlace,
+        path: &Path,
+        targets: &[LayerTarget],
+    ) -> Result<Option<Self>, LayerError> {
+        let fail = |source| LayerError::Make {
+            path: path.to_owned(),
+            source,
+        };
+        let Some(owned) = OwnedFolder::adopt(path).map_err(fail)? else {
+            return Ok(None);
+        };
+        // A second one like it says which folders it has.
+        let mut pattern = Self::create(place, targets)?;
+        let folders = pattern.folders.iter().map(|folder| {
+            let number = folder.upper.parent().and_then(Path::file_name);
+            let folder_path = path.join(number.unwrap_or_default());
+            LayerFolder {
+                upper: folder_path.join("upper"),
+                work: folder_path.join("work"),
+                ..folder.clone()
+            }
+        });
+        let folders: Vec<LayerFolder> = folders.collect();
+        if !folders.iter().all(|folder| folder.upper.is_dir()) {
+            return Ok(None);
+        }
+        pattern.folders = folders;
+        // What it was made with is removed here.
+        drop(std::mem::replace(&mut pattern.owned, owned));
+        Ok(Some(pattern))
+    }
+
     fn add(&mut self, target: LayerTarget) -> io::Result<()> {
         let folder = self.owned.path.join(self.folders.len().to_string());
         let (upper, work) = (folder.join("upper"), folder.join("work"));
@@ -269,6 +304,23 @@ impl OwnedFolder {
                     is_removed: false,
                 });
             }
+        }
+    }
+
+    /// Takes over one whose owner is gone.
+    fn adopt(path: &Path) -> io::Result<Option<Self>> {
+        let lock = match open_lock(&lock_path(path), false) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            lock => lock?,
+        };
+        match lock.try_lock() {
+            Ok(()) => Ok(Some(Self {
+                path: path.to_owned(),
+                _lock: lock,
+                is_removed: false,
+            })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
         }
     }
 

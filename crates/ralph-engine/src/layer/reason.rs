@@ -36,6 +36,8 @@ pub enum InPlaceReason {
     },
     #[error("{} is a mount of kind {kind}, over which no layer can be laid", path.display())]
     SubMount { path: PathBuf, kind: String },
+    #[error("{} is a submodule, whose git folder a layer would throw away", path.display())]
+    Submodule { path: PathBuf },
     #[error("the repository can't be read: {error}")]
     Unreadable { error: String },
 }
@@ -80,7 +82,7 @@ impl InPlaceReason {
                 Some("make them yours: `sudo chown -R \"$(id -u):$(id -g)\" .`".to_owned())
             }
             Self::SubMount { path, .. } => Some(format!("unmount {}", path.display())),
-            Self::NotLinux | Self::Unreadable { .. } => None,
+            Self::NotLinux | Self::Submodule { .. } | Self::Unreadable { .. } => None,
         }
     }
 }

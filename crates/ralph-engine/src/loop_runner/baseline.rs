@@ -19,10 +19,24 @@ impl LoopRunner {
         self.tell(&Event::BaselineStarted { commands: count });
         let mut files =
             IterationFiles::baseline(&self.place.root, self.settings.config.logs.max_mb.get())?;
+        let place = &self.place;
+        let own = self.own_paths();
+        let layer = match &place.layers {
+            Some(layers) => {
+                let made = layers.of_tree(&place.repo, &place.base, &place.base, &own);
+                Some((layers, made.await?))
+            }
+            None => None,
+        };
+        let mounts = || match &layer {
+            Some((layers, layer)) => layers.mounts(layer).map(Some),
+            None => Ok(None),
+        };
         let run = CommandRun {
             commands: &self.settings.config.verification.commands,
             config: &self.settings.config,
             root: &self.place.root,
+            mounts: &mounts,
             baseline: None,
         };
         let ports = VerifyPorts {

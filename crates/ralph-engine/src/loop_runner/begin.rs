@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use ralph_core::{
     breaker::Breaker,
-    config::Config,
+    config::{Config, WorkspaceMode},
     event::Event,
     id::LoopId,
     loop_machine::{Loop, PauseState},
@@ -40,6 +40,7 @@ use crate::{
     report::Reporter,
     source::{Snapshots, Source},
     store::{Journal, LoopRow, NewLoop, RepositoryId, RepositoryMove},
+    workspace::{LayerRequest, Layers},
 };
 
 /// The parts that a loop is made of. The seams are chosen once, by the command.
@@ -125,6 +126,7 @@ impl LoopRunner {
             lock: Some(lock),
         };
         let mut runner = Self::assemble(setup, place).await?;
+        notices.extend(runner.find_layers(interrupted.as_ref()).await?);
         runner.sweep()?;
         runner.ensure_dot_ralph()?;
         runner.files.progress.archive(runner.output.clock.now())?;
@@ -215,6 +217,7 @@ impl LoopRunner {
                 branch: String::new(),
                 base,
                 tree: None,
+                layers: None,
                 _lock: lock,
             },
             runtime: AgentRuntime {
@@ -243,6 +246,43 @@ impl LoopRunner {
             board,
             journal,
         })
+    }
+
+    /// Finds out whether agents can work in layers. Returns what to say where they can't.
+    async fn find_layers(
+        &mut self,
+        interrupted: Option<&LoopRow>,
+    ) -> Result<Option<String>, LoopError> {
+        let mode = self.settings.config.workspace.mode;
+        if mode == WorkspaceMode::InPlace {
+            return Ok(None);
+        }
+        let unfinished = match interrupted {
+            Some(row) => self.journal.unfinished_iteration(&row.id).await?,
+            None => None,
+        };
+        let temp_dir = self.runtime.environment.temp_dir();
+        let found = Layers::open(LayerRequest {
+            repo: &self.place.repo,
+            data_dir: &self.place.data_dir,
+            temp_dir: &temp_dir,
+            containment: self.runtime.containment,
+            unfinished: unfinished.as_ref().map(|iteration| &iteration.start.id),
+        });
+        match found.await? {
+            Ok(layers) => {
+                self.place.layers = Some(layers);
+                Ok(None)
+            }
+            Err(reason) if mode == WorkspaceMode::Overlay => Err(LoopError::NoLayer { reason }),
+            Err(reason) => {
+                let hint = reason.hint().map(|hint| format!(" ({hint})"));
+                Ok(Some(format!(
+                    "agents work in your own folder: {reason}{}",
+                    hint.unwrap_or_default()
+                )))
+            }
+        }
     }
 
     /// Goes on with an interrupted loop of the same source. One of another source is brought to an

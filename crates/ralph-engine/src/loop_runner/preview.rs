@@ -8,7 +8,7 @@ use ralph_core::{
     task::Task,
 };
 
-use super::{LoopError, LoopRunner, Setup, in_place, place::OpenedRepository};
+use super::{LoopError, LoopRunner, Setup, place::OpenedRepository, workspace};
 use crate::{
     error::file_error,
     git::Repo,
@@ -75,9 +75,9 @@ pub async fn preview(setup: Setup) -> Result<Preview, LoopError> {
                 .guidance(&runner.place.repository, &source, &task.id)
                 .await?;
             let job = runner.job(n, start, task.clone(), said).await?;
-            let workspace = in_place!(runner);
-            let context = IterationContext::new(&job, workspace.progress.read()?)?;
-            let prompt = bundle(&context, &workspace, 1, None).await?;
+            let workspace = workspace!(runner);
+            let context = IterationContext::new(&job, workspace.progress().read()?)?;
+            let prompt = bundle(&context, &*workspace, 1, None).await?;
             Some((task, prompt))
         }
     };

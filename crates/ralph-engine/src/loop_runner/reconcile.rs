@@ -17,7 +17,7 @@ use crate::{
     landing::ITERATION_TRAILER,
     source::{Source, has_mark},
     store::{LoopRow, Step, UnfinishedIteration},
-    workspace::{InPlace, Workspace as _},
+    workspace::Workspace,
 };
 
 /// The treatment of an iteration that a crash left.
@@ -63,6 +63,8 @@ impl LoopRunner {
         let worked = self.perform(job, Some(cut_off)).await?;
         if let Some(commit) = &worked.outcome.log.commit {
             self.place.base = oid(commit)?;
+            let landed = self.place.base.clone();
+            self.follow(&worked.job.start.base_commit, &landed).await?;
         }
         let finished = self.finish(worked).await?;
         self.machine
@@ -200,7 +202,7 @@ pub(super) enum Reopen {
 pub(super) async fn go_on(
     job: &Job,
     cut_off: CutOff<'_>,
-    workspace: &mut InPlace<'_>,
+    workspace: &mut dyn Workspace,
     services: &mut Services<'_>,
 ) -> Result<(Outcome, Reopen), LoopError> {
     let mut context = IterationContext::new(job, workspace.progress().read()?)?;
@@ -221,7 +223,7 @@ pub(super) async fn go_on(
 async fn look_up(
     context: &mut IterationContext<'_>,
     policy: UnfinishedPolicy,
-    workspace: &mut InPlace<'_>,
+    workspace: &mut dyn Workspace,
     services: &mut Services<'_>,
 ) -> Result<Reopen, LoopError> {
     let interrupted = match context.machine.next() {
@@ -242,19 +244,19 @@ async fn look_up(
 
 async fn look_up_landing(
     context: &mut IterationContext<'_>,
-    workspace: &mut InPlace<'_>,
+    workspace: &mut dyn Workspace,
     services: &mut Services<'_>,
 ) -> Result<Reopen, LoopError> {
     let branch = &context.job.start.branch;
     let id = context.job.iteration.as_str();
     let found = workspace
-        .repo
+        .repo()
         .find_commit_with_trailer(&context.base, branch, ITERATION_TRAILER, id)
         .await?;
     if let Some(landed) = found
         && is_ours(&landed, context, workspace).await?
     {
-        workspace.repo.match_index_to_head().await?;
+        workspace.repo().match_index_to_head().await?;
         let commit = Some(landed.oid.to_string());
         note(context, services, &StepDone::Landed { commit }).await?;
         return Ok(Reopen::No);
@@ -272,7 +274,7 @@ async fn look_up_landing(
 async fn is_ours(
     landed: &Landed,
     context: &IterationContext<'_>,
-    workspace: &InPlace<'_>,
+    workspace: &dyn Workspace,
 ) -> Result<bool, LoopError> {
     let Some(change) = &context.log.change else {
         return Ok(false);
@@ -280,9 +282,9 @@ async fn is_ours(
     if landed.parents != [context.base.clone()] {
         return Ok(false);
     }
-    let (verified, own) = (oid(&change.tree)?, &workspace.own_paths);
+    let (verified, own) = (oid(&change.tree)?, workspace.own_paths());
     let (differing, total) = workspace
-        .repo
+        .repo()
         .diff_stat(&verified, &landed.tree, own.len() + 1)
         .await?;
     let all_own = differing
@@ -294,7 +296,7 @@ async fn is_ours(
 /// Returns true if the working tree is still the one that was looked at before the crash.
 async fn tree_is_as_inspected(
     context: &mut IterationContext<'_>,
-    workspace: &mut InPlace<'_>,
+    workspace: &mut dyn Workspace,
 ) -> Result<bool, LoopError> {
     let staged = workspace.stage(context.job).await?;
     context.tip = staged.tip;

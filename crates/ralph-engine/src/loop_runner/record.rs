@@ -4,6 +4,7 @@
 use ralph_core::{
     agent::Usage,
     artefacts::state::EntryStatus,
+    change::shown,
     checkpoint::ExecutionPhase,
     dollars::Dollars,
     economics::Totals,
@@ -22,7 +23,9 @@ use ralph_core::{
 use super::{LoopError, LoopRunner};
 use crate::{
     failpoint::failpoint,
+    git::Oid,
     iteration::{IterationFiles, accounts, keep_refused},
+    journal_text::oid,
     landing::{InPlaceLanding, LandResult, Landing as _},
     store::{IterationEnd, Step, TaskHistory},
 };
@@ -117,7 +120,15 @@ impl LoopRunner {
             board: &mut self.board,
             artefacts: self.files.artefacts.as_ref(),
         };
-        let done = match landing.land(job, outcome).await? {
+        let landed = landing.land(job, outcome).await?;
+        if let LandResult::Landed {
+            commit: Some(commit),
+            ..
+        } = &landed
+        {
+            self.follow(&job.start.base_commit, commit).await?;
+        }
+        let done = match landed {
             LandResult::Landed { commit, subject } => {
                 if let Some(commit) = &commit {
                     self.place.base = commit.clone();
@@ -144,10 +155,32 @@ impl LoopRunner {
                 reason,
                 halt: Halt::Loop,
             };
-            let mut workspace = super::in_place!(self);
-            let kept = keep_refused(job, outcome, &mut workspace).await?;
+            let mut workspace = super::workspace!(self);
+            let kept = keep_refused(job, outcome, &mut *workspace).await?;
             worked.pending.push(Step::Done(kept));
             failpoint("kept");
+        }
+        Ok(())
+    }
+
+    /// Brings the user's folder to a commit that was made from a layer. What the user changed meanwhile is
+    /// left alone, and named.
+    pub(super) async fn follow(&mut self, base: &str, commit: &Oid) -> Result<(), LoopError> {
+        if self.place.layers.is_none() {
+            return Ok(());
+        }
+        let own = self.own_paths();
+        let left = self.place.repo.follow(&oid(base)?, commit, &own).await?;
+        failpoint("tree-followed");
+        if !left.is_empty() {
+            let names: Vec<String> = left.iter().map(|path| shown(path)).collect();
+            self.tell(&Event::Warning {
+                message: format!(
+                    "{} differ from {}: you changed them while it was made, and they are as you left them",
+                    names.join(", "),
+                    commit.short()
+                ),
+            });
         }
         Ok(())
     }

@@ -93,7 +93,9 @@ impl<'a> AgentRun<'a> {
         log: &'a mut CappedLog,
     ) -> Result<Self, SpawnError> {
         let began = Instant::now();
-        let mut running = process::spawn(&spec.agent.command(spec.context), spec.containment)?;
+        let mut command = spec.agent.command(spec.context);
+        command.mounts.clone_from(&spec.mounts);
+        let mut running = process::spawn(&command, spec.containment)?;
         crate::failpoint::failpoint("agent-running");
         let mut dialect = spec.agent.dialect();
         let input = running.take_stdin().map(AgentInput::new);

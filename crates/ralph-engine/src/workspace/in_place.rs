@@ -20,6 +20,8 @@ use crate::{
     git::{Guard, History, Repo, ResetSpec, StageSpec, Staged},
     iteration::Findings,
     journal_text::{oid, paths_from_text},
+    layer::Layer,
+    process::MountPlan,
     progress_file::ProgressFile,
     source::{Snapshots, Source},
     supervisor::LocalFuture,
@@ -63,6 +65,10 @@ impl Workspace for InPlace<'_> {
         self.artefacts.as_deref()
     }
 
+    fn own_paths(&self) -> &[PathBuf] {
+        &self.own_paths
+    }
+
     fn start<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Continued, LoopError>> {
         Box::pin(async {
             let Some(attempt) = &job.start.attempt_ref else {
@@ -94,36 +100,28 @@ impl Workspace for InPlace<'_> {
         Ok(DoneFile::new(path))
     }
 
+    fn mounts(&self) -> Result<Option<MountPlan>, LoopError> {
+        Ok(None)
+    }
+
+    fn after_run(&mut self, _job: &Job) -> Result<(), LoopError> {
+        Ok(())
+    }
+
     fn claim_in_files(&self, job: &Job, done_file: &DoneFile) -> Option<Claim> {
         let artefacts = self.artefacts.as_ref()?;
         artefacts.claim(job, self.source, done_file)
     }
 
     fn restore_own_files(&mut self, job: &Job, progress: &str) -> Result<RestoredFiles, LoopError> {
-        let mut found = Findings::default();
-        dot_ralph::ensure(self.root)
-            .map_err(|e| file_error("make", &self.root.join(dot_ralph::FOLDER), e))?;
-        if let Some(artefacts) = &mut self.artefacts {
-            found
-                .flags
-                .extend(artefacts.restore_tasks(job, self.source)?);
-        }
-        let tampering = self.source.put_back(&job.task.id)?;
-        let tampering = tampering.iter().map(|t| format!("task file: {t}"));
-        found.flags.extend(tampering);
-        if let Some(artefacts) = &mut self.artefacts {
-            found.flags.extend(artefacts.put_back(job)?);
-        }
+        let mut restored = self.restore_shared_files(job, progress)?;
         for path in self.config_files.put_back(self.state_dir)? {
             let name = path.strip_prefix(self.root).unwrap_or(&path).display();
-            found.halt(format!(
+            restored.findings.halt(format!(
                 "{name} was edited while the agent ran; it is put back"
             ));
         }
-        Ok(RestoredFiles {
-            findings: found,
-            progress_edited: self.progress.keep_edit(progress)?,
-        })
+        Ok(restored)
     }
 
     fn restore_history<'a>(
@@ -180,6 +178,29 @@ impl Workspace for InPlace<'_> {
         })
     }
 
+    fn changed_file(&self, path: &Path) -> PathBuf {
+        self.root.join(path)
+    }
+
+    fn fingerprint(&self) -> LocalFuture<'_, Option<u64>> {
+        Box::pin(async {
+            let own_folder = Path::new(dot_ralph::FOLDER);
+            self.repo.fingerprint(own_folder).await.ok()
+        })
+    }
+
+    fn verify_layer<'a>(
+        &'a self,
+        _job: &'a Job,
+        _tree: &'a str,
+    ) -> LocalFuture<'a, Result<Option<Layer>, LoopError>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn mounts_of(&self, layer: &Layer) -> Result<MountPlan, LoopError> {
+        Ok(layer.mount_plan()?)
+    }
+
     fn reset<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<(), LoopError>> {
         Box::pin(async {
             let (base, untracked) = start_of(job)?;
@@ -194,7 +215,37 @@ impl Workspace for InPlace<'_> {
     }
 }
 
-fn start_of(job: &Job) -> Result<(crate::git::Oid, std::collections::HashSet<PathBuf>), LoopError> {
+impl InPlace<'_> {
+    /// Puts back what an agent changed of the files that it may write in part: tasks, artefacts, progress.
+    pub(super) fn restore_shared_files(
+        &mut self,
+        job: &Job,
+        progress: &str,
+    ) -> Result<RestoredFiles, LoopError> {
+        let mut found = Findings::default();
+        dot_ralph::ensure(self.root)
+            .map_err(|e| file_error("make", &self.root.join(dot_ralph::FOLDER), e))?;
+        if let Some(artefacts) = &mut self.artefacts {
+            found
+                .flags
+                .extend(artefacts.restore_tasks(job, self.source)?);
+        }
+        let tampering = self.source.put_back(&job.task.id)?;
+        let tampering = tampering.iter().map(|t| format!("task file: {t}"));
+        found.flags.extend(tampering);
+        if let Some(artefacts) = &mut self.artefacts {
+            found.flags.extend(artefacts.put_back(job)?);
+        }
+        Ok(RestoredFiles {
+            findings: found,
+            progress_edited: self.progress.keep_edit(progress)?,
+        })
+    }
+}
+
+pub(super) fn start_of(
+    job: &Job,
+) -> Result<(crate::git::Oid, std::collections::HashSet<PathBuf>), LoopError> {
     Ok((
         oid(&job.start.base_commit)?,
         paths_from_text(&job.start.untracked),

@@ -11,11 +11,12 @@ use ralph_engine::verifier::{TailCaps, VerifyContext, VerifyEvent, run_commands}
 
 use crate::support::{LIMIT, Leash, TREE, tight_containments};
 
-fn context(dir: &Path, containment: Containment) -> VerifyContext {
+fn context(dir: &Path, containment: Containment) -> VerifyContext<'static> {
     VerifyContext {
         cwd: dir.to_owned(),
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
         timeout: LIMIT,
+        mounts: None,
         containment,
         caps: TailCaps::default(),
     }
@@ -30,7 +31,7 @@ fn argv(words: &[&str]) -> VerifyCommand {
 }
 
 /// Runs commands without an end to them, and returns the report and the log.
-async fn run(commands: &[VerifyCommand], context: &VerifyContext) -> (VerifyReport, String) {
+async fn run(commands: &[VerifyCommand], context: &VerifyContext<'_>) -> (VerifyReport, String) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
     let mut log = CappedLog::create(&path, LogCaps::default()).unwrap();

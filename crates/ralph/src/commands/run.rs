@@ -247,6 +247,9 @@ fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
             "where {branch} is merged, `git branch -d {branch}` lets `ralph run` make it again from HEAD; \
              else `git switch {branch}` and merge first"
         )),
+        LoopError::NoLayer { reason } => reason.hint().or_else(|| {
+            Some("`workspace.mode: auto` works in your own folder where there are no layers".into())
+        }),
         LoopError::Graph(_) => Some("`ralph lint` shows all problems and where they are".into()),
         LoopError::UnknownTask(_) => Some("`ralph tasks list` shows the ids".into()),
         LoopError::Lock(LockError::Held { .. }) => {
@@ -257,6 +260,7 @@ fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
         | LoopError::Prices(_)
         | LoopError::BadGlob(_)
         | LoopError::Container(_)
+        | LoopError::Layer(_)
         | LoopError::Lock(LockError::Io { .. })
         | LoopError::Journal(_)
         | LoopError::IllegalStep(_)

@@ -1,0 +1,529 @@
+//! A layer over the user's folder as the workspace: an agent sees the folder at its own path, and what it
+//! writes goes into a folder of ralph's that is thrown away.
+//!
+//! Nothing of the agent's reaches the user's folder but its version of the files that it may write for ralph:
+//! its task's notes, the progress file, a diagnosis, the artefacts of its project. These are taken over once it
+//! has ended, and checked as in the user's own folder.
+
+use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    io,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+use ralph_core::{
+    change::{CompiledPolicy, shown},
+    id::IterationId,
+    job::Job,
+    signal::Claim,
+};
+
+use super::{Continued, InPlace, RestoredFiles, Workspace, in_place::start_of};
+use crate::{
+    agent::DoneFile,
+    artefacts::Artefacts,
+    error::{LoopError, file_error},
+    failpoint::failpoint,
+    git::{LayerWork, Oid, Repo, StageSpec, Staged},
+    iteration::{DIAGNOSIS_FOLDER, Findings, LOGS},
+    journal_text::oid,
+    layer::{
+        InPlaceReason, Layer, LayerPlace, LayerTarget, PlaceRequest, Prefill, UpperEntry,
+        UpperKind,
+        checks::{CheckRequest, check_repository},
+        sweep,
+        upper::Descent,
+    },
+    plain_file,
+    process::{BindAccess, Containment, MountPlan},
+    progress_file::ProgressFile,
+    supervisor::LocalFuture,
+};
+
+/// The entries of a repository that are looked at in search of sockets.
+const SOCKET_BUDGET: usize = 20_000;
+/// The most that layers may hold in memory, where no disk can.
+const MEMORY_LIMIT: u64 = 2 * 1024 * 1024 * 1024;
+/// Tells which iteration a layer is of.
+const ITERATION: &str = "iteration";
+
+/// The layers of a loop: where they live, what they are laid over, and the one of the current iteration.
+pub(crate) struct Layers {
+    place: LayerPlace,
+    targets: Vec<LayerTarget>,
+    /// Shown as they are: ralph writes its logs while an agent runs.
+    logs: PathBuf,
+    data_dir: PathBuf,
+    current: Option<CurrentLayer>,
+}
+
+struct CurrentLayer {
+    iteration: IterationId,
+    layer: Layer,
+}
+
+/// The repository and the machine that layers are asked for.
+pub(crate) struct LayerRequest<'a> {
+    pub(crate) repo: &'a Repo,
+    pub(crate) data_dir: &'a Path,
+    pub(crate) temp_dir: &'a Path,
+    pub(crate) containment: Containment,
+    /// The iteration that a crash cut off: its layer is taken up again.
+    pub(crate) unfinished: Option<&'a IterationId>,
+}
+
+impl Layers {
+    /// Finds out whether layers can be used here, by trying one, and sweeps those that a crash left.
+    pub(crate) async fn open(
+        request: LayerRequest<'_>,
+    ) -> Result<Result<Self, InPlaceReason>, LoopError> {
+        let root = request.repo.root();
+        let wanted = PlaceRequest {
+            repository: root,
+            data_dir: request.data_dir,
+            temp_dir: request.temp_dir,
+            memory_dir: None,
+            memory_limit: MEMORY_LIMIT,
+            containment: request.containment,
+        };
+        let place = match LayerPlace::find(&wanted) {
+            Ok(place) => place,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let tracked = request.repo.tracked_paths().await?;
+        if let Some(path) = tracked.submodules.into_iter().next() {
+            return Ok(Err(InPlaceReason::Submodule { path }));
+        }
+        let checked = check_repository(&CheckRequest {
+            root,
+            tracked: &tracked.files,
+            containment: request.containment,
+            socket_budget: SOCKET_BUDGET,
+        });
+        let mut checked = match checked {
+            Ok(checked) => checked,
+            Err(error) => {
+                let error = error.to_string();
+                return Ok(Err(InPlaceReason::Unreadable { error }));
+            }
+        };
+        if !checked.reasons.is_empty() {
+            return Ok(Err(checked.reasons.swap_remove(0)));
+        }
+        let repo = request.repo;
+        let folders = [root, repo.git_dir(), repo.common_dir()].map(Path::to_owned);
+        let folders = folders.into_iter().chain(checked.sub_mounts);
+        let mut layers = Self {
+            targets: folders.map(LayerTarget::new).collect(),
+            logs: root.join(LOGS),
+            data_dir: request.data_dir.to_owned(),
+            place,
+            current: None,
+        };
+        if let Some(iteration) = request.unfinished {
+            layers.take_up(iteration)?;
+        }
+        for (_, folder) in wanted.folders() {
+            // What can't be swept now is swept by the next command.
+            let _ = sweep(&folder);
+        }
+        Ok(Ok(layers))
+    }
+
+    /// Goes on with the layer of an iteration that was cut off, if it is still there.
+    fn take_up(&mut self, iteration: &IterationId) -> Result<(), LoopError> {
+        let fail = |error| file_error("read", &self.place.folder, error);
+        let entries = std::fs::read_dir(&self.place.folder).map_err(fail)?;
+        for entry in entries.flatten() {
+            let of = std::fs::read_to_string(entry.path().join(ITERATION));
+            if of.is_ok_and(|of| of == iteration.as_str())
+                && let Some(layer) = Layer::adopt(&self.place, &entry.path(), &self.targets)?
+            {
+                self.current = Some(CurrentLayer {
+                    iteration: iteration.clone(),
+                    layer,
+                });
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the layer of an iteration, unless there is one.
+    fn begin(&mut self, iteration: &IterationId) -> Result<(), LoopError> {
+        if let Some(current) = &self.current
+            && current.iteration == *iteration
+        {
+            return Ok(());
+        }
+        self.current = None;
+        let layer = Layer::create(&self.place, &self.targets)?;
+        let path = layer.path().join(ITERATION);
+        std::fs::write(&path, iteration.as_str()).map_err(|e| file_error("write", &path, e))?;
+        self.current = Some(CurrentLayer {
+            iteration: iteration.clone(),
+            layer,
+        });
+        Ok(())
+    }
+
+    /// Makes a layer for commands that are to see a tree, and nothing that is not in it but what git ignores.
+    pub(crate) async fn of_tree(
+        &self,
+        repo: &Repo,
+        base: &Oid,
+        tree: &Oid,
+        own_paths: &[PathBuf],
+    ) -> Result<Layer, LoopError> {
+        let layer = Layer::create(&self.place, &self.targets)?;
+        let status = repo.status().await?;
+        let is_own = |path: &&PathBuf| own_paths.iter().any(|own| path.starts_with(own));
+        let changed = status.changed.iter().map(|entry| &entry.path);
+        let changed: Vec<PathBuf> = changed.filter(|p| !is_own(p)).cloned().collect();
+        let upper = upper_of(&layer);
+        let gone = repo.fill_folder(base, tree, &changed, upper).await?;
+        let prefill = self.prefill(&layer)?;
+        let untracked = status.untracked.iter().filter(|path| !is_own(path));
+        for path in gone.iter().chain(untracked) {
+            // A file of the user's that is a folder of the tree stays covered by that folder.
+            if !upper.join(path).is_dir() {
+                let hidden = prefill.whiteout(path);
+                hidden.map_err(|e| file_error("hide", path, e))?;
+            }
+        }
+        Ok(layer)
+    }
+
+    fn prefill(&self, layer: &Layer) -> Result<Prefill, LoopError> {
+        let upper = upper_of(layer);
+        let root = &self.targets[0].path;
+        Prefill::open(upper, root, self.place.options.xattrs)
+            .map_err(|e| file_error("open", upper, e))
+    }
+
+    /// Plans what a program in a layer sees. The logs are shown as they are, the journal can't be written.
+    pub(crate) fn mounts(&self, layer: &Layer) -> Result<MountPlan, LoopError> {
+        std::fs::create_dir_all(&self.logs).map_err(|e| file_error("make", &self.logs, e))?;
+        Ok(layer
+            .mount_plan()?
+            .bind(&self.logs, &self.logs, BindAccess::ReadOnly)
+            .bind(&self.data_dir, &self.data_dir, BindAccess::ReadOnly)
+            .cover(&self.place.folder))
+    }
+
+    fn layer(&self) -> Option<&Layer> {
+        self.current.as_ref().map(|current| &current.layer)
+    }
+
+    /// The folder that holds what was written in the current layer.
+    fn upper(&self) -> Option<&Path> {
+        self.layer().map(upper_of)
+    }
+
+    /// Lists what was written in the current layer. The git folder is one entry.
+    fn entries(&self) -> Result<Vec<UpperEntry>, LoopError> {
+        let Some(layer) = self.layer() else {
+            return Ok(Vec::new());
+        };
+        let Some(folder) = layer.folders().first() else {
+            return Ok(Vec::new());
+        };
+        let fail = |e: io::Error| file_error("read", &folder.upper, e);
+        let upper = layer.upper(folder).map_err(fail)?;
+        let descend = |path: &Path| {
+            let is_git = path.file_name().is_some_and(|name| name == ".git");
+            if is_git {
+                Descent::Prune
+            } else {
+                Descent::Enter
+            }
+        };
+        upper
+            .scan(descend)
+            .map_err(|e| fail(io::Error::other(e.to_string())))
+    }
+
+    /// Where the layer has a file of the git folder, if it was written there.
+    fn written_in_git(&self, git_dir: &Path, name: &str) -> Option<PathBuf> {
+        let layer = self.layer()?;
+        let path = git_dir.join(name);
+        let folders = layer.folders().iter().rev();
+        let found = folders.filter_map(|folder| {
+            let below = path.strip_prefix(&folder.target).ok()?;
+            Some(folder.upper.join(below))
+        });
+        found
+            .into_iter()
+            .find(|path| path.symlink_metadata().is_ok())
+    }
+}
+
+/// The upper folder of the repository's root, which is the first target.
+fn upper_of(layer: &Layer) -> &Path {
+    let folders = layer.folders();
+    folders.first().map_or(layer.path(), |folder| &folder.upper)
+}
+
+/// The user's folder, seen through a layer.
+pub(crate) struct Layered<'a> {
+    pub(crate) folder: InPlace<'a>,
+    pub(crate) layers: &'a mut Layers,
+}
+
+impl Layered<'_> {
+    /// The files that an agent may write for ralph, relative to the root: files, and folders of such.
+    fn shared_paths(&self) -> Vec<PathBuf> {
+        let mut paths = vec![PathBuf::from(DIAGNOSIS_FOLDER)];
+        let root = self.folder.root;
+        let below = |path: &Path| path.strip_prefix(root).ok().map(Path::to_owned);
+        let sources = self.folder.source.files().iter();
+        paths.extend(sources.filter_map(|file| below(&file.path)));
+        paths.extend(below(self.folder.progress.path()));
+        let artefacts = self.folder.artefacts.as_ref();
+        paths.extend(artefacts.map(|a| a.own_path().to_owned()));
+        paths
+    }
+
+    /// Takes over the agent's version of a file that it may write. The lower one shows again in the layer.
+    fn take_over(&self, path: &Path, kind: &UpperKind, prefill: &Prefill) -> io::Result<()> {
+        let to = self.folder.root.join(path);
+        match kind {
+            UpperKind::File { .. } => {
+                let from = self.layers.upper().map(|upper| upper.join(path));
+                let bytes = plain_file::read(&from.unwrap_or_default())?;
+                if let Some(folder) = to.parent() {
+                    std::fs::create_dir_all(folder)?;
+                }
+                plain_file::make_room(&to)?;
+                std::fs::write(&to, bytes)?;
+            }
+            UpperKind::Whiteout => match std::fs::remove_file(&to) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removed => removed?,
+            },
+            // A folder, a link or a pipe in place of a file is no edit of it.
+            UpperKind::Folder { .. }
+            | UpperKind::Symlink
+            | UpperKind::Other(_)
+            | UpperKind::UnreadableFolder => {}
+        }
+        prefill.forget(path)
+    }
+
+    /// Says of files that are not the agent's to change that it did, and that this is not taken.
+    fn untaken(&self, entries: &[UpperEntry]) -> Vec<String> {
+        let configured: HashSet<PathBuf> = self.folder.config_files.all_paths().collect();
+        let entries = entries.iter().filter(|entry| {
+            let is_folder = matches!(entry.kind, UpperKind::Folder { .. });
+            !is_folder && configured.contains(&self.folder.root.join(&entry.path))
+        });
+        let paths = entries.map(|entry| shown(&entry.path));
+        paths
+            .map(|path| format!("{path} was edited by the agent; the edit is not taken"))
+            .collect()
+    }
+}
+
+impl Workspace for Layered<'_> {
+    fn root(&self) -> &Path {
+        self.folder.root
+    }
+
+    fn repo(&self) -> &Repo {
+        self.folder.repo
+    }
+
+    fn policy(&self) -> &CompiledPolicy {
+        self.folder.policy
+    }
+
+    fn progress(&self) -> &ProgressFile {
+        self.folder.progress
+    }
+
+    fn artefacts(&self) -> Option<&Artefacts> {
+        self.folder.artefacts.as_deref()
+    }
+
+    fn own_paths(&self) -> &[PathBuf] {
+        &self.folder.own_paths
+    }
+
+    fn start<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Continued, LoopError>> {
+        Box::pin(async {
+            self.layers.begin(&job.iteration)?;
+            let Some(attempt) = &job.start.attempt_ref else {
+                return Ok(Ok(None));
+            };
+            let base = oid(&job.start.base_commit)?;
+            let tree = match self.folder.repo.attempt_tree(attempt, &base).await {
+                Ok(tree) => tree,
+                Err(error) => {
+                    return Ok(Err(format!(
+                        "the last attempt at {} does not fit the branch any more: {error}",
+                        job.task.id
+                    )));
+                }
+            };
+            if let Some(layer) = self.layers.layer() {
+                let upper = upper_of(layer);
+                let repo = self.folder.repo;
+                let gone = repo.fill_folder(&base, &tree, &[], upper).await?;
+                let prefill = self.layers.prefill(layer)?;
+                for path in gone {
+                    let hidden = prefill.whiteout(&path);
+                    hidden.map_err(|e| file_error("hide", &path, e))?;
+                }
+            }
+            failpoint("attempt-taken-up");
+            Ok(Ok(Some(tree)))
+        })
+    }
+
+    fn before_run(&mut self, job: &Job) -> Result<DoneFile, LoopError> {
+        self.layers.begin(&job.iteration)?;
+        let done_file = self.folder.before_run(job)?;
+        let (Some(upper), Some(path)) = (self.layers.upper(), done_file.path()) else {
+            return Ok(done_file);
+        };
+        let Ok(below) = path.strip_prefix(self.folder.root) else {
+            return Ok(done_file);
+        };
+        // Its folder is made in the layer, so that it can be watched from the start.
+        if let (Some(layer), Some(folder)) = (self.layers.layer(), below.parent()) {
+            let made = self.layers.prefill(layer)?.folder(folder);
+            made.map_err(|e| file_error("make", folder, e))?;
+        }
+        Ok(DoneFile::new(Some(upper.join(below))))
+    }
+
+    fn mounts(&self) -> Result<Option<MountPlan>, LoopError> {
+        let layer = self.layers.layer();
+        layer.map(|layer| self.layers.mounts(layer)).transpose()
+    }
+
+    fn after_run(&mut self, _job: &Job) -> Result<(), LoopError> {
+        let Some(layer) = self.layers.layer() else {
+            return Ok(());
+        };
+        let shared = self.shared_paths();
+        let prefill = self.layers.prefill(layer)?;
+        for entry in self.layers.entries()? {
+            let is_shared = shared.iter().any(|path| entry.path.starts_with(path));
+            if !is_shared || matches!(entry.kind, UpperKind::Folder { .. }) {
+                continue;
+            }
+            self.take_over(&entry.path, &entry.kind, &prefill)
+                .map_err(|e| file_error("take over", &entry.path, e))?;
+        }
+        Ok(())
+    }
+
+    fn claim_in_files(&self, job: &Job, done_file: &DoneFile) -> Option<Claim> {
+        self.folder.claim_in_files(job, done_file)
+    }
+
+    fn restore_own_files(&mut self, job: &Job, progress: &str) -> Result<RestoredFiles, LoopError> {
+        let mut restored = self.folder.restore_shared_files(job, progress)?;
+        let untaken = self.untaken(&self.layers.entries()?);
+        restored.findings.flags.extend(untaken);
+        Ok(restored)
+    }
+
+    fn restore_history<'a>(
+        &'a mut self,
+        job: &'a Job,
+    ) -> LocalFuture<'a, Result<Findings, LoopError>> {
+        Box::pin(async {
+            let mut found = Findings::default();
+            let branch = format!("refs/heads/{}", job.start.branch);
+            let repo = self.folder.repo;
+            if self
+                .layers
+                .written_in_git(repo.common_dir(), &branch)
+                .is_some()
+            {
+                found
+                    .flags
+                    .push("the agent committed by itself; its commits are squashed".into());
+            }
+            Ok(found)
+        })
+    }
+
+    fn restore_git_folder(&mut self) -> Result<Vec<String>, LoopError> {
+        // The git folder that the agent wrote to goes with the layer.
+        Ok(Vec::new())
+    }
+
+    fn stage<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Staged, LoopError>> {
+        Box::pin(async {
+            let (base, untracked) = start_of(job)?;
+            let spec = StageSpec {
+                base: &base,
+                branch: &job.start.branch,
+                untracked_before: &untracked,
+                own_paths: &self.folder.own_paths,
+                max_file_bytes: self.folder.policy.max_file_bytes,
+            };
+            let entries = self.layers.entries()?;
+            let repo = self.folder.repo;
+            let index = self.layers.written_in_git(repo.git_dir(), "index");
+            let work = LayerWork {
+                folder: self.layers.upper().unwrap_or(self.folder.root),
+                entries: &entries,
+                index: index.as_deref(),
+            };
+            let candidate = repo.stage_layer(&spec, &work).await?;
+            Ok(candidate.staged)
+        })
+    }
+
+    fn changed_file(&self, path: &Path) -> PathBuf {
+        let folder = self.layers.upper().unwrap_or(self.folder.root);
+        folder.join(path)
+    }
+
+    fn fingerprint(&self) -> LocalFuture<'_, Option<u64>> {
+        Box::pin(async {
+            let mut hash = DefaultHasher::new();
+            let upper = self.layers.upper()?;
+            for entry in self.layers.entries().ok()? {
+                if entry.path.starts_with(crate::dot_ralph::FOLDER) {
+                    continue;
+                }
+                entry.path.hash(&mut hash);
+                let meta = std::fs::symlink_metadata(upper.join(&entry.path)).ok();
+                let stamp = meta.map(|m| (m.size(), m.mtime(), m.mtime_nsec(), m.mode()));
+                stamp.hash(&mut hash);
+            }
+            Some(hash.finish())
+        })
+    }
+
+    fn verify_layer<'a>(
+        &'a self,
+        job: &'a Job,
+        tree: &'a str,
+    ) -> LocalFuture<'a, Result<Option<Layer>, LoopError>> {
+        Box::pin(async move {
+            let (base, tree) = (oid(&job.start.base_commit)?, oid(tree)?);
+            let own = &self.folder.own_paths;
+            let made = self.layers.of_tree(self.folder.repo, &base, &tree, own);
+            made.await.map(Some)
+        })
+    }
+
+    fn mounts_of(&self, layer: &Layer) -> Result<MountPlan, LoopError> {
+        self.layers.mounts(layer)
+    }
+
+    fn reset<'a>(&'a mut self, _job: &'a Job) -> LocalFuture<'a, Result<(), LoopError>> {
+        Box::pin(async {
+            self.layers.current = None;
+            Ok(())
+        })
+    }
+}
