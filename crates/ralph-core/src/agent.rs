@@ -244,6 +244,8 @@ pub struct AgentReport {
 }
 
 /// Why a run of an agent is over.
+///
+/// Says nothing of what the work is worth: that is a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     tag = "how",
@@ -379,6 +381,8 @@ impl Ending {
 
 impl AgentEvent {
     /// Returns what happened, in a line; an agent's own words can be several.
+    ///
+    /// Holds the agent's words as they came: the code that prints them makes them safe.
     pub fn line(&self) -> String {
         match self {
             Self::Started {

@@ -581,6 +581,9 @@ pub fn wording(task: &Task) -> String {
     hash[..8].iter().map(|b| format!("{b:02x}")).collect()
 }
 
+/// Three passes over the tree: down from containers to the leaves they take out, up from leaves to
+/// the containers they complete, and down again for what waits. Knows nothing of scope, order or
+/// questions; must not recurse.
 #[derive(Debug, Clone)]
 struct ResolvedStatuses {
     /// By node.

@@ -97,6 +97,8 @@ fn serialize_path_lossily<S: serde::Serializer>(path: &Path, to: S) -> Result<S:
 /// Larger files belong in other stores than a repository.
 pub const DEFAULT_MAX_FILE_BYTES: u64 = 50 * 1024 * 1024;
 
+/// The contents that a change may have, as configured. A wrong glob is an error, never a rule that is
+/// silently dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ChangePolicy {

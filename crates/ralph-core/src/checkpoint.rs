@@ -195,6 +195,8 @@ impl Found {
 }
 
 /// The phase at the end of an agent's work. `told` and `handoff` are from its closing block.
+///
+/// An agent's word alone never makes a task complete.
 pub fn phase(found: Found, told: Option<&str>, handoff: Option<&str>) -> ExecutionPhase {
     let told = told.and_then(|told| told.parse().ok());
     match (found, handoff, told) {

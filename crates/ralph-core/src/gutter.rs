@@ -281,6 +281,9 @@ fn went_back(row: &[&Attempt], at: usize) -> bool {
 }
 
 /// Returns true if most hunks of one change take back most hunks of the other.
+///
+/// One attempt that takes a wrong idea back and tries another one is work, and does not count: what
+/// it undoes must be most of what was done, and most of what it does.
 fn undoes(now: &[HunkHash], before: &[HunkHash]) -> bool {
     let mut left: Vec<&HunkHash> = before.iter().collect();
     let mut undone = 0;
@@ -317,6 +320,10 @@ fn failing_tests(tail: &str) -> Option<u64> {
 
 /// Fires where `limit` attempts in a row changed again what the ones before had changed and were no
 /// better than the best of them. The first of a row is the one that they are measured by.
+///
+/// *Better* is what ralph can see by itself: fewer failing commands, a first failing command that
+/// comes later, or, where its output says how many, fewer failing tests. Another message alone is
+/// not better.
 fn churn(row: &[&Attempt], limit: u32) -> Option<Gutter> {
     let mut best: Option<&Failing> = None;
     let mut common: Vec<&String> = Vec::new();
@@ -427,6 +434,11 @@ const MOST_HUNKS: usize = 200;
 const MOST_FILES: usize = 100;
 
 /// Describes what an attempt did, against what it started from.
+///
+/// Bounded, and holds no line of the code. Hunks are normalised: line numbers go, because an edit
+/// above moves a hunk without changing it; white space goes, because to indent again is no change
+/// of mind. Numbers stay: a time-out that is 5, 10 and 5 again is what is looked for. The path is
+/// part of it: the same lines elsewhere undo nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Trace {

@@ -146,6 +146,8 @@ pub fn wrap_up(why: &Handover) -> String {
 const REASON: usize = 300;
 
 /// `before` is the phase that the work at this task was last said to be in.
+///
+/// Only for an agent that does not claim to be done: a claim is verified as always.
 pub fn from_block(block: &ClosingBlock, before: Option<ExecutionPhase>) -> Option<Handover> {
     if let Some(reason) = &block.handoff {
         return Some(Handover {
@@ -173,6 +175,8 @@ fn place(phase: ExecutionPhase) -> Option<u8> {
     }
 }
 
+/// A share of a whole, more than nothing, at most all. Compared without rounding: exactly 70 % of
+/// something is not more than 70 % of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Share {

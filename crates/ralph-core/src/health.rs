@@ -65,6 +65,10 @@ impl Choice {
     }
 }
 
+/// `health.json` of a loop: how its agent does, for outside observers.
+///
+/// The JSON form is a contract (docs/json.md). Rewritten as the loop goes, so that its age tells
+/// whether the loop itself still works; nothing in it is evidence of anything.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HealthReport {
     pub loop_id: LoopId,

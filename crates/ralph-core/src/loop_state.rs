@@ -222,6 +222,10 @@ pub const MOST_ERRORS: usize = 100;
 /// So many items each of an iteration's lists has at most.
 const MOST_ITEMS: usize = 20;
 
+/// `status.json` of a loop: where it stands, in one bounded file that others can read.
+///
+/// The JSON form is a contract (docs/json.md). All of it can be made again from the journal: nothing
+/// in here is evidence of anything.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoopStatus {
     pub loop_id: LoopId,

@@ -90,6 +90,8 @@ const REDACTED: &str = "[redacted]";
 const SHORTEST: usize = 6;
 
 /// Values that must not be in a message.
+///
+/// Never shows a value that it holds.
 #[derive(Clone, Default)]
 pub struct Redaction {
     /// Longest first, so that one which begins with another leaves no rest.
@@ -229,6 +231,9 @@ impl BudgetAlert {
 }
 
 /// The state of a run so far.
+///
+/// Follows the events of a run and says when there is something to tell. Looks at no clock, and
+/// sends nothing.
 #[derive(Debug)]
 pub struct NotificationWatch {
     /// The name of the folder, so that a person with several knows which.

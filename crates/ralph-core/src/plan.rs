@@ -197,6 +197,9 @@ fn sentence(finding: &Finding) -> String {
 }
 
 /// Renders the plan and looks at it as the reader and the linter see it.
+///
+/// The same reader, graph and linter as for every task file: a plan is checked as the file that it
+/// would become.
 pub fn check(
     plan: &Plan,
     format: Format,
@@ -313,6 +316,8 @@ pub fn render_plan_prompt(
 const MOST_FAULTS: usize = 20;
 
 /// Reads the plan in a final message: the message itself, or the last block of JSON in it.
+///
+/// Believes nothing but JSON of the right shape; mends nothing.
 pub fn parse_answer(message: &str) -> Result<Plan, Vec<String>> {
     let value = find_json(message).map_err(|fault| vec![fault])?;
     let mut faults = Vec::new();

@@ -348,6 +348,8 @@ pub(crate) fn as_data(text: &str) -> String {
 }
 
 /// The beginning of `text`, at most `max_bytes` of it.
+///
+/// Cut at a line where it can be, and said to be cut. The end of a text is cut by `verify`.
 pub(crate) fn head_within(text: &str, max_bytes: usize) -> String {
     if text.len() <= max_bytes {
         return text.to_owned();

@@ -161,6 +161,8 @@ fn same_id(claimed: &str, id: &str) -> bool {
 }
 
 /// `text` with everything quoted in it blanked out.
+///
+/// Hidden text becomes spaces, so that lines and offsets stay what they were.
 fn hide_quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut fence: Option<(char, usize)> = None;

@@ -137,6 +137,8 @@ pub struct Place {
 /// Longest id in bytes: it stands in file names and in commit trailers.
 const MAX_BYTES: usize = 120;
 
+/// The name of a task, checked once at the edge so that it is safe everywhere behind it: as a file
+/// name, as an argument, in a trailer, on a terminal.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(Arc<str>);
 

@@ -196,6 +196,8 @@ static ZONE: LazyLock<Regex> = LazyLock::new(|| {
     compiled(r"\(([A-Za-z][\w+\-]*(?:/[\w+\-]+)*)\)|\b(UTC|GMT|[A-Z][A-Za-z]+/[A-Z][\w/+\-]+)\b")
 });
 
+/// Reads only what stands in the words. A time that does not exist on its day is the next one that
+/// does.
 fn read(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     if let Some(found) = EPOCH.captures(text) {
         return from_epoch(&found[1]);

@@ -225,6 +225,9 @@ fn next_line_start(text: &str, from: usize) -> usize {
 const LINES: usize = 200;
 
 /// A short hash that is equal for failures that are the same.
+///
+/// Over what a person would call the same: the command, how it ended, and its output without what
+/// differs from run to run. Not a security boundary: 64 bits, for counting repeats.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Signature(String);

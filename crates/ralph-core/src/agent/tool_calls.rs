@@ -148,6 +148,10 @@ impl ToolCalls {
     }
 }
 
+/// A sign of life: what an agent did, as far as minding it while it works needs to know.
+///
+/// Small and of one size whatever the agent wrote: of texts only a mark is left, by which one is
+/// told from another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Beat {
     /// Its model answered: how much of the window was in use. Never a subagent's.

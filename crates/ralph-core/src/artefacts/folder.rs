@@ -80,6 +80,8 @@ impl Folder {
 /// Longest name in bytes.
 const MAX_BYTES: usize = 64;
 
+/// The name of a project, checked once at the edge: it is a folder's name, an argument, and a word
+/// in prompts and on terminals.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProjectName(String);
 

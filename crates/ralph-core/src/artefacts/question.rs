@@ -107,6 +107,10 @@ fn object_in(message: &str) -> Option<&str> {
 }
 
 /// Describes what is left of the answers of a file.
+///
+/// A map gives each question its answer, by its id or its text; a list gives them in the order in
+/// which they are asked; `questions.json` with its answers filled in is taken too. Never makes an
+/// answer up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answers {
     by_name: BTreeMap<String, String>,

@@ -25,6 +25,8 @@ pub struct FromFiles {
 }
 
 /// Renders the part as Markdown; what in it comes from files stands in `<data>` marks.
+///
+/// Made of the same parts, with the same caps, as the prompt of `ralph run`.
 pub fn render_task_part(
     bundle: &Bundle<'_>,
     caps: &PromptCaps,
@@ -349,6 +351,7 @@ impl RepairParams<'_> {
     }
 }
 
+/// Delimits as data what a person or another agent wrote, with a cap on each piece.
 fn piece(text: &str) -> String {
     as_data(&head_within(text, PIECE_BYTES))
 }

@@ -286,6 +286,8 @@ impl fmt::Display for Flag {
 }
 
 /// Returns what the name of a changed path says about it.
+///
+/// Looks at paths by their names; says nothing about whether the change is right.
 pub(super) fn flags_of(changed: &Changed, contents: &Contents<'_>) -> Vec<FlagKind> {
     let path = &changed.path;
     let mut flags = Vec::new();

@@ -317,6 +317,9 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 /// The text, in the layout that agents are given everywhere.
+///
+/// Each entry is one line, whatever an agent wrote into it: nothing in a list can pass for a
+/// heading.
 pub fn continuation(checkpoint: &Checkpoint) -> String {
     let Checkpoint {
         metadata,

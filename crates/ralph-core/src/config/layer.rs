@@ -167,6 +167,8 @@ struct Unbuilt {
     asks: fn(&Value) -> bool,
 }
 
+/// Keys that are accepted although the part behind them is not built: anyone who builds a part
+/// takes its line away.
 const UNBUILT: [Unbuilt; 3] = [
     Unbuilt {
         key: "safety.sandbox",

@@ -291,6 +291,8 @@ pub(super) struct EnvFindings {
 }
 
 /// The settings among the variables, lowest first. An empty variable counts as not set.
+///
+/// Takes the variables as an argument; never looks at the process's own.
 pub(super) fn read_env(vars: &[(String, String)]) -> EnvFindings {
     let keys = schema::all_keys();
     let mut findings = EnvFindings::default();

@@ -245,6 +245,8 @@ pub(super) struct Key {
 }
 
 /// Every key there is, in the order of the structs.
+///
+/// Read off the schema, so that it cannot fall behind the structs.
 pub(super) fn all_keys() -> Vec<Key> {
     let mut keys = Vec::new();
     collect(root(), &KeyPath::default(), &mut keys);

@@ -172,6 +172,8 @@ pub struct InitPlan {
 }
 
 /// The text of a new `ralph.yaml`.
+///
+/// Says what ralph's own defaults are by reading them, so that it cannot grow stale.
 pub fn render_ralph_yaml(plan: &InitPlan) -> String {
     let mut text = String::from(
         "# How ralph works in this repository. Every key has a default; `ralph config` shows what\n\

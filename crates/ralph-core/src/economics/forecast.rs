@@ -82,6 +82,9 @@ impl Dice {
     }
 }
 
+/// A forecast that was made of a loop, kept to be compared with what came true: all that the loop
+/// spent since, attempts that failed included. Nothing is judged before as many tasks are finished
+/// as were foreseen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeptForecast {

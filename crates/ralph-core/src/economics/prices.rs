@@ -235,6 +235,10 @@ fn fits(pattern: &str, name: &str) -> bool {
     left.ends_with(last)
 }
 
+/// Adds up what a run of an agent has cost so far, call by call, while it still runs.
+///
+/// Only an estimate to stop by: what the agent says at its end is what is recorded. A model without
+/// a price costs nothing here, and is named.
 #[derive(Debug, Clone)]
 pub struct Meter {
     prices: Prices,

@@ -197,6 +197,10 @@ impl TokenRecord {
 }
 
 /// The records of a run, whose agent says that it cost `told`.
+///
+/// The agent's own figure is preferred. Where it tells one for a whole run, its calls share it by
+/// what they cost by the table, to the millionth: the parts are an estimate, their sum is what was
+/// told.
 pub fn account(
     (run, agent): (u32, &str),
     calls: &[ModelCall],

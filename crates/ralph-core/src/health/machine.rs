@@ -399,6 +399,8 @@ pub(super) enum Worth {
 }
 
 /// Calls of one run.
+///
+/// Bounded whatever the agent does.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
     passed: HashSet<u64>,
@@ -444,6 +446,8 @@ impl Memory {
     }
 }
 
+/// The ladder of interventions. One rung at a time, however late it is asked: after a machine
+/// slept, no agent is ended without having been reminded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Ladder {
     /// Nothing was done yet.

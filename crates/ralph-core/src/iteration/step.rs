@@ -153,6 +153,8 @@ pub struct Failure {
 }
 
 /// Describes what may differ from one iteration to the next.
+///
+/// Its serialised form is the journal's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IterationPolicy {
     /// Fresh runs after a failed verification, within the iteration.

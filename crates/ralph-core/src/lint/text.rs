@@ -312,6 +312,7 @@ pub(super) fn names_a_file(text: &str) -> bool {
     NAMED.is_match(&NONE.replace_all(text, " "))
 }
 
+/// Matches whole words, in any case. English only: a task in another language passes.
 fn words(table: &[&str]) -> Regex {
     compile(&format!(r"(?i)\b(?:{})\b", table.join("|")))
 }

@@ -121,6 +121,8 @@ impl Graph {
     }
 }
 
+/// A fault of the links between tasks, in one sentence that names them. Knows no file names or
+/// lines: the caller that shows it has its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// The places of all tasks with this id, in the order of the file.

@@ -209,6 +209,9 @@ fn lossy() -> Box<Fault> {
 }
 
 /// One JSON text with the tasks of all files, which are given by name and content.
+///
+/// Only files of one format, and only if what stands around their tasks does not disagree: nothing
+/// is left out, and nothing decided.
 pub fn join(files: &[(String, Vec<u8>)]) -> Result<String, FormatError> {
     let mut whole: Option<Doc> = None;
     for (name, bytes) in files {

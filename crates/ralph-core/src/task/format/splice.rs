@@ -207,6 +207,7 @@ fn insert_in_block(tree: &Tree<'_>, map: At, fields: &Fields, put: &Put) -> Spli
     }
 }
 
+/// The way an object in brackets is laid out. What is added to it takes the same look.
 #[derive(Debug, Clone)]
 pub(super) struct BracketLayout {
     pub(super) newline: &'static str,

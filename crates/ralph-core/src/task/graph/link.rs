@@ -212,6 +212,8 @@ fn closed(circle: &[Node], ids: &[TaskId]) -> Vec<TaskId> {
 }
 
 /// The id nearest to what was written, if it is near enough to be meant. Ties go to the first.
+///
+/// Looks at every id once a question, so callers in bulk must put a limit on it.
 pub(super) fn nearest<'a>(written: &str, ids: &'a [TaskId]) -> Option<&'a TaskId> {
     let plain = normalised(written);
     // Of a very short id nothing would be left to tell it by.

@@ -152,6 +152,8 @@ impl Node {
     }
 }
 
+/// A list of nodes for every node, all in two arrays: 100,000 tasks must not be 100,000
+/// allocations.
 #[derive(Debug, Clone)]
 pub(super) struct Lists {
     /// Where the list of each node begins in `items`, and at the end where the last one ends.

@@ -259,6 +259,8 @@ pub(super) fn same_members(a: &Members, b: &Members) -> bool {
 pub(super) const ASIDE: &str = "x-ralph";
 
 named! {
+    /// The parts of a task that formats say differently. Everything else of it has one name in all
+    /// formats and is taken over as it stands.
     pub(super) enum Part {
         Title = "title",
         Description = "description",
