@@ -272,16 +272,11 @@ impl Health {
     }
 
     fn finding(&self, now: Timestamp) -> (HealthState, String) {
-        let HealthConfig {
-            failing_steps,
-            degraded_steps,
-            degraded_error_percent,
-            ..
-        } = self.policy;
+        let policy = &self.policy;
         let (errors, steps, repeats) = (self.errors(), self.steps(), self.repeats());
         let idle = between(self.patience_from, now);
         let same = format!("the same tool call {repeats} times, and nothing comes of it");
-        if errors == steps && steps >= failing_steps.get() {
+        if errors == steps && steps >= policy.failing_steps.get() {
             let sentence = format!("its last {steps} steps all failed");
             return (HealthState::Failing, sentence);
         }
@@ -293,8 +288,8 @@ impl Health {
             return (HealthState::Stuck, sentence);
         }
         let share = u64::from(errors) * 100;
-        let limit = u64::from(steps) * u64::from(degraded_error_percent);
-        if steps >= degraded_steps.get() && share >= limit {
+        let limit = u64::from(steps) * u64::from(policy.degraded_error_percent);
+        if steps >= policy.degraded_steps.get() && share >= limit {
             let sentence = format!("{errors} of its last {steps} steps failed");
             return (HealthState::Degraded, sentence);
         }

@@ -59,8 +59,16 @@ const UNREAD: [&str; 4] = [
 
 #[test]
 fn every_key_has_an_effect_or_is_known_to_have_none() {
+    // The configuration itself names every key, and tests prove no use.
     let is_reader = |name: &String| {
-        name.starts_with("crates/ralph-engine/src/") || name.starts_with("crates/ralph/src/")
+        let code = [
+            "crates/ralph-core/src/",
+            "crates/ralph-engine/src/",
+            "crates/ralph/src/",
+        ];
+        code.iter().any(|folder| name.starts_with(folder))
+            && !name.starts_with("crates/ralph-core/src/config")
+            && !name.contains("/tests")
     };
     let texts: Vec<String> = files()
         .into_iter()

@@ -1,4 +1,4 @@
-//! What a change broke, told from what was broken before.
+//! Tells what a change broke from what was broken before.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What is kept of the end of an output.
+//! The end of an output, as it is kept.
 
 use super::super::*;
 
