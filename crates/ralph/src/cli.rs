@@ -1,12 +1,10 @@
-//! The command line: what there is, and which command does it.
-//!
-//! Only parses and hands on. Errors are printed here, in one place.
+//! The command line: parses it and hands on. Errors are printed here, in one place.
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 
-use crate::{commands, error::CommandError, output};
+use crate::{commands, output};
 
 /// Runs coding agents unattended and lands only work that it has verified itself.
 #[derive(Debug, Parser)]
@@ -18,7 +16,7 @@ use crate::{commands, error::CommandError, output};
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    command: TopCommand,
+    command: commands::TopCommand,
 
     #[command(flatten)]
     global: Global,
@@ -36,108 +34,9 @@ pub(crate) struct Global {
     pub(crate) config: Option<std::path::PathBuf>,
 }
 
-/// Declares the commands: what each does, its arguments, and the function that does it.
-macro_rules! commands {
-    ($($(#[$about:meta])* $name:ident($module:ident::$args:ident => $run:ident),)+) => {
-        #[derive(Debug, Subcommand)]
-        enum TopCommand {
-            $($(#[$about])* $name(commands::$module::$args),)+
-        }
-
-        impl TopCommand {
-            fn run(&self, global: &Global) -> Result<ExitCode, CommandError> {
-                match self {
-                    $(Self::$name(args) => commands::$module::$run(args, global),)+
-                }
-            }
-        }
-    };
-}
-
-commands! {
-    /// Run agents on the tasks until all tasks are complete or a limit is reached
-    Run(run::Args => run),
-    /// Run the tasks of an artefacts project and write a summary of the results
-    Execute(execute::Args => run),
-    /// Work towards one goal, without a task list, until it is reached
-    Loop(goal::Args => run),
-    /// Create a small sample repository and run a loop in it
-    Demo(demo::Args => run),
-    /// Stop the running loop cleanly: the agent is stopped and its work is kept
-    Stop(stop::Args => run),
-    /// Undo an iteration and all later ones: reset the branch and reopen their tasks
-    Revert(revert::Args => run),
-    /// Combine all commits that ralph made on this branch into one
-    Squash(squash::Args => run),
-    /// Create, list, verify and restore checkpoints of a loop
-    Checkpoint(checkpoint::Args => run),
-    /// Pause the loop after the current iteration, or immediately with `--now`
-    Pause(steer::PauseArgs => pause),
-    /// Give the running agent more time, hand its work over to a new agent, or end it
-    Intervene(steer::InterveneArgs => intervene),
-    /// Resume a paused loop, or restart one whose process is gone
-    Resume(resume::Args => run),
-    /// Reopen a task with all its attempts, and tell agents what to do differently
-    Retry(steer::RetryArgs => retry),
-    /// Skip a task, with a reason
-    Skip(steer::SkipArgs => skip),
-    /// Reopen a task that has no attempts left
-    Unblock(steer::UnblockArgs => unblock),
-    /// Send a message to the next agent, or to the running one with `--now`
-    Say(steer::SayArgs => say),
-    /// Answer a question: choose an option, write your own answer, or skip the task
-    Answer(answer::Args => run),
-    /// List the questions that are waiting for an answer
-    Escalations(escalations::Args => run),
-    /// List the loops of this repository and their results
-    Loops(loops::Args => run),
-    /// Show the health of running loops: their agents and processes
-    Health(health::Args => run),
-    /// Watch all loops on this machine, and act if one hangs or its process is gone
-    Monitor(monitor::Args => run),
-    /// Show the state of the tasks and of the loop
-    Status(status::Args => run),
-    /// Show the log of an iteration
-    Logs(logs::Args => run),
-    /// Summarize the last loop: commits, tasks and the work that is left
-    Report(report::Args => run),
-    /// Show the cost by task, model, day or loop, a forecast, and the prices in use
-    Cost(cost::Args => run),
-    /// Show the tokens that the last loop used, by kind and by model
-    Tokens(tokens::Args => run),
-    /// List, show and add tasks
-    Tasks(tasks::Args => run),
-    /// Use an agent to turn a brief, a PRD or a folder of specifications into tasks
-    Plan(plan::Args => run),
-    /// Convert a task file to another format, keeping every field
-    Import(import::Args => run),
-    /// Set up a project (ralph.yaml, .ralph/, parent task), or create the brief of a named one
-    Init(init::Args => run),
-    /// Let agents interview you about a project's brief and create its tasks
-    Interview(interview::Args => run),
-    /// Print the prompts for the agents of an artefacts project
-    Prompt(prompt::Args => run),
-    /// Check the tasks for problems before agents work on them
-    Lint(lint::Args => run),
-    /// Check the machine, the repository and the agent
-    Doctor(doctor::Args => run),
-    /// Test the configured notifications
-    Notify(notify::Args => run),
-    /// List agents, explain a recorded stream, or talk to an agent
-    Agent(agent::Args => run),
-    /// Print the effective configuration and where each value comes from
-    Config(config::Args => run),
-    /// Print a completion script for a shell
-    Completions(completions::Args => run),
-    /// Generate the manual pages
-    Man(man::Args => run),
-    #[command(name = "__play-script", hide = true)]
-    PlayScript(play_script::Args => run),
-}
-
 pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse();
-    match cli.command.run(&cli.global) {
+    match commands::dispatch(&cli.command, &cli.global) {
         Ok(code) => code,
         Err(error) => {
             output::print_error(&error);

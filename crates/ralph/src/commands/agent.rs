@@ -8,32 +8,13 @@ mod talk;
 
 pub(crate) use talk::explain as explain_talk;
 
-use std::process::ExitCode;
-
-use clap::Subcommand;
-
-use crate::{cli::Global, error::CommandError};
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: AgentCommand,
-}
-
-#[derive(Debug, Subcommand)]
-enum AgentCommand {
-    /// Read the recorded stream of an agent and print what ralph makes of it
-    Explain(explain::Args),
-    /// List the agents that ralph knows, and which one is configured
-    List(list::Args),
-    /// Talk to an agent in this terminal
-    Talk(talk::Args),
-}
-
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    match &args.command {
-        AgentCommand::Explain(args) => explain::run(args, global),
-        AgentCommand::List(args) => list::run(args, global),
-        AgentCommand::Talk(args) => talk::run(args, global),
+subcommands! {
+    AgentCommand {
+        /// Read the recorded stream of an agent and print what ralph makes of it
+        Explain(explain::Args => run),
+        /// List the agents that ralph knows, and which one is configured
+        List(list::Args => run),
+        /// Talk to an agent in this terminal
+        Talk(talk::Args => run),
     }
 }

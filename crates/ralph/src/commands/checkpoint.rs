@@ -7,41 +7,24 @@ mod restore;
 mod show;
 mod verify;
 
-use std::process::ExitCode;
-
 use ralph_core::checkpoint::{Checkpoint, Link, continuation};
 use ralph_engine::store::{CheckpointFilter, Journal, LoopRow, RepositoryId};
 use serde::Serialize;
 
-use crate::{cli::Global, commands::logs::nothing_yet, error::CommandError, project::Project};
+use crate::{commands::logs::nothing_yet, error::CommandError, project::Project};
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: CheckpointCommand,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum CheckpointCommand {
-    /// Create a checkpoint of the loop now, even while it runs
-    Create(create::Args),
-    /// List checkpoints, newest first
-    List(list::Args),
-    /// Show a checkpoint and the prompt that a new agent would get
-    Show(show::Args),
-    /// Verify the hash chain of a loop's checkpoints and report damage
-    Verify(verify::Args),
-    /// Reset the branch to a checkpoint's commit; tasks completed since then are reopened
-    Restore(restore::Args),
-}
-
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    match &args.command {
-        CheckpointCommand::Create(args) => create::run(args, global),
-        CheckpointCommand::List(args) => list::run(args, global),
-        CheckpointCommand::Show(args) => show::run(args, global),
-        CheckpointCommand::Verify(args) => verify::run(args, global),
-        CheckpointCommand::Restore(args) => restore::run(args, global),
+subcommands! {
+    CheckpointCommand {
+        /// Create a checkpoint of the loop now, even while it runs
+        Create(create::Args => run),
+        /// List checkpoints, newest first
+        List(list::Args => run),
+        /// Show a checkpoint and the prompt that a new agent would get
+        Show(show::Args => run),
+        /// Verify the hash chain of a loop's checkpoints and report damage
+        Verify(verify::Args => run),
+        /// Reset the branch to a checkpoint's commit; tasks completed since then are reopened
+        Restore(restore::Args => run),
     }
 }
 
