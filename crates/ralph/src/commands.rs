@@ -1,8 +1,15 @@
 //! The commands, most in a file of their own: an `Args` struct and a `run` that stays thin.
 
-/// Declares commands: what each does, its arguments, and the function of its module that does it.
+/// Declares commands: what each does, its arguments, and the function of its module that does it; where it
+/// says `in project`, the project is opened for it.
 macro_rules! subcommands {
-    ($group:ident { $($(#[$about:meta])* $name:ident($module:ident::$args:ident => $run:ident),)+ }) => {
+    (@call $run:path, $args:ident, $global:ident) => {
+        $run($args, $global)
+    };
+    (@call $run:path, $args:ident, $global:ident, project) => {
+        $run($args, &$crate::project::Project::open($global, Vec::new())?)
+    };
+    ($group:ident { $($(#[$about:meta])* $name:ident($module:ident::$args:ident => $run:ident $(in $project:ident)?),)+ }) => {
         #[derive(Debug, clap::Subcommand)]
         pub(crate) enum $group {
             $($(#[$about])* $name($module::$args),)+
@@ -13,7 +20,7 @@ macro_rules! subcommands {
             global: &$crate::cli::Global,
         ) -> Result<std::process::ExitCode, $crate::error::CommandError> {
             match command {
-                $($group::$name(args) => $module::$run(args, global),)+
+                $($group::$name(args) => subcommands!(@call $module::$run, args, global $(, $project)?),)+
             }
         }
     };
@@ -65,9 +72,9 @@ subcommands! {
         /// Create a small sample repository and run a loop in it
         Demo(demo::Args => run),
         /// Stop the running loop cleanly: the agent is stopped and its work is kept
-        Stop(stop::Args => run),
+        Stop(stop::Args => run in project),
         /// Undo an iteration and all later ones: reset the branch and reopen their tasks
-        Revert(revert::Args => run),
+        Revert(revert::Args => run in project),
         /// Combine all commits that ralph made on this branch into one
         Squash(squash::Args => run),
         /// Create, list, verify and restore checkpoints of a loop
@@ -90,38 +97,38 @@ subcommands! {
         /// Answer a question: choose an option, write your own answer, or skip the task
         Answer(answer::Args => run),
         /// List the questions that are waiting for an answer
-        Escalations(escalations::Args => run),
+        Escalations(escalations::Args => run in project),
         /// List the loops of this repository and their results
-        Loops(loops::Args => run),
+        Loops(loops::Args => run in project),
         /// Show the health of running loops: their agents and processes
-        Health(health::Args => run),
+        Health(health::Args => run in project),
         /// Watch all loops on this machine, and act if one hangs or its process is gone
-        Monitor(monitor::Args => run),
+        Monitor(monitor::Args => run in project),
         /// Show the state of the tasks and of the loop
-        Status(status::Args => run),
+        Status(status::Args => run in project),
         /// Show the log of an iteration
-        Logs(logs::Args => run),
+        Logs(logs::Args => run in project),
         /// Summarize the last loop: commits, tasks and the work that is left
-        Report(report::Args => run),
+        Report(report::Args => run in project),
         /// Show the cost by task, model, day or loop, a forecast, and the prices in use
-        Cost(cost::Args => run),
+        Cost(cost::Args => run in project),
         /// Show the tokens that the last loop used, by kind and by model
-        Tokens(tokens::Args => run),
+        Tokens(tokens::Args => run in project),
         /// List, show and add tasks
         #[command(subcommand)]
         Tasks(tasks::TasksCommand => dispatch),
         /// Use an agent to turn a brief, a PRD or a folder of specifications into tasks
         Plan(plan::Args => run),
         /// Convert a task file to another format, keeping every field
-        Import(import::Args => run),
+        Import(import::Args => run in project),
         /// Set up a project (ralph.yaml, .ralph/, parent task), or create the brief of a named one
-        Init(init::Args => run),
+        Init(init::Args => run in project),
         /// Let agents interview you about a project's brief and create its tasks
         Interview(interview::Args => run),
         /// Print the prompts for the agents of an artefacts project
-        Prompt(prompt::Args => run),
+        Prompt(prompt::Args => run in project),
         /// Check the tasks for problems before agents work on them
-        Lint(lint::Args => run),
+        Lint(lint::Args => run in project),
         /// Check the machine, the repository and the agent
         Doctor(doctor::Args => run),
         /// Test the configured notifications

@@ -13,7 +13,7 @@ subcommands! {
         /// Read the recorded stream of an agent and print what ralph makes of it
         Explain(explain::Args => run),
         /// List the agents that ralph knows, and which one is configured
-        List(list::Args => run),
+        List(list::Args => run in project),
         /// Talk to an agent in this terminal
         Talk(talk::Args => run),
     }

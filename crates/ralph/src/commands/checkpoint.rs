@@ -18,13 +18,13 @@ subcommands! {
         /// Create a checkpoint of the loop now, even while it runs
         Create(create::Args => run),
         /// List checkpoints, newest first
-        List(list::Args => run),
+        List(list::Args => run in project),
         /// Show a checkpoint and the prompt that a new agent would get
-        Show(show::Args => run),
+        Show(show::Args => run in project),
         /// Verify the hash chain of a loop's checkpoints and report damage
-        Verify(verify::Args => run),
+        Verify(verify::Args => run in project),
         /// Reset the branch to a checkpoint's commit; tasks completed since then are reopened
-        Restore(restore::Args => run),
+        Restore(restore::Args => run in project),
     }
 }
 

@@ -26,7 +26,6 @@ pub(crate) use self::{prices::in_force as prices_in_force, show::table_against_a
 
 use self::figures::Figures;
 use crate::{
-    cli::Global,
     error::CommandError,
     output,
     project::{self, Project},
@@ -135,12 +134,11 @@ struct Foreseen {
     earlier: Option<ComparedForecast>,
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     if let Some(Sub::Prices(args)) = &args.command {
-        return prices::run(args, &project);
+        return prices::run(args, project);
     }
-    let costs = project::block_on(gather(&project, args))?;
+    let costs = project::block_on(gather(project, args))?;
     output::show(args.json, &costs, || {
         if args.csv {
             show::csv(&costs)

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::run;
-use crate::{cli::Global, error::CommandError, output};
+use crate::{cli::Global, error::CommandError, output, project::Project};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -39,7 +39,8 @@ pub(crate) fn run(args: &Args, _: &Global) -> Result<ExitCode, CommandError> {
         &global,
     )?;
     if !args.look.is_json() {
-        super::report::run(&super::report::Args::default(), &global)?;
+        let project = Project::open(&global, Vec::new())?;
+        super::report::run(&super::report::Args::default(), &project)?;
         output::print(&format!(
             "\nLook around:\n  \
              git -C {shown} log --stat\n  \

@@ -12,7 +12,6 @@ use ralph_core::{
 use serde::Serialize;
 
 use crate::{
-    cli::Global,
     error::CommandError,
     output,
     project::{Project, block_on},
@@ -38,9 +37,8 @@ struct ListedQuestions {
     questions: Vec<Question>,
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
-    let listed = block_on(gather(&project, args.all))?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
+    let listed = block_on(gather(project, args.all))?;
     output::show(args.json, &listed, || match listed.questions.as_slice() {
         [] if args.all => "no questions\n".to_owned(),
         [] => "no open questions\n".to_owned(),

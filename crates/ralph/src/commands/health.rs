@@ -12,7 +12,6 @@ use std::process::ExitCode;
 use watch::WatchForm;
 
 use crate::{
-    cli::Global,
     error::CommandError,
     output,
     project::{Project, block_on},
@@ -40,8 +39,7 @@ enum Reach {
     Everywhere,
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let reach = if args.all {
         Reach::Everywhere
     } else {
@@ -50,13 +48,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
     if args.watch {
         block_on(async {
             match (args.json, output::stdout_is_terminal()) {
-                (true, _) => watch::in_lines(&project, reach, WatchForm::Json).await,
-                (false, true) => watch::on_screen(&project, reach).await,
-                (false, false) => watch::in_lines(&project, reach, WatchForm::Lines).await,
+                (true, _) => watch::in_lines(project, reach, WatchForm::Json).await,
+                (false, true) => watch::on_screen(project, reach).await,
+                (false, false) => watch::in_lines(project, reach, WatchForm::Lines).await,
             }
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    let facts = block_on(facts::Sources::new(&project, reach).gather())?;
+    let facts = block_on(facts::Sources::new(project, reach).gather())?;
     output::show(args.json, &facts, || show::render(&facts, Project::now()))
 }

@@ -16,7 +16,6 @@ use ralph_engine::{plain_file, source::Source};
 use serde::Serialize;
 
 use crate::{
-    cli::Global,
     error::CommandError,
     output,
     project::Project,
@@ -64,23 +63,22 @@ struct ImportReport {
     text: Option<String>,
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let path = project.surroundings.start.join(&args.file);
-    let (name, bytes) = read(&project, &path)?;
+    let (name, bytes) = read(project, &path)?;
     let overwrite = Overwrite::by_flag(args.force);
     let to = args.to;
-    let called = called(&project, &path, &name, &bytes, to);
-    let target = Target::choose(&project, args.output.as_deref(), to, &called);
+    let called = called(project, &path, &name, &bytes, to);
+    let target = Target::choose(project, args.output.as_deref(), to, &called);
     let converted = format::convert(&name, &bytes, to, target.syntax(to)).map_err(|error| {
         CommandError::user(error).hint("nothing was written; `ralph lint FILE` checks a task file")
     })?;
-    target.check(&project, overwrite)?;
+    target.check(project, overwrite)?;
     let mut report = ImportReport {
         source: project.shown(&path),
         from: converted.from.as_str(),
         to: to.as_str(),
-        output: target.shown(&project),
+        output: target.shown(project),
         tasks: converted.tasks,
         moved: converted.moved.clone(),
         text: None,
@@ -90,7 +88,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         return Ok(ExitCode::SUCCESS);
     }
     match (&target, args.json) {
-        (Target::File(file), _) => Target::write(&project, file, &converted.text, overwrite)?,
+        (Target::File(file), _) => Target::write(project, file, &converted.text, overwrite)?,
         (Target::Stdout, true) => report.text = Some(converted.text.clone()),
         (Target::Stdout, false) => {
             output::print(&converted.text);
@@ -103,7 +101,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         return Ok(ExitCode::SUCCESS);
     }
     output::print(&report.render("wrote"));
-    output::print(&next(&project, &target, &path, &converted));
+    output::print(&next(project, &target, &path, &converted));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -21,7 +21,6 @@ use ralph_core::{
 use ralph_engine::{settings::ProjectKind, source::Source};
 
 use crate::{
-    cli::Global,
     error::CommandError,
     output,
     project::Project,
@@ -62,27 +61,26 @@ struct Checked {
     parent: Option<TaskId>,
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     if let Some(name) = &args.name {
-        return artefacts::make(&project, name);
+        return artefacts::make(project, name);
     }
     if project.kind() == ProjectKind::Folder {
         let message = format!("{} is not in a git repository", project.root().display());
         return Err(CommandError::user(message).hint("run `git init` to create one"));
     }
-    let mut checked = check(&project, args)?;
+    let mut checked = check(project, args)?;
     if args.prd {
         prd::refuse_others(checked.as_ref())?;
     }
-    write::config(&project, args)?;
-    write::folder(&project)?;
+    write::config(project, args)?;
+    write::folder(project)?;
     if args.prd {
         if checked.is_none() {
-            prd::backlog(&project)?;
-            checked = check(&project, args)?;
+            prd::backlog(project)?;
+            checked = check(project, args)?;
         }
-        prd::instructions(&project, checked.as_ref())?;
+        prd::instructions(project, checked.as_ref())?;
     }
     if let Some(checked) = &checked {
         if let Some(parent) = &checked.parent {
@@ -90,9 +88,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
                 .graph
                 .get(parent)
                 .map(|task| task.text.title.as_str());
-            write::parent(&project, parent, title.unwrap_or_default())?;
+            write::parent(project, parent, title.unwrap_or_default())?;
         }
-        return tell(&project, checked);
+        return tell(project, checked);
     }
     output::print("\nno tasks yet; `ralph tasks add TITLE` adds the first one\n");
     Ok(ExitCode::SUCCESS)

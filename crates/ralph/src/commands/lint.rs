@@ -14,7 +14,6 @@ use ralph_engine::source::{Source, SourceError};
 use serde::Serialize;
 
 use crate::{
-    cli::Global,
     error::CommandError,
     output,
     project::Project,
@@ -58,8 +57,7 @@ struct Shown {
     hint: String,
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let path = project.source_path(args.source.as_deref())?;
     let report = match Source::read(&path, project.root()) {
         Ok((source, tasks)) => {

@@ -21,7 +21,6 @@ use ralph_engine::{
 };
 
 use crate::{
-    cli::Global,
     error::CommandError,
     output::{self, Escapes},
     project::{self, Project},
@@ -90,23 +89,22 @@ fn logs_folder(root: &Path) -> PathBuf {
     root.join(".ralph/logs")
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let form = form(args);
     project::block_on(async {
         if args.follow {
-            return follow::follow(&project, form).await;
+            return follow::follow(project, form).await;
         }
         let mut journal = project.journal().await?;
         if args.list {
             return list(args, journal).await;
         }
-        let range = range(&project, &mut journal).await?;
-        let n = chosen(&project, args.iteration, range)?;
+        let range = range(project, &mut journal).await?;
+        let n = chosen(project, args.iteration, range)?;
         if args.json {
-            return print_record(&project, n, &mut journal).await;
+            return print_record(project, n, &mut journal).await;
         }
-        print_log(&project, n, form)
+        print_log(project, n, form)
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -16,7 +16,6 @@ use serde::{Serialize, Serializer};
 use serde_json::json;
 
 use crate::{
-    cli::Global,
     error::CommandError,
     output,
     project::{Project, block_on},
@@ -80,10 +79,9 @@ struct ListedLoops {
     more: bool,
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let most = if args.all { u32::MAX } else { args.limit };
-    let listed = block_on(gather(&project, most))?;
+    let listed = block_on(gather(project, most))?;
     output::show(args.json, &listed, || render(&listed))
 }
 

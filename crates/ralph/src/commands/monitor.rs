@@ -18,7 +18,6 @@ use say::MonitorForm;
 use tell::Messages;
 
 use crate::{
-    cli::Global,
     error::CommandError,
     output,
     project::{Project, block_on},
@@ -47,17 +46,16 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let form = if args.json {
         MonitorForm::Json
     } else {
         MonitorForm::Text
     };
     if args.once {
-        return block_on(once(&project, form));
+        return block_on(once(project, form));
     }
-    block_on(watch(args, &project, form))?;
+    block_on(watch(args, project, form))?;
     Ok(ExitCode::SUCCESS)
 }
 

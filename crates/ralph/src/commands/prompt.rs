@@ -11,7 +11,6 @@ use ralph_core::artefacts::{
 
 use crate::{
     artefacts::{ArtefactsProject, prompt},
-    cli::Global,
     error::CommandError,
     output,
     project::Project,
@@ -58,11 +57,10 @@ enum Phase {
     },
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let (Phase::Init { name } | Phase::Interview { name, .. } | Phase::Execute { name, .. }) =
         &args.phase;
-    let named = ArtefactsProject::named(&project, name)?;
+    let named = ArtefactsProject::named(project, name)?;
     // A name that is mistyped must not look like a project that is there.
     if !matches!(args.phase, Phase::Init { .. }) && !named.folder.path().is_dir() {
         return Err(named.missing(&project.shown(named.folder.path())));
@@ -97,7 +95,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
             }
         }
     };
-    output::print(&prompt(&project, &params)?);
+    output::print(&prompt(project, &params)?);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -20,7 +20,6 @@ use minijinja::{Value, context, value::Serde};
 use shape::ReportFacts;
 
 use crate::{
-    cli::Global,
     error::CommandError,
     output,
     project::{self, Project},
@@ -59,14 +58,13 @@ enum Format {
     Html,
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let which = match (&args.loop_id, args.all) {
         (Some(id), _) => facts::Which::One(id),
         (None, true) => facts::Which::All,
         (None, false) => facts::Which::Last,
     };
-    let facts = project::block_on(facts::gather(&project, which))?;
+    let facts = project::block_on(facts::gather(project, which))?;
     let text = match (args.format(), &args.output) {
         (Format::Text, None) => text::render(&facts, Dress::Terminal)?,
         (Format::Text, Some(_)) => text::render(&facts, Dress::Plain)?,

@@ -18,7 +18,6 @@ use ralph_engine::{
 };
 
 use crate::{
-    cli::Global,
     commands::logs::nothing_yet,
     error::{CommandError, ErrorKind},
     output,
@@ -91,8 +90,7 @@ impl RewindArgs {
     }
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let wanted = Revert {
         iteration: args.iteration,
         others: args.how.others(),
@@ -104,20 +102,20 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
             others: wanted.others,
             extent: args.how.extent(),
         };
-        let report = args.how.ask_the_loop(&project, &command)?;
+        let report = args.how.ask_the_loop(project, &command)?;
         return report.map_or(Ok(ExitCode::SUCCESS), |report| say(args, &report));
     }
     let report = project::block_on(async {
-        let mut opened = open(&project).await?;
+        let mut opened = open(project).await?;
         let mut ground = opened.ground();
         if args.how.dry_run {
             let plan = plan_revert(&mut ground, wanted).await;
-            let plan = plan.map_err(|error| explain(&project, error))?;
+            let plan = plan.map_err(|error| explain(project, error))?;
             return Ok(RevertReport::from(&plan));
         }
-        end_earlier(&project, &mut ground).await?;
+        end_earlier(project, &mut ground).await?;
         let done = revert(&mut ground, wanted).await;
-        let done = done.map_err(|error| explain(&project, error))?;
+        let done = done.map_err(|error| explain(project, error))?;
         Ok(RevertReport::from(&done))
     })?;
     say(args, &report)

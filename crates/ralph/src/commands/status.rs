@@ -13,7 +13,11 @@ use std::{path::PathBuf, process::ExitCode};
 
 pub(crate) use tree::fresh_tree;
 
-use crate::{cli::Global, error::CommandError, output, project};
+use crate::{
+    error::CommandError,
+    output,
+    project::{self, Project},
+};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -29,15 +33,12 @@ pub(crate) struct Args {
     watch: bool,
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = project::Project::open(global, Vec::new())?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let source = args.source.as_deref();
     if args.watch {
-        project::block_on(watch::watch(&project, source))?;
+        project::block_on(watch::watch(project, source))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let facts = project::block_on(facts::gather(&project, source))?;
-    output::show(args.json, &facts, || {
-        show::render(&facts, project::Project::now())
-    })
+    let facts = project::block_on(facts::gather(project, source))?;
+    output::show(args.json, &facts, || show::render(&facts, Project::now()))
 }

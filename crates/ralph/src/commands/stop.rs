@@ -11,7 +11,7 @@ use std::{
 use ralph_engine::lock::Lock;
 use rustix::process::Signal;
 
-use crate::{cli::Global, error::CommandError, output, project::Project, queue};
+use crate::{error::CommandError, output, project::Project, queue};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -27,8 +27,7 @@ pub(crate) struct Args {
 /// Longer than an agent is given to end, in all its steps.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let (data, root) = (project.data_dir()?, project.root().to_owned());
     let Some(process) = queue::signal_owner(&data, &root, Signal::TERM)? else {
         return say(args, None, "no loop is running here");

@@ -10,10 +10,10 @@ mod view;
 subcommands! {
     TasksCommand {
         /// List the tasks: where each stands, and what it waits for
-        List(list::Args => run),
+        List(list::Args => run in project),
         /// Show all that is known of one task
-        Show(show::Args => run),
+        Show(show::Args => run in project),
         /// Add a task, or take over what agents suggested
-        Add(add::Args => run),
+        Add(add::Args => run in project),
     }
 }

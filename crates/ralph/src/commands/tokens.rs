@@ -10,7 +10,6 @@ use serde::Serialize;
 
 use super::cost::figures::{Figures, LoopUse, NO_MODEL, asked_by};
 use crate::{
-    cli::Global,
     error::CommandError,
     output,
     project::{self, Project},
@@ -63,9 +62,8 @@ struct Part {
     figures: Figures,
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
-    let used = project::block_on(gather(&project))?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
+    let used = project::block_on(gather(project))?;
     output::show(args.json, &used, || render(&used))
 }
 

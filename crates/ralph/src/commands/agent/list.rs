@@ -6,7 +6,6 @@ use ralph_engine::agent::{kind_of, kinds};
 use serde::Serialize;
 
 use crate::{
-    cli::Global,
     error::CommandError,
     output,
     project::Project,
@@ -35,8 +34,7 @@ struct Known {
     configured: bool,
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let choice = &project.config().agent;
     let chosen = kind_of(choice).ok().flatten().map(|kind| kind.name);
     let listed = ListedAgents {

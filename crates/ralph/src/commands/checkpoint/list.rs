@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::{find_loop, journal};
 use crate::{
-    cli::Global,
     error::CommandError,
     output,
     project::{Project, block_on},
@@ -59,9 +58,8 @@ struct ListedCheckpoint {
     note: Option<String>,
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
-    let listed = block_on(gather(&project, args))?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
+    let listed = block_on(gather(project, args))?;
     output::show(args.json, &listed, || render(&listed))
 }
 

@@ -14,7 +14,6 @@ use serde::Serialize;
 
 use super::{find, journal, read};
 use crate::{
-    cli::Global,
     commands::revert::{self, RewindArgs},
     error::CommandError,
     output,
@@ -40,9 +39,8 @@ struct RestoreReport<'a> {
     report: &'a RevertReport,
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
-    let wanted = block_on(wanted(&project, args))?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
+    let wanted = block_on(wanted(project, args))?;
     let root = project.git_root()?;
     if Lock::is_held(&project.data_dir()?, &root) {
         let command = Command::Restore {
@@ -50,19 +48,19 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
             others: wanted.others,
             extent: args.how.extent(),
         };
-        let report = args.how.ask_the_loop(&project, &command)?;
+        let report = args.how.ask_the_loop(project, &command)?;
         let said = |report| say(args, &wanted.checkpoint, &report);
         return report.map_or(Ok(ExitCode::SUCCESS), said);
     }
     let report = block_on(async {
-        let mut opened = revert::open(&project).await?;
+        let mut opened = revert::open(project).await?;
         let mut ground = opened.ground();
-        let explain = |error| revert::explain(&project, error);
+        let explain = |error| revert::explain(project, error);
         if args.how.dry_run {
             let plan = plan_restore(&mut ground, &wanted).await.map_err(explain)?;
             return Ok(RevertReport::from(&plan));
         }
-        revert::end_earlier(&project, &mut ground).await?;
+        revert::end_earlier(project, &mut ground).await?;
         Ok(
             match restore(&mut ground, &wanted).await.map_err(explain)? {
                 RestoreOutcome::Done(done) => RevertReport::from(&*done),

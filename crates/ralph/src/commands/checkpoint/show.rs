@@ -11,7 +11,6 @@ use ralph_core::{
 
 use super::{ShownCheckpoint, find, journal, read};
 use crate::{
-    cli::Global,
     error::CommandError,
     output,
     project::{Project, block_on},
@@ -33,11 +32,10 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let link = block_on(async {
-        let (mut journal, repository) = journal(&project).await?;
-        find(&project, &mut *journal, &repository, args.id.as_deref()).await
+        let (mut journal, repository) = journal(project).await?;
+        find(project, &mut *journal, &repository, args.id.as_deref()).await
     })?;
     let shown = ShownCheckpoint::new(read(&link)?, link.hash);
     output::show(args.json, &shown, || render(&shown))

@@ -12,7 +12,6 @@ use serde::Serialize;
 
 use super::{find_loop, journal};
 use crate::{
-    cli::Global,
     error::CommandError,
     output,
     project::{Project, block_on},
@@ -64,9 +63,8 @@ struct NamedDamage {
     sentence: String,
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
-    let loops = block_on(look(&project, args))?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
+    let loops = block_on(look(project, args))?;
     let verified = Verified {
         whole: loops.iter().all(|one| one.damage.is_none()),
         loops,

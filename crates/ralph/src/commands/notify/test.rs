@@ -7,7 +7,6 @@ use ralph_engine::notify::{HAS_WEBHOOKS, ways};
 
 use super::post;
 use crate::{
-    cli::Global,
     commands::run::detection,
     error::CommandError,
     output,
@@ -22,13 +21,12 @@ pub(crate) struct Args {
     on: Occasion,
 }
 
-pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     post::check_built_in(&project.config().notify, HAS_WEBHOOKS)?;
     let root = project.root();
     let environment = project.environment(root);
-    let containment = detection(&project)?.containment;
-    let means = post::means(&project, &environment, containment);
+    let containment = detection(project)?.containment;
+    let means = post::means(project, &environment, containment);
     let ways = ways(&means);
     if ways.is_empty() {
         let error = CommandError::user("no notifications are configured");

@@ -19,7 +19,6 @@ use ralph_engine::{dot_ralph, source::Source};
 
 use super::{new_id, suggested};
 use crate::{
-    cli::Global,
     error::CommandError,
     output,
     project::{Project, Scope},
@@ -75,18 +74,17 @@ impl Args {
     }
 }
 
-pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     match &args.from_suggestions {
-        Some(numbers) if numbers.is_empty() => suggested::list(&project)?,
-        Some(numbers) => suggested::take(&project, numbers, args)?,
+        Some(numbers) if numbers.is_empty() => suggested::list(project)?,
+        Some(numbers) => suggested::take(project, numbers, args)?,
         None => {
             let title = args.title.as_deref().unwrap_or_default();
             let description = args.description.as_deref().unwrap_or_default();
-            let mut place = Destination::find(&project, args.to())?;
+            let mut place = Destination::find(project, args.to())?;
             let task = place.checked(args, title, description)?;
-            place.add(&project, &task)?;
-            place.warn_of_scope(&project)?;
+            place.add(project, &task)?;
+            place.warn_of_scope(project)?;
         }
     }
     Ok(ExitCode::SUCCESS)

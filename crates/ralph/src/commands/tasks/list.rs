@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::view::{self, Kind, TaskView};
 use crate::{
     board,
-    cli::Global,
     error::CommandError,
     output,
     project::{self, Project},
@@ -47,12 +46,11 @@ struct Listed<'a> {
 /// Blockers that a line names.
 const MOST_BLOCKERS: usize = 3;
 
-pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let (source, graph, problems) = project.source(args.source.as_deref())?;
     let board = project::block_on(async {
         let mut journal = project.journal().await?;
-        board::read(&project, journal.as_mut(), &source, graph, None).await
+        board::read(project, journal.as_mut(), &source, graph, None).await
     })?;
     let mut places = Places::new(&source);
     let tasks: Vec<TaskView<'_>> = board

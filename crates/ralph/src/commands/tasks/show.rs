@@ -14,7 +14,6 @@ use serde_json::json;
 use super::view::{Kind, TaskView};
 use crate::{
     board,
-    cli::Global,
     commands::logs::verdict,
     error::CommandError,
     output,
@@ -78,13 +77,12 @@ fn past<S: Serializer>(rows: &[IterationRow], to: S) -> Result<S::Ok, S::Error> 
     }))
 }
 
-pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let project = Project::open(global, Vec::new())?;
+pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let (source, graph, _) = project.source(args.source.as_deref())?;
     let id = find(&graph, &source, &args.id)?.id.clone();
     let (board, iterations) = project::block_on(async {
         let mut journal = project.journal().await?;
-        let board = board::read(&project, journal.as_mut(), &source, graph, None).await?;
+        let board = board::read(project, journal.as_mut(), &source, graph, None).await?;
         let iterations = match &mut journal {
             Some((journal, repository)) => {
                 journal
