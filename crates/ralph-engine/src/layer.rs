@@ -27,7 +27,8 @@ mod reason;
 mod removal;
 mod reserve;
 mod sys;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;
 pub mod upper;
 

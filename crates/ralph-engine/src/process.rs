@@ -50,8 +50,8 @@ pub use containment::{Containment, Detection, PlatformLack, UnknownContainment, 
 pub use identity::{ProcessIdentity, signal_if};
 pub use lines::{LineEnding, LineReader, OutputLine};
 pub use mounts::{
-    BindAccess, FolderRename, MountPlan, MountStep, MountTrial, OverlayMount, OverlayOptions,
-    OverlaySync, OverlayXattrs, PlanError, TrialFailure,
+    BindAccess, FolderRename, MountPlan, MountPlanError, MountStep, MountTrial, OverlayMount,
+    OverlayOptions, OverlaySync, OverlayXattrs, TrialFailure,
 };
 pub use running::{Ended, ProgramEvent, Running, StopPlan, spawn, spawn_on};
 pub use rustix::process::Signal;

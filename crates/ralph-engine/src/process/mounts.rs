@@ -77,7 +77,7 @@ pub enum OverlaySync {
 
 /// A plan that can't be performed, whatever the machine.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
-pub enum PlanError {
+pub enum MountPlanError {
     #[error("a path of a mount is not absolute: {}", path.display())]
     Relative { path: PathBuf },
     #[error("a path of a mount has a zero byte: {}", path.display())]
@@ -90,8 +90,8 @@ pub enum PlanError {
     Hidden { path: PathBuf, by: PathBuf },
 }
 
-impl From<PlanError> for io::Error {
-    fn from(error: PlanError) -> Self {
+impl From<MountPlanError> for io::Error {
+    fn from(error: MountPlanError) -> Self {
         Self::new(io::ErrorKind::InvalidInput, error)
     }
 }

@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 
 use super::streams::Streams;
 use super::{
-    CommandSpec, Containment, MountPlan, PlanError, SpawnError, Stdin, Terminal, platform,
+    CommandSpec, Containment, MountPlan, MountPlanError, SpawnError, Stdin, Terminal, platform,
 };
 
 /// The end of a program.
@@ -90,7 +90,7 @@ pub(super) enum StartFailure {
         step: &'static str,
         source: io::Error,
     },
-    Plan(PlanError),
+    Plan(MountPlanError),
     /// A step of the plan failed.
     Mount {
         step: String,

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-use super::{Containment, MountPlan, PlanError};
+use super::{Containment, MountPlan, MountPlanError};
 
 /// One program to run. The environment is complete: nothing is inherited.
 #[derive(Debug, Clone)]
@@ -107,7 +107,10 @@ pub enum SpawnError {
         containment: Containment,
     },
     #[error("cannot mount for {program}: {source}")]
-    Plan { program: String, source: PlanError },
+    Plan {
+        program: String,
+        source: MountPlanError,
+    },
     #[error("cannot mount for {program}: {step} failed: {source}")]
     Mount {
         program: String,

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use super::support::{as_root_and_as_user, lines, must, plain, run_spec, scan, written};
 use crate::layer::checks::{CheckRequest, SearchExtent, check_repository};
 use crate::layer::{InPlaceReason, Layer, LayerPlace, LayerTarget, PlaceRequest};
-use crate::process::{BindAccess, Containment, Ended, MountPlan, MountStep, PlanError, SpawnError};
+use crate::process::{
+    BindAccess, Containment, Ended, MountPlan, MountPlanError, MountStep, SpawnError,
+};
 
 as_root_and_as_user! {
     writes_go_to_the_upper_folder_and_the_repository_stays: plain => |ground| {
@@ -235,7 +237,7 @@ as_root_and_as_user! {
         plan.steps = vec![MountStep::Cover { path: layer.path().to_owned() }];
         plan.steps.extend(layer.mount_plan().unwrap().steps);
         let error = ground.run_plan(plan, "true").unwrap_err();
-        let SpawnError::Plan { source: PlanError::Hidden { by, .. }, .. } = error else {
+        let SpawnError::Plan { source: MountPlanError::Hidden { by, .. }, .. } = error else {
             panic!("{error}");
         };
         assert_eq!(by, layer.path());

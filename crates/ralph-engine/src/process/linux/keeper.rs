@@ -187,7 +187,8 @@ pub(super) fn try_mounts(
         step: step.to_owned(),
         source,
     };
-    let planned = |error: crate::process::PlanError| failed("planning the mounts", error.into());
+    let planned =
+        |error: crate::process::MountPlanError| failed("planning the mounts", error.into());
     let mounts = CompiledMounts::new(plan, &trial.folder).map_err(planned)?;
     let last = LastStep::Trial(CompiledTrial::new(trial).map_err(planned)?);
     let rehearsal = Rehearsal::run(kind, Some(mounts.clone()), last)

@@ -13,7 +13,7 @@ use rustix::fs::StatVfsMountFlags;
 use super::sys;
 use crate::process::sys::{CallFailed, check};
 use crate::process::{
-    BindAccess, MountPlan, MountStep, OverlayMount, OverlaySync, OverlayXattrs, PlanError,
+    BindAccess, MountPlan, MountPlanError, MountStep, OverlayMount, OverlaySync, OverlayXattrs,
 };
 
 const AT_RECURSIVE: c_uint = 0x8000;
@@ -65,7 +65,10 @@ enum MountAction {
 }
 
 impl CompiledMounts {
-    pub(in crate::process::linux) fn new(plan: &MountPlan, cwd: &Path) -> Result<Self, PlanError> {
+    pub(in crate::process::linux) fn new(
+        plan: &MountPlan,
+        cwd: &Path,
+    ) -> Result<Self, MountPlanError> {
         let mut steps = Vec::with_capacity(plan.steps.len());
         let mut hidden: Vec<&Path> = Vec::new();
         for step in &plan.steps {
@@ -105,7 +108,7 @@ impl CompiledMounts {
 }
 
 impl CompiledStep {
-    fn new(step: &MountStep, hidden: &[&Path]) -> Result<Self, PlanError> {
+    fn new(step: &MountStep, hidden: &[&Path]) -> Result<Self, MountPlanError> {
         let action = match step {
             MountStep::Overlay(overlay) => compile_overlay(overlay, hidden)?,
             MountStep::Bind { from, to, access } => MountAction::Bind {
@@ -249,7 +252,10 @@ fn is_mount_of_its_own(path: &Path) -> bool {
     device(path) != path.parent().and_then(device)
 }
 
-fn compile_overlay(overlay: &OverlayMount, hidden: &[&Path]) -> Result<MountAction, PlanError> {
+fn compile_overlay(
+    overlay: &OverlayMount,
+    hidden: &[&Path],
+) -> Result<MountAction, MountPlanError> {
     let target = &overlay.target;
     let hider = |path: &Path| hidden.iter().find(|by| path.starts_with(by)).copied();
     let mut options = Vec::from(b"lowerdir=");
@@ -265,7 +271,7 @@ fn compile_overlay(overlay: &OverlayMount, hidden: &[&Path]) -> Result<MountActi
                 in_current_folder = Some(c_string(lower)?);
             }
             (Some(by), Some(_)) => {
-                return Err(PlanError::Hidden {
+                return Err(MountPlanError::Hidden {
                     path: lower.clone(),
                     by: by.to_owned(),
                 });
@@ -273,13 +279,13 @@ fn compile_overlay(overlay: &OverlayMount, hidden: &[&Path]) -> Result<MountActi
         }
     }
     if overlay.lowers.is_empty() {
-        return Err(PlanError::NoLower {
+        return Err(MountPlanError::NoLower {
             target: target.clone(),
         });
     }
     for (key, path) in [(",upperdir=", &overlay.upper), (",workdir=", &overlay.work)] {
         if let Some(by) = hider(path) {
-            return Err(PlanError::Hidden {
+            return Err(MountPlanError::Hidden {
                 path: path.clone(),
                 by: by.to_owned(),
             });
@@ -298,14 +304,14 @@ fn compile_overlay(overlay: &OverlayMount, hidden: &[&Path]) -> Result<MountActi
         OverlaySync::Volatile => b",volatile".as_slice(),
     });
     if options.len() > MountPlan::LONGEST_OPTIONS {
-        return Err(PlanError::TooLong {
+        return Err(MountPlanError::TooLong {
             target: target.clone(),
             length: options.len(),
         });
     }
     Ok(MountAction::Overlay {
         target: c_string(target)?,
-        options: CString::new(options).map_err(|_| PlanError::ZeroByte {
+        options: CString::new(options).map_err(|_| MountPlanError::ZeroByte {
             path: target.clone(),
         })?,
         flags: flags_of(target),
@@ -314,7 +320,7 @@ fn compile_overlay(overlay: &OverlayMount, hidden: &[&Path]) -> Result<MountActi
 }
 
 /// The kernel splits options at commas and lower folders at colons.
-fn push_escaped(options: &mut Vec<u8>, path: &Path) -> Result<(), PlanError> {
+fn push_escaped(options: &mut Vec<u8>, path: &Path) -> Result<(), MountPlanError> {
     for &byte in c_string(path)?.as_bytes() {
         if matches!(byte, b'\\' | b',' | b':') {
             options.push(b'\\');
@@ -340,13 +346,13 @@ fn flags_of(target: &Path) -> c_ulong {
     .fold(0, |flags, (_, flag)| flags | flag)
 }
 
-pub(super) fn c_string(path: &Path) -> Result<CString, PlanError> {
+pub(super) fn c_string(path: &Path) -> Result<CString, MountPlanError> {
     if !path.is_absolute() {
-        return Err(PlanError::Relative {
+        return Err(MountPlanError::Relative {
             path: path.to_owned(),
         });
     }
-    CString::new(path.as_os_str().as_bytes()).map_err(|_| PlanError::ZeroByte {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| MountPlanError::ZeroByte {
         path: path.to_owned(),
     })
 }

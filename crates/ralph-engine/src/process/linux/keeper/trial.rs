@@ -7,7 +7,7 @@ use libc::c_int;
 use super::SetupStep;
 use super::mounts::c_string;
 use crate::process::sys::{CallFailed, check};
-use crate::process::{MountTrial, PlanError};
+use crate::process::{MountPlanError, MountTrial};
 
 /// The exit code that says that a folder of the lower can't be renamed.
 pub(super) const CROSS_DEVICE: c_int = 3;
@@ -19,7 +19,7 @@ pub(super) struct CompiledTrial {
 }
 
 impl CompiledTrial {
-    pub(super) fn new(trial: &MountTrial) -> Result<Self, PlanError> {
+    pub(super) fn new(trial: &MountTrial) -> Result<Self, MountPlanError> {
         let opened = trial.opened.as_deref().map(c_string).transpose()?;
         Ok(Self { opened })
     }
