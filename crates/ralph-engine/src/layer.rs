@@ -35,7 +35,7 @@ pub mod upper;
 pub use machine::MachineFacts;
 pub use owned::{Layer, LayerError, LayerFolder, LayerTarget, SweepReport, sweep};
 pub use place::{LayerPlace, PlaceDisk, PlaceKind, PlaceRequest};
-pub use prefill::{Prefill, PrefillFile};
+pub use prefill::{CopySize, FolderCopy, Prefill, PrefillFile};
 pub use reason::{InPlaceReason, PlaceProblem, TriedPlace};
 pub use reserve::DiskReserve;
 pub use sys::FileSystemKind;

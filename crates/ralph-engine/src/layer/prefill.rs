@@ -6,12 +6,13 @@ use std::ffi::OsStr;
 use std::fs::{File, FileTimes};
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Component, Path};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, Uid, XattrFlags, chownat, fchmod, fsetxattr,
-    fstat, mkdirat, openat, statat, symlinkat, unlinkat,
+    AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, Stat, Uid, XattrFlags, chownat, fchmod,
+    fsetxattr, fstat, mkdirat, openat, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -28,6 +29,21 @@ pub struct Prefill {
     root: OwnedFd,
     lower: OwnedFd,
     xattrs: OverlayXattrs,
+}
+
+/// The result of copying a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FolderCopy {
+    Copied(CopySize),
+    /// It holds more than was allowed, or something that can't be copied. Nothing was changed.
+    LeftAlone,
+}
+
+/// A number of entries and bytes: a budget, or what was copied.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CopySize {
+    pub entries: u64,
+    pub bytes: u64,
 }
 
 /// A file to be written.
@@ -89,6 +105,84 @@ impl Prefill {
         self.enter(path).map(|_| ())
     }
 
+    /// Copies a folder of the lower with all that is in it, so that nothing of the lower's shows there.
+    /// Such a folder can be renamed also within a user namespace. Must be called before anything else
+    /// is written below it.
+    pub fn copy_folder(&self, path: &Path, budget: CopySize) -> io::Result<FolderCopy> {
+        let mut copied = CopySize::default();
+        let mut pending = vec![path.to_owned()];
+        while let Some(folder) = pending.pop() {
+            if !self.copy_one_folder(&folder, budget, &mut copied, &mut pending)? {
+                self.forget(path)?;
+                return Ok(FolderCopy::LeftAlone);
+            }
+        }
+        Ok(FolderCopy::Copied(copied))
+    }
+
+    /// Copies the files of one folder; `false` if that can't be done within the budget.
+    fn copy_one_folder(
+        &self,
+        path: &Path,
+        budget: CopySize,
+        copied: &mut CopySize,
+        pending: &mut Vec<PathBuf>,
+    ) -> io::Result<bool> {
+        self.opaque_folder(path)?;
+        let made = self.enter(path)?;
+        let source = open_beneath(self.lower.as_fd(), path, FOLDER)?;
+        for entry in Dir::read_from(&source)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let stat = statat(&source, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            copied.entries += 1;
+            match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Directory => pending.push(path.join(name)),
+                FileType::Symlink => {
+                    let target = rustix::fs::readlinkat(&source, name, Vec::new())?;
+                    symlinkat(target.as_c_str(), &made, name)?;
+                    self.take_owner(&made, name, &path.join(name))?;
+                }
+                FileType::RegularFile => {
+                    copied.bytes += u64::try_from(stat.st_size).unwrap_or(u64::MAX);
+                    if copied.bytes > budget.bytes {
+                        return Ok(false);
+                    }
+                    self.copy_file(&source, &made, name, &path.join(name))?;
+                }
+                _ => return Ok(false),
+            }
+            if copied.entries > budget.entries {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn copy_file(
+        &self,
+        source: &OwnedFd,
+        made: &OwnedFd,
+        name: &OsStr,
+        path: &Path,
+    ) -> io::Result<()> {
+        let mut from = File::from(open_beneath(
+            source.as_fd(),
+            Path::new(name),
+            OFlags::RDONLY,
+        )?);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mut to = File::from(openat(made, name, flags, Mode::RUSR | Mode::WUSR)?);
+        io::copy(&mut from, &mut to)?;
+        self.take_owner(made, name, path)?;
+        let meta = from.metadata()?;
+        to.set_permissions(meta.permissions())?;
+        to.set_times(FileTimes::new().set_modified(meta.modified()?))
+    }
+
     /// Deletes what this folder holds at a path, so that the lower's shows again.
     pub fn forget(&self, path: &Path) -> io::Result<()> {
         self.make_room(path).map(|_| ())
@@ -112,7 +206,7 @@ impl Prefill {
     /// Opens a folder, and makes it and those above where they are not.
     fn enter(&self, path: &Path) -> io::Result<OwnedFd> {
         let mut at = open_beneath(self.root.as_fd(), Path::new(""), FOLDER)?;
-        let mut so_far = std::path::PathBuf::new();
+        let mut so_far = PathBuf::new();
         for part in path.components() {
             let Component::Normal(name) = part else {
                 return Err(io::Error::from(io::ErrorKind::InvalidInput));
@@ -143,7 +237,8 @@ impl Prefill {
             .map_or(Mode::from_raw_mode(0o755), |stat| {
                 Mode::from_raw_mode(stat.st_mode & 0o7777)
             });
-        fchmod(&made, mode)?;
+        // More is to be written into it.
+        fchmod(&made, mode | Mode::RWXU)?;
         Ok(made)
     }
 

@@ -77,12 +77,20 @@ pub(super) enum TerminalAccess {
 
 /// A plan, and the folder that the program is in once it was performed.
 #[derive(Clone, Copy)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "only Linux has mounts for one program")
+)]
 pub(super) struct MountOrder<'a> {
     pub(super) plan: &'a MountPlan,
     pub(super) cwd: &'a Path,
 }
 
 /// The reason why a platform could not start a program.
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "only Linux has mounts for one program")
+)]
 pub(super) enum StartFailure {
     Program(io::Error),
     /// A step of the containment failed.

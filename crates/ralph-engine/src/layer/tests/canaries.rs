@@ -98,6 +98,7 @@ as_root_and_as_user! {
             r#"chroot /proc/1/root sh -c 'test ! -e "$REPO/in-the-layer"'"#,
             r#"ls /proc/1/cwd/canary"#,
             r#"echo '|/bin/true' >/proc/sys/kernel/core_pattern"#,
+            r#"touch /sys/kernel/uevent_helper /sys/kernel/mm/transparent_hugepage/enabled"#,
         ];
         ground.run(&layer, "touch in-the-layer");
         for way in ways {

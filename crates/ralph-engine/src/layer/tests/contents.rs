@@ -5,9 +5,12 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use super::support::{as_root_and_as_user, lines, plain, scan, written};
+use super::support::{as_root_and_as_user, lines, must, plain, scan, written};
 use crate::layer::upper::{Descent, ScanError, UpperUsage, attribute_name, renamed_folders};
-use crate::layer::{DiskReserve, Prefill, PrefillFile, UpperKind};
+use crate::layer::{
+    CopySize, DiskReserve, FolderCopy, Layer, LayerPlace, LayerTarget, PlaceRequest, Prefill,
+    PrefillFile, UpperKind,
+};
 
 as_root_and_as_user! {
     special_files_and_unreadable_folders_are_named: plain => |ground| {
@@ -119,6 +122,52 @@ as_root_and_as_user! {
         let after = scan(&layer);
         assert!(lines(&after).contains(&"file deleted 644 2".to_owned()));
         assert!(after.iter().any(|e| e.path == Path::new("kept/one") && e.kind == UpperKind::Whiteout));
+    };
+
+    a_folder_that_was_copied_before_a_run_can_be_renamed_by_anyone: plain => |ground| {
+        ground.write("src/deep/file", "f\n");
+        ground.write("src/script", "s\n");
+        fs::set_permissions(ground.repo.join("src/script"), fs::Permissions::from_mode(0o755)).unwrap();
+        std::os::unix::fs::symlink("script", ground.repo.join("src/link")).unwrap();
+        let layer = ground.layer();
+        let prefill = Prefill::open(&layer.folders()[0].upper, &ground.repo, ground.place().options.xattrs);
+        let prefill = prefill.unwrap();
+        let copy = |entries, bytes| prefill.copy_folder(Path::new("src"), CopySize { entries, bytes }).unwrap();
+        assert_eq!(copy(100, 3), FolderCopy::LeftAlone);
+        assert_eq!(copy(3, 100), FolderCopy::LeftAlone);
+        assert_eq!(scan(&layer), []);
+        assert_eq!(copy(4, 4), FolderCopy::Copied(CopySize { entries: 4, bytes: 4 }));
+        let before = fs::metadata(ground.repo.join("src/script")).unwrap();
+        let after = fs::metadata(layer.folders()[0].upper.join("src/script")).unwrap();
+        assert_eq!((before.mtime_nsec(), before.mode()), (after.mtime_nsec(), after.mode()));
+        let plan = layer.mount_plan().unwrap();
+        assert_eq!(ground.act(plan, "rename", &["src", "lib"]), "done");
+        assert_eq!(ground.run(&layer, "cat lib/deep/file lib/link; ls"), "f\ns\nlib\n");
+        assert_eq!(written(&layer), [
+            "dir lib", "dir lib/deep", "file lib/deep/file 644 2", "link lib/link",
+            "file lib/script 755 2", "gone src",
+        ]);
+        assert_eq!(ground.read("src/script"), "s\n");
+    };
+
+    a_layer_in_memory_is_full_for_the_program_alone: |dir| {
+        let memory = dir.join("memory");
+        fs::create_dir(&memory).unwrap();
+        let args = ["-t", "tmpfs", "-o", "size=130m,mode=0777", "tmpfs"].map(Path::new);
+        must("mount", args.into_iter().chain([memory.as_path()]));
+    } => |ground| {
+        fs::write(ground.dir.join(".ralph-layers"), "").unwrap();
+        let memory = ground.dir.join("memory");
+        let request = PlaceRequest { temp_dir: &memory, ..ground.request(&memory) };
+        let place = LayerPlace::find(&request).unwrap();
+        assert_eq!(place.max_bytes, Some(65 << 20), "half of what is free");
+        let layer = Layer::create(&place, &[LayerTarget::new(&ground.repo)]).unwrap();
+        let (said, _) = ground.try_run(&layer, "head -c 200000000 /dev/zero >big");
+        assert!(said.contains("No space left on device"), "{said}");
+        let usage = layer.upper(&layer.folders()[0]).unwrap().usage().unwrap();
+        assert!(usage.bytes > 100 << 20, "{usage:?}");
+        ground.write("on-the-disk", "there is room\n");
+        layer.remove().unwrap();
     };
 
     what_root_writes_before_a_run_belongs_to_the_owner_of_the_repository: plain => |ground| {

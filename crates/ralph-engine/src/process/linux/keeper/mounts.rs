@@ -202,7 +202,7 @@ impl CompiledStep {
 }
 
 /// Ways around a mount that root has without any capability: disks, whose nodes are its own, and the
-/// settings of the kernel, one of which names a program that the kernel starts outside.
+/// settings of the kernel, some of which name a program that the kernel starts outside.
 fn ways_of_root() -> Vec<CompiledStep> {
     let mut nodes = Vec::new();
     let mut folders = vec![PathBuf::from("/dev")];
@@ -227,11 +227,11 @@ fn ways_of_root() -> Vec<CompiledStep> {
             to,
             access: BindAccess::ReadWrite,
         })
-        .chain([MountStep::Bind {
-            from: PathBuf::from("/proc/sys"),
-            to: PathBuf::from("/proc/sys"),
+        .chain(["/proc/sys", "/sys"].map(|folder| MountStep::Bind {
+            from: PathBuf::from(folder),
+            to: PathBuf::from(folder),
             access: BindAccess::ReadOnly,
-        }])
+        }))
         .filter_map(|step| CompiledStep::optional(&step))
         .collect()
 }
