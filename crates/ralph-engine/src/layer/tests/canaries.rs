@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use super::support::{as_root_and_as_user, lines, must, plain, scan};
+use super::support::{as_root_and_as_user, lines, must, plain, run_spec, scan};
+use crate::layer::{Layer, LayerPlace, LayerTarget, PlaceRequest};
+use crate::process::{Containment, OverlayXattrs};
 
 /// Does one thing inside a layer by a system call that no tool makes, and says how it went.
 #[test]
@@ -169,6 +171,23 @@ as_root_and_as_user! {
             // An exec by an ordinary user leaves none at all.
             assert_eq!(set("CapEff:") | set("CapPrm:"), 0, "{said}");
         }
+    };
+
+    root_of_a_user_namespace_can_undo_nothing_either: plain => |ground| {
+        // Such is root in a container that may not mount by itself.
+        let data = ground.dir.join("data");
+        let containment = Containment::UserNamespace;
+        let place = LayerPlace::find(&PlaceRequest { containment, ..ground.request(&data) }).unwrap();
+        assert_eq!(place.options.xattrs, OverlayXattrs::User);
+        let layer = Layer::create(&place, &[LayerTarget::new(&ground.repo)]).unwrap();
+        let script = r#"umount "$REPO" && echo OPEN; mount -o remount,ro "$REPO" && echo OPEN
+            nsenter -t 1 -m true && echo OPEN; mount -t tmpfs tmpfs "$REPO" && echo OPEN
+            echo x >file; grep CapBnd /proc/self/status"#;
+        let spec = ground.spec("sh").args(["-c", script]).mounts(layer.mount_plan().unwrap());
+        let (said, _) = run_spec(&spec, containment).unwrap();
+        assert!(!said.contains("OPEN") && said.contains("CapBnd:"), "{said}");
+        assert_eq!(lines(&scan(&layer)), ["file file 644 2"]);
+        assert!(!ground.repo.join("file").exists());
     };
 
     disks_are_out_of_reach: plain => |ground| {

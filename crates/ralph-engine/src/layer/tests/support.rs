@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
 
+use crate::layer::mountinfo::read_mounts;
 use crate::layer::upper::Descent;
 use crate::layer::{
     Layer, LayerPlace, LayerTarget, PlaceRequest, UpperEntry, UpperFolder, UpperKind,
@@ -63,7 +64,8 @@ pub(super) fn run_both(name: &str, prepare: fn(&Path), body: fn(&Ground)) {
             }
         }
         Some(stage @ ("root" | "user")) => {
-            let dir = tempfile::tempdir().unwrap();
+            // On a disk: `/tmp` is in memory on many machines.
+            let dir = tempfile::tempdir_in("/var/tmp").unwrap();
             let repo = dir.path().join("repo");
             fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
             fs::create_dir(&repo).unwrap();
@@ -78,13 +80,23 @@ pub(super) fn run_both(name: &str, prepare: fn(&Path), body: fn(&Ground)) {
                 child.uid(ORDINARY).gid(ORDINARY).env(FOLDER, dir.path());
                 run_stage(&mut child, name, "body");
             }
-            tool("umount", ["-R", "-q", repo.to_str().unwrap()].as_slice());
+            unmount_below(dir.path());
         }
         Some("body") => {
             assert_eq!(rustix::process::geteuid().as_raw(), ORDINARY);
             body(&Ground::new(Path::new(&std::env::var_os(FOLDER).unwrap())));
         }
         Some(other) => panic!("{other}"),
+    }
+}
+
+/// Undoes what a test has prepared, so that its folder can be deleted.
+fn unmount_below(dir: &Path) {
+    let dir = dir.canonicalize().unwrap();
+    for mount in read_mounts().unwrap().into_iter().rev() {
+        if mount.point.starts_with(&dir) {
+            must("umount", [&mount.point]);
+        }
     }
 }
 
