@@ -72,3 +72,23 @@ pub(super) fn mount_of<'a>(mounts: &'a [MountEntry], path: &Path) -> Option<&'a 
         .filter(|mount| path.starts_with(&mount.point))
         .max_by_key(|mount| mount.point.as_os_str().len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mounts_are_read_with_odd_paths_and_optional_fields() {
+        let text = b"22 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n\
+            36 22 98:0 /a\\040b /mnt\\0111\\134x rw,noatime master:1 shared:7 - tmpfs none rw\n\nodd\n";
+        let mounts = parse_mounts(text);
+        assert_eq!(mounts.len(), 2);
+        assert_eq!(mounts[1].device, "98:0");
+        assert_eq!(mounts[1].root, Path::new("/a b"));
+        assert_eq!(mounts[1].point, Path::new("/mnt\t1\\x"));
+        assert_eq!(mounts[1].kind, "tmpfs");
+        let found = mount_of(&mounts, Path::new("/mnt\t1\\x/y")).unwrap();
+        assert_eq!(found.kind, "tmpfs");
+        assert_eq!(mount_of(&mounts, Path::new("/home")).unwrap().kind, "ext4");
+    }
+}

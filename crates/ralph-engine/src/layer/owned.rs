@@ -17,8 +17,8 @@ use super::removal::remove_tree;
 use super::upper::UpperFolder;
 use crate::process::{BindAccess, MountPlan, OverlayMount, OverlayOptions};
 
-const LAYER: &str = "layer";
-const TRIAL: &str = "trial";
+const LAYER: &str = "layer-";
+const TRIAL: &str = "trial-";
 const LOCK: &str = ".lock";
 
 /// A layer over one or more folders. Dropping it deletes all that was written.
@@ -288,7 +288,7 @@ impl OwnedFolder {
     fn create(place: &Path, kind: &str) -> io::Result<Self> {
         loop {
             let id = uuid::Uuid::now_v7().simple();
-            let path = place.join(format!("{kind}-{}-{id}", std::process::id()));
+            let path = place.join(format!("{kind}{}-{id}", std::process::id()));
             let lock = open_lock(&lock_path(&path), true)?;
             let is_ours = match lock.try_lock() {
                 // A sweep that came between has deleted the file again.

@@ -12,32 +12,32 @@ use rustix::fs::{Mode, OFlags, openat};
 pub struct FileSystemKind(pub u64);
 
 /// The kinds that matter here: those in wide use, and those that can't hold a layer.
-const NAMES: [(u64, &str, Holds); 20] = [
-    (0xEF53, "ext4", Holds::Maybe),
-    (0x5846_5342, "xfs", Holds::Maybe),
-    (0x9123_683E, "btrfs", Holds::Maybe),
-    (0x0102_1994, "tmpfs", Holds::Maybe),
-    (0xF2F5_2010, "f2fs", Holds::Maybe),
-    (0x2FC1_2FC1, "zfs", Holds::Maybe),
-    (0xCA45_1A4E, "bcachefs", Holds::Maybe),
-    (0x794C_7630, "overlayfs", Holds::Never),
-    (0x6969, "NFS", Holds::Never),
-    (0xF15F, "ecryptfs", Holds::Never),
-    (0x0102_1997, "9p", Holds::Never),
-    (0xFF53_4D42, "CIFS", Holds::Never),
-    (0xFE53_4D42, "SMB", Holds::Never),
-    (0x6573_5546, "FUSE", Holds::Never),
-    (0x00C3_6400, "ceph", Holds::Never),
-    (0x4D44, "FAT", Holds::Never),
-    (0x2011_BAB0, "exFAT", Holds::Never),
-    (0x7366_746E, "NTFS", Holds::Never),
-    (0x786F_4256, "vboxsf", Holds::Never),
-    (0xBACB_ACBC, "vmhgfs", Holds::Never),
+const NAMES: [(u64, &str, LayerHold); 20] = [
+    (0xEF53, "ext4", LayerHold::Maybe),
+    (0x5846_5342, "xfs", LayerHold::Maybe),
+    (0x9123_683E, "btrfs", LayerHold::Maybe),
+    (0x0102_1994, "tmpfs", LayerHold::Maybe),
+    (0xF2F5_2010, "f2fs", LayerHold::Maybe),
+    (0x2FC1_2FC1, "zfs", LayerHold::Maybe),
+    (0xCA45_1A4E, "bcachefs", LayerHold::Maybe),
+    (0x794C_7630, "overlayfs", LayerHold::Never),
+    (0x6969, "NFS", LayerHold::Never),
+    (0xF15F, "ecryptfs", LayerHold::Never),
+    (0x0102_1997, "9p", LayerHold::Never),
+    (0xFF53_4D42, "CIFS", LayerHold::Never),
+    (0xFE53_4D42, "SMB", LayerHold::Never),
+    (0x6573_5546, "FUSE", LayerHold::Never),
+    (0x00C3_6400, "ceph", LayerHold::Never),
+    (0x4D44, "FAT", LayerHold::Never),
+    (0x2011_BAB0, "exFAT", LayerHold::Never),
+    (0x7366_746E, "NTFS", LayerHold::Never),
+    (0x786F_4256, "vboxsf", LayerHold::Never),
+    (0xBACB_ACBC, "vmhgfs", LayerHold::Never),
 ];
 
 /// Tells if a kind can hold what is written to an overlay.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Holds {
+enum LayerHold {
     Maybe,
     /// The kernel refuses it, or what it keeps there is not reliable.
     Never,
@@ -53,10 +53,11 @@ impl FileSystemKind {
 
     /// Tells if ralph does not even try to put a layer on it.
     pub fn never_holds_layers(self) -> bool {
-        self.row().is_some_and(|(_, holds)| holds == Holds::Never)
+        self.row()
+            .is_some_and(|(_, holds)| holds == LayerHold::Never)
     }
 
-    fn row(self) -> Option<(&'static str, Holds)> {
+    fn row(self) -> Option<(&'static str, LayerHold)> {
         let row = NAMES.into_iter().find(|(number, ..)| *number == self.0)?;
         Some((row.1, row.2))
     }

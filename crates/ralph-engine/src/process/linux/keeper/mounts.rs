@@ -42,7 +42,7 @@ struct CompiledStep {
     action: MountAction,
     /// The source, found before the first step was performed. Set and read in the child alone.
     source: AtomicI32,
-    /// Where it is none: a device may be gone by now.
+    /// A device or a setting that is not there, or no longer, needs no mount.
     may_be_missing: bool,
 }
 
@@ -155,11 +155,17 @@ impl CompiledStep {
             }
             MountAction::Overlay { lower: None, .. } | MountAction::Cover { .. } => return Ok(()),
         };
-        if self.may_be_missing && found < 0 {
+        if found < 0 && self.is_missing() {
             return Ok(());
         }
         self.source.store(found, Ordering::Relaxed);
         check(found)
+    }
+
+    /// Tells if the call that just failed did so because there is nothing to mount.
+    fn is_missing(&self) -> bool {
+        // SAFETY: errno of this thread.
+        self.may_be_missing && unsafe { *libc::__errno_location() } == libc::ENOENT
     }
 
     fn perform(&self) -> Result<(), CallFailed> {
@@ -179,13 +185,14 @@ impl CompiledStep {
                 mount(c"overlay", target, *flags, options)?;
             }
             MountAction::Bind { to, access, .. } => {
-                if source < 0 || (self.may_be_missing && refuse_links(to).is_err()) {
+                let is_there = refuse_links(to);
+                if source < 0 || (is_there.is_err() && self.is_missing()) {
                     return Ok(());
                 }
+                is_there?;
                 if *access == BindAccess::ReadOnly {
                     make_read_only(source)?;
                 }
-                refuse_links(to)?;
                 attach(source, to)?;
             }
             MountAction::Cover { path } => {
@@ -441,4 +448,78 @@ fn attach(tree: c_int, to: &CStr) -> Result<(), CallFailed> {
         )
     };
     check(done as c_int)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::OverlayOptions;
+
+    fn overlay(lowers: &[&str]) -> OverlayMount {
+        OverlayMount {
+            target: PathBuf::from("/repo"),
+            lowers: lowers.iter().map(PathBuf::from).collect(),
+            upper: PathBuf::from("/la,yers/u:1"),
+            work: PathBuf::from("/layers/w\\"),
+            options: OverlayOptions {
+                xattrs: OverlayXattrs::User,
+                sync: OverlaySync::Volatile,
+            },
+        }
+    }
+
+    #[test]
+    fn options_are_escaped_and_a_hidden_lower_is_the_current_folder() {
+        let compiled = compile_overlay(&overlay(&["/a:b", "/repo/sub"]), &[Path::new("/repo")]);
+        let Ok(MountAction::Overlay { options, lower, .. }) = compiled else {
+            panic!("not an overlay");
+        };
+        let expected = c"lowerdir=/a\\:b:.,upperdir=/la\\,yers/u\\:1,workdir=/layers/w\\\\,index=off,metacopy=off,userxattr,volatile";
+        assert_eq!(options.as_c_str(), expected);
+        assert_eq!(lower.as_deref(), Some(c"/repo/sub"));
+    }
+
+    #[test]
+    fn plans_that_can_not_work_are_refused_before_the_fork() {
+        let refused = |overlay: &OverlayMount, hidden: &[&Path]| {
+            compile_overlay(overlay, hidden).err().unwrap().to_string()
+        };
+        assert_eq!(
+            refused(&overlay(&[]), &[]),
+            "an overlay on /repo has no lower folder"
+        );
+        assert_eq!(
+            refused(&overlay(&["a"]), &[]),
+            "a path of a mount is not absolute: a"
+        );
+        assert_eq!(
+            refused(&overlay(&["/x/a", "/x/b"]), &[Path::new("/x")]),
+            "/x/b is hidden by the mount on /x before the overlay that needs it"
+        );
+        assert_eq!(
+            refused(&overlay(&["/x"]), &[Path::new("/layers")]),
+            "/layers/w\\ is hidden by the mount on /layers before the overlay that needs it"
+        );
+        let long = format!("/{}", "x".repeat(5000));
+        let error = refused(&overlay(&[&long]), &[]);
+        assert!(error.ends_with("of 4095"), "{error}");
+    }
+
+    #[test]
+    fn raw_devices_are_known_by_their_kind() {
+        for name in [
+            "sg0",
+            "bsg/0:0:0:0",
+            "nvme0",
+            "ng0n1",
+            "mem",
+            "port",
+            "mtd0ro",
+        ] {
+            assert!(is_raw_device(&Path::new("/dev").join(name)), "{name}");
+        }
+        for name in ["null", "tty1", "memory", "ptmx", "kvm", "fuse", "nvidia0"] {
+            assert!(!is_raw_device(&Path::new("/dev").join(name)), "{name}");
+        }
+    }
 }
