@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::support::{as_root_and_as_user, lines, must, plain, run_spec, scan};
+use super::support::{as_root_and_as_user, lines, must, own_program, plain, run_spec, scan};
 use crate::layer::{Layer, LayerPlace, LayerTarget, PlaceRequest};
 use crate::process::{Containment, OverlayXattrs};
 
@@ -139,6 +139,16 @@ as_root_and_as_user! {
         let outside = ground.dir.to_str().unwrap();
         let refused = format!("failed {}", libc::EPERM);
         assert_eq!(ground.act(plan(), "handle", &[outside]), refused);
+        // In a namespace of its own it has the capability, yet not over these mounts.
+        for folder in [outside, "/usr"] {
+            let script = format!(
+                "RALPH_LAYER_ACT=handle RALPH_LAYER_ARGS='{folder}' unshare -Urm '{}' \
+                 layer::tests::canaries::act --exact --ignored --nocapture",
+                own_program().display()
+            );
+            let said = ground.run(&layer, &script);
+            assert!(said.contains("ACT: failed"), "{folder}: {said}");
+        }
         // The marks of the overlay itself can't be set through it, and others mean nothing.
         ground.act(plan(), "mark", &["folder"]);
         assert_eq!(ground.run(&layer, "cat folder/file"), "f\n");
