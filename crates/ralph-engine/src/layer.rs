@@ -37,6 +37,7 @@ pub use owned::{Layer, LayerError, LayerFolder, LayerTarget, SweepReport, sweep}
 pub use place::{LayerPlace, PlaceDisk, PlaceKind, PlaceRequest};
 pub use prefill::{CopySize, FolderCopy, Prefill, PrefillFile};
 pub use reason::{InPlaceReason, PlaceProblem, TriedPlace};
+pub(crate) use removal::remove_tree;
 pub use reserve::DiskReserve;
 pub use sys::FileSystemKind;
 pub use upper::{UpperEntry, UpperFolder, UpperKind};

@@ -136,10 +136,12 @@ impl Repo {
             }
         }
         let kept: Vec<&Path> = kept.iter().map(PathBuf::as_path).collect();
+        // What is gone has a mark in the folder, which is no file.
+        let leaving: HashSet<PathBuf> = dropped.iter().chain(&diff.gone).cloned().collect();
         let files = PathsIn {
             folder: work.folder,
             paths: &kept,
-            dropped: Some(&dropped),
+            dropped: Some(&leaving),
         };
         let tree = if !diff.moved.is_empty() {
             self.copy_base_to_stage()?;
@@ -448,8 +450,11 @@ fn diff_of(tracked: &TrackedFiles<'_>, entries: &[UpperEntry]) -> LayerDiff {
                     }
                 }
             }
+            // One that stands where nothing was tracked is nothing to git, and goes with the layer.
             UpperKind::Other(_) | UpperKind::UnreadableFolder => {
-                diff.unstorable.insert(path.clone(), EntryKind::Special);
+                if tracked.holds(path) || tracked.below(path).next().is_some() {
+                    diff.unstorable.insert(path.clone(), EntryKind::Special);
+                }
             }
         }
     }

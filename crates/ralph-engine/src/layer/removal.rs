@@ -17,7 +17,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 /// Deletes a folder and all in it. One that is not there is deleted already.
-pub(super) fn remove_tree(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     };

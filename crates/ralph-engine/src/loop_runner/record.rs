@@ -171,7 +171,7 @@ impl LoopRunner {
         }
         let own = self.own_paths();
         let left = self.place.repo.follow(&oid(base)?, commit, &own).await?;
-        failpoint("tree-followed");
+        failpoint("folder-followed");
         if !left.is_empty() {
             let names: Vec<String> = left.iter().map(|path| shown(path)).collect();
             self.tell(&Event::Warning {

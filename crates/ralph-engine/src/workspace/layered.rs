@@ -30,14 +30,14 @@ use crate::{
     iteration::{DIAGNOSIS_FOLDER, Findings, LOGS},
     journal_text::oid,
     layer::{
-        InPlaceReason, Layer, LayerPlace, LayerTarget, PlaceRequest, Prefill, UpperEntry,
-        UpperKind,
+        InPlaceReason, Layer, LayerFolder, LayerPlace, LayerTarget, PlaceRequest, Prefill,
+        UpperEntry, UpperKind,
         checks::{CheckRequest, check_repository},
         sweep,
         upper::Descent,
     },
     plain_file,
-    process::{BindAccess, Containment, MountPlan},
+    process::{BindAccess, Containment, MountPlan, OverlayMount},
     progress_file::ProgressFile,
     supervisor::LocalFuture,
 };
@@ -51,9 +51,10 @@ const ITERATION: &str = "iteration";
 
 /// The layers of a loop: where they live, what they are laid over, and the one of the current iteration.
 pub(crate) struct Layers {
+    /// The repository's root, without symbolic links.
+    root: PathBuf,
     place: LayerPlace,
     targets: Vec<LayerTarget>,
-    /// Shown as they are: ralph writes its logs while an agent runs.
     logs: PathBuf,
     data_dir: PathBuf,
     current: Option<CurrentLayer>,
@@ -116,6 +117,7 @@ impl Layers {
         let folders = [root, repo.git_dir(), repo.common_dir()].map(Path::to_owned);
         let folders = folders.into_iter().chain(checked.sub_mounts);
         let mut layers = Self {
+            root: root.to_owned(),
             targets: folders.map(LayerTarget::new).collect(),
             logs: root.join(LOGS),
             data_dir: request.data_dir.to_owned(),
@@ -182,7 +184,7 @@ impl Layers {
         let is_own = |path: &&PathBuf| own_paths.iter().any(|own| path.starts_with(own));
         let changed = status.changed.iter().map(|entry| &entry.path);
         let changed: Vec<PathBuf> = changed.filter(|p| !is_own(p)).cloned().collect();
-        let upper = upper_of(&layer);
+        let upper = self.upper_of(&layer);
         let gone = repo.fill_folder(base, tree, &changed, upper).await?;
         let prefill = self.prefill(&layer)?;
         let untracked = status.untracked.iter().filter(|path| !is_own(path));
@@ -197,18 +199,30 @@ impl Layers {
     }
 
     fn prefill(&self, layer: &Layer) -> Result<Prefill, LoopError> {
-        let upper = upper_of(layer);
-        let root = &self.targets[0].path;
-        Prefill::open(upper, root, self.place.options.xattrs)
+        let upper = self.upper_of(layer);
+        Prefill::open(upper, &self.root, self.place.options.xattrs)
             .map_err(|e| file_error("open", upper, e))
     }
 
-    /// Plans what a program in a layer sees. The logs are shown as they are, the journal can't be written.
+    /// Plans what a program in a layer sees. The journal can't be written. The logs, which ralph writes
+    /// meanwhile, have an overlay of their own: what a program writes there is dropped when it ends.
     pub(crate) fn mounts(&self, layer: &Layer) -> Result<MountPlan, LoopError> {
-        std::fs::create_dir_all(&self.logs).map_err(|e| file_error("make", &self.logs, e))?;
+        let folder = layer.path().join("logs");
+        let (upper, work) = (folder.join("upper"), folder.join("work"));
+        let ready = std::fs::create_dir_all(&self.logs)
+            .and_then(|()| remove_tree(&folder))
+            .and_then(|()| std::fs::create_dir_all(&upper))
+            .and_then(|()| std::fs::create_dir_all(&work));
+        ready.map_err(|e| file_error("make", &folder, e))?;
         Ok(layer
             .mount_plan()?
-            .bind(&self.logs, &self.logs, BindAccess::ReadOnly)
+            .overlay(OverlayMount {
+                target: self.logs.clone(),
+                lowers: vec![self.logs.clone()],
+                upper,
+                work,
+                options: self.place.options,
+            })
             .bind(&self.data_dir, &self.data_dir, BindAccess::ReadOnly)
             .cover(&self.place.folder))
     }
@@ -219,7 +233,11 @@ impl Layers {
 
     /// The folder that holds what was written in the current layer.
     fn upper(&self) -> Option<&Path> {
-        self.layer().map(upper_of)
+        self.layer().map(|layer| self.upper_of(layer))
+    }
+
+    fn upper_of<'a>(&self, layer: &'a Layer) -> &'a Path {
+        folder_of(layer, &self.root).map_or(layer.path(), |folder| &folder.upper)
     }
 
     /// Lists what was written in the current layer. The git folder is one entry.
@@ -227,7 +245,7 @@ impl Layers {
         let Some(layer) = self.layer() else {
             return Ok(Vec::new());
         };
-        let Some(folder) = layer.folders().first() else {
+        let Some(folder) = folder_of(layer, &self.root) else {
             return Ok(Vec::new());
         };
         let fail = |e: io::Error| file_error("read", &folder.upper, e);
@@ -260,10 +278,10 @@ impl Layers {
     }
 }
 
-/// The upper folder of the repository's root, which is the first target.
-fn upper_of(layer: &Layer) -> &Path {
-    let folders = layer.folders();
-    folders.first().map_or(layer.path(), |folder| &folder.upper)
+/// The folder of a layer that is laid over a repository's root.
+fn folder_of<'a>(layer: &'a Layer, root: &Path) -> Option<&'a LayerFolder> {
+    let mut folders = layer.folders().iter();
+    folders.find(|folder| folder.target == root)
 }
 
 /// The user's folder, seen through a layer.
@@ -368,7 +386,7 @@ impl Workspace for Layered<'_> {
                 }
             };
             if let Some(layer) = self.layers.layer() {
-                let upper = upper_of(layer);
+                let upper = self.layers.upper_of(layer);
                 let repo = self.folder.repo;
                 let gone = repo.fill_folder(&base, &tree, &[], upper).await?;
                 let prefill = self.layers.prefill(layer)?;
@@ -393,7 +411,8 @@ impl Workspace for Layered<'_> {
         };
         // Its folder is made in the layer, so that it can be watched from the start.
         if let (Some(layer), Some(folder)) = (self.layers.layer(), below.parent()) {
-            let made = self.layers.prefill(layer)?.folder(folder);
+            let prefill = self.layers.prefill(layer)?;
+            let made = prefill.folder(folder).and_then(|()| prefill.forget(below));
             made.map_err(|e| file_error("make", folder, e))?;
         }
         Ok(DoneFile::new(Some(upper.join(below))))
@@ -409,10 +428,13 @@ impl Workspace for Layered<'_> {
             return Ok(());
         };
         let shared = self.shared_paths();
+        // It is looked for in the layer, where it is watched.
+        let done_file = self.folder.artefacts.as_ref().map(|a| a.done_file());
         let prefill = self.layers.prefill(layer)?;
         for entry in self.layers.entries()? {
             let is_shared = shared.iter().any(|path| entry.path.starts_with(path));
-            if !is_shared || matches!(entry.kind, UpperKind::Folder { .. }) {
+            let is_done_file = done_file == Some(self.folder.root.join(&entry.path));
+            if !is_shared || is_done_file || matches!(entry.kind, UpperKind::Folder { .. }) {
                 continue;
             }
             self.take_over(&entry.path, &entry.kind, &prefill)

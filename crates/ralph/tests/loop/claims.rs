@@ -102,7 +102,9 @@ fn the_task_file_deleted_or_broken_by_the_agent_is_put_back() {
 fn a_link_put_in_the_place_of_a_file_of_ralphs_is_not_written_through() {
     let links = "for f in prd.json ralph.yaml .ralph/progress.md .ralph/progress.md.new .ralph/logs/iteration-1.json .ralph/logs/iteration-2.txt; do ln -sf \"$HOME/precious\" $f; done";
     let script = once(json!([{"run": links}, {"say": "Task A complete"}]));
-    let project = Project::with_stories(&[story("A")]).script(&script);
+    let project = Project::with_stories(&[story("A")])
+        .in_place()
+        .script(&script);
     let precious = project.repo.home().join("precious");
     std::fs::write(&precious, "mine").unwrap();
     project.run(&[]).expect(4);
@@ -169,7 +171,9 @@ fn a_forged_task_file_that_ralph_did_not_live_to_see_is_not_believed() {
     let forge = "sed -i 's/\"passes\": false/\"passes\": true/' prd.json";
     for point in ["agent-ended", "agent-recorded"] {
         let script = once(json!([{"run": forge}, {"say": "Task A complete"}]));
-        let project = Project::with_untracked_stories(&[story("A"), story("B")]).script(&script);
+        let project = Project::with_untracked_stories(&[story("A"), story("B")])
+            .in_place()
+            .script(&script);
         assert_eq!(project.run_with("RALPH_FAILPOINT", point).code(), -9);
         assert!(project.passes("A"), "it was forged");
         let project = project.script(&good_script());

@@ -277,7 +277,9 @@ fn a_commit_of_an_agent_that_carries_the_iterations_own_trailer_is_not_taken_for
     let forge = "echo A > A.txt; git add A.txt; \
                  git commit -q -m x -m \"Ralph-Iteration: ${RALPH_RUN_ID%-*}\"; echo B > B.txt";
     let script = json!({"default": [{"do": [{"run": forge}, {"say": "Task A complete"}]}]});
-    let project = Project::with_stories(&[story("A")]).script(&script);
+    let project = Project::with_stories(&[story("A")])
+        .in_place()
+        .script(&script);
     let ran = project.run_with("RALPH_FAILPOINT", "land-intended");
     assert_eq!(ran.code(), -9, "{}", ran.all());
     let forged = project.repo.git([

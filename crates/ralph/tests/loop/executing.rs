@@ -226,7 +226,8 @@ fn what_would_be_told_can_be_looked_at_before() {
 
 #[test]
 fn a_projects_own_template_is_used_and_guarded() {
-    let shop = Shop::new("pathlib.Path('.ralph/prompts/execute.md').write_text('x')\nwhole()");
+    let shop =
+        Shop::new("pathlib.Path('.ralph/prompts/execute.md').write_text('x')\nwhole()").in_place();
     let own = "Do it: {{ task }} ({{ iteration }}/{{ iterations }} of {{ project }})\n";
     shop.project
         .repo

@@ -20,7 +20,7 @@ fn project(mischief: &str) -> Project {
 #[test]
 fn a_planted_hook_is_not_run_and_does_not_stay() {
     let plant = "for h in pre-commit commit-msg post-commit reference-transaction post-checkout post-index-change; do printf '#!/bin/sh\\ntouch \"$HOME/pwned\"\\n' > .git/hooks/$h; chmod +x .git/hooks/$h; done";
-    let project = project(plant);
+    let project = project(plant).in_place();
     let ran = project.run(&[]).expect(0);
     assert!(!project.repo.home().join("pwned").exists());
     assert!(!project.repo.exists(".git/hooks/pre-commit"));
@@ -75,7 +75,7 @@ fn a_git_folder_that_was_replaced_is_refused_by_name() {
         "mv .git \"$HOME/real\"; echo \"gitdir: $HOME/real\" > .git",
         "mv .git \"$HOME/real\"; git init -q .",
     ] {
-        let project = project(replace);
+        let project = project(replace).in_place();
         let real = project.repo.home().join("real");
         let ran = project.run(&[]);
         assert_ne!(ran.code(), 0, "{replace}");
@@ -91,7 +91,7 @@ fn a_git_folder_that_was_replaced_is_refused_by_name() {
 
 #[test]
 fn a_repository_whose_git_folder_was_replaced_works_again_once_it_is_put_back() {
-    let project = project("mv .git \"$HOME/real\"; git init -q .");
+    let project = project("mv .git \"$HOME/real\"; git init -q .").in_place();
     assert_ne!(project.run(&[]).code(), 0);
     std::fs::remove_dir_all(project.repo.path(".git")).unwrap();
     std::fs::rename(project.repo.home().join("real"), project.repo.path(".git")).unwrap();
@@ -109,7 +109,7 @@ fn history_that_the_agent_rewrites_is_put_back_and_the_loop_halts() {
         "git checkout -q --orphan other; git commit -q -m orphan --allow-empty",
         "git update-ref refs/heads/ralph/work HEAD~1",
     ] {
-        let project = project(rewrite);
+        let project = project(rewrite).in_place();
         let base = project.repo.head();
         let ran = project.run(&[]).expect(4);
         assert_eq!(ran.stop()["why"], "halted", "{rewrite}: {}", ran.all());
@@ -130,7 +130,7 @@ fn an_agent_that_leaves_the_branch_is_brought_back() {
         "git switch -q main",
         "git add -A; git switch -q -c mine; git commit -q -m mine",
     ] {
-        let project = project(leave);
+        let project = project(leave).in_place();
         let base = project.repo.head();
         let ran = project.run(&[]).expect(4);
         assert_eq!(ran.stop()["why"], "halted", "{leave}: {}", ran.all());
@@ -229,7 +229,7 @@ fn an_operation_begun_by_the_agent_does_not_stay() {
 fn a_git_folder_that_is_taken_away_ends_the_loop_in_order_and_a_later_run_goes_on() {
     let taken =
         "if ! test -e \"$HOME/once\"; then touch \"$HOME/once\"; mv .git .git2; mkdir .git; fi";
-    let project = project(taken);
+    let project = project(taken).in_place();
     let ran = project.run(&[]).expect(1);
     let events = ran.events();
     let last = events.last().unwrap();

@@ -285,7 +285,9 @@ fn the_fresh_agent_finds_every_file_as_the_old_one_left_it() {
     ];
     let mut goes_on = vec![run(&format!("({LOOK}) > $HOME/found"))];
     goes_on.extend(finishes());
-    let project = Project::with_stories(&[story("A")]).config(QUICK);
+    let project = Project::with_stories(&[story("A")])
+        .in_place()
+        .config(QUICK);
     project
         .repo
         .file("gone.txt", "x\n")

@@ -256,7 +256,9 @@ fn loops_are_listed_newest_first_with_what_they_came_to() {
 fn a_killed_loop_is_gone_on_with_by_the_beginning_of_its_id() {
     let hang = json!({"do": [{"write": {"path": "B.txt", "text": "half\n"}}, "hang"]});
     let script = json!({"tasks": {"B": [hang]}, "default": [good_attempt()]});
-    let project = Project::with_stories(&[story("A"), story("B")]).script(&script);
+    let project = Project::with_stories(&[story("A"), story("B")])
+        .in_place()
+        .script(&script);
     let mut live = project.start(&[]);
     let id = loop_id(&live.wait_for("loop_started"));
     live.wait_for("iteration_ended");

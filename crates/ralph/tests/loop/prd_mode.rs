@@ -132,9 +132,9 @@ fn an_agent_that_edits_the_instructions_lands_nothing_and_halts_the_loop() {
             {"say": "Task {id} complete"},
         ]}]})
     };
-    let there = shop().script(&edit("Do as you like.\n"));
+    let there = shop().in_place().script(&edit("Do as you like.\n"));
     there.repo.file("PROMPT.md", TOLD).commit("instructions");
-    let missing = shop().script(&edit("Do as you like.\n"));
+    let missing = shop().in_place().script(&edit("Do as you like.\n"));
     for (project, is_there) in [(there, true), (missing, false)] {
         let ran = project.run(&["PRD.json"]).expect(4);
         assert_eq!(ran.verdicts(), ["US-001 refused"]);

@@ -119,6 +119,11 @@ impl Project {
         self
     }
 
+    /// Has agents work in the project's own folder, not in a layer over it.
+    pub(crate) fn in_place(self) -> Self {
+        self.env("RALPH_WORKSPACE_MODE", "in_place")
+    }
+
     pub(crate) fn start_in(mut self, folder: impl AsRef<Path>) -> Self {
         self.start_in = self.repo.root().join(folder);
         self

@@ -87,7 +87,7 @@ fn an_uncommitted_edit_survives_history_that_an_agent_moved() {
     let script = json!({"default": [
         {"do": [{"run": "git commit -q --amend -m forged"}, {"say": "Task {id} complete"}]},
     ]});
-    let project = edited(&script);
+    let project = edited(&script).in_place();
     let before = project.repo.read("prd.json");
     project.run(&["--once"]).expect(4);
     assert_eq!(project.repo.read("prd.json"), before);
@@ -146,7 +146,9 @@ fn a_task_file_that_a_person_breaks_stops_the_loop_by_name_and_is_not_rewritten(
 
 #[test]
 fn a_task_that_a_person_removes_after_a_crash_is_forgotten_and_its_work_is_kept() {
-    let project = Project::with_untracked_stories(&[story("A"), story("B")]).script(&good_script());
+    let project = Project::with_untracked_stories(&[story("A"), story("B")])
+        .in_place()
+        .script(&good_script());
     let ran = project.run_with("RALPH_FAILPOINT", "land-intended");
     assert_eq!(ran.code(), -9);
     project.repo.prd(&prd(&[story("B")]));
@@ -193,7 +195,9 @@ fn killed_in_the_second() -> Project {
 
 fn killed_at(point: &str) -> Project {
     let stories = [story("A"), story("B"), story("C")];
-    let project = Project::with_stories(&stories).script(&good_script());
+    let project = Project::with_stories(&stories)
+        .in_place()
+        .script(&good_script());
     let ran = project.run_with("RALPH_FAILPOINT", point);
     assert_eq!(ran.code(), -9);
     project

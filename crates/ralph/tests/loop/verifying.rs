@@ -23,6 +23,7 @@ fn ralph_yaml_edited_by_the_agent_is_put_back_and_the_loop_halts() {
         {"say": "Task A complete"},
     ]}]});
     let project = Project::with_stories(&[story("A"), story("B")])
+        .in_place()
         .config(&config)
         .script(&script);
     let ran = project.run(&[]).expect(4);
@@ -46,6 +47,7 @@ fn ralph_yaml_that_an_agent_deleted_or_made_is_put_right_as_well() {
     let script =
         json!({"default": [{"do": [{"delete": "ralph.yaml"}, {"say": "Task A complete"}]}]});
     let project = Project::with_stories(&[story("A")])
+        .in_place()
         .config(config)
         .script(&script);
     project.run(&[]).expect(4);
@@ -55,7 +57,9 @@ fn ralph_yaml_that_an_agent_deleted_or_made_is_put_right_as_well() {
         {"write": {"path": "ralph.yaml", "text": "verification:\n  commands: [[\"true\"]]\n"}},
         {"say": "Task A complete"},
     ]}]});
-    let project = Project::with_stories(&[story("A")]).script(&made);
+    let project = Project::with_stories(&[story("A")])
+        .in_place()
+        .script(&made);
     project.run(&["--once"]).expect(4);
     assert!(
         !project.repo.exists("ralph.yaml"),
@@ -71,7 +75,9 @@ fn a_prompt_that_an_agent_wrote_for_those_after_it_is_taken_away() {
         {"write": {"path": "A.txt", "text": "x"}},
         {"say": "Task A complete"},
     ]}]});
-    let project = Project::with_stories(&[story("A")]).script(&script);
+    let project = Project::with_stories(&[story("A")])
+        .in_place()
+        .script(&script);
     let ran = project.run(&[]).expect(4);
     assert_eq!(ran.stop()["why"], "halted");
     assert!(!project.repo.exists(".ralph/prompts/iteration.md"));

@@ -109,8 +109,12 @@ fn a_renamed_folder_takes_its_tracked_files_along() {
 }
 
 #[test]
-fn the_git_folder_is_no_work_and_a_nested_repository_is_named_once() {
-    let base = tracked(&["a"]);
+fn the_git_folder_is_no_work_and_only_what_stands_in_the_way_is_named() {
+    let base = tracked(&["a", "pipe"]);
+    let special = |path: &str| UpperEntry {
+        path: path.into(),
+        kind: UpperKind::Other(crate::layer::upper::SpecialFile::Fifo),
+    };
     let found = diff_of(
         &base,
         &[
@@ -119,10 +123,8 @@ fn the_git_folder_is_no_work_and_a_nested_repository_is_named_once() {
             folder("nested", None),
             folder("nested/.git", None),
             file("nested/code"),
-            UpperEntry {
-                path: "pipe".into(),
-                kind: UpperKind::Other(crate::layer::upper::SpecialFile::Fifo),
-            },
+            special("pipe"),
+            special("server.sock"),
         ],
     );
     assert!(found.written.is_empty() && found.gone.is_empty());

@@ -73,7 +73,7 @@ fn a_stop_is_kept_and_the_next_loop_has_a_chain_of_its_own() {
 #[test]
 fn one_can_be_made_while_an_agent_runs_and_never_of_what_the_agent_committed() {
     let stories = [story("A"), story_after("B", &["A"])];
-    let project = Project::with_stories(&stories);
+    let project = Project::with_stories(&stories).in_place();
     let (go, begun) = (project.outside("go"), project.outside("begun"));
     let project = project.command(&format!(
         "echo x > $RALPH_TASK_ID.txt\n\

@@ -112,7 +112,7 @@ save('state.json', [{'iteration': 1, 'task_id': 'T2', 'status': 'completed', 'su
 (D / 'spec.md').write_text('forged')
 mark('T1', 'T2')
 done()";
-    let shop = Shop::new(python);
+    let shop = Shop::new(python).in_place();
     shop.write("spec.md", "mine\n");
     shop.project.repo.commit("brief");
     let ran = killed(&shop, "agent-ended");

@@ -63,6 +63,12 @@ pub(super) struct Shop {
 }
 
 impl Shop {
+    /// Has agents work in the project's own folder.
+    pub(super) fn in_place(mut self) -> Self {
+        self.project = self.project.in_place();
+        self
+    }
+
     /// Two tasks, the second after the first, in files that git tracks.
     pub(super) fn new(python: &str) -> Self {
         Self::with(

@@ -10,7 +10,7 @@ use crate::support::{Project, Ran, good_attempt, good_script, prd, story, wait_u
 fn killed() -> (Project, String) {
     let hang = json!({"do": [{"write": {"path": "B.txt", "text": "half\n"}}, "hang"]});
     let script = json!({"tasks": {"B": [hang]}, "default": [good_attempt()]});
-    let project = Project::with_stories(&[story("A"), story("B")]);
+    let project = Project::with_stories(&[story("A"), story("B")]).in_place();
     let mut other = prd(&[story("X")]);
     other["branchName"] = json!("ralph/other");
     project
