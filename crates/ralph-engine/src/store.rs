@@ -55,13 +55,16 @@ pub trait Journal:
     + RewriteStore
 {
     /// Ends the connection in order.
-    async fn close(self: Box<Self>) -> Result<(), JournalError>;
+    async fn close(self: Box<Self>) -> Result<()>;
 }
 
 /// Opens the journal in `data_dir`, making it where there is none.
-pub async fn open(data_dir: &Path) -> Result<Box<dyn Journal>, JournalError> {
+pub async fn open(data_dir: &Path) -> Result<Box<dyn Journal>> {
     Ok(Box::new(sqlite::SqliteJournal::open(data_dir).await?))
 }
+
+/// The result of anything that is asked of a journal.
+pub(crate) type Result<T, E = JournalError> = std::result::Result<T, E>;
 
 type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 

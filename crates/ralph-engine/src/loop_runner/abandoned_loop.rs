@@ -46,7 +46,7 @@ impl LoopRunner {
             termination: &termination,
             exit_code: ABANDONED.exit_code(),
             branch: &row.branch,
-            verified: u64::try_from(listed.verified).unwrap_or_default(),
+            verified: listed.verified,
             tasks: self.tally_of(row).await?,
             forecast: compared(&mut *self.journal, &self.place.repository, &row.id).await?,
         };

@@ -174,7 +174,7 @@ impl LoopRunner {
         }
         self.enter_state(last)?;
         let row = self.journal.listed_loop(&self.loop_id).await?;
-        let verified = row.map_or(0, |row| u64::try_from(row.verified).unwrap_or_default());
+        let verified = row.map_or(0, |row| row.verified);
         let ended = LoopEnd {
             termination: &termination,
             exit_code: stop.exit_code(),
@@ -211,7 +211,6 @@ impl LoopRunner {
 
 /// Where a loop stands by its row alone: nothing of its iterations yet.
 pub(super) fn status_from_row(row: &ListedLoop, config: LoopStatusConfig) -> LoopStatus {
-    let number = |n: i64| u64::try_from(n).unwrap_or_default();
     LoopStatus {
         loop_id: row.id.clone(),
         task_id: String::new(),
@@ -219,11 +218,11 @@ pub(super) fn status_from_row(row: &ListedLoop, config: LoopStatusConfig) -> Loo
         state: LoopState::Initializing,
         goal: row.goal.clone(),
         config,
-        current_iteration: number(row.iterations),
+        current_iteration: row.iterations,
         iterations: Vec::new(),
-        total_input_tokens: number(row.input_tokens),
-        total_output_tokens: number(row.output_tokens),
-        total_cost: row.cost_millionths.map_or(0.0, |c| c as f64 / 1_000_000.0),
+        total_input_tokens: row.input_tokens,
+        total_output_tokens: row.output_tokens,
+        total_cost: row.cost.map_or(0.0, Dollars::usd),
         started_at: row.started_at.clone(),
         completed_at: String::new(),
         termination_reason: String::new(),

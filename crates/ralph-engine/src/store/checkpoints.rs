@@ -7,7 +7,7 @@ use ralph_core::{
 };
 use std::collections::HashMap;
 
-use super::{JournalError, RepositoryId};
+use super::{RepositoryId, Result};
 
 /// Checkpoints: one chain for each loop.
 #[async_trait]
@@ -18,7 +18,7 @@ pub trait CheckpointStore: Send {
         &mut self,
         repository: &RepositoryId,
         moment: &Moment,
-    ) -> Result<Sealed, JournalError>;
+    ) -> Result<Sealed>;
 
     /// The newest checkpoints, newest first.
     async fn checkpoints(
@@ -26,19 +26,13 @@ pub trait CheckpointStore: Send {
         repository: &RepositoryId,
         of: CheckpointFilter<'_>,
         most: u32,
-    ) -> Result<Vec<Link>, JournalError>;
+    ) -> Result<Vec<Link>>;
 
     /// The newest checkpoint of each iteration of a loop, for its newest iterations.
-    async fn checkpoints_after(
-        &mut self,
-        loop_id: &LoopId,
-    ) -> Result<HashMap<u64, CheckpointId>, JournalError>;
+    async fn checkpoints_after(&mut self, loop_id: &LoopId) -> Result<HashMap<u64, CheckpointId>>;
 
     /// The id of a loop's newest checkpoint.
-    async fn last_checkpoint_id(
-        &mut self,
-        loop_id: &LoopId,
-    ) -> Result<Option<CheckpointId>, JournalError>;
+    async fn last_checkpoint_id(&mut self, loop_id: &LoopId) -> Result<Option<CheckpointId>>;
 
     /// The checkpoints whose id begins with this text, or if there is none, ends with it; at most two, which is one too
     /// many.
@@ -46,7 +40,7 @@ pub trait CheckpointStore: Send {
         &mut self,
         repository: &RepositoryId,
         part: &str,
-    ) -> Result<Vec<Link>, JournalError>;
+    ) -> Result<Vec<Link>>;
 
     /// A part of a loop's chain, oldest first: at most `most` behind number `after`, or from the very beginning.
     async fn checkpoint_chain(
@@ -54,16 +48,13 @@ pub trait CheckpointStore: Send {
         loop_id: &LoopId,
         after: Option<u64>,
         most: u32,
-    ) -> Result<Vec<Link>, JournalError>;
+    ) -> Result<Vec<Link>>;
 
     /// The loops of a repository that have checkpoints, oldest first.
-    async fn checkpointed_loops(
-        &mut self,
-        repository: &RepositoryId,
-    ) -> Result<Vec<LoopId>, JournalError>;
+    async fn checkpointed_loops(&mut self, repository: &RepositoryId) -> Result<Vec<LoopId>>;
 }
 
-/// SpendingScope checkpoints.
+/// The checkpoints to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckpointFilter<'a> {
     Loop(&'a LoopId),

@@ -12,7 +12,7 @@ use ralph_core::{
     task::TaskId,
 };
 
-use super::{JournalError, RepositoryId, TaskHistory};
+use super::{RepositoryId, Result, TaskHistory};
 
 /// The queue of a person's commands, and the guidance that they leave for prompts.
 #[async_trait]
@@ -25,20 +25,17 @@ pub trait CommandStore: Send {
         command: &Command,
         who: &str,
         at: Timestamp,
-    ) -> Result<CommandId, JournalError>;
+    ) -> Result<CommandId>;
 
     /// Commands that were not carried out yet, oldest first.
     async fn waiting_commands(
         &mut self,
         repository: &RepositoryId,
         worktree: &str,
-    ) -> Result<Vec<CommandRow>, JournalError>;
+    ) -> Result<Vec<CommandRow>>;
 
     /// The report of a command; `None` while it waits.
-    async fn command_result(
-        &mut self,
-        id: CommandId,
-    ) -> Result<Option<CommandReport>, JournalError>;
+    async fn command_result(&mut self, id: CommandId) -> Result<Option<CommandReport>>;
 
     /// Ends a command together with its effects. One that has ended before is left as it is.
     async fn finish_command(
@@ -47,7 +44,7 @@ pub trait CommandStore: Send {
         source: &str,
         ended: CommandEnd<'_>,
         effects: &CommandEffects,
-    ) -> Result<(), JournalError>;
+    ) -> Result<()>;
 
     /// The guidance that the next prompt of a task has to tell. Changes nothing.
     async fn guidance(
@@ -55,7 +52,7 @@ pub trait CommandStore: Send {
         repository: &RepositoryId,
         source: &str,
         task: &TaskId,
-    ) -> Result<Vec<Guidance>, JournalError>;
+    ) -> Result<Vec<Guidance>>;
 
     /// Returns the guidance for an iteration that begins. Guidance for the next prompt belongs to this task from
     /// now on.
@@ -65,7 +62,7 @@ pub trait CommandStore: Send {
         source: &str,
         task: &TaskId,
         iteration: u64,
-    ) -> Result<Vec<Guidance>, JournalError>;
+    ) -> Result<Vec<Guidance>>;
 }
 
 /// A command that is not carried out yet.

@@ -12,16 +12,13 @@ use ralph_core::{
 };
 use std::collections::HashMap;
 
-use super::{JournalError, RepositoryId};
+use super::{RepositoryId, Result};
 
 /// Calls to models, and totals that are kept up to date with each iteration.
 #[async_trait]
 pub trait CostStore: Send {
     /// The model calls of one iteration.
-    async fn token_records(
-        &mut self,
-        iteration: &IterationId,
-    ) -> Result<Vec<TokenRecord>, JournalError>;
+    async fn token_records(&mut self, iteration: &IterationId) -> Result<Vec<TokenRecord>>;
 
     /// The totals of a repository by group, the highest cost first (days: the newest first), at most `most` of them;
     /// since a day, or of all time.
@@ -31,7 +28,7 @@ pub trait CostStore: Send {
         by: SumBy,
         since: Option<&str>,
         most: u32,
-    ) -> Result<Vec<CostRow>, JournalError>;
+    ) -> Result<Vec<CostRow>>;
 
     /// The totals within a scope since a day (`YYYY-MM-DD`), or of all time.
     async fn spending(
@@ -39,47 +36,39 @@ pub trait CostStore: Send {
         repository: &RepositoryId,
         whose: SpendingScope<'_>,
         since: Option<&str>,
-    ) -> Result<Totals, JournalError>;
+    ) -> Result<Totals>;
 
     /// The costs of a loop by model, agent and caller, the highest first.
     async fn model_costs(
         &mut self,
         repository: &RepositoryId,
         loop_id: &LoopId,
-    ) -> Result<Vec<LoopModelCost>, JournalError>;
+    ) -> Result<Vec<LoopModelCost>>;
 
     /// The cost within a loop of each task that it completed.
     async fn finished_costs(
         &mut self,
         repository: &RepositoryId,
         loop_id: &LoopId,
-    ) -> Result<Vec<(String, Dollars)>, JournalError>;
+    ) -> Result<Vec<(String, Dollars)>>;
 
     /// The costs of the newest iterations of a repository, newest first; of those that cost anything.
-    async fn last_costs(
-        &mut self,
-        repository: &RepositoryId,
-        most: u32,
-    ) -> Result<Vec<Dollars>, JournalError>;
+    async fn last_costs(&mut self, repository: &RepositoryId, most: u32) -> Result<Vec<Dollars>>;
 
     /// The cost of each iteration of a loop, of those that cost anything.
     async fn spent_by_iteration(
         &mut self,
         loop_id: &LoopId,
-    ) -> Result<HashMap<IterationId, Dollars>, JournalError>;
+    ) -> Result<HashMap<IterationId, Dollars>>;
 
     /// Writes the usage of a run and adds it to the totals, in one transaction.
-    async fn record_side_run(
-        &mut self,
-        repository: &RepositoryId,
-        run: &SideRun,
-    ) -> Result<(), JournalError>;
+    async fn record_side_run(&mut self, repository: &RepositoryId, run: &SideRun) -> Result<()>;
 
     /// The calls of all runs outside of loops, oldest run first, with the work that they were for.
     async fn side_records(
         &mut self,
         repository: &RepositoryId,
-    ) -> Result<Vec<(String, TokenRecord)>, JournalError>;
+    ) -> Result<Vec<(String, TokenRecord)>>;
 }
 
 /// The usage of an iteration.
@@ -107,7 +96,7 @@ pub enum SumBy {
     Day,
 }
 
-/// SpendingScope spending is asked for.
+/// The scope that spending is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpendingScope<'a> {
     /// All that this journal knows of.

@@ -12,7 +12,7 @@ use ralph_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{JournalError, RepositoryId, TaskHistory, TokenUsage};
+use super::{RepositoryId, Result, TaskHistory, TokenUsage};
 
 /// Iterations: their steps while they last, their records when they have ended.
 #[async_trait]
@@ -22,7 +22,7 @@ pub trait IterationStore: Send {
         &mut self,
         repository: &RepositoryId,
         start: &IterationStart,
-    ) -> Result<u64, JournalError>;
+    ) -> Result<u64>;
 
     /// Appends steps, all or none.
     async fn append_steps(
@@ -30,7 +30,7 @@ pub trait IterationStore: Send {
         iteration: &IterationId,
         steps: &[Step],
         at: Timestamp,
-    ) -> Result<(), JournalError>;
+    ) -> Result<()>;
 
     /// Appends steps, and a checkpoint where a phase ends with them, all or none.
     async fn append_steps_of_phase(
@@ -39,7 +39,7 @@ pub trait IterationStore: Send {
         iteration: &IterationId,
         steps: &[Step],
         moment: &Moment,
-    ) -> Result<(), JournalError>;
+    ) -> Result<()>;
 
     /// Ends an iteration: steps not written yet, its record, what it comes to for its task, what it
     /// used, its suggestions, and the checkpoint.
@@ -48,44 +48,40 @@ pub trait IterationStore: Send {
         repository: &RepositoryId,
         source: &str,
         end: IterationEnd<'_>,
-    ) -> Result<(), JournalError>;
+    ) -> Result<()>;
 
     /// Ends an iteration of which nothing more can be said: its task is gone.
-    async fn forget_iteration(
-        &mut self,
-        id: &IterationId,
-        at: Timestamp,
-    ) -> Result<(), JournalError>;
+    async fn forget_iteration(&mut self, id: &IterationId, at: Timestamp) -> Result<()>;
 
     /// The iteration that a crash left without an end.
     async fn unfinished_iteration(
         &mut self,
         loop_id: &LoopId,
-    ) -> Result<Option<UnfinishedIteration>, JournalError>;
+    ) -> Result<Option<UnfinishedIteration>>;
 
     /// The record of iteration `n`; of the last one that ended where no number is given.
     async fn record(
         &mut self,
         repository: &RepositoryId,
         n: Option<u64>,
-    ) -> Result<Option<IterationRecord>, JournalError>;
+    ) -> Result<Option<IterationRecord>>;
 
     /// The records of one loop, oldest first.
-    async fn records_of(&mut self, loop_id: &LoopId) -> Result<Vec<IterationRecord>, JournalError>;
+    async fn records_of(&mut self, loop_id: &LoopId) -> Result<Vec<IterationRecord>>;
 
     /// The newest records of a loop, oldest of them first.
     async fn last_records_of(
         &mut self,
         loop_id: &LoopId,
         most: u32,
-    ) -> Result<Vec<IterationRecord>, JournalError>;
+    ) -> Result<Vec<IterationRecord>>;
 
     /// The records of a worktree's newest iterations that have ended, of whichever loop, newest first.
     async fn last_records(
         &mut self,
         repository: &RepositoryId,
         worktree: &str,
-    ) -> Result<Vec<IterationRecord>, JournalError>;
+    ) -> Result<Vec<IterationRecord>>;
 
     /// The records of a task's newest iterations that have ended, newest first.
     async fn task_records(
@@ -94,17 +90,17 @@ pub trait IterationStore: Send {
         source: &str,
         task: &TaskId,
         most: usize,
-    ) -> Result<Vec<IterationRecord>, JournalError>;
+    ) -> Result<Vec<IterationRecord>>;
 
     /// The number that the next iteration will have.
-    async fn next_iteration(&mut self, repository: &RepositoryId) -> Result<u64, JournalError>;
+    async fn next_iteration(&mut self, repository: &RepositoryId) -> Result<u64>;
 
     /// The newest iterations, newest first.
     async fn last_iterations(
         &mut self,
         repository: &RepositoryId,
         most: u32,
-    ) -> Result<Vec<IterationRow>, JournalError>;
+    ) -> Result<Vec<IterationRow>>;
 
     /// The newest iterations at one task of a source, newest first.
     async fn iterations_at(
@@ -113,38 +109,28 @@ pub trait IterationStore: Send {
         source: &str,
         task: &str,
         most: u32,
-    ) -> Result<Vec<IterationRow>, JournalError>;
+    ) -> Result<Vec<IterationRow>>;
 
     /// The task that a loop completed last, if it did so within its newest iterations.
-    async fn last_completed(&mut self, loop_id: &LoopId) -> Result<Option<String>, JournalError>;
+    async fn last_completed(&mut self, loop_id: &LoopId) -> Result<Option<String>>;
 
     /// Counts the tasks that a loop completed with verify commands behind them, and that were not reverted since.
-    async fn verified_tasks(&mut self, loop_id: &LoopId) -> Result<u64, JournalError>;
+    async fn verified_tasks(&mut self, loop_id: &LoopId) -> Result<u64>;
 
     /// The lowest and the highest number that an iteration has.
-    async fn iteration_range(
-        &mut self,
-        repository: &RepositoryId,
-    ) -> Result<Option<(u64, u64)>, JournalError>;
+    async fn iteration_range(&mut self, repository: &RepositoryId) -> Result<Option<(u64, u64)>>;
 
     /// The newest iteration of a loop that has a record.
-    async fn newest_record(&mut self, loop_id: &LoopId) -> Result<Option<u64>, JournalError>;
+    async fn newest_record(&mut self, loop_id: &LoopId) -> Result<Option<u64>>;
 
     /// Iteration `n`, landed or not.
-    async fn landing(
-        &mut self,
-        repository: &RepositoryId,
-        n: u64,
-    ) -> Result<Option<LandingRow>, JournalError>;
+    async fn landing(&mut self, repository: &RepositoryId, n: u64) -> Result<Option<LandingRow>>;
 
     /// Every iteration that completed its task, oldest first.
-    async fn landings(
-        &mut self,
-        repository: &RepositoryId,
-    ) -> Result<Vec<LandingRow>, JournalError>;
+    async fn landings(&mut self, repository: &RepositoryId) -> Result<Vec<LandingRow>>;
 
     /// Counts the commits of iterations that were reverted.
-    async fn count_reverted(&mut self, repository: &RepositoryId) -> Result<usize, JournalError>;
+    async fn count_reverted(&mut self, repository: &RepositoryId) -> Result<usize>;
 }
 
 /// The facts that are known when an iteration begins; enough to go on with it after a crash.
@@ -200,12 +186,12 @@ pub struct IterationEnd<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct IterationRow {
     #[serde(rename = "iteration")]
-    pub n: i64,
+    pub n: u64,
     pub loop_id: LoopId,
     pub task_id: String,
     /// `None` until the iteration has ended.
     pub title: Option<String>,
-    pub attempt: i64,
+    pub attempt: u64,
     pub started_at: String,
     pub ended_at: Option<String>,
     pub verdict: Option<String>,
@@ -219,7 +205,7 @@ pub struct IterationRow {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LandingRow {
     pub id: IterationId,
-    pub n: i64,
+    pub n: u64,
     pub task_id: String,
     pub title: Option<String>,
     pub verdict: Option<String>,

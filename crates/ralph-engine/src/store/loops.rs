@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use ralph_core::{
     checkpoint::Moment,
+    dollars::Dollars,
     economics::KeptForecast,
     id::{CheckpointId, LoopId},
     termination::Stop,
@@ -11,31 +12,22 @@ use ralph_core::{
 
 use serde::Serialize;
 
-use super::{JournalError, RepositoryId};
+use super::{RepositoryId, Result};
 
 /// Loops: begun, paused, ended, listed, with the forecast of each.
 #[async_trait]
 pub trait LoopStore: Send {
     /// Writes down a loop that begins.
-    async fn begin_loop(&mut self, new: &NewLoop<'_>) -> Result<(), JournalError>;
+    async fn begin_loop(&mut self, new: &NewLoop<'_>) -> Result<()>;
 
     /// Keeps what the verify commands said before any work.
-    async fn set_baseline(&mut self, loop_id: &LoopId, baseline: &str) -> Result<(), JournalError>;
+    async fn set_baseline(&mut self, loop_id: &LoopId, baseline: &str) -> Result<()>;
 
     /// Marks a loop as paused, or as going on.
-    async fn set_paused(
-        &mut self,
-        loop_id: &LoopId,
-        since: Option<Timestamp>,
-    ) -> Result<(), JournalError>;
+    async fn set_paused(&mut self, loop_id: &LoopId, since: Option<Timestamp>) -> Result<()>;
 
     /// Ends a loop.
-    async fn end_loop(
-        &mut self,
-        loop_id: &LoopId,
-        stop: &Stop,
-        at: Timestamp,
-    ) -> Result<(), JournalError>;
+    async fn end_loop(&mut self, loop_id: &LoopId, stop: &Stop, at: Timestamp) -> Result<()>;
 
     /// Ends a loop together with the checkpoint of its stop.
     async fn end_loop_with_checkpoint(
@@ -43,21 +35,21 @@ pub trait LoopStore: Send {
         repository: &RepositoryId,
         stop: &Stop,
         moment: &Moment,
-    ) -> Result<(), JournalError>;
+    ) -> Result<()>;
 
     /// The newest loop of this worktree, ended or not.
     async fn last_loop(
         &mut self,
         repository: &RepositoryId,
         worktree: &str,
-    ) -> Result<Option<LoopRow>, JournalError>;
+    ) -> Result<Option<LoopRow>>;
 
     /// The newest loop of this worktree, if it has no end: its process is gone.
     async fn interrupted_loop(
         &mut self,
         repository: &RepositoryId,
         worktree: &str,
-    ) -> Result<Option<LoopRow>, JournalError> {
+    ) -> Result<Option<LoopRow>> {
         Ok(self
             .last_loop(repository, worktree)
             .await?
@@ -65,14 +57,10 @@ pub trait LoopStore: Send {
     }
 
     /// The newest loops of a repository, newest first.
-    async fn loops(
-        &mut self,
-        repository: &RepositoryId,
-        most: u32,
-    ) -> Result<Vec<ListedLoop>, JournalError>;
+    async fn loops(&mut self, repository: &RepositoryId, most: u32) -> Result<Vec<ListedLoop>>;
 
     /// One loop, with what its iterations come to.
-    async fn listed_loop(&mut self, id: &LoopId) -> Result<Option<ListedLoop>, JournalError>;
+    async fn listed_loop(&mut self, id: &LoopId) -> Result<Option<ListedLoop>>;
 
     /// The loops of a source in this worktree, oldest first.
     async fn loops_of(
@@ -80,48 +68,36 @@ pub trait LoopStore: Send {
         repository: &RepositoryId,
         worktree: &str,
         source: &str,
-    ) -> Result<Vec<LoopRow>, JournalError>;
+    ) -> Result<Vec<LoopRow>>;
 
     /// The loops whose id begins with this text; at most two, which is one too many.
-    async fn loops_like(
-        &mut self,
-        repository: &RepositoryId,
-        prefix: &str,
-    ) -> Result<Vec<LoopRow>, JournalError>;
+    async fn loops_like(&mut self, repository: &RepositoryId, prefix: &str)
+    -> Result<Vec<LoopRow>>;
 
     /// The newest loop of each working tree where that has no end, of all repositories, oldest first.
-    async fn open_loops(&mut self) -> Result<Vec<OpenLoop>, JournalError>;
+    async fn open_loops(&mut self) -> Result<Vec<OpenLoop>>;
 
     /// One loop, over or not.
-    async fn any_loop(&mut self, id: &LoopId) -> Result<Option<OpenLoop>, JournalError>;
+    async fn any_loop(&mut self, id: &LoopId) -> Result<Option<OpenLoop>>;
 
     /// The configuration that a loop began with.
-    async fn loop_config(&mut self, id: &LoopId) -> Result<Option<String>, JournalError>;
+    async fn loop_config(&mut self, id: &LoopId) -> Result<Option<String>>;
 
     /// The commits at which loops on a branch began, oldest first.
-    async fn bases_of(
-        &mut self,
-        repository: &RepositoryId,
-        branch: &str,
-    ) -> Result<Vec<String>, JournalError>;
+    async fn bases_of(&mut self, repository: &RepositoryId, branch: &str) -> Result<Vec<String>>;
 
     /// The loop before this one in the same working tree and at the same tasks.
     async fn loop_before(
         &mut self,
         repository: &RepositoryId,
         loop_id: &LoopId,
-    ) -> Result<Option<LoopId>, JournalError>;
+    ) -> Result<Option<LoopId>>;
 
     /// Keeps the forecast of a loop.
-    async fn keep_forecast(
-        &mut self,
-        loop_id: &LoopId,
-        kept: &KeptForecast,
-    ) -> Result<(), JournalError>;
+    async fn keep_forecast(&mut self, loop_id: &LoopId, kept: &KeptForecast) -> Result<()>;
 
     /// The forecast that was kept for a loop.
-    async fn forecast_of(&mut self, loop_id: &LoopId)
-    -> Result<Option<KeptForecast>, JournalError>;
+    async fn forecast_of(&mut self, loop_id: &LoopId) -> Result<Option<KeptForecast>>;
 }
 
 /// A loop that is about to begin.
@@ -165,13 +141,13 @@ pub struct ListedLoop {
     pub goal: String,
     pub branch: String,
     pub agent: String,
-    pub iterations: i64,
+    pub iterations: u64,
     /// Those that landed and were not taken back since.
-    pub verified: i64,
+    pub verified: u64,
     /// None as long as no agent told any.
-    pub cost_millionths: Option<i64>,
-    pub input_tokens: i64,
-    pub output_tokens: i64,
+    pub cost: Option<Dollars>,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
     pub started_at: String,
     pub ended_at: Option<String>,
     pub stop: Option<String>,

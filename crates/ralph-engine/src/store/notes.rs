@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use ralph_core::id::LoopId;
 use serde::Serialize;
 
-use super::{JournalError, OpenLoop};
+use super::{OpenLoop, Result};
 
 /// Notes about loops by `ralph monitor`.
 #[async_trait]
@@ -20,13 +20,13 @@ pub trait NoteStore: Send {
         kind: NoteKind,
         sentence: &str,
         at: Timestamp,
-    ) -> Result<(), JournalError>;
+    ) -> Result<()>;
 
     /// The newest note about a loop.
-    async fn last_note(&mut self, loop_id: &LoopId) -> Result<Option<LoopNote>, JournalError>;
+    async fn last_note(&mut self, loop_id: &LoopId) -> Result<Option<LoopNote>>;
 
     /// Counts the restarts of loops in a working tree since a moment.
-    async fn restarts(&mut self, worktree: &str, since: Timestamp) -> Result<u32, JournalError>;
+    async fn restarts(&mut self, worktree: &str, since: Timestamp) -> Result<u32>;
 }
 
 /// The kind of a note.

@@ -9,7 +9,7 @@ use ralph_core::{
     task::TaskId,
 };
 
-use super::{JournalError, RepositoryId, TaskHistory};
+use super::{RepositoryId, Result, TaskHistory};
 
 /// Questions to a person, and their answers.
 #[async_trait]
@@ -22,14 +22,11 @@ pub trait QuestionStore: Send {
         source: &str,
         new: &NewQuestion,
         state: &mut TaskHistory,
-    ) -> Result<QuestionId, JournalError>;
+    ) -> Result<QuestionId>;
 
     /// The newest questions about the tasks of a source, oldest first, answered ones among them.
-    async fn questions(
-        &mut self,
-        repository: &RepositoryId,
-        source: &str,
-    ) -> Result<Vec<Question>, JournalError>;
+    async fn questions(&mut self, repository: &RepositoryId, source: &str)
+    -> Result<Vec<Question>>;
 
     /// Closes a task's questions because a person changed the task.
     async fn answer_by_edit(
@@ -39,7 +36,7 @@ pub trait QuestionStore: Send {
         task: &TaskId,
         state: &TaskHistory,
         at: Timestamp,
-    ) -> Result<(), JournalError>;
+    ) -> Result<()>;
 }
 
 /// A question that is about to be asked.

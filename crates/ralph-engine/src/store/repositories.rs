@@ -1,6 +1,6 @@
 //! Repositories: each is known by an id that is minted into its git folder, which tells a move from a copy.
 
-use super::JournalError;
+use super::Result;
 use async_trait::async_trait;
 use std::path::Path;
 
@@ -15,10 +15,10 @@ pub trait RepositoryStore: Send {
         common_dir: &Path,
         minted: Option<&str>,
         now: jiff::Timestamp,
-    ) -> Result<(RepositoryId, RepositoryMove), JournalError>;
+    ) -> Result<(RepositoryId, RepositoryMove)>;
 
     /// Returns whether there is a row for this id.
-    async fn has_repository(&mut self, id: &str) -> Result<bool, JournalError>;
+    async fn has_repository(&mut self, id: &str) -> Result<bool>;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

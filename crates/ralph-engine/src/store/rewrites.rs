@@ -5,13 +5,13 @@ use jiff::Timestamp;
 use ralph_core::{id::IterationId, task::TaskId};
 use serde::{Deserialize, Serialize};
 
-use super::{JournalError, RepositoryId};
+use super::{RepositoryId, Result};
 
 /// Reverts and squashes: the intent, and the end in one transaction.
 #[async_trait]
 pub trait RewriteStore: Send {
     /// Writes down a rewrite that is about to be done.
-    async fn begin_rewrite(&mut self, new: &NewRewrite<'_>) -> Result<(), JournalError>;
+    async fn begin_rewrite(&mut self, new: &NewRewrite<'_>) -> Result<()>;
 
     /// Ends a rewrite that was done: marks its iterations, and resets the history of reopened tasks.
     async fn end_rewrite(
@@ -19,23 +19,20 @@ pub trait RewriteStore: Send {
         repository: &RepositoryId,
         row: &RewriteRow,
         at: Timestamp,
-    ) -> Result<(), JournalError>;
+    ) -> Result<()>;
 
     /// Ends a rewrite that changed nothing.
-    async fn give_up_rewrite(&mut self, id: &str, at: Timestamp) -> Result<(), JournalError>;
+    async fn give_up_rewrite(&mut self, id: &str, at: Timestamp) -> Result<()>;
 
     /// The rewrite that a crash left without an end.
     async fn unfinished_rewrite(
         &mut self,
         repository: &RepositoryId,
         worktree: &str,
-    ) -> Result<Option<RewriteRow>, JournalError>;
+    ) -> Result<Option<RewriteRow>>;
 
     /// The rewrites of a repository that were done, oldest first.
-    async fn rewrites(
-        &mut self,
-        repository: &RepositoryId,
-    ) -> Result<Vec<RewriteRow>, JournalError>;
+    async fn rewrites(&mut self, repository: &RepositoryId) -> Result<Vec<RewriteRow>>;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

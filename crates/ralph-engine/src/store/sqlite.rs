@@ -11,6 +11,7 @@ mod questions;
 mod repositories;
 mod rewrites;
 mod schema;
+mod statement;
 mod tasks;
 
 use std::{
@@ -25,7 +26,9 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
 };
 
-use super::{Journal, JournalError};
+use super::{Journal, JournalError, Result};
+use lock::WriteTransaction;
+use statement::Statement;
 
 /// A journal in one SQLite file.
 pub(super) struct SqliteJournal {
@@ -34,12 +37,12 @@ pub(super) struct SqliteJournal {
 }
 
 impl SqliteJournal {
-    pub(super) async fn open(data_dir: &Path) -> Result<Self, JournalError> {
+    pub(super) async fn open(data_dir: &Path) -> Result<Self> {
         Self::open_within(data_dir, lock::PATIENCE).await
     }
 
     /// Opens the journal, and waits that long for others at each write, then and later.
-    async fn open_within(data_dir: &Path, patience: Duration) -> Result<Self, JournalError> {
+    async fn open_within(data_dir: &Path, patience: Duration) -> Result<Self> {
         let path = data_dir.join("ralph.db");
         // What agents said and how they were configured is the user's own to read.
         make_private(data_dir).map_err(|e| cant_open(&path, e))?;
@@ -58,17 +61,30 @@ impl SqliteJournal {
         schema::bring_forward(&mut db, &path).await?;
         Ok(Self { db, path })
     }
+
+    /// Begins a transaction that writes; `what` completes "the journal can't …".
+    async fn begin(&mut self, what: &'static str) -> Result<WriteTransaction<'_>> {
+        lock::begin(&mut self.db, &self.path, what).await
+    }
+
+    /// Writes by one statement alone.
+    async fn write(&mut self, statement: Statement) -> Result<()> {
+        let what = statement.what;
+        let written = statement.execute(&mut self.db).await;
+        written.map_err(lock::unwritten(&self.path, what))?;
+        Ok(())
+    }
 }
 
 #[async_trait]
 impl Journal for SqliteJournal {
     /// Folds the write-ahead log in.
-    async fn close(self: Box<Self>) -> Result<(), JournalError> {
+    async fn close(self: Box<Self>) -> Result<()> {
         self.db.close().await.map_err(failed("be closed"))
     }
 }
 
-async fn connect(path: &Path, patience: Duration) -> Result<SqliteConnection, JournalError> {
+async fn connect(path: &Path, patience: Duration) -> Result<SqliteConnection> {
     SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
@@ -105,7 +121,7 @@ const SETTING_UP: Duration = Duration::from_secs(600);
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Held while the journal is set up; goes away with the process, however it ends.
-async fn opening(data_dir: &Path, journal: &Path) -> Result<std::fs::File, JournalError> {
+async fn opening(data_dir: &Path, journal: &Path) -> Result<std::fs::File> {
     let path = data_dir.join("ralph.db.opening");
     let file = std::fs::File::options()
         .create(true)
@@ -156,36 +172,6 @@ fn failed(what: &'static str) -> impl FnOnce(sqlx::Error) -> JournalError {
         what,
         source: Box::new(source),
     }
-}
-
-fn unreadable(what: &'static str) -> impl FnOnce(serde_json::Error) -> JournalError {
-    move |source| JournalError::Row { what, source }
-}
-
-/// Defines how a row is read: first the columns that are ids, then the others. The derive macro of sqlx would
-/// bring a second sqlx and a second SQLite into every build, for the machine that compiles.
-macro_rules! from_row {
-    ($type:ident { $($id:ident),* } [$($field:ident),*]) => {
-        impl sqlx::FromRow<'_, sqlx::sqlite::SqliteRow> for $type {
-            fn from_row(row: &sqlx::sqlite::SqliteRow) -> Result<Self, sqlx::Error> {
-                use sqlx::Row as _;
-                Ok(Self {
-                    $($id: row.try_get::<String, _>(stringify!($id))?.into(),)*
-                    $($field: row.try_get(stringify!($field))?,)*
-                })
-            }
-        }
-    };
-}
-use from_row;
-
-/// A number of the database; nothing in it is below 0 but what was put there by hand.
-fn unsigned(n: i64) -> u64 {
-    u64::try_from(n).unwrap_or_default()
-}
-
-fn signed(n: u64) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

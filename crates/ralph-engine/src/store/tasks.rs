@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use ralph_core::{board::TaskHistory, task::TaskId};
 
-use super::{JournalError, RepositoryId};
+use super::{RepositoryId, Result};
 
 /// The histories of tasks, and the follow-up tasks that agents suggested.
 #[async_trait]
@@ -15,20 +15,17 @@ pub trait TaskStore: Send {
         source: &str,
         task: &TaskId,
         state: &TaskHistory,
-    ) -> Result<(), JournalError>;
+    ) -> Result<()>;
 
     /// The histories of the tasks of a source, without empty ones.
     async fn task_states(
         &mut self,
         repository: &RepositoryId,
         source: &str,
-    ) -> Result<Vec<(String, TaskHistory)>, JournalError>;
+    ) -> Result<Vec<(String, TaskHistory)>>;
 
     /// Suggestions that were not taken yet.
-    async fn suggestions(
-        &mut self,
-        repository: &RepositoryId,
-    ) -> Result<Vec<Suggestion>, JournalError> {
+    async fn suggestions(&mut self, repository: &RepositoryId) -> Result<Vec<Suggestion>> {
         let mut all = self.all_suggestions(repository).await?;
         all.retain(|one| one.taken_as.is_none());
         Ok(all)
@@ -36,20 +33,17 @@ pub trait TaskStore: Send {
 
     /// All suggestions, oldest first, those that were taken among them: a suggestion's place in
     /// this list never changes.
-    async fn all_suggestions(
-        &mut self,
-        repository: &RepositoryId,
-    ) -> Result<Vec<Suggestion>, JournalError>;
+    async fn all_suggestions(&mut self, repository: &RepositoryId) -> Result<Vec<Suggestion>>;
 
     /// Marks a suggestion as taken, by the task that was made of it.
-    async fn take_suggestion(&mut self, id: i64, task: &str) -> Result<(), JournalError>;
+    async fn take_suggestion(&mut self, id: i64, task: &str) -> Result<()>;
 }
 
 /// A follow-up task that an agent suggested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
     pub id: i64,
-    pub iteration: i64,
+    pub iteration: u64,
     pub title: String,
     pub description: String,
     pub taken_as: Option<String>,

@@ -5,6 +5,7 @@
 use std::{path::Path, process::ExitCode};
 
 use ralph_core::{
+    dollars::Dollars,
     loop_state::{LoopState, TerminationReason},
     termination::Stop,
 };
@@ -54,14 +55,13 @@ struct LoopEntry {
 impl Serialize for LoopEntry {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let row = &self.row;
-        let cost = row.cost_millionths;
         let value = json!({
             "id": row.id, "state": self.state, "alive": self.alive, "source": row.source,
             // As `status.json` has them; empty where there is none.
             "projectId": row.project_id, "taskId": row.task_id,
             "goal": row.goal, "branch": row.branch, "worktree": row.worktree, "agent": row.agent,
             "iterations": row.iterations, "verified": row.verified,
-            "costUsd": cost.map(|cost| cost as f64 / 1_000_000.0),
+            "costUsd": row.cost.map(Dollars::usd),
             "inputTokens": row.input_tokens, "outputTokens": row.output_tokens,
             "startedAt": row.started_at, "endedAt": row.ended_at,
             "reason": self.stop.as_ref().map(TerminationReason::of),
@@ -140,8 +140,8 @@ fn render(listed: &ListedLoops) -> String {
         } else {
             format!("{} ({})", one.row.goal, one.row.source)
         };
-        let cost = one.row.cost_millionths;
-        let cost = cost.map_or_else(String::new, |cost| usd(cost as f64 / 1_000_000.0));
+        let cost = one.row.cost;
+        let cost = cost.map_or_else(String::new, |cost| usd(cost.usd()));
         let counts = format!("{} verified of {}", one.row.verified, one.row.iterations);
         let ended = match &one.row.ended_at {
             Some(at) => format!("ended {}", ago_text(at, now)),

@@ -80,8 +80,7 @@ impl Going {
                 goes(commit) || squashed.is_some_and(|by| squashes.contains(&by))
             }
             None => {
-                let since = u64::try_from(row.n).is_ok_and(|row| row > n);
-                since
+                row.n > n
                     && row.branch == head.branch
                     && row.worktree == worktree
                     && row.reverted_by.is_none()
@@ -98,7 +97,7 @@ impl Going {
                 commit: commit.oid.to_string(),
                 subject: commit.subject.clone(),
                 author: commit.author.clone(),
-                iteration: row.and_then(|row| u64::try_from(row.n).ok()),
+                iteration: row.map(|row| row.n),
                 task_id: row.map(|row| row.task_id.clone()),
             }
         });

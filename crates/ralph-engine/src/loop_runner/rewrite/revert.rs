@@ -179,7 +179,7 @@ pub(super) async fn plan_back(
     ground.refuse_dirty(&own).await?;
     let files = task_files(ground, &reopening, &target, &head).await?;
     refuse_in_the_way(ground, &target, &head, &own).await?;
-    let numbers = affected.iter().filter_map(|row| u64::try_from(row.n).ok());
+    let numbers = affected.iter().map(|row| row.n);
     Ok(RevertPlan {
         iteration: numbers.min().unwrap_or(back.since + 1),
         branch: head.branch.clone(),
@@ -190,10 +190,7 @@ pub(super) async fn plan_back(
         gone: reopening.gone,
         body: RewriteBody {
             iterations: affected.iter().map(|row| row.id.clone()).collect(),
-            numbers: affected
-                .iter()
-                .filter_map(|row| u64::try_from(row.n).ok())
-                .collect(),
+            numbers: affected.iter().map(|row| row.n).collect(),
             reopened: wanted_tasks,
         },
         head,

@@ -1,6 +1,6 @@
 //! Loops: ended or not, listed, and with the totals of their iterations.
 
-use ralph_core::{agent::Usage, id::LoopId, termination::Stop, verdict::Verdict};
+use ralph_core::{agent::Usage, dollars::Dollars, id::LoopId, termination::Stop, verdict::Verdict};
 
 use super::{costs::record, *};
 
@@ -46,7 +46,7 @@ pub(in crate::store) async fn a_loop_counts_its_iterations_as_they_end_and_those
     }
     let id = LoopId::new("L1");
     let row = journal.listed_loop(&id).await.unwrap().unwrap();
-    assert_eq!((row.iterations, row.cost_millionths), (0, None));
+    assert_eq!((row.iterations, row.cost), (0, None));
 
     for (iteration, verdict, cost_usd) in ends {
         let mut record = record(iteration, "L1", "T1", "2026-01-02T04:00:00Z");
@@ -70,7 +70,7 @@ pub(in crate::store) async fn a_loop_counts_its_iterations_as_they_end_and_those
     journal.forget_iteration(&"I4".into(), at()).await.unwrap();
     let row = journal.listed_loop(&id).await.unwrap().unwrap();
     assert_eq!((row.iterations, row.verified), (4, 2));
-    assert_eq!(row.cost_millionths, Some(300_000));
+    assert_eq!(row.cost, Some(Dollars::from_millionths(300_000)));
     assert_eq!((row.input_tokens, row.output_tokens), (300, 21));
 
     let body = RewriteBody {

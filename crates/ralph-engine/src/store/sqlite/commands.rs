@@ -11,19 +11,20 @@ use ralph_core::{
 use sqlx::SqliteConnection;
 
 use super::{
-    JournalError, SqliteJournal, failed,
-    lock::{self, unwritten},
+    Result, SqliteJournal,
     questions::write_answer,
-    signed,
+    statement::{columns, json, sql},
     tasks::upsert_state,
-    unreadable, unsigned,
 };
 use crate::store::{
     CommandEffects, CommandEnd, CommandRow, CommandStore, NewGuidance, RepositoryId,
 };
 
-/// CheckpointFilter all that was ever said about a task, the newest are told.
+/// Of all that was ever said about a task, the newest are told.
 const MOST: i64 = 20;
+
+columns!(CommandRow as COMMAND: id, who, at, command = "body");
+columns!(Guidance as GUIDANCE: text, by = "who", at);
 
 #[async_trait]
 impl CommandStore for SqliteJournal {
@@ -34,61 +35,33 @@ impl CommandStore for SqliteJournal {
         command: &Command,
         who: &str,
         at: Timestamp,
-    ) -> Result<CommandId, JournalError> {
-        let body = serde_json::to_string(command).map_err(unreadable("a command"))?;
-        let (id,): (i64,) = sqlx::query_as(
-            "INSERT INTO command (repository_id, worktree, who, at, body) VALUES (?, ?, ?, ?, ?) RETURNING id",
-        )
-        .bind(&repository.0)
-        .bind(worktree)
-        .bind(who)
-        .bind(at.to_string())
-        .bind(body)
-        .fetch_one(&mut self.db)
-        .await
-        .map_err(unwritten(&self.path, "queue a command"))?;
-        Ok(CommandId::new(unsigned(id)))
+    ) -> Result<CommandId> {
+        let what = "queue a command";
+        let insert = "INSERT INTO command (repository_id, worktree, who, at, body) VALUES (?, ?, ?, ?, ?) RETURNING id";
+        let insert = sql!(what, insert, repository, worktree, who, at, json(command)?);
+        let mut tx = self.begin(what).await?;
+        let id = insert.one(&mut tx).await?;
+        tx.commit().await?;
+        Ok(id)
     }
 
     async fn waiting_commands(
         &mut self,
         repository: &RepositoryId,
         worktree: &str,
-    ) -> Result<Vec<CommandRow>, JournalError> {
-        let rows: Vec<(i64, String, String, String)> = sqlx::query_as(
-            "SELECT id, who, at, body FROM command
-             WHERE repository_id = ? AND worktree = ? AND done_at IS NULL ORDER BY id",
-        )
-        .bind(&repository.0)
-        .bind(worktree)
-        .fetch_all(&mut self.db)
-        .await
-        .map_err(failed("look for commands"))?;
-        rows.into_iter()
-            .map(|(id, who, at, body)| {
-                Ok(CommandRow {
-                    id: CommandId::new(unsigned(id)),
-                    who,
-                    at: at.parse().unwrap_or_default(),
-                    command: serde_json::from_str(&body).map_err(unreadable("a command"))?,
-                })
-            })
-            .collect()
+    ) -> Result<Vec<CommandRow>> {
+        let text = format!(
+            "SELECT {COMMAND} FROM command
+             WHERE repository_id = ? AND worktree = ? AND done_at IS NULL ORDER BY id"
+        );
+        let found = sql!("look for commands", text, repository, worktree);
+        found.all(&mut self.db).await
     }
 
-    async fn command_result(
-        &mut self,
-        id: CommandId,
-    ) -> Result<Option<CommandReport>, JournalError> {
-        let row: Option<(Option<String>,)> =
-            sqlx::query_as("SELECT result FROM command WHERE id = ?")
-                .bind(signed(id.get()))
-                .fetch_optional(&mut self.db)
-                .await
-                .map_err(failed("look up a command"))?;
-        row.and_then(|(result,)| result)
-            .map(|text| serde_json::from_str(&text).map_err(unreadable("a command's result")))
-            .transpose()
+    async fn command_result(&mut self, id: CommandId) -> Result<Option<CommandReport>> {
+        let text = "SELECT result FROM command WHERE id = ? AND result IS NOT NULL";
+        let found = sql!("look up a command", text, id);
+        found.first(&mut self.db).await
     }
 
     async fn finish_command(
@@ -97,21 +70,12 @@ impl CommandStore for SqliteJournal {
         source: &str,
         ended: CommandEnd<'_>,
         effects: &CommandEffects,
-    ) -> Result<(), JournalError> {
-        let failed = || failed("end a command");
-        let CommandEnd { id, report, at } = ended;
-        let result = serde_json::to_string(report).map_err(unreadable("a command's result"))?;
-        let mut tx = lock::begin(&mut self.db, &self.path, "end a command").await?;
-        let changed = sqlx::query(
-            "UPDATE command SET done_at = ?, result = ? WHERE id = ? AND done_at IS NULL",
-        )
-        .bind(at.to_string())
-        .bind(result)
-        .bind(signed(id.get()))
-        .execute(&mut *tx)
-        .await
-        .map_err(failed())?;
-        if changed.rows_affected() == 0 {
+    ) -> Result<()> {
+        let what = "end a command";
+        let end = "UPDATE command SET done_at = ?, result = ? WHERE id = ? AND done_at IS NULL";
+        let end = sql!(what, end, ended.at, json(ended.report)?, ended.id);
+        let mut tx = self.begin(what).await?;
+        if end.run(&mut tx).await? == 0 {
             return Ok(());
         }
         for (task, state) in &effects.states {
@@ -123,7 +87,7 @@ impl CommandStore for SqliteJournal {
         if let Some((question, answered)) = &effects.answered {
             write_answer(&mut tx, *question, answered).await?;
         }
-        tx.commit().await.map_err(failed())
+        tx.commit().await
     }
 
     async fn guidance(
@@ -131,27 +95,16 @@ impl CommandStore for SqliteJournal {
         repository: &RepositoryId,
         source: &str,
         task: &TaskId,
-    ) -> Result<Vec<Guidance>, JournalError> {
-        let rows: Vec<(String, String, String)> = sqlx::query_as(
-            "SELECT text, who, at FROM
+    ) -> Result<Vec<Guidance>> {
+        let text = format!(
+            "SELECT {GUIDANCE} FROM
                (SELECT id, text, who, at FROM guidance
                 WHERE repository_id = ? AND source = ? AND (task_id = ? OR task_id IS NULL)
                 ORDER BY id DESC LIMIT ?)
-             ORDER BY id",
-        )
-        .bind(&repository.0)
-        .bind(source)
-        .bind(task.as_str())
-        .bind(MOST)
-        .fetch_all(&mut self.db)
-        .await
-        .map_err(failed("look for guidance"))?;
-        let guidance = rows.into_iter().map(|(text, by, at)| Guidance {
-            text,
-            by,
-            at: at.parse().unwrap_or_default(),
-        });
-        Ok(guidance.collect())
+             ORDER BY id"
+        );
+        let found = sql!("look for guidance", text, repository, source, task, MOST);
+        found.all(&mut self.db).await
     }
 
     async fn use_guidance(
@@ -160,46 +113,45 @@ impl CommandStore for SqliteJournal {
         source: &str,
         task: &TaskId,
         iteration: u64,
-    ) -> Result<Vec<Guidance>, JournalError> {
+    ) -> Result<Vec<Guidance>> {
         let found = self.guidance(repository, source, task).await?;
         if found.is_empty() {
             return Ok(found);
         }
-        sqlx::query(
+        self.write(sql!(
+            "note that guidance is used",
             "UPDATE guidance SET task_id = ?1, iteration = COALESCE(iteration, ?2)
              WHERE repository_id = ?3 AND source = ?4 AND (task_id = ?1 OR task_id IS NULL)
                AND (iteration IS NULL OR task_id IS NULL)",
-        )
-        .bind(task.as_str())
-        .bind(signed(iteration))
-        .bind(&repository.0)
-        .bind(source)
-        .execute(&mut self.db)
-        .await
-        .map_err(unwritten(&self.path, "note that guidance is used"))?;
+            task,
+            iteration,
+            repository,
+            source,
+        ))
+        .await?;
         Ok(found)
     }
 }
 
-pub(super) async fn insert_guidance(
+async fn insert_guidance(
     db: &mut SqliteConnection,
     repository: &RepositoryId,
     source: &str,
     new: &NewGuidance,
-) -> Result<(), JournalError> {
-    sqlx::query(
+) -> Result<()> {
+    sql!(
+        "keep guidance",
         "INSERT INTO guidance (repository_id, source, task_id, text, who, at, iteration)
          VALUES (?, ?, ?, ?, ?, ?, ?)",
+        repository,
+        source,
+        new.task.as_ref(),
+        &new.text,
+        &new.who,
+        new.at,
+        new.iteration,
     )
-    .bind(&repository.0)
-    .bind(source)
-    .bind(new.task.as_ref().map(TaskId::as_str))
-    .bind(&new.text)
-    .bind(&new.who)
-    .bind(new.at.to_string())
-    .bind(new.iteration.map(signed))
-    .execute(db)
-    .await
-    .map_err(failed("keep guidance"))?;
+    .run(db)
+    .await?;
     Ok(())
 }

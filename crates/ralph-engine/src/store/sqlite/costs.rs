@@ -9,10 +9,13 @@ use ralph_core::{
     record::IterationRecord,
 };
 use serde_json::{Value, json};
-use sqlx::{Row as _, SqliteConnection, sqlite::SqliteRow};
+use sqlx::SqliteConnection;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{JournalError, SqliteJournal, failed, from_row, lock, signed, unreadable, unsigned};
+use super::{
+    Result, SqliteJournal,
+    statement::{Columns, FromColumns, columns, json as stored, sql, unreadable},
+};
 use crate::store::{
     CostRow, CostStore, LoopModelCost, RepositoryId, SideRun, SpendingScope, SumBy, TokenUsage,
     day_of,
@@ -41,20 +44,16 @@ const COLUMNS: [&str; 14] = [
 
 #[async_trait]
 impl CostStore for SqliteJournal {
-    async fn token_records(
-        &mut self,
-        iteration: &IterationId,
-    ) -> Result<Vec<TokenRecord>, JournalError> {
-        let rows: Vec<RecordRow> = sqlx::query_as(
+    async fn token_records(&mut self, iteration: &IterationId) -> Result<Vec<TokenRecord>> {
+        sql!(
+            "read calls to models",
             "SELECT run, agent, model, caller, input, output, cache_read, cache_write, cost_input,
                     cost_output, cost_cache_read, cost_cache_write, told
              FROM token_record WHERE iteration_id = ? ORDER BY seq",
+            iteration,
         )
-        .bind(iteration.as_str())
-        .fetch_all(&mut self.db)
+        .all(&mut self.db)
         .await
-        .map_err(failed("read calls to models"))?;
-        Ok(rows.into_iter().map(TokenRecord::from).collect())
     }
 
     async fn costs(
@@ -63,7 +62,7 @@ impl CostStore for SqliteJournal {
         by: SumBy,
         since: Option<&str>,
         most: u32,
-    ) -> Result<Vec<CostRow>, JournalError> {
+    ) -> Result<Vec<CostRow>> {
         let (dimension, key) = match by {
             SumBy::Task => ("task", "key"),
             SumBy::Model => ("model", "key"),
@@ -76,7 +75,7 @@ impl CostStore for SqliteJournal {
             Some(_) | None => None,
         };
         let plain = COLUMNS.join(", ");
-        let sql = match (by, since) {
+        let text = match (by, since) {
             (SumBy::Day, _) => format!(
                 "SELECT {key} AS key, {plain} FROM token_total
                  WHERE repository_id = ?1 AND dimension = ?2 AND key = '' AND day >= ?3 AND day > ''
@@ -90,15 +89,10 @@ impl CostStore for SqliteJournal {
             ),
             (_, Some(day)) => return self.costs_since(repository, dimension, day, most).await,
         };
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(&repository.0)
-            .bind(dimension)
-            .bind(since.unwrap_or_default())
-            .bind(most)
-            .fetch_all(&mut self.db)
-            .await
-            .map_err(failed("sum up what was spent"))?;
-        rows.iter().map(cost_row).collect()
+        let since = since.unwrap_or_default();
+        let what = "sum up what was spent";
+        let found = sql!(what, text, repository, dimension, since, most);
+        found.all(&mut self.db).await
     }
 
     async fn spending(
@@ -106,7 +100,7 @@ impl CostStore for SqliteJournal {
         repository: &RepositoryId,
         whose: SpendingScope<'_>,
         since: Option<&str>,
-    ) -> Result<Totals, JournalError> {
+    ) -> Result<Totals> {
         let (repository, dimension, key) = match whose {
             SpendingScope::All => ("", "total", ""),
             SpendingScope::Repository => (repository.0.as_str(), "total", ""),
@@ -120,26 +114,21 @@ impl CostStore for SqliteJournal {
             None => "day = ?4",
             Some(_) => "day >= ?4",
         };
-        let sql = format!(
+        let text = format!(
             "SELECT {summed} FROM token_total
              WHERE repository_id = ?1 AND dimension = ?2 AND key = ?3 AND {days}"
         );
-        let row = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(repository)
-            .bind(dimension)
-            .bind(key)
-            .bind(since.unwrap_or_default())
-            .fetch_one(&mut self.db)
-            .await
-            .map_err(failed("look up what was spent"))?;
-        totals(&row, 0)
+        let since = since.unwrap_or_default();
+        let what = "look up what was spent";
+        let found = sql!(what, text, repository, dimension, key, since);
+        found.one(&mut self.db).await
     }
 
     async fn model_costs(
         &mut self,
         repository: &RepositoryId,
         loop_id: &LoopId,
-    ) -> Result<Vec<LoopModelCost>, JournalError> {
+    ) -> Result<Vec<LoopModelCost>> {
         let rows = self.below(repository, "loop_part", loop_id).await?;
         let mut parts: Vec<LoopModelCost> = rows
             .into_iter()
@@ -163,16 +152,16 @@ impl CostStore for SqliteJournal {
         &mut self,
         repository: &RepositoryId,
         loop_id: &LoopId,
-    ) -> Result<Vec<(String, Dollars)>, JournalError> {
-        let verified: Vec<(String,)> = sqlx::query_as(
+    ) -> Result<Vec<(String, Dollars)>> {
+        let verified: Vec<String> = sql!(
+            "look for finished tasks",
             "SELECT DISTINCT task_id FROM iteration
              WHERE loop_id = ? AND verdict = 'verified' AND reverted_by IS NULL",
+            loop_id,
         )
-        .bind(loop_id.as_str())
-        .fetch_all(&mut self.db)
-        .await
-        .map_err(failed("look for finished tasks"))?;
-        let verified: HashSet<String> = verified.into_iter().map(|(task,)| task).collect();
+        .all(&mut self.db)
+        .await?;
+        let verified: HashSet<String> = verified.into_iter().collect();
         let rows = self.below(repository, "loop_task", loop_id).await?;
         let task = |key: &str| key.split(BETWEEN).nth(1).unwrap_or_default().to_owned();
         Ok(rows
@@ -182,91 +171,70 @@ impl CostStore for SqliteJournal {
             .collect())
     }
 
-    async fn last_costs(
-        &mut self,
-        repository: &RepositoryId,
-        most: u32,
-    ) -> Result<Vec<Dollars>, JournalError> {
-        let rows: Vec<(i64,)> = sqlx::query_as(
+    async fn last_costs(&mut self, repository: &RepositoryId, most: u32) -> Result<Vec<Dollars>> {
+        let mut costs: Vec<Dollars> = sql!(
+            "look up what the last iterations cost",
             "SELECT (SELECT COALESCE(SUM(spent), 0) FROM token_record WHERE iteration_id = i.id)
              FROM (SELECT id, n FROM iteration WHERE repository_id = ? ORDER BY n DESC LIMIT ?) i
              ORDER BY i.n DESC",
+            repository,
+            most,
         )
-        .bind(&repository.0)
-        .bind(most)
-        .fetch_all(&mut self.db)
-        .await
-        .map_err(failed("look up what the last iterations cost"))?;
-        Ok(rows
-            .into_iter()
-            .map(|(n,)| dollars(n))
-            .filter(|cost| *cost > Dollars::NOTHING)
-            .collect())
+        .all(&mut self.db)
+        .await?;
+        costs.retain(|cost| *cost > Dollars::NOTHING);
+        Ok(costs)
     }
 
     async fn spent_by_iteration(
         &mut self,
         loop_id: &LoopId,
-    ) -> Result<HashMap<IterationId, Dollars>, JournalError> {
-        let rows: Vec<(String, i64)> = sqlx::query_as(
+    ) -> Result<HashMap<IterationId, Dollars>> {
+        let rows: Vec<(IterationId, Dollars)> = sql!(
+            "look up what iterations cost",
             "SELECT i.id, SUM(t.spent) FROM iteration i JOIN token_record t ON t.iteration_id = i.id
              WHERE i.loop_id = ? GROUP BY i.id HAVING SUM(t.spent) > 0",
+            loop_id,
         )
-        .bind(loop_id.as_str())
-        .fetch_all(&mut self.db)
-        .await
-        .map_err(failed("look up what iterations cost"))?;
-        Ok(rows
-            .into_iter()
-            .map(|(id, n)| (id.into(), dollars(n)))
-            .collect())
+        .all(&mut self.db)
+        .await?;
+        Ok(rows.into_iter().collect())
     }
 
-    async fn record_side_run(
-        &mut self,
-        repository: &RepositoryId,
-        run: &SideRun,
-    ) -> Result<(), JournalError> {
-        let calls = serde_json::to_string(&run.accounts.records);
-        let calls = calls.map_err(unreadable("a call to a model"))?;
+    async fn record_side_run(&mut self, repository: &RepositoryId, run: &SideRun) -> Result<()> {
         let what = "record a run outside of loops";
-        let mut transaction = lock::begin(&mut self.db, &self.path, what).await?;
-        sqlx::query("INSERT INTO side_run (id, repository_id, work, at, tool_calls, calls) VALUES (?, ?, ?, ?, ?, ?)")
-            .bind(uuid::Uuid::now_v7().to_string())
-            .bind(&repository.0)
-            .bind(run.work.as_str())
-            .bind(run.at.to_string())
-            .bind(signed(run.accounts.tool_calls))
-            .bind(calls)
-            .execute(&mut *transaction)
-            .await
-            .map_err(failed(what))?;
+        let mut tx = self.begin(what).await?;
+        sql!(
+            what,
+            "INSERT INTO side_run (id, repository_id, work, at, tool_calls, calls) VALUES (?, ?, ?, ?, ?, ?)",
+            uuid::Uuid::now_v7().to_string(),
+            repository,
+            run.work.as_str(),
+            run.at,
+            run.accounts.tool_calls,
+            stored(&run.accounts.records)?,
+        )
+        .run(&mut tx)
+        .await?;
         let mut sums = Sums::of(repository, run.at, &run.accounts);
         let all = run.accounts.totals();
         sums.add(("task", run.work.key()), all);
         sums.add(("loop", run.work.key()), all);
-        grow(&mut transaction, sums).await?;
-        let done = transaction.commit().await;
-        done.map_err(failed(what))
+        grow(&mut tx, sums).await?;
+        tx.commit().await
     }
 
     async fn side_records(
         &mut self,
         repository: &RepositoryId,
-    ) -> Result<Vec<(String, TokenRecord)>, JournalError> {
-        let rows: Vec<(String, String)> =
-            sqlx::query_as("SELECT work, calls FROM side_run WHERE repository_id = ? ORDER BY id")
-                .bind(&repository.0)
-                .fetch_all(&mut self.db)
-                .await
-                .map_err(failed("read runs outside of loops"))?;
-        let mut records = Vec::new();
-        for (work, calls) in rows {
-            let calls: Vec<TokenRecord> =
-                serde_json::from_str(&calls).map_err(unreadable("a call to a model"))?;
-            records.extend(calls.into_iter().map(|call| (work.clone(), call)));
-        }
-        Ok(records)
+    ) -> Result<Vec<(String, TokenRecord)>> {
+        let text = "SELECT work, calls FROM side_run WHERE repository_id = ? ORDER BY id";
+        let found = sql!("read runs outside of loops", text, repository);
+        let runs: Vec<(String, Vec<TokenRecord>)> = found.all(&mut self.db).await?;
+        let calls = |(work, calls): (String, Vec<TokenRecord>)| {
+            calls.into_iter().map(move |call| (work.clone(), call))
+        };
+        Ok(runs.into_iter().flat_map(calls).collect())
     }
 }
 
@@ -277,22 +245,18 @@ impl SqliteJournal {
         repository: &RepositoryId,
         dimension: &str,
         loop_id: &LoopId,
-    ) -> Result<Vec<CostRow>, JournalError> {
-        let sql = format!(
+    ) -> Result<Vec<CostRow>> {
+        let text = format!(
             "SELECT key, {} FROM token_total
              WHERE repository_id = ?1 AND dimension = ?2 AND key >= ?3 AND key < ?4 AND day = ''",
             COLUMNS.join(", ")
         );
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(&repository.0)
-            .bind(dimension)
-            .bind(format!("{loop_id}{BETWEEN}"))
-            // The next character: all keys of the loop, and of no other.
-            .bind(format!("{loop_id} "))
-            .fetch_all(&mut self.db)
-            .await
-            .map_err(failed("look up the sums of a loop"))?;
-        rows.iter().map(cost_row).collect()
+        let from = format!("{loop_id}{BETWEEN}");
+        // The next character: all keys of the loop, and of no other.
+        let to = format!("{loop_id} ");
+        let what = "look up the sums of a loop";
+        let found = sql!(what, text, repository, dimension, from, to);
+        found.all(&mut self.db).await
     }
 
     /// The sums of a dimension since a day, the dearest first.
@@ -302,43 +266,33 @@ impl SqliteJournal {
         dimension: &str,
         since: &str,
         most: u32,
-    ) -> Result<Vec<CostRow>, JournalError> {
+    ) -> Result<Vec<CostRow>> {
         let keys = self.dearest(repository, dimension, since, most).await?;
         let keys = serde_json::to_string(&keys).map_err(unreadable("a key of a sum"))?;
         let summed = COLUMNS
             .map(|name| format!("SUM({name}) AS {name}"))
             .join(", ");
-        let sql = format!(
+        let text = format!(
             "SELECT key, {summed} FROM token_total
              WHERE repository_id = ?1 AND dimension = ?2 AND day >= ?3
                AND key IN (SELECT value FROM json_each(?4))
              GROUP BY key ORDER BY SUM(spent) DESC, key"
         );
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(&repository.0)
-            .bind(dimension)
-            .bind(since)
-            .bind(keys)
-            .fetch_all(&mut self.db)
-            .await
-            .map_err(failed("sum up what was spent"))?;
-        rows.iter().map(cost_row).collect()
+        let what = "sum up what was spent";
+        let found = sql!(what, text, repository, dimension, since, keys);
+        found.all(&mut self.db).await
     }
 
     /// Returns whether a day is behind the first on which anything was spent.
-    async fn is_after_the_first(
-        &mut self,
-        repository: &RepositoryId,
-        since: &str,
-    ) -> Result<bool, JournalError> {
-        let first: Option<String> = sqlx::query_scalar(
+    async fn is_after_the_first(&mut self, repository: &RepositoryId, since: &str) -> Result<bool> {
+        let first: Option<String> = sql!(
+            "look up the first day",
             "SELECT MIN(day) FROM token_total
              WHERE repository_id = ? AND dimension = 'total' AND key = '' AND day > ''",
+            repository,
         )
-        .bind(&repository.0)
-        .fetch_one(&mut self.db)
-        .await
-        .map_err(failed("look up the first day"))?;
+        .one(&mut self.db)
+        .await?;
         Ok(first.is_some_and(|first| since > first.as_str()))
     }
 
@@ -348,7 +302,7 @@ impl SqliteJournal {
         dimension: &str,
         since: &str,
         most: u32,
-    ) -> Result<Vec<String>, JournalError> {
+    ) -> Result<Vec<String>> {
         let by_day = "SELECT key, spent FROM token_total INDEXED BY token_total_by_spent
              WHERE repository_id = ?1 AND dimension = ?2 AND day >= ?3";
         let parts = match (dimension, first_whole_month(since)) {
@@ -360,17 +314,12 @@ impl SqliteJournal {
             ),
             _ => by_day.to_owned(),
         };
-        let sql = format!(
+        let text = format!(
             "SELECT key FROM ({parts}) GROUP BY key ORDER BY SUM(spent) DESC, key LIMIT ?4"
         );
-        sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
-            .bind(&repository.0)
-            .bind(dimension)
-            .bind(since)
-            .bind(most)
-            .fetch_all(&mut self.db)
-            .await
-            .map_err(failed("look for what was spent most on"))
+        let what = "look for what was spent most on";
+        let found = sql!(what, text, repository, dimension, since, most);
+        found.all(&mut self.db).await
     }
 }
 
@@ -380,37 +329,31 @@ pub(super) async fn insert(
     repository: &RepositoryId,
     record: &IterationRecord,
     accounts: &TokenUsage,
-) -> Result<(), JournalError> {
+) -> Result<()> {
     if accounts.records.is_empty() && accounts.tool_calls == 0 {
         return Ok(());
     }
     let rows: Vec<Value> = accounts.records.iter().map(record_row).collect();
-    let rows = serde_json::to_string(&rows).map_err(unreadable("a call to a model"))?;
-    sqlx::query(
+    sql!(
+        "record calls to models",
         "INSERT INTO token_record
          SELECT ?1, key + 1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4,
                 value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10,
                 value ->> 11, value ->> 12, value ->> 13
          FROM json_each(?2)",
+        &record.iteration_id,
+        serde_json::to_string(&rows).map_err(unreadable("a call to a model"))?,
     )
-    .bind(record.iteration_id.as_str())
-    .bind(rows)
-    .execute(&mut *db)
-    .await
-    .map_err(failed("record calls to models"))?;
+    .run(db)
+    .await?;
     let mut sums = Sums::of(repository, record.ended_at, accounts);
-    let (of_loop, task) = (&record.loop_id, &record.task_id);
-    sums.add_loop(of_loop, task, accounts);
+    sums.add_loop(&record.loop_id, &record.task_id, accounts);
     grow(db, sums).await
 }
 
-async fn grow(db: &mut SqliteConnection, sums: Sums) -> Result<(), JournalError> {
+async fn grow(db: &mut SqliteConnection, sums: Sums) -> Result<()> {
     let sums = serde_json::to_string(&sums.rows()).map_err(unreadable("a sum of tokens"))?;
-    sqlx::query(sqlx::AssertSqlSafe(upsert()))
-        .bind(sums)
-        .execute(db)
-        .await
-        .map_err(failed("add up tokens"))?;
+    sql!("add up tokens", upsert(), sums).run(db).await?;
     Ok(())
 }
 
@@ -435,12 +378,6 @@ fn upsert() -> String {
 
 /// A row of `token_record` from `run` on.
 fn record_row(record: &TokenRecord) -> Value {
-    let Tokens {
-        input,
-        output,
-        cache_read,
-        cache_write,
-    } = record.tokens;
     let cost =
         |kind: fn(&CostByKind) -> Dollars| record.cost.as_ref().map(|c| kind(c).millionths());
     json!([
@@ -448,10 +385,10 @@ fn record_row(record: &TokenRecord) -> Value {
         record.agent,
         record.model,
         record.caller.as_str(),
-        input,
-        output,
-        cache_read,
-        cache_write,
+        record.tokens.input,
+        record.tokens.output,
+        record.tokens.cache_read,
+        record.tokens.cache_write,
         cost(|c| c.input),
         cost(|c| c.output),
         cost(|c| c.cache_read),
@@ -469,7 +406,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// CheckpointFilter everything, of the repository, and of each model in it.
+    /// Of everything, of the repository, and of each model in it.
     fn of(repository: &RepositoryId, at: Timestamp, accounts: &TokenUsage) -> Self {
         let mut sums = Self {
             repository: repository.0.clone(),
@@ -542,102 +479,32 @@ fn total_row(place: [String; 4], totals: Totals) -> Value {
     place.chain(figures.map(Value::from)).collect()
 }
 
-struct RecordRow {
-    run: i64,
-    agent: String,
-    model: Option<String>,
-    caller: String,
-    input: i64,
-    output: i64,
-    cache_read: i64,
-    cache_write: i64,
-    cost_input: Option<i64>,
-    cost_output: Option<i64>,
-    cost_cache_read: Option<i64>,
-    cost_cache_write: Option<i64>,
-    told: Option<i64>,
-}
+columns!(Tokens: input, output, cache_read, cache_write);
+columns!(CostByKind: input, output, cache_read, cache_write);
+columns!(Totals: calls, tool_calls, tokens, cost, unpriced_tokens, told, told_by_table, spent);
+columns!(CostRow: key, totals);
 
-from_row!(RecordRow {} [run, agent, model, caller, input, output, cache_read, cache_write, cost_input, cost_output, cost_cache_read, cost_cache_write, told]);
-
-impl From<RecordRow> for TokenRecord {
-    fn from(row: RecordRow) -> Self {
-        let cost = |n: Option<i64>| dollars(n.unwrap_or_default());
-        Self {
-            run: u32::try_from(row.run).unwrap_or_default(),
-            agent: row.agent,
-            model: row.model,
-            caller: Caller::from_word(&row.caller).unwrap_or(Caller::Rest),
-            tokens: Tokens {
-                input: unsigned(row.input),
-                output: unsigned(row.output),
-                cache_read: unsigned(row.cache_read),
-                cache_write: unsigned(row.cache_write),
+impl FromColumns for TokenRecord {
+    fn from_columns(row: &mut Columns<'_>) -> Result<Self> {
+        Ok(Self {
+            run: row.next()?,
+            agent: row.next()?,
+            model: row.next()?,
+            caller: Caller::from_word(&row.next::<String>()?).unwrap_or(Caller::Rest),
+            tokens: row.next()?,
+            cost: {
+                let mut cost = || row.next::<Option<Dollars>>();
+                let (input, output, cache_read, cache_write) = (cost()?, cost()?, cost()?, cost()?);
+                input.map(|input| CostByKind {
+                    input,
+                    output: output.unwrap_or_default(),
+                    cache_read: cache_read.unwrap_or_default(),
+                    cache_write: cache_write.unwrap_or_default(),
+                })
             },
-            cost: row.cost_input.map(|_| CostByKind {
-                input: cost(row.cost_input),
-                output: cost(row.cost_output),
-                cache_read: cost(row.cost_cache_read),
-                cache_write: cost(row.cost_cache_write),
-            }),
-            told: row.told.map(dollars),
-        }
+            told: row.next()?,
+        })
     }
-}
-
-/// A row of a key and its sums.
-fn cost_row(row: &SqliteRow) -> Result<CostRow, JournalError> {
-    Ok(CostRow {
-        key: row.try_get(0).map_err(failed("read a sum"))?,
-        totals: totals(row, 1)?,
-    })
-}
-
-fn totals(row: &SqliteRow, from: usize) -> Result<Totals, JournalError> {
-    let mut figures = [0_i64; COLUMNS.len()];
-    for (at, figure) in figures.iter_mut().enumerate() {
-        *figure = row.try_get(from + at).map_err(failed("read a sum"))?;
-    }
-    let [
-        calls,
-        tool_calls,
-        input,
-        output,
-        cache_read,
-        cache_write,
-        cost_input,
-        cost_output,
-        cost_cache_read,
-        cost_cache_write,
-        unpriced_tokens,
-        told,
-        told_by_table,
-        spent,
-    ] = figures;
-    Ok(Totals {
-        calls: unsigned(calls),
-        tool_calls: unsigned(tool_calls),
-        tokens: Tokens {
-            input: unsigned(input),
-            output: unsigned(output),
-            cache_read: unsigned(cache_read),
-            cache_write: unsigned(cache_write),
-        },
-        cost: CostByKind {
-            input: dollars(cost_input),
-            output: dollars(cost_output),
-            cache_read: dollars(cost_cache_read),
-            cache_write: dollars(cost_cache_write),
-        },
-        unpriced_tokens: unsigned(unpriced_tokens),
-        told: dollars(told),
-        told_by_table: dollars(told_by_table),
-        spent: dollars(spent),
-    })
-}
-
-fn dollars(n: i64) -> Dollars {
-    Dollars::from_millionths(unsigned(n))
 }
 
 /// The first month of which every day counts, as in `2026-02`; none where `since` is no day.

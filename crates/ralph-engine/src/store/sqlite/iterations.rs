@@ -12,27 +12,34 @@ use ralph_core::{
 use sqlx::SqliteConnection;
 
 use super::{
-    JournalError, SqliteJournal, checkpoints, costs, failed, from_row,
-    lock::{self, unwritten},
-    signed,
+    Result, SqliteJournal, checkpoints, costs,
+    statement::{Columns, FromColumns, columns, json, sql, unreadable},
     tasks::upsert_state,
-    unreadable, unsigned,
 };
 use crate::store::{
     IterationEnd, IterationRow, IterationStart, IterationStore, LandingRow, RepositoryId, Step,
     UnfinishedIteration,
 };
 
-from_row!(IterationRow { loop_id } [n, task_id, title, attempt, started_at, ended_at, verdict, outcome, result_commit, reverted]);
-from_row!(LandingRow { id } [n, task_id, title, verdict, result_commit, branch, source, worktree, reverted_by, squashed_by]);
+columns!(
+    IterationRow as ROW: n, loop_id, task_id, title = "json_extract(record, '$.title')", attempt,
+    started_at, ended_at, verdict, outcome, result_commit, reverted = "reverted_by IS NOT NULL"
+);
+columns!(
+    LandingRow as LANDING: id = "iteration.id", n, task_id, title = "json_extract(record, '$.title')",
+    verdict, result_commit, branch, source, worktree, reverted_by, squashed_by
+);
 
-const ROW: &str = "n, loop_id, task_id, json_extract(record, '$.title') AS title, attempt, \
-                   started_at, ended_at, verdict, outcome, result_commit, \
-                   reverted_by IS NOT NULL AS reverted";
+const LANDINGS: &str = "FROM iteration JOIN loop ON loop.id = iteration.loop_id";
 
-const LANDING: &str = "SELECT iteration.id, n, task_id, json_extract(record, '$.title') AS title, \
-     verdict, result_commit, branch, source, worktree, reverted_by, squashed_by \
-     FROM iteration JOIN loop ON loop.id = iteration.loop_id";
+impl FromColumns for Step {
+    fn from_columns(row: &mut Columns<'_>) -> Result<Self> {
+        match row.next::<String>()?.as_str() {
+            "intent" => row.next().map(Self::Intent),
+            _ => row.next().map(Self::Done),
+        }
+    }
+}
 
 /// The most that there are of them.
 const RECENT: u32 = 50;
@@ -43,37 +50,31 @@ impl IterationStore for SqliteJournal {
         &mut self,
         repository: &RepositoryId,
         start: &IterationStart,
-    ) -> Result<u64, JournalError> {
-        let failed = || failed("begin an iteration");
-        let body = serde_json::to_string(start).map_err(unreadable("an iteration's start"))?;
-        let mut tx = lock::begin(&mut self.db, &self.path, "begin an iteration").await?;
-        let (n,): (i64,) = sqlx::query_as(
-            "UPDATE repository SET next_iteration = next_iteration + 1 WHERE id = ? RETURNING next_iteration - 1",
-        )
-        .bind(&repository.0)
-        .fetch_one(&mut *tx)
-        .await
-        .map_err(failed())?;
-        sqlx::query(
+    ) -> Result<u64> {
+        let what = "begin an iteration";
+        let mut tx = self.begin(what).await?;
+        let next = "UPDATE repository SET next_iteration = next_iteration + 1 WHERE id = ? RETURNING next_iteration - 1";
+        let n: u64 = sql!(what, next, repository).one(&mut tx).await?;
+        sql!(
+            what,
             "INSERT INTO iteration (id, repository_id, loop_id, n, task_id, attempt, base_commit, start, started_at)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            &start.id,
+            repository,
+            &start.loop_id,
+            n,
+            &start.task,
+            start.attempt,
+            &start.base_commit,
+            json(start)?,
+            start.at,
         )
-        .bind(start.id.as_str())
-        .bind(&repository.0)
-        .bind(start.loop_id.as_str())
-        .bind(n)
-        .bind(start.task.as_str())
-        .bind(start.attempt)
-        .bind(&start.base_commit)
-        .bind(body)
-        .bind(start.at.to_string())
-        .execute(&mut *tx)
-        .await
-        .map_err(failed())?;
+        .run(&mut tx)
+        .await?;
         let intent = [Step::Intent("agent".into())];
         insert_steps(&mut tx, &start.id, &intent, start.at).await?;
-        tx.commit().await.map_err(failed())?;
-        Ok(unsigned(n))
+        tx.commit().await?;
+        Ok(n)
     }
 
     async fn append_steps(
@@ -81,7 +82,7 @@ impl IterationStore for SqliteJournal {
         iteration: &IterationId,
         steps: &[Step],
         at: Timestamp,
-    ) -> Result<(), JournalError> {
+    ) -> Result<()> {
         if steps.is_empty() {
             return Ok(());
         }
@@ -104,12 +105,11 @@ impl IterationStore for SqliteJournal {
         iteration: &IterationId,
         steps: &[Step],
         moment: &Moment,
-    ) -> Result<(), JournalError> {
-        let failed = || failed("record a step");
-        let mut tx = lock::begin(&mut self.db, &self.path, "record a step").await?;
+    ) -> Result<()> {
+        let mut tx = self.begin("record a step").await?;
         insert_steps(&mut tx, iteration, steps, moment.at).await?;
         checkpoints::add_to(&mut tx, repository, moment).await?;
-        tx.commit().await.map_err(failed())
+        tx.commit().await
     }
 
     async fn end_iteration(
@@ -117,180 +117,117 @@ impl IterationStore for SqliteJournal {
         repository: &RepositoryId,
         source: &str,
         end: IterationEnd<'_>,
-    ) -> Result<(), JournalError> {
-        let IterationEnd {
-            pending,
-            record,
-            state,
-            checkpoint,
-            accounts,
-        } = end;
-        let failed = || failed("end an iteration");
-        let body = serde_json::to_string(record).map_err(unreadable("an iteration's record"))?;
+    ) -> Result<()> {
+        let what = "end an iteration";
+        let record = end.record;
         let at = record.ended_at;
-        let mut tx = lock::begin(&mut self.db, &self.path, "end an iteration").await?;
-        let mut steps = pending.to_vec();
+        let mut tx = self.begin(what).await?;
+        let mut steps = end.pending.to_vec();
         steps.push(Step::Done(StepDone::Recorded));
         insert_steps(&mut tx, &record.iteration_id, &steps, at).await?;
-        sqlx::query(
+        sql!(
+            what,
             "UPDATE iteration SET ended_at = ?, verdict = ?, outcome = ?, result_commit = ?, record = ? WHERE id = ?",
+            at,
+            record.verdict.name(),
+            record.outcome.as_str(),
+            record.git.result_commit.as_ref(),
+            json(record)?,
+            &record.iteration_id,
         )
-        .bind(at.to_string())
-        .bind(record.verdict.name())
-        .bind(record.outcome.as_str())
-        .bind(&record.git.result_commit)
-        .bind(body)
-        .bind(record.iteration_id.as_str())
-        .execute(&mut *tx)
-        .await
-        .map_err(failed())?;
-        upsert_state(&mut tx, repository, source, &record.task_id, state).await?;
-        costs::insert(&mut tx, repository, record, accounts).await?;
+        .run(&mut tx)
+        .await?;
+        upsert_state(&mut tx, repository, source, &record.task_id, end.state).await?;
+        costs::insert(&mut tx, repository, record, end.accounts).await?;
         for follow_up in &record.said.block.follow_ups {
-            sqlx::query(
+            sql!(
+                what,
                 "INSERT INTO suggestion (repository_id, iteration, title, description) VALUES (?, ?, ?, ?)
                  ON CONFLICT DO NOTHING",
+                repository,
+                record.iteration,
+                &follow_up.title,
+                &follow_up.description,
             )
-            .bind(&repository.0)
-            .bind(signed(record.iteration))
-            .bind(&follow_up.title)
-            .bind(&follow_up.description)
-            .execute(&mut *tx)
-            .await
-            .map_err(failed())?;
+            .run(&mut tx)
+            .await?;
         }
-        if let Some(moment) = checkpoint {
+        if let Some(moment) = end.checkpoint {
             checkpoints::add_to(&mut tx, repository, moment).await?;
         }
-        tx.commit().await.map_err(failed())
+        tx.commit().await
     }
 
-    async fn forget_iteration(
-        &mut self,
-        id: &IterationId,
-        at: Timestamp,
-    ) -> Result<(), JournalError> {
-        sqlx::query("UPDATE iteration SET ended_at = ?, verdict = 'interrupted', outcome = 'failed' WHERE id = ?")
-            .bind(at.to_string())
-            .bind(id.as_str())
-            .execute(&mut self.db)
-            .await
-            .map_err(unwritten(&self.path, "end an iteration"))?;
-        Ok(())
+    async fn forget_iteration(&mut self, id: &IterationId, at: Timestamp) -> Result<()> {
+        let end = "UPDATE iteration SET ended_at = ?, verdict = 'interrupted', outcome = 'failed' WHERE id = ?";
+        self.write(sql!("end an iteration", end, at, id)).await
     }
 
     async fn unfinished_iteration(
         &mut self,
         loop_id: &LoopId,
-    ) -> Result<Option<UnfinishedIteration>, JournalError> {
-        let failed = || failed("look for an unfinished iteration");
-        let row: Option<(String, i64, String)> = sqlx::query_as(
-            "SELECT id, n, start FROM iteration WHERE loop_id = ? AND ended_at IS NULL ORDER BY n DESC LIMIT 1",
-        )
-        .bind(loop_id.as_str())
-        .fetch_optional(&mut self.db)
-        .await
-        .map_err(failed())?;
-        let Some((id, n, start)) = row else {
+    ) -> Result<Option<UnfinishedIteration>> {
+        let what = "look for an unfinished iteration";
+        let newest = "SELECT n, start, id FROM iteration WHERE loop_id = ? AND ended_at IS NULL ORDER BY n DESC LIMIT 1";
+        let found = sql!(what, newest, loop_id).first(&mut self.db).await?;
+        let Some((n, start, id)): Option<(u64, IterationStart, IterationId)> = found else {
             return Ok(None);
         };
-        let rows: Vec<(String, String)> =
-            sqlx::query_as("SELECT kind, body FROM step WHERE iteration_id = ? ORDER BY seq")
-                .bind(&id)
-                .fetch_all(&mut self.db)
-                .await
-                .map_err(failed())?;
-        let steps = rows
-            .into_iter()
-            .map(|(kind, body)| match kind.as_str() {
-                "intent" => Ok(Step::Intent(body)),
-                _ => Ok(Step::Done(
-                    serde_json::from_str(&body).map_err(unreadable("a step"))?,
-                )),
-            })
-            .collect::<Result<_, JournalError>>()?;
-        Ok(Some(UnfinishedIteration {
-            n: unsigned(n),
-            start: serde_json::from_str(&start).map_err(unreadable("an iteration's start"))?,
-            steps,
-        }))
+        let steps = "SELECT kind, body FROM step WHERE iteration_id = ? ORDER BY seq";
+        let steps = sql!(what, steps, &id).all(&mut self.db).await?;
+        Ok(Some(UnfinishedIteration { n, start, steps }))
     }
 
     async fn record(
         &mut self,
         repository: &RepositoryId,
         n: Option<u64>,
-    ) -> Result<Option<IterationRecord>, JournalError> {
-        let row: Option<(String,)> = match n {
-            Some(n) => sqlx::query_as(
-                "SELECT record FROM iteration WHERE repository_id = ? AND n = ? AND record IS NOT NULL",
-            )
-            .bind(&repository.0)
-            .bind(signed(n)),
-            None => sqlx::query_as(
-                "SELECT record FROM iteration WHERE repository_id = ? AND record IS NOT NULL ORDER BY n DESC LIMIT 1",
-            )
-            .bind(&repository.0),
-        }
-        .fetch_optional(&mut self.db)
-        .await
-        .map_err(failed("look up an iteration"))?;
-        row.map(|(text,)| serde_json::from_str(&text).map_err(unreadable("an iteration's record")))
-            .transpose()
+    ) -> Result<Option<IterationRecord>> {
+        let which = if n.is_some() { "AND n = ?2" } else { "" };
+        let text = format!(
+            "SELECT record FROM iteration WHERE repository_id = ?1 {which} AND record IS NOT NULL
+             ORDER BY n DESC LIMIT 1"
+        );
+        let found = sql!("look up an iteration", text, repository, n);
+        found.first(&mut self.db).await
     }
 
-    async fn records_of(&mut self, loop_id: &LoopId) -> Result<Vec<IterationRecord>, JournalError> {
-        let rows: Vec<(String,)> = sqlx::query_as(
-            "SELECT record FROM iteration WHERE loop_id = ? AND record IS NOT NULL ORDER BY n",
-        )
-        .bind(loop_id.as_str())
-        .fetch_all(&mut self.db)
-        .await
-        .map_err(failed("read the loop's iterations"))?;
-        rows.iter()
-            .map(|(text,)| serde_json::from_str(text).map_err(unreadable("an iteration's record")))
-            .collect()
+    async fn records_of(&mut self, loop_id: &LoopId) -> Result<Vec<IterationRecord>> {
+        let text =
+            "SELECT record FROM iteration WHERE loop_id = ? AND record IS NOT NULL ORDER BY n";
+        let found = sql!("read the loop's iterations", text, loop_id);
+        found.all(&mut self.db).await
     }
 
     async fn last_records_of(
         &mut self,
         loop_id: &LoopId,
         most: u32,
-    ) -> Result<Vec<IterationRecord>, JournalError> {
-        let rows: Vec<(String,)> = sqlx::query_as(
-            "SELECT record FROM iteration WHERE loop_id = ? AND record IS NOT NULL
-             ORDER BY n DESC LIMIT ?",
-        )
-        .bind(loop_id.as_str())
-        .bind(most)
-        .fetch_all(&mut self.db)
-        .await
-        .map_err(failed("read the loop's iterations"))?;
-        rows.iter()
-            .rev()
-            .map(|(text,)| serde_json::from_str(text).map_err(unreadable("an iteration's record")))
-            .collect()
+    ) -> Result<Vec<IterationRecord>> {
+        let text = "SELECT record FROM iteration WHERE loop_id = ? AND record IS NOT NULL
+             ORDER BY n DESC LIMIT ?";
+        let found = sql!("read the loop's iterations", text, loop_id, most);
+        let mut records: Vec<IterationRecord> = found.all(&mut self.db).await?;
+        records.reverse();
+        Ok(records)
     }
 
     async fn last_records(
         &mut self,
         repository: &RepositoryId,
         worktree: &str,
-    ) -> Result<Vec<IterationRecord>, JournalError> {
-        let rows: Vec<(String,)> = sqlx::query_as(
+    ) -> Result<Vec<IterationRecord>> {
+        sql!(
+            "read the last iterations",
             "SELECT i.record FROM iteration i JOIN loop l ON l.id = i.loop_id
              WHERE i.repository_id = ? AND l.worktree = ? AND i.record IS NOT NULL
              ORDER BY i.n DESC LIMIT ?",
+            repository,
+            worktree,
+            RECENT,
         )
-        .bind(&repository.0)
-        .bind(worktree)
-        .bind(RECENT)
-        .fetch_all(&mut self.db)
+        .all(&mut self.db)
         .await
-        .map_err(failed("read the last iterations"))?;
-        rows.iter()
-            .map(|(text,)| serde_json::from_str(text).map_err(unreadable("an iteration's record")))
-            .collect()
     }
 
     async fn task_records(
@@ -299,47 +236,36 @@ impl IterationStore for SqliteJournal {
         source: &str,
         task: &TaskId,
         most: usize,
-    ) -> Result<Vec<IterationRecord>, JournalError> {
-        let rows: Vec<(String,)> = sqlx::query_as(
+    ) -> Result<Vec<IterationRecord>> {
+        sql!(
+            "read a task's last iterations",
             "SELECT i.record FROM iteration i JOIN loop l ON l.id = i.loop_id
              WHERE i.repository_id = ? AND i.task_id = ? AND l.source = ? AND i.record IS NOT NULL
              ORDER BY i.n DESC LIMIT ?",
+            repository,
+            task,
+            source,
+            most,
         )
-        .bind(&repository.0)
-        .bind(task.as_str())
-        .bind(source)
-        .bind(i64::try_from(most).unwrap_or(i64::MAX))
-        .fetch_all(&mut self.db)
+        .all(&mut self.db)
         .await
-        .map_err(failed("read a task's last iterations"))?;
-        rows.iter()
-            .map(|(text,)| serde_json::from_str(text).map_err(unreadable("an iteration's record")))
-            .collect()
     }
 
-    async fn next_iteration(&mut self, repository: &RepositoryId) -> Result<u64, JournalError> {
-        let row: Option<(i64,)> =
-            sqlx::query_as("SELECT next_iteration FROM repository WHERE id = ?")
-                .bind(&repository.0)
-                .fetch_optional(&mut self.db)
-                .await
-                .map_err(failed("look up the next number"))?;
-        Ok(row.and_then(|(n,)| u64::try_from(n).ok()).unwrap_or(1))
+    async fn next_iteration(&mut self, repository: &RepositoryId) -> Result<u64> {
+        let text = "SELECT next_iteration FROM repository WHERE id = ?";
+        let found = sql!("look up the next number", text, repository);
+        Ok(found.first(&mut self.db).await?.unwrap_or(1))
     }
 
     async fn last_iterations(
         &mut self,
         repository: &RepositoryId,
         most: u32,
-    ) -> Result<Vec<IterationRow>, JournalError> {
-        let sql =
+    ) -> Result<Vec<IterationRow>> {
+        let text =
             format!("SELECT {ROW} FROM iteration WHERE repository_id = ? ORDER BY n DESC LIMIT ?");
-        sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(&repository.0)
-            .bind(most)
-            .fetch_all(&mut self.db)
-            .await
-            .map_err(failed("list the iterations"))
+        let found = sql!("list the iterations", text, repository, most);
+        found.all(&mut self.db).await
     }
 
     async fn iterations_at(
@@ -348,117 +274,87 @@ impl IterationStore for SqliteJournal {
         source: &str,
         task: &str,
         most: u32,
-    ) -> Result<Vec<IterationRow>, JournalError> {
-        let sql = format!(
-            "SELECT {ROW} FROM iteration WHERE repository_id = ? AND task_id = ?
-             AND loop_id IN (SELECT id FROM loop WHERE repository_id = ? AND source = ?)
-             ORDER BY n DESC LIMIT ?"
+    ) -> Result<Vec<IterationRow>> {
+        let what = "list the iterations of a task";
+        let text = format!(
+            "SELECT {ROW} FROM iteration WHERE repository_id = ?1 AND task_id = ?2
+             AND loop_id IN (SELECT id FROM loop WHERE repository_id = ?1 AND source = ?3)
+             ORDER BY n DESC LIMIT ?4"
         );
-        sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(&repository.0)
-            .bind(task)
-            .bind(&repository.0)
-            .bind(source)
-            .bind(most)
-            .fetch_all(&mut self.db)
-            .await
-            .map_err(failed("list the iterations of a task"))
+        let found = sql!(what, text, repository, task, source, most);
+        found.all(&mut self.db).await
     }
 
-    async fn last_completed(&mut self, loop_id: &LoopId) -> Result<Option<String>, JournalError> {
+    async fn last_completed(&mut self, loop_id: &LoopId) -> Result<Option<String>> {
         // A loop may go on for long without completing anything; this question is not worth
         // reading all of that.
-        let row: Option<(String,)> = sqlx::query_as(
+        sql!(
+            "look up the last completed task",
             "SELECT task_id FROM
                (SELECT task_id, verdict, reverted_by, n FROM iteration WHERE loop_id = ? ORDER BY n DESC LIMIT 200)
              WHERE verdict = 'verified' AND reverted_by IS NULL ORDER BY n DESC LIMIT 1",
+            loop_id,
         )
-        .bind(loop_id.as_str())
-        .fetch_optional(&mut self.db)
+        .first(&mut self.db)
         .await
-        .map_err(failed("look up the last completed task"))?;
-        Ok(row.map(|(task,)| task))
     }
 
-    async fn verified_tasks(&mut self, loop_id: &LoopId) -> Result<u64, JournalError> {
-        let (count,): (i64,) = sqlx::query_as(
+    async fn verified_tasks(&mut self, loop_id: &LoopId) -> Result<u64> {
+        sql!(
+            "count verified tasks",
             "SELECT COUNT(DISTINCT task_id) FROM iteration
              WHERE loop_id = ? AND verdict = 'verified' AND reverted_by IS NULL
                AND NOT COALESCE(record ->> '$.unverified', 0)",
+            loop_id,
         )
-        .bind(loop_id.as_str())
-        .fetch_one(&mut self.db)
+        .one(&mut self.db)
         .await
-        .map_err(failed("count verified tasks"))?;
-        Ok(unsigned(count))
     }
 
-    async fn iteration_range(
-        &mut self,
-        repository: &RepositoryId,
-    ) -> Result<Option<(u64, u64)>, JournalError> {
+    async fn iteration_range(&mut self, repository: &RepositoryId) -> Result<Option<(u64, u64)>> {
         // Two questions: each is answered by one end of the index, both at once by all of it.
-        let ends: (Option<i64>, Option<i64>) = sqlx::query_as(
+        let (first, last): (Option<u64>, Option<u64>) = sql!(
+            "count the iterations",
             "SELECT (SELECT MIN(n) FROM iteration WHERE repository_id = ?1),
                     (SELECT MAX(n) FROM iteration WHERE repository_id = ?1)",
+            repository,
         )
-        .bind(&repository.0)
-        .fetch_one(&mut self.db)
-        .await
-        .map_err(failed("count the iterations"))?;
-        Ok(ends.0.zip(ends.1).map(|(a, b)| (unsigned(a), unsigned(b))))
+        .one(&mut self.db)
+        .await?;
+        Ok(first.zip(last))
     }
 
-    async fn newest_record(&mut self, loop_id: &LoopId) -> Result<Option<u64>, JournalError> {
-        let n: Option<i64> = sqlx::query_scalar(
-            "SELECT n FROM iteration WHERE loop_id = ? AND record IS NOT NULL ORDER BY n DESC LIMIT 1",
-        )
-        .bind(loop_id.as_str())
-        .fetch_optional(&mut self.db)
-        .await
-        .map_err(failed("look up the last iteration"))?;
-        Ok(n.map(unsigned))
+    async fn newest_record(&mut self, loop_id: &LoopId) -> Result<Option<u64>> {
+        let text = "SELECT n FROM iteration WHERE loop_id = ? AND record IS NOT NULL ORDER BY n DESC LIMIT 1";
+        let found = sql!("look up the last iteration", text, loop_id);
+        found.first(&mut self.db).await
     }
 
-    async fn landing(
-        &mut self,
-        repository: &RepositoryId,
-        n: u64,
-    ) -> Result<Option<LandingRow>, JournalError> {
-        let sql = format!("{LANDING} WHERE iteration.repository_id = ? AND n = ?");
-        sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(&repository.0)
-            .bind(signed(n))
-            .fetch_optional(&mut self.db)
-            .await
-            .map_err(failed("look up an iteration"))
+    async fn landing(&mut self, repository: &RepositoryId, n: u64) -> Result<Option<LandingRow>> {
+        let text =
+            format!("SELECT {LANDING} {LANDINGS} WHERE iteration.repository_id = ? AND n = ?");
+        let found = sql!("look up an iteration", text, repository, n);
+        found.first(&mut self.db).await
     }
 
-    async fn landings(
-        &mut self,
-        repository: &RepositoryId,
-    ) -> Result<Vec<LandingRow>, JournalError> {
-        let sql = format!(
-            "{LANDING} WHERE iteration.repository_id = ? AND (verdict = 'verified' OR result_commit IS NOT NULL)
+    async fn landings(&mut self, repository: &RepositoryId) -> Result<Vec<LandingRow>> {
+        let text = format!(
+            "SELECT {LANDING} {LANDINGS} WHERE iteration.repository_id = ? AND (verdict = 'verified' OR result_commit IS NOT NULL)
              ORDER BY n"
         );
-        sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(&repository.0)
-            .fetch_all(&mut self.db)
-            .await
-            .map_err(failed("list what landed"))
+        let found = sql!("list what landed", text, repository);
+        found.all(&mut self.db).await
     }
 
-    async fn count_reverted(&mut self, repository: &RepositoryId) -> Result<usize, JournalError> {
-        let (count,): (i64,) = sqlx::query_as(
+    async fn count_reverted(&mut self, repository: &RepositoryId) -> Result<usize> {
+        sql!(
+            "count what was reverted",
             "SELECT count(*) FROM iteration INDEXED BY iteration_reverted
              WHERE repository_id = ? AND reverted_by IS NOT NULL AND result_commit IS NOT NULL",
+            repository,
         )
-        .bind(&repository.0)
-        .fetch_one(&mut self.db)
+        .one(&mut self.db)
         .await
-        .map_err(failed("count what was reverted"))?;
-        Ok(usize::try_from(count).unwrap_or_default())
     }
 }
 
@@ -468,21 +364,18 @@ impl SqliteJournal {
         iteration: &IterationId,
         steps: &[Step],
         at: Timestamp,
-    ) -> Result<(), JournalError> {
-        let mut tx = lock::begin(&mut self.db, &self.path, "record a step").await?;
+    ) -> Result<()> {
+        let mut tx = self.begin("record a step").await?;
         insert_steps(&mut tx, iteration, steps, at).await?;
-        tx.commit().await.map_err(failed("record a step"))
+        tx.commit().await
     }
 
     /// Sets what a commit waits for. With `NORMAL` it is safe from the end of this process, and from a power
     /// cut once a later write is flushed.
-    async fn set_synchronous(&mut self, mode: &'static str) -> Result<(), JournalError> {
+    async fn set_synchronous(&mut self, mode: &'static str) -> Result<()> {
         let pragma = format!("PRAGMA synchronous = {mode}");
-        sqlx::query(sqlx::AssertSqlSafe(pragma))
-            .execute(&mut self.db)
-            .await
-            .map(drop)
-            .map_err(failed("record a step"))
+        sql!("record a step", pragma).run(&mut self.db).await?;
+        Ok(())
     }
 }
 
@@ -492,28 +385,25 @@ async fn insert_steps(
     iteration: &IterationId,
     steps: &[Step],
     at: Timestamp,
-) -> Result<(), JournalError> {
+) -> Result<()> {
     let rows = steps
         .iter()
         .map(|step| match step {
             Step::Intent(what) => Ok(["intent".to_owned(), what.clone()]),
-            Step::Done(done) => Ok(["done".to_owned(), serde_json::to_string(done)?]),
+            Step::Done(done) => Ok(["done".to_owned(), json(done)?]),
         })
-        .collect::<Result<Vec<_>, _>>();
-    let rows = rows
-        .and_then(|rows| serde_json::to_string(&rows))
-        .map_err(unreadable("a step"))?;
-    sqlx::query(
+        .collect::<Result<Vec<_>>>()?;
+    sql!(
+        "record a step",
         "INSERT INTO step (iteration_id, seq, at, kind, body)
          SELECT ?1, (SELECT COALESCE(MAX(seq), 0) FROM step WHERE iteration_id = ?1) + key + 1,
                 ?2, value ->> 0, value ->> 1
          FROM json_each(?3)",
+        iteration,
+        at,
+        serde_json::to_string(&rows).map_err(unreadable("a step"))?,
     )
-    .bind(iteration.as_str())
-    .bind(at.to_string())
-    .bind(rows)
-    .execute(db)
-    .await
-    .map_err(failed("record a step"))?;
+    .run(db)
+    .await?;
     Ok(())
 }

@@ -4,10 +4,13 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use ralph_core::id::LoopId;
 
-use super::{JournalError, SqliteJournal, failed, from_row};
+use super::{
+    Result, SqliteJournal,
+    statement::{columns, sql},
+};
 use crate::store::{LoopNote, NoteKind, NoteStore, OpenLoop};
 
-from_row!(LoopNote {} [kind, sentence, at]);
+columns!(LoopNote as NOTE: kind, sentence, at);
 
 #[async_trait]
 impl NoteStore for SqliteJournal {
@@ -17,41 +20,34 @@ impl NoteStore for SqliteJournal {
         kind: NoteKind,
         sentence: &str,
         at: Timestamp,
-    ) -> Result<(), JournalError> {
-        sqlx::query(
-            "INSERT INTO loop_note (loop_id, worktree, kind, sentence, at) VALUES (?, ?, ?, ?, ?)",
-        )
-        .bind(of.id.as_str())
-        .bind(&of.worktree)
-        .bind(kind.as_str())
-        .bind(sentence)
-        .bind(at.to_string())
-        .execute(&mut self.db)
-        .await
-        .map_err(failed("note what was done about a loop"))?;
-        Ok(())
+    ) -> Result<()> {
+        let insert =
+            "INSERT INTO loop_note (loop_id, worktree, kind, sentence, at) VALUES (?, ?, ?, ?, ?)";
+        let what = "note what was done about a loop";
+        let (id, place) = (&of.id, &of.worktree);
+        self.write(sql!(what, insert, id, place, kind.as_str(), sentence, at))
+            .await
     }
 
-    async fn last_note(&mut self, loop_id: &LoopId) -> Result<Option<LoopNote>, JournalError> {
-        sqlx::query_as(
-            "SELECT kind, sentence, at FROM loop_note WHERE loop_id = ? ORDER BY id DESC LIMIT 1",
+    async fn last_note(&mut self, loop_id: &LoopId) -> Result<Option<LoopNote>> {
+        sql!(
+            "read what was noted about a loop",
+            format!("SELECT {NOTE} FROM loop_note WHERE loop_id = ? ORDER BY id DESC LIMIT 1"),
+            loop_id,
         )
-        .bind(loop_id.as_str())
-        .fetch_optional(&mut self.db)
+        .first(&mut self.db)
         .await
-        .map_err(failed("read what was noted about a loop"))
     }
 
-    async fn restarts(&mut self, worktree: &str, since: Timestamp) -> Result<u32, JournalError> {
-        let (count,): (i64,) = sqlx::query_as(
+    async fn restarts(&mut self, worktree: &str, since: Timestamp) -> Result<u32> {
+        sql!(
+            "count restarts",
             "SELECT COUNT(*) FROM loop_note WHERE worktree = ? AND kind = ? AND at > ?",
+            worktree,
+            NoteKind::Restarted.as_str(),
+            since,
         )
-        .bind(worktree)
-        .bind(NoteKind::Restarted.as_str())
-        .bind(since.to_string())
-        .fetch_one(&mut self.db)
+        .one(&mut self.db)
         .await
-        .map_err(failed("count restarts"))?;
-        Ok(u32::try_from(count).unwrap_or(u32::MAX))
     }
 }

@@ -10,8 +10,9 @@ use ralph_core::{
 use sqlx::SqliteConnection;
 
 use super::{
-    JournalError, SqliteJournal, failed, from_row, lock, signed, tasks::upsert_state, unreadable,
-    unsigned,
+    Result, SqliteJournal,
+    statement::{Columns, FromColumns, json, sql},
+    tasks::upsert_state,
 };
 use crate::store::{NewQuestion, QuestionStore, RepositoryId, TaskHistory};
 
@@ -19,18 +20,29 @@ use crate::store::{NewQuestion, QuestionStore, RepositoryId, TaskHistory};
 /// still follow.
 const MOST: i64 = 1_000;
 
-struct QuestionColumns {
-    id: i64,
-    task_id: String,
-    iteration: i64,
-    asked_by: String,
-    question: String,
-    body: Option<String>,
-    asked_at: String,
-    answer: Option<String>,
-}
+/// A row of `escalation`. A task whose id can't be read any more has no question that could be answered.
+struct QuestionRow(Option<Question>);
 
-from_row!(QuestionColumns {} [id, task_id, iteration, asked_by, question, body, asked_at, answer]);
+impl FromColumns for QuestionRow {
+    fn from_columns(row: &mut Columns<'_>) -> Result<Self> {
+        let Ok(task_id) = TaskId::parse(&row.next::<String>()?) else {
+            return Ok(Self(None));
+        };
+        Ok(Self(Some(Question {
+            task_id,
+            id: row.next()?,
+            iteration: row.next()?,
+            asked_by: match row.next::<String>()?.as_str() {
+                "agent" => AskedBy::Agent,
+                _ => AskedBy::Ralph,
+            },
+            question: row.next()?,
+            escalation: row.next()?,
+            asked_at: row.next()?,
+            answer: row.next()?,
+        })))
+    }
+}
 
 #[async_trait]
 impl QuestionStore for SqliteJournal {
@@ -40,34 +52,30 @@ impl QuestionStore for SqliteJournal {
         source: &str,
         new: &NewQuestion,
         state: &mut TaskHistory,
-    ) -> Result<QuestionId, JournalError> {
-        let failed = || failed("ask a question");
-        let body = new.escalation.as_ref().map(serde_json::to_string);
-        let body = body.transpose().map_err(unreadable("a question"))?;
-        let mut tx = lock::begin(&mut self.db, &self.path, "ask a question").await?;
-        let (id,): (i64,) = sqlx::query_as(
+    ) -> Result<QuestionId> {
+        let what = "ask a question";
+        let mut tx = self.begin(what).await?;
+        let id = sql!(
+            what,
             "INSERT INTO escalation (repository_id, source, task_id, iteration, asked_by, question, body, asked_at)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-        )
-        .bind(&repository.0)
-        .bind(source)
-        .bind(new.task.as_str())
-        .bind(signed(new.iteration))
-        .bind(match new.asked_by {
-            AskedBy::Agent => "agent",
-            AskedBy::Ralph => "ralph",
-        })
-        .bind(&new.question)
-        .bind(body)
-        .bind(new.at.to_string())
-        .fetch_one(&mut *tx)
-        .await
-        .map_err(failed())?;
+            repository,
+            source,
+            &new.task,
+            new.iteration,
+            match new.asked_by {
+                AskedBy::Agent => "agent",
+                AskedBy::Ralph => "ralph",
+            },
+            &new.question,
+            new.escalation.as_ref().map(json).transpose()?,
+            new.at,
+        );
+        let id = id.one(&mut tx).await?;
         state.question = Some(new.question.clone());
-        let id = QuestionId::new(unsigned(id));
         state.asked = Some(id);
         upsert_state(&mut tx, repository, source, new.task.as_str(), state).await?;
-        tx.commit().await.map_err(failed())?;
+        tx.commit().await?;
         Ok(id)
     }
 
@@ -75,23 +83,19 @@ impl QuestionStore for SqliteJournal {
         &mut self,
         repository: &RepositoryId,
         source: &str,
-    ) -> Result<Vec<Question>, JournalError> {
-        let rows: Vec<QuestionColumns> = sqlx::query_as(
-            "SELECT id, task_id, iteration, asked_by, question, body, asked_at, answer FROM
+    ) -> Result<Vec<Question>> {
+        let rows: Vec<QuestionRow> = sql!(
+            "list the questions",
+            "SELECT task_id, id, iteration, asked_by, question, body, asked_at, answer FROM
                (SELECT * FROM escalation WHERE repository_id = ? AND source = ? ORDER BY id DESC LIMIT ?)
              ORDER BY id",
+            repository,
+            source,
+            MOST,
         )
-        .bind(&repository.0)
-        .bind(source)
-        .bind(MOST)
-        .fetch_all(&mut self.db)
-        .await
-        .map_err(failed("list the questions"))?;
-        // A task whose id can't be read any more has no question that could be answered.
-        rows.into_iter()
-            .filter_map(|row| TaskId::parse(&row.task_id).ok().map(|task| (task, row)))
-            .map(|(task, row)| question(task, row))
-            .collect()
+        .all(&mut self.db)
+        .await?;
+        Ok(rows.into_iter().filter_map(|row| row.0).collect())
     }
 
     async fn answer_by_edit(
@@ -101,8 +105,8 @@ impl QuestionStore for SqliteJournal {
         task: &TaskId,
         state: &TaskHistory,
         at: Timestamp,
-    ) -> Result<(), JournalError> {
-        let failed = || failed("note an answer");
+    ) -> Result<()> {
+        let what = "note an answer";
         let answered = Answered {
             how: AnswerKind::Edited,
             by: "an edit of the task file".into(),
@@ -110,22 +114,21 @@ impl QuestionStore for SqliteJournal {
             told: None,
             amended: None,
         };
-        let answer = serde_json::to_string(&answered).map_err(unreadable("an answer"))?;
-        let mut tx = lock::begin(&mut self.db, &self.path, "note an answer").await?;
-        sqlx::query(
+        let mut tx = self.begin(what).await?;
+        sql!(
+            what,
             "UPDATE escalation SET answer = ?, answered_at = ?
              WHERE repository_id = ? AND source = ? AND task_id = ? AND answered_at IS NULL",
+            json(&answered)?,
+            at,
+            repository,
+            source,
+            task,
         )
-        .bind(answer)
-        .bind(at.to_string())
-        .bind(&repository.0)
-        .bind(source)
-        .bind(task.as_str())
-        .execute(&mut *tx)
-        .await
-        .map_err(failed())?;
+        .run(&mut tx)
+        .await?;
         upsert_state(&mut tx, repository, source, task.as_str(), state).await?;
-        tx.commit().await.map_err(failed())
+        tx.commit().await
     }
 }
 
@@ -133,36 +136,15 @@ pub(super) async fn write_answer(
     db: &mut SqliteConnection,
     question: QuestionId,
     answered: &Answered,
-) -> Result<(), JournalError> {
-    let answer = serde_json::to_string(answered).map_err(unreadable("an answer"))?;
-    sqlx::query("UPDATE escalation SET answer = ?, answered_at = ? WHERE id = ?")
-        .bind(answer)
-        .bind(answered.at.to_string())
-        .bind(signed(question.get()))
-        .execute(db)
-        .await
-        .map_err(failed("write an answer down"))?;
+) -> Result<()> {
+    sql!(
+        "write an answer down",
+        "UPDATE escalation SET answer = ?, answered_at = ? WHERE id = ?",
+        json(answered)?,
+        answered.at,
+        question,
+    )
+    .run(db)
+    .await?;
     Ok(())
-}
-
-fn question(task_id: TaskId, row: QuestionColumns) -> Result<Question, JournalError> {
-    let parse = |text: &str| serde_json::from_str(text).map_err(unreadable("a question"));
-    Ok(Question {
-        id: QuestionId::new(unsigned(row.id)),
-        task_id,
-        iteration: unsigned(row.iteration),
-        asked_by: if row.asked_by == "agent" {
-            AskedBy::Agent
-        } else {
-            AskedBy::Ralph
-        },
-        asked_at: row.asked_at.parse().unwrap_or_default(),
-        question: row.question,
-        escalation: row.body.as_deref().map(parse).transpose()?,
-        answer: row
-            .answer
-            .as_deref()
-            .map(|text| serde_json::from_str(text).map_err(unreadable("an answer")))
-            .transpose()?,
-    })
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use std::path::Path;
 use uuid::Uuid;
 
-use super::{JournalError, SqliteJournal, failed, lock::unwritten};
+use super::{Result, SqliteJournal, statement::sql};
 use crate::store::{RepositoryId, RepositoryMove, RepositoryStore};
 
 #[async_trait]
@@ -14,23 +14,21 @@ impl RepositoryStore for SqliteJournal {
         common_dir: &Path,
         minted: Option<&str>,
         now: jiff::Timestamp,
-    ) -> Result<(RepositoryId, RepositoryMove), JournalError> {
+    ) -> Result<(RepositoryId, RepositoryMove)> {
         let here = common_dir.to_string_lossy().into_owned();
-        let known: Option<(String, String)> =
-            sqlx::query_as("SELECT id, common_dir FROM repository WHERE id = ?")
-                .bind(minted)
-                .fetch_optional(&mut self.db)
-                .await
-                .map_err(failed("look up the repository"))?;
+        let known: Option<(String, String)> = sql!(
+            "look up the repository",
+            "SELECT id, common_dir FROM repository WHERE id = ?",
+            minted,
+        )
+        .first(&mut self.db)
+        .await?;
         match known {
             Some((id, place)) if place == here => Ok((RepositoryId(id), RepositoryMove::Stayed)),
             Some((id, place)) if !Path::new(&place).exists() => {
-                sqlx::query("UPDATE repository SET common_dir = ? WHERE id = ?")
-                    .bind(&here)
-                    .bind(&id)
-                    .execute(&mut self.db)
-                    .await
-                    .map_err(unwritten(&self.path, "note that the repository moved"))?;
+                let moved = "UPDATE repository SET common_dir = ? WHERE id = ?";
+                self.write(sql!("note that the repository moved", moved, &here, &id))
+                    .await?;
                 Ok((RepositoryId(id), RepositoryMove::From(place)))
             }
             Some((_, place)) => Ok((
@@ -42,13 +40,10 @@ impl RepositoryStore for SqliteJournal {
         }
     }
 
-    async fn has_repository(&mut self, id: &str) -> Result<bool, JournalError> {
-        let row: Option<(i64,)> = sqlx::query_as("SELECT 1 FROM repository WHERE id = ?")
-            .bind(id)
-            .fetch_optional(&mut self.db)
-            .await
-            .map_err(failed("look up the repository"))?;
-        Ok(row.is_some())
+    async fn has_repository(&mut self, id: &str) -> Result<bool> {
+        let count = "SELECT EXISTS (SELECT 1 FROM repository WHERE id = ?)";
+        let found = sql!("look up the repository", count, id);
+        found.one(&mut self.db).await
     }
 }
 
@@ -58,18 +53,12 @@ impl SqliteJournal {
         here: &str,
         id: Option<&str>,
         now: jiff::Timestamp,
-    ) -> Result<RepositoryId, JournalError> {
+    ) -> Result<RepositoryId> {
         let id = id.map_or_else(|| Uuid::now_v7().to_string(), str::to_owned);
-        sqlx::query(
-            "INSERT INTO repository (id, common_dir, created_at) VALUES (?, ?, ?)
-             ON CONFLICT (id) DO NOTHING",
-        )
-        .bind(&id)
-        .bind(here)
-        .bind(now.to_string())
-        .execute(&mut self.db)
-        .await
-        .map_err(unwritten(&self.path, "register the repository"))?;
+        let insert = "INSERT INTO repository (id, common_dir, created_at) VALUES (?, ?, ?)
+             ON CONFLICT (id) DO NOTHING";
+        self.write(sql!("register the repository", insert, &id, here, now))
+            .await?;
         Ok(RepositoryId(id))
     }
 }

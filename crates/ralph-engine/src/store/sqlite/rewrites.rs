@@ -4,48 +4,43 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use super::{
-    JournalError, SqliteJournal, failed,
-    lock::{self, unwritten},
+    Result, SqliteJournal,
+    statement::{Columns, FromColumns, columns, json, sql, unreadable},
     tasks::upsert_state,
-    unreadable,
 };
 use crate::store::{NewRewrite, RepositoryId, RewriteKind, RewriteRow, RewriteStore, TaskHistory};
 
-const REWRITE: &str =
-    "SELECT id, kind, branch, from_commit, to_commit, made_commit, body FROM rewrite";
+columns!(RewriteRow as REWRITE: id, kind, branch, from = "from_commit", to = "to_commit", made = "made_commit", body);
 
-type RawRewrite = (
-    String,
-    String,
-    String,
-    String,
-    String,
-    Option<String>,
-    String,
-);
+impl FromColumns for RewriteKind {
+    fn from_columns(row: &mut Columns<'_>) -> Result<Self> {
+        // The table holds these two alone.
+        Ok(match row.next::<String>()?.as_str() {
+            "squash" => Self::Squash,
+            _ => Self::Revert,
+        })
+    }
+}
 
 #[async_trait]
 impl RewriteStore for SqliteJournal {
-    async fn begin_rewrite(&mut self, new: &NewRewrite<'_>) -> Result<(), JournalError> {
-        let body = serde_json::to_string(new.body).map_err(unreadable("a rewrite"))?;
-        sqlx::query(
+    async fn begin_rewrite(&mut self, new: &NewRewrite<'_>) -> Result<()> {
+        self.write(sql!(
+            "record what is about to be rewritten",
             "INSERT INTO rewrite (id, repository_id, worktree, kind, branch, from_commit, to_commit, made_commit, body, started_at)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        )
-        .bind(new.id)
-        .bind(&new.repository.0)
-        .bind(new.worktree)
-        .bind(new.kind.as_str())
-        .bind(new.branch)
-        .bind(new.from)
-        .bind(new.to)
-        .bind(new.made)
-        .bind(body)
-        .bind(new.at.to_string())
-        .execute(&mut self.db)
+            new.id,
+            new.repository,
+            new.worktree,
+            new.kind.as_str(),
+            new.branch,
+            new.from,
+            new.to,
+            new.made,
+            json(new.body)?,
+            new.at,
+        ))
         .await
-        .map_err(unwritten(&self.path, "record what is about to be rewritten"))?;
-        Ok(())
     }
 
     async fn end_rewrite(
@@ -53,103 +48,55 @@ impl RewriteStore for SqliteJournal {
         repository: &RepositoryId,
         row: &RewriteRow,
         at: Timestamp,
-    ) -> Result<(), JournalError> {
-        let failed = || failed("record what was rewritten");
+    ) -> Result<()> {
+        let what = "record what was rewritten";
         let iterations =
             serde_json::to_string(&row.body.iterations).map_err(unreadable("a rewrite"))?;
-        let mark = match row.kind {
-            RewriteKind::Revert => {
-                "UPDATE iteration SET reverted_by = ? WHERE repository_id = ? AND id IN (SELECT value FROM json_each(?))"
-            }
-            RewriteKind::Squash => {
-                "UPDATE iteration SET squashed_by = ? WHERE repository_id = ? AND id IN (SELECT value FROM json_each(?))"
-            }
+        let column = match row.kind {
+            RewriteKind::Revert => "reverted_by",
+            RewriteKind::Squash => "squashed_by",
         };
-        let mut tx = lock::begin(&mut self.db, &self.path, "record what was rewritten").await?;
-        sqlx::query(mark)
-            .bind(&row.id)
-            .bind(&repository.0)
-            .bind(iterations)
-            .execute(&mut *tx)
-            .await
-            .map_err(failed())?;
-        for task in &row.body.reopened {
-            let state = TaskHistory::default();
-            upsert_state(
-                &mut tx,
-                repository,
-                &task.source,
-                task.task_id.as_str(),
-                &state,
-            )
+        let mark = format!(
+            "UPDATE iteration SET {column} = ? WHERE repository_id = ? AND id IN (SELECT value FROM json_each(?))"
+        );
+        let mut tx = self.begin(what).await?;
+        sql!(what, mark, &row.id, repository, iterations)
+            .run(&mut tx)
             .await?;
+        let state = TaskHistory::default();
+        for task in &row.body.reopened {
+            let id = task.task_id.as_str();
+            upsert_state(&mut tx, repository, &task.source, id, &state).await?;
         }
-        sqlx::query("UPDATE rewrite SET ended_at = ?, outcome = 'done' WHERE id = ?")
-            .bind(at.to_string())
-            .bind(&row.id)
-            .execute(&mut *tx)
-            .await
-            .map_err(failed())?;
-        tx.commit().await.map_err(failed())
+        let end = "UPDATE rewrite SET ended_at = ?, outcome = 'done' WHERE id = ?";
+        sql!(what, end, at, &row.id).run(&mut tx).await?;
+        tx.commit().await
     }
 
-    async fn give_up_rewrite(&mut self, id: &str, at: Timestamp) -> Result<(), JournalError> {
-        sqlx::query("UPDATE rewrite SET ended_at = ?, outcome = 'given_up' WHERE id = ?")
-            .bind(at.to_string())
-            .bind(id)
-            .execute(&mut self.db)
-            .await
-            .map_err(unwritten(&self.path, "give up a rewrite"))?;
-        Ok(())
+    async fn give_up_rewrite(&mut self, id: &str, at: Timestamp) -> Result<()> {
+        let end = "UPDATE rewrite SET ended_at = ?, outcome = 'given_up' WHERE id = ?";
+        self.write(sql!("give up a rewrite", end, at, id)).await
     }
 
     async fn unfinished_rewrite(
         &mut self,
         repository: &RepositoryId,
         worktree: &str,
-    ) -> Result<Option<RewriteRow>, JournalError> {
-        let sql = format!(
-            "{REWRITE} WHERE repository_id = ? AND worktree = ? AND ended_at IS NULL
+    ) -> Result<Option<RewriteRow>> {
+        let text = format!(
+            "SELECT {REWRITE} FROM rewrite WHERE repository_id = ? AND worktree = ? AND ended_at IS NULL
              ORDER BY started_at DESC LIMIT 1"
         );
-        let row: Option<RawRewrite> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(&repository.0)
-            .bind(worktree)
-            .fetch_optional(&mut self.db)
-            .await
-            .map_err(failed("look for an unfinished rewrite"))?;
-        row.map(parse).transpose()
+        let what = "look for an unfinished rewrite";
+        let found = sql!(what, text, repository, worktree);
+        found.first(&mut self.db).await
     }
 
-    async fn rewrites(
-        &mut self,
-        repository: &RepositoryId,
-    ) -> Result<Vec<RewriteRow>, JournalError> {
-        let sql = format!(
-            "{REWRITE} WHERE repository_id = ? AND outcome = 'done' ORDER BY started_at, id"
+    async fn rewrites(&mut self, repository: &RepositoryId) -> Result<Vec<RewriteRow>> {
+        let text = format!(
+            "SELECT {REWRITE} FROM rewrite WHERE repository_id = ? AND outcome = 'done' ORDER BY started_at, id"
         );
-        let rows: Vec<RawRewrite> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(&repository.0)
-            .fetch_all(&mut self.db)
-            .await
-            .map_err(failed("list the rewrites"))?;
-        rows.into_iter().map(parse).collect()
+        let found = sql!("list the rewrites", text, repository);
+        found.all(&mut self.db).await
     }
-}
-
-fn parse(raw: RawRewrite) -> Result<RewriteRow, JournalError> {
-    let (id, kind, branch, from, to, made, body) = raw;
-    Ok(RewriteRow {
-        id,
-        // The table holds these two alone.
-        kind: match kind.as_str() {
-            "squash" => RewriteKind::Squash,
-            _ => RewriteKind::Revert,
-        },
-        branch,
-        from,
-        to,
-        made,
-        body: serde_json::from_str(&body).map_err(unreadable("a rewrite"))?,
-    })
 }

@@ -12,7 +12,7 @@ use sqlx::{
     migrate::{Migration, MigrationType, Migrator},
 };
 
-use super::{JournalError, cant_open};
+use super::{JournalError, Result, cant_open};
 
 /// The files in `migrations/` with their texts.
 macro_rules! migrations {
@@ -51,20 +51,14 @@ pub(super) static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
 });
 
 /// Returns whether nothing is missing. Only looks, and refuses a journal of a newer ralph.
-pub(super) async fn is_up_to_date(
-    db: &mut SqliteConnection,
-    path: &Path,
-) -> Result<bool, JournalError> {
+pub(super) async fn is_up_to_date(db: &mut SqliteConnection, path: &Path) -> Result<bool> {
     let applied = applied(db).await.map_err(|e| cant_open(path, e))?;
     refuse_newer(&applied, path)?;
     Ok(MIGRATIONS.iter().all(|m| applied.contains(&m.version)))
 }
 
 /// Applies what is missing. What is there already is copied beside the journal first.
-pub(super) async fn bring_forward(
-    db: &mut SqliteConnection,
-    path: &Path,
-) -> Result<(), JournalError> {
+pub(super) async fn bring_forward(db: &mut SqliteConnection, path: &Path) -> Result<()> {
     let applied = applied(db).await.map_err(|e| cant_open(path, e))?;
     refuse_newer(&applied, path)?;
     let pending = MIGRATIONS.iter().any(|m| !applied.contains(&m.version));
@@ -74,7 +68,7 @@ pub(super) async fn bring_forward(
     MIGRATIONS.run(db).await.map_err(|e| cant_open(path, e))
 }
 
-fn refuse_newer(applied: &[i64], path: &Path) -> Result<(), JournalError> {
+fn refuse_newer(applied: &[i64], path: &Path) -> Result<()> {
     let known = MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0);
     match applied.iter().copied().max() {
         Some(found) if found > known => Err(JournalError::Newer {
@@ -104,7 +98,7 @@ async fn applied(db: &mut SqliteConnection) -> Result<Vec<i64>, sqlx::Error> {
 
 /// A whole copy, under its own name only once it is whole: a crash leaves no half of one that would
 /// be taken for a backup.
-async fn back_up(db: &mut SqliteConnection, path: &Path, from: i64) -> Result<(), JournalError> {
+async fn back_up(db: &mut SqliteConnection, path: &Path, from: i64) -> Result<()> {
     let backup = backup_path(path, from);
     let fail = |source: crate::store::BoxedError| JournalError::Backup {
         path: backup.clone(),

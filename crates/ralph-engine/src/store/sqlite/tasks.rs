@@ -5,13 +5,12 @@ use ralph_core::task::TaskId;
 use sqlx::SqliteConnection;
 
 use super::{
-    JournalError, SqliteJournal, failed, from_row,
-    lock::{self, unwritten},
-    unreadable,
+    Result, SqliteJournal,
+    statement::{columns, json, sql},
 };
 use crate::store::{RepositoryId, Suggestion, TaskHistory, TaskStore};
 
-from_row!(Suggestion {} [id, iteration, title, description, taken_as]);
+columns!(Suggestion as SUGGESTION: id, iteration, title, description, taken_as);
 
 #[async_trait]
 impl TaskStore for SqliteJournal {
@@ -21,59 +20,43 @@ impl TaskStore for SqliteJournal {
         source: &str,
         task: &TaskId,
         state: &TaskHistory,
-    ) -> Result<(), JournalError> {
-        let what = "record a task's history";
-        let mut tx = lock::begin(&mut self.db, &self.path, what).await?;
+    ) -> Result<()> {
+        let mut tx = self.begin("record a task's history").await?;
         upsert_state(&mut tx, repository, source, task.as_str(), state).await?;
-        tx.commit().await.map_err(failed(what))
+        tx.commit().await
     }
 
     async fn task_states(
         &mut self,
         repository: &RepositoryId,
         source: &str,
-    ) -> Result<Vec<(String, TaskHistory)>, JournalError> {
+    ) -> Result<Vec<(String, TaskHistory)>> {
         // The history of a completed task is most often that of one never worked on.
-        let empty = serde_json::to_string(&TaskHistory::default());
-        let rows: Vec<(String, String)> = sqlx::query_as(
+        let empty = json(&TaskHistory::default())?;
+        sql!(
+            "read the tasks' history",
             "SELECT task_id, state FROM task_state WHERE repository_id = ? AND source = ? AND state <> ?",
+            repository,
+            source,
+            empty,
         )
-        .bind(&repository.0)
-        .bind(source)
-        .bind(empty.map_err(unreadable("a task's history"))?)
-        .fetch_all(&mut self.db)
+        .all(&mut self.db)
         .await
-        .map_err(failed("read the tasks' history"))?;
-        rows.into_iter()
-            .map(|(id, state)| {
-                let state = serde_json::from_str(&state).map_err(unreadable("a task's history"))?;
-                Ok((id, state))
-            })
-            .collect()
     }
 
-    async fn all_suggestions(
-        &mut self,
-        repository: &RepositoryId,
-    ) -> Result<Vec<Suggestion>, JournalError> {
-        sqlx::query_as(
-            "SELECT id, iteration, title, description, taken_as FROM suggestion
-             WHERE repository_id = ? ORDER BY id",
+    async fn all_suggestions(&mut self, repository: &RepositoryId) -> Result<Vec<Suggestion>> {
+        sql!(
+            "list the suggestions",
+            format!("SELECT {SUGGESTION} FROM suggestion WHERE repository_id = ? ORDER BY id"),
+            repository,
         )
-        .bind(&repository.0)
-        .fetch_all(&mut self.db)
+        .all(&mut self.db)
         .await
-        .map_err(failed("list the suggestions"))
     }
 
-    async fn take_suggestion(&mut self, id: i64, task: &str) -> Result<(), JournalError> {
-        sqlx::query("UPDATE suggestion SET taken_as = ? WHERE id = ?")
-            .bind(task)
-            .bind(id)
-            .execute(&mut self.db)
-            .await
-            .map_err(unwritten(&self.path, "take a suggestion"))?;
-        Ok(())
+    async fn take_suggestion(&mut self, id: i64, task: &str) -> Result<()> {
+        let take = "UPDATE suggestion SET taken_as = ? WHERE id = ?";
+        self.write(sql!("take a suggestion", take, task, id)).await
     }
 }
 
@@ -83,18 +66,17 @@ pub(super) async fn upsert_state(
     source: &str,
     task: &str,
     state: &TaskHistory,
-) -> Result<(), JournalError> {
-    let body = serde_json::to_string(state).map_err(unreadable("a task's history"))?;
-    sqlx::query(
+) -> Result<()> {
+    sql!(
+        "record a task's history",
         "INSERT INTO task_state (repository_id, source, task_id, state) VALUES (?, ?, ?, ?)
          ON CONFLICT (repository_id, source, task_id) DO UPDATE SET state = excluded.state",
+        repository,
+        source,
+        task,
+        json(state)?,
     )
-    .bind(&repository.0)
-    .bind(source)
-    .bind(task)
-    .bind(body)
-    .execute(db)
-    .await
-    .map_err(failed("record a task's history"))?;
+    .run(db)
+    .await?;
     Ok(())
 }

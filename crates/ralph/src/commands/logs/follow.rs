@@ -110,7 +110,7 @@ async fn show_last(project: &Project, form: FollowForm) -> Result<(), CommandErr
     };
     output::print_to_stderr("no loop is running here; showing the last iteration\n");
     heading(&row);
-    super::print_log(project, number(&row), form)
+    super::print_log(project, row.n, form)
 }
 
 /// The iterations of the loop that runs here which are not shown yet, oldest first; where none was,
@@ -122,7 +122,7 @@ async fn next_rows(
     after: Option<u64>,
 ) -> Result<Vec<IterationRow>, CommandError> {
     let newest = journal.last_iterations(repository, 1).await?;
-    let is_new = |row: &IterationRow| after.is_none_or(|after| number(row) > after);
+    let is_new = |row: &IterationRow| after.is_none_or(|after| row.n > after);
     if !newest.iter().any(is_new) {
         return Ok(Vec::new());
     }
@@ -162,10 +162,6 @@ fn heading(row: &IterationRow) {
     output::print(&format!("{}\n", paint(Tone::Heading, &text)));
 }
 
-fn number(row: &IterationRow) -> u64 {
-    u64::try_from(row.n).unwrap_or_default()
-}
-
 /// The log of one iteration, as far as it has been shown.
 struct Followed {
     n: u64,
@@ -186,7 +182,7 @@ enum Reader {
 
 impl Followed {
     fn new(project: &Project, row: &IterationRow, form: FollowForm) -> Self {
-        let n = number(row);
+        let n = row.n;
         Self {
             n,
             path: log_file(project.root(), n, form.kind),

@@ -253,7 +253,7 @@ pub(super) struct Flagged {
 #[derive(Debug, Serialize)]
 pub(super) struct Suggested {
     pub(super) number: usize,
-    pub(super) iteration: i64,
+    pub(super) iteration: u64,
     pub(super) title: String,
     pub(super) description: String,
 }

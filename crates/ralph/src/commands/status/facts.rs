@@ -244,8 +244,7 @@ impl Told {
         let row = journal.last_iterations(repository, 1).await?.pop();
         let last_iteration = match row {
             Some(row) => {
-                let n = u64::try_from(row.n).unwrap_or_default();
-                let record = journal.record(repository, Some(n)).await?;
+                let record = journal.record(repository, Some(row.n)).await?;
                 let facts = iteration_facts(project, board, row, record.as_ref());
                 Some(facts)
             }
@@ -318,7 +317,7 @@ fn iteration_facts(
     row: IterationRow,
     record: Option<&IterationRecord>,
 ) -> IterationFacts {
-    let iteration = u64::try_from(row.n).unwrap_or_default();
+    let iteration = row.n;
     let file = |kind: LogKind| {
         let path = logs::log_file(project.root(), iteration, kind);
         path.is_file().then(|| project.shown(&path))
@@ -331,7 +330,7 @@ fn iteration_facts(
         iteration,
         title: row.title.clone().or_else(in_graph),
         task_id: row.task_id,
-        attempt: u64::try_from(row.attempt).unwrap_or_default(),
+        attempt: row.attempt,
         started_at: row.started_at,
         ended_at: row.ended_at,
         verdict: row.verdict,

@@ -1,6 +1,6 @@
 //! Journals of every schema that there was, and one that is newer.
 
-use ralph_core::task::TaskId;
+use ralph_core::{dollars::Dollars, task::TaskId};
 use sqlx::{Connection as _, migrate::Migrator};
 
 use super::{super::schema::MIGRATIONS, *};
@@ -111,10 +111,10 @@ async fn assert_past(journal: &mut SqliteJournal, version: i64) {
     if version < 8 {
         assert_eq!((listed.iterations, listed.verified), (2, 1));
         assert_eq!((listed.input_tokens, listed.output_tokens), (15, 4));
-        assert_eq!(listed.cost_millionths, Some(250_000));
+        assert_eq!(listed.cost, Some(Dollars::from_millionths(250_000)));
     }
     let rows = journal.last_iterations(&repository, 9).await.unwrap();
-    let rows: Vec<(i64, &str, &str, bool)> = rows
+    let rows: Vec<(u64, &str, &str, bool)> = rows
         .iter()
         .map(|row| {
             let (title, verdict) = (row.title.as_deref(), row.verdict.as_deref());

@@ -1,0 +1,294 @@
+//! Statements and rows: how values go into the database, and how what is read becomes a type. The only place that
+//! binds, fetches, and turns JSON columns into what they hold.
+
+use jiff::Timestamp;
+use ralph_core::{
+    board::TaskHistory,
+    command::{Command, CommandReport},
+    dollars::Dollars,
+    economics::{KeptForecast, TokenRecord},
+    escalation::Answered,
+    id::{CheckpointId, CommandId, IterationId, LoopId, QuestionId},
+    iteration::StepDone,
+    record::IterationRecord,
+    signal::Escalation,
+    task::TaskId,
+    termination::Stop,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use sqlx::{
+    Arguments as _, AssertSqlSafe, Row as _, SqliteConnection, ValueRef as _,
+    sqlite::{SqliteArguments, SqliteRow},
+};
+
+use super::{JournalError, Result, failed};
+use crate::store::{IterationStart, RepositoryId, RewriteBody};
+
+/// A statement with its values. Made by [`sql!`].
+pub(super) struct Statement {
+    /// Completes "the journal can't …".
+    pub(super) what: &'static str,
+    sql: String,
+    values: SqliteArguments,
+}
+
+/// Makes a [`Statement`]: its purpose, its text, and a value for each `?`.
+macro_rules! sql {
+    ($what:expr, $text:expr $(, $value:expr)* $(,)?) => {
+        $crate::store::sqlite::statement::Statement::new($what, $text, &[$($value.into()),*])
+    };
+}
+pub(super) use sql;
+
+impl Statement {
+    pub(super) fn new(what: &'static str, sql: impl Into<String>, values: &[Value]) -> Self {
+        let mut arguments = SqliteArguments::default();
+        for value in values {
+            let added = match value {
+                Value::Null => arguments.add(None::<i64>),
+                Value::Integer(number) => arguments.add(number),
+                Value::Text(text) => arguments.add(text),
+            };
+            debug_assert!(added.is_ok(), "numbers and texts can always be bound");
+        }
+        Self {
+            what,
+            sql: sql.into(),
+            values: arguments,
+        }
+    }
+
+    pub(super) async fn all<T: FromColumns>(self, db: &mut SqliteConnection) -> Result<Vec<T>> {
+        let query = sqlx::query_with(AssertSqlSafe(self.sql), self.values);
+        let rows = query.fetch_all(db).await.map_err(failed(self.what))?;
+        rows.iter().map(read).collect()
+    }
+
+    pub(super) async fn first<T: FromColumns>(
+        self,
+        db: &mut SqliteConnection,
+    ) -> Result<Option<T>> {
+        let query = sqlx::query_with(AssertSqlSafe(self.sql), self.values);
+        let row = query.fetch_optional(db).await.map_err(failed(self.what))?;
+        row.as_ref().map(read).transpose()
+    }
+
+    /// The one row that there always is.
+    pub(super) async fn one<T: FromColumns>(self, db: &mut SqliteConnection) -> Result<T> {
+        let query = sqlx::query_with(AssertSqlSafe(self.sql), self.values);
+        let row = query.fetch_one(db).await.map_err(failed(self.what))?;
+        read(&row)
+    }
+
+    /// Changes rows, and counts them.
+    pub(super) async fn run(self, db: &mut SqliteConnection) -> Result<u64> {
+        let what = self.what;
+        self.execute(db).await.map_err(failed(what))
+    }
+
+    pub(super) async fn execute(self, db: &mut SqliteConnection) -> Result<u64, sqlx::Error> {
+        let query = sqlx::query_with(AssertSqlSafe(self.sql), self.values);
+        Ok(query.execute(db).await?.rows_affected())
+    }
+}
+
+/// A value on its way into the database.
+pub(super) enum Value {
+    Null,
+    Integer(i64),
+    Text(String),
+}
+
+/// Defines how values are written, by an expression each.
+macro_rules! written {
+    ($($type:ty: |$value:ident| $made:expr,)+) => {
+        $(impl From<$type> for Value {
+            fn from($value: $type) -> Self {
+                $made
+            }
+        })+
+    };
+}
+
+written! {
+    i64: |n| Self::Integer(n),
+    u32: |n| Self::Integer(n.into()),
+    u64: |n| Self::Integer(i64::try_from(n).unwrap_or(i64::MAX)),
+    usize: |n| Self::Integer(i64::try_from(n).unwrap_or(i64::MAX)),
+    String: |text| Self::Text(text),
+    &String: |text| Self::Text(text.clone()),
+    &str: |text| Self::Text(text.to_owned()),
+    Timestamp: |at| Self::Text(at.to_string()),
+    &RepositoryId: |id| Self::Text(id.0.clone()),
+    &LoopId: |id| Self::Text(id.to_string()),
+    &IterationId: |id| Self::Text(id.to_string()),
+    &CheckpointId: |id| Self::Text(id.to_string()),
+    &TaskId: |id| Self::Text(id.to_string()),
+    QuestionId: |id| id.get().into(),
+    CommandId: |id| id.get().into(),
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// The columns of a row that are not read yet.
+pub(super) struct Columns<'r> {
+    row: &'r SqliteRow,
+    next: usize,
+}
+
+impl Columns<'_> {
+    /// Reads the next column, or as many as the type takes.
+    pub(super) fn next<T: FromColumns>(&mut self) -> Result<T> {
+        T::from_columns(self)
+    }
+
+    fn value<T>(&mut self) -> Result<T>
+    where
+        T: for<'a> sqlx::Decode<'a, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite>,
+    {
+        self.next += 1;
+        let value = self.row.try_get(self.next - 1);
+        value.map_err(failed("read a row"))
+    }
+}
+
+fn read<T: FromColumns>(row: &SqliteRow) -> Result<T> {
+    Columns { row, next: 0 }.next()
+}
+
+/// A value of one column, or of several in a row. The derive macro of sqlx would bring a second sqlx and a
+/// second SQLite into every build, for the machine that compiles.
+pub(super) trait FromColumns: Sized {
+    fn from_columns(row: &mut Columns<'_>) -> Result<Self>;
+}
+
+/// Defines the columns of a struct, in the order of a `SELECT`, and `COLUMNS` with their names. A field whose column
+/// has another name, or is an expression, says so.
+macro_rules! columns {
+    ($type:ident: $($field:ident),+) => {
+        impl $crate::store::sqlite::statement::FromColumns for $type {
+            fn from_columns(
+                row: &mut $crate::store::sqlite::statement::Columns<'_>,
+            ) -> $crate::store::Result<Self> {
+                Ok(Self { $($field: row.next()?),+ })
+            }
+        }
+    };
+    ($type:ident as $names:ident: $first:ident $(= $first_sql:literal)? $(, $field:ident $(= $sql:literal)?)* $(,)?) => {
+        const $names: &str = concat!(
+            columns!(@name $first $($first_sql)?)
+            $(, ", ", columns!(@name $field $($sql)?))*
+        );
+
+        columns!($type: $first $(, $field)*);
+    };
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident $sql:literal) => { $sql };
+}
+pub(super) use columns;
+
+/// Defines how single values are read, by an expression each.
+macro_rules! read_as {
+    ($($type:ty: |$value:ident: $raw:ty| $made:expr,)+) => {
+        $(impl FromColumns for $type {
+            fn from_columns(row: &mut Columns<'_>) -> Result<Self> {
+                let $value: $raw = row.value()?;
+                Ok($made)
+            }
+        })+
+    };
+}
+
+read_as! {
+    String: |text: String| text,
+    i64: |n: i64| n,
+    bool: |is: bool| is,
+    // Nothing is below 0 but what was put there by hand.
+    u64: |n: i64| u64::try_from(n).unwrap_or_default(),
+    usize: |n: i64| usize::try_from(n).unwrap_or_default(),
+    u32: |n: i64| u32::try_from(n).unwrap_or_default(),
+    Timestamp: |text: String| text.parse().unwrap_or_default(),
+    Dollars: |n: i64| Dollars::from_millionths(u64::try_from(n).unwrap_or_default()),
+    LoopId: |text: String| text.into(),
+    IterationId: |text: String| text.into(),
+    CheckpointId: |text: String| text.into(),
+    QuestionId: |n: i64| Self::new(u64::try_from(n).unwrap_or_default()),
+    CommandId: |n: i64| Self::new(u64::try_from(n).unwrap_or_default()),
+}
+
+/// For types of one column.
+impl<T: FromColumns> FromColumns for Option<T> {
+    fn from_columns(row: &mut Columns<'_>) -> Result<Self> {
+        let value = row.row.try_get_raw(row.next);
+        if value.map_err(failed("read a row"))?.is_null() {
+            row.next += 1;
+            return Ok(None);
+        }
+        row.next().map(Some)
+    }
+}
+
+macro_rules! tuples {
+    ($(($($part:ident),+))+) => {
+        $(impl<$($part: FromColumns),+> FromColumns for ($($part,)+) {
+            fn from_columns(row: &mut Columns<'_>) -> Result<Self> {
+                Ok(($(row.next::<$part>()?,)+))
+            }
+        })+
+    };
+}
+
+tuples! { (A, B) (A, B, C) (A, B, C, D) }
+
+/// Kept as JSON in one column.
+pub(super) trait Stored: Serialize + DeserializeOwned {
+    /// Completes "the journal holds a row that can't be read (…)".
+    const NAME: &'static str;
+}
+
+/// Writes what is kept as JSON.
+pub(super) fn json<T: Stored>(value: &T) -> Result<String> {
+    serde_json::to_string(value).map_err(unreadable(T::NAME))
+}
+
+/// Parses what is kept as JSON.
+fn parse<T: Stored>(text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(unreadable(T::NAME))
+}
+
+pub(super) fn unreadable(what: &'static str) -> impl FnOnce(serde_json::Error) -> JournalError {
+    move |source| JournalError::Row { what, source }
+}
+
+macro_rules! stored {
+    ($($type:ty: $name:literal,)+) => {
+        $(impl Stored for $type {
+            const NAME: &'static str = $name;
+        }
+
+        impl FromColumns for $type {
+            fn from_columns(row: &mut Columns<'_>) -> Result<Self> {
+                parse(&row.next::<String>()?)
+            }
+        })+
+    };
+}
+
+stored! {
+    IterationStart: "an iteration's start",
+    IterationRecord: "an iteration's record",
+    StepDone: "a step",
+    TaskHistory: "a task's history",
+    Command: "a command",
+    CommandReport: "a command's result",
+    Escalation: "a question",
+    Answered: "an answer",
+    RewriteBody: "a rewrite",
+    KeptForecast: "a forecast",
+    Stop: "why a loop stopped",
+    Vec<TokenRecord>: "a call to a model",
+}
