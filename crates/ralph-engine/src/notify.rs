@@ -5,10 +5,6 @@
 //! fails is a warning and never an error of the loop. Does not choose what is told: that is
 //! `ralph_core::notification`.
 
-mod command;
-mod desktop;
-mod dispatch;
-mod listener;
 mod outbox;
 mod program;
 mod trace;
@@ -16,9 +12,7 @@ mod way;
 #[cfg(feature = "webhook")]
 mod webhook;
 
-pub use desktop::{PROGRAM as DESKTOP_PROGRAM, is_reachable as desktop_is_reachable};
-pub use dispatch::dispatch;
-pub use listener::Listener;
-pub use outbox::{Outbox, Post, attach};
+pub use outbox::{Listener, Outbox, Post, attach, dispatch};
+pub use program::{DESKTOP_PROGRAM, desktop_is_reachable};
 pub use trace::Trace;
 pub use way::{HAS_WEBHOOKS, Means, SendError, Way, ways};

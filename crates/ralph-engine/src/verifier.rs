@@ -15,19 +15,15 @@ use std::time::Duration;
 
 use ralph_core::task::VerifyCommand;
 use ralph_core::verify::{CommandOutcome, VerifyCommandReport, VerifyReport, trim_tail_of};
-use tokio::io::AsyncReadExt;
 use tokio::time::Instant;
 
 use crate::process::{
-    CappedLog, CommandSpec, Containment, Ended, MountPlan, Output, OutputPipe, Running, StopPlan,
-    Tail, spawn,
+    CappedLog, CommandSpec, Containment, Ended, MountPlan, Output, Running, Tail, spawn,
 };
 
 /// How much of the output's end tells failures apart. Far more than a prompt gets, so that where it
 /// begins matters little.
 const SIGNATURE_WINDOW: usize = 256 * 1024;
-
-const READ_SIZE: usize = 256 * 1024;
 
 /// Where and how verify commands run.
 #[derive(Clone)]
@@ -159,53 +155,17 @@ async fn watch(
     log: &mut CappedLog,
     window: &mut Tail,
 ) -> CommandOutcome {
-    let mut sink = Sink {
-        pipe: running.take_stdout(),
-        buffer: Vec::with_capacity(READ_SIZE),
-        log,
-        window,
+    let mut take = |bytes: &[u8]| {
+        log.push(bytes);
+        window.push(bytes);
     };
-    let ended = tokio::time::timeout(timeout, sink.drain_until_end(&mut running)).await;
-    match ended {
-        Ok(Ok(Ended::Code(0))) => CommandOutcome::Passed,
-        Ok(Ok(Ended::Code(code))) => CommandOutcome::Failed { code },
-        Ok(Ok(Ended::Signal(signal))) => CommandOutcome::Signalled { signal },
-        Ok(Err(error)) => CommandOutcome::NotStarted {
+    match running.finish_within(timeout, &mut take).await {
+        Some(Ok(Ended::Code(0))) => CommandOutcome::Passed,
+        Some(Ok(Ended::Code(code))) => CommandOutcome::Failed { code },
+        Some(Ok(Ended::Signal(signal))) => CommandOutcome::Signalled { signal },
+        Some(Err(error)) => CommandOutcome::NotStarted {
             why: format!("its end could not be awaited: {error}"),
         },
-        Err(_) => {
-            // What the tree has written before its death is worth having; nothing holds the pipe.
-            let _ = running.stop(StopPlan::KILL).await;
-            sink.drain().await;
-            CommandOutcome::TimedOut { after: timeout }
-        }
-    }
-}
-
-/// Takes a program's output to the log and the window.
-struct Sink<'a> {
-    pipe: Option<OutputPipe>,
-    buffer: Vec<u8>,
-    log: &'a mut CappedLog,
-    window: &'a mut Tail,
-}
-
-impl Sink<'_> {
-    async fn drain_until_end(&mut self, running: &mut Running) -> std::io::Result<Ended> {
-        self.drain().await;
-        running.wait().await
-    }
-
-    async fn drain(&mut self) {
-        while let Some(pipe) = &mut self.pipe {
-            self.buffer.clear();
-            match pipe.read_buf(&mut self.buffer).await {
-                Ok(0) | Err(_) => self.pipe = None,
-                Ok(_) => {
-                    self.log.push(&self.buffer);
-                    self.window.push(&self.buffer);
-                }
-            }
-        }
+        None => CommandOutcome::TimedOut { after: timeout },
     }
 }

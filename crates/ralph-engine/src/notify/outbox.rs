@@ -11,9 +11,9 @@ use ralph_core::{
     notification::{Notification, NotificationWatch, Occasion, Redaction},
 };
 use tokio::sync::mpsc::{self, error::TrySendError};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
-use super::{Listener, Trace, Way};
+use super::{Trace, Way};
 use crate::report::Reporter;
 
 /// Messages that wait for a way that is slow; those beyond are dropped, and it is said.
@@ -23,7 +23,7 @@ const QUEUE: usize = 32;
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Decides which messages are sent, and by which ways; shared by the listener and the end of the run.
-pub(super) struct NotificationRouter {
+struct NotificationRouter {
     watch: NotificationWatch,
     on: Vec<Occasion>,
     redaction: Redaction,
@@ -34,18 +34,11 @@ pub(super) struct NotificationRouter {
 struct Queue {
     way: &'static str,
     sender: mpsc::Sender<Arc<Notification>>,
-    warned_of_full: Warned,
-}
-
-/// A warning: given, or not yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Warned {
-    Yes,
-    NotYet,
+    warned_of_full: bool,
 }
 
 impl NotificationRouter {
-    pub(super) fn observe(&mut self, event: &Event, at: Timestamp) {
+    fn observe(&mut self, event: &Event, at: Timestamp) {
         if let Some(message) = self.watch.observe(event, at) {
             self.post(message);
         }
@@ -58,8 +51,8 @@ impl NotificationRouter {
         let message = Arc::new(message.fit_to_send(&self.redaction));
         for queue in &mut self.queues {
             match queue.sender.try_send(Arc::clone(&message)) {
-                Err(TrySendError::Full(_)) if queue.warned_of_full == Warned::NotYet => {
-                    queue.warned_of_full = Warned::Yes;
+                Err(TrySendError::Full(_)) if !queue.warned_of_full => {
+                    queue.warned_of_full = true;
                     let text = format!("messages by {} are dropped: it is too slow", queue.way);
                     let _ = self.trouble.send(text);
                 }
@@ -100,7 +93,7 @@ pub fn attach(reporter: Box<dyn Reporter>, post: Post) -> (Box<dyn Reporter>, Ou
         queues.push(Queue {
             way: name,
             sender,
-            warned_of_full: Warned::NotYet,
+            warned_of_full: false,
         });
         let carrier = Carrier {
             way,
@@ -123,7 +116,12 @@ pub fn attach(reporter: Box<dyn Reporter>, post: Post) -> (Box<dyn Reporter>, Ou
         trouble: Arc::clone(&heard),
         timeout: post.timeout,
     };
-    (Box::new(Listener::new(reporter, router, heard)), outbox)
+    let listener = Listener {
+        shown: reporter,
+        router,
+        trouble: heard,
+    };
+    (Box::new(listener), outbox)
 }
 
 /// Carries the messages of one way, in their order.
@@ -136,23 +134,56 @@ struct Carrier {
 
 impl Carrier {
     async fn carry(self, mut queue: mpsc::Receiver<Arc<Notification>>) {
-        let mut told = Warned::NotYet;
+        let mut told = false;
         while let Some(message) = queue.recv().await {
-            let answer = match self.way.send(&message).await {
-                Ok(answer) => answer,
-                Err(error) => {
-                    let error = self.redaction.hide(&error.to_string());
-                    if told == Warned::NotYet {
-                        told = Warned::Yes;
-                        let text =
-                            format!("a message by {} was not sent: {error}", self.way.name());
-                        let _ = self.trouble.send(text);
-                    }
-                    format!("failed: {error}")
-                }
-            };
-            self.trace.note(&message, self.way.name(), &answer);
+            let sent = self.way.deliver(&message, &self.redaction, &self.trace);
+            if let Err(trouble) = sent.await
+                && !std::mem::replace(&mut told, true)
+            {
+                let _ = self.trouble.send(trouble);
+            }
         }
+    }
+}
+
+/// A reporter in front of the real one: it hears all that is reported, hands on what is to be told,
+/// and lets the real one say what could not be sent. Never waits.
+pub struct Listener {
+    shown: Box<dyn Reporter>,
+    router: Arc<Mutex<NotificationRouter>>,
+    trouble: Arc<Mutex<mpsc::UnboundedReceiver<String>>>,
+}
+
+impl Listener {
+    fn tell_trouble(&mut self, at: Timestamp) {
+        for message in drain(&self.trouble) {
+            self.shown.report(&Event::Warning { message }, at);
+        }
+    }
+}
+
+impl Reporter for Listener {
+    fn report(&mut self, event: &Event, at: Timestamp) {
+        lock(&self.router).observe(event, at);
+        self.tell_trouble(at);
+        self.shown.report(event, at);
+    }
+
+    fn tick(&mut self, now: Timestamp) {
+        self.tell_trouble(now);
+        self.shown.tick(now);
+    }
+
+    fn wants_ticks(&self) -> bool {
+        self.shown.wants_ticks()
+    }
+
+    fn make_room(&mut self) {
+        self.shown.make_room();
+    }
+
+    fn finish(&mut self) {
+        self.shown.finish();
     }
 }
 
@@ -204,12 +235,33 @@ impl Outbox {
 }
 
 /// Returns what has been said since the last time.
-pub(super) fn drain(trouble: &Mutex<mpsc::UnboundedReceiver<String>>) -> Vec<String> {
+fn drain(trouble: &Mutex<mpsc::UnboundedReceiver<String>>) -> Vec<String> {
     let mut trouble = lock(trouble);
     std::iter::from_fn(|| trouble.try_recv().ok()).collect()
 }
 
 /// A panic elsewhere must not become one here: what is held stays whole.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sends one message by all ways at once, where there is no loop to listen to, and says which did not
+/// work. Each has its own time.
+pub async fn dispatch(
+    ways: Vec<Way>,
+    message: Notification,
+    redaction: Redaction,
+    trace: Trace,
+) -> Vec<String> {
+    let message = Arc::new(message.fit_to_send(&redaction));
+    let mut sending = JoinSet::new();
+    for way in ways {
+        let (message, redaction, trace) = (Arc::clone(&message), redaction.clone(), trace.clone());
+        sending.spawn(async move { way.deliver(&message, &redaction, &trace).await });
+    }
+    let mut trouble = Vec::new();
+    while let Some(sent) = sending.join_next().await {
+        trouble.extend(sent.ok().and_then(Result::err));
+    }
+    trouble
 }

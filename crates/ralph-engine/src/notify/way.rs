@@ -4,11 +4,14 @@
 
 use std::time::Duration;
 
-use ralph_core::{config::NotifyConfig, notification::Notification};
+use ralph_core::{
+    config::NotifyConfig,
+    notification::{Notification, Redaction},
+};
 
 #[cfg(feature = "webhook")]
 use super::webhook::Webhook;
-use super::{command::Command, desktop::Desktop};
+use super::{Trace, program::Program};
 use crate::{
     environment::Environment,
     process::{Containment, SpawnError},
@@ -66,23 +69,23 @@ pub struct Way(WayKind);
 
 #[derive(Debug)]
 enum WayKind {
-    Command(Command),
+    Command(Program),
     #[cfg(feature = "webhook")]
     Webhook(Box<Webhook>),
     #[cfg(not(feature = "webhook"))]
     Webhook,
-    Desktop(Desktop),
+    Desktop(Program),
 }
 
 /// The ways that are configured and, for the desktop, there.
 pub fn ways(means: &Means<'_>) -> Vec<Way> {
     let found = [
-        Command::choose(means).map(WayKind::Command),
+        Program::command(means).map(WayKind::Command),
         #[cfg(feature = "webhook")]
         Webhook::choose(means).map(|way| WayKind::Webhook(Box::new(way))),
         #[cfg(not(feature = "webhook"))]
         means.config.webhook.as_ref().map(|_| WayKind::Webhook),
-        Desktop::choose(means).map(WayKind::Desktop),
+        Program::desktop(means).map(WayKind::Desktop),
     ];
     found.into_iter().flatten().map(Way).collect()
 }
@@ -99,12 +102,32 @@ impl Way {
     /// Sends a message, and says what was answered.
     pub async fn send(&self, message: &Notification) -> Result<String, SendError> {
         match &self.0 {
-            WayKind::Command(way) => way.send(message).await,
+            WayKind::Command(way) | WayKind::Desktop(way) => way.send(message).await,
             #[cfg(feature = "webhook")]
             WayKind::Webhook(way) => way.send(message).await,
             #[cfg(not(feature = "webhook"))]
             WayKind::Webhook => Err(SendError::NotBuiltIn),
-            WayKind::Desktop(way) => way.send(message).await,
+        }
+    }
+
+    /// Sends a message and notes what became of it. Returns what went wrong, without secrets.
+    pub(super) async fn deliver(
+        &self,
+        message: &Notification,
+        redaction: &Redaction,
+        trace: &Trace,
+    ) -> Result<(), String> {
+        let way = self.name();
+        match self.send(message).await {
+            Ok(answer) => {
+                trace.note(message, way, &answer);
+                Ok(())
+            }
+            Err(error) => {
+                let error = redaction.hide(&error.to_string());
+                trace.note(message, way, &format!("failed: {error}"));
+                Err(format!("a message by {way} was not sent: {error}"))
+            }
         }
     }
 }

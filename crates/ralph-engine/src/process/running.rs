@@ -10,7 +10,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{ChildStdin, Command};
 use tokio::task::JoinHandle;
@@ -19,6 +19,9 @@ use super::streams::Streams;
 use super::{
     CommandSpec, Containment, MountPlan, MountPlanError, SpawnError, Stdin, Terminal, platform,
 };
+
+/// The most that is read of a program's output at once.
+const READ_SIZE: usize = 256 * 1024;
 
 /// The end of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -265,6 +268,27 @@ impl Running {
         self.tree.kill_now();
     }
 
+    /// Reads the output, piece by piece to `take`, until the program has ended. When its time is up the tree is
+    /// killed and there is no end to tell; what it had written before its death is taken all the same.
+    pub async fn finish_within(
+        &mut self,
+        time: Duration,
+        take: &mut impl FnMut(&[u8]),
+    ) -> Option<io::Result<Ended>> {
+        let mut pipe = self.stdout.take();
+        let to_its_end = async {
+            drain(&mut pipe, take).await;
+            self.wait().await
+        };
+        if let Ok(ended) = tokio::time::timeout(time, to_its_end).await {
+            return Some(ended);
+        }
+        let _ = self.stop(StopPlan::KILL).await;
+        // Nothing holds the other end any more.
+        drain(&mut pipe, take).await;
+        None
+    }
+
     /// Ends the program, step by step, and waits until its tree is dead.
     pub async fn stop(&mut self, plan: StopPlan) -> io::Result<Ended> {
         for (signal, grace) in [(plan.first, plan.grace), (Signal::TERM, plan.term_grace)] {
@@ -278,6 +302,18 @@ impl Running {
         }
         self.signal(Signal::KILL);
         self.wait().await
+    }
+}
+
+/// Reads a pipe to its end.
+async fn drain(pipe: &mut Option<Receiver>, take: &mut impl FnMut(&[u8])) {
+    let mut buffer = Vec::with_capacity(READ_SIZE);
+    while let Some(open) = pipe {
+        buffer.clear();
+        match open.read_buf(&mut buffer).await {
+            Ok(0) | Err(_) => *pipe = None,
+            Ok(_) => take(&buffer),
+        }
     }
 }
 
