@@ -5,18 +5,15 @@
 //! given. A reader that went away never stops a loop.
 
 mod human;
-mod json;
+mod lines;
 mod live;
 mod page;
 mod paint;
-mod plain;
-mod sink;
 mod waiting;
 
-pub use json::JsonLines;
+pub use lines::{JsonLines, PlainReporter};
 pub use live::{Live, Screen};
 pub use paint::{Colours, Tone};
-pub use plain::PlainReporter;
 
 use std::io::Write;
 
@@ -38,7 +35,7 @@ pub trait Reporter: Send {
     fn make_room(&mut self) {}
 
     /// Nothing follows. Leaves the terminal as a shell wants it.
-    fn finish(&mut self);
+    fn finish(&mut self) {}
 }
 
 /// The amount of output for people.

@@ -4,9 +4,7 @@
 //! what a later line needs in order not to contradict or repeat an earlier one.
 
 mod agent;
-mod gutter;
-mod health;
-mod question;
+mod attention;
 mod totals;
 mod verdict;
 
@@ -104,10 +102,9 @@ impl HumanText {
             Event::Warning { message } => page.marked(Mark::Look, &safe(message)),
             Event::BaselineEnded { red } => self.baseline_red(page, red),
             Event::TaskBlocked { task, reason } => blocked(page, task, reason),
-            Event::Gutter { .. } => gutter::render(page, event),
-            Event::Question { .. } => question::render(page, event),
-            Event::Intervention { .. } if health::needs_a_person(event) => {
-                health::render(page, event);
+            Event::Gutter { .. } | Event::Question { .. } => attention::render(page, event),
+            Event::Intervention { .. } if attention::needs_a_person(event) => {
+                attention::render(page, event);
             }
             Event::Landed {
                 unverified: true, ..
@@ -141,10 +138,8 @@ impl HumanText {
             Event::Warning { message } => page.marked(Mark::Look, &safe(message)),
             Event::BaselineStarted { commands } => self.baseline_started(page, *commands),
             Event::BaselineEnded { red } if red.is_empty() && self.memory.baseline > 0 => {
-                page.marked(
-                    Mark::Good,
-                    "baseline: all verify commands pass before any work",
-                );
+                let said = "baseline: all verify commands pass before any work";
+                page.marked(Mark::Good, said);
             }
             Event::BaselineEnded { red } => self.baseline_red(page, red),
             Event::IterationStarted { .. } => self.iteration_started(page, event),
@@ -165,12 +160,12 @@ impl HumanText {
             } => {
                 self.changed(page, files);
                 for flag in flags {
-                    indented(page, Mark::Look, flag);
+                    page.indented(Mark::Look, &safe(flag));
                 }
                 self.memory.refusal.clone_from(refusal);
             }
             Event::VerifyStarted { command } if self.shows(Verbosity::Verbose) => {
-                indented(page, Mark::Begin, command);
+                page.indented(Mark::Begin, &safe(command));
             }
             Event::VerifyStarted { .. } => {}
             Event::VerifyEnded { .. } => verify_ended(page, event),
@@ -201,12 +196,13 @@ impl HumanText {
                 let said = format!("ralph {}: {}", safe(command), safe(&report.sentence));
                 page.marked(mark, &said);
             }
-            Event::Gutter { .. } | Event::Diagnosis { .. } => gutter::render(page, event),
-            Event::Question { .. } => question::render(page, event),
-            Event::HandoffAsked { .. }
+            Event::Gutter { .. }
+            | Event::Diagnosis { .. }
+            | Event::Question { .. }
+            | Event::HandoffAsked { .. }
             | Event::Health { .. }
             | Event::Intervention { .. }
-            | Event::Breaker { .. } => health::render(page, event),
+            | Event::Breaker { .. } => attention::render(page, event),
             Event::LoopEnded { .. } => self.loop_ended(page, event),
         }
     }
@@ -219,19 +215,15 @@ impl HumanText {
         self.memory.baseline = commands;
         if commands > 0 {
             let commands = count(commands, "command", "commands");
-            page.marked(
-                Mark::Begin,
-                &format!("baseline: {commands} before any work"),
-            );
+            let said = format!("baseline: {commands} before any work");
+            page.marked(Mark::Begin, &said);
         }
     }
 
     fn baseline_red(&self, page: &mut Page, red: &[String]) {
         for command in red {
-            page.marked(
-                Mark::Look,
-                &format!("already fails before any work: {}", safe(command)),
-            );
+            let said = format!("already fails before any work: {}", safe(command));
+            page.marked(Mark::Look, &said);
         }
     }
 
@@ -284,10 +276,7 @@ impl HumanText {
             (_, false) if self.shows(Verbosity::Verbose) => "a new agent",
             (_, false) => return,
         };
-        page.line(&format!(
-            "  {} run {run}: {what}",
-            page.paint().mark(Mark::Begin)
-        ));
+        page.indented(Mark::Begin, &format!("run {run}: {what}"));
     }
 
     fn changed(&self, page: &mut Page, files: &[ChangedFile]) {
@@ -317,12 +306,6 @@ impl HumanText {
         }
         page.line(&format!("  changed {total}: {}", names.join(", ")));
     }
-}
-
-/// A line within an iteration, behind its mark.
-fn indented(page: &mut Page, mark: Mark, text: &str) {
-    let mark = page.paint().mark(mark);
-    page.line(&format!("  {mark} {}", safe(text)));
 }
 
 fn verify_ended(page: &mut Page, event: &Event) {
@@ -358,10 +341,8 @@ fn baseline_note(against_baseline: &str) -> Option<String> {
 }
 
 fn blocked(page: &mut Page, task: &str, reason: &str) {
-    page.marked(
-        Mark::Look,
-        &format!("{} is blocked: {}", safe(task), safe(reason)),
-    );
+    let said = format!("{} is blocked: {}", safe(task), safe(reason));
+    page.marked(Mark::Look, &said);
 }
 
 /// One line that a terminal only shows.

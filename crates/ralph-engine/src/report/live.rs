@@ -14,8 +14,8 @@ use self::status::StatusLine;
 use super::{
     ReportStyle, Reporter,
     human::{HumanText, Tools},
+    lines::ReportSink,
     paint::Paint,
-    sink::ReportSink,
 };
 
 /// Shortest time between two drawings of the status line that no printed line asks for.
@@ -88,12 +88,8 @@ impl Live {
         }
         let before = self.drawn.take();
         let text = self.draw(at);
-        let same = match (&before, &self.drawn) {
-            (Some(before), Some(now)) => before.text == now.text,
-            (None, None) => true,
-            (Some(_), None) | (None, Some(_)) => false,
-        };
-        if !same {
+        let drawn = |line: &Option<Drawn>| line.as_ref().map(|line| line.text.clone());
+        if drawn(&before) != drawn(&self.drawn) {
             let clear = if before.is_some() { CLEAR } else { "" };
             self.sink.write(&format!("{clear}{text}"));
         }
@@ -141,9 +137,7 @@ impl Reporter for Live {
 
     fn finish(&mut self) {
         self.status.end();
-        if self.drawn.take().is_some() {
-            self.sink.write(CLEAR);
-        }
+        self.make_room();
     }
 }
 

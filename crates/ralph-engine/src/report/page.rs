@@ -4,7 +4,7 @@
 //! `quote` and `said`, which do it themselves. A quoted line always begins with a bar, so that nothing an agent
 //! prints can pass for a line of ralph's own.
 
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::{Timestamp, Zoned, tz::TimeZone};
 use ralph_core::{figures::count, sanitize};
 
 use super::paint::{Mark, Paint, Tone};
@@ -23,8 +23,7 @@ const MAX_QUOTED: usize = 400;
 
 pub(super) struct Page {
     text: String,
-    time: String,
-    date: String,
+    at: Zoned,
     paint: Paint,
     columns: usize,
 }
@@ -39,11 +38,9 @@ pub(super) enum Extent {
 
 impl Page {
     pub(super) fn new(at: Timestamp, zone: &TimeZone, paint: Paint, columns: usize) -> Self {
-        let local = at.to_zoned(zone.clone());
         Self {
             text: String::new(),
-            time: local.strftime("%H:%M:%S").to_string(),
-            date: local.strftime("%Y-%m-%d").to_string(),
+            at: at.to_zoned(zone.clone()),
             paint,
             columns,
         }
@@ -62,7 +59,7 @@ impl Page {
     }
 
     pub(super) fn date(&self) -> String {
-        self.date.clone()
+        self.at.strftime("%Y-%m-%d").to_string()
     }
 
     pub(super) fn blank(&mut self) {
@@ -71,13 +68,26 @@ impl Page {
 
     /// A line with its time.
     pub(super) fn line(&mut self, text: &str) {
-        let time = self.paint.text(Tone::Faint, &format!("[{}]", self.time));
+        let time = self.at.strftime("[%H:%M:%S]").to_string();
+        let time = self.paint.text(Tone::Faint, &time);
         self.text.push_str(&format!("{time} {}\n", text.trim_end()));
     }
 
     pub(super) fn marked(&mut self, mark: Mark, text: &str) {
         let sign = self.paint.mark(mark);
         self.line(&format!("{sign} {text}"));
+    }
+
+    /// A line within an iteration, behind its mark.
+    pub(super) fn indented(&mut self, mark: Mark, text: &str) {
+        let sign = self.paint.mark(mark);
+        self.line(&format!("  {sign} {text}"));
+    }
+
+    /// A line about the agent that most readers pass over.
+    pub(super) fn faint(&mut self, text: &str) {
+        let text = self.paint.text(Tone::Faint, text);
+        self.line(&format!("    {text}"));
     }
 
     /// A line that belongs to the one before it.

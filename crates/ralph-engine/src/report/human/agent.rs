@@ -10,7 +10,7 @@ use super::{HumanText, Tools, safe};
 use crate::report::{
     Verbosity,
     page::{Extent, Page},
-    paint::{Mark, Tone},
+    paint::Mark,
 };
 
 /// Lines of one message of the agent that `-v` shows; `-vv` shows all.
@@ -43,7 +43,7 @@ impl HumanText {
                 let width = page.columns().saturating_sub(BEFORE_TOOL);
                 let line = tool(name, target, TOOL_NAME_COLUMNS, width);
                 if very || line != self.memory.tool {
-                    page.line(&format!("    {}", page.paint().text(Tone::Faint, &line)));
+                    page.faint(&line);
                 }
                 self.memory.tool.clone_from(&line);
                 if self.memory.running.len() == MAX_RUNNING {
@@ -52,12 +52,7 @@ impl HumanText {
                 self.memory.running.push((id.clone(), line));
             }
             AgentEvent::ToolDone { id, ok } => self.tool_done(page, id, *ok),
-            AgentEvent::Usage(usage) if very => {
-                page.line(&format!(
-                    "    {}",
-                    page.paint().text(Tone::Faint, &usage_in_full(usage))
-                ));
-            }
+            AgentEvent::Usage(usage) if very => page.faint(&usage_in_full(usage)),
             AgentEvent::Retry { attempt, reason } => page.line(&format!(
                 "    the agent waits before it retries its model (retry {attempt}): {}",
                 safe(reason)
@@ -66,17 +61,13 @@ impl HumanText {
             AgentEvent::Compacted { .. }
             | AgentEvent::ModelChanged { .. }
             | AgentEvent::Nudge { .. } => {
-                let mark = page.paint().mark(Mark::Look);
-                page.line(&format!("  {mark} {}", safe(&about(event))));
+                page.indented(Mark::Look, &safe(&about(event)));
             }
             AgentEvent::Notice { text } if verbose => page.line(&format!("    {}", safe(text))),
             AgentEvent::Hook { .. } | AgentEvent::Background { .. } | AgentEvent::Turn { .. }
                 if very =>
             {
-                page.line(&format!(
-                    "    {}",
-                    page.paint().text(Tone::Faint, &safe(&event.line()))
-                ));
+                page.faint(&safe(&event.line()));
             }
             AgentEvent::Result(result) => self.result(page, result),
             AgentEvent::Other { name } if very => {
@@ -105,16 +96,15 @@ impl HumanText {
         else {
             return;
         };
-        let mark = page.paint().mark(Mark::Look);
         let state = if *rejected { "reached" } else { "reported" };
-        let mut text = format!("  {mark} usage limit {state}");
+        let mut text = format!("usage limit {state}");
         if let Some(which) = which {
             text.push_str(&format!(" ({})", safe(which)));
         }
         if let Some(at) = resets_at {
             text.push_str(&format!(", resets {}", self.local(*at)));
         }
-        page.line(&text);
+        page.indented(Mark::Look, &text);
     }
 
     fn tool_done(&mut self, page: &mut Page, id: &str, ok: bool) {
@@ -125,21 +115,15 @@ impl HumanText {
         if shown {
             let how = if ok { "done" } else { "failed" };
             let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
-            page.line(&format!(
-                "    {}",
-                page.paint().text(Tone::Faint, &format!("{how}: {name}"))
-            ));
+            page.faint(&format!("{how}: {name}"));
         }
     }
 
     fn result(&self, page: &mut Page, result: &AgentResult) {
         // An agent that was not allowed to do something often explains a failure that follows.
         for denied in &result.denied {
-            let mark = page.paint().mark(Mark::Look);
-            page.line(&format!(
-                "  {mark} the agent was not allowed: {}",
-                safe(denied)
-            ));
+            let said = format!("the agent was not allowed: {}", safe(denied));
+            page.indented(Mark::Look, &said);
         }
         if !self.shows(Verbosity::Verbose) {
             return;

@@ -64,8 +64,7 @@ impl HumanText {
         let (mark, sentence) = self.sentence(verdict);
         let refusal = self.memory.refusal.take();
         if let (Some(reason), false) = (refusal, matches!(verdict, Verdict::Refused { .. })) {
-            let sign = page.paint().mark(Mark::Look);
-            page.line(&format!("  {sign} would be refused: {}", safe(&reason)));
+            page.indented(Mark::Look, &format!("would be refused: {}", safe(&reason)));
         }
         let task = page.paint().text(Tone::Heading, &safe(task));
         let figures = page.paint().text(Tone::Faint, &figures(*seconds, usage));
