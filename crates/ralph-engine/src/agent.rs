@@ -3,7 +3,6 @@
 //! An agent says how its program is started and how its stream reads; starting, watching and ending
 //! it is the same for all ([`crate::supervisor`]). None of them decides what a run is worth.
 
-mod calls;
 mod claude;
 mod codex;
 mod command;
@@ -190,6 +189,13 @@ pub struct Conclusion {
 }
 
 impl Conclusion {
+    /// The last words of an agent count only where it ended well.
+    fn in_words(ending: Ending, said: &str) -> Self {
+        let is_well = ending == Ending::Finished;
+        let said = is_well.then(|| jsonl::capped(said));
+        Self::new(ending, said.unwrap_or_default())
+    }
+
     fn new(ending: Ending, final_message: String) -> Self {
         Self {
             ending,

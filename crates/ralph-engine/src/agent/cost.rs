@@ -1,11 +1,11 @@
-//! What a run of an agent may cost, and when an agent says what it does.
+//! The cost of a run of an agent: its calls to models, its limit, and when an agent says what they cost.
 //!
 //! Knows no prices: the value of a call is the core's [`Meter`] to say.
 
 use ralph_core::{
-    agent::Ending,
+    agent::{Ending, Usage},
     dollars::Dollars,
-    economics::{Budget, Meter},
+    economics::{Budget, Meter, ModelCall, Tokens},
 };
 
 /// When it can be known what a run of an agent costs.
@@ -44,4 +44,35 @@ impl CostLimit {
             budget: self.budget,
         })
     }
+}
+
+/// All calls of a run, of which each is handed out once while it goes on.
+#[derive(Debug, Default)]
+pub(super) struct CallLog {
+    calls: Vec<ModelCall>,
+    handed_out: usize,
+}
+
+impl CallLog {
+    pub(super) fn push(&mut self, call: ModelCall) {
+        self.calls.push(call);
+    }
+
+    /// Returns those that were not handed out yet.
+    pub(super) fn take_new(&mut self) -> Vec<ModelCall> {
+        let from = std::mem::replace(&mut self.handed_out, self.calls.len());
+        self.calls[from..].to_vec()
+    }
+
+    pub(super) fn into_all(self) -> Vec<ModelCall> {
+        self.calls
+    }
+}
+
+/// Adds the tokens of a call to the sums of a run.
+pub(super) fn add_tokens(sum: &mut Usage, more: Tokens) {
+    sum.input_tokens += more.input;
+    sum.output_tokens += more.output;
+    sum.cache_read_tokens += more.cache_read;
+    sum.cache_write_tokens += more.cache_write;
 }

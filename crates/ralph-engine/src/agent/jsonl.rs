@@ -7,10 +7,16 @@ use jiff::Timestamp;
 use ralph_core::{
     agent::{AgentEvent, Ending, FINAL_MESSAGE_BYTES},
     config::Argv,
+    economics::Tokens,
 };
 use serde_json::Value;
 
-use super::{Agent, Costs, Credential, Dialect, RunContext, table::AgentSetup, with_env};
+use super::{
+    Agent, Costs, Credential, Dialect, RunContext,
+    fields::{count, text_of},
+    table::AgentSetup,
+    with_env,
+};
 use crate::process::{CommandSpec, Signal, Stdin};
 
 /// A program that is started for one prompt and ends by itself: what ralph starts it with.
@@ -124,6 +130,49 @@ pub(super) fn parse_event(line: &[u8]) -> Option<Value> {
 /// A value as a line for the input of an agent.
 pub(super) fn to_line(value: &Value) -> Vec<u8> {
     format!("{value}\n").into_bytes()
+}
+
+/// The event of anything that has no event of its own.
+pub(super) fn other(name: impl Into<String>) -> AgentEvent {
+    AgentEvent::Other { name: name.into() }
+}
+
+pub(super) fn notice(text: impl Into<String>) -> AgentEvent {
+    AgentEvent::Notice { text: text.into() }
+}
+
+/// The beginning of a run whose stream does not say the version.
+pub(super) fn started(model: &Option<String>, session: &Option<String>) -> AgentEvent {
+    AgentEvent::Started {
+        model: model.clone(),
+        version: None,
+        session: session.clone(),
+    }
+}
+
+/// The call of a tool, by the fields of its event.
+pub(super) fn tool_called(id: &Value, name: &Value, input: &Value) -> AgentEvent {
+    AgentEvent::Tool {
+        id: text_of(id),
+        name: text_of(name),
+        target: tool_target(input),
+    }
+}
+
+pub(super) fn tool_done(id: &Value, ok: bool) -> AgentEvent {
+    let id = text_of(id);
+    AgentEvent::ToolDone { id, ok }
+}
+
+/// The tokens of a call, by the names of its fields: input, output, read from the cache, written to it.
+pub(super) fn tokens(usage: &Value, names: [&str; 4]) -> Tokens {
+    let [input, output, cache_read, cache_write] = names.map(|name| count(&usage[name]));
+    Tokens {
+        input,
+        output,
+        cache_read,
+        cache_write,
+    }
 }
 
 /// The event of a usage limit that was reached.

@@ -17,7 +17,7 @@ use ralph_core::{
     economics::{Caller, ModelCall, Tokens},
 };
 
-use super::{Agent, Conclusion, Costs, Dialect, RunContext, calls::CallLog, no_result};
+use super::{Agent, Conclusion, Costs, Dialect, RunContext, cost::CallLog, jsonl, no_result};
 use crate::process::{CommandSpec, Ended, Output, Stdin};
 
 /// The hidden command that plays a script.
@@ -67,10 +67,7 @@ struct ScriptEvents {
 impl Dialect for ScriptEvents {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
         let Ok(event) = serde_json::from_slice::<AgentEvent>(line) else {
-            events.push(AgentEvent::Other {
-                name: "text".into(),
-            });
-            return;
+            return events.push(jsonl::other("text"));
         };
         match &event {
             AgentEvent::Usage(usage) => self.count(*usage),

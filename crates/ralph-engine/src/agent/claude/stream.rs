@@ -18,7 +18,7 @@ use crate::{
     agent::{
         Conclusion, Dialect,
         fields::{count, moment, number, objects, said_texts, text_of, word},
-        jsonl::{capped, to_line, tool_target},
+        jsonl::{capped, notice, other, to_line, tool_called, tool_done},
     },
     process::Ended,
 };
@@ -56,9 +56,7 @@ impl Dialect for ClaudeStream {
             match part {
                 LinePart::Event(line) => self.take(&line, events),
                 LinePart::BrokenResult => self.conclude_unread(events),
-                LinePart::Broken => events.push(AgentEvent::Other {
-                    name: "broken line".into(),
-                }),
+                LinePart::Broken => events.push(other("broken line")),
             }
         }
     }
@@ -139,13 +137,10 @@ impl ClaudeStream {
     fn take(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
         let session = line["session_id"].as_str();
         // A line that some other program printed can't know the session.
-        if let (Some(own), Some(other)) = (self.session.as_deref(), session)
-            && own != other
+        if let (Some(own), Some(session)) = (self.session.as_deref(), session)
+            && own != session
         {
-            events.push(AgentEvent::Other {
-                name: "event of another session".into(),
-            });
-            return;
+            return events.push(other("event of another session"));
         }
         self.seen_at = moment(&line["timestamp"]).or(self.seen_at);
         match line["type"].as_str().unwrap_or_default() {
@@ -160,7 +155,7 @@ impl ClaudeStream {
             }
             "control_request" => self.asked(line, events),
             "result" if self.session.is_some() && session.is_some() => self.end(line, events),
-            _ => other(line, events),
+            _ => unknown(line, events),
         }
     }
 
@@ -202,14 +197,13 @@ impl ClaudeStream {
                 outcome: word(&line["outcome"])
                     .unwrap_or_else(|| sub.trim_start_matches("hook_").to_owned()),
             },
-            "notification" => AgentEvent::Notice { text: text("text") },
-            "status" => AgentEvent::Notice {
-                text: format!("status: {}", line["status"].as_str().unwrap_or("ready")),
-            },
-            "session_state_changed" => AgentEvent::Notice {
-                text: format!("session is {}", text("state")),
-            },
-            _ => return other(line, events),
+            "notification" => notice(text("text")),
+            "status" => {
+                let status = line["status"].as_str().unwrap_or("ready");
+                notice(format!("status: {status}"))
+            }
+            "session_state_changed" => notice(format!("session is {}", text("state"))),
+            _ => return unknown(line, events),
         };
         events.push(event);
     }
@@ -246,11 +240,9 @@ impl ClaudeStream {
         for block in objects(&message["content"]) {
             match (block["type"].as_str(), word(&block["text"])) {
                 (Some("text"), Some(text)) if own => events.push(AgentEvent::Text { text }),
-                (Some("tool_use"), _) => events.push(AgentEvent::Tool {
-                    id: text_of(&block["id"]),
-                    name: text_of(&block["name"]),
-                    target: tool_target(&block["input"]),
-                }),
+                (Some("tool_use"), _) => {
+                    events.push(tool_called(&block["id"], &block["name"], &block["input"]));
+                }
                 _ => {}
             }
         }
@@ -263,11 +255,10 @@ impl ClaudeStream {
         }
         for block in objects(&message["content"]) {
             match (block["type"].as_str(), word(&block["text"])) {
-                (Some("tool_result"), _) => events.push(AgentEvent::ToolDone {
-                    id: text_of(&block["tool_use_id"]),
-                    ok: block["is_error"] != true,
-                }),
-                (Some("text"), Some(text)) => events.push(AgentEvent::Notice { text }),
+                (Some("tool_result"), _) => {
+                    events.push(tool_done(&block["tool_use_id"], block["is_error"] != true));
+                }
+                (Some("text"), Some(text)) => events.push(notice(text)),
                 _ => {}
             }
         }
@@ -305,15 +296,12 @@ impl ClaudeStream {
 
     /// There is no person to ask: what would wait for one is refused, and said.
     fn asked(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
-        let (Some(id), request) = (line["request_id"].as_str(), &line["request"]) else {
-            return other(line, events);
+        let request = &line["request"];
+        let Some(id) = line["request_id"].as_str().filter(|_| request.is_object()) else {
+            return unknown(line, events);
         };
-        if !request.is_object() {
-            return other(line, events);
-        }
-        events.push(AgentEvent::Notice {
-            text: format!("asks for permission: {}", text_of(&request["tool_name"])),
-        });
+        let tool = text_of(&request["tool_name"]);
+        events.push(notice(format!("asks for permission: {tool}")));
         let message = "nobody is there to ask";
         self.replies.extend(to_line(&json!({
             "type": "control_response",
@@ -341,13 +329,12 @@ impl ClaudeStream {
     }
 }
 
-fn other(line: &Value, events: &mut Vec<AgentEvent>) {
-    let kind = line["type"].as_str().unwrap_or_default();
-    let name = match line["subtype"].as_str() {
-        Some(sub) => format!("{kind}/{sub}"),
-        None => kind.to_owned(),
-    };
-    events.push(AgentEvent::Other { name });
+fn unknown(line: &Value, events: &mut Vec<AgentEvent>) {
+    let kind = text_of(&line["type"]);
+    events.push(match line["subtype"].as_str() {
+        Some(sub) => other(format!("{kind}/{sub}")),
+        None => other(kind),
+    });
 }
 
 #[cfg(test)]

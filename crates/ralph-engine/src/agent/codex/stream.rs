@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::{
     agent::{
         Conclusion, Dialect,
-        fields::text_of,
-        jsonl::{by_status, capped, limit_reached, one_line, parse_event},
+        fields::{count, text_of},
+        jsonl::{by_status, limit_reached, notice, one_line, other, parse_event, started},
         no_result,
     },
     process::Ended,
@@ -60,11 +60,7 @@ impl Dialect for CodexStream {
         match event["type"].as_str().unwrap_or_default() {
             "thread.started" => {
                 self.session = event["thread_id"].as_str().map(str::to_owned);
-                events.push(AgentEvent::Started {
-                    model: self.model.clone(),
-                    version: None,
-                    session: self.session.clone(),
-                });
+                events.push(started(&self.model, &self.session));
             }
             "turn.started" => self.end = None,
             "item.started" => self.item_started(&event["item"], events),
@@ -77,7 +73,7 @@ impl Dialect for CodexStream {
                 let message = one_line(event["error"]["message"].as_str().unwrap_or_default());
                 self.end(TurnEnd::Failed(message), events);
             }
-            other => events.push(AgentEvent::Other { name: other.into() }),
+            kind => events.push(other(kind)),
         }
     }
 
@@ -100,14 +96,10 @@ impl Dialect for CodexStream {
             }
             (None, _) => no_result(ended, stderr),
         };
-        let final_message = match self.end {
-            Some(TurnEnd::Completed) => capped(&self.said),
-            Some(TurnEnd::Failed(_)) | None => String::new(),
-        };
         Conclusion {
             model: self.model,
             usage: self.usage,
-            ..Conclusion::new(ending, final_message)
+            ..Conclusion::in_words(ending, &self.said)
         }
     }
 }
@@ -149,9 +141,7 @@ impl CodexStream {
                 events.push(AgentEvent::Text { text });
             }
             // Also what is but a warning comes as an item of this type.
-            "error" => events.push(AgentEvent::Notice {
-                text: text_of(&item["message"]),
-            }),
+            "error" => events.push(notice(text_of(&item["message"]))),
             _ => self.tool_completed(item, events),
         }
     }
@@ -182,9 +172,7 @@ impl CodexStream {
     fn failing(&mut self, message: &str, events: &mut Vec<AgentEvent>) {
         let message = one_line(message);
         let Some((attempt, reason)) = retry(&message) else {
-            events.push(AgentEvent::Notice {
-                text: message.clone(),
-            });
+            events.push(notice(message.clone()));
             self.failure = Some(message);
             return;
         };
@@ -198,15 +186,14 @@ impl CodexStream {
     }
 
     fn completed(&mut self, usage: &Value, events: &mut Vec<AgentEvent>) {
-        let count = |name: &str| usage[name].as_u64().unwrap_or(0);
         let (read, written) = (
-            count("cached_input_tokens"),
-            count("cache_write_input_tokens"),
+            count(&usage["cached_input_tokens"]),
+            count(&usage["cache_write_input_tokens"]),
         );
         // Its input contains both.
         self.usage = Usage {
-            input_tokens: count("input_tokens").saturating_sub(read + written),
-            output_tokens: count("output_tokens"),
+            input_tokens: count(&usage["input_tokens"]).saturating_sub(read + written),
+            output_tokens: count(&usage["output_tokens"]),
             cache_read_tokens: read,
             cache_write_tokens: written,
             ..Usage::default()

@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::{
     agent::{
         Conclusion, Dialect,
-        fields::text_of,
-        jsonl::{by_status, capped, one_line, parse_event, tool_target},
+        fields::{text_of, word},
+        jsonl::{by_status, notice, one_line, other, parse_event, started, tool_called, tool_done},
         no_result,
     },
     process::Ended,
@@ -57,22 +57,16 @@ impl Dialect for GeminiStream {
             "tool_use" => {
                 self.said.clear();
                 self.told = 0;
-                events.push(AgentEvent::Tool {
-                    id: text_of(&event["tool_id"]),
-                    name: text_of(&event["tool_name"]),
-                    target: tool_target(&event["parameters"]),
-                });
+                let (id, name) = (&event["tool_id"], &event["tool_name"]);
+                events.push(tool_called(id, name, &event["parameters"]));
             }
-            "tool_result" => events.push(AgentEvent::ToolDone {
-                id: text_of(&event["tool_id"]),
-                ok: event["status"] == "success",
-            }),
-            "error" => events.push(AgentEvent::Notice {
-                text: text_of(&event["message"]),
-            }),
+            "tool_result" => {
+                events.push(tool_done(&event["tool_id"], event["status"] == "success"));
+            }
+            "error" => events.push(notice(text_of(&event["message"]))),
             // Nothing is believed before the session that it is in.
             "result" if self.session.is_some() => self.end(&event, events),
-            other => events.push(AgentEvent::Other { name: other.into() }),
+            kind => events.push(other(kind)),
         }
     }
 
@@ -86,27 +80,19 @@ impl Dialect for GeminiStream {
             Some(result) => by_error(result.error.as_deref().unwrap_or_default(), ended),
             None => without_result(ended, stderr),
         };
-        let final_message = match ending {
-            Ending::Finished => capped(&self.said),
-            _ => String::new(),
-        };
         Conclusion {
             model: self.model,
             usage: self.usage,
-            ..Conclusion::new(ending, final_message)
+            ..Conclusion::in_words(ending, &self.said)
         }
     }
 }
 
 impl GeminiStream {
     fn begin(&mut self, event: &Value, events: &mut Vec<AgentEvent>) {
-        self.session = event["session_id"].as_str().map(str::to_owned);
-        self.model = event["model"].as_str().map(str::to_owned);
-        events.push(AgentEvent::Started {
-            model: self.model.clone(),
-            version: None,
-            session: self.session.clone(),
-        });
+        self.session = word(&event["session_id"]);
+        self.model = word(&event["model"]);
+        events.push(started(&self.model, &self.session));
     }
 
     /// Tells its words once they are whole.

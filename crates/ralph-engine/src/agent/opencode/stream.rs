@@ -14,9 +14,11 @@ use serde_json::Value;
 use crate::{
     agent::{
         Conclusion, Dialect,
-        calls::CallLog,
+        cost::CallLog,
         fields::text_of,
-        jsonl::{by_status, capped, limit_reached, one_line, parse_event, tool_target},
+        jsonl::{
+            by_status, limit_reached, one_line, other, parse_event, started, tool_called, tool_done,
+        },
         no_result,
     },
     process::Ended,
@@ -57,10 +59,7 @@ impl Dialect for OpenCodeStream {
             return;
         };
         if !self.is_own(&event, events) {
-            events.push(AgentEvent::Other {
-                name: "event of another session".into(),
-            });
-            return;
+            return events.push(other("event of another session"));
         }
         let part = &event["part"];
         match event["type"].as_str().unwrap_or_default() {
@@ -79,7 +78,7 @@ impl Dialect for OpenCodeStream {
             "tool_use" => tool_used(part, events),
             "step_finish" => self.step_finished(part, events),
             "error" => self.failed(&event, events),
-            other => events.push(AgentEvent::Other { name: other.into() }),
+            kind => events.push(other(kind)),
         }
     }
 
@@ -102,17 +101,13 @@ impl Dialect for OpenCodeStream {
             Some(LastEvent::Failed(ending)) => ending,
             Some(LastEvent::Step { .. }) | None => no_result(ended, stderr),
         };
-        let final_message = match ending {
-            Ending::Finished => capped(&self.said),
-            _ => String::new(),
-        };
         Conclusion {
             model: self.model,
             usage: self.usage,
             calls: self.calls.into_all(),
             context: self.context,
             turns: Some(self.steps).filter(|steps| *steps > 0),
-            ..Conclusion::new(ending, final_message)
+            ..Conclusion::in_words(ending, &self.said)
         }
     }
 }
@@ -125,11 +120,7 @@ impl OpenCodeStream {
         };
         if self.session.is_none() {
             self.session = Some(session.to_owned());
-            events.push(AgentEvent::Started {
-                model: self.model.clone(),
-                version: None,
-                session: self.session.clone(),
-            });
+            events.push(started(&self.model, &self.session));
         }
         self.session.as_deref() == Some(session)
     }
@@ -177,11 +168,7 @@ impl OpenCodeStream {
         if let Ending::Limit { resets_at } = ending {
             events.push(limit_reached(resets_at));
         }
-        let message = one_line(
-            event["error"]["data"]["message"]
-                .as_str()
-                .unwrap_or_default(),
-        );
+        let message = one_line(&text_of(&event["error"]["data"]["message"]));
         self.result(Some(message), events);
         self.last = Some(LastEvent::Failed(ending));
     }
@@ -199,16 +186,12 @@ impl OpenCodeStream {
 
 fn tool_used(part: &Value, events: &mut Vec<AgentEvent>) {
     let state = &part["state"];
-    let id = text_of(&part["callID"]);
-    events.push(AgentEvent::Tool {
-        id: id.clone(),
-        name: text_of(&part["tool"]),
-        target: tool_target(&state["input"]),
-    });
+    let id = &part["callID"];
+    events.push(tool_called(id, &part["tool"], &state["input"]));
     // A command that failed is completed too.
     let code = state["metadata"]["exit"].as_i64();
     let ok = state["status"] == "completed" && code.is_none_or(|code| code == 0);
-    events.push(AgentEvent::ToolDone { id, ok });
+    events.push(tool_done(id, ok));
 }
 
 /// Tells whether another step follows one that ended for this reason.

@@ -19,7 +19,7 @@ use crate::{
     agent::{
         Conclusion, Dialect,
         fields::{self, count, number, said_texts, text_of, word},
-        jsonl::{capped, limit_reached, to_line, tool_target},
+        jsonl::{capped, limit_reached, notice, other, started, to_line, tool_called, tool_done},
     },
     process::Ended,
 };
@@ -62,9 +62,7 @@ impl Dialect for PiStream {
         }
         match fields::parse(line) {
             Some(line) => self.take(&line, events),
-            None => events.push(AgentEvent::Other {
-                name: "broken line".into(),
-            }),
+            None => events.push(other("broken line")),
         }
     }
 
@@ -151,16 +149,12 @@ impl PiStream {
             "message_end" => self.message(message, events),
             "tool_execution_start" => {
                 self.state.did_anything = true;
-                events.push(AgentEvent::Tool {
-                    id: text_of(&line["toolCallId"]),
-                    name: text_of(&line["toolName"]),
-                    target: tool_target(&line["args"]),
-                });
+                let (id, name) = (&line["toolCallId"], &line["toolName"]);
+                events.push(tool_called(id, name, &line["args"]));
             }
-            "tool_execution_end" => events.push(AgentEvent::ToolDone {
-                id: text_of(&line["toolCallId"]),
-                ok: line["isError"] != true,
-            }),
+            "tool_execution_end" => {
+                events.push(tool_done(&line["toolCallId"], line["isError"] != true));
+            }
             "auto_retry_start" | "summarization_retry_scheduled" => {
                 events.push(AgentEvent::Retry {
                     attempt: number(&line["attempt"]).unwrap_or(0),
@@ -174,23 +168,20 @@ impl PiStream {
             "compaction_end" => self.compacted(line, events),
             "agent_settled" => self.settled(line["aborted"] == true, events),
             "extension_ui_request" => self.asked(line, events),
-            "extension_error" => events.push(AgentEvent::Notice {
-                text: format!("an extension failed: {}", text_of(&line["error"])),
-            }),
+            "extension_error" => {
+                let error = text_of(&line["error"]);
+                events.push(notice(format!("an extension failed: {error}")));
+            }
             // Copies of what was read, and the course of what is reported when it ends.
             "turn_start" | "turn_end" | "agent_end" | "tool_execution_update" | "queue_update" => {}
-            other => events.push(AgentEvent::Other { name: other.into() }),
+            kind => events.push(other(kind)),
         }
     }
 
     /// Says once that it began: as soon as the session is known, or with the first run at the latest.
     fn announce(&mut self, events: &mut Vec<AgentEvent>) {
         if !std::mem::replace(&mut self.is_announced, true) {
-            events.push(AgentEvent::Started {
-                model: self.model.clone(),
-                version: None,
-                session: self.session.clone(),
-            });
+            events.push(started(&self.model, &self.session));
         }
     }
 
@@ -222,9 +213,9 @@ impl PiStream {
                 self.state.refused = Some("an extension of Pi's took the prompt".into());
             }
             Some(STOP) => self.stopping = Stopping::Obeyed,
-            _ if line["success"] != true => events.push(AgentEvent::Other {
-                name: format!("refused {}", text_of(&line["command"])),
-            }),
+            _ if line["success"] != true => {
+                events.push(other(format!("refused {}", text_of(&line["command"]))));
+            }
             _ => {}
         }
     }
@@ -269,9 +260,8 @@ impl PiStream {
         if !result.is_object() {
             let why = line["errorMessage"].as_str().unwrap_or("aborted");
             let reason = line["reason"].as_str().unwrap_or("its own reason");
-            events.push(AgentEvent::Notice {
-                text: format!("compaction by {reason} did not succeed: {why}"),
-            });
+            let text = format!("compaction by {reason} did not succeed: {why}");
+            events.push(notice(text));
             return;
         }
         events.push(AgentEvent::Compacted {
@@ -314,17 +304,14 @@ impl PiStream {
         let text = word(&line["title"]).unwrap_or_else(|| text_of(&line["message"]));
         match (method.as_str(), line["id"].as_str()) {
             ("select" | "confirm" | "input" | "editor", Some(id)) => {
-                events.push(AgentEvent::Notice {
-                    text: format!("an extension asks, and nobody is there: {text}"),
-                });
+                let text = format!("an extension asks, and nobody is there: {text}");
+                events.push(notice(text));
                 self.replies.extend(to_line(
                     &json!({"type": "extension_ui_response", "id": id, "cancelled": true}),
                 ));
             }
             ("notify", _) => events.push(AgentEvent::Notice { text }),
-            _ => events.push(AgentEvent::Other {
-                name: format!("extension_ui_request/{method}"),
-            }),
+            _ => events.push(other(format!("extension_ui_request/{method}"))),
         }
     }
 }

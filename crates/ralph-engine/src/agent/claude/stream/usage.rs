@@ -13,8 +13,9 @@ use ralph_core::{
 use serde_json::Value;
 
 use crate::agent::{
-    calls::add_tokens,
+    cost::add_tokens,
     fields::{amount, count, objects, word},
+    jsonl::tokens,
 };
 
 /// The window of a model whose name does not say more; a result says it exactly.
@@ -176,7 +177,7 @@ impl ClaudeUsage {
             ("message_delta", _) => {
                 let tokens = message_tokens(&event["usage"]);
                 if let (Some(id), Some(tokens)) = (self.current.get(&whose).cloned(), tokens)
-                    && self.add(&id, tokens) == IsKnown::Yes
+                    && self.add(&id, tokens)
                 {
                     events.push(AgentEvent::Usage(self.usage));
                 }
@@ -185,11 +186,11 @@ impl ClaudeUsage {
         }
     }
 
-    /// Takes what a message came to, if it is one that was seen.
-    fn add(&mut self, id: &str, tokens: Tokens) -> IsKnown {
+    /// Takes what a message came to, if it is one that was seen; returns whether it is.
+    fn add(&mut self, id: &str, tokens: Tokens) -> bool {
         let at = self.counted.get(id).copied();
         let Some(call) = at.and_then(|at| self.calls.get_mut(at)) else {
-            return IsKnown::No;
+            return false;
         };
         // A message's figures only grow.
         let grown = tokens.without(call.tokens);
@@ -199,7 +200,7 @@ impl ClaudeUsage {
             ..call.clone()
         });
         add_tokens(&mut self.usage, grown);
-        IsKnown::Yes
+        true
     }
 
     /// Takes the sums of a result.
@@ -231,13 +232,6 @@ impl ClaudeUsage {
     }
 }
 
-/// Tells whether a message was seen as a whole.
-#[derive(PartialEq, Eq)]
-enum IsKnown {
-    Yes,
-    No,
-}
-
 /// The name without how large its window is: `claude-x[1m]` is `claude-x`.
 fn plain_name(model: &str) -> &str {
     model.split('[').next().unwrap_or(model)
@@ -245,22 +239,24 @@ fn plain_name(model: &str) -> &str {
 
 /// The tokens of a message; nothing where it does not say.
 fn message_tokens(usage: &Value) -> Option<Tokens> {
-    usage.is_object().then(|| Tokens {
-        input: count(&usage["input_tokens"]),
-        output: count(&usage["output_tokens"]),
-        cache_read: count(&usage["cache_read_input_tokens"]),
-        cache_write: count(&usage["cache_creation_input_tokens"]),
-    })
+    let names = [
+        "input_tokens",
+        "output_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
+    ];
+    usage.is_object().then(|| tokens(usage, names))
 }
 
 /// The tokens of a model, in the sums of a result.
 fn model_tokens(usage: &Value) -> Tokens {
-    Tokens {
-        input: count(&usage["inputTokens"]),
-        output: count(&usage["outputTokens"]),
-        cache_read: count(&usage["cacheReadInputTokens"]),
-        cache_write: count(&usage["cacheCreationInputTokens"]),
-    }
+    let names = [
+        "inputTokens",
+        "outputTokens",
+        "cacheReadInputTokens",
+        "cacheCreationInputTokens",
+    ];
+    tokens(usage, names)
 }
 
 /// The number of bytes that the model wrote for the content of a message.

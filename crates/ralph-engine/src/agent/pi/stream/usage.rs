@@ -10,8 +10,9 @@ use ralph_core::{
 use serde_json::Value;
 
 use crate::agent::{
-    calls::{CallLog, add_tokens},
-    fields::{amount, count},
+    cost::{CallLog, add_tokens},
+    fields::amount,
+    jsonl::tokens,
 };
 
 /// Tokens and money of one message.
@@ -25,12 +26,7 @@ impl MessageUsage {
     /// Reads what a message says; its input is without what came from the cache or went into it.
     pub(super) fn read(usage: &Value) -> Option<Self> {
         usage.is_object().then(|| Self {
-            tokens: Tokens {
-                input: count(&usage["input"]),
-                output: count(&usage["output"]),
-                cache_read: count(&usage["cacheRead"]),
-                cache_write: count(&usage["cacheWrite"]),
-            },
+            tokens: tokens(usage, ["input", "output", "cacheRead", "cacheWrite"]),
             // Pi says 0 where it knows no price, which is not the same as costing nothing.
             cost: amount(&usage["cost"]["total"]).filter(|cost| *cost > 0.0),
         })
