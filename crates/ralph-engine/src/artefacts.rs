@@ -3,32 +3,37 @@
 //! Keeps what the files said before a run, and puts right afterwards what is not an agent's to say. Has
 //! no loop of its own, and never takes a file for evidence.
 
-mod entry;
-mod prompt;
 mod put_back;
 mod snapshot;
-
-pub(crate) use prompt::EXECUTE_TEMPLATE;
 
 use std::path::{Path, PathBuf};
 
 use ralph_core::{
     artefacts::{
-        BadFile, Folder, IterationRef, ProjectName, obstacles::Obstacles, parse_verify_commands,
-        state::Log,
+        BadFile, Folder, FromFiles, IterationRef, ProjectName,
+        obstacles::Obstacles,
+        parse_verify_commands, render_task_part,
+        state::{EntryStatus, Log, LogEntry},
+        template::{Params, render},
     },
     config::Config,
     id::IterationId,
-    job::Job,
+    job::{IterationLog, Job},
+    memory::first_words,
+    prompt::{Bundle, PromptCaps, Template},
     task::VerifyCommand,
 };
 
 use self::{put_back::Links, snapshot::Snapshot};
 use crate::{
     error::{LoopError, file_error},
+    git::Repo,
     plain_file,
     source::write_atomically,
 };
+
+/// The project's own template, where it has one.
+pub(crate) const EXECUTE_TEMPLATE: &str = ".ralph/prompts/execute.md";
 
 /// The files of the project that is executed.
 pub(crate) struct Artefacts {
@@ -135,12 +140,7 @@ impl Artefacts {
     /// A signal from before says nothing about the run that comes.
     fn remove_done(&self) -> Result<(), LoopError> {
         let path = self.folder.done();
-        plain_file::make_room(&path)
-            .and_then(|()| match std::fs::remove_file(&path) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-                other => other,
-            })
-            .map_err(|error| file_error("remove", &path, error))
+        plain_file::remove(&path).map_err(|error| file_error("remove", &path, error))
     }
 
     fn read_both(&self) -> Result<(Log, Obstacles), LoopError> {
@@ -158,6 +158,74 @@ impl Artefacts {
         } else {
             Ok(write_atomically(path, text.as_bytes())?)
         }
+    }
+
+    /// The prompt of a run: the template of the execution around what every prompt says of its task.
+    pub(crate) fn prompt(
+        &self,
+        job: &Job,
+        bundle: &Bundle<'_>,
+        caps: &PromptCaps,
+    ) -> Result<String, LoopError> {
+        let obstacles = read(&self.folder.obstacles(), Obstacles::parse)?;
+        let files = FromFiles {
+            open: obstacles.map_or_else(Vec::new, |all| all.open()),
+            set_aside: self.before.set_aside.clone(),
+        };
+        let task = render_task_part(bundle, caps, &files)?;
+        let own = job.prompt.template.clone();
+        let own = own.map(|(name, text)| Template { name, text });
+        let number = u32::try_from(self.number(job)).unwrap_or(u32::MAX);
+        let params = Params::Execute {
+            project: &self.project,
+            iteration: number,
+            // Counted on from what the project has had before this run of the command.
+            iterations: number.saturating_add(job.prompt.iterations_left),
+            task: Some(&task),
+        };
+        Ok(render(own.as_ref(), &params)?)
+    }
+
+    /// Writes down what the iteration came to, once: the entry is looked up by its number.
+    pub(crate) fn write_entry(
+        &self,
+        job: &Job,
+        log: &IterationLog,
+        status: EntryStatus,
+        verdict: &str,
+    ) -> Result<(), LoopError> {
+        let number = self.number(job);
+        let mut entries = self.read_state()?;
+        let was = entries.clone();
+        let obstacles = read(&self.folder.obstacles(), Obstacles::parse)?;
+        entries.put(&LogEntry {
+            iteration: number,
+            task_id: job.task.id.to_string(),
+            status,
+            summary: summary(log, status, verdict),
+            files_modified: files(log),
+            obstacles: obstacles.map_or_else(Vec::new, |all| all.met_in(number)),
+        });
+        if entries != was {
+            write_atomically(&self.folder.state(), entries.render().as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Returns the files of the project that belong into a commit with its task file: those that git
+    /// tracks, and new ones that it does not ignore.
+    pub(crate) async fn committed(&self, repo: &Repo) -> Result<Vec<PathBuf>, LoopError> {
+        let mut found = Vec::new();
+        for path in [self.folder.state(), self.folder.obstacles()] {
+            let Some(name) = path.file_name().filter(|_| path.is_file()) else {
+                continue;
+            };
+            let path = self.relative.join(name);
+            if repo.is_tracked(&path).await? || !repo.is_ignored(&path).await? {
+                found.push(path);
+            }
+        }
+        Ok(found)
     }
 
     /// Adds the commands that the brief names to those of the configuration.
@@ -182,6 +250,27 @@ impl Artefacts {
         self.unclear = unclear.collect();
         self
     }
+}
+
+/// In the agent's own words where it found some, with what ralph made of it where that is not all.
+fn summary(log: &IterationLog, status: EntryStatus, verdict: &str) -> String {
+    let said = &log.said;
+    let words = said.block.summary.clone();
+    let words = words.unwrap_or_else(|| first_words(&said.final_message));
+    let words = words.trim();
+    match (status, words.is_empty()) {
+        (EntryStatus::Completed, false) => words.to_owned(),
+        (EntryStatus::Attempted, false) => format!("{words} ({verdict})"),
+        (EntryStatus::Completed | EntryStatus::Attempted, true) => verdict.to_owned(),
+    }
+}
+
+fn files(log: &IterationLog) -> Vec<String> {
+    let change = log.change.as_ref();
+    let files = change
+        .map(|change| change.files.as_slice())
+        .unwrap_or_default();
+    files.iter().map(|file| file.path.clone()).collect()
 }
 
 /// Of a file of the project this much is read at most; what is larger was not written by hand.

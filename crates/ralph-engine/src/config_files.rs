@@ -96,11 +96,7 @@ fn keep_aside(path: &Path, aside: &Path) -> io::Result<()> {
     if let (Ok(bytes), Some(name)) = (plain_file::read(path), path.file_name()) {
         std::fs::write(aside.join(taken(name)), bytes)?;
     }
-    plain_file::make_room(path)?;
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
+    plain_file::remove(path)
 }
 
 fn taken(name: &std::ffi::OsStr) -> std::ffi::OsString {

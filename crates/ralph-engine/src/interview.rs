@@ -3,15 +3,13 @@
 //!
 //! Asks and prints nothing: the rounds are led by the command.
 
-mod claim;
+mod files;
 mod headless;
-mod keep;
 mod progress;
 mod tasks;
 
-pub use claim::Claim;
+pub use files::{Claim, clear_done, keep_spec, read_spec, read_waiting, write_spec, write_waiting};
 pub use headless::{Headless, run_headless};
-pub use keep::{clear_done, keep_spec, read_spec, read_waiting, write_spec, write_waiting};
 pub use progress::Progress;
 pub use tasks::{FoundTasks, look_at_tasks, tasks_before};
 

@@ -4,9 +4,9 @@
 //! its reader waiting for ever; a link would have ralph write somewhere else.
 
 use std::{
-    fs::File,
+    fs::{File, Metadata},
     io::{self, Read as _},
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::Path,
 };
 
@@ -29,6 +29,52 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Reads a file; `None` where nothing is.
+pub fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a file as a whole, in the place of whatever is there.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    make_room(path)?;
+    crate::atomic::write(path, bytes)
+}
+
+/// Takes away what is at `path`, if anything is. What is in a folder is kept, as [`make_room`] does.
+pub fn remove(path: &Path) -> io::Result<()> {
+    make_room(path)?;
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// The state of a file: enough to see that it is another, or was written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileStamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    written: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl FileStamp {
+    pub(crate) fn new(found: &Metadata) -> Self {
+        Self {
+            device: found.dev(),
+            inode: found.ino(),
+            size: found.size(),
+            written: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        }
+    }
 }
 
 /// Takes away what is at `path` unless it is a regular file, so that one can be written there.

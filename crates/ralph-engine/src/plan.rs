@@ -172,7 +172,7 @@ async fn converse<T>(
     let outcome = loop {
         round += 1;
         let prompt = (question.prompt)(repair.as_ref())?;
-        if let BudgetAction::Deny { alert } = asking.budget.check(SystemClock.now()).await? {
+        if let BudgetAction::Deny { alert } = asking.budget.ask_budgets(SystemClock.now()).await? {
             break Outcome::Denied(alert);
         }
         let report = run_round(asking, prompt, round, until, log).await;
@@ -298,9 +298,7 @@ fn open_log(path: &Path) -> Result<CappedLog, PlanError> {
 /// The answer as it was given, for a person to look at where it would not do.
 fn keep_answer(logs: &Path, answer: &str) -> Result<PathBuf, PlanError> {
     let path = logs.join(ANSWER);
-    let written =
-        plain_file::make_room(&path).and_then(|()| crate::atomic::write(&path, answer.as_bytes()));
-    match written {
+    match plain_file::replace(&path, answer.as_bytes()) {
         Ok(()) => Ok(path),
         Err(source) => Err(PlanError::File { path, source }),
     }

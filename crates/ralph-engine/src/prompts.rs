@@ -23,15 +23,13 @@ pub fn read_own(root: &Path, kind: TemplateKind) -> Result<Option<Template>, Pro
         .join("prompts")
         .join(kind.file_name());
     let path = root.join(&name);
-    let text = match plain_file::read(&path) {
-        Ok(bytes) => String::from_utf8(bytes)
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => Err(error),
-    };
+    let text = plain_file::read_if_there(&path).and_then(|bytes| {
+        let text = bytes.map(String::from_utf8).transpose();
+        text.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    });
     let text = text.map_err(|source| PromptFileError { path, source })?;
     let name = name.display().to_string();
-    Ok(Some(Template { name, text }))
+    Ok(text.map(|text| Template { name, text }))
 }
 
 #[cfg(test)]

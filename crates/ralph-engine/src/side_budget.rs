@@ -40,7 +40,8 @@ pub struct SideBudget {
 
 impl SideBudget {
     pub fn new(
-        (journal, repository): (Box<dyn Journal>, RepositoryId),
+        journal: Box<dyn Journal>,
+        repository: RepositoryId,
         prices: Prices,
         budgets: &[Budget],
         max: Option<Dollars>,
@@ -63,15 +64,10 @@ impl SideBudget {
         }
     }
 
-    /// Returns whether an agent may be started, by the budgets as they stand now.
-    pub async fn check(&mut self, now: Timestamp) -> Result<BudgetAction, JournalError> {
-        let spendings = spendings(
-            &mut *self.journal,
-            &self.repository,
-            (&self.budgets, now),
-            None,
-        )
-        .await?;
+    /// Asks the budgets as they stand now whether an agent may be started, and sets the limit of its run by them.
+    pub async fn ask_budgets(&mut self, now: Timestamp) -> Result<BudgetAction, JournalError> {
+        let journal = &mut *self.journal;
+        let spendings = spendings(journal, &self.repository, &self.budgets, now, None).await?;
         let of_work = self.max.map(|max| CostLimit {
             spent: self.spent,
             max,
@@ -121,20 +117,28 @@ impl SideBudget {
     }
 }
 
+/// The task that is worked at, and the loop that does it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WorkedAt<'a> {
+    pub(crate) task: &'a str,
+    pub(crate) loop_id: &'a LoopId,
+}
+
 /// Returns what is spent of each budget; of a task and a loop only where one is worked at.
 pub(crate) async fn spendings(
     journal: &mut dyn Journal,
     repository: &RepositoryId,
-    (budgets, now): (&[Budget], Timestamp),
-    at_work: Option<(&str, &LoopId)>,
+    budgets: &[Budget],
+    now: Timestamp,
+    at_work: Option<WorkedAt<'_>>,
 ) -> Result<Vec<Spending>, JournalError> {
     let mut spendings = Vec::new();
     for budget in budgets {
         let whose = match (budget.scope, at_work) {
             (Scope::Organisation, _) => SpendingScope::All,
             (Scope::Project, _) => SpendingScope::Repository,
-            (Scope::Task, Some((task, _))) => SpendingScope::Task(task),
-            (Scope::Loop, Some((_, loop_id))) => SpendingScope::Loop(loop_id),
+            (Scope::Task, Some(at)) => SpendingScope::Task(at.task),
+            (Scope::Loop, Some(at)) => SpendingScope::Loop(at.loop_id),
             (Scope::Task | Scope::Loop, None) => continue,
         };
         let since = first_day(budget.per, now);

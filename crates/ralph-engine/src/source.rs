@@ -9,17 +9,17 @@ mod snapshot;
 pub use find::{FindError, find_source};
 pub use snapshot::{RestoredTaskFile, Snapshots, has_mark, put_back_since};
 
-use std::{
-    os::unix::fs::MetadataExt as _,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use ralph_core::task::{
     Task, TaskId,
     format::{self, Edit, Format, FormatError, Meta, NewTask, Tampering},
 };
 
-use crate::{atomic, plain_file};
+use crate::{
+    atomic,
+    plain_file::{self, FileStamp},
+};
 
 /// Where tasks come from, as last read.
 #[derive(Debug)]
@@ -41,16 +41,8 @@ pub struct SourceFile {
     /// Where the file really is, if it is a link.
     link: Option<PathBuf>,
     bytes: Vec<u8>,
-    stamp: Option<SourceStamp>,
-}
-
-/// The state of a file when it was read. Enough to see that it was written since.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct SourceStamp {
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
+    /// The state of the file when it was read.
+    stamp: Option<FileStamp>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -315,14 +307,9 @@ fn name_of(path: &Path, root: &Path) -> String {
         .to_string()
 }
 
-fn stamp(path: &Path) -> Option<SourceStamp> {
-    let meta = std::fs::metadata(path).ok()?;
-    Some(SourceStamp {
-        inode: meta.ino(),
-        size: meta.size(),
-        modified: (meta.mtime(), meta.mtime_nsec()),
-        changed: (meta.ctime(), meta.ctime_nsec()),
-    })
+fn stamp(path: &Path) -> Option<FileStamp> {
+    let found = std::fs::metadata(path).ok()?;
+    Some(FileStamp::new(&found))
 }
 
 #[cfg(test)]

@@ -14,16 +14,18 @@ use crate::{
 /// is none.
 pub(crate) async fn open(project: &Project, work: SideWork) -> Result<SideBudget, CommandError> {
     let root = project.git_root()?;
-    let known = queue::open(project, &root).await?;
+    let (journal, repository) = queue::open(project, &root).await?;
     let config = project.config();
     let prices = read_prices(&config.economics, project.root()).map_err(CommandError::user)?;
-    let max = config.loop_.max_cost_usd;
-    Ok(SideBudget::new(known, prices, &config.budgets, max, work))
+    let (budgets, max) = (&config.budgets, config.loop_.max_cost_usd);
+    Ok(SideBudget::new(
+        journal, repository, prices, budgets, max, work,
+    ))
 }
 
 /// Refuses where a budget does. One that is nearly used up is said.
 pub(crate) async fn check(budget: &mut SideBudget) -> Result<(), CommandError> {
-    match budget.check(Project::now()).await? {
+    match budget.ask_budgets(Project::now()).await? {
         BudgetAction::Allow => Ok(()),
         BudgetAction::AlertOnly { alert } | BudgetAction::Throttle { alert, .. } => {
             output::print_warning(&alert.sentence());

@@ -6,27 +6,17 @@
 mod folder_watch;
 
 use std::{
-    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use crate::plain_file::FileStamp;
 use folder_watch::FolderWatch;
 
 /// The number of times it is looked for where nothing watches, and how long its writer may take to finish it.
 const EVERY: Duration = Duration::from_millis(200);
 /// The number of times it is looked for beside a watch.
 const SELDOM: Duration = Duration::from_secs(5);
-
-/// Enough of a file to see that it is another, or was written to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FileStamp {
-    device: u64,
-    inode: u64,
-    size: u64,
-    written: (i64, i64),
-    changed: (i64, i64),
-}
 
 pub struct DoneFile {
     path: Option<PathBuf>,
@@ -91,13 +81,7 @@ impl DoneFile {
 
 fn look(path: &Path) -> Option<FileStamp> {
     let found = std::fs::metadata(path).ok().filter(|m| m.is_file())?;
-    Some(FileStamp {
-        device: found.dev(),
-        inode: found.ino(),
-        size: found.size(),
-        written: (found.mtime(), found.mtime_nsec()),
-        changed: (found.ctime(), found.ctime_nsec()),
-    })
+    Some(FileStamp::new(&found))
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     InterviewError,
-    keep::{read_if_there, remove, write},
+    files::{remove, write},
 };
+use crate::plain_file::read_if_there;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {

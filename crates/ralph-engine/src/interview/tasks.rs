@@ -12,8 +12,11 @@ use ralph_core::{
     task::{format::line_column, graph::Graph},
 };
 
-use super::{InterviewError, keep::read_if_there};
-use crate::source::{Source, SourceError};
+use super::InterviewError;
+use crate::{
+    plain_file::read_if_there,
+    source::{Source, SourceError},
+};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FoundTasks {

@@ -12,7 +12,7 @@ use ralph_core::{
 
 use super::{LoopError, LoopRunner};
 use crate::iteration::WaitEnd;
-use crate::side_budget::{spendings, tightest};
+use crate::side_budget::{WorkedAt, spendings, tightest};
 
 /// Iterations that the reserve is judged by.
 const RECENT: u32 = 50;
@@ -31,12 +31,13 @@ impl LoopRunner {
         if self.settings.config.budgets.is_empty() {
             return Ok(BudgetDecision::Yes);
         }
-        let of = (
-            self.settings.config.budgets.as_slice(),
-            self.output.clock.now(),
-        );
-        let at_work = Some((task.as_str(), &self.loop_id));
-        let spendings = spendings(&mut *self.journal, &self.place.repository, of, at_work).await?;
+        let (repository, budgets) = (&self.place.repository, &self.settings.config.budgets);
+        let now = self.output.clock.now();
+        let at_work = Some(WorkedAt {
+            task: task.as_str(),
+            loop_id: &self.loop_id,
+        });
+        let spendings = spendings(&mut *self.journal, repository, budgets, now, at_work).await?;
         self.costs.nearest = tightest(&spendings);
         let costs = self
             .journal

@@ -6,11 +6,13 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
-    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
-use crate::git::{GitError, Guard, Repo, ResetSpec, Status, Tampered};
+use crate::{
+    git::{GitError, Guard, Repo, ResetSpec, Status, Tampered},
+    plain_file::FileStamp,
+};
 
 /// The changes of an agent, and whether they are undone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,15 +35,7 @@ pub(super) struct Before {
     status: Status,
     guard: Guard,
     /// Files that git could not give back.
-    stamps: BTreeMap<PathBuf, Option<PlanFileStamp>>,
-}
-
-/// Differs if the file was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct PlanFileStamp {
-    inode: u64,
-    size: u64,
-    changed: (i64, i64),
+    stamps: BTreeMap<PathBuf, Option<FileStamp>>,
 }
 
 impl Before {
@@ -117,11 +111,7 @@ fn uncommitted(status: &Status) -> impl Iterator<Item = &Path> {
     changed.chain(status.untracked.iter().map(PathBuf::as_path))
 }
 
-fn stamp(root: &Path, path: &Path) -> Option<PlanFileStamp> {
-    let meta = std::fs::symlink_metadata(root.join(path)).ok()?;
-    Some(PlanFileStamp {
-        inode: meta.ino(),
-        size: meta.size(),
-        changed: (meta.ctime(), meta.ctime_nsec()),
-    })
+fn stamp(root: &Path, path: &Path) -> Option<FileStamp> {
+    let found = std::fs::symlink_metadata(root.join(path)).ok()?;
+    Some(FileStamp::new(&found))
 }

@@ -18,8 +18,8 @@ use ralph_core::task::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Source, SourceError, SourceFile, SourceStamp, write_atomically};
-use crate::plain_file;
+use super::{Source, SourceError, SourceFile, write_atomically};
+use crate::plain_file::{self, FileStamp};
 
 const FILE: &str = "task-files";
 /// Below this size, out-of-date data costs nothing.
@@ -29,7 +29,7 @@ const SMALL: u64 = 1024 * 1024;
 #[derive(Debug, Default)]
 pub struct Snapshots {
     /// What the entries say of each file: where they are the same, none is added.
-    written: HashMap<PathBuf, Option<SourceStamp>>,
+    written: HashMap<PathBuf, Option<FileStamp>>,
     bytes: u64,
 }
 

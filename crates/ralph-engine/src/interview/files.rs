@@ -5,19 +5,19 @@
 //! kept brief is ever written over.
 
 use std::{
-    io::{self, ErrorKind},
+    fs::{File, TryLockError},
     path::Path,
 };
 
 use ralph_core::artefacts::{Folder, Waiting};
 
 use super::InterviewError;
-use crate::{atomic, plain_file};
+use crate::plain_file;
 
 /// The brief. `None`: there is none.
 pub fn read_spec(folder: &Folder) -> Result<Option<String>, InterviewError> {
     let path = folder.spec();
-    let bytes = read_if_there(&path).map_err(InterviewError::read(path))?;
+    let bytes = plain_file::read_if_there(&path).map_err(InterviewError::read(path))?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
@@ -52,7 +52,9 @@ pub fn clear_done(folder: &Folder) -> Result<(), InterviewError> {
 /// The questions that wait for answers, if any do.
 pub fn read_waiting(folder: &Folder) -> Result<Option<Waiting>, InterviewError> {
     let path = folder.questions();
-    let Some(bytes) = read_if_there(&path).map_err(InterviewError::read(path.clone()))? else {
+    let Some(bytes) =
+        plain_file::read_if_there(&path).map_err(InterviewError::read(path.clone()))?
+    else {
         return Ok(None);
     };
     let waiting = serde_json::from_slice(&bytes).map_err(|error| InterviewError::Broken {
@@ -73,25 +75,33 @@ pub fn write_waiting(folder: &Folder, waiting: Option<&Waiting>) -> Result<(), I
     write(&path, text.as_bytes())
 }
 
-pub(super) fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match plain_file::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), InterviewError> {
-    let written = plain_file::make_room(path).and_then(|()| atomic::write(path, bytes));
-    written.map_err(InterviewError::write(path.to_owned()))
+    plain_file::replace(path, bytes).map_err(InterviewError::write(path.to_owned()))
 }
 
 pub(super) fn remove(path: &Path) -> Result<(), InterviewError> {
-    let removed = plain_file::make_room(path).and_then(|()| match std::fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    });
-    removed.map_err(InterviewError::write(path.to_owned()))
+    plain_file::remove(path).map_err(InterviewError::write(path.to_owned()))
+}
+
+/// One interview about a project at a time: a lock on the folder of its history, which leaves nothing
+/// behind. Held until dropped, or until the process is gone.
+#[derive(Debug)]
+pub struct Claim {
+    _folder: File,
+}
+
+impl Claim {
+    /// `None`: another process leads one.
+    pub fn take(folder: &Folder) -> Result<Option<Self>, InterviewError> {
+        let history = folder.history();
+        let opened = std::fs::create_dir_all(&history).and_then(|()| File::open(&history));
+        let opened = opened.map_err(InterviewError::write(history.clone()))?;
+        match opened.try_lock() {
+            Ok(()) => Ok(Some(Self { _folder: opened })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(InterviewError::write(history)(error)),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -103,6 +113,17 @@ mod tests {
         let folder = Folder::new(root.path(), &ProjectName::parse("shop").unwrap());
         std::fs::create_dir_all(folder.path()).unwrap();
         folder
+    }
+
+    #[test]
+    fn a_second_interview_is_refused_until_the_first_is_gone() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = folder(&root);
+        let first = Claim::take(&folder).unwrap();
+        assert!(first.is_some());
+        assert!(Claim::take(&folder).unwrap().is_none());
+        drop(first);
+        assert!(Claim::take(&folder).unwrap().is_some());
     }
 
     #[test]
