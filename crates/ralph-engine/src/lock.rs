@@ -1,4 +1,4 @@
-//! One ralph a worktree: a lock in the data folder, held as long as its process lives.
+//! One ralph a worktree, one monitor a data folder: locks in the data folder, held as long as their process lives.
 
 use std::{
     fs::File,
@@ -26,7 +26,7 @@ pub enum LockError {
 }
 
 /// The current holder of a lock file.
-pub(crate) enum Hold {
+enum Hold {
     /// This process, as long as it has the file.
     Ours(File),
     /// Another one, in its own words.
@@ -34,7 +34,7 @@ pub(crate) enum Hold {
 }
 
 /// Holds a lock file, and writes into it who does.
-pub(crate) fn hold(path: &Path) -> std::io::Result<Hold> {
+fn hold(path: &Path) -> std::io::Result<Hold> {
     let mut file = File::options()
         .create(true)
         .truncate(false)
@@ -97,6 +97,37 @@ impl Lock {
 fn lock_file(data_dir: &Path, worktree: &Path) -> PathBuf {
     let name = worktree_name(worktree);
     data_dir.join("locks").join(format!("{name}.lock"))
+}
+
+/// One monitor a data folder: two would ask, tell and start everything twice. Held as [`Lock`] is.
+#[derive(Debug)]
+pub struct MonitorLock {
+    _file: File,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum MonitorLockError {
+    #[error("another `ralph monitor` watches the loops of {} ({owner})", data_dir.display())]
+    Held { data_dir: PathBuf, owner: String },
+    #[error("can't lock {}", path.display())]
+    Io {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+}
+
+impl MonitorLock {
+    pub fn acquire(data_dir: &Path) -> Result<Self, MonitorLockError> {
+        let path = data_dir.join("monitor.lock");
+        match hold(&path) {
+            Ok(Hold::Ours(file)) => Ok(Self { _file: file }),
+            Ok(Hold::Anothers { owner }) => Err(MonitorLockError::Held {
+                data_dir: data_dir.to_owned(),
+                owner,
+            }),
+            Err(source) => Err(MonitorLockError::Io { path, source }),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -519,10 +519,11 @@ impl LoopRunner {
         let ended = if unfinished {
             Ok(())
         } else {
-            let ended =
-                self.journal
-                    .end_loop_with_checkpoint(&self.place.repository, stop, &moment);
-            ended.await
+            let (repository, id) = (&self.place.repository, &self.loop_id);
+            let journal = &mut *self.journal;
+            journal
+                .end_loop(repository, id, stop, moment.at, Some(&moment))
+                .await
         };
         let checkpoint = (!unfinished).then_some(&moment.id);
         let closed = self.close_loop_files(stop, checkpoint).await;

@@ -4,16 +4,14 @@
 //! in the journal. Signals go to the very process that was seen, held by its number and its start,
 //! and to no other. Never looks at what an agent does, and never ends a loop that shows signs of life.
 
-mod act;
 mod change;
-mod lock;
-mod look;
+mod looked;
+mod reactions;
 mod restart;
-mod words;
+mod sentences;
 
 pub use change::{Change, ChangeKind};
-pub use lock::{MonitorLock, MonitorLockError};
-pub use look::{Looked, look_at, looked};
+pub use looked::{Looked, look_at, look_at_all};
 pub use restart::{LOG_NAME, Starter};
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
@@ -56,8 +54,6 @@ pub struct Monitor {
     journal: Box<dyn Journal>,
     data_dir: PathBuf,
     policy: MonitorPolicy,
-    /// The time that a loop may be silent.
-    hang_after: Duration,
     starter: Starter,
     watched: BTreeMap<LoopId, Watched>,
 }
@@ -75,15 +71,13 @@ impl Monitor {
     pub fn new(
         journal: Box<dyn Journal>,
         data_dir: PathBuf,
-        times: (MonitorPolicy, Duration),
+        policy: MonitorPolicy,
         starter: Starter,
     ) -> Self {
-        let (policy, hang_after) = times;
         Self {
             journal,
             data_dir,
             policy,
-            hang_after,
             starter,
             watched: BTreeMap::new(),
         }
@@ -111,7 +105,7 @@ impl Monitor {
         }
         let mut changes = Vec::new();
         for row in rows {
-            let looked = look_at(&self.data_dir, row, self.hang_after, now);
+            let looked = look_at(&self.data_dir, row, self.policy.start_wait, now);
             if looked.is_abandoned() {
                 self.watched.remove(&looked.row.id);
                 continue;
@@ -138,7 +132,8 @@ impl Monitor {
             sight => sight,
         };
         if is_new && matches!(sight, Sight::Well | Sight::Asking) {
-            changes.push(looked.change(ChangeKind::Watching, words::watching(looked), now));
+            let sentence = sentences::watching(looked);
+            changes.push(looked.change(ChangeKind::Watching, sentence, now));
         }
         let worktree = &looked.row.worktree;
         let since = now.saturating_sub(HOUR).unwrap_or(now);

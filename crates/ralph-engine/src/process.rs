@@ -35,7 +35,6 @@ mod mounts;
 mod portable;
 mod running;
 mod spec;
-mod streams;
 mod sys;
 mod tail;
 mod terminal;

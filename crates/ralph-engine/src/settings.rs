@@ -3,9 +3,7 @@
 //! What the keys are and how layers merge is the core's. Writes nothing, and takes the environment
 //! as an argument, so that a test has one of its own.
 
-mod find;
-mod project_files;
-mod read;
+mod files;
 
 #[cfg(test)]
 mod tests;
@@ -16,9 +14,8 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::config::{ConfigErrors, FlagValue, Layers, Note, Origin, Resolved, resolve};
 
-pub use find::{Project, ProjectKind, find_project};
-pub use project_files::read_project_files;
-pub(crate) use read::config_paths;
+pub(crate) use files::config_paths;
+pub use files::read_project_files;
 
 /// Where a command was started, and with which environment.
 #[derive(Clone)]
@@ -95,19 +92,19 @@ pub fn load(surroundings: &Surroundings, request: Request) -> Result<Settings, S
         source,
     })?;
     let user = match user_folder(surroundings) {
-        Some(folder) => read::read_config_in(&folder)?,
+        Some(folder) => files::read_config_in(&folder)?,
         None => None,
     };
     let own = match &request.config_file {
-        Some(file) => Some(read::read_config(&surroundings.start.join(file))?),
-        None => read::read_config_in(&project.root)?,
+        Some(file) => Some(files::read_config(&surroundings.start.join(file))?),
+        None => files::read_config_in(&project.root)?,
     };
     let user_file = user.as_ref().map(|file| file.path.clone());
     let config_file = own.as_ref().map(|file| file.path.clone());
     let mut resolved = resolve(&Layers {
         user,
         project: own,
-        env: read::read_env(&surroundings.env)?,
+        env: files::read_env(&surroundings.env)?,
         flags: request.flags,
     })?;
     if request.config_file.is_none() {
@@ -120,6 +117,43 @@ pub fn load(surroundings: &Surroundings, request: Request) -> Result<Settings, S
         user_file,
         resolved,
     })
+}
+
+/// The project that a command was started in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// The repository's root, or where the search began if there is none around it. Absolute, with
+    /// symbolic links followed, as git itself names it.
+    pub root: PathBuf,
+    pub kind: ProjectKind,
+    /// Where the search began, absolute, with symbolic links followed.
+    pub start: PathBuf,
+}
+
+/// What a project's root is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProjectKind {
+    /// The top of a git working tree.
+    Repository,
+    /// A folder that no repository is around.
+    Folder,
+}
+
+/// The project around a folder.
+pub fn find_project(start: &Path) -> io::Result<Project> {
+    let start = std::fs::canonicalize(start)?;
+    let found = start.ancestors().find(|folder| is_repository(folder));
+    let (root, kind) = match found {
+        Some(root) => (root.to_owned(), ProjectKind::Repository),
+        None => (start.clone(), ProjectKind::Folder),
+    };
+    Ok(Project { root, kind, start })
+}
+
+fn is_repository(folder: &Path) -> bool {
+    let git = folder.join(".git");
+    // A file in a linked worktree or a submodule; a folder without HEAD is none of git's.
+    git.is_file() || git.join("HEAD").is_file()
 }
 
 /// The folder of the user's own file.
@@ -164,7 +198,7 @@ fn overlooked(project: &Project) -> Option<Note> {
         .start
         .ancestors()
         .take_while(below)
-        .flat_map(read::config_paths)
+        .flat_map(files::config_paths)
         .find(|path| path.is_file())?;
     Some(Note {
         key: None,

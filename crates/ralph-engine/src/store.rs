@@ -11,15 +11,15 @@ mod contract;
 mod costs;
 mod iterations;
 mod loops;
-mod notes;
-mod questions;
 mod repositories;
 mod rewrites;
 mod sqlite;
 mod tasks;
 
 pub use checkpoints::{CheckpointFilter, CheckpointStore};
-pub use commands::{CommandEffects, CommandEnd, CommandRow, CommandStore, NewGuidance};
+pub use commands::{
+    CommandEffects, CommandEnd, CommandRow, CommandStore, NewGuidance, NewQuestion, QuestionStore,
+};
 pub use costs::{
     CostRow, CostStore, LoopModelCost, SideRun, SideWork, SpendingScope, SumBy, TokenUsage, day_of,
     first_day,
@@ -28,9 +28,7 @@ pub use iterations::{
     IterationEnd, IterationRow, IterationStart, IterationStore, LandingRow, Step,
     UnfinishedIteration,
 };
-pub use loops::{ListedLoop, LoopRow, LoopStore, NewLoop, OpenLoop};
-pub use notes::{LoopNote, NoteKind, NoteStore};
-pub use questions::{NewQuestion, QuestionStore};
+pub use loops::{ListedLoop, LoopNote, LoopRow, LoopStore, NewLoop, NoteKind, NoteStore};
 pub use ralph_core::board::TaskHistory;
 pub use repositories::{RepositoryId, RepositoryMove, RepositoryStore};
 pub use rewrites::{NewRewrite, ReopenedTask, RewriteBody, RewriteKind, RewriteRow, RewriteStore};

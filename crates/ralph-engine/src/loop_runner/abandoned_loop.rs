@@ -27,7 +27,13 @@ impl LoopRunner {
     pub(super) async fn close_abandoned_loop(&mut self, row: &LoopRow) -> Result<(), LoopError> {
         let moment = self.abandoned_moment(row);
         self.journal
-            .end_loop_with_checkpoint(&self.place.repository, &ABANDONED, &moment)
+            .end_loop(
+                &self.place.repository,
+                &row.id,
+                &ABANDONED,
+                moment.at,
+                Some(&moment),
+            )
             .await?;
         let Some(listed) = self.journal.listed_loop(&row.id).await? else {
             return Ok(());

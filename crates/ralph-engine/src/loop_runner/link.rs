@@ -72,8 +72,11 @@ impl LoopLink for JournalLink<'_> {
     fn flush(&mut self) -> LocalFuture<'_, Result<(), LoopError>> {
         Box::pin(async {
             let now = self.clock.now();
-            let written = self.journal.append_steps(&self.of.id, &self.pending, now);
-            written.await?;
+            let (repository, id) = (self.repository, &self.of.id);
+            let journal = &mut *self.journal;
+            journal
+                .append_steps(repository, id, &self.pending, now, None)
+                .await?;
             self.pending.clear();
             Ok(())
         })
@@ -88,7 +91,7 @@ impl LoopLink for JournalLink<'_> {
             let (repository, id) = (self.repository, &self.of.id);
             let journal = &mut *self.journal;
             journal
-                .append_steps_of_phase(repository, id, &self.pending, &moment)
+                .append_steps(repository, id, &self.pending, moment.at, Some(&moment))
                 .await?;
             self.pending.clear();
             Ok(())

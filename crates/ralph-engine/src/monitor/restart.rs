@@ -11,7 +11,7 @@ use std::{
 
 use tokio::process::{Child, Command};
 
-use crate::{loop_files, store::OpenLoop};
+use crate::{loop_files, store::LoopRow};
 
 /// The file in the loop's folder that a restarted loop writes to.
 pub const LOG_NAME: &str = "restart.log";
@@ -31,12 +31,8 @@ impl Starter {
     }
 
     /// Starts a loop again with the agent that it began with, where a word can name it.
-    pub(super) fn start(
-        &mut self,
-        data_dir: &Path,
-        row: &OpenLoop,
-        agent: Option<&str>,
-    ) -> std::io::Result<u32> {
+    pub(super) fn start(&mut self, data_dir: &Path, row: &LoopRow) -> std::io::Result<u32> {
+        let agent = agent_of(&row.config);
         let folder = loop_files::folder(data_dir, &row.id);
         std::fs::create_dir_all(&folder)?;
         let log = File::options()
@@ -45,7 +41,7 @@ impl Starter {
             .open(folder.join(LOG_NAME))?;
         let child: Child = Command::new(&self.program)
             .args(["resume", row.id.as_str()])
-            .args(agent.iter().flat_map(|agent| ["--agent", agent]))
+            .args(agent.iter().flat_map(|agent| ["--agent", agent.as_str()]))
             .current_dir(&row.worktree)
             .env("RALPH_DATA_DIR", data_dir)
             // That of another project, if any.
@@ -67,4 +63,10 @@ impl Starter {
         self.children
             .retain_mut(|child| matches!(child.try_wait(), Ok(None)));
     }
+}
+
+/// The agent that a loop began with; a map is in a file that is read again.
+fn agent_of(config: &str) -> Option<String> {
+    let config: serde_json::Value = serde_json::from_str(config).ok()?;
+    config["effective"]["agent"].as_str().map(str::to_owned)
 }

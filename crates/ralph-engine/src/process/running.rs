@@ -4,9 +4,10 @@
 //! process tree is held together is the platform's.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::ExitStatus;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -15,9 +16,9 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::process::{ChildStdin, Command};
 use tokio::task::JoinHandle;
 
-use super::streams::Streams;
 use super::{
-    CommandSpec, Containment, MountPlan, MountPlanError, SpawnError, Stdin, Terminal, platform,
+    CommandSpec, Containment, MountPlan, MountPlanError, Output, SpawnError, Stdin, Terminal,
+    platform,
 };
 
 /// The most that is read of a program's output at once.
@@ -187,6 +188,52 @@ fn start(
         stderr: streams.stderr,
         feeder,
     })
+}
+
+/// The streams that a program gets, and our ends of them.
+struct Streams {
+    access: TerminalAccess,
+    given: [Stdio; 3],
+    stdout: Option<Receiver>,
+    stderr: Option<Receiver>,
+}
+
+impl Streams {
+    fn piped(spec: &CommandSpec) -> io::Result<Self> {
+        let stdin = match spec.stdin {
+            Stdin::Null => Stdio::null(),
+            Stdin::Bytes(_) | Stdin::Open => Stdio::piped(),
+        };
+        let (stdout, stdout_write) = output_pipe()?;
+        let (stderr, stderr_write) = match spec.output {
+            Output::Merged => (None, stdout_write.try_clone()?),
+            Output::Separate => {
+                let (read, write) = output_pipe()?;
+                (Some(read), write)
+            }
+        };
+        Ok(Self {
+            access: TerminalAccess::None,
+            given: [stdin, stdout_write.into(), stderr_write.into()],
+            stdout: Some(stdout),
+            stderr,
+        })
+    }
+
+    fn inherited() -> Self {
+        Self {
+            access: TerminalAccess::Foreground,
+            given: [Stdio::inherit(), Stdio::inherit(), Stdio::inherit()],
+            stdout: None,
+            stderr: None,
+        }
+    }
+}
+
+fn output_pipe() -> io::Result<(Receiver, OwnedFd)> {
+    let (read, write) = io::pipe()?;
+    platform::widen_pipe(&write);
+    Ok((Receiver::from_owned_fd(read.into())?, write.into()))
 }
 
 /// Writes the input beside everything else: a program that prints before it has read would otherwise

@@ -1,4 +1,5 @@
-//! The queue of a person's commands: added by any terminal, ended by the process that carries them out.
+//! People: the queue of their commands, added to by any terminal and ended by the process that carries them out, and
+//! the questions that they are asked.
 //!
 //! A command ends in the transaction that writes its effects, so that it is carried out exactly once.
 
@@ -6,9 +7,10 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use ralph_core::{
     command::{Command, CommandReport},
-    escalation::Answered,
+    escalation::{Answered, AskedBy, Question},
     id::{CommandId, QuestionId},
     record::Guidance,
+    signal::Escalation,
     task::TaskId,
 };
 
@@ -99,4 +101,43 @@ pub struct NewGuidance {
     pub at: Timestamp,
     /// The iteration that was told already, while it ran.
     pub iteration: Option<u64>,
+}
+
+/// Questions to a person, and their answers.
+#[async_trait]
+pub trait QuestionStore: Send {
+    /// Adds a question, and the state of its task, which waits for the answer from now on. Sets the question's number
+    /// in the state, too.
+    async fn ask_question(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+        new: &NewQuestion,
+        state: &mut TaskHistory,
+    ) -> Result<QuestionId>;
+
+    /// The newest questions about the tasks of a source, oldest first, answered ones among them.
+    async fn questions(&mut self, repository: &RepositoryId, source: &str)
+    -> Result<Vec<Question>>;
+
+    /// Closes a task's questions because a person changed the task.
+    async fn answer_by_edit(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+        task: &TaskId,
+        state: &TaskHistory,
+        at: Timestamp,
+    ) -> Result<()>;
+}
+
+/// A question that is about to be asked.
+#[derive(Debug, Clone)]
+pub struct NewQuestion {
+    pub task: TaskId,
+    pub iteration: u64,
+    pub asked_by: AskedBy,
+    pub question: String,
+    pub escalation: Option<Escalation>,
+    pub at: Timestamp,
 }

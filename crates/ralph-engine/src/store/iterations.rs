@@ -24,21 +24,14 @@ pub trait IterationStore: Send {
         start: &IterationStart,
     ) -> Result<u64>;
 
-    /// Appends steps, all or none.
-    async fn append_steps(
-        &mut self,
-        iteration: &IterationId,
-        steps: &[Step],
-        at: Timestamp,
-    ) -> Result<()>;
-
     /// Appends steps, and a checkpoint where a phase ends with them, all or none.
-    async fn append_steps_of_phase(
+    async fn append_steps(
         &mut self,
         repository: &RepositoryId,
         iteration: &IterationId,
         steps: &[Step],
-        moment: &Moment,
+        at: Timestamp,
+        checkpoint: Option<&Moment>,
     ) -> Result<()>;
 
     /// Ends an iteration: steps not written yet, its record, what it comes to for its task, what it

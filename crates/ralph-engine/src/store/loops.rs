@@ -1,4 +1,7 @@
-//! Loops: begun, paused, ended, listed.
+//! Loops: begun, paused, ended, listed; and notes of `ralph monitor` about them.
+//!
+//! Notes are only added. They say what was done to a process from outside, and decide what people are told twice
+//! and how often a loop is started again, nothing else.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -9,7 +12,6 @@ use ralph_core::{
     id::{CheckpointId, LoopId},
     termination::Stop,
 };
-
 use serde::Serialize;
 
 use super::{RepositoryId, Result};
@@ -26,15 +28,14 @@ pub trait LoopStore: Send {
     /// Marks a loop as paused, or as going on.
     async fn set_paused(&mut self, loop_id: &LoopId, since: Option<Timestamp>) -> Result<()>;
 
-    /// Ends a loop.
-    async fn end_loop(&mut self, loop_id: &LoopId, stop: &Stop, at: Timestamp) -> Result<()>;
-
-    /// Ends a loop together with the checkpoint of its stop.
-    async fn end_loop_with_checkpoint(
+    /// Ends a loop, together with the checkpoint of its stop.
+    async fn end_loop(
         &mut self,
         repository: &RepositoryId,
+        loop_id: &LoopId,
         stop: &Stop,
-        moment: &Moment,
+        at: Timestamp,
+        checkpoint: Option<&Moment>,
     ) -> Result<()>;
 
     /// The newest loop of this worktree, ended or not.
@@ -75,13 +76,10 @@ pub trait LoopStore: Send {
     -> Result<Vec<LoopRow>>;
 
     /// The newest loop of each working tree where that has no end, of all repositories, oldest first.
-    async fn open_loops(&mut self) -> Result<Vec<OpenLoop>>;
+    async fn open_loops(&mut self) -> Result<Vec<LoopRow>>;
 
     /// One loop, over or not.
-    async fn any_loop(&mut self, id: &LoopId) -> Result<Option<OpenLoop>>;
-
-    /// The configuration that a loop began with.
-    async fn loop_config(&mut self, id: &LoopId) -> Result<Option<String>>;
+    async fn any_loop(&mut self, id: &LoopId) -> Result<Option<LoopRow>>;
 
     /// The commits at which loops on a branch began, oldest first.
     async fn bases_of(&mut self, repository: &RepositoryId, branch: &str) -> Result<Vec<String>>;
@@ -116,17 +114,29 @@ pub struct NewLoop<'a> {
     pub at: Timestamp,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+/// A loop; the JSON form is a contract (docs/json.md).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LoopRow {
     pub id: LoopId,
+    #[serde(skip)]
+    pub repository_id: String,
+    pub worktree: String,
     pub source: String,
+    pub goal: String,
     pub branch: String,
+    #[serde(skip)]
     pub base_commit: String,
+    #[serde(skip)]
     pub agent: String,
+    #[serde(skip)]
     pub config: String,
+    #[serde(skip)]
     pub baseline: Option<String>,
     pub started_at: String,
+    #[serde(skip)]
     pub ended_at: Option<String>,
+    #[serde(skip)]
     pub stop: Option<String>,
     /// Since when it pauses.
     pub paused_at: Option<String>,
@@ -159,21 +169,60 @@ pub struct ListedLoop {
     pub last_checkpoint_id: Option<CheckpointId>,
 }
 
-/// A loop without an end, as a monitor needs it; the JSON form is a contract (docs/json.md).
+/// Notes about loops by `ralph monitor`.
+#[async_trait]
+pub trait NoteStore: Send {
+    /// Adds a note about a loop.
+    async fn add_note(
+        &mut self,
+        of: &LoopRow,
+        kind: NoteKind,
+        sentence: &str,
+        at: Timestamp,
+    ) -> Result<()>;
+
+    /// The newest note about a loop.
+    async fn last_note(&mut self, loop_id: &LoopId) -> Result<Option<LoopNote>>;
+
+    /// Counts the restarts of loops in a working tree since a moment.
+    async fn restarts(&mut self, worktree: &str, since: Timestamp) -> Result<u32>;
+}
+
+/// The kind of a note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteKind {
+    Asked,
+    Escalated,
+    Terminating,
+    Killed,
+    Terminated,
+    Gone,
+    Restarted,
+    GivenUp,
+    Recovered,
+}
+
+impl NoteKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Asked => "asked",
+            Self::Escalated => "escalated",
+            Self::Terminating => "terminating",
+            Self::Killed => "killed",
+            Self::Terminated => "terminated",
+            Self::Gone => "gone",
+            Self::Restarted => "restarted",
+            Self::GivenUp => "given_up",
+            Self::Recovered => "recovered",
+        }
+    }
+}
+
+/// A note as it was written; the JSON form is a contract (docs/json.md).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OpenLoop {
-    pub id: LoopId,
-    #[serde(skip)]
-    pub repository_id: String,
-    pub worktree: String,
-    pub source: String,
-    pub goal: String,
-    pub branch: String,
-    #[serde(skip)]
-    pub agent: String,
-    pub started_at: String,
-    #[serde(skip)]
-    pub ended_at: Option<String>,
-    pub paused_at: Option<String>,
+pub struct LoopNote {
+    pub kind: String,
+    pub sentence: String,
+    pub at: String,
 }

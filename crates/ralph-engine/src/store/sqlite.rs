@@ -6,8 +6,6 @@ mod costs;
 mod iterations;
 mod lock;
 mod loops;
-mod notes;
-mod questions;
 mod repositories;
 mod rewrites;
 mod schema;

@@ -10,8 +10,9 @@ mod tell;
 use std::{num::NonZeroU32, process::ExitCode, time::Duration};
 
 use ralph_core::monitor::{ProcessState, Restarting};
-use ralph_engine::monitor::{
-    self, ChangeKind, Monitor, MonitorLock, MonitorLockError, Starter, looked,
+use ralph_engine::{
+    lock::{MonitorLock, MonitorLockError},
+    monitor::{self, ChangeKind, Monitor, Starter, look_at_all},
 };
 
 use say::MonitorForm;
@@ -70,7 +71,7 @@ async fn once(project: &Project, form: MonitorForm) -> Result<ExitCode, CommandE
         return Ok(ExitCode::SUCCESS);
     };
     let now = Project::now();
-    let found = looked(&mut *journal, &data_dir, None, (hang_after(project), now)).await?;
+    let found = look_at_all(&mut *journal, &data_dir, None, hang_after(project), now).await?;
     if found.is_empty() {
         say::nothing(form);
     }
@@ -101,8 +102,7 @@ async fn watch(args: &Args, project: &Project, form: MonitorForm) -> Result<(), 
     };
     let policy = monitor::policy(config, interval, restarting);
     let program = std::env::current_exe()?;
-    let times = (policy, hang_after(project));
-    let mut monitor = Monitor::new(journal, data_dir, times, Starter::new(program));
+    let mut monitor = Monitor::new(journal, data_dir, policy, Starter::new(program));
     let mut messages = Messages::new(project)?;
     let mut ends = Ends::listen()?;
     let mut ticks = every(interval);

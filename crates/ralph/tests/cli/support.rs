@@ -218,7 +218,10 @@ impl Written {
 
     /// Ends the loop at 04:00.
     pub(crate) fn end(&mut self, stop: &Stop) {
-        let end = self.journal.end_loop(&self.loop_id, stop, at("04:00:00"));
+        let (repository, id) = (&self.repository, &self.loop_id);
+        let end = self
+            .journal
+            .end_loop(repository, id, stop, at("04:00:00"), None);
         self.runtime.block_on(end).unwrap();
     }
 }

@@ -113,7 +113,7 @@ pub(in crate::store) async fn the_end_of_a_loop_and_its_checkpoint_are_one_write
     let stop = Stop::NothingReady;
     let twice = moment("L1", "a", Trigger::Stop);
     journal
-        .end_loop_with_checkpoint(&repository, &stop, &twice)
+        .end_loop(&repository, &"L1".into(), &stop, at(), Some(&twice))
         .await
         .unwrap();
     assert_eq!(chain(&mut *journal, "L1").await.len(), 1);
@@ -121,7 +121,7 @@ pub(in crate::store) async fn the_end_of_a_loop_and_its_checkpoint_are_one_write
     // The same id once more: the checkpoint is refused, and so is the end of the loop.
     let same_id = moment("L2", "a", Trigger::Stop);
     let refused = journal
-        .end_loop_with_checkpoint(&repository, &stop, &same_id)
+        .end_loop(&repository, &"L2".into(), &stop, at(), Some(&same_id))
         .await;
     assert!(refused.is_err());
     let row = journal.last_loop(&repository, "/w").await.unwrap().unwrap();
@@ -144,7 +144,7 @@ pub(in crate::store) async fn a_phase_is_kept_where_it_is_another_one_only(store
         let mut moment = moment("L1", id, Trigger::Phase);
         moment.work = work(n, found);
         journal
-            .append_steps_of_phase(&repository, &"I1".into(), &steps, &moment)
+            .append_steps(&repository, &"I1".into(), &steps, at(), Some(&moment))
             .await
             .unwrap();
     }

@@ -15,8 +15,9 @@ pub(in crate::store) async fn an_iteration_without_an_end_is_found_again_with_it
         .unwrap();
     assert_eq!(n, 1);
     let bundled = Step::Done(StepDone::Bundled { prompt_bytes: 5 });
+    let steps = std::slice::from_ref(&bundled);
     journal
-        .append_steps(&"I1".into(), std::slice::from_ref(&bundled), at())
+        .append_steps(&repository, &"I1".into(), steps, at(), None)
         .await
         .unwrap();
     drop(journal);

@@ -10,7 +10,10 @@ pub(in crate::store) async fn only_a_loop_without_an_end_is_interrupted(store: &
     let found = journal.interrupted_loop(&repository, "/w").await.unwrap();
     assert_eq!(found.map(|l| l.id), Some("L1".into()));
     let stop = Stop::AllComplete;
-    journal.end_loop(&"L1".into(), &stop, at()).await.unwrap();
+    journal
+        .end_loop(&repository, &"L1".into(), &stop, at(), None)
+        .await
+        .unwrap();
     assert_eq!(
         journal.interrupted_loop(&repository, "/w").await.unwrap(),
         None

@@ -57,7 +57,7 @@ pub(in crate::store) async fn only_the_newest_loop_of_a_working_tree_is_open_and
     .await;
     begin(&mut *journal, &other, "L4", ("/u", "2026-01-04T00:00:00Z")).await;
     journal
-        .end_loop(&"L3".into(), &Stop::AllComplete, at())
+        .end_loop(&repository, &"L3".into(), &Stop::AllComplete, at(), None)
         .await
         .unwrap();
     let open = journal.open_loops().await.unwrap();
@@ -65,8 +65,7 @@ pub(in crate::store) async fn only_the_newest_loop_of_a_working_tree_is_open_and
     assert_eq!(ids, ["L2", "L4"]);
     let ended = journal.any_loop(&"L3".into()).await.unwrap().unwrap();
     assert!(ended.ended_at.is_some());
-    let config = journal.loop_config(&"L3".into()).await.unwrap();
-    assert_eq!(config.as_deref(), Some("{\"a\":1}"));
+    assert_eq!(ended.config, "{\"a\":1}");
 }
 
 pub(in crate::store) async fn notes_are_kept_and_restarts_are_counted_by_working_tree_and_time(

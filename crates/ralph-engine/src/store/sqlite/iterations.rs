@@ -79,37 +79,29 @@ impl IterationStore for SqliteJournal {
 
     async fn append_steps(
         &mut self,
+        repository: &RepositoryId,
         iteration: &IterationId,
         steps: &[Step],
         at: Timestamp,
+        checkpoint: Option<&Moment>,
     ) -> Result<()> {
-        if steps.is_empty() {
+        if steps.is_empty() && checkpoint.is_none() {
             return Ok(());
         }
-        // An intent is on the disk before it is carried out. The result of a step goes there with the
-        // next write: after a power cut without it, the step is looked up or done again.
-        let is_durable = steps.iter().any(|step| matches!(step, Step::Intent(_)));
+        // An intent is on the disk before it is carried out, and a checkpoint once it is taken. The result of a step
+        // alone goes there with the next write: after a power cut without it, the step is looked up or done again.
+        let is_durable =
+            checkpoint.is_some() || steps.iter().any(|step| matches!(step, Step::Intent(_)));
         if !is_durable {
             self.set_synchronous("NORMAL").await?;
         }
-        let done = self.add_steps(iteration, steps, at).await;
+        let done = self
+            .add_steps(repository, iteration, steps, at, checkpoint)
+            .await;
         if !is_durable {
             self.set_synchronous("FULL").await?;
         }
         done
-    }
-
-    async fn append_steps_of_phase(
-        &mut self,
-        repository: &RepositoryId,
-        iteration: &IterationId,
-        steps: &[Step],
-        moment: &Moment,
-    ) -> Result<()> {
-        let mut tx = self.begin("record a step").await?;
-        insert_steps(&mut tx, iteration, steps, moment.at).await?;
-        checkpoints::add_to(&mut tx, repository, moment).await?;
-        tx.commit().await
     }
 
     async fn end_iteration(
@@ -361,12 +353,17 @@ impl IterationStore for SqliteJournal {
 impl SqliteJournal {
     async fn add_steps(
         &mut self,
+        repository: &RepositoryId,
         iteration: &IterationId,
         steps: &[Step],
         at: Timestamp,
+        checkpoint: Option<&Moment>,
     ) -> Result<()> {
         let mut tx = self.begin("record a step").await?;
         insert_steps(&mut tx, iteration, steps, at).await?;
+        if let Some(moment) = checkpoint {
+            checkpoints::add_to(&mut tx, repository, moment).await?;
+        }
         tx.commit().await
     }
 

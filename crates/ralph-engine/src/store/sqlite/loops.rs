@@ -1,4 +1,4 @@
-//! Loops in SQLite.
+//! Loops, and notes about them, in SQLite.
 //!
 //! The totals of a loop's iterations are counted by the database itself (migration 8), so that a list of loops never
 //! reads iterations.
@@ -6,16 +6,19 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use ralph_core::{checkpoint::Moment, economics::KeptForecast, id::LoopId, termination::Stop};
-use sqlx::SqliteConnection;
 
 use super::{
     Result, SqliteJournal, checkpoints,
     statement::{columns, json, sql},
 };
-use crate::store::{ListedLoop, LoopRow, LoopStore, NewLoop, OpenLoop, RepositoryId};
+use crate::store::{
+    ListedLoop, LoopNote, LoopRow, LoopStore, NewLoop, NoteKind, NoteStore, RepositoryId,
+};
 
-columns!(LoopRow as ROW: id, source, branch, base_commit, agent, config, baseline, started_at, ended_at, stop, paused_at);
-columns!(OpenLoop as OPEN: id, repository_id, worktree, source, goal, branch, agent, started_at, ended_at, paused_at);
+columns!(
+    LoopRow as ROW: id, repository_id, worktree, source, goal, branch, base_commit, agent, config,
+    baseline, started_at, ended_at, stop, paused_at
+);
 columns!(
     ListedLoop as LISTED: id, worktree, source, goal, branch, agent, iterations, verified,
     cost = "cost_millionths", input_tokens, output_tokens, started_at, ended_at, stop, paused_at,
@@ -24,6 +27,8 @@ columns!(
     last_checkpoint_id =
         "(SELECT c.id FROM checkpoint c WHERE c.loop_id = loop.id ORDER BY c.n DESC LIMIT 1)",
 );
+
+columns!(LoopNote as NOTE: kind, sentence, at);
 
 /// A newer loop of the same working tree has taken the place of those before it.
 pub(super) const NEWEST_OPEN: &str = "FROM loop AS l INDEXED BY loop_open WHERE ended_at IS NULL
@@ -63,21 +68,22 @@ impl LoopStore for SqliteJournal {
         self.write(sql!("note a pause", set, since, loop_id)).await
     }
 
-    async fn end_loop(&mut self, loop_id: &LoopId, stop: &Stop, at: Timestamp) -> Result<()> {
-        let mut tx = self.begin("end the loop").await?;
-        end(&mut tx, loop_id, stop, at).await?;
-        tx.commit().await
-    }
-
-    async fn end_loop_with_checkpoint(
+    async fn end_loop(
         &mut self,
         repository: &RepositoryId,
+        loop_id: &LoopId,
         stop: &Stop,
-        moment: &Moment,
+        at: Timestamp,
+        checkpoint: Option<&Moment>,
     ) -> Result<()> {
-        let mut tx = self.begin("end the loop").await?;
-        end(&mut tx, &moment.loop_id, stop, moment.at).await?;
-        checkpoints::add_to(&mut tx, repository, moment).await?;
+        let what = "end the loop";
+        let end = "UPDATE loop SET ended_at = ?, stop = ? WHERE id = ?";
+        let end = sql!(what, end, at, json(stop)?, loop_id);
+        let mut tx = self.begin(what).await?;
+        end.run(&mut tx).await?;
+        if let Some(moment) = checkpoint {
+            checkpoints::add_to(&mut tx, repository, moment).await?;
+        }
         tx.commit().await
     }
 
@@ -134,21 +140,15 @@ impl LoopStore for SqliteJournal {
         found.all(&mut self.db).await
     }
 
-    async fn open_loops(&mut self) -> Result<Vec<OpenLoop>> {
-        let text = format!("SELECT {OPEN} {NEWEST_OPEN}");
+    async fn open_loops(&mut self) -> Result<Vec<LoopRow>> {
+        let text = format!("SELECT {ROW} {NEWEST_OPEN}");
         let found = sql!("look for loops that are not over", text);
         found.all(&mut self.db).await
     }
 
-    async fn any_loop(&mut self, id: &LoopId) -> Result<Option<OpenLoop>> {
-        let text = format!("SELECT {OPEN} FROM loop WHERE id = ?");
+    async fn any_loop(&mut self, id: &LoopId) -> Result<Option<LoopRow>> {
+        let text = format!("SELECT {ROW} FROM loop WHERE id = ?");
         let found = sql!("look up a loop", text, id);
-        found.first(&mut self.db).await
-    }
-
-    async fn loop_config(&mut self, id: &LoopId) -> Result<Option<String>> {
-        let text = "SELECT config FROM loop WHERE id = ?";
-        let found = sql!("read a loop's configuration", text, id);
         found.first(&mut self.db).await
     }
 
@@ -197,14 +197,42 @@ impl LoopStore for SqliteJournal {
     }
 }
 
-async fn end(
-    db: &mut SqliteConnection,
-    loop_id: &LoopId,
-    stop: &Stop,
-    at: Timestamp,
-) -> Result<()> {
-    let end = "UPDATE loop SET ended_at = ?, stop = ? WHERE id = ?";
-    let end = sql!("end the loop", end, at, json(stop)?, loop_id);
-    end.run(db).await?;
-    Ok(())
+#[async_trait]
+impl NoteStore for SqliteJournal {
+    async fn add_note(
+        &mut self,
+        of: &LoopRow,
+        kind: NoteKind,
+        sentence: &str,
+        at: Timestamp,
+    ) -> Result<()> {
+        let insert =
+            "INSERT INTO loop_note (loop_id, worktree, kind, sentence, at) VALUES (?, ?, ?, ?, ?)";
+        let what = "note what was done about a loop";
+        let (id, place) = (&of.id, &of.worktree);
+        self.write(sql!(what, insert, id, place, kind.as_str(), sentence, at))
+            .await
+    }
+
+    async fn last_note(&mut self, loop_id: &LoopId) -> Result<Option<LoopNote>> {
+        sql!(
+            "read what was noted about a loop",
+            format!("SELECT {NOTE} FROM loop_note WHERE loop_id = ? ORDER BY id DESC LIMIT 1"),
+            loop_id,
+        )
+        .first(&mut self.db)
+        .await
+    }
+
+    async fn restarts(&mut self, worktree: &str, since: Timestamp) -> Result<u32> {
+        sql!(
+            "count restarts",
+            "SELECT COUNT(*) FROM loop_note WHERE worktree = ? AND kind = ? AND at > ?",
+            worktree,
+            NoteKind::Restarted.as_str(),
+            since,
+        )
+        .one(&mut self.db)
+        .await
+    }
 }

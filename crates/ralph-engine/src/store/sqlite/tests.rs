@@ -49,8 +49,10 @@ async fn writes_are_durable_when_they_return() {
     let begun = start("L", "I");
     journal.begin_iteration(&repository, &begun).await.unwrap();
     let result = Step::Done(ralph_core::iteration::StepDone::Recorded);
-    let done = journal.append_steps(&begun.id, &[result], at()).await;
-    done.unwrap();
+    journal
+        .append_steps(&repository, &begun.id, &[result], at(), None)
+        .await
+        .unwrap();
     assert_eq!(synchronous(&mut journal).await, 2, "FULL again");
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_core::{health::HealthReport, monitor::ProcessState};
 use ralph_engine::{
-    monitor::{Looked, looked},
-    store::{Journal, LoopNote, OpenLoop},
+    monitor::{Looked, look_at_all},
+    store::{Journal, LoopNote, LoopRow},
 };
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ pub(super) struct HealthFacts {
 #[serde(rename_all = "camelCase")]
 pub(super) struct LoopHealth {
     #[serde(flatten)]
-    pub(super) row: OpenLoop,
+    pub(super) row: LoopRow,
     pub(super) process: ProcessState,
     /// Its number, where the process that wrote `health` is still that one.
     pub(super) pid: Option<u32>,
@@ -50,6 +50,8 @@ impl LoopHealth {
     /// The same without what changes as long as a loop lives at all.
     pub(super) fn without_pulse(&self) -> Self {
         let mut same = self.clone();
+        // Not shown.
+        same.row.baseline = None;
         if let Some(health) = &mut same.health {
             health.written_at = Timestamp::UNIX_EPOCH;
             health.last_heartbeat = None;
@@ -88,8 +90,9 @@ impl<'a> Sources<'a> {
         };
         let data_dir = self.project.data_dir()?;
         let hang_after = u64::from(self.project.config().monitor.hang_seconds.get());
-        let times = (Duration::from_secs(hang_after), Project::now());
-        let found = looked(&mut **journal, &data_dir, repository.as_deref(), times).await;
+        let hang_after = Duration::from_secs(hang_after);
+        let (repository, now) = (repository.as_deref(), Project::now());
+        let found = look_at_all(&mut **journal, &data_dir, repository, hang_after, now).await;
         let mut loops = Vec::new();
         for one in found? {
             let note = journal.last_note(&one.row.id).await;

@@ -51,14 +51,14 @@ impl Messages {
         let Some(occasion) = change.tell else {
             return;
         };
-        let config = journal.loop_config(&change.loop_id).await.ok().flatten();
-        let Some(project) = self.project_of(Path::new(&change.worktree), config.as_deref()) else {
+        let row = journal.any_loop(&change.loop_id).await.ok().flatten();
+        let config = row.as_ref().map(|row| row.config.as_str());
+        let Some(project) = self.project_of(Path::new(&change.worktree), config) else {
             return;
         };
         if !project.config().notify.on.contains(&occasion) {
             return;
         }
-        let row = journal.any_loop(&change.loop_id).await.ok().flatten();
         let place = row.map_or_else(Default::default, |row| (row.source, row.branch));
         let root = PathBuf::from(&change.worktree);
         let environment = project.environment(&root);

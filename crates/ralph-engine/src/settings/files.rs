@@ -1,16 +1,18 @@
-//! Reads configuration files and the variables that concern them.
+//! Reads configuration files, the variables that concern them, and the files that guesses about a project are made
+//! from.
 //!
 //! Knows no key: only that a file must be text, of a size that a person could have written.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use ralph_core::config::{ConfigFile, may_set_key};
+use ralph_core::config::{ConfigFile, ProjectFiles, may_set_key};
 
 use super::SettingsError;
 
-/// The most that is read of a configuration file.
+/// The most that is read of one file.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// The names that a configuration file can have in its folder; the first is the usual one.
@@ -90,4 +92,35 @@ pub(super) fn read_env(
         }
     }
     Ok(env)
+}
+
+/// The names at a project's root, and the text of those that guessing looks into. Nothing is guessed from a file that
+/// can't be read as text.
+pub fn read_project_files(root: &Path) -> io::Result<ProjectFiles> {
+    let mut names = BTreeSet::new();
+    for entry in std::fs::read_dir(root)? {
+        if let Ok(name) = entry?.file_name().into_string() {
+            names.insert(name);
+        }
+    }
+    let mut texts = BTreeMap::new();
+    for name in ProjectFiles::READ {
+        if names.contains(name)
+            && let Some(text) = read_text(&root.join(name))
+        {
+            texts.insert(name.to_owned(), text);
+        }
+    }
+    Ok(ProjectFiles { names, texts })
+}
+
+fn read_text(path: &Path) -> Option<String> {
+    // A fifo of that name would keep its reader waiting.
+    if !path.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    let file = std::fs::File::open(path).ok()?;
+    file.take(MAX_BYTES).read_to_string(&mut text).ok()?;
+    Some(text)
 }

@@ -13,7 +13,7 @@ use ralph_core::{
 };
 use rustix::process::Signal;
 
-use super::{Change, ChangeKind, Looked, Monitor, Watched, words};
+use super::{Change, ChangeKind, Looked, Monitor, Watched, sentences};
 use crate::{
     process::ProcessIdentity,
     store::{NoteKind, RepositoryId},
@@ -34,57 +34,58 @@ impl Monitor {
         changes: &mut Vec<Change>,
         now: Timestamp,
     ) {
-        match act {
-            Act::Nothing => {}
+        let change = |kind, sentence: String| looked.change(kind, sentence, now);
+        let (change, note) = match act {
+            Act::Nothing => return,
+            Act::Lost { how, then } => {
+                return self.lost(looked, watched, (how, then), changes, now).await;
+            }
             Act::PassOn => {
-                let (sentence, hint) = words::needs_person(looked);
-                let change = looked.change(ChangeKind::NeedsPerson, sentence, now);
-                changes.push(Change {
+                let (sentence, hint) = sentences::needs_person(looked);
+                let change = Change {
                     hint: Some(hint),
                     tell: Some(Occasion::Escalation),
-                    ..change
-                });
-            }
-            Act::Ask => changes.push(self.ask(looked, now).await),
-            Act::Escalate => {
-                let sentence = words::hangs(looked, now);
-                let change = looked.change(ChangeKind::Escalated, sentence, now);
-                let change = Change {
-                    hint: Some(words::hang_hint(looked, self.policy.escalate_wait)),
-                    tell: Some(Occasion::Escalation),
-                    ..change
+                    ..change(ChangeKind::NeedsPerson, sentence)
                 };
-                changes.push(self.noted(NoteKind::Escalated, looked, change).await);
+                (change, None)
+            }
+            Act::Ask => (self.ask(looked, now).await, Some(NoteKind::Asked)),
+            Act::Escalate => {
+                let change = Change {
+                    hint: Some(sentences::hang_hint(looked, self.policy.escalate_wait)),
+                    tell: Some(Occasion::Escalation),
+                    ..change(ChangeKind::Escalated, sentences::hangs(looked, now))
+                };
+                (change, Some(NoteKind::Escalated))
             }
             Act::Terminate => {
-                let sentence = format!("{}: told to end", words::hangs(looked, now));
-                // It may be stopped, and hears nothing until it goes on.
-                let sent = signals(looked, watched, &[Signal::TERM, Signal::CONT]);
-                let mut change = looked.change(ChangeKind::Terminating, sentence, now);
-                change.trouble = sent;
-                changes.push(self.noted(NoteKind::Terminating, looked, change).await);
+                let sentence = format!("{}: told to end", sentences::hangs(looked, now));
+                let change = Change {
+                    // It may be stopped, and hears nothing until it goes on.
+                    trouble: signals(looked, watched, &[Signal::TERM, Signal::CONT]),
+                    ..change(ChangeKind::Terminating, sentence)
+                };
+                (change, Some(NoteKind::Terminating))
             }
             Act::Kill => {
-                let sent = signals(looked, watched, &[Signal::KILL]);
-                let sentence = format!(
-                    "it did not end within {}: killed",
-                    words::seconds(self.policy.grace)
-                );
-                let mut change = looked.change(ChangeKind::Killed, sentence, now);
-                change.trouble = sent;
-                changes.push(self.noted(NoteKind::Killed, looked, change).await);
+                let grace = sentences::seconds(self.policy.grace);
+                let sentence = format!("it did not end within {grace}: killed");
+                let change = Change {
+                    trouble: signals(looked, watched, &[Signal::KILL]),
+                    ..change(ChangeKind::Killed, sentence)
+                };
+                (change, Some(NoteKind::Killed))
             }
             Act::Recovered => {
-                let sentence = "it works again".to_owned();
-                let change = looked.change(ChangeKind::Recovered, sentence, now);
-                changes.push(self.noted(NoteKind::Recovered, looked, change).await);
+                let change = change(ChangeKind::Recovered, "it works again".to_owned());
+                (change, Some(NoteKind::Recovered))
             }
-            Act::Lost { how, then } => self.lost(looked, watched, (how, then), changes, now).await,
-            Act::Over => {
-                let sentence = "it is over".to_owned();
-                changes.push(looked.change(ChangeKind::Ended, sentence, now));
-            }
-        }
+            Act::Over => (change(ChangeKind::Ended, "it is over".to_owned()), None),
+        };
+        changes.push(match note {
+            Some(kind) => self.noted(kind, looked, change).await,
+            None => change,
+        });
     }
 
     /// Asks whether it listens: by the queue, and with a poke. The next looks see whether it did.
@@ -96,14 +97,14 @@ impl Monitor {
             .submit_command(&repository, &row.worktree, &Command::Ping, WHO, now)
             .await;
         let poked = looked.target.map(|target| target.signal(Signal::USR1));
-        let sentence = format!("{}: asked", words::hangs(looked, now));
+        let sentence = format!("{}: asked", sentences::hangs(looked, now));
         let mut change = looked.change(ChangeKind::Hangs, sentence, now);
         change.trouble = match (queued, poked) {
             (Err(error), _) => Some(format!("can't ask loop {}: {error}", row.id)),
             (Ok(_), Some(Err(error))) => Some(format!("can't poke loop {}: {error}", row.id)),
             (Ok(_), Some(Ok(_)) | None) => None,
         };
-        self.noted(NoteKind::Asked, looked, change).await
+        change
     }
 
     async fn lost(
@@ -114,14 +115,11 @@ impl Monitor {
         changes: &mut Vec<Change>,
         now: Timestamp,
     ) {
-        let (mut sentence, hint) = words::lost(looked, how, then);
+        let (mut sentence, hint) = sentences::lost(looked, how, then);
         if let Some(target) = watched.target.take() {
             let tree = std::mem::take(&mut watched.tree);
-            sentence.push_str(&format!(
-                " (process {}): {}",
-                target.pid,
-                clear(&tree).await
-            ));
+            let rest = clear(&tree).await;
+            sentence.push_str(&format!(" (process {}): {rest}", target.pid));
         }
         let (event, kind) = match (how, then) {
             (_, AfterLoss::GiveUp) => (ChangeKind::Gone, NoteKind::GivenUp),
@@ -158,35 +156,23 @@ impl Monitor {
     }
 
     async fn restart(&mut self, looked: &Looked, now: Timestamp) -> Change {
-        let config = self
-            .journal
-            .loop_config(&looked.row.id)
-            .await
-            .ok()
-            .flatten();
-        let agent = config.as_deref().and_then(agent_of);
-        let started = self
-            .starter
-            .start(&self.data_dir, &looked.row, agent.as_deref());
-        match started {
+        let started = self.starter.start(&self.data_dir, &looked.row);
+        let change = match started {
             Ok(pid) => {
                 let sentence = format!("started again as process {pid}");
-                let change = looked.change(ChangeKind::Restarted, sentence, now);
-                let change = Change {
+                Change {
                     pid: Some(pid),
-                    ..change
-                };
-                self.noted(NoteKind::Restarted, looked, change).await
+                    ..looked.change(ChangeKind::Restarted, sentence, now)
+                }
             }
-            Err(error) => {
-                let sentence = "it can't be started again".to_owned();
-                let mut change = looked.change(ChangeKind::Gone, sentence, now);
-                change.trouble = Some(format!("can't start loop {}: {error}", looked.row.id));
-                change.tell = Some(Occasion::Halt);
-                // It counts as a try: the hour's number of them must end.
-                self.noted(NoteKind::Restarted, looked, change).await
-            }
-        }
+            Err(error) => Change {
+                trouble: Some(format!("can't start loop {}: {error}", looked.row.id)),
+                tell: Some(Occasion::Halt),
+                ..looked.change(ChangeKind::Gone, "it can't be started again", now)
+            },
+        };
+        // One that failed counts as a try too: the hour's number of them must end.
+        self.noted(NoteKind::Restarted, looked, change).await
     }
 
     async fn noted(&mut self, kind: NoteKind, looked: &Looked, mut change: Change) -> Change {
@@ -199,12 +185,6 @@ impl Monitor {
         }
         change
     }
-}
-
-/// The agent that a loop began with; a map is in a file that is read again.
-fn agent_of(config: &str) -> Option<String> {
-    let config: serde_json::Value = serde_json::from_str(config).ok()?;
-    config["effective"]["agent"].as_str().map(str::to_owned)
 }
 
 /// Signals the process of a loop, and remembers all that is below it. Says what went wrong.
@@ -240,8 +220,8 @@ async fn clear(tree: &[ProcessIdentity]) -> String {
     for one in &rest {
         let _ = one.signal(Signal::KILL);
     }
-    match (tree.len(), rest.len()) {
-        (_, 0) => "nothing that it had started is left".to_owned(),
-        (_, left) => format!("{left} processes that it had started were left and are killed"),
+    match rest.len() {
+        0 => "nothing that it had started is left".to_owned(),
+        left => format!("{left} processes that it had started were left and are killed"),
     }
 }

@@ -11,18 +11,18 @@ use ralph_core::{
     monitor::{AfterLoss, Loss, ProcessState, Sight, process_state, sight},
 };
 
-use super::{Change, ChangeKind, words};
+use super::{Change, ChangeKind, sentences};
 use crate::{
     lock::Lock,
     loop_files, plain_file,
     process::ProcessIdentity,
-    store::{Journal, JournalError, OpenLoop},
+    store::{Journal, JournalError, LoopRow},
 };
 
 /// A loop as a look found it.
 #[derive(Debug, Clone)]
 pub struct Looked {
-    pub row: OpenLoop,
+    pub row: LoopRow,
     /// The last heartbeat of the loop itself.
     pub report: Option<HealthReport>,
     pub process: ProcessState,
@@ -31,13 +31,13 @@ pub struct Looked {
 }
 
 /// Looks at every loop that is not over, of one repository or of all.
-pub async fn looked(
+pub async fn look_at_all(
     journal: &mut dyn Journal,
     data_dir: &Path,
     repository: Option<&str>,
-    times: (Duration, Timestamp),
+    hang_after: Duration,
+    now: Timestamp,
 ) -> Result<Vec<Looked>, JournalError> {
-    let (hang_after, now) = times;
     let rows = journal.open_loops().await?.into_iter();
     let wanted = rows.filter(|row| repository.is_none_or(|id| row.repository_id == id));
     let looked = wanted.map(|row| look_at(data_dir, row, hang_after, now));
@@ -45,7 +45,7 @@ pub async fn looked(
 }
 
 /// Looks at one loop.
-pub fn look_at(data_dir: &Path, row: OpenLoop, hang_after: Duration, now: Timestamp) -> Looked {
+pub fn look_at(data_dir: &Path, row: LoopRow, hang_after: Duration, now: Timestamp) -> Looked {
     let report = read_report(data_dir, &row.id);
     let written_by = report.as_ref().map(|report| ProcessIdentity {
         pid: report.pid,
@@ -53,21 +53,14 @@ pub fn look_at(data_dir: &Path, row: OpenLoop, hang_after: Duration, now: Timest
     });
     let target = written_by.filter(|target| target.is_alive());
     let worktree = Path::new(&row.worktree);
-    let process = if !Lock::is_held(data_dir, worktree) {
-        // The last writer may be about to end.
-        match target {
-            Some(_) => ProcessState::Alive,
-            None => ProcessState::Gone,
+    let process = match target {
+        None if !Lock::is_held(data_dir, worktree) => ProcessState::Gone,
+        Some(target) if Lock::owner(data_dir, worktree) == Some(target.pid) => {
+            process_state(report.as_ref(), hang_after, now)
         }
-    } else {
-        // Another process than the one that wrote has only begun; it is not judged by old words.
-        let owner = Lock::owner(data_dir, worktree);
-        match target {
-            Some(target) if owner == Some(target.pid) => {
-                process_state(report.as_ref(), hang_after, now)
-            }
-            Some(_) | None => ProcessState::Alive,
-        }
+        // The last writer may be about to end. Another process than the one that wrote has only begun; it is
+        // not judged by old words.
+        Some(_) | None => ProcessState::Alive,
     };
     Looked {
         row,
@@ -119,21 +112,21 @@ impl Looked {
     /// Returns how it stands, without anything done about it.
     pub fn described(&self, kind: ChangeKind, now: Timestamp) -> Change {
         let (sentence, hint) = match self.process {
-            ProcessState::Alive => (words::watching(self), None),
-            ProcessState::Hangs => (words::hangs(self, now), None),
-            ProcessState::Gone => words::lost(self, Loss::Crashed, AfterLoss::Leave),
+            ProcessState::Alive => (sentences::watching(self), None),
+            ProcessState::Hangs => (sentences::hangs(self, now), None),
+            ProcessState::Gone => sentences::lost(self, Loss::Crashed, AfterLoss::Leave),
         };
         let change = self.change(kind, sentence, now);
         Change { hint, ..change }
     }
 
-    pub fn change(&self, kind: ChangeKind, sentence: String, at: Timestamp) -> Change {
+    pub fn change(&self, kind: ChangeKind, sentence: impl Into<String>, at: Timestamp) -> Change {
         Change {
             event: kind,
             loop_id: self.row.id.clone(),
             worktree: self.row.worktree.clone(),
             pid: self.target.map(|target| target.pid),
-            sentence,
+            sentence: sentence.into(),
             hint: None,
             at,
             tell: None,
