@@ -69,29 +69,17 @@ impl Dialect for ScriptEvents {
         let Ok(event) = serde_json::from_slice::<AgentEvent>(line) else {
             return events.push(jsonl::other("text"));
         };
-        match &event {
-            AgentEvent::Usage(usage) => self.count(*usage),
-            AgentEvent::Limit {
-                rejected: true,
-                resets_at,
-                ..
-            } => self.limit = Some(*resets_at),
-            AgentEvent::Result(result) => self.result = Some(result.clone()),
-            AgentEvent::Started { .. }
-            | AgentEvent::Text { .. }
-            | AgentEvent::Tool { .. }
-            | AgentEvent::ToolDone { .. }
-            | AgentEvent::Retry { .. }
-            | AgentEvent::Limit { .. }
-            | AgentEvent::Turn { .. }
-            | AgentEvent::Thinking { .. }
-            | AgentEvent::Background { .. }
-            | AgentEvent::Compacted { .. }
-            | AgentEvent::ModelChanged { .. }
-            | AgentEvent::Hook { .. }
-            | AgentEvent::Nudge { .. }
-            | AgentEvent::Notice { .. }
-            | AgentEvent::Other { .. } => {}
+        if let AgentEvent::Usage(usage) = &event {
+            self.count(*usage);
+        } else if let AgentEvent::Limit {
+            rejected: true,
+            resets_at,
+            ..
+        } = &event
+        {
+            self.limit = Some(*resets_at);
+        } else if let AgentEvent::Result(result) = &event {
+            self.result = Some(result.clone());
         }
         events.push(event);
     }

@@ -81,17 +81,33 @@ pub(super) fn start(loop_id: &str, id: &str) -> IterationStart {
 }
 
 pub(super) async fn begin_loop(journal: &mut dyn Journal, repository: &RepositoryId, id: &str) {
+    begin_loop_in(journal, repository, id, "/w", at()).await;
+}
+
+async fn begin_loop_in(
+    journal: &mut dyn Journal,
+    repository: &RepositoryId,
+    id: &str,
+    worktree: &str,
+    at: jiff::Timestamp,
+) {
     let new = NewLoop {
         id: &id.into(),
         repository,
-        worktree: "/w",
+        worktree,
         source: "prd.json",
         goal: "X",
         branch: "ralph/x",
         base_commit: "b",
         agent: "script",
-        config: "{}",
-        at: at(),
+        config: "{\"a\":1}",
+        at,
     };
     journal.begin_loop(&new).await.unwrap();
+}
+
+/// Begins an iteration of loop L1, and returns its number.
+async fn begin_iteration(journal: &mut dyn Journal, repository: &RepositoryId, id: &str) -> u64 {
+    let begun = start("L1", id);
+    journal.begin_iteration(repository, &begun).await.unwrap()
 }

@@ -26,7 +26,7 @@ use sqlx::{
 
 use super::{Journal, JournalError, Result};
 use lock::WriteTransaction;
-use statement::Statement;
+use statement::{FromColumns, Statement};
 
 /// A journal in one SQLite file.
 pub(super) struct SqliteJournal {
@@ -63,6 +63,18 @@ impl SqliteJournal {
     /// Begins a transaction that writes; `what` completes "the journal can't …".
     async fn begin(&mut self, what: &'static str) -> Result<WriteTransaction<'_>> {
         lock::begin(&mut self.db, &self.path, what).await
+    }
+
+    async fn all<T: FromColumns>(&mut self, statement: Statement) -> Result<Vec<T>> {
+        statement.all(&mut self.db).await
+    }
+
+    async fn first<T: FromColumns>(&mut self, statement: Statement) -> Result<Option<T>> {
+        statement.first(&mut self.db).await
+    }
+
+    async fn one<T: FromColumns>(&mut self, statement: Statement) -> Result<T> {
+        statement.one(&mut self.db).await
     }
 
     /// Writes by one statement alone.

@@ -131,10 +131,7 @@ pub(in crate::store) async fn the_end_of_a_loop_and_its_checkpoint_are_one_write
 pub(in crate::store) async fn a_phase_is_kept_where_it_is_another_one_only(store: &dyn TestStore) {
     let (mut journal, repository) = fresh(store).await;
     begin_loop(&mut *journal, &repository, "L1").await;
-    let n = journal
-        .begin_iteration(&repository, &start("L1", "I1"))
-        .await
-        .unwrap();
+    let n = begin_iteration(&mut *journal, &repository, "I1").await;
     let steps = [Step::Done(StepDone::Bundled { prompt_bytes: 5 })];
     for (id, found) in [
         ("a", Found::Checked),

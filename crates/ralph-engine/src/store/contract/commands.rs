@@ -16,6 +16,22 @@ fn say(text: &str) -> Command {
     }
 }
 
+async fn submit(
+    journal: &mut dyn Journal,
+    repository: &RepositoryId,
+    worktree: &str,
+    text: &str,
+) -> CommandId {
+    let command = say(text);
+    let submitted = journal.submit_command(repository, worktree, &command, "ann", at());
+    submitted.await.unwrap()
+}
+
+async fn told(journal: &mut dyn Journal, repository: &RepositoryId, id: &str) -> Vec<String> {
+    let found = journal.guidance(repository, "prd.json", &task(id)).await;
+    found.unwrap().into_iter().map(|found| found.text).collect()
+}
+
 fn task(id: &str) -> TaskId {
     TaskId::parse(id).unwrap()
 }
@@ -53,15 +69,9 @@ pub(in crate::store) async fn commands_wait_in_their_order_over_a_restart_until_
 ) {
     let (mut journal, repository) = fresh(store).await;
     for text in ["one", "two"] {
-        journal
-            .submit_command(&repository, "/w", &say(text), "ann", at())
-            .await
-            .unwrap();
+        submit(&mut *journal, &repository, "/w", text).await;
     }
-    journal
-        .submit_command(&repository, "/other", &say("x"), "ann", at())
-        .await
-        .unwrap();
+    submit(&mut *journal, &repository, "/other", "x").await;
     drop(journal);
     let mut journal = store.open().await;
     let waiting = journal.waiting_commands(&repository, "/w").await.unwrap();
@@ -82,10 +92,7 @@ pub(in crate::store) async fn a_command_that_is_ended_twice_has_its_effects_once
     store: &dyn TestStore,
 ) {
     let (mut journal, repository) = fresh(store).await;
-    let id = journal
-        .submit_command(&repository, "/w", &say("one"), "ann", at())
-        .await
-        .unwrap();
+    let id = submit(&mut *journal, &repository, "/w", "one").await;
     let effects = CommandEffects {
         guidance: vec![guidance(None, "one")],
         ..CommandEffects::default()
@@ -93,21 +100,14 @@ pub(in crate::store) async fn a_command_that_is_ended_twice_has_its_effects_once
     for _ in 0..2 {
         finish(&mut *journal, &repository, id, &effects).await;
     }
-    let told = journal
-        .guidance(&repository, "prd.json", &task("A"))
-        .await
-        .unwrap();
-    assert_eq!(told.len(), 1);
+    assert_eq!(told(&mut *journal, &repository, "A").await, ["one"]);
 }
 
 pub(in crate::store) async fn guidance_for_the_next_prompt_belongs_to_its_task_from_then_on(
     store: &dyn TestStore,
 ) {
     let (mut journal, repository) = fresh(store).await;
-    let id = journal
-        .submit_command(&repository, "/w", &say("x"), "ann", at())
-        .await
-        .unwrap();
+    let id = submit(&mut *journal, &repository, "/w", "x").await;
     let effects = CommandEffects {
         guidance: vec![guidance(None, "all"), guidance(Some("B"), "only B")],
         ..CommandEffects::default()
@@ -120,12 +120,7 @@ pub(in crate::store) async fn guidance_for_the_next_prompt_belongs_to_its_task_f
     let texts: Vec<_> = a.iter().map(|g| g.text.as_str()).collect();
     assert_eq!(texts, ["all"]);
     for (id, expected) in [("A", "all"), ("B", "only B")] {
-        let told = journal
-            .guidance(&repository, "prd.json", &task(id))
-            .await
-            .unwrap();
-        let texts: Vec<_> = told.iter().map(|g| g.text.as_str()).collect();
-        assert_eq!(texts, [expected]);
+        assert_eq!(told(&mut *journal, &repository, id).await, [expected]);
     }
 }
 
@@ -150,10 +145,7 @@ pub(in crate::store) async fn a_question_and_its_answer_are_kept(store: &dyn Tes
     );
     let states = journal.task_states(&repository, "prd.json").await.unwrap();
     assert_eq!(states, [("A".to_owned(), state)]);
-    let command = journal
-        .submit_command(&repository, "/w", &say("x"), "ann", at())
-        .await
-        .unwrap();
+    let command = submit(&mut *journal, &repository, "/w", "x").await;
     let answered = Answered {
         how: AnswerKind::Guidance,
         by: "ann".into(),

@@ -9,10 +9,7 @@ pub(in crate::store) async fn an_iteration_without_an_end_is_found_again_with_it
 ) {
     let (mut journal, repository) = fresh(store).await;
     begin_loop(&mut *journal, &repository, "L1").await;
-    let n = journal
-        .begin_iteration(&repository, &start("L1", "I1"))
-        .await
-        .unwrap();
+    let n = begin_iteration(&mut *journal, &repository, "I1").await;
     assert_eq!(n, 1);
     let bundled = Step::Done(StepDone::Bundled { prompt_bytes: 5 });
     let steps = std::slice::from_ref(&bundled);
@@ -36,10 +33,7 @@ pub(in crate::store) async fn a_number_is_never_used_again(store: &dyn TestStore
     let (mut journal, repository) = fresh(store).await;
     begin_loop(&mut *journal, &repository, "L1").await;
     for (id, n) in [("I1", 1), ("I2", 2), ("I3", 3)] {
-        let given = journal
-            .begin_iteration(&repository, &start("L1", id))
-            .await
-            .unwrap();
+        let given = begin_iteration(&mut *journal, &repository, id).await;
         assert_eq!(given, n);
     }
 }
@@ -51,10 +45,7 @@ pub(in crate::store) async fn the_range_of_iterations_is_known_and_none_where_th
     assert_eq!(journal.iteration_range(&repository).await.unwrap(), None);
     begin_loop(&mut *journal, &repository, "L1").await;
     for id in ["I1", "I2"] {
-        journal
-            .begin_iteration(&repository, &start("L1", id))
-            .await
-            .unwrap();
+        begin_iteration(&mut *journal, &repository, id).await;
     }
     assert_eq!(
         journal.iteration_range(&repository).await.unwrap(),

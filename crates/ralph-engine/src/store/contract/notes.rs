@@ -6,56 +6,20 @@ use ralph_core::termination::Stop;
 
 use super::*;
 
-async fn begin(
-    journal: &mut dyn Journal,
-    repository: &RepositoryId,
-    id: &str,
-    place: (&str, &str),
-) {
-    let (worktree, at) = place;
-    let new = NewLoop {
-        id: &id.into(),
-        repository,
-        worktree,
-        source: "prd.json",
-        goal: "X",
-        branch: "ralph/x",
-        base_commit: "b",
-        agent: "script",
-        config: "{\"a\":1}",
-        at: at.parse().unwrap(),
-    };
-    journal.begin_loop(&new).await.unwrap();
-}
-
 pub(in crate::store) async fn only_the_newest_loop_of_a_working_tree_is_open_and_only_without_an_end(
     store: &dyn TestStore,
 ) {
     let (mut journal, repository) = fresh(store).await;
     let other = journal.repository(Path::new("/other/.git"), None, at());
     let (other, _) = other.await.unwrap();
-    begin(
-        &mut *journal,
-        &repository,
-        "L1",
-        ("/w", "2026-01-01T00:00:00Z"),
-    )
-    .await;
-    begin(
-        &mut *journal,
-        &repository,
-        "L2",
-        ("/w", "2026-01-02T00:00:00Z"),
-    )
-    .await;
-    begin(
-        &mut *journal,
-        &repository,
-        "L3",
-        ("/v", "2026-01-03T00:00:00Z"),
-    )
-    .await;
-    begin(&mut *journal, &other, "L4", ("/u", "2026-01-04T00:00:00Z")).await;
+    for (of, id, place, began) in [
+        (&repository, "L1", "/w", "2026-01-01T00:00:00Z"),
+        (&repository, "L2", "/w", "2026-01-02T00:00:00Z"),
+        (&repository, "L3", "/v", "2026-01-03T00:00:00Z"),
+        (&other, "L4", "/u", "2026-01-04T00:00:00Z"),
+    ] {
+        begin_loop_in(&mut *journal, of, id, place, began.parse().unwrap()).await;
+    }
     journal
         .end_loop(&repository, &"L3".into(), &Stop::AllComplete, at(), None)
         .await
@@ -72,20 +36,12 @@ pub(in crate::store) async fn notes_are_kept_and_restarts_are_counted_by_working
     store: &dyn TestStore,
 ) {
     let (mut journal, repository) = fresh(store).await;
-    begin(
-        &mut *journal,
-        &repository,
-        "L1",
-        ("/w", "2026-01-01T00:00:00Z"),
-    )
-    .await;
-    begin(
-        &mut *journal,
-        &repository,
-        "L2",
-        ("/w", "2026-01-02T00:00:00Z"),
-    )
-    .await;
+    for (of, id, place, began) in [
+        (&repository, "L1", "/w", "2026-01-01T00:00:00Z"),
+        (&repository, "L2", "/w", "2026-01-02T00:00:00Z"),
+    ] {
+        begin_loop_in(&mut *journal, of, id, place, began.parse().unwrap()).await;
+    }
     assert_eq!(journal.last_note(&"L1".into()).await.unwrap(), None);
     let table = [
         ("L1", NoteKind::Restarted, "2026-01-02T10:00:00Z"),

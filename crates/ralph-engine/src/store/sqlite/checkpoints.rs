@@ -45,27 +45,26 @@ impl CheckpointStore for SqliteJournal {
         let text = format!(
             "SELECT {LINK} FROM checkpoint WHERE {condition} ORDER BY {order} DESC LIMIT ?"
         );
-        let found = sql!("list the checkpoints", text, id, most);
-        found.all(&mut self.db).await
+        self.all(sql!("list the checkpoints", text, id, most)).await
     }
 
     async fn checkpoints_after(&mut self, loop_id: &LoopId) -> Result<HashMap<u64, CheckpointId>> {
-        let rows: Vec<(u64, CheckpointId)> = sql!(
-            "look up the checkpoints of a loop",
-            "SELECT iteration, id FROM checkpoint WHERE loop_id = ? AND iteration IS NOT NULL
+        let rows: Vec<(u64, CheckpointId)> = self
+            .all(sql!(
+                "look up the checkpoints of a loop",
+                "SELECT iteration, id FROM checkpoint WHERE loop_id = ? AND iteration IS NOT NULL
              ORDER BY n DESC LIMIT 4000",
-            loop_id,
-        )
-        .all(&mut self.db)
-        .await?;
+                loop_id,
+            ))
+            .await?;
         // The newest comes last, and stays.
         Ok(rows.into_iter().rev().collect())
     }
 
     async fn last_checkpoint_id(&mut self, loop_id: &LoopId) -> Result<Option<CheckpointId>> {
         let text = "SELECT id FROM checkpoint WHERE loop_id = ? ORDER BY n DESC LIMIT 1";
-        let found = sql!("look up the last checkpoint", text, loop_id);
-        found.first(&mut self.db).await
+        self.first(sql!("look up the last checkpoint", text, loop_id))
+            .await
     }
 
     async fn checkpoints_like(
@@ -82,7 +81,7 @@ impl CheckpointStore for SqliteJournal {
                 "SELECT {LINK} FROM checkpoint WHERE repository_id = ?1 AND {condition} LIMIT 2"
             );
             let found = sql!("look up a checkpoint", text, repository, part);
-            let found = found.all(&mut self.db).await?;
+            let found = self.all(found).await?;
             if !found.is_empty() {
                 return Ok(found);
             }
@@ -99,18 +98,17 @@ impl CheckpointStore for SqliteJournal {
         let text = format!(
             "SELECT {LINK} FROM checkpoint WHERE loop_id = ? AND n > COALESCE(?, -1) ORDER BY n LIMIT ?"
         );
-        let found = sql!("read the checkpoints", text, loop_id, after, most);
-        found.all(&mut self.db).await
+        self.all(sql!("read the checkpoints", text, loop_id, after, most))
+            .await
     }
 
     async fn checkpointed_loops(&mut self, repository: &RepositoryId) -> Result<Vec<LoopId>> {
-        sql!(
+        self.all(sql!(
             "list the loops with checkpoints",
             "SELECT id FROM loop WHERE repository_id = ?
              AND EXISTS (SELECT 1 FROM checkpoint WHERE loop_id = loop.id) ORDER BY id",
             repository,
-        )
-        .all(&mut self.db)
+        ))
         .await
     }
 }

@@ -58,14 +58,13 @@ impl CommandStore for SqliteJournal {
             "SELECT {COMMAND} FROM command
              WHERE repository_id = ? AND worktree = ? AND done_at IS NULL ORDER BY id"
         );
-        let found = sql!("look for commands", text, repository, worktree);
-        found.all(&mut self.db).await
+        self.all(sql!("look for commands", text, repository, worktree))
+            .await
     }
 
     async fn command_result(&mut self, id: CommandId) -> Result<Option<CommandReport>> {
         let text = "SELECT result FROM command WHERE id = ? AND result IS NOT NULL";
-        let found = sql!("look up a command", text, id);
-        found.first(&mut self.db).await
+        self.first(sql!("look up a command", text, id)).await
     }
 
     async fn finish_command(
@@ -107,15 +106,15 @@ impl CommandStore for SqliteJournal {
                 ORDER BY id DESC LIMIT ?)
              ORDER BY id"
         );
-        let found = sql!(
+        self.all(sql!(
             "look for guidance",
             text,
             repository,
             source,
             task,
             MOST_GUIDANCE
-        );
-        found.all(&mut self.db).await
+        ))
+        .await
     }
 
     async fn use_guidance(
@@ -231,7 +230,7 @@ impl QuestionStore for SqliteJournal {
         repository: &RepositoryId,
         source: &str,
     ) -> Result<Vec<Question>> {
-        let rows: Vec<QuestionRow> = sql!(
+        let rows: Vec<QuestionRow> = self.all(sql!(
             "list the questions",
             "SELECT task_id, id, iteration, asked_by, question, body, asked_at, answer FROM
                (SELECT * FROM escalation WHERE repository_id = ? AND source = ? ORDER BY id DESC LIMIT ?)
@@ -239,8 +238,7 @@ impl QuestionStore for SqliteJournal {
             repository,
             source,
             MOST_QUESTIONS,
-        )
-        .all(&mut self.db)
+        ))
         .await?;
         Ok(rows.into_iter().filter_map(|row| row.0).collect())
     }

@@ -45,14 +45,13 @@ const COLUMNS: [&str; 14] = [
 #[async_trait]
 impl CostStore for SqliteJournal {
     async fn token_records(&mut self, iteration: &IterationId) -> Result<Vec<TokenRecord>> {
-        sql!(
+        self.all(sql!(
             "read calls to models",
             "SELECT run, agent, model, caller, input, output, cache_read, cache_write, cost_input,
                     cost_output, cost_cache_read, cost_cache_write, told
              FROM token_record WHERE iteration_id = ? ORDER BY seq",
             iteration,
-        )
-        .all(&mut self.db)
+        ))
         .await
     }
 
@@ -91,8 +90,8 @@ impl CostStore for SqliteJournal {
         };
         let since = since.unwrap_or_default();
         let what = "sum up what was spent";
-        let found = sql!(what, text, repository, dimension, since, most);
-        found.all(&mut self.db).await
+        self.all(sql!(what, text, repository, dimension, since, most))
+            .await
     }
 
     async fn spending(
@@ -120,8 +119,8 @@ impl CostStore for SqliteJournal {
         );
         let since = since.unwrap_or_default();
         let what = "look up what was spent";
-        let found = sql!(what, text, repository, dimension, key, since);
-        found.one(&mut self.db).await
+        self.one(sql!(what, text, repository, dimension, key, since))
+            .await
     }
 
     async fn model_costs(
@@ -153,14 +152,14 @@ impl CostStore for SqliteJournal {
         repository: &RepositoryId,
         loop_id: &LoopId,
     ) -> Result<Vec<(String, Dollars)>> {
-        let verified: Vec<String> = sql!(
-            "look for finished tasks",
-            "SELECT DISTINCT task_id FROM iteration
+        let verified: Vec<String> = self
+            .all(sql!(
+                "look for finished tasks",
+                "SELECT DISTINCT task_id FROM iteration
              WHERE loop_id = ? AND verdict = 'verified' AND reverted_by IS NULL",
-            loop_id,
-        )
-        .all(&mut self.db)
-        .await?;
+                loop_id,
+            ))
+            .await?;
         let verified: HashSet<String> = verified.into_iter().collect();
         let rows = self.below(repository, "loop_task", loop_id).await?;
         let task = |key: &str| key.split(BETWEEN).nth(1).unwrap_or_default().to_owned();
@@ -172,16 +171,16 @@ impl CostStore for SqliteJournal {
     }
 
     async fn last_costs(&mut self, repository: &RepositoryId, most: u32) -> Result<Vec<Dollars>> {
-        let mut costs: Vec<Dollars> = sql!(
+        let mut costs: Vec<Dollars> = self
+            .all(sql!(
             "look up what the last iterations cost",
             "SELECT (SELECT COALESCE(SUM(spent), 0) FROM token_record WHERE iteration_id = i.id)
              FROM (SELECT id, n FROM iteration WHERE repository_id = ? ORDER BY n DESC LIMIT ?) i
              ORDER BY i.n DESC",
             repository,
             most,
-        )
-        .all(&mut self.db)
-        .await?;
+        ))
+            .await?;
         costs.retain(|cost| *cost > Dollars::NOTHING);
         Ok(costs)
     }
@@ -190,14 +189,14 @@ impl CostStore for SqliteJournal {
         &mut self,
         loop_id: &LoopId,
     ) -> Result<HashMap<IterationId, Dollars>> {
-        let rows: Vec<(IterationId, Dollars)> = sql!(
+        let rows: Vec<(IterationId, Dollars)> = self
+            .all(sql!(
             "look up what iterations cost",
             "SELECT i.id, SUM(t.spent) FROM iteration i JOIN token_record t ON t.iteration_id = i.id
              WHERE i.loop_id = ? GROUP BY i.id HAVING SUM(t.spent) > 0",
             loop_id,
-        )
-        .all(&mut self.db)
-        .await?;
+        ))
+            .await?;
         Ok(rows.into_iter().collect())
     }
 
@@ -230,7 +229,7 @@ impl CostStore for SqliteJournal {
     ) -> Result<Vec<(String, TokenRecord)>> {
         let text = "SELECT work, calls FROM side_run WHERE repository_id = ? ORDER BY id";
         let found = sql!("read runs outside of loops", text, repository);
-        let runs: Vec<(String, Vec<TokenRecord>)> = found.all(&mut self.db).await?;
+        let runs: Vec<(String, Vec<TokenRecord>)> = self.all(found).await?;
         let calls = |(work, calls): (String, Vec<TokenRecord>)| {
             calls.into_iter().map(move |call| (work.clone(), call))
         };
@@ -255,8 +254,8 @@ impl SqliteJournal {
         // The next character: all keys of the loop, and of no other.
         let to = format!("{loop_id} ");
         let what = "look up the sums of a loop";
-        let found = sql!(what, text, repository, dimension, from, to);
-        found.all(&mut self.db).await
+        self.all(sql!(what, text, repository, dimension, from, to))
+            .await
     }
 
     /// The sums of a dimension since a day, the dearest first.
@@ -279,20 +278,20 @@ impl SqliteJournal {
              GROUP BY key ORDER BY SUM(spent) DESC, key"
         );
         let what = "sum up what was spent";
-        let found = sql!(what, text, repository, dimension, since, keys);
-        found.all(&mut self.db).await
+        self.all(sql!(what, text, repository, dimension, since, keys))
+            .await
     }
 
     /// Returns whether a day is behind the first on which anything was spent.
     async fn is_after_the_first(&mut self, repository: &RepositoryId, since: &str) -> Result<bool> {
-        let first: Option<String> = sql!(
-            "look up the first day",
-            "SELECT MIN(day) FROM token_total
+        let first: Option<String> = self
+            .one(sql!(
+                "look up the first day",
+                "SELECT MIN(day) FROM token_total
              WHERE repository_id = ? AND dimension = 'total' AND key = '' AND day > ''",
-            repository,
-        )
-        .one(&mut self.db)
-        .await?;
+                repository,
+            ))
+            .await?;
         Ok(first.is_some_and(|first| since > first.as_str()))
     }
 
@@ -318,8 +317,8 @@ impl SqliteJournal {
             "SELECT key FROM ({parts}) GROUP BY key ORDER BY SUM(spent) DESC, key LIMIT ?4"
         );
         let what = "look for what was spent most on";
-        let found = sql!(what, text, repository, dimension, since, most);
-        found.all(&mut self.db).await
+        self.all(sql!(what, text, repository, dimension, since, most))
+            .await
     }
 }
 

@@ -161,12 +161,12 @@ impl IterationStore for SqliteJournal {
     ) -> Result<Option<UnfinishedIteration>> {
         let what = "look for an unfinished iteration";
         let newest = "SELECT n, start, id FROM iteration WHERE loop_id = ? AND ended_at IS NULL ORDER BY n DESC LIMIT 1";
-        let found = sql!(what, newest, loop_id).first(&mut self.db).await?;
+        let found = self.first(sql!(what, newest, loop_id)).await?;
         let Some((n, start, id)): Option<(u64, IterationStart, IterationId)> = found else {
             return Ok(None);
         };
         let steps = "SELECT kind, body FROM step WHERE iteration_id = ? ORDER BY seq";
-        let steps = sql!(what, steps, &id).all(&mut self.db).await?;
+        let steps = self.all(sql!(what, steps, &id)).await?;
         Ok(Some(UnfinishedIteration { n, start, steps }))
     }
 
@@ -180,15 +180,15 @@ impl IterationStore for SqliteJournal {
             "SELECT record FROM iteration WHERE repository_id = ?1 {which} AND record IS NOT NULL
              ORDER BY n DESC LIMIT 1"
         );
-        let found = sql!("look up an iteration", text, repository, n);
-        found.first(&mut self.db).await
+        self.first(sql!("look up an iteration", text, repository, n))
+            .await
     }
 
     async fn records_of(&mut self, loop_id: &LoopId) -> Result<Vec<IterationRecord>> {
         let text =
             "SELECT record FROM iteration WHERE loop_id = ? AND record IS NOT NULL ORDER BY n";
-        let found = sql!("read the loop's iterations", text, loop_id);
-        found.all(&mut self.db).await
+        self.all(sql!("read the loop's iterations", text, loop_id))
+            .await
     }
 
     async fn last_records_of(
@@ -199,7 +199,7 @@ impl IterationStore for SqliteJournal {
         let text = "SELECT record FROM iteration WHERE loop_id = ? AND record IS NOT NULL
              ORDER BY n DESC LIMIT ?";
         let found = sql!("read the loop's iterations", text, loop_id, most);
-        let mut records: Vec<IterationRecord> = found.all(&mut self.db).await?;
+        let mut records: Vec<IterationRecord> = self.all(found).await?;
         records.reverse();
         Ok(records)
     }
@@ -209,7 +209,7 @@ impl IterationStore for SqliteJournal {
         repository: &RepositoryId,
         worktree: &str,
     ) -> Result<Vec<IterationRecord>> {
-        sql!(
+        self.all(sql!(
             "read the last iterations",
             "SELECT i.record FROM iteration i JOIN loop l ON l.id = i.loop_id
              WHERE i.repository_id = ? AND l.worktree = ? AND i.record IS NOT NULL
@@ -217,8 +217,7 @@ impl IterationStore for SqliteJournal {
             repository,
             worktree,
             RECENT,
-        )
-        .all(&mut self.db)
+        ))
         .await
     }
 
@@ -229,7 +228,7 @@ impl IterationStore for SqliteJournal {
         task: &TaskId,
         most: usize,
     ) -> Result<Vec<IterationRecord>> {
-        sql!(
+        self.all(sql!(
             "read a task's last iterations",
             "SELECT i.record FROM iteration i JOIN loop l ON l.id = i.loop_id
              WHERE i.repository_id = ? AND i.task_id = ? AND l.source = ? AND i.record IS NOT NULL
@@ -238,15 +237,14 @@ impl IterationStore for SqliteJournal {
             task,
             source,
             most,
-        )
-        .all(&mut self.db)
+        ))
         .await
     }
 
     async fn next_iteration(&mut self, repository: &RepositoryId) -> Result<u64> {
         let text = "SELECT next_iteration FROM repository WHERE id = ?";
         let found = sql!("look up the next number", text, repository);
-        Ok(found.first(&mut self.db).await?.unwrap_or(1))
+        Ok(self.first(found).await?.unwrap_or(1))
     }
 
     async fn last_iterations(
@@ -256,8 +254,8 @@ impl IterationStore for SqliteJournal {
     ) -> Result<Vec<IterationRow>> {
         let text =
             format!("SELECT {ROW} FROM iteration WHERE repository_id = ? ORDER BY n DESC LIMIT ?");
-        let found = sql!("list the iterations", text, repository, most);
-        found.all(&mut self.db).await
+        self.all(sql!("list the iterations", text, repository, most))
+            .await
     }
 
     async fn iterations_at(
@@ -273,60 +271,58 @@ impl IterationStore for SqliteJournal {
              AND loop_id IN (SELECT id FROM loop WHERE repository_id = ?1 AND source = ?3)
              ORDER BY n DESC LIMIT ?4"
         );
-        let found = sql!(what, text, repository, task, source, most);
-        found.all(&mut self.db).await
+        self.all(sql!(what, text, repository, task, source, most))
+            .await
     }
 
     async fn last_completed(&mut self, loop_id: &LoopId) -> Result<Option<String>> {
         // A loop may go on for long without completing anything; this question is not worth
         // reading all of that.
-        sql!(
+        self.first(sql!(
             "look up the last completed task",
             "SELECT task_id FROM
                (SELECT task_id, verdict, reverted_by, n FROM iteration WHERE loop_id = ? ORDER BY n DESC LIMIT 200)
              WHERE verdict = 'verified' AND reverted_by IS NULL ORDER BY n DESC LIMIT 1",
             loop_id,
-        )
-        .first(&mut self.db)
+        ))
         .await
     }
 
     async fn verified_tasks(&mut self, loop_id: &LoopId) -> Result<u64> {
-        sql!(
+        self.one(sql!(
             "count verified tasks",
             "SELECT COUNT(DISTINCT task_id) FROM iteration
              WHERE loop_id = ? AND verdict = 'verified' AND reverted_by IS NULL
                AND NOT COALESCE(record ->> '$.unverified', 0)",
             loop_id,
-        )
-        .one(&mut self.db)
+        ))
         .await
     }
 
     async fn iteration_range(&mut self, repository: &RepositoryId) -> Result<Option<(u64, u64)>> {
         // Two questions: each is answered by one end of the index, both at once by all of it.
-        let (first, last): (Option<u64>, Option<u64>) = sql!(
-            "count the iterations",
-            "SELECT (SELECT MIN(n) FROM iteration WHERE repository_id = ?1),
+        let (first, last): (Option<u64>, Option<u64>) = self
+            .one(sql!(
+                "count the iterations",
+                "SELECT (SELECT MIN(n) FROM iteration WHERE repository_id = ?1),
                     (SELECT MAX(n) FROM iteration WHERE repository_id = ?1)",
-            repository,
-        )
-        .one(&mut self.db)
-        .await?;
+                repository,
+            ))
+            .await?;
         Ok(first.zip(last))
     }
 
     async fn newest_record(&mut self, loop_id: &LoopId) -> Result<Option<u64>> {
         let text = "SELECT n FROM iteration WHERE loop_id = ? AND record IS NOT NULL ORDER BY n DESC LIMIT 1";
-        let found = sql!("look up the last iteration", text, loop_id);
-        found.first(&mut self.db).await
+        self.first(sql!("look up the last iteration", text, loop_id))
+            .await
     }
 
     async fn landing(&mut self, repository: &RepositoryId, n: u64) -> Result<Option<LandingRow>> {
         let text =
             format!("SELECT {LANDING} {LANDINGS} WHERE iteration.repository_id = ? AND n = ?");
-        let found = sql!("look up an iteration", text, repository, n);
-        found.first(&mut self.db).await
+        self.first(sql!("look up an iteration", text, repository, n))
+            .await
     }
 
     async fn landings(&mut self, repository: &RepositoryId) -> Result<Vec<LandingRow>> {
@@ -334,18 +330,16 @@ impl IterationStore for SqliteJournal {
             "SELECT {LANDING} {LANDINGS} WHERE iteration.repository_id = ? AND (verdict = 'verified' OR result_commit IS NOT NULL)
              ORDER BY n"
         );
-        let found = sql!("list what landed", text, repository);
-        found.all(&mut self.db).await
+        self.all(sql!("list what landed", text, repository)).await
     }
 
     async fn count_reverted(&mut self, repository: &RepositoryId) -> Result<usize> {
-        sql!(
+        self.one(sql!(
             "count what was reverted",
             "SELECT count(*) FROM iteration INDEXED BY iteration_reverted
              WHERE repository_id = ? AND reverted_by IS NOT NULL AND result_commit IS NOT NULL",
             repository,
-        )
-        .one(&mut self.db)
+        ))
         .await
     }
 }
@@ -371,8 +365,7 @@ impl SqliteJournal {
     /// cut once a later write is flushed.
     async fn set_synchronous(&mut self, mode: &'static str) -> Result<()> {
         let pragma = format!("PRAGMA synchronous = {mode}");
-        sql!("record a step", pragma).run(&mut self.db).await?;
-        Ok(())
+        self.write(sql!("record a step", pragma)).await
     }
 }
 

@@ -95,8 +95,8 @@ impl LoopStore for SqliteJournal {
         let text = format!(
             "SELECT {ROW} FROM loop WHERE repository_id = ? AND worktree = ? ORDER BY started_at DESC, id DESC LIMIT 1"
         );
-        let found = sql!("look up the last loop", text, repository, worktree);
-        found.first(&mut self.db).await
+        self.first(sql!("look up the last loop", text, repository, worktree))
+            .await
     }
 
     async fn loops(&mut self, repository: &RepositoryId, most: u32) -> Result<Vec<ListedLoop>> {
@@ -104,14 +104,13 @@ impl LoopStore for SqliteJournal {
             "SELECT {LISTED} FROM loop INDEXED BY loop_by_time WHERE repository_id = ?
              ORDER BY started_at DESC, id DESC LIMIT ?"
         );
-        let found = sql!("list the loops", text, repository, most);
-        found.all(&mut self.db).await
+        self.all(sql!("list the loops", text, repository, most))
+            .await
     }
 
     async fn listed_loop(&mut self, id: &LoopId) -> Result<Option<ListedLoop>> {
         let text = format!("SELECT {LISTED} FROM loop WHERE id = ?");
-        let found = sql!("look up a loop", text, id);
-        found.first(&mut self.db).await
+        self.first(sql!("look up a loop", text, id)).await
     }
 
     async fn loops_of(
@@ -124,8 +123,8 @@ impl LoopStore for SqliteJournal {
             "SELECT {ROW} FROM loop WHERE repository_id = ? AND worktree = ? AND source = ?
              ORDER BY started_at, id"
         );
-        let found = sql!("list the loops", text, repository, worktree, source);
-        found.all(&mut self.db).await
+        self.all(sql!("list the loops", text, repository, worktree, source))
+            .await
     }
 
     async fn loops_like(
@@ -136,30 +135,28 @@ impl LoopStore for SqliteJournal {
         let text = format!(
             "SELECT {ROW} FROM loop WHERE repository_id = ?1 AND substr(id, 1, length(?2)) = ?2 LIMIT 2"
         );
-        let found = sql!("look up a loop", text, repository, prefix);
-        found.all(&mut self.db).await
+        self.all(sql!("look up a loop", text, repository, prefix))
+            .await
     }
 
     async fn open_loops(&mut self) -> Result<Vec<LoopRow>> {
         let text = format!("SELECT {ROW} {NEWEST_OPEN}");
-        let found = sql!("look for loops that are not over", text);
-        found.all(&mut self.db).await
+        self.all(sql!("look for loops that are not over", text))
+            .await
     }
 
     async fn any_loop(&mut self, id: &LoopId) -> Result<Option<LoopRow>> {
         let text = format!("SELECT {ROW} FROM loop WHERE id = ?");
-        let found = sql!("look up a loop", text, id);
-        found.first(&mut self.db).await
+        self.first(sql!("look up a loop", text, id)).await
     }
 
     async fn bases_of(&mut self, repository: &RepositoryId, branch: &str) -> Result<Vec<String>> {
-        sql!(
+        self.all(sql!(
             "look up where a branch began",
             "SELECT base_commit FROM loop WHERE repository_id = ? AND branch = ? ORDER BY started_at, id",
             repository,
             branch,
-        )
-        .all(&mut self.db)
+        ))
         .await
     }
 
@@ -168,7 +165,7 @@ impl LoopStore for SqliteJournal {
         repository: &RepositoryId,
         loop_id: &LoopId,
     ) -> Result<Option<LoopId>> {
-        sql!(
+        self.first(sql!(
             "look up the loop before",
             "SELECT before.id FROM loop AS this
              JOIN loop AS before INDEXED BY loop_by_time
@@ -179,8 +176,7 @@ impl LoopStore for SqliteJournal {
              ORDER BY before.started_at DESC, before.id DESC LIMIT 1",
             loop_id,
             repository,
-        )
-        .first(&mut self.db)
+        ))
         .await
     }
 
@@ -192,8 +188,7 @@ impl LoopStore for SqliteJournal {
 
     async fn forecast_of(&mut self, loop_id: &LoopId) -> Result<Option<KeptForecast>> {
         let text = "SELECT forecast FROM loop WHERE id = ? AND forecast IS NOT NULL";
-        let found = sql!("look up a forecast", text, loop_id);
-        found.first(&mut self.db).await
+        self.first(sql!("look up a forecast", text, loop_id)).await
     }
 }
 
@@ -215,24 +210,22 @@ impl NoteStore for SqliteJournal {
     }
 
     async fn last_note(&mut self, loop_id: &LoopId) -> Result<Option<LoopNote>> {
-        sql!(
+        self.first(sql!(
             "read what was noted about a loop",
             format!("SELECT {NOTE} FROM loop_note WHERE loop_id = ? ORDER BY id DESC LIMIT 1"),
             loop_id,
-        )
-        .first(&mut self.db)
+        ))
         .await
     }
 
     async fn restarts(&mut self, worktree: &str, since: Timestamp) -> Result<u32> {
-        sql!(
+        self.one(sql!(
             "count restarts",
             "SELECT COUNT(*) FROM loop_note WHERE worktree = ? AND kind = ? AND at > ?",
             worktree,
             NoteKind::Restarted.as_str(),
             since,
-        )
-        .one(&mut self.db)
+        ))
         .await
     }
 }

@@ -16,13 +16,13 @@ impl RepositoryStore for SqliteJournal {
         now: jiff::Timestamp,
     ) -> Result<(RepositoryId, RepositoryMove)> {
         let here = common_dir.to_string_lossy().into_owned();
-        let known: Option<(String, String)> = sql!(
-            "look up the repository",
-            "SELECT id, common_dir FROM repository WHERE id = ?",
-            minted,
-        )
-        .first(&mut self.db)
-        .await?;
+        let known: Option<(String, String)> = self
+            .first(sql!(
+                "look up the repository",
+                "SELECT id, common_dir FROM repository WHERE id = ?",
+                minted,
+            ))
+            .await?;
         match known {
             Some((id, place)) if place == here => Ok((RepositoryId(id), RepositoryMove::Stayed)),
             Some((id, place)) if !Path::new(&place).exists() => {
@@ -42,8 +42,7 @@ impl RepositoryStore for SqliteJournal {
 
     async fn has_repository(&mut self, id: &str) -> Result<bool> {
         let count = "SELECT EXISTS (SELECT 1 FROM repository WHERE id = ?)";
-        let found = sql!("look up the repository", count, id);
-        found.one(&mut self.db).await
+        self.one(sql!("look up the repository", count, id)).await
     }
 }
 

@@ -88,15 +88,13 @@ impl RewriteStore for SqliteJournal {
              ORDER BY started_at DESC LIMIT 1"
         );
         let what = "look for an unfinished rewrite";
-        let found = sql!(what, text, repository, worktree);
-        found.first(&mut self.db).await
+        self.first(sql!(what, text, repository, worktree)).await
     }
 
     async fn rewrites(&mut self, repository: &RepositoryId) -> Result<Vec<RewriteRow>> {
         let text = format!(
             "SELECT {REWRITE} FROM rewrite WHERE repository_id = ? AND outcome = 'done' ORDER BY started_at, id"
         );
-        let found = sql!("list the rewrites", text, repository);
-        found.all(&mut self.db).await
+        self.all(sql!("list the rewrites", text, repository)).await
     }
 }

@@ -33,24 +33,22 @@ impl TaskStore for SqliteJournal {
     ) -> Result<Vec<(String, TaskHistory)>> {
         // The history of a completed task is most often that of one never worked on.
         let empty = json(&TaskHistory::default())?;
-        sql!(
+        self.all(sql!(
             "read the tasks' history",
             "SELECT task_id, state FROM task_state WHERE repository_id = ? AND source = ? AND state <> ?",
             repository,
             source,
             empty,
-        )
-        .all(&mut self.db)
+        ))
         .await
     }
 
     async fn all_suggestions(&mut self, repository: &RepositoryId) -> Result<Vec<Suggestion>> {
-        sql!(
+        self.all(sql!(
             "list the suggestions",
             format!("SELECT {SUGGESTION} FROM suggestion WHERE repository_id = ? ORDER BY id"),
             repository,
-        )
-        .all(&mut self.db)
+        ))
         .await
     }
 
