@@ -76,7 +76,8 @@ pub(crate) async fn dated(
     journal: &mut dyn Journal,
     repository: &RepositoryId,
     loop_id: &LoopId,
-    (forecast, at): (Forecast, jiff::Timestamp),
+    forecast: Forecast,
+    at: jiff::Timestamp,
 ) -> Result<KeptForecast, JournalError> {
     let spending = journal.spending(repository, SpendingScope::Loop(loop_id), None);
     let spent_before_usd = spending.await?.spent;

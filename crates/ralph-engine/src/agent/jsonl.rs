@@ -191,8 +191,8 @@ pub(super) fn capped(text: &str) -> String {
     text[cut.unwrap_or(0)..].to_owned()
 }
 
-/// A failure in one line that is not long.
-pub(super) fn one_line(text: &str) -> String {
+/// The first line of a failure, cut where it is long.
+pub(super) fn first_line(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or("");
     line.chars().take(300).collect()
 }

@@ -31,7 +31,8 @@ pub struct Headless {
 pub async fn run_headless(
     agent: &dyn Agent,
     headless: &Headless,
-    (config, cost): (&Config, Option<RunCost>),
+    config: &Config,
+    cost: Option<RunCost>,
     prompt: String,
     stop: &mut StopRequest,
 ) -> Result<AgentReport, SpawnError> {

@@ -33,7 +33,8 @@ pub fn tasks_before(folder: &Folder) -> Option<Vec<u8>> {
 
 /// Looks at the tasks of a project; `before` is what they were before the interview wrote them.
 pub fn look_at_tasks(
-    (folder, name): (&Folder, &ProjectName),
+    folder: &Folder,
+    name: &ProjectName,
     root: &Path,
     before: Option<&[u8]>,
     context: &LintContext,
@@ -126,7 +127,7 @@ mod tests {
         let context = LintContext {
             configured_verify: false,
         };
-        look_at_tasks((&folder, &name), root.path(), None, &context).unwrap()
+        look_at_tasks(&folder, &name, root.path(), None, &context).unwrap()
     }
 
     fn file(tasks: &[Value]) -> String {

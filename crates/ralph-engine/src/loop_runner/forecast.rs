@@ -64,14 +64,9 @@ impl LoopRunner {
         else {
             return Ok(());
         };
-        let made = (forecast, self.now());
-        let kept = forecast::dated(
-            &mut *self.journal,
-            &self.place.repository,
-            &self.loop_id,
-            made,
-        )
-        .await?;
+        let now = self.now();
+        let (repository, id) = (&self.place.repository, &self.loop_id);
+        let kept = forecast::dated(&mut *self.journal, repository, id, forecast, now).await?;
         self.journal.keep_forecast(&self.loop_id, &kept).await?;
         self.costs.forecast = ForecastState::Kept;
         Ok(())

@@ -13,7 +13,7 @@ use crate::{
     agent::{
         Conclusion, Dialect,
         fields::{count, text_of},
-        jsonl::{by_status, limit_reached, notice, one_line, other, parse_event, started},
+        jsonl::{by_status, first_line, limit_reached, notice, other, parse_event, started},
         no_result,
     },
     process::Ended,
@@ -70,7 +70,7 @@ impl Dialect for CodexStream {
             // Nothing of a turn is believed before the thread that it is in.
             "turn.completed" if self.session.is_some() => self.completed(&event["usage"], events),
             "turn.failed" if self.session.is_some() => {
-                let message = one_line(event["error"]["message"].as_str().unwrap_or_default());
+                let message = first_line(event["error"]["message"].as_str().unwrap_or_default());
                 self.end(TurnEnd::Failed(message), events);
             }
             kind => events.push(other(kind)),
@@ -170,7 +170,7 @@ impl CodexStream {
 
     /// An error on the way: it tries again, or its turn fails next.
     fn failing(&mut self, message: &str, events: &mut Vec<AgentEvent>) {
-        let message = one_line(message);
+        let message = first_line(message);
         let Some((attempt, reason)) = retry(&message) else {
             events.push(notice(message.clone()));
             self.failure = Some(message);
@@ -230,7 +230,7 @@ fn tool(item: &Value) -> Option<(String, String)> {
         "web_search" => text_of(&item["query"]),
         _ => return None,
     };
-    Some((text_of(&item["type"]), one_line(&target)))
+    Some((text_of(&item["type"]), first_line(&target)))
 }
 
 /// `Reconnecting... 1/5 (why)`: which attempt, and why.

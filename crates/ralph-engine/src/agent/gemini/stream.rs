@@ -10,7 +10,9 @@ use crate::{
     agent::{
         Conclusion, Dialect,
         fields::{text_of, word},
-        jsonl::{by_status, notice, one_line, other, parse_event, started, tool_called, tool_done},
+        jsonl::{
+            by_status, first_line, notice, other, parse_event, started, tool_called, tool_done,
+        },
         no_result,
     },
     process::Ended,
@@ -137,7 +139,7 @@ fn by_error(message: &str, ended: Ended) -> Ending {
         return Ending::Limit { resets_at: None };
     }
     let status = status_in(message).or_else(|| status_of(ended));
-    let message = one_line(message);
+    let message = first_line(message);
     match (status, ended) {
         (Some(status), _) => by_status(status, message),
         (None, Ended::Code(NOT_LOGGED_IN)) => Ending::Auth { message },

@@ -17,7 +17,8 @@ use crate::{
         cost::CallLog,
         fields::text_of,
         jsonl::{
-            by_status, limit_reached, one_line, other, parse_event, started, tool_called, tool_done,
+            by_status, first_line, limit_reached, other, parse_event, started, tool_called,
+            tool_done,
         },
         no_result,
     },
@@ -168,7 +169,7 @@ impl OpenCodeStream {
         if let Ending::Limit { resets_at } = ending {
             events.push(limit_reached(resets_at));
         }
-        let message = one_line(&text_of(&event["error"]["data"]["message"]));
+        let message = first_line(&text_of(&event["error"]["data"]["message"]));
         self.result(Some(message), events);
         self.last = Some(LastEvent::Failed(ending));
     }
@@ -209,7 +210,7 @@ fn by_reason(reason: &str) -> Ending {
             message: "the model's answer was cut at its greatest length".into(),
         },
         other => Ending::Error {
-            message: format!("its last step ended by {}", one_line(other)),
+            message: format!("its last step ended by {}", first_line(other)),
         },
     }
 }
@@ -219,8 +220,8 @@ fn by_error(event: &Value) -> Ending {
     let data = &error["data"];
     let name = error["name"].as_str().unwrap_or_default();
     let message = match data["message"].as_str() {
-        Some(message) if !message.trim().is_empty() => one_line(message),
-        _ => one_line(name),
+        Some(message) if !message.trim().is_empty() => first_line(message),
+        _ => first_line(name),
     };
     match name {
         "ProviderAuthError" => return Ending::Auth { message },

@@ -157,7 +157,7 @@ impl<'a> Scene<'a> {
             side_budget::check(budget).await?;
             cost = budget.run_cost();
         }
-        let report = run_headless(&*self.agent, &headless, (config, cost), prompt, stop)
+        let report = run_headless(&*self.agent, &headless, config, cost, prompt, stop)
             .await
             .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;
         if let Some(budget) = &mut budget {
@@ -225,8 +225,9 @@ impl<'a> Scene<'a> {
         let context = LintContext {
             configured_verify: !self.project.config().verification.commands.is_empty(),
         };
-        let of = (&self.named.folder, &self.named.name);
-        Ok(look_at_tasks(of, self.project.root(), before, &context)?)
+        let (folder, name) = (&self.named.folder, &self.named.name);
+        let root = self.project.root();
+        Ok(look_at_tasks(folder, name, root, before, &context)?)
     }
 }
 

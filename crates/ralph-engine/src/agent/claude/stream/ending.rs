@@ -11,7 +11,7 @@ use crate::{
     agent::{
         asked_to_end, describe_end,
         fields::{number, objects, text_of, word},
-        jsonl::{one_line, tool_target},
+        jsonl::{first_line, tool_target},
         limit_in_words, no_result,
     },
     process::Ended,
@@ -247,7 +247,7 @@ fn why_not(text: &str, errors: &Value, terminal: Option<&str>) -> String {
     let mut errors = errors
         .filter_map(Value::as_str)
         .filter(|error| !error.starts_with("[ede_diagnostic]"));
-    let said = one_line(errors.next().unwrap_or(text));
+    let said = first_line(errors.next().unwrap_or(text));
     match (said.is_empty(), terminal) {
         (false, _) => said,
         (true, Some(reason)) => format!("it ended by {reason}"),

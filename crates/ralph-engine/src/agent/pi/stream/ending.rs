@@ -12,7 +12,7 @@ use crate::{
     agent::{
         asked_to_end, describe_end,
         fields::{moment, said_texts, text_of, word},
-        jsonl::one_line,
+        jsonl::first_line,
         no_result,
     },
     process::Ended,
@@ -132,7 +132,7 @@ fn by_answer(answer: &PiAnswer, state: &PiRunState) -> Ending {
 
 /// The ending of a run whose prompt Pi did not take, by its own words: it has no codes for it.
 fn not_begun(reason: &str) -> Ending {
-    let message = one_line(reason);
+    let message = first_line(reason);
     let begins = |any: &[&str]| any.iter().any(|words| message.starts_with(words));
     if begins(&[
         "No API key",
