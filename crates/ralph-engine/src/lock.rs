@@ -16,8 +16,8 @@ pub struct Lock {
 
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    #[error("another ralph works in {worktree} ({owner})")]
-    Held { worktree: PathBuf, owner: String },
+    #[error("another {what} ({owner})")]
+    Held { what: String, owner: String },
     #[error("can't lock {path}")]
     Io {
         path: PathBuf,
@@ -59,7 +59,22 @@ fn hold(path: &Path) -> std::io::Result<Hold> {
 
 impl Lock {
     pub fn acquire(data_dir: &Path, worktree: &Path) -> Result<Self, LockError> {
-        let path = lock_file(data_dir, worktree);
+        let what = || format!("ralph works in {}", worktree.display());
+        Self::take(lock_file(data_dir, worktree), what)
+    }
+
+    /// One monitor a data folder: two would ask, tell and start everything twice.
+    pub fn acquire_monitor(data_dir: &Path) -> Result<Self, LockError> {
+        let what = || {
+            format!(
+                "`ralph monitor` watches the loops of {}",
+                data_dir.display()
+            )
+        };
+        Self::take(data_dir.join("monitor.lock"), what)
+    }
+
+    fn take(path: PathBuf, what: impl FnOnce() -> String) -> Result<Self, LockError> {
         let held = path
             .parent()
             .map_or(Ok(()), std::fs::create_dir_all)
@@ -67,7 +82,7 @@ impl Lock {
         match held {
             Ok(Hold::Ours(file)) => Ok(Self { _file: file }),
             Ok(Hold::Anothers { owner }) => Err(LockError::Held {
-                worktree: worktree.to_owned(),
+                what: what(),
                 owner,
             }),
             Err(source) => Err(LockError::Io { path, source }),
@@ -97,37 +112,6 @@ impl Lock {
 fn lock_file(data_dir: &Path, worktree: &Path) -> PathBuf {
     let name = worktree_name(worktree);
     data_dir.join("locks").join(format!("{name}.lock"))
-}
-
-/// One monitor a data folder: two would ask, tell and start everything twice. Held as [`Lock`] is.
-#[derive(Debug)]
-pub struct MonitorLock {
-    _file: File,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum MonitorLockError {
-    #[error("another `ralph monitor` watches the loops of {} ({owner})", data_dir.display())]
-    Held { data_dir: PathBuf, owner: String },
-    #[error("can't lock {}", path.display())]
-    Io {
-        path: PathBuf,
-        source: std::io::Error,
-    },
-}
-
-impl MonitorLock {
-    pub fn acquire(data_dir: &Path) -> Result<Self, MonitorLockError> {
-        let path = data_dir.join("monitor.lock");
-        match hold(&path) {
-            Ok(Hold::Ours(file)) => Ok(Self { _file: file }),
-            Ok(Hold::Anothers { owner }) => Err(MonitorLockError::Held {
-                data_dir: data_dir.to_owned(),
-                owner,
-            }),
-            Err(source) => Err(MonitorLockError::Io { path, source }),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::{num::NonZeroU32, process::ExitCode, time::Duration};
 
 use ralph_core::monitor::{ProcessState, Restarting};
 use ralph_engine::{
-    lock::{MonitorLock, MonitorLockError},
+    lock::{Lock, LockError},
     monitor::{self, ChangeKind, Monitor, Starter, look_at_all},
 };
 
@@ -91,7 +91,7 @@ async fn once(project: &Project, form: MonitorForm) -> Result<ExitCode, CommandE
 async fn watch(args: &Args, project: &Project, form: MonitorForm) -> Result<(), CommandError> {
     let data_dir = project.data_dir()?;
     let journal = ralph_engine::store::open(&data_dir).await?;
-    let _lock = MonitorLock::acquire(&data_dir).map_err(explain)?;
+    let _lock = Lock::acquire_monitor(&data_dir).map_err(explain)?;
     let config = &project.config().monitor;
     let interval = args.interval.unwrap_or(config.interval_seconds);
     let interval = Duration::from_secs(interval.get().into());
@@ -149,10 +149,10 @@ async fn look(
     Ok(None)
 }
 
-fn explain(error: MonitorLockError) -> CommandError {
+fn explain(error: LockError) -> CommandError {
     match &error {
-        MonitorLockError::Held { .. } => CommandError::user(error)
+        LockError::Held { .. } => CommandError::user(error)
             .hint("one monitor is enough: it watches the loops of all repositories"),
-        MonitorLockError::Io { .. } => CommandError::internal(error),
+        LockError::Io { .. } => CommandError::internal(error),
     }
 }
