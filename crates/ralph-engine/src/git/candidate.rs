@@ -37,7 +37,7 @@ pub struct LayerWork<'a> {
 
 /// A candidate, and what of the work is not in it.
 #[derive(Debug)]
-pub struct Candidate {
+pub struct LayerCandidate {
     pub staged: Staged,
     /// Files of a person that the agent changed and git does not track: named, never landed.
     pub foreign: Vec<PathBuf>,
@@ -100,7 +100,7 @@ impl Repo {
         &self,
         spec: &StageSpec<'_>,
         work: &LayerWork<'_>,
-    ) -> Result<Candidate, GitError> {
+    ) -> Result<LayerCandidate, GitError> {
         let mut state = self.in_order().await;
         state.staged = None;
         self.shadow.set_head(spec.base)?;
@@ -155,7 +155,7 @@ impl Repo {
             state.staged.insert(staged).tree.clone()
         };
         changes.sort_by(|one, other| one.path.cmp(&other.path));
-        Ok(Candidate {
+        Ok(LayerCandidate {
             staged: Staged {
                 tree,
                 // An agent in a layer moves no branch: where it stands now is a person's doing.

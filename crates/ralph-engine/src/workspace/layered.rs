@@ -33,7 +33,7 @@ use crate::{
         InPlaceReason, Layer, LayerFolder, LayerPlace, LayerTarget, PlaceRequest, Prefill,
         UpperEntry, UpperKind,
         checks::{CheckRequest, check_repository},
-        sweep,
+        remove_tree, sweep,
         upper::Descent,
     },
     plain_file,

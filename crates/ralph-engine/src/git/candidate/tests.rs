@@ -1,3 +1,5 @@
+//! The difference that an upper folder makes, from lists of entries.
+
 use super::*;
 
 fn tracked<'a>(paths: &[&'a str]) -> TrackedFiles<'a> {
