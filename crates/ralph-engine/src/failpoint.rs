@@ -4,7 +4,7 @@
 //! Release builds have none of it.
 
 /// Every failpoint, in the order of the steps, so that a test can go through all of them.
-pub const ALL: [&str; 15] = [
+pub const ALL: [&str; 16] = [
     "loop-begun",
     "iteration-begun",
     "attempt-taken-up",
@@ -16,6 +16,7 @@ pub const ALL: [&str; 15] = [
     "land-intended",
     "source-written",
     "committed",
+    "folder-followed",
     "landed",
     "kept",
     "recorded",

@@ -222,6 +222,11 @@ macro_rules! workspace {
             config_files: &$runner.files.config_files,
             progress: &$runner.files.progress,
             own_paths,
+            read_only: $crate::workspace::read_only_data(
+                &$runner.place.data_dir,
+                &$runner.runtime.environment,
+            ),
+            containment: $runner.runtime.containment,
         };
         $crate::workspace::of_user(folder, $runner.place.layers.as_mut())
     }};

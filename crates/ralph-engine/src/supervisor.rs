@@ -60,7 +60,7 @@ pub struct AgentRunSpec<'a> {
     pub agent: &'a dyn Agent,
     pub context: &'a RunContext,
     pub containment: Containment,
-    /// What it sees of the file system, where that is not what ralph sees.
+    /// The view of the file system that it gets, where that is not ralph's own.
     pub mounts: Option<MountPlan>,
     pub limits: &'a RunLimits,
     /// The file by which the agent may say that it is done.

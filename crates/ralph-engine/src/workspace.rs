@@ -16,6 +16,7 @@ use ralph_core::{change::CompiledPolicy, job::Job, signal::Claim};
 use crate::{
     agent::DoneFile,
     artefacts::Artefacts,
+    environment::Environment,
     error::LoopError,
     git::{Oid, Repo, Staged},
     iteration::Findings,
@@ -24,6 +25,28 @@ use crate::{
     progress_file::ProgressFile,
     supervisor::LocalFuture,
 };
+
+/// The paths of the data folder that programs of an agent's may read and not write: all of it, or ralph's own
+/// files in it where another variable of the environment names the folder too.
+pub(crate) fn read_only_data(data_dir: &Path, environment: &Environment) -> Vec<PathBuf> {
+    let is_shared = environment
+        .vars
+        .iter()
+        .any(|(name, value)| name != "RALPH_DATA_DIR" && Path::new(value) == data_dir);
+    if !is_shared {
+        return vec![data_dir.to_owned()];
+    }
+    let own = [
+        "ralph.db",
+        "ralph.db-wal",
+        "ralph.db-shm",
+        "worktrees",
+        "locks",
+        "ralph-loops",
+    ];
+    let own = own.iter().map(|name| data_dir.join(name));
+    own.filter(|path| path.exists()).collect()
+}
 
 /// The findings when ralph's own files were put back.
 #[derive(Debug)]

@@ -233,8 +233,8 @@ pub enum OnGutter {
 section! {
     /// Where agents and verify commands work.
     pub struct WorkspaceConfig {
-        /// Whether an agent works in a layer over the repository that is thrown away (`overlay`), or in the
-        /// user's own folder (`in_place`). With `auto` it is a layer wherever the machine allows it.
+        /// The folder that agents work in: a layer over the repository that is thrown away (`overlay`), the
+        /// user's own folder (`in_place`), or a layer wherever the machine allows it (`auto`).
         pub mode: WorkspaceMode = WorkspaceMode::Auto,
     }
 }

@@ -43,7 +43,7 @@ pub struct LayerCandidate {
     pub foreign: Vec<PathBuf>,
 }
 
-/// What a repository tracks, by path.
+/// The paths that a repository tracks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrackedPaths {
     pub files: Vec<PathBuf>,

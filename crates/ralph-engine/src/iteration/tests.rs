@@ -217,6 +217,8 @@ impl Scene {
             config_files: &config_files,
             progress: &progress,
             own_paths: vec!["prd.json".into(), ".ralph".into()],
+            read_only: Vec::new(),
+            containment: Containment::detect(None).containment,
         };
         let vars = self.test.environment();
         let environment = Environment::scrub(vars, &[], &root);

@@ -40,7 +40,7 @@ use crate::{
     report::Reporter,
     source::{Snapshots, Source},
     store::{Journal, LoopRow, NewLoop, RepositoryId, RepositoryMove},
-    workspace::{LayerRequest, Layers},
+    workspace::{LayerRequest, Layers, read_only_data},
 };
 
 /// The parts that a loop is made of. The seams are chosen once, by the command.
@@ -266,6 +266,7 @@ impl LoopRunner {
             repo: &self.place.repo,
             data_dir: &self.place.data_dir,
             temp_dir: &temp_dir,
+            read_only: read_only_data(&self.place.data_dir, &self.runtime.environment),
             containment: self.runtime.containment,
             unfinished: unfinished.as_ref().map(|iteration| &iteration.start.id),
         });

@@ -41,6 +41,14 @@ pub struct UnknownContainment {
 }
 
 impl Containment {
+    /// Returns whether a program gets a view of the file system of its own.
+    pub fn has_mount_namespace(self) -> bool {
+        match self {
+            Self::PidNamespace | Self::UserNamespace => true,
+            Self::Subreaper | Self::ProcessGroup => false,
+        }
+    }
+
     /// Strongest first.
     pub const ALL: [Self; 4] = [
         Self::PidNamespace,

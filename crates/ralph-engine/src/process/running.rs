@@ -145,7 +145,7 @@ fn spawn_with(
             cwd: spec.cwd.clone(),
         });
     }
-    if spec.mounts.is_some() && !has_mount_namespace(containment) {
+    if spec.mounts.is_some() && !containment.has_mount_namespace() {
         return Err(SpawnError::NoMountNamespace {
             program: spec.program.to_string_lossy().into_owned(),
             containment,
@@ -263,13 +263,6 @@ fn describe(spec: &CommandSpec, failure: StartFailure) -> SpawnError {
             SpawnError::ProgramNotFound { program }
         }
         StartFailure::Program(source) => SpawnError::NotRunnable { program, source },
-    }
-}
-
-fn has_mount_namespace(containment: Containment) -> bool {
-    match containment {
-        Containment::PidNamespace | Containment::UserNamespace => true,
-        Containment::Subreaper | Containment::ProcessGroup => false,
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
     iteration::Findings,
     journal_text::{oid, paths_from_text},
     layer::Layer,
-    process::MountPlan,
+    process::{BindAccess, Containment, MountPlan},
     progress_file::ProgressFile,
     source::{Snapshots, Source},
     supervisor::LocalFuture,
@@ -42,6 +42,9 @@ pub(crate) struct InPlace<'a> {
     pub(crate) progress: &'a ProgressFile,
     /// Paths that are ralph's, relative to the root: never staged as an agent's work.
     pub(crate) own_paths: Vec<PathBuf>,
+    /// Parts of the data folder that no program may write.
+    pub(crate) read_only: Vec<PathBuf>,
+    pub(crate) containment: Containment,
 }
 
 impl Workspace for InPlace<'_> {
@@ -101,7 +104,14 @@ impl Workspace for InPlace<'_> {
     }
 
     fn mounts(&self) -> Result<Option<MountPlan>, LoopError> {
-        Ok(None)
+        if !self.containment.has_mount_namespace() {
+            return Ok(None);
+        }
+        let mut plan = MountPlan::default();
+        for path in &self.read_only {
+            plan = plan.bind(path, path, BindAccess::ReadOnly);
+        }
+        Ok(Some(plan))
     }
 
     fn after_run(&mut self, _job: &Job) -> Result<(), LoopError> {

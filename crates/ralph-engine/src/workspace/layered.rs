@@ -37,7 +37,7 @@ use crate::{
         upper::Descent,
     },
     plain_file,
-    process::{BindAccess, Containment, MountPlan, OverlayMount},
+    process::{BindAccess, Containment, MountPlan, MountStep, OverlayMount},
     progress_file::ProgressFile,
     supervisor::LocalFuture,
 };
@@ -56,7 +56,8 @@ pub(crate) struct Layers {
     place: LayerPlace,
     targets: Vec<LayerTarget>,
     logs: PathBuf,
-    data_dir: PathBuf,
+    /// Parts of the data folder that no program may write.
+    read_only: Vec<PathBuf>,
     current: Option<CurrentLayer>,
 }
 
@@ -70,6 +71,8 @@ pub(crate) struct LayerRequest<'a> {
     pub(crate) repo: &'a Repo,
     pub(crate) data_dir: &'a Path,
     pub(crate) temp_dir: &'a Path,
+    /// Parts of the data folder that no program may write.
+    pub(crate) read_only: Vec<PathBuf>,
     pub(crate) containment: Containment,
     /// The iteration that a crash cut off: its layer is taken up again.
     pub(crate) unfinished: Option<&'a IterationId>,
@@ -120,7 +123,7 @@ impl Layers {
             root: root.to_owned(),
             targets: folders.map(LayerTarget::new).collect(),
             logs: root.join(LOGS),
-            data_dir: request.data_dir.to_owned(),
+            read_only: request.read_only,
             place,
             current: None,
         };
@@ -214,17 +217,26 @@ impl Layers {
             .and_then(|()| std::fs::create_dir_all(&upper))
             .and_then(|()| std::fs::create_dir_all(&work));
         ready.map_err(|e| file_error("make", &folder, e))?;
-        Ok(layer
-            .mount_plan()?
-            .overlay(OverlayMount {
-                target: self.logs.clone(),
-                lowers: vec![self.logs.clone()],
-                upper,
-                work,
-                options: self.place.options,
-            })
-            .bind(&self.data_dir, &self.data_dir, BindAccess::ReadOnly)
-            .cover(&self.place.folder))
+        let mut plan = layer.mount_plan()?;
+        let is_overlay = |step: &MountStep| matches!(step, MountStep::Overlay(_));
+        // Before what covers the folder that it lies in.
+        let at = plan
+            .steps
+            .iter()
+            .take_while(|step| is_overlay(step))
+            .count();
+        let logs = OverlayMount {
+            target: self.logs.clone(),
+            lowers: vec![self.logs.clone()],
+            upper,
+            work,
+            options: self.place.options,
+        };
+        plan.steps.insert(at, MountStep::Overlay(logs));
+        for path in &self.read_only {
+            plan = plan.bind(path, path, BindAccess::ReadOnly);
+        }
+        Ok(plan.cover(&self.place.folder))
     }
 
     fn layer(&self) -> Option<&Layer> {
@@ -263,7 +275,7 @@ impl Layers {
             .map_err(|e| fail(io::Error::other(e.to_string())))
     }
 
-    /// Where the layer has a file of the git folder, if it was written there.
+    /// The place of a file of the git folder in the layer, if it was written there.
     fn written_in_git(&self, git_dir: &Path, name: &str) -> Option<PathBuf> {
         let layer = self.layer()?;
         let path = git_dir.join(name);
