@@ -4,6 +4,7 @@
 //! the prompt. A signal is a claim, and a claim only starts verification.
 
 mod block;
+mod claim;
 mod escalate;
 
 pub use block::{BlockedItem, ClosingBlock, FollowUp};
@@ -12,6 +13,7 @@ pub use escalate::{Escalation, EscalationKind};
 use serde::{Deserialize, Serialize};
 
 use crate::task::TaskId;
+use claim::Claimed;
 
 /// Everything that a final message signals.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -30,6 +32,18 @@ impl Signals {
     pub fn claims_done(&self) -> bool {
         self.claim.is_some() || self.promise.is_some()
     }
+
+    fn add_claims(&mut self, line: &str, task: &TaskId) {
+        for claimed in claim::claims(line, task.as_str()) {
+            match claimed {
+                Claimed::Plain => {
+                    self.claim.get_or_insert(Claim::Plain);
+                }
+                Claimed::Own => self.claim = Some(Claim::ById),
+                Claimed::Other(id) => self.foreign_claims.push(id.chars().take(80).collect()),
+            }
+        }
+    }
 }
 
 /// The way completion was claimed.
@@ -47,24 +61,20 @@ pub enum Claim {
 /// Reads the signals of `message`, the final words of an agent that was given `task`.
 pub fn parse_signals(message: &str, task: &TaskId) -> Signals {
     let (rest, block) = block::split(message);
-    let visible = hide_quoted(&rest);
+    let visible = hide_quoted(&rest, Quotations::Hidden);
     let mut signals = Signals {
         block,
         promise: promise(&visible),
-        escalation: escalate::parse(&rest),
+        escalation: escalate::parse(&rest, &visible),
         ..Signals::default()
     };
-    for line in visible.lines() {
-        match claimed(line) {
-            Some(Claimed::Plain) => {
-                signals.claim.get_or_insert(Claim::Plain);
-            }
-            Some(Claimed::Id(id)) if same_id(id, task.as_str()) => {
-                signals.claim = Some(Claim::ById);
-            }
-            Some(Claimed::Id(id)) => signals.foreign_claims.push(id.chars().take(80).collect()),
-            None => {}
+    let claiming = hide_quoted(&rest, Quotations::AloneShown);
+    let mut before = "";
+    for line in claiming.lines().filter(|line| !line.trim().is_empty()) {
+        if !claim::announces(before) {
+            signals.add_claims(line, task);
         }
+        before = line;
     }
     signals
 }
@@ -95,75 +105,20 @@ fn is_mark(c: char) -> bool {
     c.is_whitespace() || c.is_ascii_punctuation() || matches!(c, '…' | '。' | '！')
 }
 
-enum Claimed<'a> {
-    Plain,
-    Id(&'a str),
-}
-
-/// "Task complete", "Task [US-001] is done.", "✅ **Task US-001 complete**: added the form".
-///
-/// The line must begin with it, and what follows the last word must end the sentence: "Task 1
-/// complete once the tests pass" claims nothing.
-fn claimed(line: &str) -> Option<Claimed<'_>> {
-    let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let rest = strip_word(line, "task")?;
-    let rest = rest.trim_start_matches([' ', '\t', ':', '*', '_', '#']);
-    if ends_claim(rest) {
-        return Some(Claimed::Plain);
-    }
-    // An id may hold spaces: try every cut before a word that could end the claim.
-    let mut at = 0;
-    while let Some(step) = rest[at..].find(char::is_whitespace) {
-        at += step;
-        if ends_claim(rest[at..].trim_start()) {
-            let id =
-                rest[..at].trim_matches(|c: char| "[]()*_`\"':".contains(c) || c.is_whitespace());
-            return (!id.is_empty()).then_some(Claimed::Id(id));
-        }
-        at += rest[at..].chars().next().map_or(1, char::len_utf8);
-    }
-    None
-}
-
-/// `[is|has been] [now] complete|completed|done|finished`, and then the end of the sentence.
-fn ends_claim(text: &str) -> bool {
-    let mut rest = text;
-    for skipped in ["is", "has", "been", "now", "fully"] {
-        if let Some(after) = strip_word(rest, skipped) {
-            rest = after.trim_start();
-        }
-    }
-    let Some(after) = ["completed", "complete", "done", "finished"]
-        .iter()
-        .find_map(|word| strip_word(rest, word))
-    else {
-        return false;
-    };
-    let after = after.trim_start_matches(['*', '_', ']', ')', '`']);
-    match after.trim_start().chars().next() {
-        None => true,
-        Some(c) if ".!:;,—–✓✅✔🎉(".contains(c) => true,
-        Some('-') => after.trim_start().starts_with("- ") || after.trim_start().starts_with("--"),
-        Some(_) => false,
-    }
-}
-
-/// Strips a leading word, whatever its case, if it ends there.
-fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
-    let head = text.get(..word.len())?;
-    let rest = &text[word.len()..];
-    let ends = rest.chars().next().is_none_or(|c| !c.is_alphanumeric());
-    (head.eq_ignore_ascii_case(word) && ends).then_some(rest)
-}
-
-fn same_id(claimed: &str, id: &str) -> bool {
-    claimed.eq_ignore_ascii_case(id)
+/// The way quotations are treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quotations {
+    Hidden,
+    /// A quotation that is a whole sentence and ends its line is shown without its marks, unless the
+    /// line before introduces it.
+    AloneShown,
 }
 
 /// `text` with everything quoted in it blanked out.
 ///
 /// Hidden text becomes spaces, so that lines and offsets stay what they were.
-fn hide_quoted(text: &str) -> String {
+fn hide_quoted(text: &str, quotations: Quotations) -> String {
+    let mut introduced = false;
     let mut out = String::with_capacity(text.len());
     let mut fence: Option<(char, usize)> = None;
     for line in text.split_inclusive('\n') {
@@ -187,13 +142,42 @@ fn hide_quoted(text: &str) -> String {
                 blank(line, &mut out);
             }
             None if mark == '>' => blank(line, &mut out),
+            None if quotations == Quotations::AloneShown && !introduced => match unquoted(line) {
+                Some(line) => out.push_str(&line),
+                None => hide_spans(line, &mut out),
+            },
             None => hide_spans(line, &mut out),
+        }
+        if !body.is_empty() {
+            introduced = body.trim_end().ends_with(':');
         }
     }
     out
 }
 
-/// Blanks `code spans` and "quotations" within one line. An opening mark without a closing one is
+/// Returns the line without the marks of a quotation or code span that is all it says, or its last
+/// sentence.
+fn unquoted(line: &str) -> Option<String> {
+    const PAIRS: [(char, char); 4] = [('"', '"'), ('“', '”'), ('«', '»'), ('`', '`')];
+    let end = line.trim_end_matches(|c: char| c.is_whitespace() || ".!*_✅🎉\u{fe0f}".contains(c));
+    let (open, close) = PAIRS.into_iter().find(|(_, close)| end.ends_with(*close))?;
+    let last = end.len() - close.len_utf8();
+    let first = end[..last].rfind(open)?;
+    let before = line[..first].trim_end_matches(|c: char| c.is_whitespace() || "*_".contains(c));
+    let alone = !before.contains(char::is_alphanumeric)
+        || before.ends_with(['.', '!', ')', ']'])
+            && !before.contains(|c| PAIRS.iter().any(|(open, close)| c == *open || c == *close));
+    let mut bare = line.to_owned();
+    if !alone {
+        return None;
+    }
+    for (at, mark) in [(last, close), (first, open)] {
+        bare.replace_range(at..at + mark.len_utf8(), &" ".repeat(mark.len_utf8()));
+    }
+    Some(bare)
+}
+
+/// Blanks `code spans`, ~~struck words~~ and "quotations" within one line. An opening mark without a closing one is
 /// only a mark.
 fn hide_spans(line: &str, out: &mut String) {
     let mut rest = line;
@@ -205,6 +189,7 @@ fn hide_spans(line: &str, out: &mut String) {
                 rest[ticks..].find(open).map(|i| ticks + i + ticks)
             }
             '"' => rest[1..].find('"').map(|i| i + 2),
+            '~' if rest.starts_with("~~") => rest[2..].find("~~").map(|i| i + 4),
             '“' => rest[c.len_utf8()..]
                 .find('”')
                 .map(|i| c.len_utf8() + i + '”'.len_utf8()),
@@ -214,7 +199,7 @@ fn hide_spans(line: &str, out: &mut String) {
             _ => None,
         };
         if let Some(end) = closing {
-            if is_name(&rest[..end]) {
+            if is_name(&rest[..end]) || names_a_task(out) {
                 out.push_str(&rest[..end]);
             } else {
                 blank(&rest[..end], out);
@@ -233,8 +218,27 @@ fn is_name(quoted: &str) -> bool {
     !quoted.contains(|c: char| c.is_whitespace() || c == '<' || c == '>')
 }
 
+/// Tells whether a quotation that comes next is the name of a task: `Task "Login form" complete`.
+fn names_a_task(before: &str) -> bool {
+    let last = before
+        .trim_end()
+        .rsplit(|c: char| !c.is_alphanumeric())
+        .next();
+    last.is_some_and(|word| {
+        ["task", "story"]
+            .iter()
+            .any(|noun| word.eq_ignore_ascii_case(noun))
+    })
+}
+
 fn blank(text: &str, out: &mut String) {
-    out.extend(text.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
+    for c in text.chars() {
+        if c == '\n' {
+            out.push(c);
+        } else {
+            out.extend(std::iter::repeat_n(' ', c.len_utf8()));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -32,24 +32,30 @@ pub enum EscalationKind {
     Other,
 }
 
-/// The first escalation in `message`. A mention in a code span or in the middle of a sentence is
-/// none: the tag must open its line. A fence around the whole block is tolerated.
-pub(super) fn parse(message: &str) -> Option<Escalation> {
+/// The first escalation in `message`, of which `visible` is what it does not quote. A mention in a code
+/// span, a fence or the middle of a sentence is none: the tag must open its line.
+pub(super) fn parse(message: &str, visible: &str) -> Option<Escalation> {
     let lower = message.to_ascii_lowercase();
-    let start = lower.match_indices("<escalate").map(|(i, _)| i).find(|i| {
-        let opens_line = lower[..*i]
-            .rsplit('\n')
-            .next()
-            .is_some_and(|before| before.trim().is_empty());
-        let tag_ends = lower[*i + 9..].starts_with(|c: char| c.is_whitespace() || c == '>');
-        opens_line && tag_ends
-    })?;
+    let visible = visible.to_ascii_lowercase();
+    let start = visible
+        .match_indices("<escalate")
+        .map(|(i, _)| i)
+        .find(|i| {
+            let opens_line = lower[..*i]
+                .rsplit('\n')
+                .next()
+                .is_some_and(|before| before.trim().is_empty());
+            let tag_ends = lower[*i + 9..].starts_with(|c: char| c.is_whitespace() || c == '>');
+            opens_line && tag_ends
+        })?;
     // A tag that is never closed ends with its line: the question is in what follows.
     let line_end = lower[start..].find('\n').map_or(lower.len(), |i| start + i);
     let tag_end = lower[start..].find('>').map(|i| start + i + 1);
     let tag_end = tag_end.unwrap_or(line_end);
-    let end = lower[tag_end..]
+    // Its own text may quote, also carelessly.
+    let end = visible[tag_end..]
         .find("</escalate")
+        .or_else(|| lower[tag_end..].find("</escalate"))
         .map_or(lower.len(), |i| tag_end + i);
     let tag = &lower[start..tag_end];
     let kind = if tag.contains("stuck") {

@@ -1,5 +1,7 @@
 //! Tests of signals: what is a claim, and what only mentions one.
 
+mod claims;
+
 use super::*;
 
 fn read(message: &str) -> Signals {
@@ -143,9 +145,46 @@ fn a_malformed_escalation_is_kept_and_a_mention_is_none() {
 }
 
 #[test]
+fn an_escalation_that_is_quoted_is_not_raised() {
+    let block = "<escalate type=\"stuck\">\n<summary>No key</summary>\n</escalate>";
+    for message in [
+        format!("The format is:\n\n```xml\n{block}\n```\n"),
+        format!("```\n{block}\n```"),
+        format!("~~~~\n{block}\n~~~~"),
+        format!(
+            "- An example:\n  ```\n  {}\n  ```",
+            block.replace('\n', "\n  ")
+        ),
+        format!("```\n{block}"),
+        block.lines().map(|line| format!("> {line}\n")).collect(),
+        "`<escalate type=\"stuck\">` asks a person".to_owned(),
+        "``<escalate>`` and `</escalate>`".to_owned(),
+        "\"<escalate> is the tag\"".to_owned(),
+    ] {
+        assert_eq!(read(&message).escalation, None, "{message}");
+    }
+}
+
+#[test]
+fn an_escalation_behind_or_around_a_quotation_is_raised_with_its_own_words() {
+    let behind = "Größe „über“ alles:\n```\n<escalate type=\"deviation\">\n```\n\n<escalate type=\"stuck\">\n<summary>Ärger</summary>\n</escalate>";
+    let raised = read(behind).escalation.unwrap();
+    assert_eq!(
+        (raised.kind, raised.summary.as_str()),
+        (EscalationKind::Stuck, "Ärger")
+    );
+    let around = "<escalate type=\"stuck\">\n<summary>It prints \"no key given\"</summary>\n<context>\n```\n$ run\nno key\n```\n</context>\n<question>Which?</question>\n</escalate>\nbye";
+    let raised = read(around).escalation.unwrap();
+    assert_eq!(raised.summary, "It prints \"no key given\"");
+    assert_eq!(raised.context, "```\n$ run\nno key\n```");
+    assert_eq!(raised.question, "Which?");
+    assert!(!raised.raw.contains("bye"));
+}
+
+#[test]
 fn an_escalation_is_read_however_carelessly_it_is_written() {
     let careless = [
-        "```xml\n<escalate type=\"stuck\">\n<summary>No key</summary>\n<options>\n1. Ask\n2. Wait\n</options>\n</escalate>\n```",
+        "<escalate type=\"stuck\">\n<summary>No key</summary>\n<options>\n1. Ask\n2. Wait\n</options>\n</escalate>",
         "  < not a tag\n  <Escalate  TYPE = 'STUCK' >\n< Summary >No key</ SUMMARY >\n<OPTIONS>\n1) Ask\n2) Wait\n</Escalate>",
         "<escalate type=\"stuck\">\n<summary>No key\n<options>\n**1.** Ask\n**2.** Wait",
         "<escalate type=\"stuck\"><summary>No key</summary><options>\nOption 1: Ask\noption 2: Wait\n</options></escalate>",
