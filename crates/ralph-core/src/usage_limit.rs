@@ -52,7 +52,7 @@ pub fn notice(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Notice> {
     }
     Some(Notice {
         resets_at,
-        which: window(&text),
+        which: window(head.as_str()).or_else(|| window(&text)),
     })
 }
 
@@ -65,10 +65,13 @@ pub fn reset_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timesta
 static HEAD: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
         r"(?ix)^(?:
-        you(?:'ve|\ have)\ (?:hit|reached|exceeded)\ your\ (?:(?:[a-z][\w'-]*|\d{1,2}[-\ ](?:hour|day))\ ){0,4}?limits?
-      | you(?:'re|\ are)\ out\ of\ (?:extra\ )?usage
+        you(?:'ve|\ have)\ (?:hit|reached|exceeded)\ your\ (?:(?:[a-z][\w'-]*|\d{1,2}[-\ ](?:hour|day)|(?-i:[A-Z][a-z]+)\ \d{1,2}(?:\.\d)?)\ ){0,4}?
+        (?:limits?|shared\ budget|spend(?:ing)?\ (?:budget|cap)|credit\ cap)
+      | you(?:'re|\ are|'ve\ run|\ have\ run)\ out\ of\ (?:extra\ usage|usage\ credits?|usage)
+      | your\ (?:org|organization|team|group|workspace)\ is\ out\ of\ (?:extra\ usage|usage\ credits?|usage)
+      | your\ (?:[a-z][\w'-]*\ ){0,3}?(?:spend|spending|usage|usage\ credit)\ (?:limit|cap)\ (?:is|was|has\ been)\ (?:reached|hit|exceeded)
       | (?:you(?:'ve|\ have)\ reached\ your\ )?
-        (?:(?:claude|ai|code|opus|sonnet|haiku|session|weekly|daily|monthly|usage|\d{1,2}[-\ ]hour|five[-\ ]hour)\ )+
+        (?:(?:claude|ai|code|opus|sonnet|haiku|session|weekly|daily|monthly|individual|spend|spending|usage|\d{1,2}[-\ ]hour|five[-\ ]hour)\ )+
         limit\ (?:reached|hit|exceeded)
       | your\ (?:usage\ )?limit\ will\ reset
     )",
@@ -82,7 +85,7 @@ static RESET_ALONE: LazyLock<Regex> =
 static CONTINUES: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
         r"(?ix)^\s*(?: $ | [.·∙•|,;:!…—–(-] | (?:and\ |it\ )?(?:will\ )?resets?\b | (?:please\ )?try\ again\b
-        | until\b | for\ [\w.-]+ (?:$|[.,\s]) | your\ (?:usage\ )?limit )",
+        | until\b | for\ [\w.-]+ (?:$|[.,\s]) | run\ / | your\ (?:usage\ )?limit )",
     )
 });
 
@@ -98,7 +101,8 @@ static CLAUSE: LazyLock<Regex> = LazyLock::new(|| {
     let reset = r"(?:it|(?:the|your)\ (?:[\w-]+\ ){0,3}limits?|limits?)";
     let more = r"(?:usage|credits?|access|limits?|plans?|billing|quota)";
     let act = format!(
-        r"(?: {again} | wait\ (?:{when}|for\ (?:it|(?:the|your)\ (?:\w+\ ){{0,2}}(?:limit|reset))\b)
+        r"(?: {again} | wait\ (?:{when}|for\ (?:it|(?:(?:the|your)\ )?(?:\w+\ ){{0,2}}(?:limit|reset))\b)
+        | run\ /[a-z][\w-]*\b | raise\ it\ (?:at|in|on|by)\b | add\ more\ (?:at|in|on)\b | view\ your\ usage\b
         | upgrade\ *(?:$|[,(]|to\b|your\b|at\b|now\b) | (?:visit|see)\ (?:https?:|/|[\w-]+\.[a-z]{{2,6}}/)
         | contact\ (?:your|an?|the|sales|support|us)\b | learn\ more\b
         | (?:purchase|buy|add|enable|manage|turn\ on|get|request)\ (?:[\w-]+\ ){{0,3}}{more}\b

@@ -26,7 +26,7 @@ fn resets(text: &str, at: &str) {
 
 /// The local zone is Berlin's, an hour ahead of UTC in November.
 #[rustfmt::skip]
-const WORDINGS: [(&str, &str); 39] = [
+const WORDINGS: [(&str, &str); 46] = [
     ("You've hit your session limit · resets 9:07am (UTC)", "2026-11-15T09:07:00Z"),
     ("You’ve hit your session limit · resets 9:07am (UTC)", "2026-11-15T09:07:00Z"),
     ("You've hit your weekly limit · resets Nov 20, 9am (Europe/Berlin)", "2026-11-20T08:00:00Z"),
@@ -65,6 +65,13 @@ const WORDINGS: [(&str, &str); 39] = [
     ("You've hit your limit. Wait until 3pm (UTC) or upgrade to Max.", "2026-11-15T15:00:00Z"),
     ("You've hit your usage limit. You can try again at 3:00 PM (UTC).", "2026-11-15T15:00:00Z"),
     ("You've reached your 5-hour limit. See https://example.com/usage. It resets at 15:00 (UTC)", "2026-11-15T15:00:00Z"),
+    ("You've hit your individual spend limit · run /usage-credits to ask your admin for a higher limit · your session limit resets 6:50pm (Asia/Tokyo)", "2026-11-15T09:50:00Z"),
+    ("You've hit your monthly spend limit · raise it at claude.ai/settings/usage?from=cc_cli_limit_message · your session limit resets 2:30pm (America/New_York)", "2026-11-15T19:30:00Z"),
+    ("You've hit your monthly spend limit · raise it at claude.ai/settings/usage · your weekly limit resets Nov 20, 1am (UTC)", "2026-11-20T01:00:00Z"),
+    ("You're out of usage credits · resets Nov 20, 3pm (UTC)", "2026-11-20T15:00:00Z"),
+    ("You’re out of extra usage · your limit resets 3pm (UTC)", "2026-11-15T15:00:00Z"),
+    ("You've hit your limit for Claude messages. Limits will reset at 9:30 AM. View your usage details.", "2026-11-15T08:30:00Z"),
+    ("You've hit your Fable 5 limit · resets 3:45pm (UTC)", "2026-11-15T15:45:00Z"),
     // It is not known this zone: the local one.
     ("You've hit your limit · resets 3pm (Mars/Olympus)", "2026-11-15T14:00:00Z"),
 ];
@@ -127,6 +134,28 @@ fn a_notice_without_a_time_is_one_all_the_same() {
         "Claude AI usage limit reached",
         "You've hit your limit · resets 25pm",
         "You've hit your limit · resets 31:99",
+        "You've hit your individual spend limit",
+        "You've hit your individual spend limit for this account.",
+        "You've hit your individual spend limit · run /usage-credits to raise it, or visit claude.ai/admin-settings/usage",
+        "You've hit your individual usage limit",
+        "You've hit your org's monthly spend limit · contact your admin",
+        "You've hit your channel's monthly spend limit",
+        "You've hit your team's shared budget",
+        "You've hit your usage credit limit · run /usage-credits",
+        "You've hit your monthly spend limit. Run /usage-credits to manage your limit and keep using Fable 5 or switch models to continue this chat.",
+        "You've hit your monthly spend limit. /model to switch models.",
+        "You've reached your Fable 5 limit.",
+        "Your individual spend limit has been reached.",
+        "Individual spend limit reached",
+        "Monthly spend limit reached · contact your admin",
+        "You're out of extra usage. Please retry later.",
+        "You're out of extra usage. Add more at claude.ai/settings/usage and keep going.",
+        "You're out of usage credits. Run /usage-credits to keep using Fable 5 or /model to switch models.",
+        "You're out of usage credits. /model to switch models.",
+        "You've run out of usage credits.",
+        "Your org is out of usage · contact your admin",
+        "Your organization is out of usage credits. Contact your admin to add more.",
+        "Your organization's usage credit cap is reached for this period. Contact your admin to raise it.",
     ] {
         let found = read_at(text, NOW).unwrap_or_else(|| panic!("no notice: {text}"));
         assert_eq!(found.resets_at, None, "{text}");
@@ -150,6 +179,12 @@ fn the_window_is_read_where_it_is_named() {
         Some(Window::Monthly)
     );
     assert_eq!(which("You've hit your limit"), None);
+    assert_eq!(which("You've hit your individual spend limit"), None);
+    // The one that was hit, and not the one that resets.
+    assert_eq!(
+        which("You've hit your monthly spend limit · your weekly limit resets 8pm"),
+        Some(Window::Monthly)
+    );
 }
 
 #[test]
@@ -184,6 +219,25 @@ fn the_same_words_in_an_answer_are_no_notice() {
         "Usage limit reached: you can upgrade the banner later",
         "Usage limit reached. And the tests pass",
         "Usage limit reached. To use it, call check()",
+        "The individual spend limit is enforced now. Task A complete",
+        "Individual spend limit added to the settings page.",
+        "Individual spend limit reached: the banner is shown",
+        "You've hit your individual spend limit page is done",
+        "You've hit your individual spend limit. The dialog shows it now.",
+        "You've hit your team's shared budget chart: done",
+        "You're out of extra usage examples, so I removed them. Task A complete",
+        "You're out of extra usage is what the dialog says",
+        "You're out of usage. I wrote that into the banner",
+        "You're out of usage credits: the new text of the dialog. Task A complete",
+        "I added the message: You're out of extra usage",
+        "Your org is out of usage examples",
+        "Your organization's usage cap is reached in the test. Task A complete",
+        "Your spend limit has been reached and the test shows it",
+        "Spend limit reached handling is in place",
+        "Run /usage-credits to raise it",
+        "You've run out of usage examples",
+        "You've reached your Chapter 5 limit of pages",
+        "Out of extra usage",
     ] {
         assert_eq!(read_at(text, NOW), None, "{text}");
     }
