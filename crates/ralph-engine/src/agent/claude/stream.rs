@@ -33,6 +33,8 @@ const HEED: &str = "Take this into account from now on.";
 #[derive(Default)]
 pub(super) struct ClaudeStream {
     session: Option<String>,
+    /// The session of an event before any `init`. A start that fails ends with a result and has none.
+    before_init: Option<String>,
     model: Option<String>,
     version: Option<String>,
     /// The time of the last event that says so: what a time of day in a notice refers to.
@@ -154,9 +156,19 @@ impl ClaudeStream {
                 self.usage.partial(&line["event"], whose, events);
             }
             "control_request" => self.asked(line, events),
-            "result" if self.session.is_some() && session.is_some() => self.end(line, events),
+            "result" if self.may_end(session) => self.end(line, events),
             _ => unknown(line, events),
         }
+        if self.session.is_none() && self.before_init.is_none() {
+            self.before_init = session.map(str::to_owned);
+        }
+    }
+
+    /// Tells whether a result of that session is the run's own. Without an `init` it must at least name
+    /// the session that everything before it named.
+    fn may_end(&self, session: Option<&str>) -> bool {
+        let known = self.session.as_deref().or(self.before_init.as_deref());
+        session.is_some_and(|session| known.is_none_or(|known| known == session))
     }
 
     fn system(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
@@ -213,6 +225,12 @@ impl ClaudeStream {
             *known = known.take().or_else(|| word(&line[key]));
             known.clone()
         };
+        // What ended before it began, under another session, was not this run.
+        if self.session.is_none() && self.before_init != word(&line["session_id"]) {
+            self.result = None;
+            self.turns = None;
+            self.usage = ClaudeUsage::default();
+        }
         let started = AgentEvent::Started {
             model: keep(&mut self.model, "model"),
             version: keep(&mut self.version, "claude_code_version"),

@@ -2,6 +2,8 @@
 //!
 //! By codes and fields; words count only where they are a whole notice of the program's own.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use ralph_core::agent::{AgentResult, Ending};
 
@@ -40,6 +42,9 @@ pub(super) struct ApiFailures {
     retry: Option<String>,
     auth_retries: u32,
 }
+
+/// Errors of a result that are shown.
+const MAX_ERRORS: usize = 4;
 
 /// Retries after which a key that does not fit is not going to.
 const HOPELESS_RETRIES: u32 = 2;
@@ -112,19 +117,32 @@ impl ClaudeResult {
         }
     }
 
-    /// Its words, without the status of an API's error that Claude Code puts before it.
-    fn words(&self) -> &str {
-        let text = self.result.text.trim();
+    /// Its words, without the status of an API's error that Claude Code puts before it. A result without
+    /// a text says them among its errors.
+    fn words(&self) -> Cow<'_, str> {
+        let text = match (self.result.text.trim(), &self.result.error) {
+            ("", Some(error)) if self.is_error => error.as_str(),
+            (text, _) => text,
+        };
         let error = text.strip_prefix("API Error: ").filter(|_| self.is_error);
         let after_status = |error: &'_ str| {
             let (status, words) = error.split_once(' ')?;
             let is_status = status.len() == 3 && status.bytes().all(|b| b.is_ascii_digit());
             is_status.then_some(words.len())
         };
-        match error.and_then(after_status) {
+        let words = match error.and_then(after_status) {
             Some(length) => &text[text.len() - length..],
             None => text,
+        };
+        // Some versions show the answer of the API as it came.
+        if self.is_error
+            && words.starts_with('{')
+            && let Ok(answer) = serde_json::from_str::<Value>(words)
+            && let Some(message) = word(&answer["error"]["message"])
+        {
+            return Cow::Owned(message);
         }
+        Cow::Borrowed(words)
     }
 
     /// A bound of the user's or a refusal: by its own field, whatever else happened on the way.
@@ -161,7 +179,7 @@ pub(super) fn ending(
         return Ending::Limit { resets_at };
     }
     // The notice alone is the whole message: an answer that quotes it is longer, or has more.
-    if let Some(limit) = limit_in_words(said.words(), seen_at) {
+    if let Some(limit) = limit_in_words(&said.words(), seen_at) {
         return limit;
     }
     if said.result.ok {
@@ -244,10 +262,19 @@ fn is_network(message: &str) -> bool {
 fn why_not(text: &str, errors: &Value, terminal: Option<&str>) -> String {
     // What it says about itself to its makers is no reason that a user could read.
     let errors = errors.as_array().into_iter().flatten();
-    let mut errors = errors
-        .filter_map(Value::as_str)
-        .filter(|error| !error.starts_with("[ede_diagnostic]"));
-    let said = first_line(errors.next().unwrap_or(text));
+    let mut shown: Vec<String> = Vec::new();
+    for error in errors.filter_map(Value::as_str) {
+        let line = first_line(error);
+        let is_said = line.is_empty() || shown.contains(&line);
+        if !is_said && !error.starts_with("[ede_diagnostic]") && shown.len() < MAX_ERRORS {
+            shown.push(line);
+        }
+    }
+    let said = if shown.is_empty() {
+        first_line(text)
+    } else {
+        shown.join("; ")
+    };
     match (said.is_empty(), terminal) {
         (false, _) => said,
         (true, Some(reason)) => format!("it ended by {reason}"),

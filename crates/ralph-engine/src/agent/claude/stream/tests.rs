@@ -144,10 +144,84 @@ fn a_result_that_another_program_printed_is_never_taken() {
         ending(&[INIT, &other], Ended::Code(0)),
         Ending::NoResult { .. }
     ));
-    assert!(
-        matches!(ending(&[OK], Ended::Code(0)), Ending::NoResult { .. }),
-        "before any init"
+    let before = ending(&[&other, INIT], Ended::Code(0));
+    assert!(matches!(before, Ending::NoResult { .. }), "{before:?}");
+}
+
+#[test]
+fn a_result_without_an_init_before_it_is_a_result_and_its_errors_are_shown() {
+    let hook =
+        r#"{"type":"system","subtype":"hook_started","hook_name":"SessionStart","session_id":"s"}"#;
+    let unknown = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"num_turns":0,"session_id":"s","errors":["No conversation found with session ID: 7"]}"#;
+    let several = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"num_turns":0,"session_id":"s","errors":["[ede_diagnostic] x","sandbox required but not available\nbwrap is missing","sandbox required but not available","","socat is missing",7]}"#;
+    for (lines, message) in [
+        (vec![unknown], "No conversation found with session ID: 7"),
+        (
+            vec![hook, unknown],
+            "No conversation found with session ID: 7",
+        ),
+        (
+            vec![several],
+            "sandbox required but not available; socat is missing",
+        ),
+        (
+            vec![INIT, several],
+            "sandbox required but not available; socat is missing",
+        ),
+    ] {
+        let message = message.to_owned();
+        assert_eq!(ending(&lines, Ended::Code(1)), Ending::Error { message });
+    }
+    assert_eq!(ending(&[OK], Ended::Code(0)), Ending::Finished);
+    let (events, stream) = read(&[unknown]);
+    assert!(stream.has_concluded());
+    let shown = events.iter().find_map(|event| match event {
+        AgentEvent::Result(result) => result.error.as_deref(),
+        _ => None,
+    });
+    assert_eq!(shown, Some("No conversation found with session ID: 7"));
+}
+
+#[test]
+fn a_result_before_the_init_counts_only_for_the_session_that_begins() {
+    let later = OK.replace("Task T1 complete", "later");
+    let forged = OK.replace(r#""session_id":"s""#, r#""session_id":"forged""#);
+    let (_, stream) = read(&[&forged, INIT, &later]);
+    let end = stream.conclude(Ended::Code(0), "");
+    assert_eq!((end.final_message.as_str(), end.turns), ("later", Some(2)));
+    assert_eq!(ending(&[OK, INIT], Ended::Code(0)), Ending::Finished);
+    // An event before it says whose result can come.
+    let hook =
+        r#"{"type":"system","subtype":"hook_started","hook_name":"SessionStart","session_id":"s"}"#;
+    let end = ending(&[hook, &forged], Ended::Code(0));
+    assert!(matches!(end, Ending::NoResult { .. }), "{end:?}");
+    let nameless = OK.replace(r#""session_id":"s","#, "");
+    let end = ending(&[&nameless], Ended::Code(0));
+    assert!(matches!(end, Ending::NoResult { .. }), "{end:?}");
+}
+
+#[test]
+fn a_limit_is_known_wherever_an_error_says_it() {
+    let failed = OK.replace(r#""is_error":false"#, r#""is_error":true"#);
+    for text in [
+        "You've hit your individual spend limit · run /usage-credits to raise it, or visit claude.ai/admin-settings/usage",
+        "You're out of extra usage. Add more at claude.ai/settings/usage and keep going.",
+        "API Error: 400 You're out of extra usage. Add more at claude.ai/settings/usage and keep going.",
+        r#"API Error: 400 {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"You're out of extra usage. Add more at claude.ai/settings/usage and keep going.\"},\"request_id\":\"r\"}"#,
+    ] {
+        let line = failed.replace("Task T1 complete", text);
+        let end = ending(&[INIT, &line], Ended::Code(1));
+        assert_eq!(end, Ending::Limit { resets_at: None }, "{text}");
+    }
+    let errors = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"num_turns":0,"session_id":"s","errors":["You've hit your individual spend limit"]}"#;
+    let end = ending(&[errors], Ended::Code(1));
+    assert_eq!(end, Ending::Limit { resets_at: None });
+    // A text of the agent that ended well is JSON of its own.
+    let own = OK.replace(
+        "Task T1 complete",
+        r#"{\"error\":{\"message\":\"You're out of extra usage\"}}"#,
     );
+    assert_eq!(ending(&[INIT, &own], Ended::Code(0)), Ending::Finished);
 }
 
 #[test]
