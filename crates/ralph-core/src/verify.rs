@@ -4,6 +4,9 @@
 //! Runs nothing: the engine's verifier does, and hands over what it saw.
 
 mod normalise;
+mod test_count;
+
+pub use test_count::{TestCounter, TestCounts, TestFinding, compare_tests, count_tests};
 
 use std::{fmt::Write, time::Duration};
 
