@@ -3,13 +3,17 @@
 //! Judges paths, sizes and contents that the engine hands in. Never reads a file itself, and never
 //! holds or prints the value of a secret: a finding is a rule, a path and a line.
 
+mod deciding;
 mod inspect;
 mod secret;
+mod test_files;
 #[cfg(test)]
 mod tests;
 
+pub use deciding::DecidingFiles;
 pub use inspect::{Contents, Flag, FlagKind, Inspection, Refusal, RefusalReason, inspect};
 pub use secret::{ALLOW_MARK, Certainty, SecretHit, redact_secrets, scan_secrets};
+pub use test_files::is_test_file;
 
 use std::path::{Path, PathBuf};
 

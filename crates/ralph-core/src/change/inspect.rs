@@ -1,7 +1,7 @@
 //! Asks of a change: may it land?
 //!
 //! Pure: contents come through functions of the caller. Refuses by name, one sentence a finding,
-//! and never quotes file contents.
+//! and quotes nothing of a file but the names of its tests.
 
 use std::{
     collections::HashSet,
@@ -12,9 +12,14 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ChangeKind, ChangeSet, Changed, CompiledPolicy, EntryKind, scan_secrets,
+    ChangeKind, ChangeSet, Changed, CompiledPolicy, DecidingFiles, EntryKind,
+    deciding::{deciding_part_changed, has_parts, name_matches},
+    scan_secrets,
     secret::{Certainty, line},
     shown,
+    test_files::{
+        TestMark, has_inline_tests, is_test_file, may_have_tests, newly_marked, removed_tests,
+    },
 };
 
 /// The means to read a file, both capped by the caller; `None` for what can't or should not be read.
@@ -96,7 +101,12 @@ impl fmt::Display for Refusal {
     }
 }
 
-pub fn inspect(change: &ChangeSet, policy: &CompiledPolicy, contents: &Contents<'_>) -> Inspection {
+pub fn inspect(
+    change: &ChangeSet,
+    policy: &CompiledPolicy,
+    deciding: &DecidingFiles,
+    contents: &Contents<'_>,
+) -> Inspection {
     let mut inspection = Inspection::default();
     let submodules = submodule_paths(change, contents);
     for changed in &change.changes {
@@ -113,7 +123,9 @@ pub fn inspect(change: &ChangeSet, policy: &CompiledPolicy, contents: &Contents<
             path: changed.path.clone(),
             reason,
         }));
-        let flags = flags_of(changed, contents).into_iter().chain(secrets.flags);
+        let flags = flags_of(changed, deciding, contents)
+            .into_iter()
+            .chain(secrets.flags);
         inspection.flags.extend(flags.map(|kind| Flag {
             path: changed.path.clone(),
             kind,
@@ -257,7 +269,22 @@ pub struct Flag {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FlagKind {
+    /// A file of tests is gone.
     TestDeleted,
+    /// A test of a file that stayed is gone.
+    TestRemoved {
+        test: String,
+    },
+    /// A test is marked as one that need not pass.
+    TestSkipped {
+        test: String,
+        line: usize,
+    },
+    /// A test is marked as the only one to run.
+    TestFocused {
+        test: String,
+        line: usize,
+    },
     CiChanged,
     SnapshotChanged,
     /// The file has a say in what the verify commands run.
@@ -273,6 +300,13 @@ impl fmt::Display for Flag {
         let path = shown(&self.path);
         match &self.kind {
             FlagKind::TestDeleted => write!(f, "{path} is a test and was deleted"),
+            FlagKind::TestRemoved { test } => write!(f, "{path} has lost the test {test}"),
+            FlagKind::TestSkipped { test, line } => {
+                write!(f, "{path} skips {test} now, in line {line}")
+            }
+            FlagKind::TestFocused { test, line } => {
+                write!(f, "{path} runs {test} alone now, in line {line}")
+            }
             FlagKind::CiChanged => write!(f, "{path} configures CI and was changed"),
             FlagKind::SnapshotChanged => write!(f, "{path} is a snapshot and was changed"),
             FlagKind::VerifyConfigChanged => {
@@ -285,10 +319,14 @@ impl fmt::Display for Flag {
     }
 }
 
-/// Returns what the name of a changed path says about it.
+/// Returns what is worth a look about a changed path.
 ///
-/// Looks at paths by their names; says nothing about whether the change is right.
-pub(super) fn flags_of(changed: &Changed, contents: &Contents<'_>) -> Vec<FlagKind> {
+/// Says nothing about whether the change is right.
+pub(super) fn flags_of(
+    changed: &Changed,
+    deciding: &DecidingFiles,
+    contents: &Contents<'_>,
+) -> Vec<FlagKind> {
     let path = &changed.path;
     let mut flags = Vec::new();
     let deleted = changed.kind == ChangeKind::Deleted;
@@ -296,130 +334,121 @@ pub(super) fn flags_of(changed: &Changed, contents: &Contents<'_>) -> Vec<FlagKi
         if changed.kind != ChangeKind::Added {
             flags.push(FlagKind::SnapshotChanged);
         }
-    } else if deleted && is_test(path) {
+    } else if deleted && is_test_file(path) {
         flags.push(FlagKind::TestDeleted);
+    } else if !deleted && may_have_tests(path) {
+        flags.extend(test_flags(changed, contents));
     }
     if is_ci(path) {
         flags.push(FlagKind::CiChanged);
     }
-    if is_verify_config(path) && verify_part_changed(changed, contents) {
+    if deciding.contains(path) && decides_otherwise(changed, contents) {
         flags.push(FlagKind::VerifyConfigChanged);
     }
     flags
 }
 
-const TEST_FOLDERS: &[&str] = &["test", "tests", "__tests__", "spec", "specs", "testing"];
+/// The largest file whose tests are looked at.
+const MAX_TEST_FILE_BYTES: u64 = 2 * 1024 * 1024;
 
-fn is_test(path: &Path) -> bool {
-    let name = name_of(path);
-    let stem = name.split('.').next().unwrap_or_default();
-    let in_test_folder = path.parent().is_some_and(|parent| {
-        parent.components().any(|part| {
-            TEST_FOLDERS.contains(
-                &part
-                    .as_os_str()
-                    .to_string_lossy()
-                    .to_ascii_lowercase()
-                    .as_str(),
-            )
-        })
+/// Compares the tests of a file with those that it had.
+fn test_flags(changed: &Changed, contents: &Contents<'_>) -> Vec<FlagKind> {
+    let readable = matches!(changed.entry, EntryKind::File | EntryKind::Executable)
+        && changed.size <= MAX_TEST_FILE_BYTES;
+    let now = readable.then(|| (contents.now)(&changed.path)).flatten();
+    let Some(now) = now.filter(|now| is_test_file(&changed.path) || has_inline_tests(now)) else {
+        return Vec::new();
+    };
+    let before = match changed.kind {
+        ChangeKind::Modified => (contents.before)(&changed.path),
+        ChangeKind::Added | ChangeKind::Deleted | ChangeKind::TypeChanged => None,
+    };
+    let before = before.unwrap_or_default();
+    let (before, now) = (
+        String::from_utf8_lossy(&before),
+        String::from_utf8_lossy(&now),
+    );
+    let marked = newly_marked(&changed.path, &before, &now);
+    let marked = marked.into_iter().map(|marked| match marked.mark {
+        TestMark::Skip => FlagKind::TestSkipped {
+            test: marked.test,
+            line: marked.line,
+        },
+        TestMark::Only => FlagKind::TestFocused {
+            test: marked.test,
+            line: marked.line,
+        },
     });
-    in_test_folder
-        || name.contains(".test.")
-        || name.contains(".spec.")
-        || stem.starts_with("test_")
-        || ["_test", "_spec", "Test", "Tests", "Spec"]
-            .iter()
-            .any(|end| stem.ends_with(end))
+    let removed = removed_tests(&changed.path, &before, &now);
+    let removed = removed
+        .into_iter()
+        .map(|test| FlagKind::TestRemoved { test });
+    marked.chain(removed).collect()
 }
 
 fn is_snapshot(path: &Path) -> bool {
-    let name = name_of(path);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.ends_with(".snap")
         || path.components().any(|part| {
             ["__snapshots__", "snapshots"].contains(&part.as_os_str().to_string_lossy().as_ref())
         })
 }
 
+/// Files that services read which build and test elsewhere.
+const CI_FILES: &[&str] = &[
+    ".github/workflows/**",
+    ".github/actions/**",
+    ".gitlab-ci.yml",
+    "*.gitlab-ci.yml",
+    ".gitlab/ci/**",
+    ".circleci/**",
+    ".buildkite/**",
+    ".forgejo/**",
+    ".gitea/**",
+    ".woodpecker/**",
+    ".woodpecker.y*ml",
+    ".drone.y*ml",
+    ".travis.yml",
+    "Jenkinsfile*",
+    "azure-pipelines*.yml",
+    "azure-pipelines*.yaml",
+    ".azure-pipelines/**",
+    ".azuredevops/**",
+    "bitbucket-pipelines.yml",
+    "appveyor.yml",
+    ".appveyor.yml",
+    ".cirrus.y*ml",
+    ".semaphore/**",
+    ".teamcity/**",
+    ".tekton/**",
+    ".ci/**",
+    "cloudbuild.y*ml",
+    "buildspec.y*ml",
+    "codemagic.yaml",
+    "bitrise.yml",
+    "wercker.yml",
+    "codecov.y*ml",
+    ".codecov.y*ml",
+];
+
 fn is_ci(path: &Path) -> bool {
-    const FOLDERS: &[&str] = &[
-        ".github/workflows",
-        ".github/actions",
-        ".circleci",
-        ".buildkite",
-        ".forgejo",
-        ".gitea",
-    ];
-    const FILES: &[&str] = &[
-        ".gitlab-ci.yml",
-        ".travis.yml",
-        "Jenkinsfile",
-        "azure-pipelines.yml",
-        "bitbucket-pipelines.yml",
-        ".woodpecker.yml",
-        "appveyor.yml",
-    ];
-    FOLDERS.iter().any(|folder| path.starts_with(folder)) || FILES.iter().any(|file| path == *file)
+    CI_FILES.iter().any(|name| name_matches(name, path))
 }
 
-fn is_verify_config(path: &Path) -> bool {
-    const NAMES: &[&str] = &[
-        "package.json",
-        "makefile",
-        "gnumakefile",
-        "justfile",
-        "taskfile.yml",
-        "rakefile",
-        "conftest.py",
-        "sitecustomize.py",
-        "pytest.ini",
-        "tox.ini",
-        "setup.cfg",
-        "pyproject.toml",
-        "noxfile.py",
-        "phpunit.xml",
-        "karma.conf.js",
-        "build.rs",
-        "build.gradle",
-        "build.gradle.kts",
-        "pom.xml",
-    ];
-    const STEMS: &[&str] = &[
-        "jest.config",
-        "vitest.config",
-        "playwright.config",
-        "cypress.config",
-        ".mocharc",
-    ];
-    let name = name_of(path).to_ascii_lowercase();
-    NAMES.contains(&name.as_str())
-        || STEMS.iter().any(|stem| name.starts_with(stem))
-        || path.ends_with(".cargo/config.toml")
-        || path.ends_with(".config/nextest.toml")
-}
-
-/// Of a `package.json`, only its scripts decide what verification runs; a new dependency is daily
-/// work and would wear the flag out.
-fn verify_part_changed(changed: &Changed, contents: &Contents<'_>) -> bool {
-    if name_of(&changed.path) != "package.json" || changed.kind != ChangeKind::Modified {
-        return true;
+/// Tells whether a file that decides something decides something else now.
+fn decides_otherwise(changed: &Changed, contents: &Contents<'_>) -> bool {
+    match changed.kind {
+        ChangeKind::Added | ChangeKind::Deleted | ChangeKind::TypeChanged => true,
+        ChangeKind::Modified if !has_parts(&changed.path) => true,
+        ChangeKind::Modified => {
+            let (before, now) = (
+                (contents.before)(&changed.path),
+                (contents.now)(&changed.path),
+            );
+            match (before, now) {
+                (Some(before), Some(now)) => deciding_part_changed(&changed.path, &before, &now),
+                _ => true,
+            }
+        }
     }
-    let scripts = |text: Option<Vec<u8>>| {
-        let json: serde_json::Value = serde_json::from_slice(&text?).ok()?;
-        Some(json.get("scripts").cloned().unwrap_or_default())
-    };
-    match (
-        scripts((contents.before)(&changed.path)),
-        scripts((contents.now)(&changed.path)),
-    ) {
-        (Some(before), Some(now)) => before != now,
-        _ => true,
-    }
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
 }

@@ -28,7 +28,12 @@ fn inspected(changes: Vec<Changed>, policy: &ChangePolicy, now: &str, before: &s
         now: &|_| Some(now.as_bytes().to_vec()),
         before: &|_| Some(before.as_bytes().to_vec()),
     };
-    inspect(&ChangeSet { changes }, &policy, &contents)
+    inspect(
+        &ChangeSet { changes },
+        &policy,
+        &DecidingFiles::by_name(),
+        &contents,
+    )
 }
 
 fn refusals(changes: Vec<Changed>, policy: &ChangePolicy, now: &str) -> Vec<String> {
@@ -100,7 +105,12 @@ fn refuses_a_file_over_the_limit_without_reading_it() {
         now: &|_| panic!("was read"),
         before: &|_| panic!("was read"),
     };
-    let inspection = inspect(&ChangeSet { changes: vec![big] }, &policy, &contents);
+    let inspection = inspect(
+        &ChangeSet { changes: vec![big] },
+        &policy,
+        &DecidingFiles::by_name(),
+        &contents,
+    );
     assert_eq!(
         inspection.refusals[0].to_string(),
         "data.bin has 52428801 bytes, more than the 52428800 allowed"
@@ -320,6 +330,118 @@ fn flags_what_a_person_should_look_at() {
             .flags
             .is_empty()
     );
+}
+
+#[test]
+fn flags_tests_that_are_skipped_focused_or_gone() {
+    let policy = ChangePolicy::default();
+    let flags = |path: &str, before: &str, now: &str| -> Vec<String> {
+        let change = vec![changed(path, ChangeKind::Modified, EntryKind::File)];
+        let inspection = inspected(change, &policy, now, before);
+        assert!(inspection.refusals.is_empty());
+        inspection.flags.iter().map(ToString::to_string).collect()
+    };
+    let two = "it('a', f);\nit('b', f);\n";
+    assert_eq!(
+        flags("src/a.test.ts", two, "it('a', f);\nit.skip('b', f);\n"),
+        ["src/a.test.ts skips b now, in line 2"]
+    );
+    assert_eq!(
+        flags("src/a.test.ts", two, "it.only('a', f);\nit('b', f);\n"),
+        ["src/a.test.ts runs a alone now, in line 1"]
+    );
+    assert_eq!(
+        flags("src/a.test.ts", two, "it('a', f);\n"),
+        ["src/a.test.ts has lost the test b"]
+    );
+    let rust = "fn x() {}\n#[test]\nfn a() {}\n";
+    assert_eq!(
+        flags(
+            "src/a.rs",
+            rust,
+            "fn x() {}\n#[test]\n#[ignore]\nfn a() {}\n"
+        ),
+        ["src/a.rs skips a now, in line 3"]
+    );
+    assert!(flags("src/a.test.ts", two, &format!("{two}it('c', f);\n")).is_empty());
+    assert!(flags("src/a.ts", two, "it.skip('a', f);\n").is_empty());
+    let new = inspected(
+        vec![added("src/new.test.ts")],
+        &policy,
+        "xit('c', f);\n",
+        "",
+    );
+    assert_eq!(
+        serde_json::to_string(&new.flags).unwrap(),
+        r#"[{"path":"src/new.test.ts","kind":{"testSkipped":{"test":"c","line":1}}}]"#
+    );
+}
+
+#[test]
+fn code_without_tests_is_not_read_at_its_base() {
+    let policy = ChangePolicy::default().compile().unwrap();
+    let contents = Contents {
+        now: &|_| Some(b"fn main() {}\n".to_vec()),
+        before: &|path| panic!("{} was read", path.display()),
+    };
+    let changes = vec![changed(
+        "src/main.rs",
+        ChangeKind::Modified,
+        EntryKind::File,
+    )];
+    let found = inspect(
+        &ChangeSet { changes },
+        &policy,
+        &DecidingFiles::by_name(),
+        &contents,
+    );
+    assert_eq!(found, Inspection::default());
+}
+
+#[test]
+fn services_that_test_elsewhere_are_known_by_their_files() {
+    for path in [
+        ".github/workflows/ci.yml",
+        ".github/actions/setup/action.yml",
+        ".gitlab-ci.yml",
+        "ci/deploy.gitlab-ci.yml",
+        ".gitlab/ci/test.yml",
+        ".circleci/config.yml",
+        ".buildkite/pipeline.yml",
+        ".forgejo/workflows/ci.yaml",
+        ".gitea/workflows/ci.yaml",
+        ".woodpecker.yml",
+        ".woodpecker/test.yaml",
+        ".drone.yml",
+        ".travis.yml",
+        "Jenkinsfile",
+        "Jenkinsfile.nightly",
+        "azure-pipelines.yml",
+        "azure-pipelines-nightly.yaml",
+        "bitbucket-pipelines.yml",
+        "appveyor.yml",
+        ".cirrus.yml",
+        ".semaphore/semaphore.yml",
+        ".teamcity/settings.kts",
+        ".ci/test.sh",
+        "cloudbuild.yaml",
+        "buildspec.yml",
+        "codecov.yml",
+    ] {
+        let change = vec![changed(path, ChangeKind::Modified, EntryKind::File)];
+        let flags = inspected(change, &ChangePolicy::default(), "", "").flags;
+        assert_eq!(flags[0].kind, FlagKind::CiChanged, "{path}");
+    }
+    for path in [
+        ".github/CODEOWNERS",
+        ".github/ISSUE_TEMPLATE/bug.md",
+        "docs/ci.md",
+        "src/ci.rs",
+    ] {
+        let change = vec![changed(path, ChangeKind::Modified, EntryKind::File)];
+        let flags = inspected(change, &ChangePolicy::default(), "", "").flags;
+        assert_eq!(flags, [], "{path}");
+    }
 }
 
 #[test]

@@ -69,7 +69,7 @@ static LABEL: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// What stands before the words of a line: bullets, headings, numbers, boxes.
+/// Marks before the words of a line: bullets, headings, numbers, boxes.
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| compiled(r"^[\s>*_#+•-]*\(?\d{1,3}[.)]\s+"));
 static BOX: LazyLock<Regex> =
     LazyLock::new(|| compiled(r"^[\s>*_#+•|-]*(?:\[(.?)\x{FE0F}?\]|([☑☐✅⬜]))\s*"));
@@ -360,7 +360,7 @@ static ADDED: LazyLock<Regex> =
 static ANSWERED: LazyLock<Regex> =
     LazyLock::new(|| compiled(r"(?i)^\W{0,4}(?:yes|true)\b|^\s*[✅✔☑✓]"));
 
-/// What takes a claim back, behind a mark.
+/// Words that take a claim back, behind a mark.
 static DENIED: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
         r"(?ix)^[\s:*_`(-]*(?:

@@ -106,7 +106,7 @@ impl TestCounter {
         }
     }
 
-    /// Gives the line to each reader; true if one of them counted by it.
+    /// Gives the line to one reader after the other, until one has counted by it.
     fn read_plain(&mut self, line: &str) -> bool {
         let readers: [&mut dyn OutputReader; 7] = [
             &mut self.cargo,
@@ -117,9 +117,7 @@ impl TestCounter {
             &mut self.ruby,
             &mut self.jvm,
         ];
-        readers
-            .into_iter()
-            .fold(false, |counted, reader| reader.read(line) || counted)
+        readers.into_iter().any(|reader| reader.read(line))
     }
 
     /// Sums up what all runners said. A report in XML counts only if no runner said anything else: it is

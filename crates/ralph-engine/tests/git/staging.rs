@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use ralph_core::change::{ChangePolicy, Contents, EntryKind, inspect};
+use ralph_core::change::{ChangePolicy, Contents, DecidingFiles, EntryKind, inspect};
 use ralph_engine::git::{History, Repo, StageSpec, Staged};
 use ralph_testkit::TestRepo;
 
@@ -33,11 +33,16 @@ fn refusals(repo: &Repo, staged: &Staged) -> Vec<String> {
         now: &now,
         before: &|_| None,
     };
-    inspect(&staged.change, &policy, &contents)
-        .refusals
-        .iter()
-        .map(ToString::to_string)
-        .collect()
+    inspect(
+        &staged.change,
+        &policy,
+        &DecidingFiles::by_name(),
+        &contents,
+    )
+    .refusals
+    .iter()
+    .map(ToString::to_string)
+    .collect()
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a message says of completion: the claim, and the ids of other tasks.
+/// Reads what a message says of completion: the claim, and the ids of other tasks.
 fn said(message: &str, task: &str) -> (Option<Claim>, Vec<String>) {
     let signals = parse_signals(message, &TaskId::parse(task).unwrap());
     (signals.claim, signals.foreign_claims)

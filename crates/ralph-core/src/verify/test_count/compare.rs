@@ -9,7 +9,7 @@ use super::TestCounts;
 /// Names that a sentence gives.
 const SHOWN_NAMES: usize = 10;
 
-/// What became of the tests.
+/// A difference between the tests of a base and of a candidate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     rename_all = "camelCase",
@@ -53,7 +53,11 @@ impl fmt::Display for TestFinding {
             Self::NoneRan { before } => write!(f, "no test was run, at the base {before} were"),
             Self::Fewer { before, now } => write!(f, "{}, at the base {before}", tests(*now)),
             Self::NewlySkipped { names } => {
-                let shown: Vec<String> = names.iter().take(SHOWN_NAMES).map(plain).collect();
+                let shown: Vec<String> = names
+                    .iter()
+                    .take(SHOWN_NAMES)
+                    .map(|name| plain(name))
+                    .collect();
                 write!(f, "newly skipped: {}", shown.join(", "))?;
                 match names.len().saturating_sub(SHOWN_NAMES) {
                     0 => Ok(()),
@@ -73,7 +77,7 @@ fn tests(n: u64) -> String {
 }
 
 /// Names come out of the output of tests: nothing in them may drive a terminal.
-fn plain(name: &String) -> String {
+fn plain(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).collect()
 }
 
