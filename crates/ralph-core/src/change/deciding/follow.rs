@@ -42,11 +42,12 @@ pub(super) fn follow(
         }
     }
     let present: Vec<&'static Ecosystem> = ALL.iter().filter(|one| walk.has(one)).collect();
+    let is_present = |path: &Path| {
+        let mut names = present.iter().flat_map(|one| one.files);
+        names.any(|name| name_matches(name, path))
+    };
     for path in tracked {
-        let follows = present
-            .iter()
-            .any(|one| one.files.iter().any(|name| name_matches(name, path)));
-        if follows && is_runner_config(path) {
+        if is_runner_config(path) && is_present(path) {
             walk.config(path);
         }
     }
@@ -308,7 +309,6 @@ impl Walk<'_> {
             "pre-commit" => self.whole(&[".pre-commit-config.yaml"], place),
             "poe" | "hatch" | "pdm" | "taskipy" | "rye" => self.whole(&["pyproject.toml"], place),
             "rake" => self.whole(&["Rakefile"], place),
-            "tsc" | "jest" | "vitest" | "mocha" | "pytest" => {}
             _ => {}
         }
     }

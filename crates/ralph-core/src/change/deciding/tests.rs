@@ -1,5 +1,7 @@
 //! Tests of the files that decide what a verify command does, and of those that do not.
 
+use proptest::prelude::*;
+
 use super::*;
 
 /// A repository in memory, and the commands that verify it.
@@ -386,128 +388,33 @@ fn targets_of_a_makefile_are_followed_with_what_it_includes() {
     );
 }
 
+/// Files with their texts.
+type ShopFiles = &'static [(&'static str, &'static str)];
+
+/// A command, the files that there are, and the one that it leads to.
+#[rustfmt::skip]
+const RUNNERS: &[(&str, ShopFiles, &str)] = &[
+    ("task test", &[("Taskfile.yml", "tasks:\n  test:\n    cmds:\n      - ./t.sh\n"), ("t.sh", "")], "t.sh"),
+    ("tox -e py", &[("tox.ini", "[testenv]\ncommands = bash t.sh\n    python x.py\n"), ("t.sh", ""), ("x.py", "")], "x.py"),
+    ("nox", &[("noxfile.py", "session.run('bash', 't.sh')\n"), ("t.sh", "")], "t.sh"),
+    ("pre-commit run -a", &[(".pre-commit-config.yaml", "repos:\n- hooks:\n  - entry: hooks/check.py\n"), ("hooks/check.py", "")], "hooks/check.py"),
+    ("composer test", &[("composer.json", r#"{"scripts":{"test":["@lint","phpunit"],"lint":"php tools/lint.php"}}"#), ("tools/lint.php", "")], "tools/lint.php"),
+    ("poe test", &[("pyproject.toml", "[tool.poe.tasks]\ntest = \"bash t.sh\"\n"), ("t.sh", "")], "t.sh"),
+    ("rake test", &[("Rakefile", "task :test do\n  sh './t.sh'\nend\n"), ("t.sh", "")], "t.sh"),
+    ("cargo xtask ci", &[(".cargo/config.toml", "[alias]\nxtask = \"run --package xtask --\"\n"), ("xtask/src/main.rs", "")], "xtask/src/main.rs"),
+    ("cargo ci", &[(".cargo/config.toml", "[alias]\nci = [\"run\", \"-p\", \"checker\", \"--\"]\n"), ("tools/checker/src/main.rs", "")], "tools/checker/src/main.rs"),
+    ("cargo run --bin check", &[("src/bin/check.rs", "")], "src/bin/check.rs"),
+    ("go run ./tools/check", &[("tools/check/main.go", "")], "tools/check/main.go"),
+    ("./gradlew test", &[("gradlew", "")], "gradlew"),
+    ("./mvnw verify", &[("mvnw", "")], "mvnw"),
+    ("docker build -f ci/Test.docker .", &[("ci/Test.docker", "FROM x\n")], "ci/Test.docker"),
+    ("vendor/bin/phpunit -c ci/unit.xml", &[("ci/unit.xml", "<phpunit/>")], "ci/unit.xml"),
+    ("bats tests/run.bats", &[("tests/run.bats", "")], "tests/run.bats"),
+];
+
 #[test]
 fn other_runners_of_tasks_lead_to_their_scripts() {
-    for (command, files, found) in [
-        (
-            "task test",
-            &[
-                (
-                    "Taskfile.yml",
-                    "tasks:\n  test:\n    cmds:\n      - ./t.sh\n",
-                ),
-                ("t.sh", ""),
-            ][..],
-            "t.sh",
-        ),
-        (
-            "tox -e py",
-            &[
-                (
-                    "tox.ini",
-                    "[testenv]\ncommands = bash t.sh\n    python x.py\n",
-                ),
-                ("t.sh", ""),
-                ("x.py", ""),
-            ],
-            "x.py",
-        ),
-        (
-            "nox",
-            &[
-                ("noxfile.py", "session.run('bash', 't.sh')\n"),
-                ("t.sh", ""),
-            ],
-            "t.sh",
-        ),
-        (
-            "pre-commit run -a",
-            &[
-                (
-                    ".pre-commit-config.yaml",
-                    "repos:\n- hooks:\n  - entry: hooks/check.py\n",
-                ),
-                ("hooks/check.py", ""),
-            ],
-            "hooks/check.py",
-        ),
-        (
-            "composer test",
-            &[
-                (
-                    "composer.json",
-                    r#"{"scripts":{"test":["@lint","phpunit"],"lint":"php tools/lint.php"}}"#,
-                ),
-                ("tools/lint.php", ""),
-            ],
-            "tools/lint.php",
-        ),
-        (
-            "poe test",
-            &[
-                ("pyproject.toml", "[tool.poe.tasks]\ntest = \"bash t.sh\"\n"),
-                ("t.sh", ""),
-            ],
-            "t.sh",
-        ),
-        (
-            "rake test",
-            &[
-                ("Rakefile", "task :test do\n  sh './t.sh'\nend\n"),
-                ("t.sh", ""),
-            ],
-            "t.sh",
-        ),
-        (
-            "cargo xtask ci",
-            &[
-                (
-                    ".cargo/config.toml",
-                    "[alias]\nxtask = \"run --package xtask --\"\n",
-                ),
-                ("xtask/src/main.rs", ""),
-            ],
-            "xtask/src/main.rs",
-        ),
-        (
-            "cargo ci",
-            &[
-                (
-                    ".cargo/config.toml",
-                    "[alias]\nci = [\"run\", \"-p\", \"checker\", \"--\"]\n",
-                ),
-                ("tools/checker/src/main.rs", ""),
-            ],
-            "tools/checker/src/main.rs",
-        ),
-        (
-            "cargo run --bin check",
-            &[("src/bin/check.rs", "")],
-            "src/bin/check.rs",
-        ),
-        (
-            "go run ./tools/check",
-            &[("tools/check/main.go", "")],
-            "tools/check/main.go",
-        ),
-        ("./gradlew test", &[("gradlew", "")], "gradlew"),
-        ("./mvnw verify", &[("mvnw", "")], "mvnw"),
-        (
-            "docker build -f ci/Test.docker .",
-            &[("ci/Test.docker", "FROM x\n")],
-            "ci/Test.docker",
-        ),
-        (
-            "vendor/bin/phpunit -c ci/unit.xml",
-            &[("ci/unit.xml", "<phpunit/>")],
-            "ci/unit.xml",
-        ),
-        (
-            "bats tests/run.bats",
-            &[("tests/run.bats", "")],
-            "tests/run.bats",
-        ),
-    ] {
+    for (command, files, found) in RUNNERS {
         let all = derived(&[command], files);
         assert!(all.iter().any(|one| one == found), "{command}: {all:?}");
     }
@@ -575,6 +482,7 @@ fn a_loop_of_scripts_ends_and_reading_is_bounded() {
 }
 
 #[test]
+#[rustfmt::skip]
 fn daily_work_on_a_manifest_decides_nothing() {
     for (name, before, now, decides) in [
         (
@@ -662,5 +570,19 @@ fn daily_work_on_a_manifest_decides_nothing() {
     ] {
         let differs = deciding_part_changed(Path::new(name), before.as_bytes(), now.as_bytes());
         assert_eq!(differs, decides, "{name}: {now}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_command_and_no_script_makes_it_panic(
+        command in r#"(make|npm|test|run |-C|-f|=|cd |\$\(|\)|"|'|`|\\|&&|\||;|\n|\./a\.sh|python -m |\.\./|ü| |\PC){0,30}"#,
+        script in r#"(make|include |test:|:|\t|\n|\./a\.sh|cargo x|=|\[alias\]|"|'|\{|\}|require\(|- |ü| |\PC){0,30}"#,
+    ) {
+        let tracked: Vec<PathBuf> = ["a.sh", "Makefile", "package.json", ".cargo/config.toml", "jest.config.js"]
+            .map(PathBuf::from)
+            .into();
+        let read = |_: &Path| Some(script.clone().into_bytes());
+        DecidingFiles::derive(&[VerifyCommand::Shell(command)], &tracked, &read);
     }
 }

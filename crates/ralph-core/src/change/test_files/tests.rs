@@ -1,5 +1,7 @@
 //! Tests of what is a test file, and of tests that are skipped, focused or gone.
 
+use proptest::prelude::*;
+
 use super::*;
 
 #[test]
@@ -324,5 +326,18 @@ fn a_test_that_is_gone_is_named_where_the_file_has_fewer() {
     ] {
         let found = removed_tests(Path::new(path), before, now);
         assert_eq!(found, gone, "{before}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(
+        before in r#"(#\[test\]|fn a\(|it\('|\.skip|'|"|\n|@Test|void |ü| |\PC){0,30}"#,
+        now in r#"(#\[ignore\]|#\[test\]|fn ü|it\.skip\("|\n|xit|t\.Skip\(|ü| |\PC){0,30}"#,
+    ) {
+        for path in ["a.rs", "a.test.ts", "test_a.py", "a_test.go", "tests/a.rb"] {
+            newly_marked(Path::new(path), &before, &now);
+            removed_tests(Path::new(path), &before, &now);
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Tests of the wordings of a claim, and of their neighbours that claim nothing.
 
+use proptest::prelude::*;
+
 use super::*;
 
 /// Reads what a message says of completion: the claim, and the ids of other tasks.
@@ -307,4 +309,14 @@ fn a_claim_without_an_id_is_plain() {
         "- [ ] Task complete",
     ];
     all_say(&messages, None);
+}
+
+proptest! {
+    #[test]
+    fn no_message_makes_it_panic(
+        text in r#"(Task|Story|US-001|complete|no|"|`|```|\n|\. |: |~~|> |\[x\] |\[ \] |<escalate type="stuck">|</escalate>|<summary>|“|”|ü|✅|- |1\. |\?|, |80%|2/3| |\PC){0,40}"#
+    ) {
+        read(&text);
+        parse_signals(&text, &TaskId::parse("ü 1").unwrap());
+    }
 }

@@ -3,6 +3,8 @@
 //! The samples of cargo, nextest, pytest, unittest, jest, vitest, mocha and node were printed by them; the
 //! others are written after their formats.
 
+use proptest::prelude::*;
+
 use super::*;
 
 struct Sample {
@@ -279,4 +281,13 @@ fn counts_and_findings_are_written_as_camel_case_json() {
         serde_json::to_string(&finding).unwrap(),
         r#"{"kind":"fewer","before":2,"now":1}"#
     );
+}
+
+proptest! {
+    #[test]
+    fn no_output_makes_it_panic(
+        text in r#"(<testcase |<testsuite |name="|classname='|"|'|>|/>|<skipped/>|<!\[CDATA\[|\]\]>|<!--|-->|\n|\r|\x1b\[1m|\x1b|Tests: |3 passed|, |4 total|Ran 9 tests in 1s|OK \(|--- SKIP: |# skipped |ok \t|99999999999999999999| |ü|\PC){0,40}"#
+    ) {
+        count_tests(&text);
+    }
 }
