@@ -1,7 +1,8 @@
 //! Follows commands to the files that they run: scripts, targets, tasks, modules, and what these name.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
+    ffi::OsStr,
     path::{Component, Path, PathBuf},
 };
 
@@ -27,7 +28,8 @@ pub(super) fn follow(
     read: &dyn Fn(&Path) -> Option<Vec<u8>>,
 ) -> DecidingFiles {
     let mut walk = Walk {
-        tracked: tracked.iter().map(PathBuf::as_path).collect(),
+        files: tracked,
+        tracked: tracked.iter().map(|path| path.as_os_str()).collect(),
         read,
         reads: 0,
         derived: BTreeSet::new(),
@@ -77,7 +79,9 @@ impl CommandPlace {
 }
 
 struct Walk<'a> {
-    tracked: BTreeSet<&'a Path>,
+    files: &'a [PathBuf],
+    /// The same by their bytes: to compare paths part by part takes long in a large repository.
+    tracked: HashSet<&'a OsStr>,
     read: &'a dyn Fn(&Path) -> Option<Vec<u8>>,
     reads: usize,
     derived: BTreeSet<PathBuf>,
@@ -149,12 +153,21 @@ impl Walk<'_> {
     /// Tells whether an ecosystem is used by a command, or there by one of its files.
     fn has(&self, one: &Ecosystem) -> bool {
         let used = one.tools.iter().any(|tool| self.tools.contains(*tool));
-        let there = |path: &&Path| one.markers.iter().any(|marker| name_matches(marker, path));
-        used || self.tracked.iter().any(there)
+        let there = |path: &PathBuf| one.markers.iter().any(|marker| name_matches(marker, path));
+        used || self.files.iter().any(there)
+    }
+
+    fn is_tracked(&self, path: &Path) -> bool {
+        self.tracked.contains(path.as_os_str())
+    }
+
+    /// The tracked files that are so.
+    fn all(&self, is: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+        self.files.iter().filter(|path| is(path)).cloned().collect()
     }
 
     fn text(&mut self, path: &Path) -> Option<String> {
-        if self.reads >= MAX_FILES || !self.tracked.contains(path) {
+        if self.reads >= MAX_FILES || !self.is_tracked(path) {
             return None;
         }
         self.reads += 1;
@@ -216,7 +229,7 @@ impl Walk<'_> {
             let Some(path) = joined(folder, name) else {
                 continue;
             };
-            if self.tracked.contains(path.as_path()) {
+            if self.is_tracked(&path) {
                 self.script(&path, place);
                 return;
             }
@@ -282,7 +295,7 @@ impl Walk<'_> {
             let Some(path) = joined(&place.script, &format!("{word}{end}")) else {
                 continue;
             };
-            if self.tracked.contains(path.as_path()) {
+            if self.is_tracked(&path) {
                 self.script(&path, place);
                 return;
             }
@@ -315,14 +328,7 @@ impl Walk<'_> {
 
     /// Follows everything that files of these names run.
     fn whole(&mut self, names: &[&str], place: &CommandPlace) {
-        let is = |path: &&&Path| names.iter().any(|name| name_matches(name, path));
-        let files: Vec<PathBuf> = self
-            .tracked
-            .iter()
-            .filter(is)
-            .map(|p| p.to_path_buf())
-            .collect();
-        for path in files {
+        for path in self.all(|path| names.iter().any(|name| name_matches(name, path))) {
             let folder = path.parent().unwrap_or(Path::new(""));
             self.script(&path, &place.at(folder));
         }
@@ -356,17 +362,10 @@ impl Walk<'_> {
             .folder
             .ancestors()
             .map(|folder| folder.join("package.json"))
-            .find(|path| self.tracked.contains(path.as_path()));
+            .find(|path| self.is_tracked(path));
         let packages: Vec<PathBuf> = match near {
             Some(near) if !everywhere => vec![near],
-            _ => {
-                let is = |path: &&&Path| path.ends_with("package.json");
-                self.tracked
-                    .iter()
-                    .filter(is)
-                    .map(|p| p.to_path_buf())
-                    .collect()
-            }
+            _ => self.all(|path| name_matches("package.json", path)),
         };
         for package in packages {
             let Some(scripts) = self.scripts(&package) else {
@@ -447,9 +446,7 @@ impl Walk<'_> {
         let folders = [&place.folder, &place.script, &top];
         for folder in folders.into_iter().filter_map(|from| joined(from, asked)) {
             let paths = names.iter().filter_map(|name| joined(&folder, name));
-            let found = paths
-                .into_iter()
-                .find(|path| self.tracked.contains(path.as_path()));
+            let found = paths.into_iter().find(|path| self.is_tracked(path));
             if let Some(path) = found {
                 return self.rules(&path, rest, &place.at(&folder));
             }
@@ -463,7 +460,7 @@ impl Walk<'_> {
             .folder
             .ancestors()
             .flat_map(|folder| ["justfile", "Justfile", ".justfile"].map(|name| folder.join(name)));
-        let found = given.or_else(|| near.find(|path| self.tracked.contains(path.as_path())));
+        let found = given.or_else(|| near.find(|path| self.is_tracked(path)));
         if let Some(path) = found {
             self.rules(&path, rest, &place.at(&place.folder));
         }
@@ -514,20 +511,16 @@ impl Walk<'_> {
     }
 
     fn include(&mut self, name: &str, folder: &Path, words: &[String], place: &CommandPlace) {
-        let pattern = joined(folder, name);
-        let is = |path: &&&Path| {
-            let same = pattern.as_deref() == Some(**path);
-            same || (name.contains('*')
-                && path.parent() == Some(folder)
-                && name_matches(name, path))
+        let Some(pattern) = joined(folder, name) else {
+            return;
         };
-        let files: Vec<PathBuf> = self
-            .tracked
-            .iter()
-            .filter(is)
-            .map(|p| p.to_path_buf())
-            .collect();
-        for path in files {
+        let last = pattern
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let is = |path: &Path| path.parent() == pattern.parent() && name_matches(&last, path);
+        for path in self.all(is) {
             let place = place.at(folder);
             self.rules(&path, words, &place);
         }
@@ -556,19 +549,14 @@ impl Walk<'_> {
             return;
         };
         let name = name.trim_end_matches("/Cargo.toml");
-        let of_package = |path: &&&Path| {
-            let bin = [format!("bin/{name}.rs"), format!("examples/{name}.rs")];
-            bin.iter().any(|end| path.ends_with(end))
-                || path.to_string_lossy().starts_with(&format!("{name}/src/"))
-                || path.to_string_lossy().contains(&format!("/{name}/src/"))
-        };
-        let files = self
-            .tracked
-            .iter()
-            .filter(of_package)
-            .map(|p| p.to_path_buf());
-        let files: Vec<PathBuf> = files.collect();
-        self.derived.extend(files);
+        let bins = [format!("bin/{name}.rs"), format!("examples/{name}.rs")];
+        let folder = format!("{name}/src/");
+        let found = self.all(|path| {
+            let text = path.to_string_lossy();
+            let inside = text.starts_with(&folder) || text.contains(&format!("/{folder}"));
+            inside || bins.iter().any(|end| path.ends_with(end))
+        });
+        self.derived.extend(found);
     }
 
     /// `go run ./tools/check` compiles that folder and runs it.
@@ -581,10 +569,10 @@ impl Walk<'_> {
             return;
         };
         if command == "run" {
-            let inside = |path: &&&Path| path.parent() == Some(&folder) || **path == folder;
-            let is_go = |path: &&&Path| path.extension().is_some_and(|end| end == "go");
-            let files = self.tracked.iter().filter(inside).filter(is_go);
-            let files: Vec<PathBuf> = files.map(|path| path.to_path_buf()).collect();
+            let files = self.all(|path| {
+                let is_go = path.extension().is_some_and(|end| end == "go");
+                is_go && (path.parent() == Some(&folder) || path == folder)
+            });
             self.derived.extend(files);
         }
     }
@@ -629,7 +617,7 @@ impl Walk<'_> {
                 .trim_start_matches("file:");
             for end in ["", ".js", ".ts", ".mjs", ".cjs", ".json"] {
                 let found = joined(&folder, &format!("{name}{end}"));
-                let found = found.filter(|path| self.tracked.contains(path.as_path()));
+                let found = found.filter(|path| self.is_tracked(path));
                 if let Some(found) = found.filter(|found| found != path) {
                     self.derived.insert(found);
                     break;

@@ -331,6 +331,7 @@ fn targets_of_a_makefile_are_followed_with_what_it_includes() {
         "build.sh",
         "common.mk",
         "extra.mk",
+        "mk/a.mk",
         "more.sh",
         "tests.sh",
         "tools/gen.sh",
