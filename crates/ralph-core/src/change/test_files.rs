@@ -13,6 +13,8 @@ use regex::Regex;
 
 /// Marks that are told of one file.
 const MAX_MARKS: usize = 20;
+/// Marks of one file that are looked at.
+const MAX_SEEN: usize = 2_000;
 /// Lines around a mark in which the name of its test is looked for.
 const LINES_BELOW: usize = 8;
 const LINES_ABOVE: usize = 60;
@@ -291,7 +293,7 @@ pub(super) fn newly_marked(path: &Path, before: &str, now: &str) -> Vec<MarkedTe
                 line: at + 1,
             })
         });
-        found.collect()
+        found.take(MAX_SEEN).collect()
     };
     let mut known: Vec<MarkedTest> = marked(before);
     let mut new = Vec::new();

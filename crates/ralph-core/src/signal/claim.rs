@@ -79,6 +79,15 @@ const DENIALS: &str = "❌✗✘✖☐⬜🚫⏳🔄🚧";
 /// Marks that say "done".
 const CHECKS: &str = "✅✔☑✓🎉🏁🚀✨👍💯";
 
+/// Bytes of a sentence that are looked at. A line can be as long as a message, and has many sentences.
+const MAX_SENTENCE: usize = 600;
+
+/// Sentences of a line that are looked at, at its beginning and at its end.
+const MAX_SENTENCES: usize = 200;
+
+/// Longest id of another task that is told of.
+const MAX_ID: usize = 130;
+
 struct Sentence<'a> {
     /// From its first word to the end of the line.
     text: &'a str,
@@ -109,20 +118,23 @@ fn later_sentences(line: &str, begin: usize) -> Vec<Sentence<'_>> {
     let mut starts = Vec::new();
     let mut hard = vec![begin];
     for end in HARD_END.find_iter(line).filter(|end| end.end() > begin) {
-        if !ABBREVIATION.is_match(&line[..end.start()]) {
+        if !ABBREVIATION.is_match(last_bytes(&line[..end.start()], 8)) {
             hard.push(end.end());
             starts.push(end.end());
         }
     }
-    for end in SOFT_END.find_iter(line).filter(|end| end.end() > begin) {
+    for end in SOFT_END.find_iter(line).filter(|end| end.start() >= begin) {
         let from = hard.iter().rev().find(|at| **at <= end.start());
         let before = &line[from.copied().unwrap_or(begin)..end.start()];
-        if !MENTIONS.is_match(before) {
+        if !MENTIONS.is_match(last_bytes(before, MAX_SENTENCE)) {
             starts.push(end.end());
         }
     }
     starts.sort_unstable();
     starts.dedup();
+    if starts.len() > 2 * MAX_SENTENCES {
+        starts.drain(MAX_SENTENCES..starts.len() - MAX_SENTENCES);
+    }
     starts
         .into_iter()
         .filter(|at| *at > begin)
@@ -131,6 +143,10 @@ fn later_sentences(line: &str, begin: usize) -> Vec<Sentence<'_>> {
             is_first: false,
         })
         .collect()
+}
+
+fn last_bytes(text: &str, most: usize) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(most))..]
 }
 
 /// Where the words of a line begin, and whether a box before them is open.
@@ -149,8 +165,8 @@ fn begin(line: &str) -> (usize, bool) {
 }
 
 fn read_sentence(sentence: &Sentence<'_>, task: &str) -> Option<Claimed> {
-    let text = sentence
-        .text
+    let end = sentence.text.floor_char_boundary(MAX_SENTENCE);
+    let text = sentence.text[..end]
         .trim_start_matches(|c: char| !c.is_alphanumeric() && !DENIALS.contains(c));
     if text.starts_with(|c| DENIALS.contains(c)) {
         return None;
@@ -244,6 +260,9 @@ fn other_id(text: &str) -> Option<&str> {
     let mut at = 0;
     while let Some(step) = text[at..].find(char::is_whitespace) {
         at += step;
+        if at > MAX_ID {
+            return None;
+        }
         if ends_claim(text[at..].trim_start()) {
             let id = text[..at]
                 .trim_matches(|c: char| "[]()*_`\"':|—–".contains(c) || c.is_whitespace())

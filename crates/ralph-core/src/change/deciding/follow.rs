@@ -19,6 +19,10 @@ use crate::task::VerifyCommand;
 /// Files that are read, and the bytes of each that are looked at.
 const MAX_FILES: usize = 400;
 const MAX_BYTES: usize = 512 * 1024;
+/// Words of one command and of all, and searches through all files: a script can be written to be long.
+const MAX_COMMAND: usize = 300;
+const MAX_WORDS: usize = 100_000;
+const MAX_SEARCHES: usize = 300;
 /// Scripts that start scripts, and so on.
 const MAX_DEPTH: usize = 10;
 
@@ -32,6 +36,8 @@ pub(super) fn follow(
         tracked: tracked.iter().map(|path| path.as_os_str()).collect(),
         read,
         reads: 0,
+        words: 0,
+        searches: 0,
         derived: BTreeSet::new(),
         tools: BTreeSet::new(),
         done: BTreeSet::new(),
@@ -84,6 +90,8 @@ struct Walk<'a> {
     tracked: HashSet<&'a OsStr>,
     read: &'a dyn Fn(&Path) -> Option<Vec<u8>>,
     reads: usize,
+    words: usize,
+    searches: usize,
     derived: BTreeSet<PathBuf>,
     /// The programs that are named.
     tools: BTreeSet<String>,
@@ -162,7 +170,11 @@ impl Walk<'_> {
     }
 
     /// The tracked files that are so.
-    fn all(&self, is: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    fn all(&mut self, is: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+        self.searches += 1;
+        if self.searches > MAX_SEARCHES {
+            return Vec::new();
+        }
         self.files.iter().filter(|path| is(path)).cloned().collect()
     }
 
@@ -197,6 +209,11 @@ impl Walk<'_> {
 
     /// Looks at each word of a command: what wraps it (`env`, `timeout`, `poetry run`) is any program.
     fn command(&mut self, words: &[String], place: &CommandPlace) {
+        let words = &words[..words.len().min(MAX_COMMAND)];
+        self.words += words.len();
+        if self.words > MAX_WORDS {
+            return;
+        }
         let first = words.iter().position(|word| !is_assignment(word));
         for (at, word) in words.iter().enumerate() {
             let rest = &words[at + 1..];
@@ -260,6 +277,11 @@ impl Walk<'_> {
     /// A script in another language starts programs by their names and imports files beside it.
     fn program(&mut self, text: &str, place: &CommandPlace) {
         for words in shell::program_lines(text) {
+            let words = &words[..words.len().min(MAX_COMMAND)];
+            self.words += words.len();
+            if self.words > MAX_WORDS {
+                return;
+            }
             let imports = [
                 "import",
                 "from",
@@ -272,7 +294,7 @@ impl Walk<'_> {
             for (at, word) in words.iter().enumerate() {
                 if is_import && word.starts_with('.') {
                     self.import(word, place);
-                } else if has_script_end(word) || word.starts_with("./") || is_run_by(&words, at) {
+                } else if has_script_end(word) || word.starts_with("./") || is_run_by(words, at) {
                     self.named(word, place);
                 }
                 self.tool(program(word), &words[at + 1..], place);
@@ -328,6 +350,9 @@ impl Walk<'_> {
 
     /// Follows everything that files of these names run.
     fn whole(&mut self, names: &[&str], place: &CommandPlace) {
+        if !self.done.insert((PathBuf::from(names[0]), String::new())) {
+            return;
+        }
         for path in self.all(|path| names.iter().any(|name| name_matches(name, path))) {
             let folder = path.parent().unwrap_or(Path::new(""));
             self.script(&path, &place.at(folder));

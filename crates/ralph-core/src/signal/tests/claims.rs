@@ -195,6 +195,7 @@ fn a_denial_a_question_or_a_condition_is_no_claim() {
         "- [] Task US-001 complete",
         "1. [ ] Task US-001 complete",
         "- [-] Task US-001 complete",
+        "1.  - - Task - complete [ ] ?",
         "☐ Task US-001 complete",
         "❌ Task US-001 complete",
         "⏳ Task US-001 complete",

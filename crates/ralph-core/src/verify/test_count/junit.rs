@@ -5,7 +5,7 @@
 use super::{TestCounts, number};
 
 /// Longest tag that is put together from several lines.
-const MAX_TAG: usize = 64 * 1024;
+const MAX_TAG: usize = 2 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct JunitReader {
