@@ -90,7 +90,7 @@ struct LayerDiff {
     gone: BTreeSet<PathBuf>,
     /// Tracked files that are shown at another path, by that path: folders were renamed.
     moved: BTreeMap<PathBuf, PathBuf>,
-    /// What can't be stored: special files, folders that can't be read, repositories.
+    /// Paths that can't be stored: special files, folders that can't be read, repositories.
     unstorable: BTreeMap<PathBuf, EntryKind>,
 }
 

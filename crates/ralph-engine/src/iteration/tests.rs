@@ -218,7 +218,7 @@ impl Scene {
             progress: &progress,
             own_paths: vec!["prd.json".into(), ".ralph".into()],
             read_only: Vec::new(),
-            containment: Containment::detect(None).containment,
+            containment: Containment::Subreaper,
         };
         let vars = self.test.environment();
         let environment = Environment::scrub(vars, &[], &root);

@@ -81,6 +81,7 @@ fn the_defaults_are_those_of_the_design() {
                 "commands": [], "format": [], "timeout_minutes": 15, "known_failures": "refuse",
                 "baseline": true, "tail_lines": 200, "tail_bytes": 16384,
             },
+            "workspace": {"mode": "auto"},
             "loop": {
                 "max_iterations": 50, "max_minutes": null, "max_cost_usd": null,
                 "max_minutes_per_iteration": 90, "max_attempts": 3, "on_max_attempts": "block",
@@ -262,8 +263,8 @@ fn the_environment_sets_keys_of_every_type() {
 fn no_two_keys_share_a_variable() {
     let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
     let unique: BTreeSet<&String> = names.iter().collect();
-    assert_eq!(unique.len(), 118);
-    assert_eq!(names.len(), 118);
+    assert_eq!(unique.len(), 119);
+    assert_eq!(names.len(), 119);
     assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 

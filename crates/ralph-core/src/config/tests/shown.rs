@@ -79,6 +79,8 @@ fn every_value_is_shown_with_its_origin() {
       baseline: true  # default
       tail_lines: 200  # default
       tail_bytes: 16384  # default
+    workspace:
+      mode: auto  # default
     loop:
       max_iterations: 7  # env MAX_ITERATIONS
       max_minutes: null  # default
@@ -223,7 +225,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 138);
+    assert_eq!(keys, 140);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];
