@@ -137,11 +137,15 @@ impl Job {
 
     /// Returns the commands that verify this task: the configured ones, then its own.
     pub fn verify_commands(&self) -> Vec<crate::task::VerifyCommand> {
-        let mut commands = self.config.verification.commands.clone();
+        let verification = &self.config.verification;
+        let mut commands = verification.commands.clone();
         for own in &self.task.verify {
             if !commands.contains(own) {
                 commands.push(own.clone());
             }
+        }
+        if !commands.is_empty() {
+            commands.splice(..0, verification.prepare.iter().cloned());
         }
         commands
     }

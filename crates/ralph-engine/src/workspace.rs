@@ -11,7 +11,12 @@ pub(crate) use layered::{LayerRequest, Layered, Layers};
 
 use std::path::{Path, PathBuf};
 
-use ralph_core::{change::CompiledPolicy, job::Job, signal::Claim};
+use ralph_core::{
+    change::CompiledPolicy,
+    iteration::{AgentChange, ChangedFile},
+    job::Job,
+    signal::Claim,
+};
 
 use crate::{
     agent::DoneFile,
@@ -125,11 +130,14 @@ pub(crate) trait Workspace {
     /// Returns a number that differs when the agent has changed something.
     fn fingerprint(&self) -> LocalFuture<'_, Option<u64>>;
 
+    /// Says what of the agent's own, besides its change, the change would be verified with.
+    fn cache_flags(&self, job: &Job, files: &[ChangedFile]) -> Result<Vec<String>, LoopError>;
+
     /// Makes a layer in which a tree is verified; `None` where it is verified where it was made.
     fn verify_layer<'a>(
         &'a self,
         job: &'a Job,
-        tree: &'a str,
+        change: &'a AgentChange,
     ) -> LocalFuture<'a, Result<Option<Layer>, LoopError>>;
 
     /// Plans what a verify command sees in such a layer.

@@ -136,6 +136,8 @@ section! {
         /// Commands that must all pass before anything is committed: each a list of words, or a line
         /// for the shell.
         pub commands: Vec<VerifyCommand> = Vec::new(),
+        /// Commands that make the checkout ready, such as `npm ci`: they run before the others, each time.
+        pub prepare: Vec<VerifyCommand> = Vec::new(),
         /// Commands that format the code; they run before the tree to be verified is written.
         pub format: Vec<VerifyCommand> = Vec::new(),
         /// Minutes after which a single command counts as failed.
@@ -236,6 +238,11 @@ section! {
         /// The folder that agents work in: a layer over the repository that is thrown away (`overlay`), the
         /// user's own folder (`in_place`), or a layer wherever the machine allows it (`auto`).
         pub mode: WorkspaceMode = WorkspaceMode::Auto,
+        /// Folders that hold what is installed or built, by name. In a layer, verification gets an agent's own
+        /// only where its change touches a manifest or a lock file and `verification.prepare` is empty.
+        pub caches: Vec<String> = ["node_modules", "target", ".venv", "venv", "vendor", ".gradle", ".tox"]
+            .map(String::from)
+            .to_vec(),
     }
 }
 

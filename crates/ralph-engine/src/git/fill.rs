@@ -1,12 +1,15 @@
 //! Writes files of a tree into a folder that is not the user's: the upper folder of a layer.
 
 use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::call::Index;
 use super::repo::{StageIndex, State};
 use super::rewind::{How, MovedPath};
 use super::stage::joined;
+use super::take::TakenContent;
 use super::{GitError, Oid, Repo};
 
 impl Repo {
@@ -19,6 +22,11 @@ impl Repo {
         besides: &[PathBuf],
         folder: &Path,
     ) -> Result<Vec<PathBuf>, GitError> {
+        if besides.is_empty()
+            && let Some(gone) = self.fill_by_hand(to, folder).await?
+        {
+            return Ok(gone);
+        }
         let mut paths = besides.to_vec();
         let mut gone = Vec::new();
         for MovedPath { path, how } in self.moved_paths(from, to, &[]).await? {
@@ -29,6 +37,30 @@ impl Repo {
         }
         gone.extend(self.write_files(to, &paths, folder).await?);
         Ok(gone)
+    }
+
+    /// The same for a tree that was staged last, of few plain files; `None` for any other.
+    async fn fill_by_hand(
+        &self,
+        tree: &Oid,
+        folder: &Path,
+    ) -> Result<Option<Vec<PathBuf>>, GitError> {
+        let state = self.in_order().await;
+        let staged = state.staged.as_ref().filter(|staged| staged.tree == *tree);
+        let Some(files) = staged.and_then(|staged| staged.files.as_ref()) else {
+            return Ok(None);
+        };
+        let mut gone = Vec::new();
+        for file in files {
+            match &file.content {
+                Some(content) => {
+                    let path = folder.join(&file.path);
+                    write_new(&path, content).map_err(GitError::io("write", &path))?;
+                }
+                None => gone.push(file.path.clone()),
+            }
+        }
+        Ok(Some(gone))
     }
 
     /// Writes files as a tree has them into a folder. Those that the tree does not have are left out, and
@@ -87,4 +119,19 @@ impl Repo {
         })?;
         self.attempt_on(&commit, base).await
     }
+}
+
+/// Writes a file, and the folders that it lies in.
+fn write_new(path: &Path, content: &TakenContent) -> io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mode = if content.executable { 0o777 } else { 0o666 };
+    let mut file = fs::File::options()
+        .write(true)
+        .create_new(true)
+        .mode(mode)
+        .open(path)?;
+    file.write_all(&content.bytes)
 }

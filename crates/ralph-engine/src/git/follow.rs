@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
+use super::object::ObjectKind;
 use super::rewind::{How, MovedPath};
 use super::{GitError, Oid, Repo};
 
@@ -30,6 +31,9 @@ impl Repo {
         to: &Oid,
         own: &[PathBuf],
     ) -> Result<Vec<PathBuf>, GitError> {
+        if let Some(left) = self.follow_by_hand(to, own).await? {
+            return Ok(left);
+        }
         let moved = self.moved_paths(from, to, own).await?;
         if moved.is_empty() {
             return Ok(Vec::new());
@@ -54,14 +58,71 @@ impl Repo {
                 before: read(&before.path().join(path))?,
                 after: read(&after.path().join(path))?,
             };
-            if self.is_behind_link(path) || !step.perform().map_err(GitError::io("write", path))? {
+            if !self.follow_one(path, &step)? {
                 left.push(path.clone());
-            }
-            if step.after.is_none() {
-                remove_empty_folders(&self.root, path);
             }
         }
         Ok(left)
+    }
+
+    /// The same for the commit that this process landed last, of few plain files; `None` for any other.
+    async fn follow_by_hand(
+        &self,
+        to: &Oid,
+        own: &[PathBuf],
+    ) -> Result<Option<Vec<PathBuf>>, GitError> {
+        let mut state = self.in_order().await;
+        let (Some((commit, files)), Some(objects)) = (state.landed.take(), &self.objects) else {
+            return Ok(None);
+        };
+        if commit != *to {
+            return Ok(None);
+        }
+        let mut left = Vec::new();
+        let (gone, written): (Vec<_>, Vec<_>) =
+            files.into_iter().partition(|file| file.content.is_none());
+        for file in gone.into_iter().chain(written) {
+            if own.iter().any(|own| file.path.starts_with(own)) {
+                continue;
+            }
+            let target = self.root.join(&file.path);
+            let now = read(&target)?;
+            let is_as_before = match (&now, &file.before) {
+                (None, None) => true,
+                (Some(Stands::File { bytes, .. }), Some(before)) => {
+                    objects.format().id_of(ObjectKind::Blob, bytes) == *before
+                }
+                _ => false,
+            };
+            let after = file.content.map(|content| Stands::File {
+                bytes: content.bytes,
+                executable: content.executable,
+            });
+            if now == after {
+                continue;
+            }
+            let step = FileStep {
+                target,
+                before: now,
+                after,
+            };
+            if !is_as_before || !self.follow_one(&file.path, &step)? {
+                left.push(file.path);
+            }
+        }
+        Ok(Some(left))
+    }
+
+    /// Brings one file along. Returns false if the user had changed it.
+    fn follow_one(&self, path: &Path, step: &FileStep) -> Result<bool, GitError> {
+        if self.is_behind_link(path) {
+            return Ok(false);
+        }
+        let followed = step.perform().map_err(GitError::io("write", path))?;
+        if step.after.is_none() {
+            remove_empty_folders(&self.root, path);
+        }
+        Ok(followed)
     }
 
     fn is_behind_link(&self, path: &Path) -> bool {

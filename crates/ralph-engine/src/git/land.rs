@@ -46,8 +46,12 @@ impl Repo {
         check_ref_name(landing.branch)?;
         let mut state = self.in_order().await;
         let staged = state.staged.take();
+        let mut files = None;
         let mut index = match staged.filter(|staged| staged.tree == *landing.tree) {
-            Some(staged) => staged.index,
+            Some(staged) => {
+                files = staged.files;
+                staged.index
+            }
             None => self.read_staged(landing).await?,
         };
         let mut tree = IndexTree {
@@ -72,6 +76,7 @@ impl Repo {
             })?;
         self.make_base(&index)?;
         state.base_index = Some(commit.clone());
+        state.landed = files.map(|files| (commit.clone(), files));
         self.shadow.set_head(&commit)?;
         self.publish_index(&mut state).await?;
         Ok(commit)

@@ -21,6 +21,7 @@ use super::plain::Storing;
 use super::refs::lock_of;
 use super::shadow::Shadow;
 use super::swap::Reflogs;
+use super::take::TakenFile;
 use super::{GitEnvironment, GitError, Guard, Oid};
 
 #[derive(Debug)]
@@ -51,6 +52,8 @@ pub(super) struct State {
     pub(super) staged: Option<StagedTree>,
     /// The commit that the base index is known to equal.
     pub(super) base_index: Option<Oid>,
+    /// The files that were staged for the commit that landed last, and that commit.
+    pub(super) landed: Option<(Oid, Vec<TakenFile>)>,
     /// A scan that is under way. It writes the base index, so it ends before anything else begins.
     pub(super) early: Option<EarlyScan>,
 }
@@ -60,6 +63,8 @@ pub(super) struct State {
 pub(super) struct StagedTree {
     pub(super) tree: Oid,
     pub(super) index: StageIndex,
+    /// All that differs from the base, where that is few plain files.
+    pub(super) files: Option<Vec<TakenFile>>,
 }
 
 #[derive(Debug)]

@@ -79,6 +79,7 @@ impl Repo {
             return Ok(StagedTree {
                 tree: taken.tree.oid,
                 index: StageIndex::Held(taken.index),
+                files: Some(taken.files),
             });
         }
         self.copy_base_to_stage()?;
@@ -86,6 +87,7 @@ impl Repo {
         Ok(StagedTree {
             tree: self.write_tree(Index::Stage).await?,
             index: StageIndex::OnDisk,
+            files: None,
         })
     }
 

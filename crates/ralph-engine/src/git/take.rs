@@ -8,11 +8,12 @@ use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::index_file::{IndexEntry, IndexFile, KnownTree, Parsed, entry_bytes};
 use super::object::{Format, ObjectKind};
 use super::stage::PathsIn;
+use super::status::path_of;
 use super::tree::{IndexTree, tree_of};
 use super::{GitError, Repo};
 
@@ -26,6 +27,23 @@ pub(super) struct Taken {
     pub(super) index: IndexFile,
     /// With the files among what is new.
     pub(super) tree: IndexTree,
+    pub(super) files: Vec<TakenFile>,
+}
+
+/// A path as it was taken: git stores it as it is.
+#[derive(Debug, Clone)]
+pub(super) struct TakenFile {
+    pub(super) path: PathBuf,
+    /// `None` if it is gone.
+    pub(super) content: Option<TakenContent>,
+    /// The object that the path had before, if it was there.
+    pub(super) before: Option<Vec<u8>>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct TakenContent {
+    pub(super) bytes: Vec<u8>,
+    pub(super) executable: bool,
 }
 
 /// A path as it is in the working tree.
@@ -64,6 +82,14 @@ impl Repo {
         let Some(found) = found else {
             return Ok(None);
         };
+        let before: Vec<Option<Vec<u8>>> = found
+            .iter()
+            .map(|one| {
+                let entries = &parsed.entries;
+                let at = entries.binary_search_by(|entry| entry.path.cmp(&one.path));
+                Some(entries.get(at.ok()?)?.id.to_vec())
+            })
+            .collect();
         if found
             .iter()
             .try_for_each(|one| put(&mut parsed, one))
@@ -76,10 +102,23 @@ impl Repo {
         };
         let index = index.with_bytes(bytes);
         drop(parsed);
+        let taken = found.iter().zip(before).map(|(one, before)| TakenFile {
+            path: path_of(&one.path),
+            content: one.file.as_ref().map(|file| TakenContent {
+                bytes: file.content.clone(),
+                executable: file.mode == 0o100_755,
+            }),
+            before,
+        });
+        let taken = taken.collect();
         let files = found.into_iter().filter_map(|one| one.file);
         tree.new
             .extend(files.map(|file| (ObjectKind::Blob, file.content)));
-        Ok(Some(Taken { index, tree }))
+        Ok(Some(Taken {
+            index,
+            tree,
+            files: taken,
+        }))
     }
 }
 

@@ -58,14 +58,18 @@ pub(super) async fn inspect(
         found.refuse(format!("{first}{more}"));
     }
     let changed = staged.change.changes.iter();
+    let changed: Vec<ChangedFile> = changed
+        .map(|c| ChangedFile {
+            path: shown(&c.path),
+            kind: kind_name(c.kind).into(),
+        })
+        .collect();
+    found
+        .flags
+        .extend(workspace.cache_flags(context.job, &changed)?);
     let change = AgentChange {
         tree: staged.tree.to_string(),
-        files: changed
-            .map(|c| ChangedFile {
-                path: shown(&c.path),
-                kind: kind_name(c.kind).into(),
-            })
-            .collect(),
+        files: changed,
         refusal: found.refusal,
         flags: found.flags,
     };

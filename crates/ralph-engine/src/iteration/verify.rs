@@ -43,9 +43,8 @@ pub(super) async fn verify(
         });
     }
     files.heading("verify");
-    let tree = context.log.change.as_ref().map(|change| &change.tree);
-    let layer = match tree {
-        Some(tree) => workspace.verify_layer(job, tree).await?,
+    let layer = match &context.log.change {
+        Some(change) => workspace.verify_layer(job, change).await?,
         None => None,
     };
     let mounts = || match &layer {

@@ -105,6 +105,42 @@ impl Prefill {
         self.enter(path).map(|_| ())
     }
 
+    /// Takes over a folder of another upper folder of the same place, with its marks: folders are made, and
+    /// files get a second name.
+    pub fn link_folder(&self, from: &Path, path: &Path) -> io::Result<()> {
+        let mut pending = vec![path.to_owned()];
+        while let Some(path) = pending.pop() {
+            self.forget(&path)?;
+            let made = self.enter(&path)?;
+            let source = openat(
+                CWD,
+                from.join(&path),
+                FOLDER | OFlags::NOFOLLOW,
+                Mode::empty(),
+            )?;
+            fchmod(&made, Mode::from_raw_mode(fstat(&source)?.st_mode & 0o7777))?;
+            let opaque = attribute_name(self.xattrs, "opaque");
+            let mut value = [0; 8];
+            if let Ok(length) = rustix::fs::fgetxattr(&source, &opaque, &mut value) {
+                fsetxattr(&made, &opaque, &value[..length], XattrFlags::empty())?;
+            }
+            for entry in Dir::read_from(&source)? {
+                let entry = entry?;
+                let name = OsStr::from_bytes(entry.file_name().to_bytes());
+                if name == "." || name == ".." {
+                    continue;
+                }
+                let stat = statat(&source, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                if is_folder(&stat) {
+                    pending.push(path.join(name));
+                } else {
+                    rustix::fs::linkat(&source, name, &made, name, AtFlags::empty())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Copies a folder of the lower with all that is in it, so that nothing of the lower's shows there.
     /// Such a folder can be renamed also within a user namespace. Must be called before anything else
     /// is written below it.

@@ -1,7 +1,7 @@
 //! The baseline: the configured commands once a loop, before the first attempt, so that *regressed*
 //! can be told from *was already broken*.
 
-use ralph_core::event::Event;
+use ralph_core::{event::Event, task::VerifyCommand};
 
 use super::{LoopError, LoopRunner};
 use crate::{
@@ -13,10 +13,18 @@ impl LoopRunner {
     pub(super) async fn measure_baseline(&mut self) -> Result<(), LoopError> {
         let verification = &self.settings.config.verification;
         let count = verification.commands.len();
+        let commands: Vec<VerifyCommand> = verification
+            .prepare
+            .iter()
+            .chain(&verification.commands)
+            .cloned()
+            .collect();
         if self.baseline.is_some() || !verification.baseline || count == 0 {
             return Ok(());
         }
-        self.tell(&Event::BaselineStarted { commands: count });
+        self.tell(&Event::BaselineStarted {
+            commands: commands.len(),
+        });
         let mut files =
             IterationFiles::baseline(&self.place.root, self.settings.config.logs.max_mb.get())?;
         let place = &self.place;
@@ -33,7 +41,7 @@ impl LoopRunner {
             None => Ok(None),
         };
         let run = CommandRun {
-            commands: &self.settings.config.verification.commands,
+            commands: &commands,
             config: &self.settings.config,
             root: &self.place.root,
             mounts: &mounts,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::{
     change::{CompiledPolicy, shown},
+    iteration::{AgentChange, ChangedFile},
     job::Job,
     signal::Claim,
 };
@@ -199,10 +200,14 @@ impl Workspace for InPlace<'_> {
         })
     }
 
+    fn cache_flags(&self, _job: &Job, _files: &[ChangedFile]) -> Result<Vec<String>, LoopError> {
+        Ok(Vec::new())
+    }
+
     fn verify_layer<'a>(
         &'a self,
         _job: &'a Job,
-        _tree: &'a str,
+        _change: &'a AgentChange,
     ) -> LocalFuture<'a, Result<Option<Layer>, LoopError>> {
         Box::pin(async { Ok(None) })
     }

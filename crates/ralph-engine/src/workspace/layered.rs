@@ -16,6 +16,7 @@ use std::{
 use ralph_core::{
     change::{CompiledPolicy, shown},
     id::IterationId,
+    iteration::{AgentChange, ChangedFile},
     job::Job,
     signal::Claim,
 };
@@ -290,6 +291,42 @@ impl Layers {
     }
 }
 
+/// Returns whether a file says what is to be installed or built.
+fn is_manifest(path: &str) -> bool {
+    const NAMES: [&str; 26] = [
+        "package.json",
+        "package-lock.json",
+        "npm-shrinkwrap.json",
+        "yarn.lock",
+        "pnpm-lock.yaml",
+        "bun.lock",
+        "bun.lockb",
+        "deno.lock",
+        "Cargo.toml",
+        "Cargo.lock",
+        "pyproject.toml",
+        "setup.py",
+        "setup.cfg",
+        "poetry.lock",
+        "uv.lock",
+        "pdm.lock",
+        "Pipfile",
+        "Pipfile.lock",
+        "go.mod",
+        "go.sum",
+        "composer.json",
+        "composer.lock",
+        "Gemfile",
+        "Gemfile.lock",
+        "pom.xml",
+        "mix.lock",
+    ];
+    let name = path.rsplit('/').next().unwrap_or(path);
+    NAMES.contains(&name)
+        || name.starts_with("requirements") && name.ends_with(".txt")
+        || name.starts_with("build.gradle")
+}
+
 /// The folder of a layer that is laid over a repository's root.
 fn folder_of<'a>(layer: &'a Layer, root: &Path) -> Option<&'a LayerFolder> {
     let mut folders = layer.folders().iter();
@@ -340,6 +377,27 @@ impl Layered<'_> {
             | UpperKind::UnreadableFolder => {}
         }
         prefill.forget(path)
+    }
+
+    /// The folders of what the agent installed or built that its change is verified with: those that are
+    /// caches by their name, where the change touches what says what belongs into them and nothing else makes them.
+    fn caches_of_agent(&self, job: &Job, files: &[ChangedFile]) -> Result<Vec<PathBuf>, LoopError> {
+        let names = &job.config.workspace.caches;
+        let is_made = !job.config.verification.prepare.is_empty();
+        if is_made || names.is_empty() || !files.iter().any(|file| is_manifest(&file.path)) {
+            return Ok(Vec::new());
+        }
+        let mut found: Vec<PathBuf> = Vec::new();
+        for entry in self.layers.entries()? {
+            let name = entry.path.file_name().map(|name| name.to_string_lossy());
+            let is_cache = matches!(entry.kind, UpperKind::Folder { .. })
+                && name.is_some_and(|name| names.iter().any(|cache| *cache == name));
+            // Each folder stands before what is in it.
+            if is_cache && !found.iter().any(|above| entry.path.starts_with(above)) {
+                found.push(entry.path);
+            }
+        }
+        Ok(found)
     }
 
     /// Says of files that are not the agent's to change that it did, and that this is not taken.
@@ -495,11 +553,21 @@ impl Workspace for Layered<'_> {
     fn stage<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Staged, LoopError>> {
         Box::pin(async {
             let (base, untracked) = start_of(job)?;
+            let root = self.folder.root;
+            let configured = self.folder.config_files.all_paths();
+            let configured = configured.filter_map(|p| Some(p.strip_prefix(root).ok()?.to_owned()));
+            let own: Vec<PathBuf> = self
+                .folder
+                .own_paths
+                .iter()
+                .cloned()
+                .chain(configured)
+                .collect();
             let spec = StageSpec {
                 base: &base,
                 branch: &job.start.branch,
                 untracked_before: &untracked,
-                own_paths: &self.folder.own_paths,
+                own_paths: &own,
                 max_file_bytes: self.folder.policy.max_file_bytes,
             };
             let entries = self.layers.entries()?;
@@ -537,16 +605,37 @@ impl Workspace for Layered<'_> {
         })
     }
 
+    fn cache_flags(&self, job: &Job, files: &[ChangedFile]) -> Result<Vec<String>, LoopError> {
+        let caches = self.caches_of_agent(job, files)?;
+        if caches.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names: Vec<String> = caches.iter().map(|path| shown(path)).collect();
+        Ok(vec![format!(
+            "verified with the agent's own {}: set `verification.prepare` to have it made again",
+            names.join(", ")
+        )])
+    }
+
     fn verify_layer<'a>(
         &'a self,
         job: &'a Job,
-        tree: &'a str,
+        change: &'a AgentChange,
     ) -> LocalFuture<'a, Result<Option<Layer>, LoopError>> {
         Box::pin(async move {
-            let (base, tree) = (oid(&job.start.base_commit)?, oid(tree)?);
+            let (base, tree) = (oid(&job.start.base_commit)?, oid(&change.tree)?);
             let own = &self.folder.own_paths;
             let made = self.layers.of_tree(self.folder.repo, &base, &tree, own);
-            made.await.map(Some)
+            let layer = made.await?;
+            let caches = self.caches_of_agent(job, &change.files)?;
+            if let Some(upper) = self.layers.upper() {
+                let prefill = self.layers.prefill(&layer)?;
+                for path in caches {
+                    let linked = prefill.link_folder(upper, &path);
+                    linked.map_err(|e| file_error("take over", &path, e))?;
+                }
+            }
+            Ok(Some(layer))
         })
     }
 

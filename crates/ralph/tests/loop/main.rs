@@ -20,6 +20,7 @@ mod handing_over;
 mod health;
 mod intervening;
 mod landing;
+mod layers;
 mod limits;
 mod loops;
 mod monitoring;

@@ -78,10 +78,13 @@ fn the_defaults_are_those_of_the_design() {
             },
             "command": { "args": [] },
             "verification": {
-                "commands": [], "format": [], "timeout_minutes": 15, "known_failures": "refuse",
+                "commands": [], "prepare": [], "format": [], "timeout_minutes": 15, "known_failures": "refuse",
                 "baseline": true, "tail_lines": 200, "tail_bytes": 16384,
             },
-            "workspace": {"mode": "auto"},
+            "workspace": {
+                "mode": "auto",
+                "caches": ["node_modules", "target", ".venv", "venv", "vendor", ".gradle", ".tox"],
+            },
             "loop": {
                 "max_iterations": 50, "max_minutes": null, "max_cost_usd": null,
                 "max_minutes_per_iteration": 90, "max_attempts": 3, "on_max_attempts": "block",
@@ -263,8 +266,8 @@ fn the_environment_sets_keys_of_every_type() {
 fn no_two_keys_share_a_variable() {
     let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
     let unique: BTreeSet<&String> = names.iter().collect();
-    assert_eq!(unique.len(), 119);
-    assert_eq!(names.len(), 119);
+    assert_eq!(unique.len(), 121);
+    assert_eq!(names.len(), 121);
     assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 

@@ -73,6 +73,7 @@ fn every_value_is_shown_with_its_origin() {
       commands:  # ralph.yaml:2
         - ["npm", "run", "typecheck"]
         - "npm test | tee log"
+      prepare: []  # default
       format: []  # default
       timeout_minutes: 15  # default
       known_failures: refuse  # default
@@ -81,6 +82,7 @@ fn every_value_is_shown_with_its_origin() {
       tail_bytes: 16384  # default
     workspace:
       mode: auto  # default
+      caches: ["node_modules", "target", ".venv", "venv", "vendor", ".gradle", ".tox"]  # default
     loop:
       max_iterations: 7  # env MAX_ITERATIONS
       max_minutes: null  # default
@@ -225,7 +227,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 140);
+    assert_eq!(keys, 142);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];
