@@ -29,13 +29,19 @@ pub(crate) fn measure(programs: &Programs, repeats: usize, table: &mut Table) ->
     let mut floors = Vec::new();
     let mut tracked = Vec::new();
     let mut ignored = Vec::new();
+    let mut layered = Vec::new();
     for _ in 0..repeats {
         floors.push(milliseconds(floor::measure(programs, TASKS)?));
-        tracked.push(milliseconds(run_tasks(programs, TaskFile::Tracked)?));
-        ignored.push(milliseconds(run_tasks(programs, TaskFile::Ignored)?));
+        let run = |file, mode| {
+            Ok::<_, Box<dyn std::error::Error>>(milliseconds(run_tasks(programs, file, mode)?))
+        };
+        tracked.push(run(TaskFile::Tracked, "in_place")?);
+        ignored.push(run(TaskFile::Ignored, "in_place")?);
+        layered.push(run(TaskFile::Tracked, "overlay")?);
     }
     let middle = |values: &[f64]| median(values).ok_or("nothing was measured");
     let (floor, tracked, ignored) = (middle(&floors)?, middle(&tracked)?, middle(&ignored)?);
+    let layered = middle(&layered)?;
     let mut add = |what, value, unit, target| {
         table.add(&Row {
             what,
@@ -45,7 +51,12 @@ pub(crate) fn measure(programs: &Programs, repeats: usize, table: &mut Table) ->
         });
     };
     add("(a) floor of an iteration", floor, "ms", Target::None);
-    add("(b) iteration of ralph run", tracked, "ms", Target::None);
+    add(
+        "(b) iteration of ralph run, in place",
+        tracked,
+        "ms",
+        Target::None,
+    );
     add("(b) / (a)", tracked / floor, "x", Target::AtMost(1.5));
     add(
         "    the same with a task file that git ignores",
@@ -53,10 +64,17 @@ pub(crate) fn measure(programs: &Programs, repeats: usize, table: &mut Table) ->
         "x",
         Target::None,
     );
+    add(
+        "(c) iteration of ralph run, in a layer",
+        layered,
+        "ms",
+        Target::None,
+    );
+    add("(c) / (a)", layered / floor, "x", Target::None);
     Ok(())
 }
 
-fn run_tasks(programs: &Programs, file: TaskFile) -> BenchResult<Duration> {
+fn run_tasks(programs: &Programs, file: TaskFile, mode: &str) -> BenchResult<Duration> {
     let repo = project(TASKS);
     if let TaskFile::Ignored = file {
         repo.git(["rm", "-q", "--cached", "prd.json"]);
@@ -67,6 +85,7 @@ fn run_tasks(programs: &Programs, file: TaskFile) -> BenchResult<Duration> {
     let began = Instant::now();
     let output = ralph_run(&repo, programs)
         .args(["--max-iterations", "1000"])
+        .env("RALPH_WORKSPACE_MODE", mode)
         .stdout(Stdio::null())
         .output()?;
     let took = began.elapsed();

@@ -59,7 +59,7 @@ pub use environment::GitEnvironment;
 pub use error::GitError;
 pub use guard::{Guard, HeadNow, Tampered, TamperedHow};
 pub use history::{History, KeptAside};
-pub use land::{LandError, LandRequest, Landed};
+pub use land::{ChangedIndex, LandError, LandRequest, Landed};
 pub use lock::LockOwner;
 pub use look::FileStat;
 pub use message::{CommitKind, commit_message, message_with_trailers, slug};

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::call::Index;
+use super::index_file::copy_index;
 use super::refs::{branch_ref, check_ref_name};
 use super::repo::StageIndex;
 use super::tree::IndexTree;
@@ -22,6 +23,16 @@ pub struct LandRequest<'a> {
     pub message: &'a str,
     /// Files of ralph's own, such as the task file, taken as they are now.
     pub also: &'a [PathBuf],
+    pub changed_index: ChangedIndex,
+}
+
+/// The owner of what was staged in the real index since ralph last wrote it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangedIndex {
+    /// The agent's: the index of the commit takes its place.
+    Agents,
+    /// A person's: only the paths of the commit change in it.
+    Persons,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -78,8 +89,48 @@ impl Repo {
         state.base_index = Some(commit.clone());
         state.landed = files.map(|files| (commit.clone(), files));
         self.shadow.set_head(&commit)?;
-        self.publish_index(&mut state).await?;
+        match landing.changed_index {
+            ChangedIndex::Persons if self.may_have_staged(&state) => {
+                self.add_to_real_index(landing.parent, &commit).await?;
+                state.forget_real_index();
+            }
+            ChangedIndex::Persons | ChangedIndex::Agents => self.publish_index(&mut state).await?,
+        }
         Ok(commit)
+    }
+
+    /// Takes over what a commit changed into the real index, and leaves all else that it holds.
+    async fn add_to_real_index(&self, parent: &Oid, commit: &Oid) -> Result<(), GitError> {
+        let real = self.real_index();
+        copy_index(&real, &self.shadow.stage_index()).map_err(GitError::io("copy", &real))?;
+        let args = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--raw",
+            "--no-renames",
+            "--no-abbrev",
+        ];
+        let call = self.git(args).arg(parent.as_str()).arg(commit.as_str());
+        let output = call.run().await?;
+        let mut lines = Vec::new();
+        let mut fields = output.split(|byte| *byte == 0);
+        while let (Some(head), Some(path)) = (fields.next(), fields.next()) {
+            let head = String::from_utf8_lossy(head);
+            let mut words = head.trim_start_matches(':').split(' ');
+            let (mode, oid) = (words.nth(1), words.nth(1));
+            let (Some(mode), Some(oid)) = (mode, oid) else {
+                continue;
+            };
+            // A mode of 0 takes the path out.
+            let mode = if mode == "000000" { "0" } else { mode };
+            lines.extend(format!("{mode} {oid}\t").into_bytes());
+            lines.extend(path);
+            lines.push(0);
+        }
+        let call = self.git(["update-index", "-z", "--index-info"]);
+        call.index(Index::Stage).stdin(lines).run().await?;
+        self.publish(&self.shadow.stage_index()).await
     }
 
     /// The index of a tree that this process did not stage, or not last.

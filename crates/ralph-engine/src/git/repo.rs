@@ -50,6 +50,8 @@ pub(super) struct State {
     /// The real index as it was last copied, in either direction.
     real_index: Option<IndexStamp>,
     pub(super) staged: Option<StagedTree>,
+    /// True if the real index held something staged when it was last looked at.
+    pub(super) real_has_staged: bool,
     /// The commit that the base index is known to equal.
     pub(super) base_index: Option<Oid>,
     /// The files that were staged for the commit that landed last, and that commit.
@@ -73,6 +75,13 @@ pub(super) enum StageIndex {
     OnDisk,
     /// Made by hand; it need not be on the disk before it has landed.
     Held(IndexFile),
+}
+
+impl State {
+    /// The next look takes the real index over again.
+    pub(super) fn forget_real_index(&mut self) {
+        self.real_index = None;
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,6 +197,13 @@ impl Repo {
 
     /// Gives the person an index that matches what ralph left in the working tree.
     pub(super) async fn publish_index(&self, state: &mut State) -> Result<(), GitError> {
+        self.publish(&self.shadow.index()).await?;
+        state.real_index = self.stamp_of_real_index();
+        Ok(())
+    }
+
+    /// Puts a copy of an index in the place of the real one, by git's own protocol.
+    pub(super) async fn publish(&self, index: &Path) -> Result<(), GitError> {
         let real = self.real_index();
         let (ours, lock) = (self.git_dir.join("ralph-index"), lock_of(&real));
         // Linked, not written, as the lock: a lock that is also our file is ours, also after a crash.
@@ -195,15 +211,18 @@ impl Repo {
             remove_if_there(&lock)?;
         }
         remove_if_there(&ours)?;
-        copy_index(&self.shadow.index(), &ours).map_err(GitError::io("write", &ours))?;
+        copy_index(index, &ours).map_err(GitError::io("write", &ours))?;
         if fs::hard_link(&ours, &lock).is_err() {
             clear_stale(&lock, &self.folders()).await?;
             fs::hard_link(&ours, &lock).map_err(GitError::io("lock with", &lock))?;
         }
         fs::rename(&lock, &real).map_err(GitError::io("write", &real))?;
-        remove_if_there(&ours)?;
-        state.real_index = self.stamp_of_real_index();
-        Ok(())
+        remove_if_there(&ours)
+    }
+
+    /// Returns whether the real index may hold what a person staged.
+    pub(super) fn may_have_staged(&self, state: &State) -> bool {
+        state.real_has_staged || self.stamp_of_real_index() != state.real_index
     }
 
     pub(super) fn real_index(&self) -> PathBuf {

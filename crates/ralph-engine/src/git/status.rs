@@ -62,6 +62,7 @@ impl Repo {
                 self.scan().await?
             }
         };
+        state.real_has_staged = seen.changed.iter().any(|entry| entry.staged != b'.');
         let (changed, untracked) = (seen.changed, seen.untracked);
         Ok(Status {
             head,

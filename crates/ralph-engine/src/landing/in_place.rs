@@ -17,7 +17,7 @@ use crate::{
     board::Board,
     error::LoopError,
     failpoint::failpoint,
-    git::{self, CommitKind, LandError, Repo, commit_message},
+    git::{self, ChangedIndex, CommitKind, LandError, Repo, commit_message},
     journal_text::oid,
     supervisor::LocalFuture,
 };
@@ -26,6 +26,8 @@ pub(crate) struct InPlaceLanding<'a> {
     pub(crate) repo: &'a Repo,
     pub(crate) board: &'a mut Board,
     pub(crate) artefacts: Option<&'a Artefacts>,
+    /// The owner of what is staged in the index besides.
+    pub(crate) changed_index: ChangedIndex,
 }
 
 impl Landing for InPlaceLanding<'_> {
@@ -75,6 +77,7 @@ impl InPlaceLanding<'_> {
             tip: tip.as_ref().unwrap_or(&base),
             message: &message,
             also: &also,
+            changed_index: self.changed_index,
         };
         match self.repo.land(&landing).await {
             Ok(commit) => {

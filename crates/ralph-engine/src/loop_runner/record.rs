@@ -23,7 +23,7 @@ use ralph_core::{
 use super::{LoopError, LoopRunner};
 use crate::{
     failpoint::failpoint,
-    git::Oid,
+    git::{ChangedIndex, Oid},
     iteration::{IterationFiles, accounts, keep_refused},
     journal_text::oid,
     landing::{InPlaceLanding, LandResult, Landing as _},
@@ -119,6 +119,11 @@ impl LoopRunner {
             repo: &self.place.repo,
             board: &mut self.board,
             artefacts: self.files.artefacts.as_ref(),
+            changed_index: if self.place.layers.is_some() {
+                ChangedIndex::Persons
+            } else {
+                ChangedIndex::Agents
+            },
         };
         let landed = landing.land(job, outcome).await?;
         if let LandResult::Landed {

@@ -21,6 +21,7 @@ async fn lands_what_was_staged_and_not_what_verify_made_afterwards() {
     test.file("prd.json", "{\"passes\":true}\n");
     let also = [PathBuf::from("prd.json")];
     let landing = LandRequest {
+        changed_index: ralph_engine::git::ChangedIndex::Agents,
         branch: BRANCH,
         tree: &staged.tree,
         parent: &base,
@@ -200,6 +201,7 @@ async fn calls_of_a_landing(test: &TestRepo) -> (Vec<String>, u64) {
     let also = PathBuf::from("README.md");
     assert!(repo.is_tracked(&also).await.unwrap());
     let landing = LandRequest {
+        changed_index: ralph_engine::git::ChangedIndex::Agents,
         branch: BRANCH,
         tree: &staged.tree,
         parent: &base,

@@ -239,6 +239,7 @@ async fn every_call(repo: &Repo, test: &TestRepo) {
     test.file("prd.json", "{  }\n");
     let also = [PathBuf::from("prd.json")];
     let landing = LandRequest {
+        changed_index: ralph_engine::git::ChangedIndex::Agents,
         branch: BRANCH,
         tree: &staged.tree,
         parent: &base,

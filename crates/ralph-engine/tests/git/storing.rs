@@ -21,6 +21,7 @@ async fn land_both(test: &TestRepo, repo: &Repo, base: &Oid) {
     let staged = stage(repo, base).await;
     test.file("in/tasks.txt", WINDOWS);
     let landing = LandRequest {
+        changed_index: ralph_engine::git::ChangedIndex::Agents,
         branch: BRANCH,
         tree: &staged.tree,
         parent: base,

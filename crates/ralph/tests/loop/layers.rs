@@ -256,6 +256,8 @@ fn a_person_can_work_in_the_folder_meanwhile_and_nothing_of_theirs_is_touched() 
     assert_eq!(project.repo.read("shared.txt"), "person\n");
     assert_eq!(project.repo.read("mine.txt"), "person\n");
     assert!(project.repo.exists("new-of-person.txt"));
+    let staged = project.repo.git(["diff", "--cached", "--name-only"]);
+    assert_eq!(staged, "mine.txt", "what the person staged stays staged");
     assert!(
         ran.all().contains("shared.txt"),
         "the file is named: {}",
