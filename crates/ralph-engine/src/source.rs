@@ -149,6 +149,12 @@ impl Source {
         !listed || self.files.iter().any(|f| stamp(&f.path) != f.stamp)
     }
 
+    /// Returns whether one of its files was written since it was read.
+    pub fn is_written(&self, path: &Path) -> bool {
+        let mut files = self.files.iter();
+        files.any(|file| file.path == path && stamp(path) != file.stamp)
+    }
+
     /// Makes the edits in the files that hold their tasks. All edits are of tasks in `tasks`.
     ///
     /// Gives the files that were written.

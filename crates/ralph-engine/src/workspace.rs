@@ -143,6 +143,10 @@ pub(crate) trait Workspace {
     /// Plans what a verify command sees in such a layer.
     fn mounts_of(&self, layer: &Layer) -> Result<MountPlan, LoopError>;
 
+    /// Puts back what verify commands changed of what ralph trusts; returns what that was.
+    fn restore_after_verify(&mut self, job: &Job, progress: &str)
+    -> Result<Vec<String>, LoopError>;
+
     /// Puts the base back, without the work of the attempt.
     fn reset<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<(), LoopError>>;
 }

@@ -28,7 +28,7 @@ use crate::{
 
 pub(super) async fn verify(
     context: &IterationContext<'_>,
-    workspace: &dyn Workspace,
+    workspace: &mut dyn Workspace,
     services: &mut Services<'_>,
     files: &mut IterationFiles,
 ) -> Result<StepDone, LoopError> {
@@ -47,18 +47,26 @@ pub(super) async fn verify(
         Some(change) => workspace.verify_layer(job, change).await?,
         None => None,
     };
+    let here: &dyn Workspace = workspace;
     let mounts = || match &layer {
-        Some(layer) => workspace.mounts_of(layer).map(Some),
-        None => workspace.mounts(),
+        Some(layer) => here.mounts_of(layer).map(Some),
+        None => here.mounts(),
     };
     let run = CommandRun {
         commands: &commands,
         config: &job.config,
-        root: workspace.root(),
+        root: here.root(),
         mounts: &mounts,
         baseline: job.baseline.as_ref(),
     };
     let report = run_verify_commands(run, services.verify_ports(), files).await;
+    drop(layer);
+    for what in workspace.restore_after_verify(job, &context.progress)? {
+        files.line(&what);
+        services.tell(&Event::Warning {
+            message: format!("while the change was verified: {what}"),
+        });
+    }
     if report.cancelled {
         return Ok(StepDone::Interrupted);
     }

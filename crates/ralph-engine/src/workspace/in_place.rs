@@ -125,7 +125,7 @@ impl Workspace for InPlace<'_> {
     }
 
     fn restore_own_files(&mut self, job: &Job, progress: &str) -> Result<RestoredFiles, LoopError> {
-        let mut restored = self.restore_shared_files(job, progress)?;
+        let mut restored = self.restore_shared_files(job, progress, WrittenFiles::ANY)?;
         for path in self.config_files.put_back(self.state_dir)? {
             let name = path.strip_prefix(self.root).unwrap_or(&path).display();
             restored.findings.halt(format!(
@@ -216,6 +216,16 @@ impl Workspace for InPlace<'_> {
         Ok(layer.mount_plan()?)
     }
 
+    fn restore_after_verify(
+        &mut self,
+        job: &Job,
+        progress: &str,
+    ) -> Result<Vec<String>, LoopError> {
+        let mut found = self.restore_own_files(job, progress)?.findings.into_flags();
+        found.extend(self.restore_git_folder()?);
+        Ok(found)
+    }
+
     fn reset<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<(), LoopError>> {
         Box::pin(async {
             let (base, untracked) = start_of(job)?;
@@ -230,12 +240,28 @@ impl Workspace for InPlace<'_> {
     }
 }
 
+/// The files of ralph's that an agent wrote, or may have written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WrittenFiles {
+    pub(super) tasks: bool,
+    pub(super) progress: bool,
+}
+
+impl WrittenFiles {
+    /// In the user's own folder any edit may be the agent's.
+    const ANY: Self = Self {
+        tasks: true,
+        progress: true,
+    };
+}
+
 impl InPlace<'_> {
     /// Puts back what an agent changed of the files that it may write in part: tasks, artefacts, progress.
     pub(super) fn restore_shared_files(
         &mut self,
         job: &Job,
         progress: &str,
+        wrote: WrittenFiles,
     ) -> Result<RestoredFiles, LoopError> {
         let mut found = Findings::default();
         dot_ralph::ensure(self.root)
@@ -245,15 +271,17 @@ impl InPlace<'_> {
                 .flags
                 .extend(artefacts.restore_tasks(job, self.source)?);
         }
-        let tampering = self.source.put_back(&job.task.id)?;
-        let tampering = tampering.iter().map(|t| format!("task file: {t}"));
-        found.flags.extend(tampering);
+        if wrote.tasks {
+            let tampering = self.source.put_back(&job.task.id)?;
+            let tampering = tampering.iter().map(|t| format!("task file: {t}"));
+            found.flags.extend(tampering);
+        }
         if let Some(artefacts) = &mut self.artefacts {
             found.flags.extend(artefacts.put_back(job)?);
         }
         Ok(RestoredFiles {
             findings: found,
-            progress_edited: self.progress.keep_edit(progress)?,
+            progress_edited: wrote.progress && self.progress.keep_edit(progress)?,
         })
     }
 }

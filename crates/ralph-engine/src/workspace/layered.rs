@@ -21,7 +21,10 @@ use ralph_core::{
     signal::Claim,
 };
 
-use super::{Continued, InPlace, RestoredFiles, Workspace, in_place::start_of};
+use super::{
+    Continued, InPlace, RestoredFiles, Workspace,
+    in_place::{WrittenFiles, start_of},
+};
 use crate::{
     agent::DoneFile,
     artefacts::Artefacts,
@@ -65,6 +68,21 @@ pub(crate) struct Layers {
 struct CurrentLayer {
     iteration: IterationId,
     layer: Layer,
+    /// Files of ralph's that were taken over from the last run, relative to the root.
+    taken: HashSet<PathBuf>,
+    /// Those that were not, as a person had changed them meanwhile.
+    left: Vec<PathBuf>,
+}
+
+impl CurrentLayer {
+    fn new(iteration: &IterationId, layer: Layer) -> Self {
+        Self {
+            iteration: iteration.clone(),
+            layer,
+            taken: HashSet::new(),
+            left: Vec::new(),
+        }
+    }
 }
 
 /// The repository and the machine that layers are asked for.
@@ -147,10 +165,7 @@ impl Layers {
             if of.is_ok_and(|of| of == iteration.as_str())
                 && let Some(layer) = Layer::adopt(&self.place, &entry.path(), &self.targets)?
             {
-                self.current = Some(CurrentLayer {
-                    iteration: iteration.clone(),
-                    layer,
-                });
+                self.current = Some(CurrentLayer::new(iteration, layer));
                 return Ok(());
             }
         }
@@ -168,10 +183,7 @@ impl Layers {
         let layer = Layer::create(&self.place, &self.targets)?;
         let path = layer.path().join(ITERATION);
         std::fs::write(&path, iteration.as_str()).map_err(|e| file_error("write", &path, e))?;
-        self.current = Some(CurrentLayer {
-            iteration: iteration.clone(),
-            layer,
-        });
+        self.current = Some(CurrentLayer::new(iteration, layer));
         Ok(())
     }
 
@@ -494,6 +506,7 @@ impl Workspace for Layered<'_> {
     }
 
     fn after_run(&mut self, _job: &Job) -> Result<(), LoopError> {
+        let (mut taken, mut left) = (HashSet::new(), Vec::new());
         let Some(layer) = self.layers.layer() else {
             return Ok(());
         };
@@ -507,8 +520,22 @@ impl Workspace for Layered<'_> {
             if !is_shared || is_done_file || matches!(entry.kind, UpperKind::Folder { .. }) {
                 continue;
             }
+            if self
+                .folder
+                .source
+                .is_written(&self.folder.root.join(&entry.path))
+            {
+                left.push(entry.path.clone());
+                let forgotten = prefill.forget(&entry.path);
+                forgotten.map_err(|e| file_error("drop", &entry.path, e))?;
+                continue;
+            }
             self.take_over(&entry.path, &entry.kind, &prefill)
                 .map_err(|e| file_error("take over", &entry.path, e))?;
+            taken.insert(entry.path);
+        }
+        if let Some(current) = &mut self.layers.current {
+            (current.taken, current.left) = (taken, left);
         }
         Ok(())
     }
@@ -518,9 +545,26 @@ impl Workspace for Layered<'_> {
     }
 
     fn restore_own_files(&mut self, job: &Job, progress: &str) -> Result<RestoredFiles, LoopError> {
-        let mut restored = self.folder.restore_shared_files(job, progress)?;
+        let root = self.folder.root;
+        let current = self.layers.current.as_ref();
+        let is_taken = |path: &Path| {
+            let below = path.strip_prefix(root).unwrap_or(path);
+            current.is_some_and(|current| current.taken.contains(below))
+        };
+        let mut sources = self.folder.source.files().iter();
+        let wrote = WrittenFiles {
+            tasks: sources.any(|file| is_taken(&file.path)),
+            progress: is_taken(self.folder.progress.path()),
+        };
+        let left = current.map(|current| current.left.clone());
+        let mut restored = self.folder.restore_shared_files(job, progress, wrote)?;
         let untaken = self.untaken(&self.layers.entries()?);
         restored.findings.flags.extend(untaken);
+        let left = left.unwrap_or_default().into_iter().map(|path| {
+            let path = shown(&path);
+            format!("{path} was changed by a person meanwhile; the agent's edit is not taken")
+        });
+        restored.findings.flags.extend(left);
         Ok(restored)
     }
 
@@ -641,6 +685,15 @@ impl Workspace for Layered<'_> {
 
     fn mounts_of(&self, layer: &Layer) -> Result<MountPlan, LoopError> {
         self.layers.mounts(layer)
+    }
+
+    fn restore_after_verify(
+        &mut self,
+        _job: &Job,
+        _progress: &str,
+    ) -> Result<Vec<String>, LoopError> {
+        // What they wrote went with their layer.
+        Ok(Vec::new())
     }
 
     fn reset<'a>(&'a mut self, _job: &'a Job) -> LocalFuture<'a, Result<(), LoopError>> {

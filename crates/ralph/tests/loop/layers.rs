@@ -4,7 +4,7 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Project, good_attempt, good_script, story, wait_until};
+use crate::support::{Project, good_attempt, good_script, prd, story, wait_until};
 
 /// One attempt that does this in a shell, and claims to be done.
 fn does(shell: &str) -> Value {
@@ -100,15 +100,16 @@ fn the_verify_command_cannot_write_what_ralph_trusts() {
         project.repo.file("README.md", "good\n").commit("readme");
         let main = project.repo.git(["rev-parse", "main"]);
         project.run(&["--task", "A"]);
+        assert_eq!(project.landed(), ["A"], "{mode}");
+        assert!(!project.passes("B"), "{mode}");
+        assert!(!project.repo.exists("ralph.yaml"), "{mode}");
+        assert!(!project.repo.exists(".git/hooks/pre-commit"), "{mode}");
+        let set = project.repo.try_git(["config", "core.pager"]);
+        assert!(!set.status.success(), "{mode}");
         if mode == "overlay" {
-            assert_eq!(project.landed(), ["A"], "{mode}");
-            assert!(!project.passes("B"), "{mode}");
             assert_eq!(project.repo.git(["rev-parse", "main"]), main);
             assert_eq!(project.repo.read("README.md"), "good\n");
-            assert!(!project.repo.exists("ralph.yaml") && !project.repo.exists("stray"));
-            assert!(!project.repo.exists(".git/hooks/pre-commit"));
-            let set = project.repo.try_git(["config", "core.pager"]);
-            assert!(!set.status.success());
+            assert!(!project.repo.exists("stray"));
         }
         assert!(!project.repo.home().join("pwned").exists(), "{mode}");
     }
@@ -263,6 +264,37 @@ fn a_person_can_work_in_the_folder_meanwhile_and_nothing_of_theirs_is_touched() 
         "the file is named: {}",
         ran.all()
     );
+}
+
+#[test]
+fn a_task_file_that_a_person_edits_while_an_agent_runs_keeps_the_edit() {
+    for (agent, flagged) in [
+        ("true", false),
+        ("sed -i 's/Write A/Write it/' prd.json", true),
+    ] {
+        let hang = json!({"do": [
+            {"run": format!("echo x > A.txt; {agent}; touch \"$HOME/begun\"; while [ ! -e \"$HOME/go\" ]; do sleep 0.05; done")},
+            {"say": "Task A complete"},
+        ]});
+        let project = Project::with_stories(&[story("A")])
+            .script(&json!({"default": [hang, good_attempt()]}))
+            .env("RALPH_WORKSPACE_MODE", "overlay");
+        let live = project.start(&["--task", "A"]);
+        wait_until("the agent has begun", || {
+            project.repo.home().join("begun").exists()
+        });
+        project.repo.prd(&prd(&[story("A"), story("B")]));
+        std::fs::write(project.repo.home().join("go"), "").unwrap();
+        let ran = live.wait();
+        assert_eq!(project.landed(), ["A"], "{}", ran.all());
+        assert!(project.repo.read("prd.json").contains("Write B"), "{agent}");
+        assert!(project.passes("A") && !project.passes("B"), "{agent}");
+        let named = ran
+            .flags()
+            .iter()
+            .any(|f| f.contains("changed by a person"));
+        assert_eq!(named, flagged, "{agent}: {:?}", ran.flags());
+    }
 }
 
 #[test]
