@@ -58,7 +58,7 @@ use std::{collections::HashSet, path::PathBuf, time::Instant};
 use jiff::Timestamp;
 use ralph_core::{
     breaker::BreakerState,
-    change::CompiledPolicy,
+    change::{CompiledPolicy, DecidingFiles},
     config::Config,
     economics::Prices,
     event::Event,
@@ -143,6 +143,8 @@ struct LoopPlace {
 struct LoopSettings {
     config: Config,
     policy: CompiledPolicy,
+    /// The files that decide what the verify commands do, as they stood when the loop began.
+    deciding: DecidingFiles,
     prices: Prices,
     /// The limits that flags set.
     bounds: start_options::LoopBounds,
@@ -216,6 +218,7 @@ macro_rules! workspace {
             repo: &$runner.place.repo,
             guard: $runner.place.guard.as_ref(),
             policy: &$runner.settings.policy,
+            deciding: &$runner.settings.deciding,
             source: &mut $runner.board.source,
             snapshots: &mut $runner.files.snapshots,
             artefacts: $runner.files.artefacts.as_mut(),

@@ -12,7 +12,7 @@ pub(crate) use layered::{LayerRequest, Layered, Layers};
 use std::path::{Path, PathBuf};
 
 use ralph_core::{
-    change::CompiledPolicy,
+    change::{CompiledPolicy, DecidingFiles},
     iteration::{AgentChange, ChangedFile},
     job::Job,
     signal::Claim,
@@ -84,6 +84,9 @@ pub(crate) trait Workspace {
 
     /// Returns what a change may contain.
     fn policy(&self) -> &CompiledPolicy;
+
+    /// Returns the files that decide what verification does.
+    fn deciding(&self) -> &DecidingFiles;
 
     fn progress(&self) -> &ProgressFile;
 

@@ -9,10 +9,7 @@ use std::{
 };
 
 use ralph_core::{
-    change::{
-        ChangeKind, ChangeSet, Contents, DecidingFiles, Inspection, inspect as inspect_change,
-        shown,
-    },
+    change::{ChangeKind, ChangeSet, Contents, Inspection, inspect as inspect_change, shown},
     event::Event,
     iteration::{AgentChange, ChangedFile, Purpose, RefusedChange, StepDone},
     verdict::Halt,
@@ -104,7 +101,7 @@ async fn scan(
 ) -> Result<Inspection, LoopError> {
     let repo = workspace.repo();
     let now = |path: &Path| read_capped(&workspace.changed_file(path));
-    let deciding = DecidingFiles::by_name();
+    let deciding = workspace.deciding();
     let mut at_base: HashMap<PathBuf, Option<Vec<u8>>> = HashMap::new();
     loop {
         let unread = RefCell::new(Vec::new());
@@ -119,7 +116,7 @@ async fn scan(
             now: &now,
             before: &before,
         };
-        let inspection = inspect_change(change, workspace.policy(), &deciding, &contents);
+        let inspection = inspect_change(change, workspace.policy(), deciding, &contents);
         let unread = unread.into_inner();
         if unread.is_empty() {
             return Ok(inspection);

@@ -211,6 +211,7 @@ impl Scene {
             repo: &repo,
             guard: None,
             policy: &policy,
+            deciding: &ralph_core::change::DecidingFiles::by_name(),
             source: &mut source,
             snapshots: &mut snapshots,
             artefacts: None,

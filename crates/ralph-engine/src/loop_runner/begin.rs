@@ -2,10 +2,14 @@
 //!
 //! Refuses by name whatever must not be touched, before anything is changed.
 
-use std::path::PathBuf;
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use ralph_core::{
     breaker::Breaker,
+    change::DecidingFiles,
     config::{Config, WorkspaceMode},
     event::Event,
     id::LoopId,
@@ -34,6 +38,7 @@ use crate::{
     human::Human,
     inbox::Inbox,
     lock::Lock,
+    plain_file,
     prices::{prices_path, read_prices},
     process::Detection,
     progress_file::ProgressFile,
@@ -42,6 +47,9 @@ use crate::{
     store::{Journal, LoopRow, NewLoop, RepositoryId, RepositoryMove},
     workspace::{LayerRequest, Layers, read_only_data},
 };
+
+/// The commands of tasks that are followed to the files that decide what they do.
+const MOST_COMMANDS: usize = 500;
 
 /// The parts that a loop is made of. The seams are chosen once, by the command.
 pub struct Setup {
@@ -127,6 +135,7 @@ impl LoopRunner {
         };
         let mut runner = Self::assemble(setup, place).await?;
         notices.extend(runner.find_layers(interrupted.as_ref()).await?);
+        runner.derive_deciding().await?;
         runner.sweep()?;
         runner.ensure_dot_ralph()?;
         runner.files.progress.archive(runner.output.clock.now())?;
@@ -203,6 +212,7 @@ impl LoopRunner {
             settings: LoopSettings {
                 prices: read_prices(&config.economics, &setup.root)?,
                 policy: policies::change(&config).compile()?,
+                deciding: DecidingFiles::by_name(),
                 goal: mode.goal().cloned(),
                 bounds: setup.request.bounds,
                 config,
@@ -246,6 +256,26 @@ impl LoopRunner {
             board,
             journal,
         })
+    }
+
+    /// Works out which files decide what the verify commands do, before an agent can change any.
+    async fn derive_deciding(&mut self) -> Result<(), LoopError> {
+        let mut commands = self.settings.config.verification.commands.clone();
+        // Tasks often share their commands, and there may be many of them.
+        let mut seen: HashSet<String> = HashSet::new();
+        let of_tasks = self
+            .board
+            .graph()
+            .tasks()
+            .iter()
+            .flat_map(|task| &task.verify);
+        let of_tasks = of_tasks.filter(|command| seen.insert(command.to_string()));
+        commands.extend(of_tasks.take(MOST_COMMANDS).cloned());
+        let tracked = self.place.repo.tracked_paths().await?;
+        let root = &self.place.root;
+        let read = |path: &Path| plain_file::read(&root.join(path)).ok();
+        self.settings.deciding = DecidingFiles::derive(&commands, &tracked.files, &read);
+        Ok(())
     }
 
     /// Finds out whether agents can work in layers. Returns what to say where they can't.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::{
-    change::{CompiledPolicy, shown},
+    change::{CompiledPolicy, DecidingFiles, shown},
     iteration::{AgentChange, ChangedFile},
     job::Job,
     signal::Claim,
@@ -36,6 +36,7 @@ pub(crate) struct InPlace<'a> {
     pub(crate) repo: &'a Repo,
     pub(crate) guard: Option<&'a Guard>,
     pub(crate) policy: &'a CompiledPolicy,
+    pub(crate) deciding: &'a DecidingFiles,
     pub(crate) source: &'a mut Source,
     pub(crate) snapshots: &'a mut Snapshots,
     pub(crate) artefacts: Option<&'a mut Artefacts>,
@@ -59,6 +60,10 @@ impl Workspace for InPlace<'_> {
 
     fn policy(&self) -> &CompiledPolicy {
         self.policy
+    }
+
+    fn deciding(&self) -> &DecidingFiles {
+        self.deciding
     }
 
     fn progress(&self) -> &ProgressFile {

@@ -14,7 +14,7 @@ use std::{
 };
 
 use ralph_core::{
-    change::{CompiledPolicy, shown},
+    change::{CompiledPolicy, DecidingFiles, shown},
     id::IterationId,
     iteration::{AgentChange, ChangedFile},
     job::Job,
@@ -437,6 +437,10 @@ impl Workspace for Layered<'_> {
 
     fn policy(&self) -> &CompiledPolicy {
         self.folder.policy
+    }
+
+    fn deciding(&self) -> &DecidingFiles {
+        self.folder.deciding
     }
 
     fn progress(&self) -> &ProgressFile {

@@ -474,3 +474,21 @@ fn where_there_can_be_no_layer_auto_works_in_place_and_says_why_and_overlay_refu
     );
     assert_eq!(project.landed(), ["A"]);
 }
+
+#[test]
+fn a_script_that_a_verify_command_leads_to_is_flagged_when_it_changes() {
+    let project = layered("echo x > A.txt; echo 'exit 0' > tools/inner.sh");
+    project
+        .repo
+        .file(
+            "ralph.yaml",
+            "verification:\n  commands:\n    - make check\n",
+        )
+        .file("Makefile", "check:\n\tsh tools/outer.sh\n")
+        .file("tools/outer.sh", "sh tools/inner.sh\n")
+        .file("tools/inner.sh", "test -d .\n")
+        .commit("checks");
+    let ran = project.run(&[]).expect(0);
+    let flagged = ran.flags().iter().any(|f| f.contains("tools/inner.sh"));
+    assert!(flagged, "{:?}", ran.flags());
+}
