@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ralph_engine::process::{CommandSpec, Stdin};
 use ralph_testkit::TestRepo;
 use sqlx::{
     ConnectOptions as _, Connection as _, SqliteConnection,
@@ -18,6 +19,7 @@ use sqlx::{
 use crate::{
     BenchResult,
     fixture::{Programs, commits, task_id},
+    layer::LayerGround,
 };
 
 /// About what a prompt of ralph's for such a task has.
@@ -45,6 +47,42 @@ pub(crate) fn measure(programs: &Programs, rounds: usize) -> BenchResult<Duratio
     runtime.block_on(database.close())?;
     if commits(&repo)? != before + rounds {
         return Err("the floor did not commit what it should".into());
+    }
+    Ok(took / u32::try_from(rounds)?)
+}
+
+/// The same with the agent and `true` in layers of their own, as ralph starts them.
+pub(crate) fn measure_in_layers(programs: &Programs, rounds: usize) -> BenchResult<Duration> {
+    let repo = TestRepo::new();
+    let ground = LayerGround::of(&repo)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let mut database = runtime.block_on(open(&repo.outside().join("floor.db")))?;
+    let before = commits(&repo)?;
+    let began = Instant::now();
+    for n in 1..=rounds {
+        let layer = ground.layer(repo.root())?;
+        let stub = CommandSpec::new(&programs.stub, repo.root())
+            .env("RALPH_TASK_ID", task_id(n))
+            .stdin(Stdin::Bytes(vec![b'p'; PROMPT_BYTES]));
+        runtime.block_on(ground.run(&layer, stub))?;
+        let name = format!("{}.txt", task_id(n));
+        let upper = &layer.folders()[0].upper;
+        std::fs::copy(upper.join(&name), repo.path(&name))?;
+        let fresh = ground.layer(repo.root())?;
+        let check = CommandSpec::new("/bin/true", repo.root());
+        runtime.block_on(ground.run(&fresh, check))?;
+        succeed(repo.command("git").args(["add", "-A"]))?;
+        let message = format!("feat: round {n}");
+        let commit = ["-c", "core.fsync=committed", "commit", "-q", "-m", &message];
+        succeed(repo.command("git").args(commit))?;
+        runtime.block_on(write_row(&mut database, n))?;
+    }
+    let took = began.elapsed();
+    runtime.block_on(database.close())?;
+    if commits(&repo)? != before + rounds {
+        return Err("the floor in layers did not commit what it should".into());
     }
     Ok(took / u32::try_from(rounds)?)
 }

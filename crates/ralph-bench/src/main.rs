@@ -10,6 +10,7 @@ mod flood;
 mod floor;
 mod history;
 mod iteration;
+mod layer;
 mod status;
 mod table;
 mod tasks;
@@ -27,8 +28,9 @@ struct Options {
     only: Vec<String>,
 }
 
-const SECTIONS: [(&str, Section); 7] = [
+const SECTIONS: [(&str, Section); 8] = [
     ("iteration", iteration::measure),
+    ("layer", layer::measure),
     ("checkpoint", checkpoint::measure),
     ("flood", flood::measure),
     ("tasks", tasks::measure),

@@ -12,5 +12,4 @@ mod contents;
 mod leftovers;
 mod mounts;
 mod places;
-mod speed;
 mod support;
