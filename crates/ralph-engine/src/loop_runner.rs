@@ -227,6 +227,7 @@ macro_rules! workspace {
             own_paths,
             read_only: $crate::workspace::read_only_data(
                 &$runner.place.data_dir,
+                &$runner.place.root,
                 &$runner.runtime.environment,
             ),
             containment: $runner.runtime.containment,

@@ -32,15 +32,17 @@ use crate::{
 };
 
 /// The paths of the data folder that programs of an agent's may read and not write: all of it, or ralph's own
-/// files in it where another variable of the environment names the folder too.
-pub(crate) fn read_only_data(data_dir: &Path, environment: &Environment) -> Vec<PathBuf> {
-    let is_shared = environment
-        .vars
-        .iter()
-        .any(|(name, value)| name != "RALPH_DATA_DIR" && Path::new(value) == data_dir);
-    if !is_shared {
-        return vec![data_dir.to_owned()];
-    }
+/// files in it where the repository or another folder of the environment lies in it too.
+pub(crate) fn read_only_data(
+    data_dir: &Path,
+    root: &Path,
+    environment: &Environment,
+) -> Vec<PathBuf> {
+    let mut others = environment.vars.iter();
+    let is_shared = root.starts_with(data_dir)
+        || others.any(|(name, value)| {
+            name != "RALPH_DATA_DIR" && Path::new(value).starts_with(data_dir)
+        });
     let own = [
         "ralph.db",
         "ralph.db-wal",
@@ -49,8 +51,14 @@ pub(crate) fn read_only_data(data_dir: &Path, environment: &Environment) -> Vec<
         "locks",
         "ralph-loops",
     ];
-    let own = own.iter().map(|name| data_dir.join(name));
-    own.filter(|path| path.exists()).collect()
+    let paths = if is_shared {
+        own.iter().map(|name| data_dir.join(name)).collect()
+    } else {
+        vec![data_dir.to_owned()]
+    };
+    // A mount has no symbolic link in its path. What is not there needs no guard.
+    let real = paths.iter().filter_map(|path| path.canonicalize().ok());
+    real.collect()
 }
 
 /// The findings when ralph's own files were put back.

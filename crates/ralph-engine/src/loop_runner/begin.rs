@@ -296,7 +296,11 @@ impl LoopRunner {
             repo: &self.place.repo,
             data_dir: &self.place.data_dir,
             temp_dir: &temp_dir,
-            read_only: read_only_data(&self.place.data_dir, &self.runtime.environment),
+            read_only: read_only_data(
+                &self.place.data_dir,
+                &self.place.root,
+                &self.runtime.environment,
+            ),
             containment: self.runtime.containment,
             unfinished: unfinished.as_ref().map(|iteration| &iteration.start.id),
         });

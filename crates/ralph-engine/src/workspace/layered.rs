@@ -230,6 +230,9 @@ impl Layers {
             .and_then(|()| std::fs::create_dir_all(&upper))
             .and_then(|()| std::fs::create_dir_all(&work));
         ready.map_err(|e| file_error("make", &folder, e))?;
+        // A mount has no symbolic link in its path.
+        let real = self.logs.canonicalize();
+        let real = real.map_err(|e| file_error("find", &self.logs, e))?;
         let mut plan = layer.mount_plan()?;
         let is_overlay = |step: &MountStep| matches!(step, MountStep::Overlay(_));
         // Before what covers the folder that it lies in.
@@ -239,8 +242,8 @@ impl Layers {
             .take_while(|step| is_overlay(step))
             .count();
         let logs = OverlayMount {
-            target: self.logs.clone(),
-            lowers: vec![self.logs.clone()],
+            target: real.clone(),
+            lowers: vec![real],
             upper,
             work,
             options: self.place.options,

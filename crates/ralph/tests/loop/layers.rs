@@ -492,3 +492,35 @@ fn a_script_that_a_verify_command_leads_to_is_flagged_when_it_changes() {
     let flagged = ran.flags().iter().any(|f| f.contains("tools/inner.sh"));
     assert!(flagged, "{:?}", ran.flags());
 }
+
+#[test]
+fn links_to_the_data_folder_and_to_the_logs_are_followed() {
+    let project = layered("echo x > A.txt");
+    let (real, link) = (project.outside("real-data"), project.outside("data-link"));
+    std::fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let logs = project.outside("ralph-folder");
+    std::fs::create_dir(&logs).unwrap();
+    project
+        .repo
+        .file(".gitignore", "/.ralph\n")
+        .commit("ignore");
+    std::os::unix::fs::symlink(&logs, project.repo.root().join(".ralph")).unwrap();
+    let project = project.env("RALPH_DATA_DIR", &link);
+    project.run(&[]).expect(0);
+    assert_eq!(project.landed(), ["A"]);
+    assert!(real.join("ralph.db").exists());
+}
+
+#[test]
+fn a_data_folder_that_holds_the_repository_does_not_hide_it() {
+    for mode in ["overlay", "in_place"] {
+        let project = Project::with_stories(&[story("A")])
+            .script(&good_script())
+            .env("RALPH_WORKSPACE_MODE", mode);
+        let above = project.repo.root().parent().unwrap().to_owned();
+        let project = project.env("RALPH_DATA_DIR", above);
+        project.run(&[]).expect(0);
+        assert_eq!(project.landed(), ["A"], "{mode}");
+    }
+}
