@@ -139,6 +139,17 @@ impl LoopRunner {
             own_paths: &own,
             max_file_bytes: self.settings.policy.max_file_bytes,
         };
+        if let Some(layers) = &mut self.place.layers {
+            // The user's folder holds nothing of the agent's: what differs there is the user's own.
+            let staged = layers.stage(&self.place.repo, &spec).await?;
+            if !staged.change.is_empty() {
+                let repo = &self.place.repo;
+                repo.save_attempt(&unfinished.start.id, &base, &staged.tree)
+                    .await?;
+            }
+            layers.drop_current();
+            return Ok(());
+        }
         let staged = self.place.repo.stage(&spec).await?;
         if !staged.change.is_empty() {
             self.place

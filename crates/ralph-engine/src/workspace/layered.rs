@@ -291,6 +291,27 @@ impl Layers {
             .map_err(|e| fail(io::Error::other(e.to_string())))
     }
 
+    /// Writes the tree of the base with what was written in the current layer.
+    pub(crate) async fn stage(
+        &self,
+        repo: &Repo,
+        spec: &StageSpec<'_>,
+    ) -> Result<Staged, LoopError> {
+        let entries = self.entries()?;
+        let index = self.written_in_git(repo.git_dir(), "index");
+        let work = LayerWork {
+            folder: self.upper().unwrap_or(&self.root),
+            entries: &entries,
+            index: index.as_deref(),
+        };
+        Ok(repo.stage_layer(spec, &work).await?.staged)
+    }
+
+    /// Throws the current layer away.
+    pub(crate) fn drop_current(&mut self) {
+        self.current = None;
+    }
+
     /// The place of a file of the git folder in the layer, if it was written there.
     fn written_in_git(&self, git_dir: &Path, name: &str) -> Option<PathBuf> {
         let layer = self.layer()?;
@@ -621,16 +642,7 @@ impl Workspace for Layered<'_> {
                 own_paths: &own,
                 max_file_bytes: self.folder.policy.max_file_bytes,
             };
-            let entries = self.layers.entries()?;
-            let repo = self.folder.repo;
-            let index = self.layers.written_in_git(repo.git_dir(), "index");
-            let work = LayerWork {
-                folder: self.layers.upper().unwrap_or(self.folder.root),
-                entries: &entries,
-                index: index.as_deref(),
-            };
-            let candidate = repo.stage_layer(&spec, &work).await?;
-            Ok(candidate.staged)
+            self.layers.stage(self.folder.repo, &spec).await
         })
     }
 
@@ -705,7 +717,7 @@ impl Workspace for Layered<'_> {
 
     fn reset<'a>(&'a mut self, _job: &'a Job) -> LocalFuture<'a, Result<(), LoopError>> {
         Box::pin(async {
-            self.layers.current = None;
+            self.layers.drop_current();
             Ok(())
         })
     }

@@ -146,20 +146,29 @@ fn a_task_file_that_a_person_breaks_stops_the_loop_by_name_and_is_not_rewritten(
 
 #[test]
 fn a_task_that_a_person_removes_after_a_crash_is_forgotten_and_its_work_is_kept() {
-    let project = Project::with_untracked_stories(&[story("A"), story("B")])
-        .in_place()
-        .script(&good_script());
-    let ran = project.run_with("RALPH_FAILPOINT", "land-intended");
-    assert_eq!(ran.code(), -9);
-    project.repo.prd(&prd(&[story("B")]));
-    project.run(&[]).expect(0);
-    assert_eq!(project.landed(), ["B"]);
-    assert_eq!(
-        project.files_of("HEAD"),
-        ["B.txt"],
-        "what A's agent wrote is not taken for B's"
-    );
-    assert_eq!(project.attempts().len(), 1);
+    for mode in ["in_place", "overlay"] {
+        let project = Project::with_untracked_stories(&[story("A"), story("B")])
+            .script(&good_script())
+            .env("RALPH_WORKSPACE_MODE", mode);
+        project.repo.file("mine.txt", "base\n").commit("mine");
+        let ran = project.run_with("RALPH_FAILPOINT", "land-intended");
+        assert_eq!(ran.code(), -9);
+        project.repo.prd(&prd(&[story("B")]));
+        if mode == "overlay" {
+            project.repo.file("mine.txt", "edited\n");
+        }
+        project.run(&[]).expect(0);
+        assert_eq!(project.landed(), ["B"]);
+        assert_eq!(
+            project.files_of("HEAD"),
+            ["B.txt"],
+            "what A's agent wrote is not taken for B's"
+        );
+        assert_eq!(project.attempts().len(), 1, "{mode}");
+        if mode == "overlay" {
+            assert_eq!(project.repo.read("mine.txt"), "edited\n");
+        }
+    }
 }
 
 /// Nobody can tell a person's edit from an agent's when ralph was killed while one ran.
