@@ -53,7 +53,7 @@ mod tree;
 
 pub use attempt::attempt_ref;
 pub use branch::BranchOutcome;
-pub use candidate::{LayerCandidate, LayerWork, TrackedPaths};
+pub use candidate::{LayerWork, TrackedPaths};
 pub use commits::{Along, CommitInfo, TreeEdit, TreeFile};
 pub use environment::GitEnvironment;
 pub use error::GitError;

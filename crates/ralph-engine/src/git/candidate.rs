@@ -35,14 +35,6 @@ pub struct LayerWork<'a> {
     pub index: Option<&'a Path>,
 }
 
-/// A candidate, and what of the work is not in it.
-#[derive(Debug)]
-pub struct LayerCandidate {
-    pub staged: Staged,
-    /// Files of a person that the agent changed and git does not track: named, never landed.
-    pub foreign: Vec<PathBuf>,
-}
-
 /// The paths that a repository tracks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrackedPaths {
@@ -100,7 +92,7 @@ impl Repo {
         &self,
         spec: &StageSpec<'_>,
         work: &LayerWork<'_>,
-    ) -> Result<LayerCandidate, GitError> {
+    ) -> Result<Staged, GitError> {
         let mut state = self.in_order().await;
         state.staged = None;
         self.shadow.set_head(spec.base)?;
@@ -112,12 +104,6 @@ impl Repo {
         diff.written.retain(|path| !own(path));
         diff.gone.retain(|path| !own(path));
         diff.moved.retain(|path, _| !own(path));
-        let foreign: Vec<PathBuf> = diff
-            .written
-            .iter()
-            .filter(|path| spec.untracked_before.contains(*path))
-            .cloned()
-            .collect();
         diff.written
             .retain(|path| !spec.untracked_before.contains(path));
         let dropped = self.apply_index(&mut diff, &tracked, work).await?;
@@ -155,16 +141,13 @@ impl Repo {
             state.staged.insert(staged).tree.clone()
         };
         changes.sort_by(|one, other| one.path.cmp(&other.path));
-        Ok(LayerCandidate {
-            staged: Staged {
-                tree,
-                // An agent in a layer moves no branch: where it stands now is a person's doing.
-                tip: Some(spec.base.clone()),
-                history: History::Unmoved,
-                change: ChangeSet { changes },
-                left_out,
-            },
-            foreign,
+        Ok(Staged {
+            tree,
+            // An agent in a layer moves no branch: where it stands now is a person's doing.
+            tip: Some(spec.base.clone()),
+            history: History::Unmoved,
+            change: ChangeSet { changes },
+            left_out,
         })
     }
 

@@ -32,7 +32,7 @@ use crate::{
     failpoint::failpoint,
     git::{LayerWork, Oid, Repo, StageSpec, Staged},
     iteration::{DIAGNOSIS_FOLDER, Findings, LOGS},
-    journal_text::oid,
+    journal_text::{oid, paths_from_text},
     layer::{
         InPlaceReason, Layer, LayerFolder, LayerPlace, LayerTarget, PlaceRequest, Prefill,
         UpperEntry, UpperKind,
@@ -304,7 +304,7 @@ impl Layers {
             entries: &entries,
             index: index.as_deref(),
         };
-        Ok(repo.stage_layer(spec, &work).await?.staged)
+        Ok(repo.stage_layer(spec, &work).await?)
     }
 
     /// Throws the current layer away.
@@ -437,11 +437,14 @@ impl Layered<'_> {
     }
 
     /// Says of files that are not the agent's to change that it did, and that this is not taken.
-    fn untaken(&self, entries: &[UpperEntry]) -> Vec<String> {
+    fn untaken(&self, job: &Job, entries: &[UpperEntry]) -> Vec<String> {
         let configured: HashSet<PathBuf> = self.folder.config_files.all_paths().collect();
+        let untracked = paths_from_text(&job.start.untracked);
         let entries = entries.iter().filter(|entry| {
             let is_folder = matches!(entry.kind, UpperKind::Folder { .. });
-            !is_folder && configured.contains(&self.folder.root.join(&entry.path))
+            !is_folder
+                && (untracked.contains(&entry.path)
+                    || configured.contains(&self.folder.root.join(&entry.path)))
         });
         let paths = entries.map(|entry| shown(&entry.path));
         paths
@@ -586,7 +589,7 @@ impl Workspace for Layered<'_> {
         };
         let left = current.map(|current| current.left.clone());
         let mut restored = self.folder.restore_shared_files(job, progress, wrote)?;
-        let untaken = self.untaken(&self.layers.entries()?);
+        let untaken = self.untaken(job, &self.layers.entries()?);
         restored.findings.flags.extend(untaken);
         let left = left.unwrap_or_default().into_iter().map(|path| {
             let path = shown(&path);

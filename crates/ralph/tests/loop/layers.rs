@@ -301,7 +301,12 @@ fn a_task_file_that_a_person_edits_while_an_agent_runs_keeps_the_edit() {
 fn an_edit_of_a_persons_untracked_file_is_not_landed() {
     let project = layered("echo x > A.txt; echo agent >> notes.txt");
     project.repo.file("notes.txt", "mine\n");
-    project.run(&[]).expect(0);
+    let ran = project.run(&[]).expect(0);
+    let named = ran
+        .flags()
+        .iter()
+        .any(|f| f.contains("notes.txt was edited"));
+    assert!(named, "{:?}", ran.flags());
     assert_eq!(project.repo.read("notes.txt"), "mine\n");
     assert_eq!(project.repo.git(["ls-files", "notes.txt"]), "");
 }
