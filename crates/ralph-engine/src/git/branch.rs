@@ -11,7 +11,10 @@ use super::{Along, GitError, Repo};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BranchOutcome {
     Made,
-    Continued,
+    /// It was there, and is checked out now.
+    Switched,
+    /// It was checked out already.
+    Current,
 }
 
 /// Commits of the branch that is checked out that another branch lacks.
@@ -53,7 +56,7 @@ impl Repo {
         state.staged = None;
         let (head, current) = self.current()?;
         if current.as_deref() == Some(branch) {
-            return Ok(BranchOutcome::Continued);
+            return Ok(BranchOutcome::Current);
         }
         self.adopt_real_index(&mut state)?;
         self.shadow.set_head(&head)?;
@@ -74,7 +77,7 @@ impl Repo {
                     self.git(args).run().await?;
                 }
                 self.shadow.set_head(&tip)?;
-                BranchOutcome::Continued
+                BranchOutcome::Switched
             }
         };
         self.clear_lock(&self.git_dir.join("HEAD")).await?;

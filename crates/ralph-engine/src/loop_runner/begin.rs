@@ -34,7 +34,7 @@ use crate::{
     clock::Clock,
     config_files::ConfigFiles,
     environment::Environment,
-    git::{self, Guard, Repo, Status},
+    git::{self, BranchOutcome, Guard, Repo, Status},
     human::Human,
     inbox::Inbox,
     lock::Lock,
@@ -365,7 +365,10 @@ impl LoopRunner {
         self.refuse_foreign_changes(stash).await?;
         self.place.branch = branch.unwrap_or_else(|| self.branch_name());
         self.refuse_outdated_branch().await?;
-        self.place.repo.switch_to_branch(&self.place.branch).await?;
+        let branch = self.place.repo.switch_to_branch(&self.place.branch).await?;
+        if branch != BranchOutcome::Current {
+            self.changed = Changed::Something;
+        }
         self.place.base = self.place.repo.status().await?.head;
         self.loop_id = LoopId::new(uuid::Uuid::now_v7());
         let config = self.persisted_config();

@@ -21,13 +21,13 @@ async fn a_branch_is_made_from_head_and_continued_later() {
     assert!(!test.exists("a"));
     assert_eq!(
         repo.switch_to_branch("ralph/login").await.unwrap(),
-        BranchOutcome::Continued
+        BranchOutcome::Switched
     );
     assert_eq!(test.log_subjects(), ["on the branch", "start"]);
     assert_eq!((test.read("a"), test.status()), ("a\n".to_owned(), vec![]));
     assert_eq!(
         repo.switch_to_branch("ralph/login").await.unwrap(),
-        BranchOutcome::Continued
+        BranchOutcome::Current
     );
 }
 

@@ -163,3 +163,25 @@ fn a_loop_about_one_task_is_gone_on_with_at_that_task() {
     resumed(&project, &[]).expect(0);
     assert_eq!(project.landed(), ["B"]);
 }
+
+#[test]
+fn an_error_before_the_first_action_ends_the_loop_as_any_other() {
+    let project = Project::with_stories(&[story("A")])
+        .in_place()
+        .script(&good_script());
+    let hooks = project.repo.path(".git/hooks");
+    std::fs::remove_dir_all(&hooks).unwrap();
+    // A link to itself can't be listed, so there can be no guard.
+    std::os::unix::fs::symlink("hooks", &hooks).unwrap();
+    let ran = project.run(&[]).expect(1);
+    let ended = ran.one("loop_ended");
+    assert_eq!(ended["exitCode"], 1, "{ended}");
+    let sentence = ended["sentence"].as_str().unwrap();
+    assert!(sentence.contains("hooks"), "{sentence}");
+    let listed = loops(&project, &["--all"]);
+    assert_eq!(listed["loops"][0]["state"], "failed", "{listed}");
+
+    std::fs::remove_file(&hooks).unwrap();
+    project.run(&[]).expect(0);
+    assert_eq!(project.landed(), ["A"]);
+}
