@@ -99,7 +99,8 @@ impl HandoffState {
             | Verdict::Budget { .. }
             | Verdict::LimitHit { .. }
             | Verdict::Overloaded { .. }
-            | Verdict::AgentUnavailable { .. } => goes_on(self.in_a_row),
+            | Verdict::AgentUnavailable { .. }
+            | Verdict::Overtaken { .. } => goes_on(self.in_a_row),
             Verdict::Terminated { .. } => goes_on(0),
             Verdict::Verified | Verdict::Progress => Self::default(),
             Verdict::Diagnosed => self,

@@ -8,13 +8,16 @@ mod step;
 
 pub use step::{
     Action, AgentChange, AgentEnded, ChangedFile, Check, Failure, Handoffs, IterationPolicy, Lands,
-    Purpose, RanBy, RefusedChange, StepDone,
+    Purpose, RanBy, RefusedChange, ReplayedChange, StepDone,
 };
 
 use crate::{
     agent::{AgentReport, Ending},
     verdict::{Halt, Verdict},
 };
+
+/// How often a change is brought to where a person moved the branch, before the next attempt is left to do so.
+const MOST_REPLAYS: u32 = 5;
 
 #[derive(Debug, Clone, PartialEq)]
 enum IterationPhase {
@@ -57,6 +60,8 @@ pub struct Iteration {
     repairs: u32,
     /// Runs in a row that an overloaded API ended.
     overloads: u32,
+    /// How often the change was brought to where the branch had moved.
+    replays: u32,
     claimed: bool,
     escalated: bool,
     unverified: bool,
@@ -77,6 +82,7 @@ impl Iteration {
             run: 1,
             repairs: 0,
             overloads: 0,
+            replays: 0,
             claimed: false,
             escalated: false,
             unverified: false,
@@ -155,12 +161,32 @@ impl Iteration {
             (IterationPhase::Landing, StepDone::Landed { .. }) => IterationPhase::Recording {
                 verdict: self.landed_as(),
             },
-            (IterationPhase::Landing, StepDone::LandRefused { reason }) => {
-                IterationPhase::keep(Verdict::Refused {
+            (IterationPhase::Landing, StepDone::LandMoved) => IterationPhase::Verifying,
+            (IterationPhase::Verifying, StepDone::Replayed { .. }) => {
+                self.replays += 1;
+                if self.replays <= MOST_REPLAYS {
+                    IterationPhase::Verifying
+                } else {
+                    IterationPhase::keep(Verdict::Overtaken {
+                        reason: format!(
+                            "the branch moved {} times while the change was verified",
+                            self.replays
+                        ),
+                    })
+                }
+            }
+            (IterationPhase::Verifying, StepDone::Overtaken { reason }) => {
+                IterationPhase::keep(Verdict::Overtaken {
                     reason: reason.clone(),
-                    halt: Halt::Loop,
                 })
             }
+            (
+                IterationPhase::Verifying | IterationPhase::Landing,
+                StepDone::LandRefused { reason },
+            ) => IterationPhase::keep(Verdict::Refused {
+                reason: reason.clone(),
+                halt: Halt::Loop,
+            }),
             (IterationPhase::Keeping { verdict }, StepDone::Kept { .. }) => {
                 IterationPhase::Recording {
                     verdict: verdict.clone(),

@@ -241,6 +241,11 @@ pub struct IterationLog {
 const MESSAGE_CHARS: usize = 4_000;
 
 impl IterationLog {
+    /// Returns the commit that the change stands on, which is the base unless it was brought elsewhere.
+    pub fn onto<'a>(&'a self, base: &'a str) -> &'a str {
+        self.change.as_ref().map_or(base, |c| c.onto(base))
+    }
+
     /// Takes in what a step brought.
     pub fn observe(&mut self, step: &StepDone) {
         match step {
@@ -283,11 +288,14 @@ impl IterationLog {
                 self.flags.extend(change.flags.iter().cloned());
                 self.change = Some(change.clone());
             }
+            StepDone::Replayed { change } => self.change = Some(change.clone()),
             StepDone::Verified { check } => self.take_check(check),
             StepDone::Landed { commit } => self.commit.clone_from(commit),
             StepDone::Kept { reference } => self.kept.clone_from(reference),
             StepDone::Waited { .. }
             | StepDone::LandRefused { .. }
+            | StepDone::LandMoved
+            | StepDone::Overtaken { .. }
             | StepDone::Recorded
             | StepDone::OutOfBudget { .. }
             | StepDone::Interrupted => {}

@@ -247,6 +247,7 @@ fn stop_at_once(snapshot: &LoopSnapshot<'_>, last: &Last<'_>) -> Option<Stop> {
         | Verdict::TimedOut { .. }
         | Verdict::Terminated { .. }
         | Verdict::Overloaded { .. }
+        | Verdict::Overtaken { .. }
         | Verdict::AgentError { .. } => None,
     }
 }

@@ -68,6 +68,10 @@ pub enum Verdict {
     AgentUnavailable {
         message: String,
     },
+    /// A person moved the branch meanwhile, and the change does not fit what it holds now.
+    Overtaken {
+        reason: String,
+    },
 }
 
 /// Tells whether a refusal concerns the attempt alone or the whole loop.
@@ -108,6 +112,7 @@ impl Verdict {
             Self::AgentError { .. } => "agent_error",
             Self::Overloaded { .. } => "overloaded",
             Self::AgentUnavailable { .. } => "agent_unavailable",
+            Self::Overtaken { .. } => "overtaken",
         }
     }
 
@@ -126,7 +131,8 @@ impl Verdict {
             | Self::Terminated { .. }
             | Self::AgentError { .. }
             | Self::Overloaded { .. }
-            | Self::AgentUnavailable { .. } => IterationOutcome::Failed,
+            | Self::AgentUnavailable { .. }
+            | Self::Overtaken { .. } => IterationOutcome::Failed,
         }
     }
 
@@ -211,6 +217,7 @@ impl Verdict {
                 format!("the agent's API is overloaded or out of reach: {message}")
             }
             Self::AgentUnavailable { message } => format!("the agent is not available: {message}"),
+            Self::Overtaken { reason } => reason.clone(),
         }
     }
 }

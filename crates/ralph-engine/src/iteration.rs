@@ -12,6 +12,7 @@ mod handoff;
 mod inspect;
 mod keep;
 mod logs;
+mod replay;
 mod verify;
 mod wait;
 
@@ -181,6 +182,22 @@ pub(crate) async fn run(
     go_on(context, workspace, services).await
 }
 
+/// Works on an iteration that was about to land when a person moved the branch.
+pub(crate) async fn go_on_after_move(
+    job: &Job,
+    steps: &[Step],
+    before: Outcome,
+    workspace: &mut dyn Workspace,
+    services: &mut Services<'_>,
+) -> Result<Outcome, LoopError> {
+    let mut context = IterationContext::new(job, workspace.progress().read()?)?;
+    context.fold(steps)?;
+    context.agent = AgentSeen::Started;
+    context.log = before.log;
+    context.guidance = before.guidance;
+    go_on(context, workspace, services).await
+}
+
 /// Works on an iteration from wherever it stands.
 pub(crate) async fn go_on(
     mut context: IterationContext<'_>,
@@ -234,7 +251,10 @@ async fn drive(
                 done
             }
             Action::Inspect => inspect::inspect(context, workspace, services, files).await?,
-            Action::Verify => verify::verify(context, workspace, services, files).await?,
+            Action::Verify => match replay::replay(context, workspace, services, files).await? {
+                Some(done) => done,
+                None => verify::verify(context, workspace, services, files).await?,
+            },
             Action::Keep { verdict } => keep::keep(context, workspace, &verdict).await?,
             Action::Land | Action::Record { .. } | Action::Done => return Ok(()),
         };
@@ -277,6 +297,8 @@ pub(crate) async fn note(
             failpoint("verified");
         }
         (StepDone::Landed { .. } | StepDone::LandRefused { .. }, _) => failpoint("landed"),
+        // Brought to the same place again after a crash.
+        (StepDone::LandMoved | StepDone::Replayed { .. } | StepDone::Overtaken { .. }, _) => {}
         (StepDone::Kept { .. } | StepDone::Interrupted, _) => failpoint("kept"),
         (StepDone::OutOfBudget { .. } | StepDone::Recorded, _) => {}
     }

@@ -22,7 +22,7 @@ pub(crate) enum LandResult {
         subject: String,
     },
     /// The branch has moved since: nothing was landed.
-    Refused { reason: String },
+    Moved { reason: String },
 }
 
 pub(crate) trait Landing {

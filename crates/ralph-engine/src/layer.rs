@@ -33,7 +33,7 @@ mod tests;
 pub mod upper;
 
 pub use machine::MachineFacts;
-pub use owned::{Layer, LayerError, LayerFolder, LayerTarget, SweepReport, sweep};
+pub use owned::{Layer, LayerError, LayerFolder, LayerTarget, SweepReport, leftovers, sweep};
 pub use place::{LayerPlace, PlaceDisk, PlaceKind, PlaceRequest};
 pub use prefill::{CopySize, FolderCopy, Prefill, PrefillFile};
 pub use reason::{InPlaceReason, PlaceProblem, TriedPlace};

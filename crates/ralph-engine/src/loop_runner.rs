@@ -33,6 +33,7 @@ pub mod rewrite;
 mod settle;
 mod start_options;
 mod status_files;
+mod tidy;
 mod view;
 mod wait;
 
@@ -52,6 +53,7 @@ pub(crate) use policies::change as change_policy;
 pub use preview::{Preview, preview};
 pub use rewrite::{revert, squash};
 pub use start_options::{LoopBounds, bounds_of};
+pub use tidy::UntidyWorktree;
 
 use std::{collections::HashSet, path::PathBuf, time::Instant};
 
@@ -64,7 +66,7 @@ use ralph_core::{
     event::Event,
     goal::Goal,
     id::LoopId,
-    job::Job,
+    job::{Job, Outcome},
     loop_machine::{IterationSummary, Loop, LoopAction, LoopStep},
     task::{Status as TaskStatus, TaskId},
     termination::Stop,
@@ -97,7 +99,7 @@ use crate::{
     progress_file::ProgressFile,
     report::Reporter,
     source::Snapshots,
-    store::{Journal, RepositoryId},
+    store::{Journal, RepositoryId, Step},
     workspace::Layers,
 };
 
@@ -137,6 +139,18 @@ struct LoopPlace {
     /// The layers that agents work in; none where they work in the user's own folder.
     layers: Option<Layers>,
     _lock: Option<Lock>,
+}
+
+/// Where the work on an iteration begins.
+enum Beginning<'a> {
+    Fresh,
+    /// A crash cut it off.
+    CutOff(CutOff<'a>),
+    /// It was about to land, and a person moved the branch.
+    Moved {
+        steps: &'a [Step],
+        outcome: Outcome,
+    },
 }
 
 /// The work that a loop was told to do, and its limits.
@@ -353,7 +367,7 @@ impl LoopRunner {
         let worker = self.runtime.pool.worker();
         let job = self.new_job(task, &status).await?;
         self.tell_started(&job);
-        let worked = self.perform(job, None).await?;
+        let worked = self.perform(job, Beginning::Fresh).await?;
         let finished = self.finish(worked).await?;
         self.take_new_tasks().await?;
         let gutter_findings = self.gutter_findings(task, &finished.verdict).await?;
@@ -389,7 +403,7 @@ impl LoopRunner {
     async fn perform(
         &mut self,
         mut job: Job,
-        cut_off: Option<CutOff<'_>>,
+        beginning: Beginning<'_>,
     ) -> Result<Worked, LoopError> {
         let of = LinkedIteration {
             id: job.iteration.clone(),
@@ -425,12 +439,22 @@ impl LoopRunner {
             link: &mut link,
             unpriced: &mut self.costs.unpriced,
         };
-        let (outcome, reopen) = match cut_off {
-            None => {
+        let (outcome, reopen) = match beginning {
+            Beginning::Fresh => {
                 let outcome = iteration::run(&mut job, &mut *workspace, &mut services).await?;
                 (outcome, Reopen::No)
             }
-            Some(cut_off) => {
+            Beginning::Moved { steps, outcome } => {
+                let outcome = iteration::go_on_after_move(
+                    &job,
+                    steps,
+                    outcome,
+                    &mut *workspace,
+                    &mut services,
+                );
+                (outcome.await?, Reopen::No)
+            }
+            Beginning::CutOff(cut_off) => {
                 let went_on = reconcile::go_on(&job, cut_off, &mut *workspace, &mut services);
                 went_on.await?
             }

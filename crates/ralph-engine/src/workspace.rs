@@ -7,7 +7,7 @@ mod in_place;
 mod layered;
 
 pub(crate) use in_place::InPlace;
-pub(crate) use layered::{LayerRequest, Layered, Layers};
+pub(crate) use layered::{LayerRequest, Layered, Layers, has_leftover_layers, sweep_layers};
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ use crate::{
     artefacts::Artefacts,
     environment::Environment,
     error::LoopError,
-    git::{Oid, Repo, Staged},
+    git::{GitError, Oid, Replay, ReplayRequest, Repo, Staged},
     iteration::Findings,
     layer::Layer,
     process::MountPlan,
@@ -140,6 +140,13 @@ pub(crate) trait Workspace {
 
     /// Returns a number that differs when the agent has changed something.
     fn fingerprint(&self) -> LocalFuture<'_, Option<u64>>;
+
+    /// Brings a change to where a person moved the branch. In the user's own folder a person's commit can't be
+    /// told from the agent's.
+    fn replay<'a>(
+        &'a self,
+        request: &'a ReplayRequest<'a>,
+    ) -> LocalFuture<'a, Result<Replay, GitError>>;
 
     /// Says what of the agent's own, besides its change, the change would be verified with.
     fn cache_flags(&self, job: &Job, files: &[ChangedFile]) -> Result<Vec<String>, LoopError>;

@@ -15,6 +15,8 @@ use ralph_core::{
 use ralph_engine::{
     clock::{Clock as _, SystemClock},
     environment::Environment,
+    git::GitEnvironment,
+    loop_runner::UntidyWorktree,
     settings::{self, ProjectKind, Request, Settings, Surroundings},
     source::{self, FindError, Source},
     store::{Journal, RepositoryId},
@@ -58,10 +60,25 @@ impl Project {
             flags,
         };
         let settings = settings::load(&surroundings, request).map_err(CommandError::user)?;
-        Ok(Self {
+        let project = Self {
             settings,
             surroundings,
-        })
+        };
+        project.tidy();
+        Ok(project)
+    }
+
+    /// Finishes what a killed ralph left here. What can't be finished now is no reason not to do what was asked:
+    /// the next command tries again.
+    fn tidy(&self) {
+        let Ok(data_dir) = self.data_dir() else {
+            return;
+        };
+        if let Some(untidy) = UntidyWorktree::find(self.root(), &data_dir) {
+            let environment = GitEnvironment::from_vars(self.surroundings.env.iter().cloned());
+            let tidied = async { untidy.tidy(&environment).await.map_err(CommandError::user) };
+            let _ = block_on(tidied);
+        }
     }
 
     pub(crate) fn config(&self) -> &Config {

@@ -69,6 +69,16 @@ pub enum StepDone {
     LandRefused {
         reason: String,
     },
+    /// A person moved the branch on before the change could land: nothing was landed yet.
+    LandMoved,
+    /// The change is brought to where a person moved the branch, and is to be verified there.
+    Replayed {
+        change: AgentChange,
+    },
+    /// A person moved the branch, and the change does not fit what it holds now.
+    Overtaken {
+        reason: String,
+    },
     Kept {
         reference: Option<String>,
     },
@@ -115,6 +125,30 @@ pub struct AgentChange {
     pub refusal: Option<RefusedChange>,
     /// Worth a person's look, without being refused.
     pub flags: Vec<String>,
+    /// The commit that it was brought to, where a person moved the branch meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<ReplayedChange>,
+}
+
+/// Tells where a change was brought, and from what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplayedChange {
+    /// The commit that it would land on.
+    pub onto: String,
+    /// The tree that the agent made, on the base that it began with.
+    pub made: String,
+}
+
+impl AgentChange {
+    /// Returns the commit that it stands on, which is the base unless it was brought elsewhere.
+    pub fn onto<'a>(&'a self, base: &'a str) -> &'a str {
+        self.replayed.as_ref().map_or(base, |r| &r.onto)
+    }
+
+    /// Returns the tree that the agent made, wherever that was brought since.
+    pub fn made_tree(&self) -> &str {
+        self.replayed.as_ref().map_or(&self.tree, |r| &r.made)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -122,6 +122,7 @@ impl Stop {
                 | Verdict::TimedOut { .. }
                 | Verdict::Terminated { .. }
                 | Verdict::Overloaded { .. }
+                | Verdict::Overtaken { .. }
                 | Verdict::AgentError { .. } => 3,
             },
             Self::Iterations { .. } | Self::Minutes { .. } => 3,

@@ -102,6 +102,7 @@ impl Repo {
             };
         }
         state.staged = None;
+        self.ensure_index(tree).await?;
         self.copy_base_to_stage()?;
         let args = ["read-tree", "--reset", tree.as_str()];
         self.git(args).index(Index::Stage).run().await.map(drop)

@@ -113,6 +113,51 @@ impl Repo {
         Ok(Some(left))
     }
 
+    /// Looks after what a killed process left beside the files of a commit: a file that a person had changed at
+    /// that very moment comes back to its place, the rest goes.
+    pub(super) async fn take_back_spares(
+        &self,
+        from: &Oid,
+        to: &Oid,
+        own: &[PathBuf],
+    ) -> Result<(), GitError> {
+        let moved = self.moved_paths(from, to, own).await?;
+        let mut spares = Vec::new();
+        for MovedPath { path, .. } in moved {
+            spares.extend(
+                left_spares(&self.root.join(&path))
+                    .into_iter()
+                    .map(|s| (path.clone(), s)),
+            );
+        }
+        if spares.is_empty() {
+            return Ok(());
+        }
+        let paths: Vec<PathBuf> = spares.iter().map(|(path, _)| path.clone()).collect();
+        let make = || {
+            tempfile::tempdir_in(self.shadow.path())
+                .map_err(GitError::io("make a folder in", self.shadow.path()))
+        };
+        let (before, after) = (make()?, make()?);
+        self.write_files(from, &paths, before.path()).await?;
+        self.write_files(to, &paths, after.path()).await?;
+        for (path, spare) in spares {
+            let fail = || GitError::io("put back", &spare);
+            let (target, found) = (self.root.join(&path), read(&spare)?);
+            let known = [
+                read(&before.path().join(&path))?,
+                read(&after.path().join(&path))?,
+            ];
+            if known.contains(&found) || is_half(&found, &known) {
+                fs::remove_file(&spare).map_err(fail())?;
+            } else if known.contains(&read(&target)?) {
+                let _ = fs::remove_file(&target);
+                rename(&spare, &target, RenameFlags::NOREPLACE).map_err(fail())?;
+            }
+        }
+        Ok(())
+    }
+
     /// Brings one file along. Returns false if the user had changed it.
     fn follow_one(&self, path: &Path, step: &FileStep) -> Result<bool, GitError> {
         if self.is_behind_link(path) {
@@ -208,6 +253,34 @@ impl FileStep {
     }
 }
 
+/// The spare files of dead processes beside a file.
+fn left_spares(target: &Path) -> Vec<PathBuf> {
+    let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
+        return Vec::new();
+    };
+    let start = format!(".{}.ralph-", name.to_string_lossy());
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let spares = entries.filter(|entry| {
+        let name = entry.file_name();
+        let process = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(&start)?.strip_suffix(".tmp"));
+        process.is_some_and(|id| !Path::new("/proc").join(id).exists())
+    });
+    spares.map(|entry| entry.path()).collect()
+}
+
+/// Returns whether a file is the beginning of one that was being written.
+fn is_half(found: &Option<Stands>, known: &[Option<Stands>]) -> bool {
+    let Some(Stands::File { bytes: half, .. }) = found else {
+        return false;
+    };
+    known.iter().flatten().any(|whole| match whole {
+        Stands::File { bytes, .. } => bytes.starts_with(half),
+        Stands::Link(_) => false,
+    })
+}
+
 fn rename(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
     Ok(renameat_with(CWD, from, CWD, to, flags)?)
 }
@@ -263,5 +336,48 @@ fn remove_empty_folders(root: &Path, path: &Path) {
         if fs::remove_dir(root.join(folder)).is_err() {
             break;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(bytes: &str) -> Option<Stands> {
+        let bytes = bytes.as_bytes().to_vec();
+        let executable = false;
+        Some(Stands::File { bytes, executable })
+    }
+
+    /// What a person writes between the look at a file and the swap of it.
+    #[test]
+    fn a_file_that_is_edited_at_the_moment_of_the_swap_is_swapped_back() {
+        for after in [text("after\n"), None] {
+            let folder = tempfile::tempdir().unwrap();
+            let target = folder.path().join("file");
+            fs::write(&target, "a person's\n").unwrap();
+            let step = FileStep {
+                target: target.clone(),
+                before: text("before\n"),
+                after,
+            };
+            assert!(!step.swap(&step.spare_name()).unwrap());
+            assert_eq!(fs::read_to_string(&target).unwrap(), "a person's\n");
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_file_that_comes_to_be_at_the_moment_of_the_swap_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("file");
+        fs::write(&target, "a person's\n").unwrap();
+        let step = FileStep {
+            target: target.clone(),
+            before: None,
+            after: text("after\n"),
+        };
+        assert!(!step.swap(&step.spare_name()).unwrap());
+        assert_eq!(fs::read_to_string(&target).unwrap(), "a person's\n");
     }
 }

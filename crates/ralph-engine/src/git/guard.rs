@@ -151,21 +151,10 @@ impl Guard {
         let (git_dir, common_dir) = (self.folders[0].path(), self.folders[1].path());
         let path = git_dir.join("HEAD");
         let was = self.kept(&path).and_then(Kept::bytes);
-        let (Some(HeadFile::Branch(branch)), now) =
-            (was.map(|b| parse_head(&b)), read_head(git_dir)?)
-        else {
-            return Ok(HeadNow::AsItWas);
-        };
-        let found = match now {
-            HeadFile::Branch(found) if found == branch => return Ok(HeadNow::AsItWas),
-            HeadFile::Branch(found) => format!("branch {found}"),
-            HeadFile::Detached(oid) => format!("commit {oid}"),
-            HeadFile::Other(found) => found,
-        };
-        Ok(match read_branch(common_dir, &branch)? {
-            Some(_) => HeadNow::Elsewhere { branch, found },
-            None => HeadNow::BranchGone,
-        })
+        match was.map(|b| parse_head(&b)) {
+            Some(HeadFile::Branch(branch)) => head_against(git_dir, common_dir, &branch),
+            _ => Ok(HeadNow::AsItWas),
+        }
     }
 
     /// Leaves HEAD where it was moved to.
@@ -268,6 +257,27 @@ impl Guard {
             .and_then(|()| fs::rename(&temporary, &path))
             .map_err(GitError::io("write", &path))
     }
+}
+
+impl Repo {
+    /// Looks where HEAD is, as against a branch that it was on.
+    pub fn head_against(&self, branch: &str) -> Result<HeadNow, GitError> {
+        head_against(&self.git_dir, &self.common_dir, branch)
+    }
+}
+
+fn head_against(git_dir: &Path, common_dir: &Path, branch: &str) -> Result<HeadNow, GitError> {
+    let found = match read_head(git_dir)? {
+        HeadFile::Branch(found) if found == branch => return Ok(HeadNow::AsItWas),
+        HeadFile::Branch(found) => format!("branch {found}"),
+        HeadFile::Detached(oid) => format!("commit {oid}"),
+        HeadFile::Other(found) => found,
+    };
+    let branch = branch.to_owned();
+    Ok(match read_branch(common_dir, &branch)? {
+        Some(_) => HeadNow::Elsewhere { branch, found },
+        None => HeadNow::BranchGone,
+    })
 }
 
 fn guarded_files(repo: &Repo) -> impl Iterator<Item = PathBuf> {

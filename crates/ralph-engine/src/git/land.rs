@@ -3,12 +3,14 @@
 //! The parent is always the recorded base, so commits that an agent made on top of it are squashed.
 //! Lands nothing that was not staged before verification, but the files of ralph's own it is told of.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::call::Index;
 use super::index_file::copy_index;
 use super::refs::{branch_ref, check_ref_name};
 use super::repo::StageIndex;
+use super::status::path_of;
 use super::tree::IndexTree;
 use super::{GitError, Oid, Repo};
 
@@ -24,6 +26,8 @@ pub struct LandRequest<'a> {
     /// Files of ralph's own, such as the task file, taken as they are now.
     pub also: &'a [PathBuf],
     pub changed_index: ChangedIndex,
+    /// The paths that are ralph's: the folder has them already.
+    pub own: &'a [PathBuf],
 }
 
 /// The owner of what was staged in the real index since ralph last wrote it.
@@ -53,6 +57,8 @@ pub struct Landed {
 }
 
 impl Repo {
+    /// Commits, and moves the branch. The user's folder and index then follow by `finish_following`, but for an
+    /// index that the agent shares with the user.
     pub async fn land(&self, landing: &LandRequest<'_>) -> Result<Oid, LandError> {
         check_ref_name(landing.branch)?;
         let mut state = self.in_order().await;
@@ -77,32 +83,75 @@ impl Repo {
             .commit_new_tree(tree, landing.parent, landing.message)
             .await?;
         let name = branch_ref(landing.branch);
-        self.move_ref(&name, &commit, Some(landing.tip), "ralph: land")
-            .await
-            .map_err(|error| match error {
+        let before = self.note_following(landing.branch, landing.parent, &commit, landing.own)?;
+        let moved = self
+            .move_ref(&name, &commit, Some(landing.tip), "ralph: land")
+            .await;
+        if let Err(error) = moved {
+            self.write_following(before.as_ref())?;
+            return Err(match error {
                 GitError::RefMoved {
                     expected, found, ..
                 } => LandError::Moved { expected, found },
                 other => LandError::Git(other),
-            })?;
+            });
+        }
         self.make_base(&index)?;
         state.base_index = Some(commit.clone());
+        // Where the folder is behind by more than this commit, its files are not all that is to follow.
+        let files = files.filter(|_| before.is_none());
         state.landed = files.map(|files| (commit.clone(), files));
         self.shadow.set_head(&commit)?;
-        match landing.changed_index {
-            ChangedIndex::Persons if self.may_have_staged(&state) => {
-                self.add_to_real_index(landing.parent, &commit).await?;
-                state.forget_real_index();
+        if landing.changed_index == ChangedIndex::Agents {
+            match self.publish_index(&mut state).await {
+                Ok(()) => self.write_following(None)?,
+                // The commit stands, and the index follows later.
+                Err(GitError::Locked { .. }) => {}
+                Err(error) => return Err(error.into()),
             }
-            ChangedIndex::Persons | ChangedIndex::Agents => self.publish_index(&mut state).await?,
         }
         Ok(commit)
     }
 
-    /// Takes over what a commit changed into the real index, and leaves all else that it holds.
-    async fn add_to_real_index(&self, parent: &Oid, commit: &Oid) -> Result<(), GitError> {
+    /// Brings the real index from one commit to another, and leaves all that a person staged. Returns the paths
+    /// among those of the commits that a person had staged otherwise.
+    pub(super) async fn bring_index_along(
+        &self,
+        from: &Oid,
+        to: &Oid,
+    ) -> Result<Vec<PathBuf>, GitError> {
+        let mut state = self.in_order().await;
+        if state.base_index.as_ref() == Some(to) && !self.may_have_staged(&state) {
+            self.publish_index(&mut state).await?;
+            return Ok(Vec::new());
+        }
+        let kept = self.add_to_real_index(from, to).await?;
+        state.staged = None;
+        state.forget_real_index();
+        Ok(kept)
+    }
+
+    async fn add_to_real_index(
+        &self,
+        parent: &Oid,
+        commit: &Oid,
+    ) -> Result<Vec<PathBuf>, GitError> {
         let real = self.real_index();
-        copy_index(&real, &self.shadow.stage_index()).map_err(GitError::io("copy", &real))?;
+        let (mut kept, mut lines) = (Vec::new(), Vec::new());
+        match copy_index(&real, &self.shadow.stage_index()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(kept),
+            Err(error) => return Err(GitError::io("copy", &real)(error)),
+        }
+        let staged = self.git(["ls-files", "--stage", "-z"]).index(Index::Stage);
+        let staged = staged.run().await?;
+        let staged: HashMap<&[u8], &[u8]> = staged
+            .split(|byte| *byte == 0)
+            .filter_map(|record| {
+                let tab = record.iter().position(|byte| *byte == b'\t')?;
+                Some((record.get(tab + 1..)?, record.get(..tab)?))
+            })
+            .collect();
         let args = [
             "diff-tree",
             "-r",
@@ -113,24 +162,40 @@ impl Repo {
         ];
         let call = self.git(args).arg(parent.as_str()).arg(commit.as_str());
         let output = call.run().await?;
-        let mut lines = Vec::new();
         let mut fields = output.split(|byte| *byte == 0);
         while let (Some(head), Some(path)) = (fields.next(), fields.next()) {
             let head = String::from_utf8_lossy(head);
-            let mut words = head.trim_start_matches(':').split(' ');
-            let (mode, oid) = (words.nth(1), words.nth(1));
-            let (Some(mode), Some(oid)) = (mode, oid) else {
+            let words: Vec<&str> = head.trim_start_matches(':').split(' ').collect();
+            let [old_mode, mode, old, oid, ..] = words.as_slice() else {
                 continue;
             };
+            let entry = |mode: &str, oid: &str| match mode {
+                "000000" => None,
+                _ => Some(format!("{mode} {oid} 0").into_bytes()),
+            };
+            let now = staged.get(path).copied();
+            if now != entry(old_mode, old).as_deref() {
+                if now != entry(mode, oid).as_deref() {
+                    kept.push(path_of(path));
+                }
+                continue;
+            }
             // A mode of 0 takes the path out.
-            let mode = if mode == "000000" { "0" } else { mode };
+            let mode = if *mode == "000000" { "0" } else { mode };
             lines.extend(format!("{mode} {oid}\t").into_bytes());
             lines.extend(path);
             lines.push(0);
         }
+        if lines.is_empty() {
+            return Ok(kept);
+        }
         let call = self.git(["update-index", "-z", "--index-info"]);
         call.index(Index::Stage).stdin(lines).run().await?;
-        self.publish(&self.shadow.stage_index()).await
+        // Files that have followed are not looked at again by the user's git.
+        let refresh = ["update-index", "-q", "--refresh"];
+        let _ = self.git(refresh).index(Index::Stage).answer().await?;
+        self.publish(&self.shadow.stage_index()).await?;
+        Ok(kept)
     }
 
     /// The index of a tree that this process did not stage, or not last.
@@ -181,7 +246,8 @@ impl Repo {
         state.base_index = None;
         self.shadow.set_head(&head)?;
         self.read_base(&head).await?;
-        self.publish_index(&mut state).await
+        self.publish_index(&mut state).await?;
+        self.write_following(None)
     }
 
     /// The commit between base and branch that has this trailer with this very value. The caller

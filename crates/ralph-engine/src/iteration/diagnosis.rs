@@ -131,6 +131,7 @@ pub(super) async fn inspect_diagnosis(
         files: beyond,
         refusal,
         flags,
+        replayed: None,
     };
     if !change.files.is_empty() || change.refusal.is_some() {
         services.tell(&Event::Inspected {

@@ -69,6 +69,7 @@ pub(super) async fn inspect(
         files: changed,
         refusal: found.refusal,
         flags: found.flags,
+        replayed: None,
     };
     services.tell(&Event::Inspected {
         files: change.files.clone(),
@@ -217,7 +218,7 @@ impl Findings {
     }
 }
 
-fn kind_name(kind: ChangeKind) -> &'static str {
+pub(super) fn kind_name(kind: ChangeKind) -> &'static str {
     match kind {
         ChangeKind::Added => "added",
         ChangeKind::Modified => "modified",

@@ -169,6 +169,7 @@ fn is_cut_off(verdict: &Verdict) -> bool {
         | Verdict::LimitHit { .. }
         | Verdict::AgentError { .. }
         | Verdict::Overloaded { .. }
-        | Verdict::AgentUnavailable { .. } => false,
+        | Verdict::AgentUnavailable { .. }
+        | Verdict::Overtaken { .. } => false,
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct InPlaceLanding<'a> {
     pub(crate) artefacts: Option<&'a Artefacts>,
     /// The owner of what is staged in the index besides.
     pub(crate) changed_index: ChangedIndex,
+    /// The paths that are ralph's, relative to the root.
+    pub(crate) own: &'a [PathBuf],
 }
 
 impl Landing for InPlaceLanding<'_> {
@@ -67,8 +69,9 @@ impl InPlaceLanding<'_> {
                 subject,
             });
         }
-        let base = oid(&job.start.base_commit)?;
-        let tip = outcome.tip.as_deref().map(oid).transpose()?;
+        let base = oid(outcome.log.onto(&job.start.base_commit))?;
+        let seen = outcome.tip.as_deref().filter(|_| change.replayed.is_none());
+        let tip = seen.map(oid).transpose()?;
         let tree = oid(&change.tree)?;
         let landing = git::LandRequest {
             branch: &job.start.branch,
@@ -78,6 +81,7 @@ impl InPlaceLanding<'_> {
             message: &message,
             also: &also,
             changed_index: self.changed_index,
+            own: self.own,
         };
         match self.repo.land(&landing).await {
             Ok(commit) => {
@@ -92,7 +96,7 @@ impl InPlaceLanding<'_> {
                 // Not landed, so not completed.
                 self.board
                     .write_status(&task.id, task.status, task.attempts.made)?;
-                Ok(LandResult::Refused {
+                Ok(LandResult::Moved {
                     reason: moved.to_string(),
                 })
             }

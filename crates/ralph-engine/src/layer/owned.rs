@@ -220,8 +220,21 @@ impl Layer {
     }
 }
 
-/// Deletes the layers in the folder of a place whose owners are gone.
-pub fn sweep(place: &Path) -> io::Result<SweepReport> {
+/// Lists the layers in the folder of a place whose processes are gone, without a lock: a process that has a dead
+/// one's number hides them.
+pub fn leftovers(place: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    let left = entries.filter(|entry| {
+        let name = entry.file_name();
+        let rest = name.to_str().and_then(|name| name.strip_prefix(LAYER));
+        let process = rest.and_then(|rest| rest.split('-').next());
+        process.is_some_and(|id| !Path::new("/proc").join(id).exists())
+    });
+    left.map(|entry| entry.path()).collect()
+}
+
+/// Deletes the layers in the folder of a place whose owners are gone, but for those that someone goes on with.
+pub fn sweep(place: &Path, is_kept: &dyn Fn(&Path) -> bool) -> io::Result<SweepReport> {
     let mut names = BTreeSet::new();
     let entries = match fs::read_dir(place) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(SweepReport::default()),
@@ -241,6 +254,9 @@ pub fn sweep(place: &Path) -> io::Result<SweepReport> {
     let mut report = SweepReport::default();
     for name in names {
         let path = place.join(std::ffi::OsStr::from_bytes(&name));
+        if is_kept(&path) {
+            continue;
+        }
         match sweep_one(&path) {
             Ok(true) => report.removed += 1,
             Ok(false) => report.in_use += 1,

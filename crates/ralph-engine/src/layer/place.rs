@@ -84,7 +84,7 @@ impl PlaceRequest<'_> {
     /// All folders that might hold layers, in the order of preference: also those to sweep.
     pub fn folders(&self) -> Vec<(PlaceKind, PathBuf)> {
         let own = format!("ralph-layers-{}", rustix::process::geteuid().as_raw());
-        let mut folders = vec![(PlaceKind::Data, self.data_dir.join("layers"))];
+        let mut folders = vec![(PlaceKind::Data, self.data_dir.join(LayerPlace::NAME))];
         if let Some(parent) = self.repository.parent() {
             folders.push((PlaceKind::Sibling, parent.join(".ralph-layers")));
         }
@@ -136,6 +136,9 @@ impl PlaceRequest<'_> {
 }
 
 impl LayerPlace {
+    /// The folder of layers in the data folder.
+    pub const NAME: &'static str = "layers";
+
     /// Finds the best place: on the repository's own file system where possible, in memory only where
     /// there is no other.
     pub fn find(request: &PlaceRequest<'_>) -> Result<Self, InPlaceReason> {

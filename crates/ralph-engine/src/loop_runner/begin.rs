@@ -112,12 +112,18 @@ impl LoopRunner {
         let mut notices = setup.notices.clone();
         notices.extend(found.notices);
         let mut abandoned = None;
-        if let (Some(row), BranchNow::Gone) = (&interrupted, found.branch) {
+        let branch = match (&interrupted, found.guarded) {
+            (Some(row), false) => restore::branch_now(repo.head_against(&row.branch)?)?,
+            (_, _) => found.branch,
+        };
+        if let (Some(row), BranchNow::Gone) = (&interrupted, branch) {
             restore::record_abandoned(row, &mut *journal, now).await?;
             abandoned = interrupted.take();
         }
         if let Some(row) = &interrupted {
-            restore::restore_config(&state_dir, row, &mut *journal).await?;
+            if found.guarded {
+                restore::restore_config(&state_dir, row, &mut *journal).await?;
+            }
             notices.extend(restore::restore_tasks(&state_dir, row, &mut *journal).await?);
         }
         notices.extend(restore::finish_rewrite(&setup, &repo, &mut *journal, &repository).await?);
@@ -158,7 +164,9 @@ impl LoopRunner {
 
     /// Guards the git folder and tells of the start: the first that a loop does once its row is written.
     pub(super) async fn set_up(&mut self, start: Start) -> Result<(), LoopError> {
-        self.place.guard = Some(Guard::take(&self.place.repo)?);
+        if self.place.layers.is_none() {
+            self.place.guard = Some(Guard::take(&self.place.repo)?);
+        }
         self.announce(start);
         self.open_loop_files().await?;
         crate::failpoint::failpoint("loop-begun");

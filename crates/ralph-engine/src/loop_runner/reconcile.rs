@@ -8,7 +8,7 @@ use ralph_core::{
     task::Status,
 };
 
-use super::{Board, Changed, LoopError, LoopRunner, TaskScope, mode::project_of};
+use super::{Beginning, Board, Changed, LoopError, LoopRunner, TaskScope, mode::project_of};
 use crate::{
     artefacts::Artefacts,
     git::{Landed, ResetSpec},
@@ -60,11 +60,10 @@ impl LoopRunner {
             started,
             policy,
         };
-        let worked = self.perform(job, Some(cut_off)).await?;
+        let worked = self.perform(job, Beginning::CutOff(cut_off)).await?;
         if let Some(commit) = &worked.outcome.log.commit {
             self.place.base = oid(commit)?;
-            let landed = self.place.base.clone();
-            self.follow(&worked.job.start.base_commit, &landed).await?;
+            self.follow_landed(&worked).await?;
         }
         let finished = self.finish(worked).await?;
         self.machine
@@ -267,7 +266,6 @@ async fn look_up_landing(
     if let Some(landed) = found
         && is_ours(&landed, context, workspace).await?
     {
-        workspace.repo().match_index_to_head().await?;
         let commit = Some(landed.oid.to_string());
         note(context, services, &StepDone::Landed { commit }).await?;
         return Ok(Reopen::No);
@@ -290,7 +288,8 @@ async fn is_ours(
     let Some(change) = &context.log.change else {
         return Ok(false);
     };
-    if landed.parents != [context.base.clone()] {
+    let onto = oid(context.log.onto(&context.job.start.base_commit))?;
+    if landed.parents != [onto] {
         return Ok(false);
     }
     let (verified, own) = (oid(&change.tree)?, workspace.own_paths());
@@ -312,5 +311,5 @@ async fn tree_is_as_inspected(
     let staged = workspace.stage(context.job).await?;
     context.tip = staged.tip;
     let inspected = context.log.change.as_ref();
-    Ok(inspected.is_some_and(|c| c.tree == staged.tree.as_str()))
+    Ok(inspected.is_some_and(|c| c.made_tree() == staged.tree.as_str()))
 }

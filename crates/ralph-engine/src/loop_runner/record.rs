@@ -20,10 +20,10 @@ use ralph_core::{
     verdict::{Halt, Verdict},
 };
 
-use super::{LoopError, LoopRunner};
+use super::{Beginning, LoopError, LoopRunner};
 use crate::{
     failpoint::failpoint,
-    git::{ChangedIndex, Oid},
+    git::{ChangedIndex, Followed},
     iteration::{IterationFiles, accounts, keep_refused},
     journal_text::oid,
     landing::{InPlaceLanding, LandResult, Landing as _},
@@ -35,6 +35,13 @@ pub(super) struct Worked {
     pub(super) job: Job,
     pub(super) outcome: Outcome,
     pub(super) pending: Vec<Step>,
+}
+
+/// Tells whether a landing came to its end.
+enum LandingEnd {
+    Settled,
+    /// A person moved the branch: the change is to be brought along first.
+    BranchMoved,
 }
 
 /// An iteration whose end is written down.
@@ -50,8 +57,11 @@ pub(super) struct Finished {
 impl LoopRunner {
     /// Lands what may land, and writes down what the iteration came to.
     pub(super) async fn finish(&mut self, mut worked: Worked) -> Result<Finished, LoopError> {
-        if worked.outcome.landing == LandingState::Due {
-            self.land(&mut worked).await?;
+        while worked.outcome.landing == LandingState::Due {
+            match self.land(&mut worked).await? {
+                LandingEnd::Settled => {}
+                LandingEnd::BranchMoved => worked = self.go_on_where_branch_is(worked).await?,
+            }
         }
         let Worked {
             job,
@@ -113,7 +123,8 @@ impl LoopRunner {
     }
 
     /// Lands the tree of an outcome; one that is refused is kept instead.
-    async fn land(&mut self, worked: &mut Worked) -> Result<(), LoopError> {
+    async fn land(&mut self, worked: &mut Worked) -> Result<LandingEnd, LoopError> {
+        let own = self.own_paths();
         let (job, outcome) = (&worked.job, &mut worked.outcome);
         let mut landing = InPlaceLanding {
             repo: &self.place.repo,
@@ -124,14 +135,15 @@ impl LoopRunner {
             } else {
                 ChangedIndex::Agents
             },
+            own: &own,
         };
         let landed = landing.land(job, outcome).await?;
         if let LandResult::Landed {
-            commit: Some(commit),
-            ..
+            commit: Some(_), ..
         } = &landed
         {
-            self.follow(&job.start.base_commit, commit).await?;
+            let followed = self.place.repo.finish_following().await?;
+            self.tell_followed(&followed);
         }
         let done = match landed {
             LandResult::Landed { commit, subject } => {
@@ -149,7 +161,11 @@ impl LoopRunner {
                 });
                 StepDone::Landed { commit }
             }
-            LandResult::Refused { reason } => StepDone::LandRefused { reason },
+            LandResult::Moved { .. } if self.place.layers.is_some() => {
+                worked.pending.push(Step::Done(StepDone::LandMoved));
+                return Ok(LandingEnd::BranchMoved);
+            }
+            LandResult::Moved { reason } => StepDone::LandRefused { reason },
         };
         outcome.log.observe(&done);
         outcome.landing = LandingState::Settled;
@@ -165,29 +181,73 @@ impl LoopRunner {
             worked.pending.push(Step::Done(kept));
             failpoint("kept");
         }
+        Ok(LandingEnd::Settled)
+    }
+
+    /// Goes on with an iteration whose change could not land as a person moved the branch: it is brought to where
+    /// the branch is now, and verified there.
+    async fn go_on_where_branch_is(&mut self, worked: Worked) -> Result<Worked, LoopError> {
+        let Worked {
+            job,
+            outcome,
+            pending,
+        } = worked;
+        let now = self.now();
+        let repository = self.place.repository.clone();
+        self.journal
+            .append_steps(&repository, &job.iteration, &pending, now, None)
+            .await?;
+        let unfinished = self.journal.unfinished_iteration(&self.loop_id).await?;
+        let steps = unfinished.map(|unfinished| unfinished.steps);
+        let moved = Beginning::Moved {
+            steps: &steps.unwrap_or_default(),
+            outcome,
+        };
+        self.perform(job, moved).await
+    }
+
+    /// Brings the user's folder to a commit that landed before a crash.
+    pub(super) async fn follow_landed(&mut self, worked: &Worked) -> Result<(), LoopError> {
+        let Some(commit) = &worked.outcome.log.commit else {
+            return Ok(());
+        };
+        if self.place.layers.is_none() {
+            return Ok(self.place.repo.match_index_to_head().await?);
+        }
+        let start = &worked.job.start;
+        let (from, to) = (
+            oid(worked.outcome.log.onto(&start.base_commit))?,
+            oid(commit)?,
+        );
+        let own = self.own_paths();
+        let repo = &self.place.repo;
+        let followed = repo.follow_landed(&start.branch, &from, &to, &own).await?;
+        self.tell_followed(&followed);
         Ok(())
     }
 
-    /// Brings the user's folder to a commit that was made from a layer. What the user changed meanwhile is
-    /// left alone, and named.
-    pub(super) async fn follow(&mut self, base: &str, commit: &Oid) -> Result<(), LoopError> {
-        if self.place.layers.is_none() {
-            return Ok(());
-        }
-        let own = self.own_paths();
-        let left = self.place.repo.follow(&oid(base)?, commit, &own).await?;
-        failpoint("folder-followed");
-        if !left.is_empty() {
-            let names: Vec<String> = left.iter().map(|path| shown(path)).collect();
+    /// Names what the user changed meanwhile, which is left alone, and who kept the index from following.
+    fn tell_followed(&mut self, followed: &Followed) {
+        let Some(commit) = &followed.commit else {
+            return;
+        };
+        let commit = commit.short();
+        if !followed.left.is_empty() {
+            let names: Vec<String> = followed.left.iter().map(|path| shown(path)).collect();
             self.tell(&Event::Warning {
                 message: format!(
-                    "{} differ from {}: you changed them while it was made, and they are as you left them",
+                    "{} differ from {commit}: you changed them while it was made, and they are as you left them",
                     names.join(", "),
-                    commit.short()
                 ),
             });
         }
-        Ok(())
+        if let Some(locked) = &followed.locked {
+            self.tell(&Event::Warning {
+                message: format!(
+                    "git's index does not know {commit} yet: {locked}; the next ralph command brings it up to date"
+                ),
+            });
+        }
     }
 
     fn write_logs(
@@ -250,7 +310,7 @@ impl LoopRunner {
             runs: log.runs.clone(),
             git: GitRecord {
                 branch: self.place.branch.clone(),
-                base_commit: job.start.base_commit.clone(),
+                base_commit: log.onto(&job.start.base_commit).to_owned(),
                 result_commit: log.commit.clone(),
                 kept_ref: log.kept.clone(),
                 files_changed: log
@@ -389,7 +449,8 @@ fn told_next(
             | Verdict::Budget { .. }
             | Verdict::LimitHit { .. }
             | Verdict::Overloaded { .. }
-            | Verdict::AgentUnavailable { .. },
+            | Verdict::AgentUnavailable { .. }
+            | Verdict::Overtaken { .. },
             Some(failure),
         ) => (
             Some(failure.clone()),
@@ -414,7 +475,8 @@ fn told_next(
             | Verdict::Diagnosed
             | Verdict::TimedOut { .. }
             | Verdict::Terminated { .. }
-            | Verdict::AgentError { .. },
+            | Verdict::AgentError { .. }
+            | Verdict::Overtaken { .. },
             _,
         ) => (None, verdict.sentence()),
     }

@@ -20,6 +20,8 @@ use crate::{
 /// The state of the git folder, as it was found.
 pub(super) struct FoundGit {
     pub(super) branch: BranchNow,
+    /// True if agents worked in the user's own folder, where the git folder is guarded.
+    pub(super) guarded: bool,
     /// Messages for the person.
     pub(super) notices: Vec<String>,
 }
@@ -37,16 +39,14 @@ pub(super) fn restore_git(state_dir: &Path) -> Result<FoundGit, LoopError> {
     let Some(guard) = Guard::load(state_dir)? else {
         return Ok(FoundGit {
             branch: BranchNow::There,
+            guarded: false,
             notices: Vec::new(),
         });
     };
-    let (guard, branch) = match guard.head_now()? {
-        HeadNow::AsItWas => (guard, BranchNow::There),
-        HeadNow::BranchGone => (guard.without_head(), BranchNow::Gone),
-        // The files went with HEAD: taken for an agent's work, they would undo what has landed.
-        HeadNow::Elsewhere { branch, found } => {
-            return Err(LoopError::LeftBranch { branch, found });
-        }
+    let branch = branch_now(guard.head_now()?)?;
+    let guard = match branch {
+        BranchNow::There => guard,
+        BranchNow::Gone => guard.without_head(),
     };
     let tampered = guard.restore_changed()?;
     let notices = tampered.iter().map(|t| {
@@ -59,8 +59,19 @@ pub(super) fn restore_git(state_dir: &Path) -> Result<FoundGit, LoopError> {
     });
     Ok(FoundGit {
         branch,
+        guarded: true,
         notices: notices.collect(),
     })
+}
+
+/// Tells what became of the branch of an interrupted loop. One that HEAD has left is refused.
+pub(super) fn branch_now(head: HeadNow) -> Result<BranchNow, LoopError> {
+    match head {
+        HeadNow::AsItWas => Ok(BranchNow::There),
+        HeadNow::BranchGone => Ok(BranchNow::Gone),
+        // The files went with HEAD: taken for an agent's work, they would undo what has landed.
+        HeadNow::Elsewhere { branch, found } => Err(LoopError::LeftBranch { branch, found }),
+    }
 }
 
 /// Ends what an interrupted loop left whose branch is gone: there is nothing to go on with.

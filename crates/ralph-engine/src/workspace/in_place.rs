@@ -18,7 +18,7 @@ use crate::{
     dot_ralph,
     error::{LoopError, file_error},
     failpoint::failpoint,
-    git::{Guard, History, Repo, ResetSpec, StageSpec, Staged},
+    git::{GitError, Guard, History, Replay, ReplayRequest, Repo, ResetSpec, StageSpec, Staged},
     iteration::Findings,
     journal_text::{oid, paths_from_text},
     layer::Layer,
@@ -203,6 +203,13 @@ impl Workspace for InPlace<'_> {
             let own_folder = Path::new(dot_ralph::FOLDER);
             self.repo.fingerprint(own_folder).await.ok()
         })
+    }
+
+    fn replay<'a>(
+        &'a self,
+        _request: &'a ReplayRequest<'a>,
+    ) -> LocalFuture<'a, Result<Replay, GitError>> {
+        Box::pin(async { Ok(Replay::Unmoved) })
     }
 
     fn cache_flags(&self, _job: &Job, _files: &[ChangedFile]) -> Result<Vec<String>, LoopError> {

@@ -7,9 +7,10 @@
 
 use std::{
     collections::HashSet,
+    ffi::OsStr,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     io,
-    os::unix::fs::MetadataExt as _,
+    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
     path::{Path, PathBuf},
 };
 
@@ -30,14 +31,14 @@ use crate::{
     artefacts::Artefacts,
     error::{LoopError, file_error},
     failpoint::failpoint,
-    git::{LayerWork, Oid, Repo, StageSpec, Staged},
+    git::{GitError, LayerWork, Oid, Replay, ReplayRequest, Repo, StageSpec, Staged},
     iteration::{DIAGNOSIS_FOLDER, Findings, LOGS},
     journal_text::{oid, paths_from_text},
     layer::{
         InPlaceReason, Layer, LayerFolder, LayerPlace, LayerTarget, PlaceRequest, Prefill,
         UpperEntry, UpperKind,
         checks::{CheckRequest, check_repository},
-        remove_tree, sweep,
+        leftovers, remove_tree, sweep,
         upper::Descent,
     },
     plain_file,
@@ -150,8 +151,7 @@ impl Layers {
             layers.take_up(iteration)?;
         }
         for (_, folder) in wanted.folders() {
-            // What can't be swept now is swept by the next command.
-            let _ = sweep(&folder);
+            sweep_folder(&folder, root, request.unfinished);
         }
         Ok(Ok(layers))
     }
@@ -161,8 +161,8 @@ impl Layers {
         let fail = |error| file_error("read", &self.place.folder, error);
         let entries = std::fs::read_dir(&self.place.folder).map_err(fail)?;
         for entry in entries.flatten() {
-            let of = std::fs::read_to_string(entry.path().join(ITERATION));
-            if of.is_ok_and(|of| of == iteration.as_str())
+            let of = LayerOwner::of(&entry.path());
+            if of.is_some_and(|of| of.iteration == iteration.as_str())
                 && let Some(layer) = Layer::adopt(&self.place, &entry.path(), &self.targets)?
             {
                 self.current = Some(CurrentLayer::new(iteration, layer));
@@ -182,7 +182,11 @@ impl Layers {
         self.current = None;
         let layer = Layer::create(&self.place, &self.targets)?;
         let path = layer.path().join(ITERATION);
-        std::fs::write(&path, iteration.as_str()).map_err(|e| file_error("write", &path, e))?;
+        let owner = LayerOwner {
+            iteration: iteration.to_string(),
+            worktree: self.root.clone(),
+        };
+        std::fs::write(&path, owner.to_bytes()).map_err(|e| file_error("write", &path, e))?;
         self.current = Some(CurrentLayer::new(iteration, layer));
         Ok(())
     }
@@ -325,6 +329,64 @@ impl Layers {
             .into_iter()
             .find(|path| path.symlink_metadata().is_ok())
     }
+}
+
+/// The iteration that a layer is of, and where: written beside it.
+struct LayerOwner {
+    iteration: String,
+    worktree: PathBuf,
+}
+
+impl LayerOwner {
+    fn of(layer: &Path) -> Option<Self> {
+        let bytes = std::fs::read(layer.join(ITERATION)).ok()?;
+        let at = bytes.iter().position(|byte| *byte == b'\n')?;
+        Some(Self {
+            iteration: String::from_utf8_lossy(bytes.get(..at)?).into_owned(),
+            worktree: PathBuf::from(OsStr::from_bytes(bytes.get(at + 1..)?)),
+        })
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let worktree = self.worktree.as_os_str().as_bytes();
+        [self.iteration.as_bytes(), b"\n", worktree].concat()
+    }
+
+    /// Returns whether someone goes on with it: the next run here, or one in another worktree.
+    fn is_awaited(&self, here: &Path, unfinished: Option<&IterationId>) -> bool {
+        if self.worktree == here {
+            unfinished.is_some_and(|id| id.as_str() == self.iteration)
+        } else {
+            self.worktree.exists()
+        }
+    }
+}
+
+/// Returns whether a dead process left layers in the data folder that are neither awaited in another worktree nor
+/// by this iteration.
+pub(crate) fn has_leftover_layers(
+    data_dir: &Path,
+    here: &Path,
+    unfinished: Option<&IterationId>,
+) -> bool {
+    leftovers(&data_dir.join(LayerPlace::NAME))
+        .into_iter()
+        .any(|layer| {
+            !LayerOwner::of(&layer).is_some_and(|owner| owner.is_awaited(here, unfinished))
+        })
+}
+
+/// Deletes the layers in the data folder whose owners are gone, and with which no run goes on.
+pub(crate) fn sweep_layers(data_dir: &Path, here: &Path, unfinished: Option<&IterationId>) {
+    sweep_folder(&data_dir.join(LayerPlace::NAME), here, unfinished);
+}
+
+fn sweep_folder(folder: &Path, here: &Path, unfinished: Option<&IterationId>) {
+    let is_kept = |layer: &Path| {
+        LayerOwner::of(layer).is_some_and(|owner| owner.is_awaited(here, unfinished))
+    };
+    // What can't be swept now is swept by the next command.
+    let _ = sweep(folder, &is_kept);
 }
 
 /// Returns whether a file says what is to be installed or built.
@@ -671,6 +733,13 @@ impl Workspace for Layered<'_> {
         })
     }
 
+    fn replay<'a>(
+        &'a self,
+        request: &'a ReplayRequest<'a>,
+    ) -> LocalFuture<'a, Result<Replay, GitError>> {
+        Box::pin(self.folder.repo.replay(request))
+    }
+
     fn cache_flags(&self, job: &Job, files: &[ChangedFile]) -> Result<Vec<String>, LoopError> {
         let caches = self.caches_of_agent(job, files)?;
         if caches.is_empty() {
@@ -689,7 +758,8 @@ impl Workspace for Layered<'_> {
         change: &'a AgentChange,
     ) -> LocalFuture<'a, Result<Option<Layer>, LoopError>> {
         Box::pin(async move {
-            let (base, tree) = (oid(&job.start.base_commit)?, oid(&change.tree)?);
+            let onto = change.onto(&job.start.base_commit);
+            let (base, tree) = (oid(onto)?, oid(&change.tree)?);
             let own = &self.folder.own_paths;
             let made = self.layers.of_tree(self.folder.repo, &base, &tree, own);
             let layer = made.await?;

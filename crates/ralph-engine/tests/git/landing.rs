@@ -22,6 +22,7 @@ async fn lands_what_was_staged_and_not_what_verify_made_afterwards() {
     let also = [PathBuf::from("prd.json")];
     let landing = LandRequest {
         changed_index: ralph_engine::git::ChangedIndex::Agents,
+        own: &[],
         branch: BRANCH,
         tree: &staged.tree,
         parent: &base,
@@ -202,6 +203,7 @@ async fn calls_of_a_landing(test: &TestRepo) -> (Vec<String>, u64) {
     assert!(repo.is_tracked(&also).await.unwrap());
     let landing = LandRequest {
         changed_index: ralph_engine::git::ChangedIndex::Agents,
+        own: &[],
         branch: BRANCH,
         tree: &staged.tree,
         parent: &base,

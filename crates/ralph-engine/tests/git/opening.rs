@@ -173,6 +173,7 @@ async fn a_linked_worktree_lands_on_its_own_branch() {
     let staged = repo.stage(&spec).await.unwrap();
     let landing = ralph_engine::git::LandRequest {
         changed_index: ralph_engine::git::ChangedIndex::Agents,
+        own: &[],
         branch: "lane",
         tree: &staged.tree,
         parent: &base.oid,

@@ -240,6 +240,7 @@ async fn every_call(repo: &Repo, test: &TestRepo) {
     let also = [PathBuf::from("prd.json")];
     let landing = LandRequest {
         changed_index: ralph_engine::git::ChangedIndex::Agents,
+        own: &[],
         branch: BRANCH,
         tree: &staged.tree,
         parent: &base,

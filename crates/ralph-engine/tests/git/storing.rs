@@ -22,6 +22,7 @@ async fn land_both(test: &TestRepo, repo: &Repo, base: &Oid) {
     test.file("in/tasks.txt", WINDOWS);
     let landing = LandRequest {
         changed_index: ralph_engine::git::ChangedIndex::Agents,
+        own: &[],
         branch: BRANCH,
         tree: &staged.tree,
         parent: base,

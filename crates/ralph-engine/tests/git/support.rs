@@ -48,6 +48,7 @@ pub(crate) async fn stage(repo: &Repo, base: &Oid) -> Staged {
 pub(crate) async fn land(repo: &Repo, base: &Oid, staged: &Staged) -> Result<Oid, LandError> {
     repo.land(&LandRequest {
         changed_index: ralph_engine::git::ChangedIndex::Agents,
+        own: &[],
         branch: BRANCH,
         tree: &staged.tree,
         parent: base,

@@ -13,6 +13,7 @@ use crate::support::{BRANCH, head, land, open, open_at, spec, stage};
 async fn land_on(repo: &Repo, branch: &str, base: &Oid, staged: &Staged) -> Result<Oid, LandError> {
     repo.land(&LandRequest {
         changed_index: ralph_engine::git::ChangedIndex::Agents,
+        own: &[],
         branch,
         tree: &staged.tree,
         parent: base,

@@ -107,6 +107,7 @@ async fn a_commit_is_what_git_would_have_written() {
     let message = "feat: ünï\n\n\n# no comment\n  indented  \n\nA: b\n";
     let landing = ralph_engine::git::LandRequest {
         changed_index: ralph_engine::git::ChangedIndex::Agents,
+        own: &[],
         branch: "main",
         tree: &staged.tree,
         parent: &base,

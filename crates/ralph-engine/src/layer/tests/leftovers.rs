@@ -71,7 +71,7 @@ as_root_and_as_user! {
         reader.read_line(&mut line).unwrap();
         assert_eq!(line, "up\n");
         let own = Layer::create(&ground.place(), &[LayerTarget::new(&ground.repo)]).unwrap();
-        assert_eq!(sweep(&place).unwrap(), SweepReport { in_use: 2, ..SweepReport::default() });
+        assert_eq!(sweep(&place, &|_| false).unwrap(), SweepReport { in_use: 2, ..SweepReport::default() });
         holder.kill().unwrap();
         holder.wait().unwrap();
         reader.read_to_end(&mut Vec::new()).unwrap();
@@ -79,13 +79,13 @@ as_root_and_as_user! {
             let mounts = fs::read_to_string(mounts.path().join("mountinfo")).unwrap_or_default();
             assert!(!mounts.contains(place.to_str().unwrap()), "{mounts}");
         }
-        let swept = sweep(&place).unwrap();
+        let swept = sweep(&place, &|_| false).unwrap();
         assert_eq!(swept, SweepReport { removed: 1, in_use: 1, failed: Vec::new() });
         assert!(own.path().exists());
         own.remove().unwrap();
         assert_eq!(names(&place), Vec::<String>::new());
         assert!(!ground.repo.join("written").exists());
-        assert_eq!(sweep(&ground.dir.join("nowhere")).unwrap(), SweepReport::default());
+        assert_eq!(sweep(&ground.dir.join("nowhere"), &|_| false).unwrap(), SweepReport::default());
     };
 
     dropping_a_layer_deletes_all_of_it_and_nothing_else: plain => |ground| {
@@ -118,7 +118,7 @@ as_root_and_as_user! {
         fs::create_dir_all(place.join("trial-1-b/lower")).unwrap();
         fs::write(place.join("layer-1-c.lock"), "").unwrap();
         fs::create_dir(place.join("a-persons")).unwrap();
-        let swept = sweep(&place).unwrap();
+        let swept = sweep(&place, &|_| false).unwrap();
         assert_eq!((swept.removed, swept.failed.len()), (3, 1), "{swept:?}");
         assert_eq!(swept.failed[0].0, place.join("layer-1-link"));
         assert!(outside.join("file").exists());

@@ -116,6 +116,7 @@ impl HumanText {
             | Verdict::LimitHit { resets_at: None }
             | Verdict::Budget { .. }
             | Verdict::Handoff { .. }
+            | Verdict::Overtaken { .. }
             | Verdict::Interrupted => (Mark::Look, verdict.sentence()),
             Verdict::Failed { .. }
             | Verdict::NoChange { .. }

@@ -1,0 +1,81 @@
+//! Finishes what a killed ralph left in a worktree, before any other command looks at it: the folder that was to
+//! follow a commit, and layers that no one goes on with.
+//!
+//! Says nothing and starts no agent. An iteration that was interrupted is brought to its end by the next run.
+
+use std::path::{Path, PathBuf};
+
+use ralph_core::id::IterationId;
+
+use super::LoopError;
+use crate::{
+    git::{GitEnvironment, Guard, Repo, is_following},
+    identity,
+    lock::Lock,
+    store::RepositoryId,
+    workspace::{has_leftover_layers, sweep_layers},
+};
+
+/// A worktree that a command was started in.
+#[derive(Debug, Clone)]
+pub struct UntidyWorktree {
+    root: PathBuf,
+    data_dir: PathBuf,
+    state_dir: PathBuf,
+    follows: bool,
+}
+
+impl UntidyWorktree {
+    /// Looks whether anything is left in a worktree: cheap, as every command asks.
+    pub fn find(root: &Path, data_dir: &Path) -> Option<Self> {
+        let state_dir = data_dir
+            .join("worktrees")
+            .join(identity::worktree_name(root));
+        let follows = is_following(&state_dir);
+        (follows || has_leftover_layers(data_dir, root, None)).then(|| Self {
+            root: root.to_owned(),
+            data_dir: data_dir.to_owned(),
+            state_dir,
+            follows,
+        })
+    }
+
+    /// Finishes it, unless a loop works here: then it is that loop's.
+    pub async fn tidy(&self, git_environment: &GitEnvironment) -> Result<(), LoopError> {
+        let unfinished = self.unfinished_iteration().await?;
+        let unfinished = unfinished.as_ref();
+        if !self.follows && !has_leftover_layers(&self.data_dir, &self.root, unfinished) {
+            return Ok(());
+        }
+        let Ok(_lock) = Lock::acquire(&self.data_dir, &self.root) else {
+            return Ok(());
+        };
+        // In the user's own folder an agent was at work: what it left is put back by the next run first.
+        if self.follows && !Guard::is_in_force(&self.state_dir) {
+            let repo = Repo::open(&self.root, &self.state_dir, git_environment).await?;
+            repo.finish_following().await?;
+        }
+        sweep_layers(&self.data_dir, &self.root, unfinished);
+        Ok(())
+    }
+
+    /// The iteration that the next run brings to its end.
+    async fn unfinished_iteration(&self) -> Result<Option<IterationId>, LoopError> {
+        let Some(id) = identity::known_id(&self.root) else {
+            return Ok(None);
+        };
+        if !self.data_dir.join("ralph.db").exists() {
+            return Ok(None);
+        }
+        let mut journal = crate::store::open(&self.data_dir).await?;
+        let worktree = self.root.to_string_lossy().into_owned();
+        let repository = RepositoryId(id);
+        let interrupted = journal.interrupted_loop(&repository, &worktree);
+        let unfinished = match interrupted.await? {
+            Some(row) => journal.unfinished_iteration(&row.id).await?,
+            None => None,
+        };
+        journal.close().await?;
+        Ok(unfinished.map(|iteration| iteration.start.id))
+    }
+}
