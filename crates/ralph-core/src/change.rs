@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 
+use crate::config::ProtectTests;
+
 /// Everything that differs between the recorded base and the tree as it will be committed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -112,6 +114,7 @@ pub struct ChangePolicy {
     pub max_file_bytes: u64,
     /// Files in which secrets are expected, such as test fixtures.
     pub secret_allowlist: Vec<String>,
+    pub protect_tests: ProtectTests,
 }
 
 impl Default for ChangePolicy {
@@ -120,6 +123,7 @@ impl Default for ChangePolicy {
             protected: Vec::new(),
             max_file_bytes: DEFAULT_MAX_FILE_BYTES,
             secret_allowlist: Vec::new(),
+            protect_tests: ProtectTests::Flag,
         }
     }
 }
@@ -137,6 +141,7 @@ pub struct CompiledPolicy {
     protected: GlobSet,
     secret_allowlist: GlobSet,
     pub max_file_bytes: u64,
+    pub protect_tests: ProtectTests,
 }
 
 impl ChangePolicy {
@@ -145,6 +150,7 @@ impl ChangePolicy {
             protected: compile_globs(&self.protected)?,
             secret_allowlist: compile_globs(&self.secret_allowlist)?,
             max_file_bytes: self.max_file_bytes,
+            protect_tests: self.protect_tests,
         })
     }
 }

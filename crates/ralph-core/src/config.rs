@@ -38,8 +38,8 @@ pub use schema::{KeyPath, did_you_mean, schema};
 pub use sections::{
     Backend, BreakerConfig, CommitType, EconomicsConfig, GitConfig, Grep, GutterConfig,
     HandoffConfig, HealthConfig, KnownFailures, LogsConfig, LoopConfig, MemoryConfig,
-    MonitorConfig, OnGutter, OnMaxAttempts, OnOpen, OnUsageLimit, PromptConfig, RepoConfig,
-    SafetyConfig, TasksConfig, UsageLimitsConfig, VerificationConfig, WorkspaceConfig,
+    MonitorConfig, OnGutter, OnMaxAttempts, OnOpen, OnUsageLimit, PromptConfig, ProtectTests,
+    RepoConfig, SafetyConfig, TasksConfig, UsageLimitsConfig, VerificationConfig, WorkspaceConfig,
     WorkspaceMode,
 };
 pub use show::{InitPlan, Row, effective, render_effective_yaml, render_ralph_yaml};

@@ -305,6 +305,10 @@ impl IterationLog {
     fn take_check(&mut self, check: &Check) {
         self.failure.clone_from(&check.failure);
         self.verification.extend(check.commands.iter().cloned());
+        self.flags.extend(check.flags.iter().cloned());
+        if let Some(change) = &mut self.change {
+            change.flags.extend(check.flags.iter().cloned());
+        }
     }
 
     pub fn usage(&self) -> Usage {

@@ -13,6 +13,7 @@ use crate::{
     iteration::ChangedFile,
     signal::{ClosingBlock, Escalation},
     verdict::{IterationOutcome, Verdict},
+    verify::TestCounts,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,6 +110,9 @@ pub struct VerificationRecord {
     pub against_baseline: String,
     pub signature: Option<String>,
     pub tail: String,
+    /// The tests that it ran, where a known runner says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestCounts>,
 }
 
 /// Describes what the agent said about its work. None of it is evidence.

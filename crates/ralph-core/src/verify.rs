@@ -64,6 +64,9 @@ pub struct VerifyCommandReport {
     pub tail: String,
     /// Tells what makes two failures the same; none if it passed.
     pub signature: Option<Signature>,
+    /// The tests that it ran, where a known runner says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestCounts>,
 }
 
 impl VerifyCommandReport {
@@ -83,7 +86,14 @@ impl VerifyCommandReport {
             duration,
             tail,
             signature,
+            tests: None,
         }
+    }
+
+    /// The same with the tests that it ran.
+    #[must_use]
+    pub fn with_tests(self, tests: Option<TestCounts>) -> Self {
+        Self { tests, ..self }
     }
 
     pub fn passed(&self) -> bool {
@@ -150,6 +160,17 @@ pub enum Comparison {
 /// One entry for each command of `now`, in its order. The n-th run of a command is compared with
 /// the n-th run of the same command in the baseline.
 pub fn compare(baseline: Option<&VerifyReport>, now: &VerifyReport) -> Vec<Comparison> {
+    let pairs = counterparts(baseline, now).into_iter().zip(&now.commands);
+    pairs
+        .map(|(before, now)| compare_one(before, now))
+        .collect()
+}
+
+/// One entry for each command of `now`, in its order: the same command's run in the baseline.
+pub fn counterparts<'a>(
+    baseline: Option<&'a VerifyReport>,
+    now: &VerifyReport,
+) -> Vec<Option<&'a VerifyCommandReport>> {
     let before = baseline.map_or(&[][..], |report| &report.commands);
     now.commands
         .iter()
@@ -157,7 +178,7 @@ pub fn compare(baseline: Option<&VerifyReport>, now: &VerifyReport) -> Vec<Compa
         .map(|(i, report)| {
             let same = |other: &&VerifyCommandReport| other.command == report.command;
             let earlier = now.commands.iter().take(i).filter(same).count();
-            compare_one(before.iter().filter(same).nth(earlier), report)
+            before.iter().filter(same).nth(earlier)
         })
         .collect()
 }

@@ -14,7 +14,9 @@ use std::pin::pin;
 use std::time::Duration;
 
 use ralph_core::task::VerifyCommand;
-use ralph_core::verify::{CommandOutcome, VerifyCommandReport, VerifyReport, trim_tail_of};
+use ralph_core::verify::{
+    CommandOutcome, TestCounter, VerifyCommandReport, VerifyReport, trim_tail_of,
+};
 use tokio::time::Instant;
 
 use crate::process::{
@@ -120,14 +122,23 @@ async fn run_command(
 ) -> VerifyCommandReport {
     let began = Instant::now();
     let mut window = Tail::new(usize::MAX, SIGNATURE_WINDOW);
+    let mut tests = TestCounter::default();
     let outcome = match start(command, context) {
-        Ok(running) => watch(running, context.timeout, log, &mut window).await,
+        Ok(running) => {
+            let mut take = |bytes: &[u8]| {
+                log.push(bytes);
+                window.push(bytes);
+                tests.read(bytes);
+            };
+            watch(running, context.timeout, &mut take).await
+        }
         Err(why) => CommandOutcome::NotStarted { why },
     };
     let text = window.text();
     let TailCaps { lines, bytes } = context.caps;
     let tail = trim_tail_of(&text, lines, bytes, window.dropped());
     VerifyCommandReport::new(command.clone(), outcome, began.elapsed(), &text, tail)
+        .with_tests(tests.finish())
 }
 
 fn start(command: &VerifyCommand, context: &VerifyContext<'_>) -> Result<Running, String> {
@@ -152,14 +163,9 @@ fn start(command: &VerifyCommand, context: &VerifyContext<'_>) -> Result<Running
 async fn watch(
     mut running: Running,
     timeout: Duration,
-    log: &mut CappedLog,
-    window: &mut Tail,
+    take: &mut impl FnMut(&[u8]),
 ) -> CommandOutcome {
-    let mut take = |bytes: &[u8]| {
-        log.push(bytes);
-        window.push(bytes);
-    };
-    match running.finish_within(timeout, &mut take).await {
+    match running.finish_within(timeout, take).await {
         Some(Ok(Ended::Code(0))) => CommandOutcome::Passed,
         Some(Ok(Ended::Code(code))) => CommandOutcome::Failed { code },
         Some(Ok(Ended::Signal(signal))) => CommandOutcome::Signalled { signal },

@@ -11,6 +11,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::ProtectTests;
+
 use super::{
     ChangeKind, ChangeSet, Changed, CompiledPolicy, DecidingFiles, EntryKind,
     deciding::{deciding_part_changed, has_parts, name_matches},
@@ -65,6 +67,10 @@ pub enum RefusalReason {
         rule: String,
         line: usize,
     },
+    /// Flagged, where `safety.protect_tests` blocks what is.
+    Tests {
+        what: FlagKind,
+    },
 }
 
 impl fmt::Display for Refusal {
@@ -97,6 +103,7 @@ impl fmt::Display for Refusal {
                     "{path} has what looks like a secret ({rule}) in line {line}"
                 )
             }
+            RefusalReason::Tests { what } => what.write(f, &path),
         }
     }
 }
@@ -110,7 +117,7 @@ pub fn inspect(
     let mut inspection = Inspection::default();
     let submodules = submodule_paths(change, contents);
     for changed in &change.changes {
-        let secrets = secrets_of(changed, policy, contents);
+        let secrets = secrets_of(changed, change, policy, contents);
         let refusals = [
             protected(changed, policy),
             too_large(changed, policy),
@@ -123,10 +130,21 @@ pub fn inspect(
             path: changed.path.clone(),
             reason,
         }));
-        let flags = flags_of(changed, deciding, contents)
-            .into_iter()
-            .chain(secrets.flags);
-        inspection.flags.extend(flags.map(|kind| Flag {
+        let of_tests = match policy.protect_tests {
+            ProtectTests::Off => Vec::new(),
+            ProtectTests::Flag | ProtectTests::Block => flags_of(changed, deciding, contents),
+        };
+        let mut flags = secrets.flags;
+        if policy.protect_tests == ProtectTests::Block {
+            let of_tests = of_tests.into_iter();
+            inspection.refusals.extend(of_tests.map(|what| Refusal {
+                path: changed.path.clone(),
+                reason: RefusalReason::Tests { what },
+            }));
+        } else {
+            flags.splice(..0, of_tests);
+        }
+        inspection.flags.extend(flags.into_iter().map(|kind| Flag {
             path: changed.path.clone(),
             kind,
         }));
@@ -196,7 +214,15 @@ struct Secrets {
     flags: Vec<FlagKind>,
 }
 
-fn secrets_of(changed: &Changed, policy: &CompiledPolicy, contents: &Contents<'_>) -> Secrets {
+/// The most files of a change in which a line with a secret is looked for that may have been moved.
+const MOST_SOURCES: usize = 200;
+
+fn secrets_of(
+    changed: &Changed,
+    change: &ChangeSet,
+    policy: &CompiledPolicy,
+    contents: &Contents<'_>,
+) -> Secrets {
     let mut secrets = Secrets::default();
     let readable = matches!(changed.entry, EntryKind::File | EntryKind::Executable)
         && changed.size <= policy.max_file_bytes
@@ -211,14 +237,26 @@ fn secrets_of(changed: &Changed, policy: &CompiledPolicy, contents: &Contents<'_
     if hits.is_empty() {
         return secrets;
     }
-    // A line that stood at the base already is not the agent's doing, and it is in the history.
-    let before = match changed.kind {
-        ChangeKind::Modified => (contents.before)(&changed.path).unwrap_or_default(),
-        ChangeKind::Added | ChangeKind::Deleted | ChangeKind::TypeChanged => Vec::new(),
+    // A line that stood at the base already is not the agent's doing, and it is in the history. It may have
+    // stood in another file, which was moved or split.
+    let was_there = |changed: &&Changed| match changed.kind {
+        ChangeKind::Modified | ChangeKind::Deleted | ChangeKind::TypeChanged => true,
+        ChangeKind::Added => false,
     };
-    let known: HashSet<&[u8]> = before.split(|byte| *byte == b'\n').collect();
+    let others = change.changes.iter().filter(was_there).take(MOST_SOURCES);
+    let before: Vec<Vec<u8>> = Some(changed)
+        .filter(was_there)
+        .into_iter()
+        .chain(others)
+        .filter_map(|changed| (contents.before)(&changed.path))
+        .collect();
+    let known: HashSet<&[u8]> = before
+        .iter()
+        .flat_map(|text| text.split(|byte| *byte == b'\n'))
+        .map(<[u8]>::trim_ascii)
+        .collect();
     for hit in hits {
-        if known.contains(line(&now, hit.line)) {
+        if known.contains(line(&now, hit.line).trim_ascii()) {
             continue;
         }
         match hit.certainty {
@@ -297,22 +335,27 @@ pub enum FlagKind {
 
 impl fmt::Display for Flag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = shown(&self.path);
-        match &self.kind {
-            FlagKind::TestDeleted => write!(f, "{path} is a test and was deleted"),
-            FlagKind::TestRemoved { test } => write!(f, "{path} has lost the test {test}"),
-            FlagKind::TestSkipped { test, line } => {
+        self.kind.write(f, &shown(&self.path))
+    }
+}
+
+impl FlagKind {
+    fn write(&self, f: &mut fmt::Formatter<'_>, path: &str) -> fmt::Result {
+        match self {
+            Self::TestDeleted => write!(f, "{path} is a test and was deleted"),
+            Self::TestRemoved { test } => write!(f, "{path} has lost the test {test}"),
+            Self::TestSkipped { test, line } => {
                 write!(f, "{path} skips {test} now, in line {line}")
             }
-            FlagKind::TestFocused { test, line } => {
+            Self::TestFocused { test, line } => {
                 write!(f, "{path} runs {test} alone now, in line {line}")
             }
-            FlagKind::CiChanged => write!(f, "{path} configures CI and was changed"),
-            FlagKind::SnapshotChanged => write!(f, "{path} is a snapshot and was changed"),
-            FlagKind::VerifyConfigChanged => {
+            Self::CiChanged => write!(f, "{path} configures CI and was changed"),
+            Self::SnapshotChanged => write!(f, "{path} is a snapshot and was changed"),
+            Self::VerifyConfigChanged => {
                 write!(f, "{path} decides what verification runs and was changed")
             }
-            FlagKind::ResemblesSecret { rule, line } => {
+            Self::ResemblesSecret { rule, line } => {
                 write!(f, "{path} has something like a {rule} in line {line}")
             }
         }

@@ -486,3 +486,49 @@ fn writes_findings_as_camel_case_json() {
         r#"{"path":"a","reason":{"tooLarge":{"bytes":2,"limit":1}}}"#
     );
 }
+
+#[test]
+fn a_line_with_a_secret_that_was_moved_is_not_new() {
+    let token = format!("token = \"ghp_{}\"\n", "R4lph".repeat(7) + "x");
+    let moved = |before: &str| {
+        let policy = ChangePolicy::default().compile().unwrap();
+        let contents = Contents {
+            now: &|_| Some(format!("  {token}").into_bytes()),
+            before: &|path| (path == Path::new("old.py")).then(|| before.as_bytes().to_vec()),
+        };
+        let changes = vec![deleted("old.py"), added("new.py")];
+        inspect(
+            &ChangeSet { changes },
+            &policy,
+            &DecidingFiles::by_name(),
+            &contents,
+        )
+    };
+    assert_eq!(moved(&token).refusals, []);
+    assert_eq!(moved("nothing\n").refusals.len(), 1);
+}
+
+#[test]
+fn tests_and_deciding_files_are_refused_flagged_or_left_alone_as_configured() {
+    let changes = || vec![deleted("tests/a_test.py"), added("Makefile"), added("a.py")];
+    let with = |protect_tests| ChangePolicy {
+        protect_tests,
+        ..ChangePolicy::default()
+    };
+    let said = |protect| {
+        let found = inspected(changes(), &with(protect), "x = 1\n", "");
+        let refusals = found.refusals.iter().map(ToString::to_string);
+        let flags = found.flags.iter().map(ToString::to_string);
+        (
+            refusals.collect::<Vec<String>>(),
+            flags.collect::<Vec<String>>(),
+        )
+    };
+    let both = [
+        "tests/a_test.py is a test and was deleted".to_owned(),
+        "Makefile decides what verification runs and was changed".to_owned(),
+    ];
+    assert_eq!(said(ProtectTests::Off), (vec![], vec![]));
+    assert_eq!(said(ProtectTests::Flag), (vec![], both.to_vec()));
+    assert_eq!(said(ProtectTests::Block), (both.to_vec(), vec![]));
+}

@@ -491,6 +491,9 @@ section! {
         pub allowed_commands: Vec<String> = Vec::new(),
         /// Paths that an agent's change may not touch.
         pub protected_paths: Vec<GlobPattern> = Vec::new(),
+        /// What happens to a change that takes tests away or touches files that decide what verification does:
+        /// nothing, a flag, or a refusal.
+        pub protect_tests: ProtectTests = ProtectTests::Flag,
         /// Megabytes of the largest file that a change may add.
         pub max_file_mb: NonZeroU32 = count(50),
         /// Paths in which things that look like secrets are accepted (test fixtures, say).
@@ -499,4 +502,16 @@ section! {
         /// credentials. Those of the agent's own model are always passed.
         pub pass_env: Vec<String> = Vec::new(),
     }
+}
+
+/// What happens to a change that touches what verification stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProtectTests {
+    /// Nothing: it is not even flagged.
+    Off,
+    /// It is flagged in the record, the report and the commit; one that leaves no test to run fails.
+    Flag,
+    /// It is refused.
+    Block,
 }

@@ -174,6 +174,9 @@ pub struct Check {
     /// Each command and how it ended, for the record.
     #[serde(default)]
     pub commands: Vec<VerificationRecord>,
+    /// Worth a person's look, without being a failure: fewer tests than before, say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

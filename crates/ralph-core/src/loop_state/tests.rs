@@ -334,6 +334,7 @@ fn the_phase_of_an_iteration_is_that_of_its_checkpoint() {
         against_baseline: "held".into(),
         signature: None,
         tail: String::new(),
+        tests: None,
     }];
     let cases = [
         (Verdict::Verified, &[][..], None, "complete"),

@@ -16,8 +16,9 @@ mod ruby;
 
 pub use compare::{TestFinding, compare_tests};
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::LazyLock};
 
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 /// Names that are kept, and the length of each.
@@ -25,6 +26,8 @@ const MAX_NAMES: usize = 500;
 const MAX_NAME_CHARS: usize = 200;
 /// A longer line is no summary of any runner.
 const MAX_LINE: usize = 4_000;
+/// Of a line that may be a whole report in XML.
+const MAX_UNREAD: usize = 4 * 1024 * 1024;
 
 /// Tests as their runner counted them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,15 +75,15 @@ impl TestCounts {
 /// Counts the tests of a command that printed `output`; none if no known runner wrote it.
 pub fn count_tests(output: &str) -> Option<TestCounts> {
     let mut counter = TestCounter::default();
-    for line in output.lines() {
-        counter.read_line(line);
-    }
+    counter.read(output.as_bytes());
     counter.finish()
 }
 
-/// A counter that is fed line by line, so that an output of any size can be counted while it comes.
+/// A counter that is fed as the output comes, so that one of any size can be counted.
 #[derive(Debug, Default)]
 pub struct TestCounter {
+    /// The beginning of a line that has not ended.
+    line: Vec<u8>,
     cargo: cargo::CargoReader,
     python: python::PythonReader,
     javascript: javascript::JavascriptReader,
@@ -91,8 +94,38 @@ pub struct TestCounter {
     junit: junit::JunitReader,
 }
 
+/// The words, figures and marks that a line has which any reader counts by. Most lines of a long output have none.
+static MARKS: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(r"[0-9<\x1b]|[^\x00-\x7f]|^\s*- |(?i-u:test|skip|ignore|pend|todo|fail|pass|ok|no )")
+});
+
 impl TestCounter {
-    pub fn read_line(&mut self, line: &str) {
+    /// Takes a part of the output, which may begin and end within a line.
+    pub fn read(&mut self, mut bytes: &[u8]) {
+        while let Some(at) = bytes.iter().position(|byte| *byte == b'\n') {
+            self.add_to_line(&bytes[..at]);
+            self.end_line();
+            bytes = &bytes[at + 1..];
+        }
+        self.add_to_line(bytes);
+    }
+
+    fn add_to_line(&mut self, bytes: &[u8]) {
+        let room = MAX_UNREAD.saturating_sub(self.line.len());
+        self.line.extend(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        self.read_line(&String::from_utf8_lossy(&line));
+        self.line = line;
+        self.line.clear();
+    }
+
+    fn read_line(&mut self, line: &str) {
+        if !self.junit.is_open() && !MARKS.is_match(line) {
+            return;
+        }
         let line = plain::strip_terminal(line);
         let line = line.trim_end();
         self.junit.read(line);
@@ -122,7 +155,8 @@ impl TestCounter {
 
     /// Sums up what all runners said. A report in XML counts only if no runner said anything else: it is
     /// most often about the same run.
-    pub fn finish(self) -> Option<TestCounts> {
+    pub fn finish(mut self) -> Option<TestCounts> {
+        self.end_line();
         let said = [
             self.cargo.counts(),
             self.python.counts(),
@@ -219,8 +253,8 @@ fn of_total(total: u64, failed: u64, skipped: u64) -> TestCounts {
 }
 
 /// Written in this folder and tested: a pattern that does not compile fails every test.
-fn compiled(pattern: &str) -> regex::Regex {
-    regex::Regex::new(pattern).expect("a pattern of this folder")
+fn compiled(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a pattern of this folder")
 }
 
 #[cfg(test)]

@@ -25,6 +25,9 @@ use crate::{error::LoopError, workspace::Workspace};
 /// Of a changed file this much is looked at for secrets.
 const SCAN_BYTES: u64 = 4 * 1024 * 1024;
 
+/// The reasons of a refusal that are given.
+const MOST_REFUSALS: usize = 20;
+
 /// The promise that a backlog is done.
 const ALL_DONE: &str = "DONE";
 
@@ -45,14 +48,14 @@ pub(super) async fn inspect(
     context.tip = staged.tip.clone();
     let Inspection { refusals, flags } = scan(context, workspace, &staged.change).await?;
     found.flags.extend(flags.iter().map(ToString::to_string));
-    if let Some(first) = refusals.first() {
-        let more = refusals.len() - 1;
-        let more = if more > 0 {
-            format!(" (and {more} more)")
-        } else {
-            String::new()
+    if !refusals.is_empty() {
+        let named = refusals.iter().take(MOST_REFUSALS);
+        let named: Vec<String> = named.map(ToString::to_string).collect();
+        let more = match refusals.len() - named.len() {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
         };
-        found.refuse(format!("{first}{more}"));
+        found.refuse(format!("{}{more}", named.join("; ")));
     }
     let changed = staged.change.changes.iter();
     let changed: Vec<ChangedFile> = changed

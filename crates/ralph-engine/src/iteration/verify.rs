@@ -3,14 +3,17 @@
 use std::path::Path;
 
 use ralph_core::{
-    config::{Config, KnownFailures},
+    config::{Config, KnownFailures, ProtectTests},
     event::Event,
     iteration::{Check, Failure, StepDone},
     job::Job,
     record::VerificationRecord,
     task::VerifyCommand,
     time::later,
-    verify::{Comparison, VerifyCommandReport, VerifyReport, compare},
+    verify::{
+        Comparison, TestFinding, VerifyCommandReport, VerifyReport, compare, compare_tests,
+        counterparts,
+    },
 };
 
 use super::{IterationContext, IterationFiles, Services};
@@ -70,9 +73,13 @@ pub(super) async fn verify(
     if report.cancelled {
         return Ok(StepDone::Interrupted);
     }
-    Ok(StepDone::Verified {
-        check: judge(job, &report, context.machine.run()),
-    })
+    let check = judge(job, &report, context.machine.run());
+    for flag in &check.flags {
+        services.tell(&Event::Warning {
+            message: flag.clone(),
+        });
+    }
+    Ok(StepDone::Verified { check })
 }
 
 /// Commands that are to be run, and where.
@@ -142,7 +149,7 @@ pub(crate) async fn run_verify_commands(
             },
             VerifyEvent::Finished { report, .. } => Event::VerifyEnded {
                 command: report.command.to_string(),
-                passed: report.passed(),
+                passed: report.passed() && !lost_alone(run, report),
                 seconds: report.duration.as_secs_f64(),
                 against_baseline: run
                     .baseline
@@ -172,35 +179,135 @@ pub(crate) async fn run_verify_commands(
 fn judge(job: &Job, report: &VerifyReport, run: u32) -> Check {
     let comparisons = compare(job.baseline.as_ref(), report);
     let allow = job.config.verification.known_failures == KnownFailures::Allow;
-    let compared = || report.commands.iter().zip(&comparisons);
-    let failing = compared().find(|(command, comparison)| {
-        let known = matches!(
-            comparison,
-            Comparison::AlreadyBroken {
-                same_signature: true
+    let protect = job.config.safety.protect_tests;
+    let judged: Vec<JudgedCommand<'_>> = counterparts(job.baseline.as_ref(), report)
+        .into_iter()
+        .zip(report.commands.iter().zip(comparisons))
+        .map(|(before, (command, comparison))| {
+            let known = matches!(
+                comparison,
+                Comparison::AlreadyBroken {
+                    same_signature: true
+                }
+            );
+            let holds = command.passed() || allow && known;
+            let tests = if holds {
+                changed_tests(protect, before, command)
+            } else {
+                TestsChanged::default()
+            };
+            JudgedCommand {
+                command,
+                comparison,
+                holds,
+                tests,
             }
-        );
-        !(command.passed() || allow && known)
+        })
+        .collect();
+    let flags = judged.iter().flat_map(|one| {
+        let findings = one.tests.flags.iter();
+        findings.map(|finding| format!("`{}` {finding}", one.command.command))
     });
-    let record = |(command, comparison): (&VerifyCommandReport, &Comparison)| VerificationRecord {
-        run,
-        command: command.command.to_string(),
-        outcome: command.outcome.to_string(),
-        passed: command.passed(),
-        seconds: command.duration.as_secs_f64(),
-        against_baseline: word(*comparison).into(),
-        signature: command.signature.as_ref().map(|s| s.as_str().to_owned()),
-        tail: if command.passed() {
-            String::new()
-        } else {
-            command.tail.clone()
-        },
-    };
+    let failing = judged.iter().find(|one| !one.holds || one.tests.lost());
     Check {
-        failure: failing.map(|(command, comparison)| failure(command, *comparison)),
+        failure: failing.map(JudgedCommand::failure),
         unverified: false,
-        commands: compared().map(record).collect(),
+        commands: judged.iter().map(|one| one.record(run)).collect(),
+        flags: flags.collect(),
     }
+}
+
+/// A command, and what its run says of the change.
+struct JudgedCommand<'a> {
+    command: &'a VerifyCommandReport,
+    comparison: Comparison,
+    /// It passed, or fails as it did and may.
+    holds: bool,
+    tests: TestsChanged,
+}
+
+impl JudgedCommand<'_> {
+    fn failure(&self) -> Failure {
+        let mut failure = failure(self.command, self.comparison);
+        if let (true, Some(lost)) = (self.holds, self.tests.sentence()) {
+            failure.signature = "tests lost".into();
+            failure.tail.push_str(&format!(
+                "\n[{lost}: the change must not take tests away from it]"
+            ));
+        }
+        failure
+    }
+
+    fn record(&self, run: u32) -> VerificationRecord {
+        let command = self.command;
+        let lost = self.tests.sentence();
+        VerificationRecord {
+            run,
+            command: command.command.to_string(),
+            outcome: match &lost {
+                Some(lost) => format!("{}, but it {lost}", command.outcome),
+                None => command.outcome.to_string(),
+            },
+            passed: command.passed() && lost.is_none(),
+            seconds: command.duration.as_secs_f64(),
+            against_baseline: word(self.comparison).into(),
+            signature: command.signature.as_ref().map(|s| s.as_str().to_owned()),
+            tail: if command.passed() && lost.is_none() {
+                String::new()
+            } else {
+                command.tail.clone()
+            },
+            tests: command.tests.clone(),
+        }
+    }
+}
+
+/// What became of the tests that a command ran before.
+#[derive(Default)]
+struct TestsChanged {
+    /// For these the change does not land.
+    lost: Vec<TestFinding>,
+    flags: Vec<TestFinding>,
+}
+
+impl TestsChanged {
+    fn lost(&self) -> bool {
+        !self.lost.is_empty()
+    }
+
+    fn sentence(&self) -> Option<String> {
+        let lost: Vec<String> = self.lost.iter().map(ToString::to_string).collect();
+        (!lost.is_empty()).then(|| lost.join(" and "))
+    }
+}
+
+/// Compares the tests that a command ran with those that it ran before. One that the baseline does not know
+/// has nothing to fall short of.
+fn changed_tests(
+    protect: ProtectTests,
+    before: Option<&VerifyCommandReport>,
+    now: &VerifyCommandReport,
+) -> TestsChanged {
+    let before = before.and_then(|before| before.tests.as_ref());
+    let found = compare_tests(before, now.tests.as_ref());
+    match protect {
+        ProtectTests::Off => TestsChanged::default(),
+        ProtectTests::Flag => {
+            let (lost, flags) = found.into_iter().partition(TestFinding::fails);
+            TestsChanged { lost, flags }
+        }
+        ProtectTests::Block => TestsChanged {
+            lost: found,
+            flags: Vec::new(),
+        },
+    }
+}
+
+/// Tells whether a command that has just ended lost tests.
+fn lost_alone(run: CommandRun<'_>, report: &VerifyCommandReport) -> bool {
+    let mut same = run.baseline.iter().flat_map(|baseline| &baseline.commands);
+    let before = same.find(|before| before.command == report.command);
+    changed_tests(run.config.safety.protect_tests, before, report).lost()
 }
 
 fn compare_alone(baseline: Option<&VerifyReport>, report: &VerifyCommandReport) -> Comparison {

@@ -22,6 +22,9 @@ use crate::{
     supervisor::LocalFuture,
 };
 
+/// The flags that a commit names.
+const MOST_FLAGS: usize = 30;
+
 pub(crate) struct InPlaceLanding<'a> {
     pub(crate) repo: &'a Repo,
     pub(crate) board: &'a mut Board,
@@ -142,6 +145,7 @@ fn message(job: &Job, outcome: &Outcome) -> String {
             body.push_str(&format!("- {} ({outcome})\n", command.command));
         }
     }
+    body.push_str(&flagged(outcome));
     let trailers = [
         (TASK_TRAILER, job.task.id.as_str()),
         (LOOP_TRAILER, job.loop_id.as_str()),
@@ -153,6 +157,26 @@ fn message(job: &Job, outcome: &Outcome) -> String {
         &body,
         &trailers,
     )
+}
+
+/// Lists what a person should look at in a change.
+fn flagged(outcome: &Outcome) -> String {
+    let flags = outcome.log.change.as_ref().map(|change| &change.flags);
+    let mut flags: Vec<&str> = flags.into_iter().flatten().map(String::as_str).collect();
+    let mut seen = std::collections::HashSet::new();
+    flags.retain(|flag| seen.insert(*flag));
+    if flags.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nFlagged:\n".to_owned();
+    for flag in flags.iter().take(MOST_FLAGS) {
+        let line: String = flag.chars().filter(|c| !c.is_control()).collect();
+        text.push_str(&format!("- {line}\n"));
+    }
+    if let Some(more @ 1..) = flags.len().checked_sub(MOST_FLAGS) {
+        text.push_str(&format!("- and {more} more\n"));
+    }
+    text
 }
 
 /// By the first label that the config knows; a feature otherwise.

@@ -1,7 +1,7 @@
 //! The baseline: the configured commands once a loop, before the first attempt, so that *regressed*
 //! can be told from *was already broken*.
 
-use ralph_core::{event::Event, task::VerifyCommand};
+use ralph_core::{event::Event, job::Outcome, record::VerificationRecord, task::VerifyCommand};
 
 use super::{LoopError, LoopRunner};
 use crate::{
@@ -68,5 +68,20 @@ impl LoopRunner {
         self.baseline = Some(report);
         self.tell(&Event::BaselineEnded { red });
         Ok(())
+    }
+
+    /// Takes the tests of a change that landed for those that the next one is compared with.
+    pub(super) fn count_landed_tests(&mut self, outcome: &Outcome) {
+        let ran = outcome.log.verification.iter();
+        let mut ran: Vec<&VerificationRecord> = ran
+            .filter(|record| record.run == outcome.last_run)
+            .collect();
+        let baseline = self.baseline.iter_mut();
+        for before in baseline.flat_map(|baseline| &mut baseline.commands) {
+            let command = before.command.to_string();
+            if let Some(at) = ran.iter().position(|record| record.command == command) {
+                before.tests.clone_from(&ran.remove(at).tests);
+            }
+        }
     }
 }

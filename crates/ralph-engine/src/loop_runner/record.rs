@@ -148,6 +148,7 @@ impl LoopRunner {
         let done = match landed {
             LandResult::Landed { commit, subject } => {
                 if let Some(commit) = &commit {
+                    self.count_landed_tests(outcome);
                     self.place.base = commit.clone();
                     // Git looks at the tree for the next iteration while this one is written down.
                     self.place.repo.start_status().await;

@@ -301,6 +301,7 @@ fn record(
             against_baseline: "same".into(),
             signature: None,
             tail: String::new(),
+            tests: None,
         }],
         unverified: false,
         outcome: verdict.outcome(),

@@ -8,6 +8,7 @@ mod checkpoints;
 mod claims;
 mod contents;
 mod cost;
+mod counting;
 mod crash;
 mod crowd;
 mod executing;

@@ -173,6 +173,7 @@ fn every_value_is_shown_with_its_origin() {
       sandbox: false  # default
       allowed_commands: []  # default
       protected_paths: []  # default
+      protect_tests: flag  # default
       max_file_mb: 50  # default
       secret_allow: []  # default
       pass_env: []  # default
@@ -227,7 +228,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 142);
+    assert_eq!(keys, 143);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];

@@ -1,4 +1,4 @@
-//! Compares the tests of a candidate with those of its base.
+//! Compares the tests of a candidate with those that there were before it.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::TestCounts;
 /// Names that a sentence gives.
 const SHOWN_NAMES: usize = 10;
 
-/// A difference between the tests of a base and of a candidate.
+/// A difference between the tests of a base and of a candidate. Shown, it goes on after the name of the command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     rename_all = "camelCase",
@@ -49,24 +49,22 @@ impl TestFinding {
 impl fmt::Display for TestFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoneRan { before: 1 } => write!(f, "no test was run, at the base 1 was"),
-            Self::NoneRan { before } => write!(f, "no test was run, at the base {before} were"),
-            Self::Fewer { before, now } => write!(f, "{}, at the base {before}", tests(*now)),
+            Self::NoneRan { before } => write!(f, "ran no test, {before} before"),
+            Self::Fewer { before, now } => write!(f, "has {}, {before} before", tests(*now)),
             Self::NewlySkipped { names } => {
                 let shown: Vec<String> = names
                     .iter()
                     .take(SHOWN_NAMES)
                     .map(|name| plain(name))
                     .collect();
-                write!(f, "newly skipped: {}", shown.join(", "))?;
+                write!(f, "skips {}", shown.join(", "))?;
                 match names.len().saturating_sub(SHOWN_NAMES) {
-                    0 => Ok(()),
-                    more => write!(f, " and {more} more"),
+                    0 => f.write_str(" now"),
+                    more => write!(f, " and {more} more now"),
                 }
             }
             Self::MoreSkipped { before, now } => {
-                let are = if *now == 1 { "is" } else { "are" };
-                write!(f, "{} {are} skipped, at the base {before}", tests(*now))
+                write!(f, "skips {}, {before} before", tests(*now))
             }
         }
     }

@@ -33,9 +33,14 @@ enum CaseEnding {
 }
 
 impl JunitReader {
+    /// Tells whether a report has begun that goes on in the next line.
+    pub(super) fn is_open(&self) -> bool {
+        !self.tag.is_empty() || self.case.is_some() || self.in_text.is_some()
+    }
+
     pub(super) fn read(&mut self, line: &str) {
         // Most output is no XML: nothing is open, and no tag of a report begins.
-        if self.tag.is_empty() && self.case.is_none() && self.in_text.is_none() && !opens(line) {
+        if !self.is_open() && !opens(line) {
             return;
         }
         let joined;

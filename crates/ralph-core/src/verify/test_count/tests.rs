@@ -200,37 +200,34 @@ fn fewer_tests_are_flagged_and_none_where_there_were_some_fails() {
         (
             Some(counts(9, 0, 2, &[])),
             false,
-            &["11 tests, at the base 12"],
+            &["has 11 tests, 12 before"],
         ),
         (
             Some(counts(1, 0, 0, &[])),
             false,
-            &["1 test, at the base 12"],
+            &["has 1 test, 12 before"],
         ),
         (
             Some(counts(9, 0, 3, &[])),
             false,
-            &["3 tests are skipped, at the base 2"],
+            &["skips 3 tests, 2 before"],
         ),
         (
             Some(counts(9, 0, 3, &["a", "b"])),
             false,
-            &["newly skipped: a, b"],
+            &["skips a, b now"],
         ),
         (
             Some(counts(0, 0, 12, &[])),
             true,
-            &[
-                "no test was run, at the base 10 were",
-                "12 tests are skipped, at the base 2",
-            ],
+            &["ran no test, 10 before", "skips 12 tests, 2 before"],
         ),
         (
             Some(counts(0, 0, 0, &[])),
             true,
-            &["no test was run, at the base 10 were"],
+            &["ran no test, 10 before"],
         ),
-        (None, true, &["no test was run, at the base 10 were"]),
+        (None, true, &["ran no test, 10 before"]),
     ] {
         let found = compare_tests(Some(&base), now.as_ref());
         let said: Vec<String> = found.iter().map(ToString::to_string).collect();
@@ -258,12 +255,12 @@ fn only_tests_that_were_not_skipped_before_are_named() {
     let found = compare_tests(Some(&base), Some(&now));
     let names = vec!["new".to_owned(), "slow\u{1b}[2J".to_owned()];
     assert_eq!(found, [TestFinding::NewlySkipped { names }]);
-    assert_eq!(found[0].to_string(), "newly skipped: new, slow[2J");
+    assert_eq!(found[0].to_string(), "skips new, slow[2J now");
     let many: Vec<String> = (10..25).map(|n| format!("t{n}")).collect();
     let many = TestFinding::NewlySkipped { names: many };
     assert_eq!(
         many.to_string(),
-        "newly skipped: t10, t11, t12, t13, t14, t15, t16, t17, t18, t19 and 5 more"
+        "skips t10, t11, t12, t13, t14, t15, t16, t17, t18, t19 and 5 more now"
     );
 }
 

@@ -1,0 +1,241 @@
+//! Tests that a change takes away: counted in what the runner prints, and looked for in the files.
+
+use serde_json::{Value, json};
+
+use crate::support::{Project, Ran, story};
+
+const CARGO: [&str; 3] = [
+    "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+    "test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+    "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+];
+const PYTEST: [&str; 3] = [
+    "============================== 3 passed in 0.02s ===============================",
+    "============================== 2 passed in 0.02s ===============================",
+    "============================ no tests ran in 0.01s =============================",
+];
+const JEST: [&str; 3] = [
+    "Tests:       3 passed, 3 total",
+    "Tests:       2 passed, 2 total",
+    "No tests found, exiting with code 0",
+];
+const GO: [&str; 3] = [
+    "--- PASS: TestA (0.00s)\n--- PASS: TestB (0.00s)\n--- PASS: TestC (0.00s)\nok  \texample.com/a\t0.002s",
+    "--- PASS: TestA (0.00s)\n--- PASS: TestB (0.00s)\nok  \texample.com/a\t0.002s",
+    "?   \texample.com/a\t[no test files]",
+];
+const UNKNOWN: [&str; 3] = ["all 3 good", "all 2 good", "all good"];
+
+/// A project whose verify command prints a file, much output around it, and an agent that rewrites that file.
+fn project(before: &str, after: &str, more: &str) -> Project {
+    let script = json!({"default": [{"do": [
+        {"write": {"path": "A.txt", "text": "x\n"}},
+        {"write": {"path": "summary.txt", "text": format!("{after}\n")}},
+        {"say": "Task A complete"},
+    ]}]});
+    let config = format!(
+        "loop:\n  max_verify_retries: 0\nverification:\n  commands:\n    - cat summary.txt; seq 100000\n{more}"
+    );
+    let project = Project::with_stories(&[story("A")])
+        .config(&config)
+        .script(&script);
+    project.repo.file("summary.txt", format!("{before}\n"));
+    project.repo.commit("summary");
+    project
+}
+
+fn record(project: &Project) -> Value {
+    serde_json::from_str(&project.repo.read(".ralph/logs/iteration-1.json")).unwrap()
+}
+
+/// The flags of the record that are about what a command ran.
+fn flags(project: &Project) -> Vec<String> {
+    let record = record(project);
+    let flags = record["flags"].as_array().unwrap().iter();
+    let flags = flags.map(|flag| flag.as_str().unwrap().to_owned());
+    flags.filter(|flag| flag.starts_with('`')).collect()
+}
+
+fn tail(ran: &Ran) -> String {
+    let ended = ran.one("iteration_ended");
+    ended["tail"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn fewer_tests_than_at_the_base_are_flagged_in_record_and_commit() {
+    for runner in [CARGO, PYTEST, JEST, GO] {
+        for mode in ["overlay", "in_place"] {
+            let project = project(runner[0], runner[1], "").env("RALPH_WORKSPACE_MODE", mode);
+            let ran = project.run(&[]).expect(0);
+            let flag = "`cat summary.txt; seq 100000` has 2 tests, 3 before";
+            assert_eq!(flags(&project), [flag], "{runner:?}");
+            let body = project.repo.git(["log", "-1", "--format=%b"]);
+            assert!(body.contains(&format!("Flagged:\n- {flag}\n")), "{body}");
+            assert!(ran.all().contains("has 2 tests"), "it is said");
+            assert_eq!(record(&project)["verification"][0]["tests"]["passed"], 2);
+        }
+    }
+}
+
+#[test]
+fn no_test_where_there_were_some_fails() {
+    for runner in [CARGO, PYTEST, JEST, GO] {
+        let project = project(runner[0], runner[2], "");
+        let ran = project.run(&["--once"]).expect(3);
+        assert_eq!(ran.verdicts(), ["A failed"], "{runner:?}");
+        assert!(
+            tail(&ran).contains("ran no test, 3 before"),
+            "{}",
+            tail(&ran)
+        );
+        assert_eq!(record(&project)["verification"][0]["passed"], false);
+        assert!(project.landed().is_empty());
+    }
+    // A runner that is gone has run none.
+    let project = project(CARGO[0], "all is well", "");
+    let ran = project.run(&["--once"]).expect(3);
+    assert_eq!(ran.verdicts(), ["A failed"]);
+}
+
+#[test]
+fn as_many_tests_or_more_or_an_unknown_runner_are_nothing_to_tell() {
+    for (before, after) in [
+        (CARGO[0], CARGO[0]),
+        (CARGO[1], CARGO[0]),
+        (CARGO[2], CARGO[0]),
+        (CARGO[2], CARGO[2]),
+        (UNKNOWN[0], UNKNOWN[1]),
+        (UNKNOWN[0], UNKNOWN[2]),
+        (UNKNOWN[0], PYTEST[1]),
+    ] {
+        let project = project(before, after, "");
+        project.run(&[]).expect(0);
+        assert_eq!(flags(&project), [""; 0], "{before} {after}");
+        let body = project.repo.git(["log", "-1", "--format=%b"]);
+        assert!(!body.contains("Flagged"), "{body}");
+    }
+}
+
+#[test]
+fn without_a_baseline_there_is_nothing_to_compare_with() {
+    let project = project(CARGO[0], CARGO[2], "  baseline: false\n");
+    project.run(&[]).expect(0);
+    assert_eq!(flags(&project), [""; 0]);
+}
+
+#[test]
+fn what_landed_is_what_the_next_change_is_compared_with() {
+    let attempt = |summary: &str| {
+        json!({"do": [
+            {"write": {"path": "{id}.txt", "text": "x\n"}},
+            {"write": {"path": "summary.txt", "text": format!("{summary}\n")}},
+            {"say": "Task {id} complete"},
+        ]})
+    };
+    let script = json!({
+        "A": [attempt(CARGO[1])],
+        "B": [attempt(CARGO[1])],
+        "C": [attempt(CARGO[0])],
+        "D": [attempt(CARGO[1])],
+    });
+    let stories: Vec<Value> = ["A", "B", "C", "D"].map(story).to_vec();
+    let project = Project::with_stories(&stories)
+        .config("verification:\n  commands:\n    - cat summary.txt\n")
+        .script(&json!({"tasks": script}));
+    project.repo.file("summary.txt", format!("{}\n", CARGO[0]));
+    project.repo.commit("summary");
+    project.run(&[]).expect(0);
+    let bodies = project.repo.git(["log", "--format=%s%n%b"]);
+    let flagged: Vec<&str> = bodies
+        .lines()
+        .filter(|line| line.contains("before") || line.starts_with("feat"))
+        .collect();
+    let flag = "- `cat summary.txt` has 2 tests, 3 before";
+    assert_eq!(
+        flagged,
+        [
+            "feat: Write D",
+            flag,
+            "feat: Write C",
+            "feat: Write B",
+            "feat: Write A",
+            flag
+        ]
+    );
+}
+
+/// A task that deletes a test and empties the target that runs the tests.
+fn gaming(protect: &str) -> Project {
+    let script = json!({"default": [{"do": [
+        {"run": "rm tests/b_test.py; printf 'test:\\n\\ttrue\\n' > Makefile; echo x > A.txt"},
+        {"say": "Task A complete"},
+    ]}]});
+    let config = format!(
+        "loop:\n  max_attempts: 1\nsafety:\n  protect_tests: {protect}\nverification:\n  commands:\n    - make test\n"
+    );
+    let project = Project::with_stories(&[story("A")])
+        .config(&config)
+        .script(&script);
+    for (path, text) in [
+        ("tests/a_test.py", "def test_a(): pass\n"),
+        ("tests/b_test.py", "def test_b(): pass\n"),
+        ("Makefile", "test:\n\tls tests\n"),
+    ] {
+        project.repo.file(path, text);
+    }
+    project.repo.commit("tests");
+    project
+}
+
+#[test]
+fn a_change_of_what_verification_stands_on_is_flagged_blocked_or_left_alone_as_configured() {
+    let both = [
+        "Makefile decides what verification runs and was changed",
+        "tests/b_test.py is a test and was deleted",
+    ];
+    for mode in ["overlay", "in_place"] {
+        let flag = gaming("flag").env("RALPH_WORKSPACE_MODE", mode);
+        let ran = flag.run(&[]).expect(0);
+        let mut said = ran.flags();
+        said.sort();
+        assert_eq!(said, both, "{mode}");
+        let body = flag.repo.git(["log", "-1", "--format=%b"]);
+        for what in both {
+            assert!(body.contains(&format!("- {what}\n")), "{body}");
+        }
+        let report = flag.ralph(&["report", "--json"]).output().unwrap();
+        let report = String::from_utf8(report.stdout).unwrap();
+        assert!(
+            report.contains(both[0]) && report.contains(both[1]),
+            "{report}"
+        );
+
+        let block = gaming("block").env("RALPH_WORKSPACE_MODE", mode);
+        let ran = block.run(&[]).expect(4);
+        assert_eq!(ran.verdicts(), ["A refused"], "{mode}");
+        let refusal = ran.one("inspected")["refusal"].as_str().unwrap().to_owned();
+        assert!(both.iter().all(|what| refusal.contains(what)), "{refusal}");
+        assert!(block.landed().is_empty());
+        assert!(block.repo.exists("tests/b_test.py"));
+
+        let off = gaming("off").env("RALPH_WORKSPACE_MODE", mode);
+        assert_eq!(off.run(&[]).expect(0).flags(), [""; 0], "{mode}");
+        let body = off.repo.git(["log", "-1", "--format=%b"]);
+        assert!(!body.contains("Flagged"), "{body}");
+    }
+}
+
+#[test]
+fn fewer_tests_are_a_failure_where_tests_are_blocked_and_nothing_where_that_is_off() {
+    let block = project(CARGO[0], CARGO[1], "safety:\n  protect_tests: block\n");
+    let ran = block.run(&["--once"]).expect(3);
+    assert_eq!(ran.verdicts(), ["A failed"]);
+    assert!(
+        tail(&ran).contains("has 2 tests, 3 before"),
+        "{}",
+        tail(&ran)
+    );
+    let off = project(CARGO[0], CARGO[2], "safety:\n  protect_tests: off\n");
+    off.run(&[]).expect(0);
+    assert_eq!(flags(&off), [""; 0]);
+}
