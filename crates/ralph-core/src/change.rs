@@ -5,6 +5,7 @@
 
 mod deciding;
 mod inspect;
+mod locks;
 mod secret;
 mod test_files;
 #[cfg(test)]
@@ -12,6 +13,7 @@ mod tests;
 
 pub use deciding::DecidingFiles;
 pub use inspect::{Contents, Flag, FlagKind, Inspection, Refusal, RefusalReason, inspect};
+pub use locks::{VerifyOutput, is_manifest};
 pub use secret::{ALLOW_MARK, Certainty, SecretHit, redact_secrets, scan_secrets};
 pub use test_files::is_test_file;
 
@@ -115,6 +117,8 @@ pub struct ChangePolicy {
     /// Files in which secrets are expected, such as test fixtures.
     pub secret_allowlist: Vec<String>,
     pub protect_tests: ProtectTests,
+    /// Files that land although a verify command wrote them.
+    pub verify_lands: Vec<String>,
 }
 
 impl Default for ChangePolicy {
@@ -124,6 +128,7 @@ impl Default for ChangePolicy {
             max_file_bytes: DEFAULT_MAX_FILE_BYTES,
             secret_allowlist: Vec::new(),
             protect_tests: ProtectTests::Flag,
+            verify_lands: Vec::new(),
         }
     }
 }
@@ -142,6 +147,7 @@ pub struct CompiledPolicy {
     secret_allowlist: GlobSet,
     pub max_file_bytes: u64,
     pub protect_tests: ProtectTests,
+    pub verify_output: VerifyOutput,
 }
 
 impl ChangePolicy {
@@ -151,6 +157,7 @@ impl ChangePolicy {
             secret_allowlist: compile_globs(&self.secret_allowlist)?,
             max_file_bytes: self.max_file_bytes,
             protect_tests: self.protect_tests,
+            verify_output: VerifyOutput::new(&self.verify_lands)?,
         })
     }
 }

@@ -305,6 +305,10 @@ impl IterationLog {
     fn take_check(&mut self, check: &Check) {
         self.failure.clone_from(&check.failure);
         self.verification.extend(check.commands.iter().cloned());
+        if let Some(change) = &check.change {
+            self.flags.extend(change.flags.iter().cloned());
+            self.change = Some(AgentChange::clone(change));
+        }
         self.flags.extend(check.flags.iter().cloned());
         if let Some(change) = &mut self.change {
             change.flags.extend(check.flags.iter().cloned());

@@ -3,13 +3,18 @@
 //!
 //! No part of an iteration may assume that this is the user's own folder.
 
+mod caches;
 mod in_place;
 mod layered;
 
+pub(crate) use caches::CacheAccess;
 pub(crate) use in_place::InPlace;
 pub(crate) use layered::{LayerRequest, Layered, Layers, has_leftover_layers, sweep_layers};
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
 use ralph_core::{
     change::{CompiledPolicy, DecidingFiles},
@@ -81,6 +86,17 @@ pub(crate) fn of_user<'a>(
         Some(layers) => Box::new(Layered { folder, layers }),
         None => Box::new(folder),
     }
+}
+
+/// A layer in which a tree is verified.
+#[derive(Debug)]
+pub(crate) struct VerifyLayer {
+    pub(crate) layer: Layer,
+    began: SystemTime,
+    /// True if ralph's own caches lie below it.
+    on_caches: bool,
+    /// True if an agent's caches are shown in it.
+    by_agent: bool,
 }
 
 pub(crate) trait Workspace {
@@ -156,7 +172,16 @@ pub(crate) trait Workspace {
         &'a self,
         job: &'a Job,
         change: &'a AgentChange,
-    ) -> LocalFuture<'a, Result<Option<Layer>, LoopError>>;
+    ) -> LocalFuture<'a, Result<Option<VerifyLayer>, LoopError>>;
+
+    /// Takes over what verify commands wrote in such a layer that lands with a change that passed, and returns
+    /// it. The rest of what they wrote is kept until the change has landed, or is dropped.
+    fn settle_verified<'a>(
+        &'a mut self,
+        job: &'a Job,
+        change: &'a AgentChange,
+        verified: VerifyLayer,
+    ) -> LocalFuture<'a, Result<Vec<PathBuf>, LoopError>>;
 
     /// Plans what a verify command sees in such a layer.
     fn mounts_of(&self, layer: &Layer) -> Result<MountPlan, LoopError>;

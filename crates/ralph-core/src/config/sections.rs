@@ -138,6 +138,9 @@ section! {
         pub commands: Vec<VerifyCommand> = Vec::new(),
         /// Commands that make the checkout ready, such as `npm ci`: they run before the others, each time.
         pub prepare: Vec<VerifyCommand> = Vec::new(),
+        /// Files that land although a verify command wrote them. A lock file does by itself where the change
+        /// has it, or what it is made from.
+        pub lands: Vec<GlobPattern> = Vec::new(),
         /// Commands that format the code; they run before the tree to be verified is written.
         pub format: Vec<VerifyCommand> = Vec::new(),
         /// Minutes after which a single command counts as failed.

@@ -177,6 +177,9 @@ pub struct Check {
     /// Worth a person's look, without being a failure: fewer tests than before, say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
+    /// The change with what verification wrote of it, where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Box<AgentChange>>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

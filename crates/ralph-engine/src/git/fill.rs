@@ -1,5 +1,6 @@
 //! Writes files of a tree into a folder that is not the user's: the upper folder of a layer.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write as _};
@@ -11,6 +12,9 @@ use super::rewind::{How, MovedPath};
 use super::stage::joined;
 use super::take::TakenContent;
 use super::{GitError, Oid, Repo};
+
+/// The bytes of a file of rules that are read.
+const LONGEST_RULES: u64 = 4 * 1024 * 1024;
 
 impl Repo {
     /// Writes into a folder what `to` has and `from` has not, and these paths besides, as `to` has them.
@@ -39,6 +43,42 @@ impl Repo {
         Ok(gone)
     }
 
+    /// Lists what differs between two trees or commits, but for these paths and what is below them.
+    pub async fn differing(
+        &self,
+        from: &Oid,
+        to: &Oid,
+        besides: &[PathBuf],
+    ) -> Result<Vec<PathBuf>, GitError> {
+        let moved = self.moved_paths(from, to, besides).await?;
+        Ok(moved.into_iter().map(|moved| moved.path).collect())
+    }
+
+    /// Returns those of these folders that the rules of a tree ignore.
+    pub async fn ignored_folders(
+        &self,
+        tree: &Oid,
+        folders: &[PathBuf],
+    ) -> Result<HashSet<PathBuf>, GitError> {
+        let rules = tempfile::tempdir_in(self.shadow.path())
+            .map_err(GitError::io("make a folder in", self.shadow.path()))?;
+        let above = folders.iter().flat_map(|folder| folder.ancestors().skip(1));
+        let above: HashSet<&Path> = above.collect();
+        for folder in folders {
+            let path = rules.path().join(folder);
+            fs::create_dir_all(&path).map_err(GitError::io("make", &path))?;
+        }
+        for folder in above {
+            let rule = folder.join(".gitignore");
+            if let Some(text) = self.read_at(tree, &rule, LONGEST_RULES).await? {
+                let path = rules.path().join(rule);
+                fs::write(&path, text).map_err(GitError::io("write", &path))?;
+            }
+        }
+        let paths: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+        self.check_ignore(&paths, rules.path()).await
+    }
+
     /// The same for a tree that was staged last, of few plain files; `None` for any other.
     async fn fill_by_hand(
         &self,
@@ -65,7 +105,7 @@ impl Repo {
 
     /// Writes files as a tree has them into a folder. Those that the tree does not have are left out, and
     /// returned.
-    pub(super) async fn write_files(
+    pub async fn write_files(
         &self,
         tree: &Oid,
         paths: &[PathBuf],

@@ -9,7 +9,9 @@ use std::{
 };
 
 use ralph_core::{
-    change::{ChangeKind, ChangeSet, Contents, Inspection, inspect as inspect_change, shown},
+    change::{
+        ChangeKind, ChangeSet, Contents, Inspection, Refusal, inspect as inspect_change, shown,
+    },
     event::Event,
     iteration::{AgentChange, ChangedFile, Purpose, RefusedChange, StepDone},
     verdict::Halt,
@@ -48,22 +50,8 @@ pub(super) async fn inspect(
     context.tip = staged.tip.clone();
     let Inspection { refusals, flags } = scan(context, workspace, &staged.change).await?;
     found.flags.extend(flags.iter().map(ToString::to_string));
-    if !refusals.is_empty() {
-        let named = refusals.iter().take(MOST_REFUSALS);
-        let named: Vec<String> = named.map(ToString::to_string).collect();
-        let more = match refusals.len() - named.len() {
-            0 => String::new(),
-            more => format!(" (and {more} more)"),
-        };
-        found.refuse(format!("{}{more}", named.join("; ")));
-    }
-    let changed = staged.change.changes.iter();
-    let changed: Vec<ChangedFile> = changed
-        .map(|c| ChangedFile {
-            path: shown(&c.path),
-            kind: kind_name(c.kind).into(),
-        })
-        .collect();
+    found.refuse_all(&refusals);
+    let changed = changed_files(&staged.change);
     found
         .flags
         .extend(workspace.cache_flags(context.job, &changed)?);
@@ -80,6 +68,47 @@ pub(super) async fn inspect(
         refusal: change.refusal.as_ref().map(|r| r.reason.clone()),
     });
     Ok(StepDone::Inspected { change })
+}
+
+/// Looks at the change again once files that verification wrote are part of it. Of its flags only the new ones
+/// are returned.
+pub(super) async fn inspect_written(
+    context: &mut IterationContext<'_>,
+    workspace: &mut dyn Workspace,
+    before: &AgentChange,
+    written: &[PathBuf],
+) -> Result<AgentChange, LoopError> {
+    let staged = workspace.stage(context.job).await?;
+    context.tip = staged.tip.clone();
+    let mut found = Findings::default();
+    let Inspection { refusals, flags } = scan(context, workspace, &staged.change).await?;
+    let flags = flags.iter().map(ToString::to_string);
+    found
+        .flags
+        .extend(flags.filter(|flag| !before.flags.contains(flag)));
+    found.refuse_all(&refusals);
+    let names: Vec<String> = written.iter().map(|path| shown(path)).collect();
+    found.flags.push(format!(
+        "{}: as verification wrote it, and part of the change",
+        names.join(", ")
+    ));
+    Ok(AgentChange {
+        tree: staged.tree.to_string(),
+        files: changed_files(&staged.change),
+        refusal: found.refusal,
+        flags: found.flags,
+        replayed: None,
+    })
+}
+
+fn changed_files(change: &ChangeSet) -> Vec<ChangedFile> {
+    let changes = change.changes.iter();
+    changes
+        .map(|c| ChangedFile {
+            path: shown(&c.path),
+            kind: kind_name(c.kind).into(),
+        })
+        .collect()
 }
 
 /// Has everything put back that was not the agent's to change: ralph's own files, history, then the git
@@ -183,6 +212,19 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
+    fn refuse_all(&mut self, refusals: &[Refusal]) {
+        if refusals.is_empty() {
+            return;
+        }
+        let named = refusals.iter().take(MOST_REFUSALS);
+        let named: Vec<String> = named.map(ToString::to_string).collect();
+        let more = match refusals.len() - named.len() {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        self.refuse(format!("{}{more}", named.join("; ")));
+    }
+
     fn refuse(&mut self, reason: String) {
         self.refusal.get_or_insert(RefusedChange {
             reason,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ralph_core::{
+    change::shown,
     config::{Config, KnownFailures, ProtectTests},
     event::Event,
     iteration::{Check, Failure, StepDone},
@@ -16,7 +17,7 @@ use ralph_core::{
     },
 };
 
-use super::{IterationContext, IterationFiles, Services};
+use super::{IterationContext, IterationFiles, Services, inspect::inspect_written};
 use crate::{
     agent::StopRequest,
     clock::Clock,
@@ -26,11 +27,11 @@ use crate::{
     process::{Containment, MountPlan},
     report::Reporter,
     verifier::{TailCaps, VerifyContext, VerifyEvent, run_commands},
-    workspace::Workspace,
+    workspace::{VerifyLayer, Workspace},
 };
 
 pub(super) async fn verify(
-    context: &IterationContext<'_>,
+    context: &mut IterationContext<'_>,
     workspace: &mut dyn Workspace,
     services: &mut Services<'_>,
     files: &mut IterationFiles,
@@ -52,7 +53,7 @@ pub(super) async fn verify(
     };
     let here: &dyn Workspace = workspace;
     let mounts = || match &layer {
-        Some(layer) => here.mounts_of(layer).map(Some),
+        Some(made) => here.mounts_of(&made.layer).map(Some),
         None => here.mounts(),
     };
     let run = CommandRun {
@@ -63,7 +64,6 @@ pub(super) async fn verify(
         baseline: job.baseline.as_ref(),
     };
     let report = run_verify_commands(run, services.verify_ports(), files).await;
-    drop(layer);
     for what in workspace.restore_after_verify(job, &context.progress)? {
         files.line(&what);
         services.tell(&Event::Warning {
@@ -73,13 +73,53 @@ pub(super) async fn verify(
     if report.cancelled {
         return Ok(StepDone::Interrupted);
     }
-    let check = judge(job, &report, context.machine.run());
+    let mut check = judge(job, &report, context.machine.run());
+    if let (None, Some(layer)) = (&check.failure, layer) {
+        settle(context, workspace, services, layer, &mut check).await?;
+    }
     for flag in &check.flags {
         services.tell(&Event::Warning {
             message: flag.clone(),
         });
     }
     Ok(StepDone::Verified { check })
+}
+
+/// Takes what verify commands wrote of what lands with the change into it. What may not land fails it.
+async fn settle(
+    context: &mut IterationContext<'_>,
+    workspace: &mut dyn Workspace,
+    services: &mut Services<'_>,
+    layer: VerifyLayer,
+    check: &mut Check,
+) -> Result<(), LoopError> {
+    let Some(change) = context.log.change.clone() else {
+        return Ok(());
+    };
+    let settled = workspace.settle_verified(context.job, &change, layer);
+    let written = settled.await?;
+    // A change that was brought to a person's commit is not what the agent's layer holds.
+    if written.is_empty() || change.replayed.is_some() {
+        return Ok(());
+    }
+    let changed = inspect_written(context, workspace, &change, &written).await?;
+    if changed.tree == change.tree {
+        return Ok(());
+    }
+    if let Some(refusal) = &changed.refusal {
+        let names: Vec<String> = written.iter().map(|path| shown(path)).collect();
+        check.failure = Some(Failure {
+            command: format!("what verification wrote: {}", names.join(", ")),
+            signature: refusal.reason.clone(),
+            tail: refusal.reason.clone(),
+            against_baseline: String::new(),
+        });
+    }
+    for message in changed.flags.iter().cloned() {
+        services.tell(&Event::Notice { message });
+    }
+    check.change = Some(Box::new(changed));
+    Ok(())
 }
 
 /// Commands that are to be run, and where.
@@ -214,6 +254,7 @@ fn judge(job: &Job, report: &VerifyReport, run: u32) -> Check {
         unverified: false,
         commands: judged.iter().map(|one| one.record(run)).collect(),
         flags: flags.collect(),
+        change: None,
     }
 }
 

@@ -170,6 +170,14 @@ impl Layer {
         &self.folders
     }
 
+    /// Lays folders between what is written below a target and what is there, top first.
+    pub fn set_lowers(&mut self, target: &Path, lowers: Vec<PathBuf>) {
+        let mut folders = self.folders.iter_mut();
+        if let Some(folder) = folders.find(|folder| folder.target == target) {
+            folder.lowers = lowers;
+        }
+    }
+
     /// The folder of ralph's that holds all of it.
     pub fn path(&self) -> &Path {
         &self.owned.path

@@ -108,21 +108,29 @@ impl Prefill {
     /// Takes over a folder of another upper folder of the same place, with its marks: folders are made, and
     /// files get a second name.
     pub fn link_folder(&self, from: &Path, path: &Path) -> io::Result<()> {
+        self.forget(path)?;
+        self.lay_over(from, path)
+    }
+
+    /// Lays a folder of another upper folder of the same place over what is here, so that both show as one
+    /// would over the other.
+    pub fn lay_over(&self, from: &Path, path: &Path) -> io::Result<()> {
+        let opaque = attribute_name(self.xattrs, "opaque");
         let mut pending = vec![path.to_owned()];
         while let Some(path) = pending.pop() {
-            self.forget(&path)?;
-            let made = self.enter(&path)?;
-            let source = openat(
-                CWD,
-                from.join(&path),
-                FOLDER | OFlags::NOFOLLOW,
-                Mode::empty(),
-            )?;
-            fchmod(&made, Mode::from_raw_mode(fstat(&source)?.st_mode & 0o7777))?;
-            let opaque = attribute_name(self.xattrs, "opaque");
+            let flags = FOLDER | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let source = openat(CWD, from.join(&path), flags, Mode::empty())?;
             let mut value = [0; 8];
-            if let Ok(length) = rustix::fs::fgetxattr(&source, &opaque, &mut value) {
-                fsetxattr(&made, &opaque, &value[..length], XattrFlags::empty())?;
+            let mark = rustix::fs::fgetxattr(&source, &opaque, &mut value);
+            let mark = mark.ok().and_then(|length| value.get(..length));
+            if mark == Some(b"y") {
+                self.forget(&path)?;
+            }
+            let made = self.enter(&path)?;
+            let mode = Mode::from_raw_mode(fstat(&source)?.st_mode & 0o7777);
+            fchmod(&made, mode | Mode::RWXU)?;
+            if let Some(mark) = mark {
+                fsetxattr(&made, &opaque, mark, XattrFlags::empty())?;
             }
             for entry in Dir::read_from(&source)? {
                 let entry = entry?;
@@ -134,6 +142,7 @@ impl Prefill {
                 if is_folder(&stat) {
                     pending.push(path.join(name));
                 } else {
+                    self.forget(&path.join(name))?;
                     rustix::fs::linkat(&source, name, &made, name, AtFlags::empty())?;
                 }
             }

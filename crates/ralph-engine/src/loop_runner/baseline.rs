@@ -27,8 +27,11 @@ impl LoopRunner {
         });
         let mut files =
             IterationFiles::baseline(&self.place.root, self.settings.config.logs.max_mb.get())?;
-        let place = &self.place;
         let own = self.own_paths();
+        if let Some(layers) = &mut self.place.layers {
+            layers.follow_user_caches();
+        }
+        let place = &self.place;
         let layer = match &place.layers {
             Some(layers) => {
                 let made = layers.of_tree(&place.repo, &place.base, &place.base, &own);
@@ -37,7 +40,7 @@ impl LoopRunner {
             None => None,
         };
         let mounts = || match &layer {
-            Some((layers, layer)) => layers.mounts(layer).map(Some),
+            Some((layers, made)) => layers.mounts(&made.layer).map(Some),
             None => Ok(None),
         };
         let run = CommandRun {
@@ -58,6 +61,17 @@ impl LoopRunner {
         let report = run_verify_commands(run, ports, &mut files).await;
         if report.cancelled {
             return Ok(());
+        }
+        // What the base itself installs and builds is as good as the base.
+        let prepared = self.settings.config.verification.prepare.len();
+        let mut counted = report.commands.iter();
+        let is_good = match prepared {
+            0 => report.passed(),
+            _ => counted.by_ref().take(prepared).all(|c| c.passed()),
+        };
+        let layer = layer.map(|(_, made)| made);
+        if let Some(made) = layer.filter(|_| is_good) {
+            self.keep_caches(made).await;
         }
         let red = report.commands.iter().filter(|c| !c.passed());
         let red: Vec<String> = red

@@ -45,7 +45,7 @@ use crate::{
     report::Reporter,
     source::{Snapshots, Source},
     store::{Journal, LoopRow, NewLoop, RepositoryId, RepositoryMove},
-    workspace::{LayerRequest, Layers, read_only_data},
+    workspace::{CacheAccess, LayerRequest, Layers, read_only_data},
 };
 
 /// The commands of tasks that are followed to the files that decide what they do.
@@ -311,6 +311,7 @@ impl LoopRunner {
             ),
             containment: self.runtime.containment,
             unfinished: unfinished.as_ref().map(|iteration| &iteration.start.id),
+            caches: CacheAccess::Write,
         });
         match found.await? {
             Ok(layers) => {

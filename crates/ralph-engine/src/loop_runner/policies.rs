@@ -37,6 +37,7 @@ pub(crate) fn change(config: &Config) -> ChangePolicy {
         max_file_bytes: u64::from(config.safety.max_file_mb.get()) * 1024 * 1024,
         secret_allowlist: globs(&config.safety.secret_allow),
         protect_tests: config.safety.protect_tests,
+        verify_lands: globs(&config.verification.lands),
     }
 }
 

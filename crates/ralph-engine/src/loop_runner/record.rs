@@ -28,6 +28,7 @@ use crate::{
     journal_text::oid,
     landing::{InPlaceLanding, LandResult, Landing as _},
     store::{IterationEnd, Step, TaskHistory},
+    workspace::VerifyLayer,
 };
 
 /// An iteration that has come to its outcome, and what is not written of it yet.
@@ -145,11 +146,18 @@ impl LoopRunner {
             let followed = self.place.repo.finish_following().await?;
             self.tell_followed(&followed);
         }
+        let layers = self.place.layers.as_mut();
+        let verified = layers.and_then(|layers| layers.take_verified());
         let done = match landed {
             LandResult::Landed { commit, subject } => {
                 if let Some(commit) = &commit {
                     self.count_landed_tests(outcome);
                     self.place.base = commit.clone();
+                }
+                if let Some(verified) = verified {
+                    self.keep_caches(verified).await;
+                }
+                if commit.is_some() {
                     // Git looks at the tree for the next iteration while this one is written down.
                     self.place.repo.start_status().await;
                 }
@@ -248,6 +256,19 @@ impl LoopRunner {
                     "git's index does not know {commit} yet: {locked}; the next ralph command brings it up to date"
                 ),
             });
+        }
+    }
+
+    /// Keeps what was installed and built while the base was verified. Without it the next one takes longer.
+    pub(super) async fn keep_caches(&mut self, verified: VerifyLayer) {
+        let (repo, base) = (&self.place.repo, &self.place.base);
+        let names = &self.settings.config.workspace.caches;
+        let Some(layers) = &mut self.place.layers else {
+            return;
+        };
+        if let Err(error) = layers.keep_caches(repo, base, names, verified).await {
+            let message = format!("what was built is not kept for later: {error}");
+            self.tell(&Event::Warning { message });
         }
     }
 

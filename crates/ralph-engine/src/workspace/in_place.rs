@@ -10,7 +10,7 @@ use ralph_core::{
     signal::Claim,
 };
 
-use super::{Continued, RestoredFiles, Workspace};
+use super::{Continued, RestoredFiles, VerifyLayer, Workspace};
 use crate::{
     agent::DoneFile,
     artefacts::Artefacts,
@@ -220,8 +220,17 @@ impl Workspace for InPlace<'_> {
         &'a self,
         _job: &'a Job,
         _change: &'a AgentChange,
-    ) -> LocalFuture<'a, Result<Option<Layer>, LoopError>> {
+    ) -> LocalFuture<'a, Result<Option<VerifyLayer>, LoopError>> {
         Box::pin(async { Ok(None) })
+    }
+
+    fn settle_verified<'a>(
+        &'a mut self,
+        _job: &'a Job,
+        _change: &'a AgentChange,
+        _verified: VerifyLayer,
+    ) -> LocalFuture<'a, Result<Vec<PathBuf>, LoopError>> {
+        Box::pin(async { Ok(Vec::new()) })
     }
 
     fn mounts_of(&self, layer: &Layer) -> Result<MountPlan, LoopError> {

@@ -9,13 +9,13 @@ use std::{
     collections::HashSet,
     ffi::OsStr,
     hash::{DefaultHasher, Hash as _, Hasher as _},
-    io,
+    io::{self, Read as _},
     os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
     path::{Path, PathBuf},
 };
 
 use ralph_core::{
-    change::{CompiledPolicy, DecidingFiles, shown},
+    change::{CompiledPolicy, DecidingFiles, is_manifest, shown},
     id::IterationId,
     iteration::{AgentChange, ChangedFile},
     job::Job,
@@ -23,7 +23,8 @@ use ralph_core::{
 };
 
 use super::{
-    Continued, InPlace, RestoredFiles, Workspace,
+    Continued, InPlace, RestoredFiles, VerifyLayer, Workspace,
+    caches::{CacheAccess, Caches, VerifiedIn, sweep_caches},
     in_place::{WrittenFiles, start_of},
 };
 use crate::{
@@ -36,7 +37,7 @@ use crate::{
     journal_text::{oid, paths_from_text},
     layer::{
         InPlaceReason, Layer, LayerFolder, LayerPlace, LayerTarget, PlaceRequest, Prefill,
-        UpperEntry, UpperKind,
+        PrefillFile, UpperEntry, UpperKind,
         checks::{CheckRequest, check_repository},
         leftovers, remove_tree, sweep,
         upper::Descent,
@@ -53,6 +54,8 @@ const SOCKET_BUDGET: usize = 20_000;
 const MEMORY_LIMIT: u64 = 2 * 1024 * 1024 * 1024;
 /// Tells which iteration a layer is of.
 const ITERATION: &str = "iteration";
+/// Holds files that are newer than the caches below an agent's layer.
+const FRESH: &str = "fresh";
 
 /// The layers of a loop: where they live, what they are laid over, and the one of the current iteration.
 pub(crate) struct Layers {
@@ -64,6 +67,9 @@ pub(crate) struct Layers {
     /// Parts of the data folder that no program may write.
     read_only: Vec<PathBuf>,
     current: Option<CurrentLayer>,
+    caches: Caches,
+    /// The layer in which the change was verified that is to land.
+    verified: Option<VerifyLayer>,
 }
 
 struct CurrentLayer {
@@ -96,6 +102,7 @@ pub(crate) struct LayerRequest<'a> {
     pub(crate) containment: Containment,
     /// The iteration that a crash cut off: its layer is taken up again.
     pub(crate) unfinished: Option<&'a IterationId>,
+    pub(crate) caches: CacheAccess,
 }
 
 impl Layers {
@@ -139,7 +146,12 @@ impl Layers {
         let repo = request.repo;
         let folders = [root, repo.git_dir(), repo.common_dir()].map(Path::to_owned);
         let folders = folders.into_iter().chain(checked.sub_mounts);
+        if request.caches == CacheAccess::Write {
+            sweep_caches(&place.folder);
+        }
         let mut layers = Self {
+            caches: Caches::open(&place, root, request.caches),
+            verified: None,
             root: root.to_owned(),
             targets: folders.map(LayerTarget::new).collect(),
             logs: root.join(LOGS),
@@ -163,8 +175,11 @@ impl Layers {
         for entry in entries.flatten() {
             let of = LayerOwner::of(&entry.path());
             if of.is_some_and(|of| of.iteration == iteration.as_str())
-                && let Some(layer) = Layer::adopt(&self.place, &entry.path(), &self.targets)?
+                && let Some(mut layer) = Layer::adopt(&self.place, &entry.path(), &self.targets)?
             {
+                let fresh = Some(layer.path().join(FRESH)).filter(|fresh| fresh.is_dir());
+                let lowers = fresh.into_iter().chain(self.caches.lowers());
+                layer.set_lowers(&self.root, lowers.collect());
                 self.current = Some(CurrentLayer::new(iteration, layer));
                 return Ok(());
             }
@@ -179,8 +194,10 @@ impl Layers {
         {
             return Ok(());
         }
-        self.current = None;
-        let layer = Layer::create(&self.place, &self.targets)?;
+        (self.current, self.verified) = (None, None);
+        let mut layer = Layer::create(&self.place, &self.targets)?;
+        self.caches.follow_user();
+        layer.set_lowers(&self.root, self.caches.lowers());
         let path = layer.path().join(ITERATION);
         let owner = LayerOwner {
             iteration: iteration.to_string(),
@@ -191,6 +208,44 @@ impl Layers {
         Ok(())
     }
 
+    /// Writes what differs from the commit that the caches were built from anew below the current layer: an old
+    /// time would pass for what was built from something else.
+    async fn freshen(
+        &mut self,
+        repo: &Repo,
+        base: &Oid,
+        own_paths: &[PathBuf],
+    ) -> Result<(), LoopError> {
+        let built_from = self.caches.commit().filter(|commit| commit != base);
+        let (Some(commit), Some(current)) = (built_from, &mut self.current) else {
+            return Ok(());
+        };
+        let fresh = current.layer.path().join(FRESH);
+        let mut lowers = self.caches.lowers();
+        match repo.differing(&commit, base, own_paths).await {
+            Ok(paths) if paths.is_empty() => {}
+            Ok(paths) if !is_about(&self.caches.folders(), &paths) => {
+                std::fs::create_dir_all(&fresh).map_err(|e| file_error("make", &fresh, e))?;
+                repo.write_files(base, &paths, &fresh).await?;
+                lowers.insert(0, fresh);
+            }
+            // It is gone, or other rules hold for the folders now.
+            Ok(_) | Err(_) => {
+                self.caches.give_up();
+                lowers.clear();
+            }
+        }
+        current.layer.set_lowers(&self.root, lowers);
+        Ok(())
+    }
+
+    /// Begins the caches again from the user's own, where an agent's are part of them.
+    fn give_up_caches_of_agent(&mut self) {
+        if self.caches.is_by_agent() {
+            self.caches.give_up();
+        }
+    }
+
     /// Makes a layer for commands that are to see a tree, and nothing that is not in it but what git ignores.
     pub(crate) async fn of_tree(
         &self,
@@ -198,14 +253,24 @@ impl Layers {
         base: &Oid,
         tree: &Oid,
         own_paths: &[PathBuf],
-    ) -> Result<Layer, LoopError> {
-        let layer = Layer::create(&self.place, &self.targets)?;
+    ) -> Result<VerifyLayer, LoopError> {
+        let mut layer = Layer::create(&self.place, &self.targets)?;
+        let made = std::fs::metadata(layer.path()).and_then(|meta| meta.modified());
+        let began = made.map_err(|e| file_error("read", layer.path(), e))?;
         let status = repo.status().await?;
         let is_own = |path: &&PathBuf| own_paths.iter().any(|own| path.starts_with(own));
         let changed = status.changed.iter().map(|entry| &entry.path);
         let changed: Vec<PathBuf> = changed.filter(|p| !is_own(p)).cloned().collect();
         let upper = self.upper_of(&layer);
         let gone = repo.fill_folder(base, tree, &changed, upper).await?;
+        let mut caches = self.caches.lowers();
+        if let Some(commit) = self.caches.commit().filter(|commit| commit != base) {
+            // What differs from what they were built from needs a fresh time, whoever changed it.
+            match repo.differing(&commit, tree, own_paths).await {
+                Ok(paths) => drop(repo.write_files(tree, &paths, upper).await?),
+                Err(_) => caches.clear(),
+            }
+        }
         let prefill = self.prefill(&layer)?;
         let untracked = status.untracked.iter().filter(|path| !is_own(path));
         for path in gone.iter().chain(untracked) {
@@ -215,7 +280,81 @@ impl Layers {
                 hidden.map_err(|e| file_error("hide", path, e))?;
             }
         }
-        Ok(layer)
+        if !caches.is_empty() && !self.caches_fit(repo, tree, upper).await? {
+            caches.clear();
+        }
+        let on_caches = !caches.is_empty();
+        layer.set_lowers(&self.root, caches);
+        Ok(VerifyLayer {
+            layer,
+            began,
+            on_caches,
+            by_agent: on_caches && self.caches.is_by_agent(),
+        })
+    }
+
+    /// Returns whether the caches are still nothing but ignored files in a tree that was written into an upper
+    /// folder.
+    async fn caches_fit(&self, repo: &Repo, tree: &Oid, upper: &Path) -> Result<bool, LoopError> {
+        let folders = self.caches.folders();
+        let is_there = |path: &Path| upper.join(path).symlink_metadata().is_ok();
+        if folders.iter().any(|folder| is_there(folder)) {
+            return Ok(false);
+        }
+        let mut above = folders.iter().flat_map(|folder| folder.ancestors().skip(1));
+        if !above.any(|folder| is_there(&folder.join(".gitignore"))) {
+            return Ok(true);
+        }
+        let ignored = repo.ignored_folders(tree, &folders).await?;
+        Ok(folders.iter().all(|folder| ignored.contains(folder)))
+    }
+
+    /// Keeps the caches of a verification whose tree is this commit's, for what comes after.
+    pub(crate) async fn keep_caches(
+        &mut self,
+        repo: &Repo,
+        commit: &Oid,
+        names: &[String],
+        verified: VerifyLayer,
+    ) -> Result<(), LoopError> {
+        let upper = self.upper_of(&verified.layer);
+        let entries = self.written_in(&verified.layer, &|path| is_named(path, names))?;
+        let entries = entries.into_iter();
+        let folders = entries.filter(|entry| matches!(entry.kind, UpperKind::Folder { .. }));
+        let folders = folders.map(|entry| entry.path);
+        let mut folders: Vec<PathBuf> = folders.filter(|path| is_named(path, names)).collect();
+        if folders.is_empty() {
+            return Ok(());
+        }
+        let ignored = repo.ignored_folders(commit, &folders).await?;
+        folders.retain(|folder| ignored.contains(folder));
+        let mut untracked = Vec::new();
+        for folder in folders {
+            if repo.files_below(commit, &folder).await?.is_empty() {
+                untracked.push(folder);
+            }
+        }
+        if !verified.on_caches {
+            self.caches.give_up();
+        }
+        let from = VerifiedIn {
+            upper,
+            since: verified.began,
+            commit,
+            by_agent: verified.by_agent,
+        };
+        let taken = self.caches.take(&untracked, from);
+        taken.map_err(|e| file_error("keep the caches of", &self.root, e))
+    }
+
+    /// Takes the layer in which the change was verified that has landed.
+    pub(crate) fn take_verified(&mut self) -> Option<VerifyLayer> {
+        self.verified.take()
+    }
+
+    /// Gives up the caches where the user's own have changed since.
+    pub(crate) fn follow_user_caches(&mut self) {
+        self.caches.follow_user();
     }
 
     fn prefill(&self, layer: &Layer) -> Result<Prefill, LoopError> {
@@ -227,6 +366,18 @@ impl Layers {
     /// Plans what a program in a layer sees. The journal can't be written. The logs, which ralph writes
     /// meanwhile, have an overlay of their own: what a program writes there is dropped when it ends.
     pub(crate) fn mounts(&self, layer: &Layer) -> Result<MountPlan, LoopError> {
+        let mut plan = layer.mount_plan()?;
+        for path in &self.read_only {
+            plan = plan.bind(path, path, BindAccess::ReadOnly);
+        }
+        // Who only reads makes no folder for logs.
+        if self.logs.is_dir() || self.caches.access() == CacheAccess::Write {
+            self.add_logs(layer, &mut plan)?;
+        }
+        Ok(plan.cover(&self.place.folder))
+    }
+
+    fn add_logs(&self, layer: &Layer, plan: &mut MountPlan) -> Result<(), LoopError> {
         let folder = layer.path().join("logs");
         let (upper, work) = (folder.join("upper"), folder.join("work"));
         let ready = std::fs::create_dir_all(&self.logs)
@@ -237,7 +388,6 @@ impl Layers {
         // A mount has no symbolic link in its path.
         let real = self.logs.canonicalize();
         let real = real.map_err(|e| file_error("find", &self.logs, e))?;
-        let mut plan = layer.mount_plan()?;
         let is_overlay = |step: &MountStep| matches!(step, MountStep::Overlay(_));
         // Before what covers the folder that it lies in.
         let at = plan
@@ -253,10 +403,7 @@ impl Layers {
             options: self.place.options,
         };
         plan.steps.insert(at, MountStep::Overlay(logs));
-        for path in &self.read_only {
-            plan = plan.bind(path, path, BindAccess::ReadOnly);
-        }
-        Ok(plan.cover(&self.place.folder))
+        Ok(())
     }
 
     fn layer(&self) -> Option<&Layer> {
@@ -274,9 +421,17 @@ impl Layers {
 
     /// Lists what was written in the current layer. The git folder is one entry.
     fn entries(&self) -> Result<Vec<UpperEntry>, LoopError> {
-        let Some(layer) = self.layer() else {
-            return Ok(Vec::new());
-        };
+        let layer = self.layer();
+        layer.map_or(Ok(Vec::new()), |layer| self.written_in(layer, &|_| false))
+    }
+
+    /// Lists what was written in a layer. A git folder is one entry, and so are the folders that are not
+    /// entered.
+    fn written_in(
+        &self,
+        layer: &Layer,
+        is_one: &dyn Fn(&Path) -> bool,
+    ) -> Result<Vec<UpperEntry>, LoopError> {
         let Some(folder) = folder_of(layer, &self.root) else {
             return Ok(Vec::new());
         };
@@ -284,7 +439,7 @@ impl Layers {
         let upper = layer.upper(folder).map_err(fail)?;
         let descend = |path: &Path| {
             let is_git = path.file_name().is_some_and(|name| name == ".git");
-            if is_git {
+            if is_git || is_one(path) {
                 Descent::Prune
             } else {
                 Descent::Enter
@@ -389,40 +544,21 @@ fn sweep_folder(folder: &Path, here: &Path, unfinished: Option<&IterationId>) {
     let _ = sweep(folder, &is_kept);
 }
 
-/// Returns whether a file says what is to be installed or built.
-fn is_manifest(path: &str) -> bool {
-    const NAMES: [&str; 26] = [
-        "package.json",
-        "package-lock.json",
-        "npm-shrinkwrap.json",
-        "yarn.lock",
-        "pnpm-lock.yaml",
-        "bun.lock",
-        "bun.lockb",
-        "deno.lock",
-        "Cargo.toml",
-        "Cargo.lock",
-        "pyproject.toml",
-        "setup.py",
-        "setup.cfg",
-        "poetry.lock",
-        "uv.lock",
-        "pdm.lock",
-        "Pipfile",
-        "Pipfile.lock",
-        "go.mod",
-        "go.sum",
-        "composer.json",
-        "composer.lock",
-        "Gemfile",
-        "Gemfile.lock",
-        "pom.xml",
-        "mix.lock",
-    ];
-    let name = path.rsplit('/').next().unwrap_or(path);
-    NAMES.contains(&name)
-        || name.starts_with("requirements") && name.ends_with(".txt")
-        || name.starts_with("build.gradle")
+/// Returns whether a folder is a cache by its name.
+fn is_named(path: &Path, names: &[String]) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| names.iter().any(|cache| cache == name))
+}
+
+/// Returns whether a change of these paths can make something else of folders that git ignores.
+fn is_about(folders: &[PathBuf], paths: &[PathBuf]) -> bool {
+    paths.iter().any(|path| {
+        let is_rule = path.file_name().is_some_and(|name| name == ".gitignore");
+        is_rule
+            || folders
+                .iter()
+                .any(|folder| path.starts_with(folder) || folder.starts_with(path))
+    })
 }
 
 /// The folder of a layer that is laid over a repository's root.
@@ -482,20 +618,77 @@ impl Layered<'_> {
     fn caches_of_agent(&self, job: &Job, files: &[ChangedFile]) -> Result<Vec<PathBuf>, LoopError> {
         let names = &job.config.workspace.caches;
         let is_made = !job.config.verification.prepare.is_empty();
-        if is_made || names.is_empty() || !files.iter().any(|file| is_manifest(&file.path)) {
+        let mut files = files.iter();
+        if is_made || names.is_empty() || !files.any(|file| is_manifest(Path::new(&file.path))) {
             return Ok(Vec::new());
         }
         let mut found: Vec<PathBuf> = Vec::new();
         for entry in self.layers.entries()? {
-            let name = entry.path.file_name().map(|name| name.to_string_lossy());
-            let is_cache = matches!(entry.kind, UpperKind::Folder { .. })
-                && name.is_some_and(|name| names.iter().any(|cache| *cache == name));
+            let is_cache =
+                matches!(entry.kind, UpperKind::Folder { .. }) && is_named(&entry.path, names);
             // Each folder stands before what is in it.
             if is_cache && !found.iter().any(|above| entry.path.starts_with(above)) {
                 found.push(entry.path);
             }
         }
         Ok(found)
+    }
+
+    /// Takes over what verify commands wrote of what lands with the change, as if the agent had written it.
+    async fn written_that_lands(
+        &self,
+        job: &Job,
+        change: &AgentChange,
+        verified: &VerifyLayer,
+    ) -> Result<Vec<PathBuf>, LoopError> {
+        let names = &job.config.workspace.caches;
+        let entries = self
+            .layers
+            .written_in(&verified.layer, &|path| is_named(path, names))?;
+        let upper = folder_of(&verified.layer, self.folder.root);
+        let upper = upper.map(|folder| verified.layer.upper(folder)).transpose();
+        let upper = upper.map_err(|e| file_error("read", verified.layer.path(), e))?;
+        let (Some(upper), Some(current)) = (upper, self.layers.layer()) else {
+            return Ok(Vec::new());
+        };
+        let policy = self.folder.policy;
+        let tree = oid(&change.tree)?;
+        let mut taken = Vec::new();
+        for UpperEntry { path, kind } in entries {
+            let is_own = self
+                .folder
+                .own_paths
+                .iter()
+                .any(|own| path.starts_with(own));
+            let changed = change.files.iter().map(|file| Path::new(&file.path));
+            let UpperKind::File { mode, size } = kind else {
+                continue;
+            };
+            if is_own || !policy.verify_output.lands(&path, changed) || size > policy.max_file_bytes
+            {
+                continue;
+            }
+            let mut content = Vec::new();
+            upper
+                .open_file(&path)
+                .and_then(|mut file| file.read_to_end(&mut content))
+                .map_err(|e| file_error("read", &path, e))?;
+            let repo = self.folder.repo;
+            let before = repo.read_at(&tree, &path, policy.max_file_bytes).await?;
+            if before.as_ref() == Some(&content) {
+                continue;
+            }
+            let file = PrefillFile {
+                content: &content,
+                mode,
+                modified: None,
+            };
+            let prefill = self.layers.prefill(current)?;
+            let written = prefill.file(&path, &file);
+            written.map_err(|e| file_error("take over", &path, e))?;
+            taken.push(path);
+        }
+        Ok(taken)
     }
 
     /// Says of files that are not the agent's to change that it did, and that this is not taken.
@@ -546,11 +739,16 @@ impl Workspace for Layered<'_> {
 
     fn start<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Continued, LoopError>> {
         Box::pin(async {
+            if !job.config.verification.prepare.is_empty() {
+                self.layers.give_up_caches_of_agent();
+            }
             self.layers.begin(&job.iteration)?;
+            let base = oid(&job.start.base_commit)?;
+            let own = &self.folder.own_paths;
+            self.layers.freshen(self.folder.repo, &base, own).await?;
             let Some(attempt) = &job.start.attempt_ref else {
                 return Ok(Ok(None));
             };
-            let base = oid(&job.start.base_commit)?;
             let tree = match self.folder.repo.attempt_tree(attempt, &base).await {
                 Ok(tree) => tree,
                 Err(error) => {
@@ -742,36 +940,57 @@ impl Workspace for Layered<'_> {
 
     fn cache_flags(&self, job: &Job, files: &[ChangedFile]) -> Result<Vec<String>, LoopError> {
         let caches = self.caches_of_agent(job, files)?;
-        if caches.is_empty() {
-            return Ok(Vec::new());
-        }
         let names: Vec<String> = caches.iter().map(|path| shown(path)).collect();
-        Ok(vec![format!(
-            "verified with the agent's own {}: set `verification.prepare` to have it made again",
-            names.join(", ")
-        )])
+        Ok(if !names.is_empty() {
+            vec![format!(
+                "caches: agent. Verified with the agent's own {}: set `verification.prepare` to have it made again",
+                names.join(", ")
+            )]
+        } else if self.layers.caches.is_by_agent() {
+            vec![
+                "caches: agent. Verified with what an agent installed in an earlier iteration: set \
+                 `verification.prepare` to have it made again"
+                    .into(),
+            ]
+        } else {
+            Vec::new()
+        })
     }
 
     fn verify_layer<'a>(
         &'a self,
         job: &'a Job,
         change: &'a AgentChange,
-    ) -> LocalFuture<'a, Result<Option<Layer>, LoopError>> {
+    ) -> LocalFuture<'a, Result<Option<VerifyLayer>, LoopError>> {
         Box::pin(async move {
             let onto = change.onto(&job.start.base_commit);
             let (base, tree) = (oid(onto)?, oid(&change.tree)?);
             let own = &self.folder.own_paths;
             let made = self.layers.of_tree(self.folder.repo, &base, &tree, own);
-            let layer = made.await?;
+            let mut made = made.await?;
             let caches = self.caches_of_agent(job, &change.files)?;
             if let Some(upper) = self.layers.upper() {
-                let prefill = self.layers.prefill(&layer)?;
+                let prefill = self.layers.prefill(&made.layer)?;
                 for path in caches {
                     let linked = prefill.link_folder(upper, &path);
                     linked.map_err(|e| file_error("take over", &path, e))?;
+                    made.by_agent = true;
                 }
             }
-            Ok(Some(layer))
+            Ok(Some(made))
+        })
+    }
+
+    fn settle_verified<'a>(
+        &'a mut self,
+        job: &'a Job,
+        change: &'a AgentChange,
+        verified: VerifyLayer,
+    ) -> LocalFuture<'a, Result<Vec<PathBuf>, LoopError>> {
+        Box::pin(async move {
+            let written = self.written_that_lands(job, change, &verified).await;
+            self.layers.verified = Some(verified);
+            written
         })
     }
 

@@ -78,7 +78,7 @@ fn the_defaults_are_those_of_the_design() {
             },
             "command": { "args": [] },
             "verification": {
-                "commands": [], "prepare": [], "format": [], "timeout_minutes": 15, "known_failures": "refuse",
+                "commands": [], "prepare": [], "lands": [], "format": [], "timeout_minutes": 15, "known_failures": "refuse",
                 "baseline": true, "tail_lines": 200, "tail_bytes": 16384,
             },
             "workspace": {

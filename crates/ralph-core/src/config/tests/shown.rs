@@ -74,6 +74,7 @@ fn every_value_is_shown_with_its_origin() {
         - ["npm", "run", "typecheck"]
         - "npm test | tee log"
       prepare: []  # default
+      lands: []  # default
       format: []  # default
       timeout_minutes: 15  # default
       known_failures: refuse  # default
