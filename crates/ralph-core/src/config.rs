@@ -26,7 +26,7 @@ mod tests;
 
 pub use agent::{AgentChoice, CommandConfig, CustomAgent, EnvVars};
 pub use claude::{ClaudeConfig, PermissionMode, SettingSource};
-pub use guess::{Guess, GuessKind, ProjectFiles, guess_verify};
+pub use guess::{Guess, GuessKind, ProjectFiles, guess_prepare, guess_verify, needs_prepare};
 pub use layer::{
     ConfigError, ConfigErrors, ConfigFile, ConfigProblem, FlagValue, Given, Layers, NotInForce,
     Origin, Position, Source,

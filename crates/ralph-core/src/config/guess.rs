@@ -19,10 +19,12 @@ pub struct ProjectFiles {
 
 impl ProjectFiles {
     /// The files whose text is looked at.
-    pub const READ: [&'static str; 9] = [
+    pub const READ: [&'static str; 11] = [
         "Cargo.toml",
         "GNUmakefile",
+        "Gemfile",
         "Makefile",
+        "composer.json",
         "go.mod",
         "makefile",
         "package.json",
@@ -57,6 +59,8 @@ pub struct Guess {
 /// Describes what a command verifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuessKind {
+    /// It makes a checkout ready, and verifies nothing.
+    Prepare,
     Build,
     Lint,
     Test,
@@ -74,6 +78,98 @@ pub fn guess_verify(files: &ProjectFiles) -> Vec<Guess> {
         .filter(|one| !guesses.iter().any(|other| other.kind == one.kind))
         .collect();
     guesses.extend(open);
+    guesses
+}
+
+/// The commands that probably make a fresh checkout of a project ready: they install what it needs.
+pub fn guess_prepare(files: &ProjectFiles) -> Vec<Guess> {
+    let mut guesses: Vec<Guess> = prepare_node(files).into_iter().collect();
+    guesses.extend(prepare_python(files));
+    guesses.extend(prepare_others(files));
+    if files
+        .text("go.mod")
+        .is_some_and(|text| text.contains("require"))
+    {
+        let why = "go.mod requires modules";
+        guesses.push(argv(GuessKind::Prepare, &["go", "mod", "download"], why));
+    }
+    guesses
+}
+
+/// Returns whether a fresh checkout of a project is of no use before something is installed. The tools of Rust
+/// and Go install by themselves what they need.
+pub fn needs_prepare(files: &ProjectFiles) -> bool {
+    let guesses = guess_prepare(files);
+    guesses.iter().any(|guess| match &guess.command {
+        VerifyCommand::Argv(words) => words.first().is_none_or(|program| program != "go"),
+        VerifyCommand::Shell(_) => true,
+    })
+}
+
+fn prepare_node(files: &ProjectFiles) -> Option<Guess> {
+    let package: Value = serde_json::from_str(files.text("package.json")?).ok()?;
+    let names = ["dependencies", "devDependencies", "workspaces"];
+    let has = |name: &&str| match package.get(name) {
+        Some(Value::Object(map)) => !map.is_empty(),
+        Some(Value::Array(list)) => !list.is_empty(),
+        _ => false,
+    };
+    let named = names.iter().find(|name| has(name))?;
+    let manager = manager(files, &package);
+    let is_locked = files
+        .first_of(&["package-lock.json", "npm-shrinkwrap.json"])
+        .is_some();
+    let words: &[&str] = match manager.program {
+        "pnpm" => &["pnpm", "install", "--frozen-lockfile"],
+        // The first yarn knows another word for it.
+        "yarn" if files.first_of(&[".yarnrc.yml"]).is_some() => &["yarn", "install", "--immutable"],
+        "yarn" => &["yarn", "install", "--frozen-lockfile"],
+        "bun" => &["bun", "install", "--frozen-lockfile"],
+        _ if is_locked => &["npm", "ci"],
+        _ => &["npm", "install"],
+    };
+    let why = format!("package.json has {named}, {}", manager.why);
+    Some(argv(GuessKind::Prepare, words, why))
+}
+
+fn prepare_python(files: &ProjectFiles) -> Option<Guess> {
+    const LOCKS: [(&str, &[&str]); 4] = [
+        ("uv.lock", &["uv", "sync", "--locked"]),
+        ("poetry.lock", &["poetry", "install"]),
+        ("pdm.lock", &["pdm", "sync"]),
+        ("Pipfile.lock", &["pipenv", "sync", "--dev"]),
+    ];
+    if let Some((name, words)) = LOCKS.iter().find(|(name, _)| files.has(name)) {
+        let why = format!("{name} is there");
+        return Some(argv(GuessKind::Prepare, words, why));
+    }
+    let name = files.first_of(&["requirements.txt", "requirements-dev.txt"])?;
+    let line = format!("python3 -m venv .venv && .venv/bin/pip install --quiet -r {name}");
+    Some(Guess {
+        command: VerifyCommand::Shell(line),
+        kind: GuessKind::Prepare,
+        why: format!("{name} is there"),
+    })
+}
+
+fn prepare_others(files: &ProjectFiles) -> Vec<Guess> {
+    let mut guesses = Vec::new();
+    let has_gems = |text: &str| {
+        text.lines()
+            .any(|line| line.trim_start().starts_with("gem"))
+    };
+    if files.text("Gemfile").is_some_and(has_gems) {
+        let why = "Gemfile names gems";
+        guesses.push(argv(GuessKind::Prepare, &["bundle", "install"], why));
+    }
+    let composer = files.text("composer.json").map(serde_json::from_str);
+    if let Some(Ok(package)) = composer {
+        let package: Value = package;
+        if package.get("require").is_some() || package.get("require-dev").is_some() {
+            let why = "composer.json requires packages";
+            guesses.push(argv(GuessKind::Prepare, &["composer", "install"], why));
+        }
+    }
     guesses
 }
 

@@ -165,6 +165,8 @@ fn scalar_text(text: &str) -> String {
 #[derive(Debug, Clone, Default)]
 pub struct InitPlan {
     pub guesses: Vec<Guess>,
+    /// Commands that make a checkout ready.
+    pub prepare: Vec<Guess>,
     /// The agent that was asked for, if one was.
     pub agent: Option<AgentChoice>,
     /// The task file or folder that was asked for, if one was.
@@ -190,6 +192,7 @@ pub fn render_ralph_yaml(plan: &InitPlan) -> String {
         ));
     }
     verification(&mut text, &plan.guesses);
+    prepare(&mut text, &plan.prepare);
     defaults(&mut text);
     text
 }
@@ -209,6 +212,17 @@ fn verification(text: &mut String, guesses: &[Guess]) {
         return;
     }
     text.push_str("  commands:\n");
+    list(text, guesses);
+}
+
+fn prepare(text: &mut String, guesses: &[Guess]) {
+    if !guesses.is_empty() {
+        text.push_str("  # These make a checkout ready before it is verified.\n  prepare:\n");
+        list(text, guesses);
+    }
+}
+
+fn list(text: &mut String, guesses: &[Guess]) {
     for guess in guesses {
         let why = guess.why.replace(char::is_control, " ");
         let command =

@@ -1,22 +1,28 @@
 //! Which commands are guessed for which kind of project.
 
-use crate::config::{ProjectFiles, guess_verify};
+use crate::config::{Guess, ProjectFiles, guess_prepare, guess_verify, needs_prepare};
 
 /// Files given as `(name, text)`; a name whose text is never looked at may have none.
 fn guesses(files: &[(&str, &str)]) -> Vec<String> {
-    let project = ProjectFiles {
+    shown(&guess_verify(&project(files)))
+}
+
+fn shown(guesses: &[Guess]) -> Vec<String> {
+    guesses
+        .iter()
+        .map(|guess| format!("{} ({})", guess.command, guess.why))
+        .collect()
+}
+
+fn project(files: &[(&str, &str)]) -> ProjectFiles {
+    ProjectFiles {
         names: files.iter().map(|(name, _)| (*name).to_owned()).collect(),
         texts: files
             .iter()
             .filter(|(name, _)| ProjectFiles::READ.contains(name))
             .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
             .collect(),
-    };
-    let found = guess_verify(&project);
-    found
-        .iter()
-        .map(|guess| format!("{} ({})", guess.command, guess.why))
-        .collect()
+    }
 }
 
 #[test]
@@ -152,4 +158,99 @@ fn a_makefile_adds_what_the_other_tools_leave_open() {
         guesses(&[("Makefile", "test := 1\ncheck = 2\n")]),
         Vec::<String>::new()
     );
+}
+
+#[test]
+fn what_makes_a_checkout_ready_is_guessed_from_what_it_installs() {
+    let package = r#"{"devDependencies": {"jest": "1"}}"#;
+    for (files, command, needed) in [
+        (
+            &[("package.json", package), ("package-lock.json", "")][..],
+            "npm ci",
+            true,
+        ),
+        (&[("package.json", package)], "npm install", true),
+        (
+            &[("package.json", package), ("pnpm-lock.yaml", "")],
+            "pnpm install --frozen-lockfile",
+            true,
+        ),
+        (
+            &[("package.json", package), ("yarn.lock", "")],
+            "yarn install --frozen-lockfile",
+            true,
+        ),
+        (
+            &[
+                ("package.json", package),
+                ("yarn.lock", ""),
+                (".yarnrc.yml", ""),
+            ],
+            "yarn install --immutable",
+            true,
+        ),
+        (
+            &[("package.json", package), ("bun.lock", "")],
+            "bun install --frozen-lockfile",
+            true,
+        ),
+        (
+            &[("pyproject.toml", ""), ("uv.lock", "")],
+            "uv sync --locked",
+            true,
+        ),
+        (
+            &[("pyproject.toml", ""), ("poetry.lock", "")],
+            "poetry install",
+            true,
+        ),
+        (
+            &[("requirements.txt", "")],
+            "python3 -m venv .venv && .venv/bin/pip install --quiet -r requirements.txt",
+            true,
+        ),
+        (&[("Gemfile", "gem \"rake\"\n")], "bundle install", true),
+        (
+            &[("composer.json", r#"{"require": {"a/b": "1"}}"#)],
+            "composer install",
+            true,
+        ),
+        (
+            &[("go.mod", "module x\nrequire a/b v1\n")],
+            "go mod download",
+            false,
+        ),
+    ] {
+        let project = project(files);
+        let found = shown(&guess_prepare(&project));
+        assert_eq!(found.len(), 1, "{files:?}");
+        assert!(
+            found[0].starts_with(&format!("{command} (")),
+            "{}",
+            found[0]
+        );
+        assert_eq!(needs_prepare(&project), needed, "{command}");
+    }
+}
+
+#[test]
+fn where_nothing_is_installed_nothing_is_prepared() {
+    for files in [
+        &[("Cargo.toml", "[package]\n"), ("Cargo.lock", "")][..],
+        &[(
+            "package.json",
+            r#"{"scripts": {"test": "x"}, "dependencies": {}}"#,
+        )],
+        &[("package.json", "broken")],
+        &[("go.mod", "module x\n")],
+        &[("README.md", "")],
+    ] {
+        let project = project(files);
+        assert_eq!(
+            shown(&guess_prepare(&project)),
+            Vec::<String>::new(),
+            "{files:?}"
+        );
+        assert!(!needs_prepare(&project));
+    }
 }

@@ -252,6 +252,10 @@ fn guess(command: VerifyCommand, why: &str) -> Guess {
 #[test]
 fn a_new_file_says_where_its_commands_come_from() {
     let text = render_ralph_yaml(&InitPlan {
+        prepare: vec![guess(
+            VerifyCommand::Argv(vec!["npm".into(), "ci".into()]),
+            "package.json has dependencies",
+        )],
         guesses: vec![
             guess(
                 VerifyCommand::Argv(vec!["npm".into(), "test".into()]),
@@ -281,6 +285,10 @@ fn a_new_file_says_where_its_commands_come_from() {
         - ["npm", "test"]
         # Guessed: it looked good.
         - "make check | tee log"
+      # These make a checkout ready before it is verified.
+      prepare:
+        # Guessed: package.json has dependencies.
+        - ["npm", "ci"]
 
     # Some defaults; take away the `#` to change one.
     #loop:

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::{
-    config::{InitPlan, guess_verify, render_ralph_yaml},
+    config::{InitPlan, guess_prepare, guess_verify, render_ralph_yaml},
     sanitize::one_line,
     task::TaskId,
 };
@@ -32,6 +32,7 @@ pub(super) fn config(project: &Project, args: &Args) -> Result<(), CommandError>
         .map_err(|error| CommandError::user(format!("can't read {}: {error}", folder.display())))?;
     let plan = InitPlan {
         guesses: guess_verify(&files),
+        prepare: guess_prepare(&files),
         agent: None,
         tasks_source: args.tasks.as_ref().map(|path| relative(project, path)),
     };
@@ -44,7 +45,7 @@ pub(super) fn config(project: &Project, args: &Args) -> Result<(), CommandError>
         return Ok(());
     }
     let mut table = Table::new(2, 8);
-    for guess in &plan.guesses {
+    for guess in plan.guesses.iter().chain(&plan.prepare) {
         table.row([
             cell(Tone::Careful, "guessed"),
             cell(Tone::Name, guess.command.to_string()),
