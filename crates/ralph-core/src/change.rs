@@ -80,6 +80,8 @@ pub enum EntryKind {
     Repository,
     /// A pipe, socket or device, which no tree can hold.
     Special,
+    /// A file that its owner may not read.
+    Unreadable,
     Gone,
 }
 

@@ -38,7 +38,12 @@ impl ConfigFiles {
         }
         // Prompts are configuration too: an agent must not write what the next one is told, nor what
         // it costs.
-        let others = others.into_iter().chain([root.join(TEMPLATE)]);
+        let prompts = root.join(TEMPLATE);
+        let prompts = ["plan.md", "init.md", "interview.md", "execute.md"]
+            .map(|name| prompts.with_file_name(name))
+            .into_iter()
+            .chain([prompts.clone()]);
+        let others = others.into_iter().chain(prompts);
         for path in config_paths(root).into_iter().chain(others) {
             if used.is_none_or(|(used, _)| *used != path) {
                 let there = plain_file::read(&path).ok();

@@ -100,7 +100,7 @@ use crate::{
     report::Reporter,
     source::Snapshots,
     store::{Journal, RepositoryId, Step},
-    workspace::Layers,
+    workspace::{BeforeRun, Layers},
 };
 
 /// A running loop: what it decides by, what it works with, and where it tells of it.
@@ -131,6 +131,7 @@ struct LoopPlace {
     state_dir: PathBuf,
     repo: Repo,
     guard: Option<Guard>,
+    before_run: BeforeRun,
     repository: RepositoryId,
     branch: String,
     base: Oid,
@@ -231,6 +232,10 @@ macro_rules! workspace {
             state_dir: &$runner.place.state_dir,
             repo: &$runner.place.repo,
             guard: $runner.place.guard.as_ref(),
+            before: match $runner.place.layers {
+                Some(_) => None,
+                None => Some(&mut $runner.place.before_run),
+            },
             policy: &$runner.settings.policy,
             deciding: &$runner.settings.deciding,
             source: &mut $runner.board.source,
@@ -461,6 +466,7 @@ impl LoopRunner {
         };
         let pending = link.pending;
         drop(workspace);
+        self.place.before_run.release()?;
         if reopen == Reopen::Yes {
             self.board
                 .write_status(&job.task.id, TaskStatus::Open, None)?;
@@ -508,6 +514,7 @@ impl LoopRunner {
         };
         keep_first(&mut failure, self.write_results(&stop).await);
         keep_first(&mut failure, self.close_loop(&stop).await);
+        keep_first(&mut failure, self.restore_at_end());
         if let Some(guard) = self.place.guard.take() {
             keep_first(&mut failure, guard.release());
         }
@@ -536,6 +543,21 @@ impl LoopRunner {
                 told: Some(stop),
             }),
         }
+    }
+
+    /// Puts back what programs changed of what ralph trusts, where an error came between them and that.
+    fn restore_at_end(&mut self) -> Result<(), LoopError> {
+        if !self.place.before_run.is_in_force() {
+            return Ok(());
+        }
+        if let Some(guard) = &self.place.guard {
+            guard.check_places()?;
+            self.place.before_run.restore_refs()?;
+            guard.restore_changed()?;
+        }
+        let state_dir = &self.place.state_dir;
+        self.files.config_files.put_back(state_dir)?;
+        Ok(self.place.before_run.release()?)
     }
 
     /// Writes the end into the journal and into the files of the loop. One that failed in the midst of

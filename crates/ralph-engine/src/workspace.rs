@@ -8,7 +8,7 @@ mod in_place;
 mod layered;
 
 pub(crate) use caches::CacheAccess;
-pub(crate) use in_place::InPlace;
+pub(crate) use in_place::{BeforeRun, InPlace};
 pub(crate) use layered::{LayerRequest, Layered, Layers, has_leftover_layers, sweep_layers};
 
 use std::{
@@ -72,6 +72,22 @@ pub(crate) struct RestoredFiles {
     pub(crate) findings: Findings,
     /// The agent added to the progress file, and lost nothing of it.
     pub(crate) progress_edited: bool,
+}
+
+/// The tree that would be committed, and where the branch stood when it was written.
+#[derive(Clone, Copy)]
+pub(crate) struct Candidate<'a> {
+    pub(crate) tree: &'a Oid,
+    pub(crate) tip: Option<&'a Oid>,
+}
+
+/// The findings after formatters or verify commands.
+#[derive(Debug, Default)]
+pub(crate) struct RestoredAfter {
+    /// What they did to what ralph trusts, and is put back.
+    pub(crate) flags: Vec<String>,
+    /// Tracked files that they wrote, and that are put back.
+    pub(crate) rewritten: Vec<PathBuf>,
 }
 
 /// The tree that an earlier attempt made of the workspace, or why it could not be continued.
@@ -186,9 +202,17 @@ pub(crate) trait Workspace {
     /// Plans what a verify command sees in such a layer.
     fn mounts_of(&self, layer: &Layer) -> Result<MountPlan, LoopError>;
 
-    /// Puts back what verify commands changed of what ralph trusts; returns what that was.
-    fn restore_after_verify(&mut self, job: &Job, progress: &str)
-    -> Result<Vec<String>, LoopError>;
+    /// Puts back what formatters or verify commands changed that is not theirs to change. A candidate is there
+    /// once the tree was written: then its files are put back too.
+    fn restore_after_commands<'a>(
+        &'a mut self,
+        job: &'a Job,
+        progress: &'a str,
+        candidate: Option<Candidate<'a>>,
+    ) -> LocalFuture<'a, Result<RestoredAfter, LoopError>>;
+
+    /// Returns the files of a person's, which git does not track, that an agent changed.
+    fn edited_untracked(&self, job: &Job) -> Result<Vec<PathBuf>, LoopError>;
 
     /// Puts the base back, without the work of the attempt.
     fn reset<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<(), LoopError>>;

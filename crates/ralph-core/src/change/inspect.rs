@@ -59,6 +59,7 @@ pub enum RefusalReason {
     },
     NestedRepository,
     SpecialFile,
+    Unreadable,
     SymlinkOutOfTree {
         #[serde(serialize_with = "super::serialize_path_lossily")]
         target: PathBuf,
@@ -90,6 +91,7 @@ impl fmt::Display for Refusal {
                 )
             }
             RefusalReason::SpecialFile => write!(f, "{path} is a pipe, socket or device"),
+            RefusalReason::Unreadable => write!(f, "{path} can't be read"),
             RefusalReason::SymlinkOutOfTree { target } => {
                 write!(
                     f,
@@ -176,7 +178,15 @@ fn nested_repository(changed: &Changed, submodules: &HashSet<PathBuf>) -> Option
 }
 
 fn special_file(changed: &Changed) -> Option<RefusalReason> {
-    (changed.entry == EntryKind::Special).then_some(RefusalReason::SpecialFile)
+    match changed.entry {
+        EntryKind::Special => Some(RefusalReason::SpecialFile),
+        EntryKind::Unreadable => Some(RefusalReason::Unreadable),
+        EntryKind::File
+        | EntryKind::Executable
+        | EntryKind::Symlink { .. }
+        | EntryKind::Repository
+        | EntryKind::Gone => None,
+    }
 }
 
 /// Judged by the words of the link alone: what it meets on this machine is not what it meets on

@@ -2,6 +2,9 @@
 //!
 //! They carry no trailers and are no branches: nothing may take one for landed work.
 
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
 use ralph_core::id::IterationId;
 
 use super::call::Index;
@@ -28,6 +31,39 @@ impl Repo {
         let _state = self.in_order().await;
         let message = format!("attempt {iteration_id}\n");
         let commit = self.commit_tree(tree, base, &message).await?;
+        let found = read_ref(&self.common_dir, &name)?;
+        self.move_ref(&name, &commit, found.as_ref(), "ralph: attempt")
+            .await?;
+        Ok(name)
+    }
+
+    /// Keeps files that are no part of an attempt's tree beside it: each a path of the repository, and where it
+    /// is to be read. Returns the name of the ref.
+    pub async fn save_beside(
+        &self,
+        iteration_id: &IterationId,
+        base: &Oid,
+        files: &[(PathBuf, PathBuf)],
+    ) -> Result<String, GitError> {
+        let name = format!("{}-untracked", attempt_ref(iteration_id));
+        check_ref_name(&name)?;
+        let _state = self.in_order().await;
+        let mut lines = Vec::new();
+        for (path, from) in files {
+            let bytes = std::fs::read(from).map_err(GitError::io("read", from))?;
+            let call = self.git(["hash-object", "-w", "--no-filters", "--stdin"]);
+            let blob = call.stdin(bytes).run_oid().await?;
+            lines.extend(format!("100644 {blob}\t").into_bytes());
+            lines.extend(path.as_os_str().as_bytes());
+            lines.push(0);
+        }
+        let side = Index::Side;
+        self.git(["read-tree", "--empty"]).index(side).run().await?;
+        let call = self.git(["update-index", "--add", "-z", "--index-info"]);
+        call.index(side).stdin(lines).run().await?;
+        let tree = self.write_tree(side).await?;
+        let message = format!("files of attempt {iteration_id} that git does not track\n");
+        let commit = self.commit_tree(&tree, base, &message).await?;
         let found = read_ref(&self.common_dir, &name)?;
         self.move_ref(&name, &commit, found.as_ref(), "ralph: attempt")
             .await?;

@@ -53,6 +53,8 @@ const SETTINGS: &[&str] = &[
 pub(super) enum Index {
     Base,
     Stage,
+    /// Of files that are no part of either.
+    Side,
 }
 
 #[must_use]

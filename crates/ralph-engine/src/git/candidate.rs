@@ -43,12 +43,12 @@ pub struct TrackedPaths {
 }
 
 /// The files that the base tracks, in git's order. A repository may have many: they are borrowed from its index.
-struct TrackedFiles<'a>(Vec<TrackedFile<'a>>);
+pub(super) struct TrackedFiles<'a>(Vec<TrackedFile<'a>>);
 
-struct TrackedFile<'a> {
-    path: &'a [u8],
+pub(super) struct TrackedFile<'a> {
+    pub(super) path: &'a [u8],
     mode: u32,
-    id: Cow<'a, [u8]>,
+    pub(super) id: Cow<'a, [u8]>,
 }
 
 impl TrackedFiles<'_> {
@@ -58,8 +58,12 @@ impl TrackedFiles<'_> {
         self.0.get(found)
     }
 
-    fn holds(&self, path: &Path) -> bool {
+    pub(super) fn holds(&self, path: &Path) -> bool {
         self.get(path).is_some()
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &TrackedFile<'_>> {
+        self.0.iter()
     }
 
     /// The files below a folder.
@@ -180,7 +184,7 @@ impl Repo {
         Ok(())
     }
 
-    async fn base_entries(&self) -> Result<BaseEntries, GitError> {
+    pub(super) async fn base_entries(&self) -> Result<BaseEntries, GitError> {
         if let Some(objects) = &self.objects
             && let Some(index) = IndexFile::read(&self.shadow.index(), objects.format())?
             && index.parse().is_some()
@@ -245,7 +249,7 @@ impl Repo {
     }
 
     /// The index of an agent. `None` where there is none, or it can't be read: then nothing is taken from it.
-    fn index_of_agent(&self, index: Option<&Path>) -> Option<IndexFile> {
+    pub(super) fn index_of_agent(&self, index: Option<&Path>) -> Option<IndexFile> {
         let (path, objects) = (index?, self.objects.as_ref()?);
         let meta = std::fs::symlink_metadata(path).ok()?;
         if !meta.is_file() || meta.len() > LARGEST_INDEX {
@@ -325,13 +329,13 @@ impl Repo {
 }
 
 /// The entries of the base index, as it is or as git lists it.
-enum BaseEntries {
+pub(super) enum BaseEntries {
     Index(IndexFile),
     Listed(Vec<u8>),
 }
 
 impl BaseEntries {
-    fn tracked(&self) -> Result<TrackedFiles<'_>, GitError> {
+    pub(super) fn tracked(&self) -> Result<TrackedFiles<'_>, GitError> {
         let files = match self {
             Self::Index(index) => index.parse().map(|parsed| {
                 let entries = parsed.entries.iter();

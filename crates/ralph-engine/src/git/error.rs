@@ -59,6 +59,29 @@ pub enum GitError {
 }
 
 impl GitError {
+    /// Tells whether files that an agent wrote can be the reason: without them it does not come again.
+    pub(crate) fn is_of_files(&self) -> bool {
+        match self {
+            Self::Failed { .. }
+            | Self::TimedOut { .. }
+            | Self::Unexpected { .. }
+            | Self::Io { .. } => true,
+            Self::NoGit
+            | Self::NotARepository { .. }
+            | Self::Bare { .. }
+            | Self::Unsupported { .. }
+            | Self::ReplacedGitDir { .. }
+            | Self::Start { .. }
+            | Self::Locked { .. }
+            | Self::BadRefName { .. }
+            | Self::BranchElsewhere { .. }
+            | Self::RefMoved { .. }
+            | Self::NoIdentity { .. }
+            | Self::NoCommit
+            | Self::StashGone(_) => false,
+        }
+    }
+
     /// A way out, where there is one.
     pub fn hint(&self) -> Option<String> {
         match self {

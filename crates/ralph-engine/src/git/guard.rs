@@ -4,7 +4,10 @@
 //! on disk until it is released, so that it also holds over a crash of ralph. A `.git` that was
 //! replaced is an error: nothing is written into what took its place.
 
+mod refs;
 mod snapshot;
+
+pub use refs::{ChangedBy, RefGuard};
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -224,7 +227,8 @@ impl Guard {
         }))
     }
 
-    fn check_places(&self) -> Result<(), GitError> {
+    /// Refuses a `.git` that is not the one that the snapshot is of.
+    pub fn check_places(&self) -> Result<(), GitError> {
         let replaced = |found: String| GitError::ReplacedGitDir {
             path: self.dot_git.clone(),
             found,

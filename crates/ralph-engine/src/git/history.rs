@@ -86,6 +86,19 @@ impl Repo {
         Ok(kept)
     }
 
+    /// Puts the branch and HEAD back to where they were seen; returns whether they had moved.
+    pub async fn put_branch_back(&self, branch: &str, seen: &Oid) -> Result<bool, GitError> {
+        check_ref_name(branch)?;
+        let _state = self.in_order().await;
+        let tip = read_branch(&self.common_dir, branch)?;
+        let is_on_branch = read_head(&self.git_dir)? == HeadFile::Branch(branch.to_owned());
+        if tip.as_ref() == Some(seen) && is_on_branch {
+            return Ok(false);
+        }
+        self.put_branch_at(branch, seen, tip.as_ref()).await?;
+        Ok(true)
+    }
+
     /// Moves the branch from what was found to `to`, and HEAD onto the branch.
     pub(super) async fn put_branch_at(
         &self,

@@ -222,7 +222,12 @@ impl Repo {
 
     /// Returns whether the real index may hold what a person staged.
     pub(super) fn may_have_staged(&self, state: &State) -> bool {
-        state.real_has_staged || self.stamp_of_real_index() != state.real_index
+        state.real_has_staged || self.is_real_index_touched(state)
+    }
+
+    /// Returns whether the real index was written since ralph last looked at it or wrote it.
+    pub(super) fn is_real_index_touched(&self, state: &State) -> bool {
+        self.stamp_of_real_index() != state.real_index
     }
 
     pub(super) fn real_index(&self) -> PathBuf {

@@ -9,8 +9,11 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use super::call::Index;
 use super::refs::{check_ref_name, read_branch};
-use super::stage::joined;
+use super::repo::StageIndex;
+use super::stage::{StageSpec, joined};
+use super::status::{SCAN, Seen, path_of, read_seen};
 use super::{GitError, Oid, Repo};
 
 pub struct ResetSpec<'a> {
@@ -20,6 +23,15 @@ pub struct ResetSpec<'a> {
     pub keep_untracked: &'a HashSet<PathBuf>,
     /// Files and folders of ralph's own; they stay as they are.
     pub own_paths: &'a [PathBuf],
+}
+
+/// The files that programs wrote since a tree was staged.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct WrittenMeanwhile {
+    /// Tracked ones, which are put back.
+    pub rewritten: Vec<PathBuf>,
+    /// New ones that are not ignored. They stay: a person may have made them.
+    pub made: Vec<PathBuf>,
 }
 
 impl Repo {
@@ -32,6 +44,7 @@ impl Repo {
             .await?;
         let seen = self.scan_against(spec.base, &mut state).await?;
         let is_own = |path: &Path| spec.own_paths.iter().any(|own| path.starts_with(own));
+        self.drop_attributes(&seen, spec.keep_untracked)?;
         // Files of ralph's own may hold a person's work, such as a task file that was edited and not
         // committed: they are never overwritten, not even for a moment.
         let changed: Vec<&Path> = seen
@@ -40,26 +53,110 @@ impl Repo {
             .map(|entry| entry.path.as_path())
             .filter(|path| !is_own(path))
             .collect();
-        self.check_out(&changed).await?;
-        // Looked at again: an agent may have hidden files by a `.gitignore` that is gone now.
-        for path in self.scan().await?.untracked {
-            if !is_own(&path) && !spec.keep_untracked.contains(&path) {
-                remove_created(&self.root, &path)?;
+        self.check_out(Index::Base, &changed).await?;
+        // Looked at again: an agent may have hidden files by a `.gitignore` that is gone now, or goes now.
+        let mut may_hide = true;
+        while may_hide {
+            may_hide = false;
+            for path in self.scan().await?.untracked {
+                if !is_own(&path) && !spec.keep_untracked.contains(&path) {
+                    remove_created(&self.root, &path)?;
+                    may_hide |= path.file_name().is_some_and(|name| name == ".gitignore");
+                }
             }
         }
         self.publish_index(&mut state).await
     }
 
-    /// Writes paths as the base index has them, whatever stands in their place.
-    pub(super) async fn check_out(&self, paths: &[&Path]) -> Result<(), GitError> {
+    /// Puts the tracked files of the working tree back to what was staged, after programs that ralph started.
+    pub async fn restore_staged(
+        &self,
+        spec: &StageSpec<'_>,
+        tree: &Oid,
+    ) -> Result<WrittenMeanwhile, GitError> {
+        let mut state = self.in_order().await;
+        match state.staged.as_ref().filter(|staged| staged.tree == *tree) {
+            Some(staged) => {
+                if let StageIndex::Held(held) = &staged.index {
+                    held.write(&self.shadow.stage_index())?;
+                }
+            }
+            None => {
+                state.staged = None;
+                self.shadow.set_head(spec.base)?;
+                self.ensure_index(spec.base).await?;
+                self.copy_base_to_stage()?;
+                let read = ["read-tree", "--reset", tree.as_str()];
+                self.git(read).index(Index::Stage).run().await?;
+            }
+        }
+        let look = || {
+            let look = ["--no-optional-locks"].into_iter().chain(SCAN);
+            self.git(look).index(Index::Stage).run()
+        };
+        let is_own = |path: &Path| spec.own_paths.iter().any(|own| path.starts_with(own));
+        let mut seen = read_seen(&look().await?)?;
+        seen.changed
+            .retain(|entry| entry.worktree != b'.' && !is_own(&entry.path));
+        if !seen.changed.is_empty() {
+            self.drop_attributes(&seen, spec.untracked_before)?;
+            let changed: Vec<&Path> = seen.changed.iter().map(|e| e.path.as_path()).collect();
+            self.check_out(Index::Stage, &changed).await?;
+            // Looked at again: the rules of what is ignored may have changed.
+            seen.untracked = read_seen(&look().await?)?.untracked;
+        }
+        seen.untracked
+            .retain(|path| !is_own(path) && !spec.untracked_before.contains(path));
+        Ok(WrittenMeanwhile {
+            rewritten: seen.changed.into_iter().map(|entry| entry.path).collect(),
+            made: seen.untracked,
+        })
+    }
+
+    /// Takes away attributes that are not the base's before anything is written by them: an encoding that
+    /// does not exist lets nothing be.
+    fn drop_attributes(&self, seen: &Seen, keep: &HashSet<PathBuf>) -> Result<(), GitError> {
+        let changed = seen.changed.iter().map(|entry| &entry.path);
+        let made = seen.untracked.iter().filter(|path| !keep.contains(*path));
+        for path in changed.chain(made) {
+            if path
+                .file_name()
+                .is_some_and(|name| name == ".gitattributes")
+            {
+                remove_created(&self.root, path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes paths as an index has them, whatever stands in their place.
+    pub(super) async fn check_out(&self, index: Index, paths: &[&Path]) -> Result<(), GitError> {
         if paths.is_empty() {
             return Ok(());
         }
         let args = ["checkout-index", "--force", "--index", "-z", "--stdin"];
         let list = joined(paths);
-        if self.git(args).stdin(list.clone()).answer().await?.code != Some(0) {
+        let call = self.git(args).index(index).stdin(list.clone());
+        if call.answer().await?.code != Some(0) {
             make_folders_writable(&self.root, &self.root.join(".git"));
-            self.git(args).stdin(list).run().await?;
+            self.drop_hidden_attributes().await?;
+            self.git(args).index(index).stdin(list).run().await?;
+        }
+        Ok(())
+    }
+
+    /// Takes away attributes that are ignored, and so not seen. Git would not have written them.
+    async fn drop_hidden_attributes(&self) -> Result<(), GitError> {
+        let args = [
+            "ls-files",
+            "-z",
+            "--others",
+            "--",
+            ":(glob)**/.gitattributes",
+        ];
+        let found = self.git(args).magic_pathspecs().run().await?;
+        for path in found.split(|byte| *byte == 0).filter(|p| !p.is_empty()) {
+            remove_created(&self.root, &path_of(path))?;
         }
         Ok(())
     }
@@ -124,7 +221,7 @@ fn make_folders_writable(top: &Path, skipped: &Path) {
 }
 
 /// What can't be changed shows in the call that follows.
-fn make_writable(folder: &Path) {
+pub(super) fn make_writable(folder: &Path) {
     let Ok(meta) = fs::symlink_metadata(folder) else {
         return;
     };

@@ -74,6 +74,7 @@ impl Shadow {
         match index {
             Index::Base => self.index(),
             Index::Stage => self.stage_index(),
+            Index::Side => self.path().join("index.side"),
         }
     }
 

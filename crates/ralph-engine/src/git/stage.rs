@@ -15,9 +15,10 @@ use ralph_core::change::{ChangeKind, ChangeSet, Changed, EntryKind};
 use super::call::Index;
 use super::index_file::IndexFile;
 use super::refs::{HeadFile, read_head, read_ref};
-use super::repo::{StageIndex, StagedTree, remove_if_there};
+use super::repo::{StageIndex, StagedTree, State, remove_if_there};
 use super::status::{Seen, path_of};
 use super::take::Taken;
+use super::wedge::make_readable;
 use super::{GitError, History, Oid, Repo};
 
 pub struct StageSpec<'a> {
@@ -53,13 +54,28 @@ impl Repo {
             self.add_ignored_but_committed(&mut changes, tip, spec)
                 .await?;
         }
+        let index = self.index_work(&state, &changes, spec).await?;
+        changes.extend(index.changes(self));
+        for changed in &mut changes {
+            let is_file = matches!(changed.entry, EntryKind::File | EntryKind::Executable);
+            if is_file && make_readable(&self.root.join(&changed.path)) {
+                changed.entry = EntryKind::Unreadable;
+            }
+        }
         let (kept, left_out) = self.split_off_unstorable(&changes, spec.max_file_bytes);
-        let tree = if kept.is_empty() {
-            self.write_tree(Index::Base).await?
-        } else {
-            let staged = self.stage_paths(&self.in_root(&kept)).await?;
-            state.staged.insert(staged).tree.clone()
-        };
+        let mut tree = self.write_staged(&mut state, &kept, &index).await?;
+        // What is written by hand is written whatever there is.
+        let by_git = state.staged.as_ref().is_some_and(|s| s.files.is_none());
+        if by_git && !self.drop_forged(spec.base, &tree).await?.is_empty() {
+            // Git had not written what it took for written.
+            tree = self.write_staged(&mut state, &kept, &index).await?;
+            if let Some(forged) = self.drop_forged(spec.base, &tree).await?.pop() {
+                return Err(GitError::Unexpected {
+                    command: format!("read {forged}"),
+                    answer: "another object than its name says".into(),
+                });
+            }
+        }
         let tip = read_ref(&self.common_dir, &super::refs::branch_ref(spec.branch))?;
         Ok(Staged {
             tree,
@@ -68,6 +84,138 @@ impl Repo {
             change: ChangeSet { changes },
             left_out,
         })
+    }
+
+    /// Makes the tree of what is to be committed, and remembers its index.
+    async fn write_staged(
+        &self,
+        state: &mut State,
+        kept: &[&Path],
+        index: &IndexWork,
+    ) -> Result<Oid, GitError> {
+        if kept.is_empty() {
+            return self.write_tree(Index::Base).await;
+        }
+        let files = PathsIn {
+            dropped: Some(&index.dropped),
+            ..self.in_root(kept)
+        };
+        let staged = if index.renormalised.is_empty() {
+            self.stage_paths(&files).await?
+        } else {
+            // Git takes what has not changed for stored already, whatever the attributes say now.
+            self.copy_base_to_stage()?;
+            let again: Vec<&Path> = index.renormalised.iter().map(PathBuf::as_path).collect();
+            let args = ["update-index", "--force-remove", "-z", "--stdin"];
+            let call = self.git(args).index(Index::Stage);
+            call.stdin(joined(&again)).run().await?;
+            self.update_stage(&files).await?;
+            StagedTree {
+                tree: self.write_tree(Index::Stage).await?,
+                index: StageIndex::OnDisk,
+                files: None,
+            }
+        };
+        Ok(state.staged.insert(staged).tree.clone())
+    }
+
+    /// Finds the work that an agent did in the index alone: files that it stopped tracking and ignores, ignored
+    /// ones that it added by force, and ones that are stored in another form by new attributes.
+    async fn index_work(
+        &self,
+        state: &State,
+        changes: &[Changed],
+        spec: &StageSpec<'_>,
+    ) -> Result<IndexWork, GitError> {
+        let mut work = IndexWork::default();
+        if !self.is_real_index_touched(state) {
+            return Ok(work);
+        }
+        let agent_index = self.index_of_agent(Some(&self.real_index()));
+        let Some(meant) = agent_index.as_ref().and_then(IndexFile::parse) else {
+            return Ok(work);
+        };
+        // An index without entries was lost, not emptied path by path.
+        if meant.entries.is_empty() {
+            return Ok(work);
+        }
+        let known: HashSet<&Path> = changes.iter().map(|c| c.path.as_path()).collect();
+        let is_foreign = |path: &Path| {
+            spec.own_paths.iter().any(|own| path.starts_with(own))
+                || spec.untracked_before.contains(path)
+                || known.contains(path)
+                || !self.is_there(path)
+        };
+        let base = self.base_entries().await?;
+        let tracked = base.tracked()?;
+        let (mut untracked, mut other) = (Vec::new(), Vec::new());
+        for file in tracked.all() {
+            let found = meant.entries.binary_search_by(|e| e.path.cmp(file.path));
+            let entry = found.ok().and_then(|at| meant.entries.get(at));
+            let path = path_of(file.path);
+            match entry {
+                None if !is_foreign(&path) => untracked.push(path),
+                Some(entry) if *entry.id != *file.id && !is_foreign(&path) => {
+                    other.push((path, Oid::from_bytes(&file.id)));
+                }
+                None | Some(_) => {}
+            }
+        }
+        for entry in &meant.entries {
+            let path = path_of(entry.path);
+            if !tracked.holds(&path) && !is_foreign(&path) {
+                work.forced.push(path);
+            }
+        }
+        if !untracked.is_empty() {
+            let paths: Vec<&Path> = untracked.iter().map(PathBuf::as_path).collect();
+            work.dropped = self.check_ignore(&paths, &self.root).await?;
+        }
+        other.retain(|(path, _)| !path.as_os_str().as_bytes().contains(&b'\n'));
+        if !other.is_empty() {
+            let mut list = Vec::new();
+            for (path, _) in &other {
+                list.extend(path.as_os_str().as_bytes());
+                list.push(b'\n');
+            }
+            let hashed = self.git(["hash-object", "--stdin-paths"]).stdin(list);
+            let hashed = String::from_utf8_lossy(&hashed.run().await?).into_owned();
+            let stored = hashed.lines().zip(other);
+            let changed = stored.filter(|(now, (_, was))| *now != was.as_str());
+            work.renormalised = changed.map(|(_, (path, _))| path).collect();
+        }
+        Ok(work)
+    }
+
+    /// Removes objects of a tree that are not what their names say, and returns those. A file of that name was
+    /// there before git could write it.
+    async fn drop_forged(&self, base: &Oid, tree: &Oid) -> Result<Vec<String>, GitError> {
+        let base = format!("^{base}^{{tree}}");
+        let args = [
+            "rev-list",
+            "--objects",
+            "--verify-objects",
+            tree.as_str(),
+            &base,
+        ];
+        let answer = self.git(args).answer().await?;
+        let mut forged = Vec::new();
+        let is_bad = |line: &&str| {
+            ["mismatch", "corrupt", "unpack"]
+                .iter()
+                .any(|w| line.contains(w))
+        };
+        let bad = answer.stderr().lines().filter(is_bad);
+        for word in bad.flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric())) {
+            let Ok(oid) = Oid::parse(word) else { continue };
+            let (first, rest) = oid.as_str().split_at(2);
+            remove_if_there(&self.common_dir.join("objects").join(first).join(rest))?;
+            forged.push(oid.to_string());
+        }
+        if forged.is_empty() && answer.code != Some(0) {
+            return Err(answer.into_error());
+        }
+        Ok(forged)
     }
 
     /// Makes a tree of the base with these paths as they are, and stores it.
@@ -242,7 +390,9 @@ impl Repo {
         for changed in changes {
             let storable = match &changed.entry {
                 EntryKind::Gone | EntryKind::Symlink { .. } => true,
-                EntryKind::File | EntryKind::Executable => changed.size <= max_file_bytes,
+                EntryKind::File | EntryKind::Executable | EntryKind::Unreadable => {
+                    changed.size <= max_file_bytes
+                }
                 EntryKind::Repository => self.has_commit(&changed.path),
                 EntryKind::Special => false,
             };
@@ -286,6 +436,29 @@ impl Repo {
             paths,
             dropped: None,
         }
+    }
+}
+
+/// What an agent did in the index alone.
+#[derive(Debug, Default)]
+struct IndexWork {
+    dropped: HashSet<PathBuf>,
+    forced: Vec<PathBuf>,
+    renormalised: Vec<PathBuf>,
+}
+
+impl IndexWork {
+    fn changes(&self, repo: &Repo) -> Vec<Changed> {
+        let dropped = self.dropped.iter().map(|path| Changed {
+            path: path.clone(),
+            kind: ChangeKind::Deleted,
+            entry: EntryKind::Gone,
+            size: 0,
+        });
+        let forced = self.forced.iter().map(|path| repo.look_at(path, b'A'));
+        let again = self.renormalised.iter();
+        let again = again.map(|path| repo.look_at(path, b'M'));
+        dropped.chain(forced).chain(again).collect()
     }
 }
 

@@ -20,7 +20,10 @@ use ralph_core::{
 };
 
 use super::{
-    IterationContext, Services, bundle::stat_line, inspect::restore_protected, keep::started_from,
+    IterationContext, Services,
+    bundle::stat_line,
+    inspect::{restore_protected, unstored},
+    keep::started_from,
 };
 use crate::{
     error::{LoopError, file_error},
@@ -115,7 +118,14 @@ pub(super) async fn inspect_diagnosis(
     services: &mut Services<'_>,
 ) -> Result<StepDone, LoopError> {
     let found = restore_protected(context, workspace).await?;
-    let staged = workspace.stage(context.job).await?;
+    let staged = match workspace.stage(context.job).await {
+        Ok(staged) => staged,
+        Err(LoopError::Git(error)) if error.is_of_files() => {
+            let change = unstored(context, found);
+            return Ok(StepDone::Inspected { change });
+        }
+        Err(error) => return Err(error),
+    };
     let beyond = beyond(context, workspace, &staged.tree).await?;
     let (refusal, mut flags) = found.into_parts();
     if !beyond.is_empty() {

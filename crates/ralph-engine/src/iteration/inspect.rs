@@ -45,9 +45,19 @@ pub(super) async fn inspect(
     }
     let mut found = restore_protected(context, workspace).await?;
     found.flags.extend(empty_promise(context));
-    run_formatters(context, workspace, services, files, &mut found).await;
-    let staged = workspace.stage(context.job).await?;
+    run_formatters(context, workspace, services, files, &mut found).await?;
+    let staged = match workspace.stage(context.job).await {
+        Ok(staged) => staged,
+        Err(LoopError::Git(error)) if error.is_of_files() => {
+            found.refuse(format!("the change can't be stored: {error}"));
+            return Ok(tell_inspected(services, unstored(context, found)));
+        }
+        Err(error) => return Err(error),
+    };
     context.tip = staged.tip.clone();
+    found
+        .flags
+        .extend(keep_untracked(context, workspace).await?);
     let Inspection { refusals, flags } = scan(context, workspace, &staged.change).await?;
     found.flags.extend(flags.iter().map(ToString::to_string));
     found.refuse_all(&refusals);
@@ -62,12 +72,65 @@ pub(super) async fn inspect(
         flags: found.flags,
         replayed: None,
     };
+    Ok(tell_inspected(services, change))
+}
+
+fn tell_inspected(services: &mut Services<'_>, change: AgentChange) -> StepDone {
     services.tell(&Event::Inspected {
         files: change.files.clone(),
         flags: change.flags.clone(),
         refusal: change.refusal.as_ref().map(|r| r.reason.clone()),
     });
-    Ok(StepDone::Inspected { change })
+    StepDone::Inspected { change }
+}
+
+/// A change of which no tree can be made.
+pub(super) fn unstored(context: &IterationContext<'_>, found: Findings) -> AgentChange {
+    AgentChange {
+        tree: context.base.to_string(),
+        files: Vec::new(),
+        refusal: found.refusal,
+        flags: found.flags,
+        replayed: None,
+    }
+}
+
+/// Keeps what an agent made of files that are a person's and that git does not track, beside the attempt: it is
+/// never landed. Returns what to say of it.
+pub(super) async fn keep_untracked(
+    context: &IterationContext<'_>,
+    workspace: &dyn Workspace,
+) -> Result<Option<String>, LoopError> {
+    let edited = workspace.edited_untracked(context.job)?;
+    if edited.is_empty() {
+        return Ok(None);
+    }
+    let most = workspace.policy().max_file_bytes;
+    let is_kept = |path: &Path| {
+        let found = path.symlink_metadata();
+        found.is_ok_and(|found| found.is_file() && found.len() <= most)
+    };
+    let files: Vec<(PathBuf, PathBuf)> = edited
+        .iter()
+        .map(|path| (path.clone(), workspace.changed_file(path)))
+        .filter(|(_, from)| is_kept(from))
+        .collect();
+    let kept = if files.is_empty() {
+        "nothing of that can be kept".to_owned()
+    } else {
+        let repo = workspace.repo();
+        let saved = repo.save_beside(&context.job.iteration, &context.base, &files);
+        format!("its version is kept at {}", saved.await?)
+    };
+    let names: Vec<String> = edited
+        .iter()
+        .take(MOST_REFUSALS)
+        .map(|p| shown(p))
+        .collect();
+    Ok(Some(format!(
+        "git does not track {}, which the agent edited; {kept}",
+        names.join(", ")
+    )))
 }
 
 /// Looks at the change again once files that verification wrote are part of it. Of its flags only the new ones
@@ -177,21 +240,22 @@ fn empty_promise(context: &IterationContext<'_>) -> Option<String> {
 /// Runs formatters before the tree is written, so that what is verified is what is committed.
 async fn run_formatters(
     context: &IterationContext<'_>,
-    workspace: &dyn Workspace,
+    workspace: &mut dyn Workspace,
     services: &mut Services<'_>,
     files: &mut IterationFiles,
     found: &mut Findings,
-) {
+) -> Result<(), LoopError> {
     let commands = &context.job.config.verification.format;
     if commands.is_empty() {
-        return;
+        return Ok(());
     }
     files.heading("format");
-    let mounts = || workspace.mounts();
+    let here: &dyn Workspace = workspace;
+    let mounts = || here.mounts();
     let run = CommandRun {
         commands,
         config: &context.job.config,
-        root: workspace.root(),
+        root: here.root(),
         mounts: &mounts,
         baseline: context.job.baseline.as_ref(),
     };
@@ -201,6 +265,12 @@ async fn run_formatters(
             .flags
             .push(format!("formatter `{}` {}", failed.command, failed.outcome));
     }
+    let restoring = workspace.restore_after_commands(context.job, &context.progress, None);
+    let flags = restoring.await?.flags.into_iter();
+    found
+        .flags
+        .extend(flags.map(|what| format!("while the change was formatted: {what}")));
+    Ok(())
 }
 
 /// What an inspection finds; the first refusal stands, and one that halts the loop goes before one
@@ -225,7 +295,7 @@ impl Findings {
         self.refuse(format!("{}{more}", named.join("; ")));
     }
 
-    fn refuse(&mut self, reason: String) {
+    pub(crate) fn refuse(&mut self, reason: String) {
         self.refusal.get_or_insert(RefusedChange {
             reason,
             halt: Halt::Attempt,

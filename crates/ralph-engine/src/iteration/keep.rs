@@ -7,7 +7,7 @@ use ralph_core::{
     verdict::Verdict,
 };
 
-use super::{AgentSeen, IterationContext, LOGS, diagnosis::put_aside};
+use super::{AgentSeen, IterationContext, LOGS, diagnosis::put_aside, inspect::keep_untracked};
 use crate::{
     error::{LoopError, file_error},
     git::{History, Oid, Staged, attempt_ref},
@@ -35,8 +35,24 @@ pub(crate) async fn keep(
     let restored = workspace.restore_own_files(job, &context.progress)?;
     context.log.progress_edited = restored.progress_edited;
     context.log.flags.extend(restored.findings.into_flags());
-    workspace.restore_git_folder()?;
-    let staged = workspace.stage(job).await?;
+    let restored = workspace.restore_git_folder()?;
+    context.log.flags.extend(restored);
+    let staged = match workspace.stage(job).await {
+        Ok(staged) => staged,
+        // What can't be stored can't be kept. It goes all the same.
+        Err(LoopError::Git(error)) if error.is_of_files() => {
+            let what = format!("the work of the attempt can't be kept: {error}");
+            context.log.flags.push(what);
+            workspace.restore_history(job).await?;
+            workspace.reset(job).await?;
+            return Ok(StepDone::Kept { reference: None });
+        }
+        Err(error) => return Err(error),
+    };
+    if context.log.change.is_none() {
+        let kept = keep_untracked(context, workspace).await?;
+        context.log.flags.extend(kept);
+    }
     match staged.history {
         History::Unmoved | History::Ahead { .. } => {}
         History::Rewritten { .. } | History::LeftBranch { .. } => {
@@ -45,10 +61,8 @@ pub(crate) async fn keep(
     }
     context.moved = moved(context, workspace, &staged).await?;
     if staged.change.is_empty() {
-        // A commit that holds nothing but ralph's own files is not to stay on the branch.
-        if let History::Ahead { .. } = staged.history {
-            workspace.reset(job).await?;
-        }
+        // Neither a commit that holds nothing but ralph's own files nor what was only staged is to stay.
+        workspace.reset(job).await?;
         // Nothing to keep, or kept before a crash.
         let name = attempt_ref(&job.iteration);
         let kept = workspace.repo().attempt_commit(&name)?.map(|_| name);

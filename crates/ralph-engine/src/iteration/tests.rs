@@ -210,6 +210,7 @@ impl Scene {
             state_dir: &state_dir,
             repo: &repo,
             guard: None,
+            before: None,
             policy: &policy,
             deciding: &ralph_core::change::DecidingFiles::by_name(),
             source: &mut source,

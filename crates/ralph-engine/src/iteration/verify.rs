@@ -24,10 +24,11 @@ use crate::{
     environment::Environment,
     error::LoopError,
     heartbeat::{HeartbeatWriter, LoopActivity},
+    journal_text::oid,
     process::{Containment, MountPlan},
     report::Reporter,
     verifier::{TailCaps, VerifyContext, VerifyEvent, run_commands},
-    workspace::{VerifyLayer, Workspace},
+    workspace::{Candidate, VerifyLayer, Workspace},
 };
 
 pub(super) async fn verify(
@@ -64,11 +65,21 @@ pub(super) async fn verify(
         baseline: job.baseline.as_ref(),
     };
     let report = run_verify_commands(run, services.verify_ports(), files).await;
-    for what in workspace.restore_after_verify(job, &context.progress)? {
-        files.line(&what);
-        services.tell(&Event::Warning {
-            message: format!("while the change was verified: {what}"),
-        });
+    let tree = context.log.change.as_ref();
+    let tree = tree.map(|change| oid(&change.tree)).transpose()?;
+    let candidate = tree.as_ref().map(|tree| Candidate {
+        tree,
+        tip: context.tip.as_ref(),
+    });
+    let restoring = workspace.restore_after_commands(job, &context.progress, candidate);
+    let restored = restoring.await?;
+    for path in &restored.rewritten {
+        let message = format!(
+            "{} was rewritten by verification; it is put back",
+            shown(path)
+        );
+        files.line(&message);
+        services.tell(&Event::Notice { message });
     }
     if report.cancelled {
         return Ok(StepDone::Interrupted);
@@ -77,7 +88,12 @@ pub(super) async fn verify(
     if let (None, Some(layer)) = (&check.failure, layer) {
         settle(context, workspace, services, layer, &mut check).await?;
     }
+    let flags = restored.flags.into_iter();
+    check
+        .flags
+        .extend(flags.map(|what| format!("while the change was verified: {what}")));
     for flag in &check.flags {
+        files.line(flag);
         services.tell(&Event::Warning {
             message: flag.clone(),
         });

@@ -5,6 +5,7 @@ use ralph_core::{event::Event, job::Outcome, record::VerificationRecord, task::V
 
 use super::{LoopError, LoopRunner};
 use crate::{
+    git::{ResetSpec, Status},
     heartbeat::Heartbeat,
     iteration::{CommandRun, IterationFiles, VerifyPorts, run_verify_commands},
 };
@@ -27,6 +28,10 @@ impl LoopRunner {
         });
         let mut files =
             IterationFiles::baseline(&self.place.root, self.settings.config.logs.max_mb.get())?;
+        let before = match self.place.layers {
+            Some(_) => None,
+            None => Some(self.place.repo.status().await?),
+        };
         let own = self.own_paths();
         if let Some(layers) = &mut self.place.layers {
             layers.follow_user_caches();
@@ -59,6 +64,10 @@ impl LoopRunner {
             heartbeat: self.output.heartbeat.as_ref().map(Heartbeat::writer),
         };
         let report = run_verify_commands(run, ports, &mut files).await;
+        let layer = layer.map(|(_, made)| made);
+        if let Some(before) = before {
+            self.put_back_after_baseline(&before).await?;
+        }
         if report.cancelled {
             return Ok(());
         }
@@ -69,7 +78,6 @@ impl LoopRunner {
             0 => report.passed(),
             _ => counted.by_ref().take(prepared).all(|c| c.passed()),
         };
-        let layer = layer.map(|(_, made)| made);
         if let Some(made) = layer.filter(|_| is_good) {
             self.keep_caches(made).await;
         }
@@ -81,6 +89,31 @@ impl LoopRunner {
         self.journal.set_baseline(&self.loop_id, &text).await?;
         self.baseline = Some(report);
         self.tell(&Event::BaselineEnded { red });
+        Ok(())
+    }
+
+    /// Puts back tracked files that the commands rewrote in the user's own folder. What they made stays.
+    async fn put_back_after_baseline(&mut self, before: &Status) -> Result<(), LoopError> {
+        let after = self.place.repo.status().await?;
+        let rewritten = self.foreign_changes(&after);
+        if rewritten.is_empty() || !self.foreign_changes(before).is_empty() {
+            return Ok(());
+        }
+        let own = self.own_paths();
+        let untracked = after.untracked.iter().cloned().collect();
+        let reset = ResetSpec {
+            branch: &self.place.branch,
+            base: &before.head,
+            keep_untracked: &untracked,
+            own_paths: &own,
+        };
+        self.place.repo.reset_to(&reset).await?;
+        self.tell(&Event::Notice {
+            message: format!(
+                "the verify commands rewrote {}; put back as committed",
+                rewritten.join(", ")
+            ),
+        });
         Ok(())
     }
 

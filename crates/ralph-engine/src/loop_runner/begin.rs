@@ -45,7 +45,7 @@ use crate::{
     report::Reporter,
     source::{Snapshots, Source},
     store::{Journal, LoopRow, NewLoop, RepositoryId, RepositoryMove},
-    workspace::{CacheAccess, LayerRequest, Layers, read_only_data},
+    workspace::{BeforeRun, CacheAccess, LayerRequest, Layers, read_only_data},
 };
 
 /// The commands of tasks that are followed to the files that decide what they do.
@@ -231,6 +231,7 @@ impl LoopRunner {
                 state_dir,
                 repo,
                 guard: None,
+                before_run: BeforeRun::default(),
                 repository,
                 branch: String::new(),
                 base,

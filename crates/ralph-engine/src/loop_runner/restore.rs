@@ -4,7 +4,10 @@
 //! After a crash, an agent's changes can't be told from a person's. What is taken back is kept in
 //! ralph's own folder, and said; where nothing is safe to take back, ralph refuses.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    time::{Duration, SystemTime},
+};
 
 use jiff::Timestamp;
 use ralph_core::{change::shown, iteration::StepDone};
@@ -12,7 +15,7 @@ use ralph_core::{change::shown, iteration::StepDone};
 use super::{LoopError, Setup, files::own_files, rewrite};
 use crate::{
     config_files::ConfigFiles,
-    git::{Guard, HeadNow, Repo},
+    git::{ChangedBy, Guard, HeadNow, RefGuard, Repo},
     source,
     store::{Journal, LoopRow, RepositoryId, Step},
 };
@@ -43,11 +46,33 @@ pub(super) fn restore_git(state_dir: &Path) -> Result<FoundGit, LoopError> {
             notices: Vec::new(),
         });
     };
-    let branch = branch_now(guard.head_now()?)?;
+    guard.check_places()?;
+    let refs = RefGuard::load(state_dir)?;
+    let by = last_sign_of_life(state_dir).map_or(ChangedBy::Programs, ChangedBy::ProgramsUntil);
+    let restore_refs = || match &refs {
+        Some(refs) => refs.restore_changed(by),
+        None => Ok(Vec::new()),
+    };
+    let mut said = Vec::new();
+    let head = match guard.head_now() {
+        // A ref that says nothing keeps HEAD from being known.
+        Err(_) => {
+            said.extend(restore_refs()?);
+            guard.head_now()?
+        }
+        Ok(head) => head,
+    };
+    let branch = branch_now(head)?;
     let guard = match branch {
         BranchNow::There => guard,
         BranchNow::Gone => guard.without_head(),
     };
+    if branch == BranchNow::There {
+        said.extend(restore_refs()?);
+    }
+    if let Some(refs) = refs {
+        refs.release()?;
+    }
     let tampered = guard.restore_changed()?;
     let notices = tampered.iter().map(|t| {
         format!(
@@ -60,7 +85,7 @@ pub(super) fn restore_git(state_dir: &Path) -> Result<FoundGit, LoopError> {
     Ok(FoundGit {
         branch,
         guarded: true,
-        notices: notices.collect(),
+        notices: said.into_iter().chain(notices).collect(),
     })
 }
 
@@ -72,6 +97,21 @@ pub(super) fn branch_now(head: HeadNow) -> Result<BranchNow, LoopError> {
         // The files went with HEAD: taken for an agent's work, they would undo what has landed.
         HeadNow::Elsewhere { branch, found } => Err(LoopError::LeftBranch { branch, found }),
     }
+}
+
+/// Past the last sign of life of a loop, programs that it had started may have been alive for so long.
+const AFTERLIFE: Duration = Duration::from_secs(10);
+
+/// Returns until when programs of a killed loop may have run. A loop that lives writes its health every few
+/// seconds.
+fn last_sign_of_life(state_dir: &Path) -> Option<SystemTime> {
+    let data_dir = state_dir.ancestors().nth(2)?;
+    let loops = std::fs::read_dir(data_dir.join("ralph-loops")).ok()?;
+    let written = loops.flatten().filter_map(|folder| {
+        let health = std::fs::metadata(folder.path().join("health.json"));
+        health.ok()?.modified().ok()
+    });
+    Some(written.max()? + AFTERLIFE)
 }
 
 /// Ends what an interrupted loop left whose branch is gone: there is nothing to go on with.

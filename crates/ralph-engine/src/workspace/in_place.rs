@@ -1,7 +1,10 @@
 //! The user's own folder as the workspace: agents work on the checked-out branch, and what is not theirs
 //! to change is put back after them.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use ralph_core::{
     change::{CompiledPolicy, DecidingFiles, shown},
@@ -10,7 +13,7 @@ use ralph_core::{
     signal::Claim,
 };
 
-use super::{Continued, RestoredFiles, VerifyLayer, Workspace};
+use super::{Candidate, Continued, RestoredAfter, RestoredFiles, VerifyLayer, Workspace};
 use crate::{
     agent::DoneFile,
     artefacts::Artefacts,
@@ -18,15 +21,50 @@ use crate::{
     dot_ralph,
     error::{LoopError, file_error},
     failpoint::failpoint,
-    git::{GitError, Guard, History, Replay, ReplayRequest, Repo, ResetSpec, StageSpec, Staged},
+    git::{
+        ChangedBy, GitError, Guard, History, Oid, RefGuard, Replay, ReplayRequest, Repo, ResetSpec,
+        StageSpec, Staged, free_wedges,
+    },
     iteration::Findings,
     journal_text::{oid, paths_from_text},
     layer::Layer,
+    plain_file::FileStamp,
     process::{BindAccess, Containment, MountPlan},
     progress_file::ProgressFile,
     source::{Snapshots, Source},
     supervisor::LocalFuture,
 };
+
+/// The state of things before the programs of an iteration ran, as far as it is put back or told of.
+#[derive(Debug, Default)]
+pub(crate) struct BeforeRun {
+    refs: Option<RefGuard>,
+    /// Files of a person's that git does not track.
+    untracked: Vec<(PathBuf, Option<FileStamp>)>,
+    /// Files that verify commands made: no work of the agent's.
+    made: HashSet<PathBuf>,
+}
+
+impl BeforeRun {
+    /// Returns true if programs may have run since that nothing was put back after.
+    pub(crate) fn is_in_force(&self) -> bool {
+        self.refs.is_some()
+    }
+
+    /// Puts refs back; returns what was changed.
+    pub(crate) fn restore_refs(&self) -> Result<Vec<String>, GitError> {
+        let refs = self.refs.as_ref();
+        let restored = refs.map(|refs| refs.restore_changed(ChangedBy::Programs));
+        Ok(restored.transpose()?.unwrap_or_default())
+    }
+
+    /// Ends the watch: no program of the iteration runs any more.
+    pub(crate) fn release(&mut self) -> Result<(), GitError> {
+        self.untracked.clear();
+        self.made.clear();
+        self.refs.take().map_or(Ok(()), RefGuard::release)
+    }
+}
 
 /// The user's folder, lent by the loop for the time of an iteration.
 pub(crate) struct InPlace<'a> {
@@ -35,6 +73,8 @@ pub(crate) struct InPlace<'a> {
     pub(crate) state_dir: &'a Path,
     pub(crate) repo: &'a Repo,
     pub(crate) guard: Option<&'a Guard>,
+    /// None below a layer, where nothing is to be put back.
+    pub(crate) before: Option<&'a mut BeforeRun>,
     pub(crate) policy: &'a CompiledPolicy,
     pub(crate) deciding: &'a DecidingFiles,
     pub(crate) source: &'a mut Source,
@@ -99,6 +139,14 @@ impl Workspace for InPlace<'_> {
     fn before_run(&mut self, job: &Job) -> Result<DoneFile, LoopError> {
         self.snapshots
             .take(self.source, self.state_dir, job.iteration.as_str())?;
+        if let Some(before) = &mut self.before {
+            let root = self.root;
+            let untracked = paths_from_text(&job.start.untracked).into_iter();
+            before.untracked = untracked
+                .map(|path| (path.clone(), stamp_of(&root.join(path))))
+                .collect();
+            before.refs = Some(RefGuard::take(self.repo, &job.start.branch)?);
+        }
         let path = match &mut self.artefacts {
             Some(artefacts) => {
                 artefacts.before_run(job)?;
@@ -130,9 +178,12 @@ impl Workspace for InPlace<'_> {
     }
 
     fn restore_own_files(&mut self, job: &Job, progress: &str) -> Result<RestoredFiles, LoopError> {
+        let wedges = self.free_wedges();
         let mut restored = self.restore_shared_files(job, progress, WrittenFiles::ANY)?;
-        for path in self.config_files.put_back(self.state_dir)? {
-            let name = path.strip_prefix(self.root).unwrap_or(&path).display();
+        if !wedges.is_empty() {
+            restored.findings.refuse(wedges.join("; "));
+        }
+        for name in self.restore_config()? {
             restored.findings.halt(format!(
                 "{name} was edited while the agent ran; it is put back"
             ));
@@ -146,6 +197,7 @@ impl Workspace for InPlace<'_> {
     ) -> LocalFuture<'a, Result<Findings, LoopError>> {
         Box::pin(async {
             let mut found = Findings::default();
+            found.flags.extend(self.restore_refs()?);
             let (base, branch) = (oid(&job.start.base_commit)?, &job.start.branch);
             match &self.repo.history(&base, branch).await? {
                 History::Unmoved => {}
@@ -173,16 +225,16 @@ impl Workspace for InPlace<'_> {
         let Some(guard) = self.guard else {
             return Ok(Vec::new());
         };
+        let mut found = self.restore_refs()?;
         let tampered = guard.restore_changed()?;
         let tampered = tampered.iter();
-        Ok(tampered
-            .map(|t| format!("{} {}", shown(&t.path), t.how))
-            .collect())
+        found.extend(tampered.map(|t| format!("{} {}", shown(&t.path), t.how)));
+        Ok(found)
     }
 
     fn stage<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Staged, LoopError>> {
         Box::pin(async {
-            let (base, untracked) = start_of(job)?;
+            let (base, untracked) = self.start_of(job)?;
             let spec = StageSpec {
                 base: &base,
                 branch: &job.start.branch,
@@ -237,19 +289,62 @@ impl Workspace for InPlace<'_> {
         Ok(layer.mount_plan()?)
     }
 
-    fn restore_after_verify(
-        &mut self,
-        job: &Job,
-        progress: &str,
-    ) -> Result<Vec<String>, LoopError> {
-        let mut found = self.restore_own_files(job, progress)?.findings.into_flags();
-        found.extend(self.restore_git_folder()?);
-        Ok(found)
+    fn restore_after_commands<'a>(
+        &'a mut self,
+        job: &'a Job,
+        progress: &'a str,
+        candidate: Option<Candidate<'a>>,
+    ) -> LocalFuture<'a, Result<RestoredAfter, LoopError>> {
+        Box::pin(async move {
+            let mut after = RestoredAfter {
+                flags: self.free_wedges(),
+                rewritten: Vec::new(),
+            };
+            let shared = self.restore_shared_files(job, progress, WrittenFiles::ANY)?;
+            after.flags.extend(shared.findings.into_flags());
+            let configs = self.restore_config()?.into_iter();
+            after
+                .flags
+                .extend(configs.map(|name| format!("{name} was edited; it is put back")));
+            after.flags.extend(self.restore_refs()?);
+            let (base, untracked) = self.start_of(job)?;
+            let Some(Candidate { tree, tip }) = candidate else {
+                after.flags.extend(self.moved_history(job, &base).await?);
+                after.flags.extend(self.restore_git_folder()?);
+                return Ok(after);
+            };
+            let tip = tip.unwrap_or(&base);
+            if self.repo.put_branch_back(&job.start.branch, tip).await? {
+                after
+                    .flags
+                    .push("the branch was moved or left; it is put back".into());
+            }
+            after.flags.extend(self.restore_git_folder()?);
+            let spec = StageSpec {
+                base: &base,
+                branch: &job.start.branch,
+                untracked_before: &untracked,
+                own_paths: &self.own_paths,
+                max_file_bytes: self.policy.max_file_bytes,
+            };
+            let written = self.repo.restore_staged(&spec, tree).await?;
+            after.rewritten = written.rewritten;
+            if let Some(before) = &mut self.before {
+                before.made.extend(written.made);
+            }
+            Ok(after)
+        })
+    }
+
+    fn edited_untracked(&self, _job: &Job) -> Result<Vec<PathBuf>, LoopError> {
+        let before = self.before.iter().flat_map(|before| &before.untracked);
+        let edited = before.filter(|(path, stamp)| stamp_of(&self.root.join(path)) != *stamp);
+        Ok(edited.map(|(path, _)| path.clone()).collect())
     }
 
     fn reset<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<(), LoopError>> {
         Box::pin(async {
-            let (base, untracked) = start_of(job)?;
+            let (base, untracked) = self.start_of(job)?;
             let reset = ResetSpec {
                 branch: &job.start.branch,
                 base: &base,
@@ -277,6 +372,54 @@ impl WrittenFiles {
 }
 
 impl InPlace<'_> {
+    /// Takes away what would keep git from looking at the folder; says what it was.
+    fn free_wedges(&self) -> Vec<String> {
+        let refs = self.before.as_ref().and_then(|before| before.refs.as_ref());
+        refs.map(|refs| free_wedges(self.root, refs.taken_at()))
+            .unwrap_or_default()
+    }
+
+    /// The base of a job, and the untracked files that are not its agent's.
+    fn start_of(&self, job: &Job) -> Result<(Oid, HashSet<PathBuf>), LoopError> {
+        let (base, mut untracked) = start_of(job)?;
+        let made = self.before.iter().flat_map(|before| &before.made);
+        untracked.extend(made.cloned());
+        Ok((base, untracked))
+    }
+
+    fn restore_refs(&self) -> Result<Vec<String>, LoopError> {
+        let Some(before) = &self.before else {
+            return Ok(Vec::new());
+        };
+        if let Some(guard) = self.guard {
+            guard.check_places()?;
+        }
+        Ok(before.restore_refs()?)
+    }
+
+    /// Puts the configuration back; returns the names of what was edited.
+    fn restore_config(&self) -> Result<Vec<String>, LoopError> {
+        let edited = self.config_files.put_back(self.state_dir)?;
+        let names = edited.iter().map(|path| {
+            let name = path.strip_prefix(self.root).unwrap_or(path);
+            shown(name)
+        });
+        Ok(names.collect())
+    }
+
+    /// Puts the branch back where a program that ralph started rewrote history or left it.
+    async fn moved_history(&self, job: &Job, base: &Oid) -> Result<Option<String>, LoopError> {
+        let branch = &job.start.branch;
+        match self.repo.history(base, branch).await? {
+            History::Unmoved | History::Ahead { .. } => Ok(None),
+            History::Rewritten { .. } | History::LeftBranch { .. } => {
+                let undone = self.repo.undo_moved_history(branch, base, &job.iteration);
+                undone.await?;
+                Ok(Some("the branch was moved or left; it is put back".into()))
+            }
+        }
+    }
+
     /// Puts back what an agent changed of the files that it may write in part: tasks, artefacts, progress.
     pub(super) fn restore_shared_files(
         &mut self,
@@ -307,9 +450,12 @@ impl InPlace<'_> {
     }
 }
 
-pub(super) fn start_of(
-    job: &Job,
-) -> Result<(crate::git::Oid, std::collections::HashSet<PathBuf>), LoopError> {
+fn stamp_of(path: &Path) -> Option<FileStamp> {
+    let found = std::fs::symlink_metadata(path).ok()?;
+    Some(FileStamp::new(&found))
+}
+
+pub(super) fn start_of(job: &Job) -> Result<(Oid, HashSet<PathBuf>), LoopError> {
     Ok((
         oid(&job.start.base_commit)?,
         paths_from_text(&job.start.untracked),

@@ -23,7 +23,7 @@ use ralph_core::{
 };
 
 use super::{
-    Continued, InPlace, RestoredFiles, VerifyLayer, Workspace,
+    Candidate, Continued, InPlace, RestoredAfter, RestoredFiles, VerifyLayer, Workspace,
     caches::{CacheAccess, Caches, VerifiedIn, sweep_caches},
     in_place::{WrittenFiles, start_of},
 };
@@ -998,13 +998,23 @@ impl Workspace for Layered<'_> {
         self.layers.mounts(layer)
     }
 
-    fn restore_after_verify(
-        &mut self,
-        _job: &Job,
-        _progress: &str,
-    ) -> Result<Vec<String>, LoopError> {
-        // What they wrote went with their layer.
-        Ok(Vec::new())
+    fn restore_after_commands<'a>(
+        &'a mut self,
+        _job: &'a Job,
+        _progress: &'a str,
+        _candidate: Option<Candidate<'a>>,
+    ) -> LocalFuture<'a, Result<RestoredAfter, LoopError>> {
+        // What they wrote is in a layer.
+        Box::pin(async { Ok(RestoredAfter::default()) })
+    }
+
+    fn edited_untracked(&self, job: &Job) -> Result<Vec<PathBuf>, LoopError> {
+        let untracked = paths_from_text(&job.start.untracked);
+        let entries = self.layers.entries()?.into_iter();
+        let written = entries.filter(|entry| {
+            matches!(entry.kind, UpperKind::File { .. }) && untracked.contains(&entry.path)
+        });
+        Ok(written.map(|entry| entry.path).collect())
     }
 
     fn reset<'a>(&'a mut self, _job: &'a Job) -> LocalFuture<'a, Result<(), LoopError>> {

@@ -21,6 +21,7 @@ mod goals;
 mod gutter;
 mod handing_over;
 mod health;
+mod in_place;
 mod intervening;
 mod landing;
 mod layers;

@@ -36,6 +36,10 @@ impl Kept {
             Err(error) => return Err(GitError::io("look at", path)(error)),
         };
         let read_error = |error| GitError::io("read", path)(error);
+        let denied = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+        if meta.is_file() && fs::File::open(path).is_err_and(|error| denied(&error)) {
+            return Ok(Self::Special);
+        }
         Ok(if meta.is_symlink() {
             Self::Link {
                 hex: hex(fs::read_link(path)

@@ -1,0 +1,400 @@
+//! Remembers where all refs were before programs of an agent ran, and puts them back.
+//!
+//! Reads and writes the files themselves, so that nothing that was written into one can stop it. The branch of
+//! the loop may move: that is history, which is judged elsewhere. So may refs of ralph's own come into being.
+//! Like the other snapshot, this one is on disk until it is released.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use ralph_core::change::shown;
+use serde::{Deserialize, Serialize};
+
+use super::super::refs::branch_ref;
+use super::super::reset::make_writable;
+use super::super::{GitError, Oid, Repo};
+use super::snapshot::{self, Kept, hex_path};
+
+const FILE: &str = "git-refs.json";
+/// Refs that ralph makes while an iteration runs.
+const OWN: &[u8] = b"refs/ralph/";
+/// No ref is longer.
+const MAX_REF_BYTES: u64 = 4_096;
+/// The refs that are named one by one.
+const MOST_NAMED: usize = 10;
+/// Deeper than any name of a ref.
+const MAX_DEPTH: usize = 64;
+
+/// All refs as they were.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RefGuard {
+    #[serde(skip)]
+    state_dir: PathBuf,
+    #[serde(with = "hex_path")]
+    common_dir: PathBuf,
+    /// The loop's own branch, as a whole name.
+    branch: String,
+    /// By their names, in hexadecimal digits.
+    refs: BTreeMap<String, RefValue>,
+    /// Files beside them: the list of stashes, the HEADs of other worktrees.
+    files: Vec<(String, Kept)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum RefValue {
+    /// What it says, in a file of its own or among the packed ones.
+    Text(String),
+    /// No file, or no text.
+    Other(Kept),
+}
+
+/// Whose changes are put back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangedBy {
+    /// A program of the agent's has just run.
+    Programs,
+    /// After a crash: what was changed later than this is a person's.
+    ProgramsUntil(SystemTime),
+}
+
+impl RefGuard {
+    /// Takes a snapshot, before programs of an agent run.
+    pub fn take(repo: &Repo, branch: &str) -> Result<Self, GitError> {
+        let mut paths = vec![repo.common_dir.join("logs/refs/stash")];
+        paths.extend(other_heads(repo));
+        let files = paths
+            .iter()
+            .map(|path| Ok((snapshot::hex(path.as_os_str().as_bytes()), Kept::of(path)?)))
+            .collect::<Result<_, GitError>>()?;
+        let guard = Self {
+            state_dir: repo.state_dir.clone(),
+            common_dir: repo.common_dir.clone(),
+            branch: branch_ref(branch),
+            refs: read_all(&repo.common_dir)?,
+            files,
+        };
+        let path = guard.state_dir.join(FILE);
+        let text =
+            serde_json::to_vec(&guard).map_err(|e| GitError::io("write", &path)(e.into()))?;
+        let temporary = guard.state_dir.join(format!("{FILE}.new"));
+        fs::write(&temporary, text)
+            .and_then(|()| fs::rename(&temporary, &path))
+            .map_err(GitError::io("write", &path))?;
+        Ok(guard)
+    }
+
+    /// The snapshot that a run of ralph left which did not end well.
+    pub fn load(state_dir: &Path) -> Result<Option<Self>, GitError> {
+        let path = state_dir.join(FILE);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(GitError::io("read", &path)(error)),
+        };
+        let guard: Self = serde_json::from_slice(&text)
+            .map_err(|error| GitError::io("read", &path)(error.into()))?;
+        Ok(Some(Self {
+            state_dir: state_dir.to_owned(),
+            ..guard
+        }))
+    }
+
+    /// Puts back what changed, and says what it was.
+    pub fn restore_changed(&self, by: ChangedBy) -> Result<Vec<String>, GitError> {
+        self.mend_packed()?;
+        let now = read_all(&self.common_dir)?;
+        let is_own_branch = |name: &[u8]| name == self.branch.as_bytes();
+        let names: BTreeSet<&String> = self.refs.keys().chain(now.keys()).collect();
+        let (mut comes, mut goes, mut said) = (Vec::new(), Vec::new(), Vec::new());
+        for name in names {
+            let (was, is) = (self.refs.get(name), now.get(name));
+            let bytes = snapshot::unhex_path(name).into_os_string();
+            let bytes = bytes.as_bytes();
+            let may_move = is_own_branch(bytes) && is.is_none_or(RefValue::is_commit);
+            let may_come = was.is_none() && bytes.starts_with(OWN);
+            if was == is || may_move || may_come {
+                continue;
+            }
+            let path = PathBuf::from(OsStr::from_bytes(bytes));
+            if self.is_later(&path, by) {
+                said.push(format!(
+                    "{} was changed after the run; it is left as it is",
+                    shown(&path)
+                ));
+                continue;
+            }
+            said.push(sentence(&path, was, is));
+            match was {
+                Some(was) => comes.push((path, was)),
+                None => goes.push(path),
+            }
+        }
+        // A name that is in the way of another goes first.
+        for path in &goes {
+            self.remove(path)?;
+        }
+        self.unpack(&goes)?;
+        for (path, was) in comes {
+            self.write(&path, was)?;
+        }
+        for (path, was) in &self.files {
+            let path = snapshot::unhex_path(path);
+            let is_changed = Kept::of(&path)? != *was;
+            if is_changed && !self.is_later(&path, by) {
+                was.put_back(&path)?;
+                said.push(format!(
+                    "{} was changed in the git folder and is put back",
+                    shown(&path)
+                ));
+            }
+        }
+        if let Some(more @ 1..) = said.len().checked_sub(MOST_NAMED) {
+            said.truncate(MOST_NAMED);
+            said.push(format!("{more} more refs were changed and are put back"));
+        }
+        Ok(said)
+    }
+
+    /// Returns when the snapshot was taken, by the clock of the file system.
+    pub fn taken_at(&self) -> SystemTime {
+        let written = fs::metadata(self.state_dir.join(FILE));
+        let written = written.and_then(|meta| meta.modified());
+        written.unwrap_or(SystemTime::UNIX_EPOCH)
+    }
+
+    /// Ends the watch.
+    pub fn release(self) -> Result<(), GitError> {
+        super::super::repo::remove_if_there(&self.state_dir.join(FILE))
+    }
+
+    /// Tells whether a ref was changed when no program of an agent's was alive any more.
+    fn is_later(&self, path: &Path, by: ChangedBy) -> bool {
+        let ChangedBy::ProgramsUntil(until) = by else {
+            return false;
+        };
+        let full = self.common_dir.join(path);
+        let own = changed_at(&full);
+        let changed = own.or_else(|| {
+            // Of one that is gone its folder tells, or the file of the packed ones.
+            let folder = full.ancestors().skip(1).find_map(changed_at);
+            folder.max(changed_at(&self.common_dir.join("packed-refs")))
+        });
+        changed.is_some_and(|at| at > until)
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), GitError> {
+        for full in [
+            self.common_dir.join(path),
+            self.common_dir.join("logs").join(path),
+        ] {
+            Kept::Absent.put_back(&full)?;
+            // Folders that are empty then would be in the way of a shorter name.
+            let tops = ["refs/heads", "refs/tags", "logs/refs"];
+            for above in full.ancestors().skip(1) {
+                let is_below = tops.iter().any(|top| {
+                    let top = self.common_dir.join(top);
+                    above.starts_with(&top) && above != top
+                });
+                if !is_below || fs::remove_dir(above).is_err() {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the file of the packed refs one that git can read: anything else in its place stops every call.
+    fn mend_packed(&self) -> Result<(), GitError> {
+        let path = self.common_dir.join("packed-refs");
+        let kept = Kept::of(&path)?;
+        let Some(bytes) = kept.bytes() else {
+            return if kept == Kept::Absent {
+                Ok(())
+            } else {
+                Kept::Absent.put_back(&path)
+            };
+        };
+        let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        let is_header = |line: &[u8]| line.starts_with(b"# pack-refs with:");
+        let refs: Vec<(&[u8], &[u8])> = lines.iter().filter_map(|line| packed_line(line)).collect();
+        let is_right = lines.iter().enumerate().all(|(at, line)| {
+            line.ends_with(b"\n")
+                && match line.first() {
+                    Some(b'#') => at == 0 && is_header(line),
+                    Some(b'^') => at > 0 && is_oid(&line[1..line.len() - 1]),
+                    Some(_) | None => packed_line(line).is_some_and(|(oid, _)| is_oid(oid)),
+                }
+        });
+        if is_right && refs.is_sorted_by_key(|(_, name)| *name) {
+            return Ok(());
+        }
+        let mut refs: Vec<(&[u8], &[u8])> =
+            refs.into_iter().filter(|(oid, _)| is_oid(oid)).collect();
+        refs.sort_by_key(|(_, name)| *name);
+        let mended: Vec<u8> = refs
+            .iter()
+            .flat_map(|(oid, name)| [*oid, b" ", *name, b"\n"].concat())
+            .collect();
+        let mended = Kept::File {
+            hex: snapshot::hex(&mended),
+            mode: 0o644,
+        };
+        mended.put_back(&path)
+    }
+
+    /// Takes names out of the file of the packed refs.
+    fn unpack(&self, names: &[PathBuf]) -> Result<(), GitError> {
+        let path = self.common_dir.join("packed-refs");
+        let Some(bytes) = Kept::of(&path)?.bytes() else {
+            return Ok(());
+        };
+        let names: BTreeSet<&[u8]> = names.iter().map(|n| n.as_os_str().as_bytes()).collect();
+        let mut kept = Vec::with_capacity(bytes.len());
+        let mut is_dropped = false;
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            // What a tag points to stands below it.
+            if !line.starts_with(b"^") {
+                let name = packed_line(line).map(|(_, name)| name);
+                is_dropped = name.is_some_and(|name| names.contains(name));
+            }
+            if !is_dropped {
+                kept.extend(line);
+            }
+        }
+        if kept.len() == bytes.len() {
+            return Ok(());
+        }
+        let kept = Kept::File {
+            hex: snapshot::hex(&kept),
+            mode: 0o644,
+        };
+        kept.put_back(&path)
+    }
+
+    fn write(&self, path: &Path, was: &RefValue) -> Result<(), GitError> {
+        let mut folder = self.common_dir.clone();
+        for part in path.parent().into_iter().flat_map(Path::iter) {
+            folder.push(part);
+            let is_folder = fs::symlink_metadata(&folder).is_ok_and(|meta| meta.is_dir());
+            if !is_folder {
+                Kept::Folder.put_back(&folder)?;
+            }
+        }
+        let full = self.common_dir.join(path);
+        match was {
+            RefValue::Text(text) => {
+                let file = Kept::File {
+                    hex: snapshot::hex(format!("{text}\n").as_bytes()),
+                    mode: 0o644,
+                };
+                file.put_back(&full)
+            }
+            RefValue::Other(kept) => kept.put_back(&full),
+        }
+    }
+}
+
+impl RefValue {
+    fn is_commit(&self) -> bool {
+        matches!(self, Self::Text(text) if Oid::parse(text).is_ok())
+    }
+
+    fn short(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) if self.is_commit() => text.get(..10),
+            Self::Text(_) | Self::Other(_) => None,
+        }
+    }
+}
+
+fn sentence(path: &Path, was: Option<&RefValue>, is: Option<&RefValue>) -> String {
+    let name = shown(path);
+    let to = is.and_then(RefValue::short);
+    match (was, is, to) {
+        (None, _, Some(to)) => format!("{name} was made, at {to}, and is removed"),
+        (None, _, None) => format!("{name} was made and is removed"),
+        (Some(_), None, _) => format!("{name} was deleted and is put back"),
+        (Some(_), Some(_), Some(to)) => format!("{name} was moved to {to} and is put back"),
+        (Some(_), Some(_), None) => format!("{name} was overwritten and is put back"),
+    }
+}
+
+/// Everything below `refs`, and what is packed and has no file.
+fn read_all(common_dir: &Path) -> Result<BTreeMap<String, RefValue>, GitError> {
+    let mut found = BTreeMap::new();
+    let packed = Kept::of(&common_dir.join("packed-refs"))?.bytes();
+    for line in packed.unwrap_or_default().split(|byte| *byte == b'\n') {
+        if let Some((value, name)) = packed_line(line) {
+            let value = String::from_utf8_lossy(value).into_owned();
+            found.insert(snapshot::hex(name), RefValue::Text(value));
+        }
+    }
+    let mut folders = vec![(PathBuf::from("refs"), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        let full = common_dir.join(&folder);
+        if fs::read_dir(&full).is_err() {
+            make_writable(&full);
+        }
+        for entry in fs::read_dir(&full).into_iter().flatten().flatten() {
+            let path = folder.join(entry.file_name());
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder && depth < MAX_DEPTH {
+                folders.push((path, depth + 1));
+            } else if !is_folder && !path.as_os_str().as_bytes().ends_with(b".lock") {
+                let value = read_one(&entry.path())?;
+                found.insert(snapshot::hex(path.as_os_str().as_bytes()), value);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn read_one(path: &Path) -> Result<RefValue, GitError> {
+    let meta = fs::symlink_metadata(path);
+    if meta.is_ok_and(|meta| meta.is_file() && meta.len() > MAX_REF_BYTES) {
+        return Ok(RefValue::Other(Kept::Special));
+    }
+    let kept = Kept::of(path)?;
+    let text = kept.bytes().and_then(|bytes| String::from_utf8(bytes).ok());
+    Ok(match text {
+        Some(text) => RefValue::Text(text.trim_end().to_owned()),
+        None => RefValue::Other(kept),
+    })
+}
+
+fn packed_line(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    if line.starts_with(b"#") || line.starts_with(b"^") {
+        return None;
+    }
+    let space = memchr::memchr(b' ', line)?;
+    Some((&line[..space], &line[space + 1..]))
+}
+
+fn is_oid(text: &[u8]) -> bool {
+    std::str::from_utf8(text).is_ok_and(|text| Oid::parse(text).is_ok())
+}
+
+/// HEAD of the main worktree and of the others, but that of this one.
+fn other_heads(repo: &Repo) -> Vec<PathBuf> {
+    let worktrees = repo.common_dir.join("worktrees");
+    let linked = fs::read_dir(worktrees).into_iter().flatten().flatten();
+    let folders = linked.map(|entry| entry.path());
+    folders
+        .chain([repo.common_dir.clone()])
+        .filter(|folder| *folder != repo.git_dir)
+        .map(|folder| folder.join("HEAD"))
+        .collect()
+}
+
+fn changed_at(path: &Path) -> Option<SystemTime> {
+    let meta = fs::symlink_metadata(path).ok()?;
+    let seconds = Duration::from_secs(u64::try_from(meta.ctime()).ok()?);
+    let nanos = Duration::from_nanos(u64::try_from(meta.ctime_nsec()).ok()?);
+    Some(SystemTime::UNIX_EPOCH + seconds + nanos)
+}

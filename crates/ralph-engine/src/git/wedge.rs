@@ -1,0 +1,136 @@
+//! Frees a working tree of what keeps git waiting or failing for ever: a pipe where git reads rules, a folder
+//! that may not be opened, a path that is too long to be.
+//!
+//! Follows no symlink, looks into no git folder, and takes away nothing that git could have stored.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use ralph_core::change::shown;
+
+use super::reset::make_writable;
+
+/// Files that git opens wherever it finds them.
+const RULES: [&str; 3] = [".gitignore", ".gitattributes", ".gitmodules"];
+/// Of a path that is named.
+const SHOWN_CHARS: usize = 80;
+
+/// Takes away or opens up what is in git's way, and says what it was. Folders that were closed before `since`
+/// are a person's, and stay as they are.
+pub(crate) fn free_wedges(root: &Path, since: SystemTime) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                if changed_before(&folder, since) {
+                    continue;
+                }
+                make_writable(&folder);
+                found.push(format!("{} can't be read", name(root, &folder)));
+                fs::read_dir(&folder)
+            }
+            Err(error) if error.raw_os_error() == Some(libc::ENAMETOOLONG) => {
+                // What can't be named from here can be removed from above.
+                if let Some(above) = folder.parent().filter(|above| *above != root) {
+                    let _ = fs::remove_dir_all(above);
+                    found.push(format!("{} has a path that is too long", name(root, above)));
+                }
+                continue;
+            }
+            other => other,
+        };
+        for entry in entries.into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            let file = entry.file_name();
+            if kind.is_dir() {
+                if file != ".git" {
+                    folders.push(entry.path());
+                }
+            } else if !kind.is_file() && !kind.is_symlink() && RULES.iter().any(|r| file == *r) {
+                let _ = fs::remove_file(entry.path());
+                let name = name(root, &entry.path());
+                found.push(format!("{name} is a pipe, socket or device"));
+            }
+        }
+    }
+    found
+}
+
+/// Gives the owner back the right to read a file; true if that had been taken away.
+pub(super) fn make_readable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let denied = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+    let is_denied = fs::File::open(path).is_err_and(|error| denied(&error));
+    if let (true, Ok(meta)) = (is_denied, fs::symlink_metadata(path)) {
+        let mode = meta.permissions().mode() | 0o400;
+        let _ = fs::set_permissions(path, fs::Permissions::from_mode(mode));
+    }
+    is_denied
+}
+
+fn changed_before(path: &Path, since: SystemTime) -> bool {
+    let Ok(meta) = fs::symlink_metadata(path) else {
+        return true;
+    };
+    let seconds = Duration::from_secs(u64::try_from(meta.ctime()).unwrap_or(0));
+    let nanos = Duration::from_nanos(u64::try_from(meta.ctime_nsec()).unwrap_or(0));
+    SystemTime::UNIX_EPOCH + seconds + nanos < since
+}
+
+fn name(root: &Path, path: &Path) -> String {
+    let path: PathBuf = path.strip_prefix(root).unwrap_or(path).to_owned();
+    let name = shown(&path);
+    if name.chars().count() <= SHOWN_CHARS {
+        return name;
+    }
+    name.chars().take(SHOWN_CHARS).collect::<String>() + "…"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pipes_in_place_of_rules_and_paths_that_are_too_long_are_taken_away() {
+        let top = tempfile::tempdir().unwrap();
+        let root = top.path();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::write(root.join("a/keep"), "x").unwrap();
+        for name in ["a/b/.gitignore", "a/other"] {
+            let made = rustix::fs::mknodat(
+                rustix::fs::CWD,
+                root.join(name),
+                rustix::fs::FileType::Fifo,
+                0o600.into(),
+                0,
+            );
+            made.unwrap();
+        }
+        // Deeper than a path can be named at once.
+        let mut folder = fs::File::open(root).unwrap();
+        for _ in 0..30 {
+            let name = "d".repeat(200);
+            rustix::fs::mkdirat(&folder, &name, 0o755.into()).unwrap();
+            let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY;
+            folder = fs::File::from(
+                rustix::fs::openat(&folder, &name, flags, rustix::fs::Mode::empty()).unwrap(),
+            );
+        }
+        let mut found = free_wedges(root, SystemTime::UNIX_EPOCH);
+        found.sort();
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(found[0], "a/b/.gitignore is a pipe, socket or device");
+        assert!(
+            found[1].ends_with("has a path that is too long"),
+            "{found:?}"
+        );
+        assert!(root.join("a/keep").exists() && !root.join("a/b/.gitignore").exists());
+        assert!(free_wedges(root, SystemTime::UNIX_EPOCH).is_empty());
+    }
+}
