@@ -43,7 +43,7 @@ pub use sections::{
     WorkspaceMode,
 };
 pub use show::{InitPlan, Row, effective, render_effective_yaml, render_ralph_yaml};
-pub use value::{Argv, BranchPrefix, GlobPattern, Minutes};
+pub use value::{Argv, BranchPrefix, Gigabytes, GlobPattern, Minutes};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -35,6 +35,8 @@ pub enum Event {
         source: String,
         branch: String,
         agent: String,
+        /// Tells where agents work: in layers, or in the user's own folder and why.
+        workspace: String,
         tasks: Tally,
         max_iterations: u32,
         /// An interrupted loop of the same source goes on.

@@ -53,6 +53,19 @@ pub fn compact(count: u64) -> String {
     }
 }
 
+/// `812 kB`, `1.4 GB`: space on a disk.
+pub fn bytes(count: u64) -> String {
+    let steps = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB")];
+    let step = steps.into_iter().find(|(size, _)| count >= *size);
+    match step {
+        Some((size, unit)) if count < 10 * size => {
+            format!("{:.1} {unit}", count as f64 / size as f64)
+        }
+        Some((size, unit)) => format!("{} {unit}", count / size),
+        None => format!("{count} bytes"),
+    }
+}
+
 /// `$0.42`; what is less than a cent is not shown as nothing.
 pub fn usd(amount: f64) -> String {
     if amount > 0.0 && amount < 0.01 {

@@ -27,7 +27,7 @@ impl std::fmt::Debug for Environment {
 
 impl Environment {
     /// The folder for temporary files: `TMPDIR`, or `/tmp`.
-    pub(crate) fn temp_dir(&self) -> PathBuf {
+    pub fn temp_dir(&self) -> PathBuf {
         let found = self.vars.iter().find(|(name, _)| name == "TMPDIR");
         let folder = found.map(|(_, value)| PathBuf::from(value));
         let folder = folder.filter(|folder| folder.is_absolute());

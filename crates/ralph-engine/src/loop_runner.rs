@@ -36,6 +36,7 @@ mod status_files;
 mod tidy;
 mod view;
 mod wait;
+mod workspace_found;
 
 pub use crate::{
     board::{Board, TaskScope},
@@ -54,6 +55,7 @@ pub use preview::{Preview, preview};
 pub use rewrite::{revert, squash};
 pub use start_options::{LoopBounds, bounds_of};
 pub use tidy::UntidyWorktree;
+pub use workspace_found::{WorkspaceFound, WorkspaceLook};
 
 use std::{collections::HashSet, path::PathBuf, time::Instant};
 

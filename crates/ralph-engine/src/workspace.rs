@@ -33,7 +33,7 @@ use crate::{
     layer::Layer,
     process::MountPlan,
     progress_file::ProgressFile,
-    supervisor::LocalFuture,
+    supervisor::{LayerSpace, LocalFuture},
 };
 
 /// The paths of the data folder that programs of an agent's may read and not write: all of it, or ralph's own
@@ -145,6 +145,9 @@ pub(crate) trait Workspace {
     /// Plans what the next program of the agent's, or a formatter, sees of the file system; `None` where that
     /// is what ralph sees. Each program needs a plan of its own.
     fn mounts(&self) -> Result<Option<MountPlan>, LoopError>;
+
+    /// Returns where the next program writes, where that is limited.
+    fn space(&self) -> Option<Box<dyn LayerSpace>>;
 
     /// Takes over the files that an agent may write for ralph, once a run is over.
     fn after_run(&mut self, job: &Job) -> Result<(), LoopError>;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::value::{BranchPrefix, GlobPattern, Minutes};
+use super::value::{BranchPrefix, Gigabytes, GlobPattern, Minutes};
 use super::{AgentChoice, CustomAgent};
 use crate::dollars::Dollars;
 use crate::economics::PriceTable;
@@ -246,6 +246,9 @@ section! {
         pub caches: Vec<String> = ["node_modules", "target", ".venv", "venv", "vendor", ".gradle", ".tox"]
             .map(String::from)
             .to_vec(),
+        /// Gigabytes that an agent may write into its layer: one that writes more is stopped. None for half of
+        /// what is free on the disk when the loop begins.
+        pub max_gb: Option<Gigabytes> = None,
     }
 }
 

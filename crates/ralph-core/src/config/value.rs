@@ -71,6 +71,50 @@ impl std::fmt::Display for Minutes {
     }
 }
 
+/// An amount of space that is written in gigabytes; fractions are allowed, zero is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "serde_json::Number")]
+pub struct Gigabytes {
+    bytes: u64,
+}
+
+impl Gigabytes {
+    const ONE: f64 = 1024.0 * 1024.0 * 1024.0;
+    /// More than any disk has: a mistake in the unit.
+    const MAX: f64 = 1_000_000.0;
+
+    pub const fn bytes(self) -> u64 {
+        self.bytes
+    }
+}
+
+impl TryFrom<f64> for Gigabytes {
+    type Error = String;
+
+    fn try_from(gigabytes: f64) -> Result<Self, String> {
+        if !(gigabytes > 0.0 && gigabytes <= Self::MAX) {
+            return Err(format!(
+                "expected a number of gigabytes greater than 0 and at most {}, found {gigabytes}",
+                Self::MAX
+            ));
+        }
+        // In range by the check above.
+        let bytes = (gigabytes * Self::ONE).round().max(1.0) as u64;
+        Ok(Self { bytes })
+    }
+}
+
+impl From<Gigabytes> for serde_json::Number {
+    fn from(gigabytes: Gigabytes) -> Self {
+        let whole = 1024 * 1024 * 1024;
+        if gigabytes.bytes.is_multiple_of(whole) {
+            return Self::from(gigabytes.bytes / whole);
+        }
+        Self::from_f64(gigabytes.bytes as f64 / Gigabytes::ONE).unwrap_or_else(|| Self::from(1))
+    }
+}
+
+schema_of!(Gigabytes, { "type": "number", "exclusiveMinimum": 0, "maximum": Self::MAX as u64 });
 schema_of!(Minutes, { "type": "number", "exclusiveMinimum": 0, "maximum": Self::MAX as u64 });
 
 /// A command line: a program and its arguments, never empty.

@@ -25,6 +25,7 @@ fn started() -> Event {
         source: "prd.json".into(),
         branch: "ralph/work".into(),
         agent: "claude".into(),
+        workspace: "layers in /data/layers".into(),
         tasks: Tally::default(),
         max_iterations: 50,
         resumed: false,

@@ -5,7 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -55,6 +55,8 @@ pub(super) enum Index {
     Stage,
     /// Of files that are no part of either.
     Side,
+    /// Of a submodule.
+    Module,
 }
 
 #[must_use]
@@ -64,6 +66,8 @@ pub(super) struct Call<'a> {
     stdin: Vec<u8>,
     index: Index,
     work_tree: &'a Path,
+    /// Other objects than the repository's, and those of an agent beside them.
+    objects: Option<(PathBuf, Option<PathBuf>)>,
     pathspecs: Pathspecs,
 }
 
@@ -116,6 +120,7 @@ impl Repo {
             stdin: Vec::new(),
             index: Index::Base,
             work_tree: &self.root,
+            objects: None,
             pathspecs: Pathspecs::Literal,
         }
     }
@@ -140,6 +145,12 @@ impl<'a> Call<'a> {
     /// Reads and writes files in another folder than the user's.
     pub(super) fn work_tree(mut self, folder: &'a Path) -> Self {
         self.work_tree = folder;
+        self
+    }
+
+    /// Reads and writes the objects of a submodule, and reads others beside them.
+    pub(super) fn objects(mut self, folder: &Path, beside: Option<&Path>) -> Self {
+        self.objects = Some((folder.to_owned(), beside.map(Path::to_owned)));
         self
     }
 
@@ -215,6 +226,10 @@ impl<'a> Call<'a> {
             .env("GIT_INDEX_FILE", index)
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", repo.shadow.user_settings());
+        if let Some((folder, beside)) = self.objects {
+            command.env("GIT_OBJECT_DIRECTORY", folder);
+            command.envs(beside.map(|beside| ("GIT_ALTERNATE_OBJECT_DIRECTORIES", beside)));
+        }
         match self.pathspecs {
             Pathspecs::Literal => drop(command.env("GIT_LITERAL_PATHSPECS", "1")),
             Pathspecs::Magic => {}

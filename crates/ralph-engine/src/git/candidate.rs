@@ -17,7 +17,7 @@ use super::index_file::{IndexFile, Parsed};
 use super::repo::State;
 use super::stage::{PathsIn, StageSpec, Staged, joined};
 use super::status::path_of;
-use super::{GitError, History, Oid, Repo};
+use super::{GitError, Gitlink, History, Oid, Repo};
 use crate::layer::{UpperEntry, UpperKind};
 
 /// The mode of a submodule in an index.
@@ -33,13 +33,15 @@ pub struct LayerWork<'a> {
     pub entries: &'a [UpperEntry],
     /// The index that the agent's git wrote, where it wrote one.
     pub index: Option<&'a Path>,
+    /// The submodules that it moved to another commit.
+    pub gitlinks: &'a [Gitlink],
 }
 
 /// The paths that a repository tracks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrackedPaths {
     pub files: Vec<PathBuf>,
-    pub submodules: Vec<PathBuf>,
+    pub submodules: Vec<Gitlink>,
 }
 
 /// The files that the base tracks, in git's order. A repository may have many: they are borrowed from its index.
@@ -112,10 +114,21 @@ impl Repo {
             .retain(|path| !spec.untracked_before.contains(path));
         let dropped = self.apply_index(&mut diff, &tracked, work).await?;
         let mut changes = changes(&diff, &tracked, work.folder, &dropped);
+        let gitlinks = work.gitlinks.iter();
+        let gitlinks: Vec<&Gitlink> = gitlinks.filter(|l| !diff.gone.contains(&l.path)).collect();
+        changes.extend(gitlinks.iter().map(|link| Changed {
+            path: link.path.clone(),
+            kind: ChangeKind::Modified,
+            entry: EntryKind::Repository,
+            size: 0,
+        }));
         let mut left_out: Vec<PathBuf> = diff.unstorable.keys().cloned().collect();
         let mut kept = Vec::new();
         for changed in &changes {
-            if diff.unstorable.contains_key(&changed.path) || diff.moved.contains_key(&changed.path)
+            let is_link = gitlinks.iter().any(|link| link.path == changed.path);
+            if is_link
+                || diff.unstorable.contains_key(&changed.path)
+                || diff.moved.contains_key(&changed.path)
             {
                 continue;
             }
@@ -133,9 +146,9 @@ impl Repo {
             paths: &kept,
             dropped: Some(&leaving),
         };
-        let tree = if !diff.moved.is_empty() {
+        let tree = if !diff.moved.is_empty() || !gitlinks.is_empty() {
             self.copy_base_to_stage()?;
-            self.move_in_stage(&diff.moved, &tracked).await?;
+            self.move_in_stage(&diff.moved, &tracked, &gitlinks).await?;
             self.update_stage(&files).await?;
             self.write_tree(Index::Stage).await?
         } else if kept.is_empty() {
@@ -167,7 +180,8 @@ impl Repo {
         for file in index.tracked()?.0 {
             let path = path_of(file.path);
             if file.mode == SUBMODULE {
-                found.submodules.push(path);
+                let commit = Oid::from_bytes(&file.id);
+                found.submodules.push(Gitlink { path, commit });
             } else {
                 found.files.push(path);
             }
@@ -308,13 +322,19 @@ impl Repo {
         self.check_ignore(paths, rules.path()).await
     }
 
-    /// Gives tracked files their new paths in the stage index.
+    /// Gives tracked files their new paths in the stage index, and submodules their new commits.
     async fn move_in_stage(
         &self,
         moved: &BTreeMap<PathBuf, PathBuf>,
         tracked: &TrackedFiles<'_>,
+        gitlinks: &[&Gitlink],
     ) -> Result<(), GitError> {
         let mut lines = Vec::new();
+        for link in gitlinks {
+            lines.extend(format!("{SUBMODULE:o} {}\t", link.commit).into_bytes());
+            lines.extend(link.path.as_os_str().as_bytes());
+            lines.push(0);
+        }
         for (to, from) in moved {
             let Some(file) = tracked.get(from) else {
                 continue;
@@ -389,11 +409,18 @@ fn diff_of(tracked: &TrackedFiles<'_>, entries: &[UpperEntry]) -> LayerDiff {
         .map(|entry| (entry.path.as_path(), &entry.kind))
         .collect();
     let mut diff = LayerDiff::default();
+    let submodules = tracked.0.iter().filter(|file| file.mode == SUBMODULE);
+    let submodules: HashSet<PathBuf> = submodules.map(|file| path_of(file.path)).collect();
+    // What is in a submodule is its own: this repository records its commit alone.
+    let in_submodule = |path: &Path| {
+        !submodules.is_empty() && path.ancestors().skip(1).any(|a| submodules.contains(a))
+    };
     let repositories: BTreeSet<&Path> = entries
         .iter()
         .filter(|entry| entry.path.file_name().is_some_and(|name| name == ".git"))
         .filter_map(|entry| entry.path.parent())
         .filter(|folder| !folder.as_os_str().is_empty())
+        .filter(|folder| !submodules.contains(*folder) && !in_submodule(folder))
         .collect();
     for repository in &repositories {
         diff.unstorable
@@ -402,7 +429,10 @@ fn diff_of(tracked: &TrackedFiles<'_>, entries: &[UpperEntry]) -> LayerDiff {
     let in_repository = |path: &Path| repositories.iter().any(|folder| path.starts_with(folder));
     for UpperEntry { path, kind } in entries {
         // The git folder of the agent is not work.
-        if path.starts_with(".git") || in_repository(path) {
+        if path.starts_with(".git") || in_repository(path) || in_submodule(path) {
+            continue;
+        }
+        if submodules.contains(path) && matches!(kind, UpperKind::Folder { .. }) {
             continue;
         }
         match kind {

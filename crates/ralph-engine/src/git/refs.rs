@@ -135,7 +135,7 @@ pub(super) fn check_ref_name(name: &str) -> Result<(), GitError> {
     }
 }
 
-fn find_packed(bytes: &[u8], name: &str) -> Option<Oid> {
+pub(super) fn find_packed(bytes: &[u8], name: &str) -> Option<Oid> {
     bytes.split(|byte| *byte == b'\n').find_map(|line| {
         let space = memchr::memchr(b' ', line)?;
         let matches = &line[space + 1..] == name.as_bytes();

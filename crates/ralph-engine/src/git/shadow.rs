@@ -75,6 +75,7 @@ impl Shadow {
             Index::Base => self.index(),
             Index::Stage => self.stage_index(),
             Index::Side => self.path().join("index.side"),
+            Index::Module => self.path().join("module-index"),
         }
     }
 

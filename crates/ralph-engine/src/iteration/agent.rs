@@ -25,7 +25,8 @@ use crate::{
     process::{CommandSpec, SpawnError},
     supervisor::{
         AgentRunSpec, CostWatcher, HandoffWatcher, HealthWatcher, LocalFuture, RunDeadline,
-        RunLimits, RunPorts, SupervisedRun, TreeProbe, WatchedRun, Watcher, run_agent,
+        RunLimits, RunPorts, SpaceWatcher, SupervisedRun, TreeProbe, WatchedRun, Watcher,
+        run_agent,
     },
     workspace::Workspace,
 };
@@ -40,6 +41,7 @@ pub(super) struct PlannedPrompt<'a> {
 /// Everything that a run of an iteration is watched for.
 struct RunWatchers {
     cost: Option<CostWatcher>,
+    space: Option<SpaceWatcher>,
     health: HealthWatcher,
     handoff: Option<HandoffWatcher>,
 }
@@ -49,6 +51,7 @@ impl RunWatchers {
     fn all(&mut self) -> Vec<&mut dyn Watcher> {
         let mut all: Vec<&mut dyn Watcher> = Vec::new();
         all.extend(self.cost.as_mut().map(|w| w as &mut dyn Watcher));
+        all.extend(self.space.as_mut().map(|w| w as &mut dyn Watcher));
         all.push(&mut self.health);
         all.extend(self.handoff.as_mut().map(|w| w as &mut dyn Watcher));
         all
@@ -67,7 +70,7 @@ pub(super) async fn run(
     let done_file = workspace.before_run(context.job)?;
     tell_run_started(context, services, files, prompt.run);
     let run = run_context(context, workspace, services, prompt);
-    let mut watchers = run_watchers(context, services);
+    let mut watchers = run_watchers(context, &*workspace, services);
     let ran = supervise(
         context,
         workspace,
@@ -166,7 +169,11 @@ fn run_context(
 }
 
 /// The watchers of a run that begins now.
-fn run_watchers(context: &IterationContext<'_>, services: &mut Services<'_>) -> RunWatchers {
+fn run_watchers(
+    context: &IterationContext<'_>,
+    workspace: &dyn Workspace,
+    services: &mut Services<'_>,
+) -> RunWatchers {
     let cost =
         run_cost(context).map(|cost| CostWatcher::new(cost, std::mem::take(services.unpriced)));
     let watched = WatchedRun {
@@ -181,6 +188,7 @@ fn run_watchers(context: &IterationContext<'_>, services: &mut Services<'_>) -> 
     services.does(LoopActivity::Agent, None);
     RunWatchers {
         cost,
+        space: workspace.space().map(SpaceWatcher::new),
         health,
         handoff: handoff_watcher(context),
     }

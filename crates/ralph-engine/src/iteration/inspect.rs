@@ -61,6 +61,10 @@ pub(super) async fn inspect(
     let Inspection { refusals, flags } = scan(context, workspace, &staged.change).await?;
     found.flags.extend(flags.iter().map(ToString::to_string));
     found.refuse_all(&refusals);
+    if let (true, Some(path)) = (refusals.is_empty(), staged.left_out.first()) {
+        let path = shown(path);
+        found.refuse(format!("{path} can't be stored in a commit made here"));
+    }
     let changed = changed_files(&staged.change);
     found
         .flags

@@ -36,7 +36,7 @@ pub enum InPlaceReason {
     },
     #[error("{} is a mount of kind {kind}, over which no layer can be laid", path.display())]
     SubMount { path: PathBuf, kind: String },
-    #[error("{} is a submodule, whose git folder a layer would throw away", path.display())]
+    #[error("the submodule {} is on another commit than the repository records", path.display())]
     Submodule { path: PathBuf },
     #[error("the repository can't be read: {error}")]
     Unreadable { error: String },
@@ -82,7 +82,11 @@ impl InPlaceReason {
                 Some("make them yours: `sudo chown -R \"$(id -u):$(id -g)\" .`".to_owned())
             }
             Self::SubMount { path, .. } => Some(format!("unmount {}", path.display())),
-            Self::NotLinux | Self::Submodule { .. } | Self::Unreadable { .. } => None,
+            Self::Submodule { path } => Some(format!(
+                "`git submodule update {}`, or commit it",
+                path.display()
+            )),
+            Self::NotLinux | Self::Unreadable { .. } => None,
         }
     }
 }

@@ -10,7 +10,7 @@ use std::{
 use ralph_core::{
     breaker::Breaker,
     change::DecidingFiles,
-    config::{Config, WorkspaceMode},
+    config::{Config, Gigabytes, WorkspaceMode},
     event::Event,
     id::LoopId,
     loop_machine::{Loop, PauseState},
@@ -28,6 +28,7 @@ use super::{
     policies,
     restore::{self, BranchNow},
     start_options::LoopBounds,
+    workspace_found::WorkspaceFound,
 };
 use crate::{
     agent::{Agent, StopRequest},
@@ -140,7 +141,8 @@ impl LoopRunner {
             lock: Some(lock),
         };
         let mut runner = Self::assemble(setup, place).await?;
-        notices.extend(runner.find_layers(interrupted.as_ref()).await?);
+        let workspace = runner.find_layers(interrupted.as_ref()).await?;
+        notices.extend(workspace.notes());
         runner.derive_deciding().await?;
         runner.sweep()?;
         runner.ensure_dot_ralph()?;
@@ -157,6 +159,7 @@ impl LoopRunner {
         let start = Start {
             resumed,
             moved,
+            workspace,
             warnings,
         };
         Ok((runner, start))
@@ -287,14 +290,15 @@ impl LoopRunner {
         Ok(())
     }
 
-    /// Finds out whether agents can work in layers. Returns what to say where they can't.
+    /// Opens the layers that agents work in, where there can be some.
     async fn find_layers(
         &mut self,
         interrupted: Option<&LoopRow>,
-    ) -> Result<Option<String>, LoopError> {
-        let mode = self.settings.config.workspace.mode;
+    ) -> Result<WorkspaceFound, LoopError> {
+        let workspace = &self.settings.config.workspace;
+        let mode = workspace.mode;
         if mode == WorkspaceMode::InPlace {
-            return Ok(None);
+            return Ok(WorkspaceFound::Asked);
         }
         let unfinished = match interrupted {
             Some(row) => self.journal.unfinished_iteration(&row.id).await?,
@@ -311,22 +315,18 @@ impl LoopRunner {
                 &self.runtime.environment,
             ),
             containment: self.runtime.containment,
+            max_bytes: workspace.max_gb.map(Gigabytes::bytes),
             unfinished: unfinished.as_ref().map(|iteration| &iteration.start.id),
             caches: CacheAccess::Write,
         });
         match found.await? {
             Ok(layers) => {
+                let found = WorkspaceFound::of(&layers);
                 self.place.layers = Some(layers);
-                Ok(None)
+                Ok(found)
             }
             Err(reason) if mode == WorkspaceMode::Overlay => Err(LoopError::NoLayer { reason }),
-            Err(reason) => {
-                let hint = reason.hint().map(|hint| format!(" ({hint})"));
-                Ok(Some(format!(
-                    "agents work in your own folder: {reason}{}",
-                    hint.unwrap_or_default()
-                )))
-            }
+            Err(reason) => Ok(WorkspaceFound::InPlace { reason }),
         }
     }
 
@@ -475,6 +475,7 @@ impl LoopRunner {
         let Start {
             resumed,
             moved,
+            workspace,
             warnings,
         } = start;
         self.tell(&Event::LoopStarted {
@@ -483,6 +484,7 @@ impl LoopRunner {
             source: self.board.source.name().to_owned(),
             branch: self.place.branch.clone(),
             agent: self.runtime.pool.main_name(),
+            workspace: workspace.sentence(),
             tasks: self.board.tally(),
             max_iterations: self.machine.limits().max_iterations,
             resumed: resumed == Resumed::Yes,
@@ -519,6 +521,7 @@ impl LoopRunner {
 pub(super) struct Start {
     resumed: Resumed,
     moved: RepositoryMove,
+    workspace: WorkspaceFound,
     warnings: Vec<String>,
 }
 

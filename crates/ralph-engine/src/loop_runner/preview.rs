@@ -8,7 +8,9 @@ use ralph_core::{
     task::Task,
 };
 
-use super::{LoopError, LoopRunner, Setup, place::OpenedRepository, workspace};
+use super::{
+    LoopError, LoopRunner, Setup, WorkspaceFound, WorkspaceLook, place::OpenedRepository, workspace,
+};
 use crate::{
     error::file_error,
     git::Repo,
@@ -22,6 +24,8 @@ pub struct Preview {
     /// The task and its prompt; `None` where nothing is ready.
     pub next: Option<(Task, String)>,
     pub branch: String,
+    /// Where its agent would work.
+    pub workspace: WorkspaceFound,
     pub tasks: Tally,
     pub blocked: Vec<Blocked>,
 }
@@ -36,6 +40,14 @@ pub async fn preview(setup: Setup) -> Result<Preview, LoopError> {
     .await?;
     let (journal, repository) = journal(&setup, &repo, scratch.path()).await?;
     let head = repo.preflight().await?;
+    let temp_dir = setup.environment.temp_dir();
+    let workspace = WorkspaceLook {
+        data_dir: &setup.data_dir,
+        temp_dir: &temp_dir,
+        containment: setup.detection.containment,
+        mode: setup.config.workspace.mode,
+    };
+    let workspace = workspace.look(&repo).await?;
     let place = OpenedRepository {
         state_dir: scratch.path().to_owned(),
         repo,
@@ -75,15 +87,16 @@ pub async fn preview(setup: Setup) -> Result<Preview, LoopError> {
                 .guidance(&runner.place.repository, &source, &task.id)
                 .await?;
             let job = runner.job(n, start, task.clone(), said).await?;
-            let workspace = workspace!(runner);
-            let context = IterationContext::new(&job, workspace.progress().read()?)?;
-            let prompt = bundle(&context, &*workspace, 1, None).await?;
+            let folder = workspace!(runner);
+            let context = IterationContext::new(&job, folder.progress().read()?)?;
+            let prompt = bundle(&context, &*folder, 1, None).await?;
             Some((task, prompt))
         }
     };
     Ok(Preview {
         next,
         branch: runner.place.branch.clone(),
+        workspace,
         tasks: runner.board.tally(),
         blocked: runner.board.blocked(),
     })

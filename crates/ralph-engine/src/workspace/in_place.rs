@@ -32,7 +32,7 @@ use crate::{
     process::{BindAccess, Containment, MountPlan},
     progress_file::ProgressFile,
     source::{Snapshots, Source},
-    supervisor::LocalFuture,
+    supervisor::{LayerSpace, LocalFuture},
 };
 
 /// The state of things before the programs of an iteration ran, as far as it is put back or told of.
@@ -166,6 +166,10 @@ impl Workspace for InPlace<'_> {
             plan = plan.bind(path, path, BindAccess::ReadOnly);
         }
         Ok(Some(plan))
+    }
+
+    fn space(&self) -> Option<Box<dyn LayerSpace>> {
+        None
     }
 
     fn after_run(&mut self, _job: &Job) -> Result<(), LoopError> {

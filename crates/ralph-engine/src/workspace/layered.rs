@@ -32,26 +32,33 @@ use crate::{
     artefacts::Artefacts,
     error::{LoopError, file_error},
     failpoint::failpoint,
-    git::{GitError, LayerWork, Oid, Replay, ReplayRequest, Repo, StageSpec, Staged},
+    git::{
+        GitError, Gitlink, LayerWork, Oid, Replay, ReplayRequest, Repo, StageSpec, Staged,
+        Submodule,
+    },
     iteration::{DIAGNOSIS_FOLDER, Findings, LOGS},
     journal_text::{oid, paths_from_text},
     layer::{
-        InPlaceReason, Layer, LayerFolder, LayerPlace, LayerTarget, PlaceRequest, Prefill,
-        PrefillFile, UpperEntry, UpperKind,
-        checks::{CheckRequest, check_repository},
+        DiskReserve, InPlaceReason, Layer, LayerFolder, LayerPlace, LayerTarget, PlaceKind,
+        PlaceRequest, Prefill, PrefillFile, UpperEntry, UpperFolder, UpperKind,
+        checks::{CheckRequest, SocketSearch, check_repository},
         leftovers, remove_tree, sweep,
         upper::Descent,
     },
     plain_file,
-    process::{BindAccess, Containment, MountPlan, MountStep, OverlayMount},
+    process::{BindAccess, Containment, MountPlan, MountStep, OverlayMount, OverlayXattrs},
     progress_file::ProgressFile,
-    supervisor::LocalFuture,
+    supervisor::{LayerSpace, LocalFuture},
 };
 
 /// The entries of a repository that are looked at in search of sockets.
 const SOCKET_BUDGET: usize = 20_000;
+/// The sockets that are named.
+const MOST_SOCKETS: usize = 5;
 /// The most that layers may hold in memory, where no disk can.
 const MEMORY_LIMIT: u64 = 2 * 1024 * 1024 * 1024;
+/// The space that is held back for ralph while an agent runs.
+const RESERVE: u64 = 64 * 1024 * 1024;
 /// Tells which iteration a layer is of.
 const ITERATION: &str = "iteration";
 /// Holds files that are newer than the caches below an agent's layer.
@@ -63,6 +70,8 @@ pub(crate) struct Layers {
     root: PathBuf,
     place: LayerPlace,
     targets: Vec<LayerTarget>,
+    /// Those that are checked out.
+    submodules: Vec<Submodule>,
     logs: PathBuf,
     /// Parts of the data folder that no program may write.
     read_only: Vec<PathBuf>,
@@ -70,6 +79,11 @@ pub(crate) struct Layers {
     caches: Caches,
     /// The layer in which the change was verified that is to land.
     verified: Option<VerifyLayer>,
+    /// The most that one layer may hold.
+    max_bytes: u64,
+    reserve: Option<DiskReserve>,
+    /// What a person should know of them.
+    notes: Vec<String>,
 }
 
 struct CurrentLayer {
@@ -100,31 +114,63 @@ pub(crate) struct LayerRequest<'a> {
     /// Parts of the data folder that no program may write.
     pub(crate) read_only: Vec<PathBuf>,
     pub(crate) containment: Containment,
+    /// The most that one layer may hold; none for half of what is free.
+    pub(crate) max_bytes: Option<u64>,
     /// The iteration that a crash cut off: its layer is taken up again.
     pub(crate) unfinished: Option<&'a IterationId>,
     pub(crate) caches: CacheAccess,
 }
 
+impl<'a> LayerRequest<'a> {
+    fn place(&self) -> PlaceRequest<'a> {
+        PlaceRequest {
+            repository: self.repo.root(),
+            data_dir: self.data_dir,
+            temp_dir: self.temp_dir,
+            memory_dir: None,
+            memory_limit: MEMORY_LIMIT,
+            containment: self.containment,
+        }
+    }
+}
+
 impl Layers {
-    /// Finds out whether layers can be used here, by trying one, and sweeps those that a crash left.
+    /// Opens the layers of a loop, where they can be used, and sweeps those that a crash left.
     pub(crate) async fn open(
         request: LayerRequest<'_>,
     ) -> Result<Result<Self, InPlaceReason>, LoopError> {
-        let root = request.repo.root();
-        let wanted = PlaceRequest {
-            repository: root,
-            data_dir: request.data_dir,
-            temp_dir: request.temp_dir,
-            memory_dir: None,
-            memory_limit: MEMORY_LIMIT,
-            containment: request.containment,
+        let mut layers = match Self::find(&request).await? {
+            Ok(layers) => layers,
+            Err(reason) => return Ok(Err(reason)),
         };
-        let place = match LayerPlace::find(&wanted) {
+        if let Some(iteration) = request.unfinished {
+            layers.take_up(iteration)?;
+        }
+        for (_, folder) in request.place().folders() {
+            sweep_folder(&folder, &layers.root, request.unfinished);
+        }
+        Ok(Ok(layers))
+    }
+
+    /// Finds out whether layers can be used here, by trying one.
+    pub(crate) async fn find(
+        request: &LayerRequest<'_>,
+    ) -> Result<Result<Self, InPlaceReason>, LoopError> {
+        let repo = request.repo;
+        let root = repo.root();
+        let place = match LayerPlace::find(&request.place()) {
             Ok(place) => place,
             Err(reason) => return Ok(Err(reason)),
         };
-        let tracked = request.repo.tracked_paths().await?;
-        if let Some(path) = tracked.submodules.into_iter().next() {
+        let tracked = repo.tracked_paths().await?;
+        let links = tracked.submodules.iter();
+        let submodules: Vec<Submodule> = links.filter_map(|l| Submodule::of(root, l)).collect();
+        let read = |path: &Path| plain_file::read(path).ok();
+        let elsewhere = submodules
+            .iter()
+            .find(|m| m.head(&read).as_ref() != Some(&m.commit));
+        if let Some(module) = elsewhere {
+            let path = module.path.clone();
             return Ok(Err(InPlaceReason::Submodule { path }));
         }
         let checked = check_repository(&CheckRequest {
@@ -143,29 +189,42 @@ impl Layers {
         if !checked.reasons.is_empty() {
             return Ok(Err(checked.reasons.swap_remove(0)));
         }
-        let repo = request.repo;
+        let notes = notes(&place, &checked.sockets, root);
         let folders = [root, repo.git_dir(), repo.common_dir()].map(Path::to_owned);
-        let folders = folders.into_iter().chain(checked.sub_mounts);
+        let modules = submodules.iter().map(|module| module.git_dir.clone());
+        let folders = folders.into_iter().chain(checked.sub_mounts).chain(modules);
+        let folders = folders.chain(alternates(&repo.common_dir().join("objects")));
+        let half = || free_bytes(&place.folder).map_or(u64::MAX, |free| free / 2);
+        let max_bytes = request.max_bytes.unwrap_or_else(half);
         if request.caches == CacheAccess::Write {
             sweep_caches(&place.folder);
         }
-        let mut layers = Self {
+        Ok(Ok(Self {
             caches: Caches::open(&place, root, request.caches),
             verified: None,
             root: root.to_owned(),
             targets: folders.map(LayerTarget::new).collect(),
             logs: root.join(LOGS),
-            read_only: request.read_only,
+            submodules,
+            read_only: request.read_only.clone(),
+            max_bytes: place
+                .max_bytes
+                .map_or(max_bytes, |most| most.min(max_bytes)),
             place,
             current: None,
-        };
-        if let Some(iteration) = request.unfinished {
-            layers.take_up(iteration)?;
-        }
-        for (_, folder) in wanted.folders() {
-            sweep_folder(&folder, root, request.unfinished);
-        }
-        Ok(Ok(layers))
+            reserve: None,
+            notes,
+        }))
+    }
+
+    /// Returns where they live.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.place.folder
+    }
+
+    /// Returns what a person should know of them.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Goes on with the layer of an iteration that was cut off, if it is still there.
@@ -185,6 +244,22 @@ impl Layers {
             }
         }
         Ok(())
+    }
+
+    /// Holds some space back while an agent runs: one that fills the disk gets an error, and ralph goes on.
+    fn hold_reserve(&mut self) {
+        if self.reserve.is_none() {
+            let bytes = free_bytes(&self.place.folder).map_or(0, |free| RESERVE.min(free / 8));
+            // Where none can be held, it is the disk's own reserve that is left.
+            self.reserve = DiskReserve::hold(&self.place.folder, bytes).ok();
+        }
+    }
+
+    /// Takes the reserve, where an agent has left little else.
+    fn release_reserve(&mut self) {
+        if free_bytes(&self.place.folder).is_none_or(|free| free < RESERVE) {
+            self.reserve = None;
+        }
     }
 
     /// Makes the layer of an iteration, unless there is one.
@@ -272,6 +347,7 @@ impl Layers {
             }
         }
         let prefill = self.prefill(&layer)?;
+        self.fill_submodules(repo, &layer, tree).await?;
         let untracked = status.untracked.iter().filter(|path| !is_own(path));
         for path in gone.iter().chain(untracked) {
             // A file of the user's that is a folder of the tree stays covered by that folder.
@@ -458,12 +534,94 @@ impl Layers {
     ) -> Result<Staged, LoopError> {
         let entries = self.entries()?;
         let index = self.written_in_git(repo.git_dir(), "index");
+        let mut gitlinks = Vec::new();
+        for (module, commit) in self.moved_submodules() {
+            let written = self.written_in_git(&module.git_dir, "objects");
+            let written = written.unwrap_or_else(|| module.git_dir.join("objects"));
+            if repo.take_module_commit(module, &commit, &written).await? {
+                let path = module.path.clone();
+                gitlinks.push(Gitlink { path, commit });
+            }
+        }
         let work = LayerWork {
             folder: self.upper().unwrap_or(&self.root),
             entries: &entries,
             index: index.as_deref(),
+            gitlinks: &gitlinks,
         };
         Ok(repo.stage_layer(spec, &work).await?)
+    }
+
+    /// The submodules that were moved to another commit in the current layer, and that commit.
+    fn moved_submodules(&self) -> Vec<(&Submodule, Oid)> {
+        let Some(layer) = self.layer() else {
+            return Vec::new();
+        };
+        let read = |path: &Path| shown_in(layer, path);
+        let moved = self.submodules.iter().filter_map(|module| {
+            let head = module.head(&read)?;
+            (head != module.commit).then_some((module, head))
+        });
+        moved.collect()
+    }
+
+    /// Shows submodules in a layer as a tree records them, where that is not what the user has.
+    async fn fill_submodules(
+        &self,
+        repo: &Repo,
+        layer: &Layer,
+        tree: &Oid,
+    ) -> Result<(), LoopError> {
+        if self.submodules.is_empty() {
+            return Ok(());
+        }
+        let prefill = self.prefill(layer)?;
+        let links = repo.gitlinks_of(tree, &self.submodules).await?;
+        for module in &self.submodules {
+            if !links.iter().any(|link| link.path == module.path) {
+                let hidden = prefill.whiteout(&module.path);
+                hidden.map_err(|e| file_error("hide", &module.path, e))?;
+            }
+        }
+        for link in links {
+            let mut modules = self.submodules.iter();
+            let module = modules.find(|m| m.path == link.path && m.commit != link.commit);
+            let Some(module) = module else { continue };
+            let folder = self.upper_of(layer).join(&module.path);
+            let dot_git = plain_file::read(&self.root.join(&module.path).join(".git"));
+            prefill
+                .opaque_folder(&module.path)
+                .and_then(|()| std::fs::write(folder.join(".git"), dot_git?))
+                .map_err(|e| file_error("make", &folder, e))?;
+            repo.fill_module(module, &link.commit, &folder).await?;
+            if let Some(head) = place_in(layer, &module.git_dir.join("HEAD")) {
+                let made = head.parent().map_or(Ok(()), std::fs::create_dir_all);
+                made.and_then(|()| std::fs::write(&head, format!("{}\n", link.commit)))
+                    .map_err(|e| file_error("write", &head, e))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Says of submodules that an agent changed what is not part of the commit.
+    fn changed_submodules(&self, entries: &[UpperEntry]) -> Vec<String> {
+        let moved = self.moved_submodules();
+        let is_changed = |module: &&Submodule| {
+            let mut inside = entries
+                .iter()
+                .filter(|e| e.path.starts_with(&module.path) && e.path != module.path);
+            inside.any(|e| {
+                matches!(e.kind, UpperKind::File { .. } | UpperKind::Whiteout)
+                    && !e.path.ends_with(".git")
+            }) && !moved.iter().any(|(m, _)| m.path == module.path)
+        };
+        let changed = self.submodules.iter().filter(is_changed);
+        changed
+            .map(|module| {
+                let path = shown(&module.path);
+                format!("files of the submodule {path} were changed and not committed in it: that is not part of the change")
+            })
+            .collect()
     }
 
     /// Throws the current layer away.
@@ -484,6 +642,64 @@ impl Layers {
             .into_iter()
             .find(|path| path.symlink_metadata().is_ok())
     }
+}
+
+/// Names what is different in a layer here, and where layers are kept that is not ralph's own folder.
+fn notes(place: &LayerPlace, sockets: &SocketSearch, root: &Path) -> Vec<String> {
+    let mut notes = Vec::new();
+    if place.kind == PlaceKind::Sibling {
+        notes.push(format!(
+            "layers are kept beside the repository, in {}: ralph's data folder is on another disk or can't hold them",
+            place.folder.display()
+        ));
+    }
+    if !sockets.found.is_empty() {
+        let named = sockets.found.iter().take(MOST_SOCKETS);
+        let named = named.map(|path| path.strip_prefix(root).unwrap_or(path));
+        let named: Vec<String> = named.map(shown).collect();
+        let more = sockets.found.len().saturating_sub(MOST_SOCKETS);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        notes.push(format!(
+            "agents and verify commands can't connect to sockets in the repository: {}{more} (`workspace.mode: in_place` lets them)",
+            named.join(", ")
+        ));
+    }
+    notes
+}
+
+/// The uppers of a layer, as one space.
+struct UpperSpace {
+    uppers: Vec<PathBuf>,
+    place: PathBuf,
+    xattrs: OverlayXattrs,
+    max_bytes: u64,
+}
+
+impl LayerSpace for UpperSpace {
+    fn max_bytes(&self) -> u64 {
+        self.max_bytes
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        free_bytes(&self.place)
+    }
+
+    fn used_bytes(&self) -> Option<u64> {
+        let usage = |upper: &PathBuf| {
+            let opened = UpperFolder::open(upper, self.xattrs).ok()?;
+            Some(opened.usage().ok()?.bytes)
+        };
+        self.uppers.iter().map(usage).sum()
+    }
+}
+
+fn free_bytes(folder: &Path) -> Option<u64> {
+    let room = rustix::fs::statvfs(folder).ok()?;
+    Some(room.f_bavail.saturating_mul(room.f_frsize))
 }
 
 /// The iteration that a layer is of, and where: written beside it.
@@ -559,6 +775,46 @@ fn is_about(folders: &[PathBuf], paths: &[PathBuf]) -> bool {
                 .iter()
                 .any(|folder| path.starts_with(folder) || folder.starts_with(path))
     })
+}
+
+/// The place in a layer where something at this path is written.
+fn place_in(layer: &Layer, path: &Path) -> Option<PathBuf> {
+    let mut folders = layer.folders().iter().rev();
+    folders.find_map(|folder| Some(folder.upper.join(path.strip_prefix(&folder.target).ok()?)))
+}
+
+/// A file as a program in a layer sees it.
+fn shown_in(layer: &Layer, path: &Path) -> Option<Vec<u8>> {
+    let written = place_in(layer, path)?;
+    match std::fs::symlink_metadata(&written) {
+        Ok(meta) if meta.is_file() => plain_file::read(&written).ok(),
+        // It was deleted, or something else stands there.
+        Ok(_) => None,
+        Err(_) => plain_file::read(path).ok(),
+    }
+}
+
+/// The folders of objects that a repository borrows from, and that these borrow from.
+fn alternates(objects: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    let mut pending = vec![objects.to_owned()];
+    while let Some(objects) = pending.pop() {
+        let text = plain_file::read(&objects.join("info/alternates")).unwrap_or_default();
+        for line in text
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+        {
+            let folder = objects.join(OsStr::from_bytes(line)).canonicalize();
+            if let Ok(folder) = folder
+                && folder.is_dir()
+                && !found.contains(&folder)
+            {
+                found.push(folder.clone());
+                pending.push(folder);
+            }
+        }
+    }
+    found
 }
 
 /// The folder of a layer that is laid over a repository's root.
@@ -762,6 +1018,7 @@ impl Workspace for Layered<'_> {
                 let upper = self.layers.upper_of(layer);
                 let repo = self.folder.repo;
                 let gone = repo.fill_folder(&base, &tree, &[], upper).await?;
+                self.layers.fill_submodules(repo, layer, &tree).await?;
                 let prefill = self.layers.prefill(layer)?;
                 for path in gone {
                     let hidden = prefill.whiteout(&path);
@@ -775,6 +1032,7 @@ impl Workspace for Layered<'_> {
 
     fn before_run(&mut self, job: &Job) -> Result<DoneFile, LoopError> {
         self.layers.begin(&job.iteration)?;
+        self.layers.hold_reserve();
         let done_file = self.folder.before_run(job)?;
         let (Some(upper), Some(path)) = (self.layers.upper(), done_file.path()) else {
             return Ok(done_file);
@@ -796,7 +1054,19 @@ impl Workspace for Layered<'_> {
         layer.map(|layer| self.layers.mounts(layer)).transpose()
     }
 
+    fn space(&self) -> Option<Box<dyn LayerSpace>> {
+        let layer = self.layers.layer()?;
+        let uppers = layer.folders().iter().map(|folder| folder.upper.clone());
+        Some(Box::new(UpperSpace {
+            uppers: uppers.collect(),
+            place: self.layers.place.folder.clone(),
+            xattrs: self.layers.place.options.xattrs,
+            max_bytes: self.layers.max_bytes,
+        }))
+    }
+
     fn after_run(&mut self, _job: &Job) -> Result<(), LoopError> {
+        self.layers.release_reserve();
         let (mut taken, mut left) = (HashSet::new(), Vec::new());
         let Some(layer) = self.layers.layer() else {
             return Ok(());
@@ -849,8 +1119,11 @@ impl Workspace for Layered<'_> {
         };
         let left = current.map(|current| current.left.clone());
         let mut restored = self.folder.restore_shared_files(job, progress, wrote)?;
-        let untaken = self.untaken(job, &self.layers.entries()?);
+        let entries = self.layers.entries()?;
+        let untaken = self.untaken(job, &entries);
         restored.findings.flags.extend(untaken);
+        let changed = self.layers.changed_submodules(&entries);
+        restored.findings.flags.extend(changed);
         let left = left.unwrap_or_default().into_iter().map(|path| {
             let path = shown(&path);
             format!("{path} was changed by a person meanwhile; the agent's edit is not taken")
@@ -910,8 +1183,14 @@ impl Workspace for Layered<'_> {
     }
 
     fn changed_file(&self, path: &Path) -> PathBuf {
-        let folder = self.layers.upper().unwrap_or(self.folder.root);
-        folder.join(path)
+        let root = self.folder.root;
+        let written = self.layers.upper().unwrap_or(root).join(path);
+        // What was not changed is asked for too: it says which submodules there are.
+        if written.symlink_metadata().is_ok() {
+            written
+        } else {
+            root.join(path)
+        }
     }
 
     fn fingerprint(&self) -> LocalFuture<'_, Option<u64>> {

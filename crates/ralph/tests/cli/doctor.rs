@@ -58,6 +58,7 @@ fn the_json_contract() {
         "platform",
         "containment",
         "sandbox",
+        "workspace",
         "data",
         "disk",
     ];

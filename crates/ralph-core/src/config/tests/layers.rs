@@ -84,6 +84,7 @@ fn the_defaults_are_those_of_the_design() {
             "workspace": {
                 "mode": "auto",
                 "caches": ["node_modules", "target", ".venv", "venv", "vendor", ".gradle", ".tox"],
+                "max_gb": null,
             },
             "loop": {
                 "max_iterations": 50, "max_minutes": null, "max_cost_usd": null,

@@ -84,6 +84,7 @@ fn every_value_is_shown_with_its_origin() {
     workspace:
       mode: auto  # default
       caches: ["node_modules", "target", ".venv", "venv", "vendor", ".gradle", ".tox"]  # default
+      max_gb: null  # default
     loop:
       max_iterations: 7  # env MAX_ITERATIONS
       max_minutes: null  # default

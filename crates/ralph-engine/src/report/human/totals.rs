@@ -24,6 +24,7 @@ impl HumanText {
             source,
             branch,
             agent,
+            workspace,
             tasks,
             max_iterations,
             resumed,
@@ -41,6 +42,7 @@ impl HumanText {
         page.line(&format!("tasks   {} · {}", safe(source), tally(tasks)));
         page.more(&format!("branch  {}", safe(branch)));
         page.more(&format!("agent   {}", safe(agent)));
+        page.more(&format!("workspace: {}", safe(workspace)));
         let most = count(*max_iterations as usize, "iteration", "iterations");
         page.more(&format!("limits  at most {most}"));
         if *resumed {

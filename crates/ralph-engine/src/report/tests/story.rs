@@ -50,6 +50,7 @@ pub(super) fn loop_started(resumed: bool) -> Event {
         source: "PRD.json".into(),
         branch: "ralph/users".into(),
         agent: "claude".into(),
+        workspace: "layers in /data/layers".into(),
         tasks: tally(1, 2, 1, 0),
         max_iterations: 50,
         resumed,

@@ -2,11 +2,19 @@
 
 use std::path::Path;
 
-use ralph_engine::process::{Containment, PlatformLack, platform_lacks};
+use ralph_engine::{
+    git::{GitEnvironment, Repo},
+    loop_runner::{WorkspaceFound, WorkspaceLook},
+    process::{Containment, PlatformLack, platform_lacks},
+};
 use rustix::fs::{Access, access, statvfs};
 
 use super::{Check, programs};
-use crate::{commands::run::detection, project::Project};
+use crate::{
+    commands::run::detection,
+    error::CommandError,
+    project::{Project, block_on},
+};
 
 const MB: u64 = 1024 * 1024;
 /// Below this an iteration may end for want of room.
@@ -16,6 +24,7 @@ const TOO_LITTLE: u64 = 100 * MB;
 pub(super) fn checks(project: &Project) -> Vec<Check> {
     let mut checks = judge_platform(platform_lacks());
     checks.extend([containment(project), sandbox(project.root())]);
+    checks.extend(workspace(project));
     checks.extend(data_folder(project));
     checks
 }
@@ -42,6 +51,53 @@ fn containment(project: &Project) -> Check {
                 found.why
             ),
         ),
+    }
+}
+
+/// Where agents would work. Nothing is said outside of a repository: that is a problem of its own.
+fn workspace(project: &Project) -> Option<Check> {
+    let (Ok(root), Ok(data_dir), Ok(found)) =
+        (project.git_root(), project.data_dir(), detection(project))
+    else {
+        return None;
+    };
+    let temp_dir = project.environment(&root).temp_dir();
+    let look = WorkspaceLook {
+        data_dir: &data_dir,
+        temp_dir: &temp_dir,
+        containment: found.containment,
+        mode: project.config().workspace.mode,
+    };
+    let git_environment = GitEnvironment::from_vars(project.surroundings.env.iter().cloned());
+    let looked = block_on(async {
+        let scratch = tempfile::tempdir()?;
+        let repo = Repo::open(&root, scratch.path(), &git_environment);
+        let repo = repo.await.map_err(CommandError::user)?;
+        look.look(&repo).await.map_err(CommandError::user)
+    });
+    Some(match looked {
+        Ok(found) => judge_workspace(&found),
+        // Such as a repository without a commit, which has a check of its own.
+        Err(error) => Check::note("workspace", error.sentences().join(": ")),
+    })
+}
+
+fn judge_workspace(found: &WorkspaceFound) -> Check {
+    match found {
+        WorkspaceFound::Layers { notes, .. } if notes.is_empty() => {
+            Check::ok("workspace", found.sentence())
+        }
+        WorkspaceFound::Layers { notes, .. } => {
+            Check::note("workspace", found.sentence()).hint(notes.join("; "))
+        }
+        WorkspaceFound::Asked => Check::note("workspace", found.sentence()),
+        WorkspaceFound::InPlace { reason } => {
+            let check = Check::warning("workspace", format!("in place: {reason}"));
+            match reason.hint() {
+                Some(hint) => check.hint(hint),
+                None => check,
+            }
+        }
     }
 }
 

@@ -35,14 +35,16 @@ pub(crate) async fn run(order: &Order, project: &Project) -> Result<ExitCode, Co
     };
     if is_json {
         output::print_json(&serde_json::json!({
-            "task": task, "branch": preview.branch, "tasks": preview.tasks, "prompt": prompt,
+            "task": task, "branch": preview.branch, "workspace": preview.workspace.sentence(),
+            "tasks": preview.tasks, "prompt": prompt,
         }))?;
     } else {
         output::print(&format!(
-            "would take {}: {}\non branch {}\n\n{prompt}",
+            "would take {}: {}\non branch {}\nworkspace: {}\n\n{prompt}",
             task.id,
             ralph_core::sanitize::terminal_safe(&task.text.title),
-            preview.branch
+            preview.branch,
+            ralph_core::sanitize::terminal_safe(&preview.workspace.sentence()),
         ));
     }
     Ok(ExitCode::SUCCESS)

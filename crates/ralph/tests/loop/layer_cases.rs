@@ -1,0 +1,248 @@
+//! Layers over repositories that are more than one folder: linked worktrees, git folders elsewhere, borrowed objects,
+//! submodules.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::{Project, Ran, story};
+
+fn does(shell: &str) -> Value {
+    json!({"default": [{"do": [{"run": shell}, {"say": "Task A complete"}]}]})
+}
+
+fn layered(shell: &str) -> Project {
+    Project::with_stories(&[story("A")])
+        .script(&does(shell))
+        .env("RALPH_WORKSPACE_MODE", "overlay")
+}
+
+fn git_in(project: &Project, folder: &Path, args: &[&str]) -> String {
+    let output = project
+        .repo
+        .command("git")
+        .args(args)
+        .current_dir(folder)
+        .output();
+    let output = output.unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// All refs but ralph's own and the branch that is worked on.
+fn refs(project: &Project, folder: &Path) -> Vec<String> {
+    let all = git_in(
+        project,
+        folder,
+        &["for-each-ref", "--format=%(refname) %(objectname)"],
+    );
+    let others = all.lines().filter(|line| !line.contains("ralph/"));
+    others.map(str::to_owned).collect()
+}
+
+const MISCHIEF: &str = "echo x > A.txt; git add A.txt; git commit -qm mine; git branch -D other; git tag -d v1; \
+    git config core.pager evil; rm -f \"$(git rev-parse --git-common-dir)/HEAD\"; true";
+
+#[test]
+fn a_linked_worktree_is_a_layer_with_the_folder_that_it_shares() {
+    let project = layered(MISCHIEF);
+    project.repo.git(["branch", "other"]);
+    project.repo.git(["tag", "v1"]);
+    let linked = project.outside("linked");
+    let args = [
+        "worktree",
+        "add",
+        "-q",
+        "-b",
+        "side",
+        linked.to_str().unwrap(),
+    ];
+    project.repo.git(args);
+    let before = refs(&project, &linked);
+    let project = project.start_in(&linked);
+    project.run(&[]).expect(0);
+    assert_eq!(refs(&project, &linked), before);
+    let log = git_in(&project, &linked, &["log", "--format=%s", "side.."]);
+    assert_eq!(log, "feat: Write A");
+    assert_eq!(git_in(&project, &linked, &["status", "--porcelain"]), "");
+    assert!(
+        !project
+            .repo
+            .try_git(["config", "core.pager"])
+            .status
+            .success()
+    );
+    assert_eq!(project.repo.branch(), "refs/heads/main");
+}
+
+#[test]
+fn a_git_folder_elsewhere_is_a_layer_too() {
+    let project = layered(MISCHIEF);
+    let (work, git) = (project.outside("work"), project.outside("work.git"));
+    let separate = format!("--separate-git-dir={}", git.display());
+    let from = project.repo.root().to_str().unwrap().to_owned();
+    project
+        .repo
+        .git(["clone", "-q", &separate, &from, work.to_str().unwrap()]);
+    git_in(&project, &work, &["branch", "other"]);
+    git_in(&project, &work, &["tag", "v1"]);
+    let before = refs(&project, &work);
+    let project = project.start_in(&work);
+    project.run(&[]).expect(0);
+    assert_eq!(refs(&project, &work), before);
+    assert_eq!(
+        git_in(&project, &work, &["log", "-1", "--format=%s"]),
+        "feat: Write A"
+    );
+    assert_eq!(git_in(&project, &work, &["status", "--porcelain"]), "");
+    assert!(git.join("HEAD").exists());
+}
+
+#[test]
+fn borrowed_objects_are_a_layer_too() {
+    let project = Project::with_stories(&[story("A")]);
+    let lender = project.repo.root().join(".git/objects");
+    let shell = format!("echo x > A.txt; rm -rf '{}'/*", lender.display());
+    let project = project
+        .script(&does(&shell))
+        .env("RALPH_WORKSPACE_MODE", "overlay");
+    let work = project.outside("borrower");
+    let from = project.repo.root().to_str().unwrap().to_owned();
+    project
+        .repo
+        .git(["clone", "-q", "--shared", &from, work.to_str().unwrap()]);
+    let project = project.start_in(&work);
+    project.run(&[]).expect(0);
+    assert_eq!(
+        git_in(&project, &work, &["log", "-1", "--format=%s"]),
+        "feat: Write A"
+    );
+    assert_eq!(
+        project.repo.git(["fsck", "--no-dangling", "--no-progress"]),
+        ""
+    );
+}
+
+/// A project with the submodule `lib`, whose one file says `one`.
+fn with_submodule(shell: &str, verify: &str) -> (Project, PathBuf) {
+    let mut own = story("A");
+    own["verify"] = json!([verify]);
+    let project = Project::with_stories(&[own])
+        .script(&does(shell))
+        .env("RALPH_WORKSPACE_MODE", "overlay");
+    let module = project.outside("module");
+    let path = module.to_str().unwrap();
+    project.repo.git(["init", "-q", path]);
+    std::fs::write(module.join("file"), "one\n").unwrap();
+    git_in(&project, &module, &["add", "-A"]);
+    git_in(&project, &module, &["commit", "-q", "-m", "one"]);
+    project
+        .repo
+        .git(["submodule", "--quiet", "add", path, "lib"]);
+    project.repo.commit("submodule");
+    let lib = project.repo.root().join("lib");
+    // As a clone has it: on a commit, not on a branch.
+    git_in(&project, &lib, &["checkout", "-q", "--detach"]);
+    (project, lib)
+}
+
+fn link_of(project: &Project, commit: &str) -> String {
+    let line = project.repo.git(["ls-tree", commit, "lib"]);
+    line.split_whitespace().nth(2).unwrap().to_owned()
+}
+
+#[test]
+fn work_beside_a_submodule_lands_from_a_layer() {
+    let (project, lib) = with_submodule(
+        "cat lib/file && git -C lib log -1 && git status && echo x > A.txt",
+        "test -f A.txt && grep -q one lib/file",
+    );
+    let before = link_of(&project, "HEAD");
+    project.run(&[]).expect(0);
+    assert_eq!(project.files_of("HEAD"), ["A.txt", "prd.json"]);
+    assert_eq!(link_of(&project, "HEAD"), before);
+    assert_eq!(project.leftovers(), [""; 0]);
+    assert!(lib.join(".git").exists());
+}
+
+#[test]
+fn a_submodule_that_is_moved_is_verified_landed_and_followed() {
+    let (project, lib) = with_submodule(
+        "cd lib && echo two > file && echo new > more && git add -A && git commit -qm two && cd .. && echo x > A.txt",
+        "test -f A.txt && grep -q two lib/file && test -f lib/more",
+    );
+    let before = link_of(&project, "HEAD");
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.verdicts(), ["A verified"]);
+    assert_eq!(project.files_of("HEAD"), ["A.txt", "lib", "prd.json"]);
+    let now = link_of(&project, "HEAD");
+    assert_ne!(now, before);
+    assert_eq!(git_in(&project, &lib, &["rev-parse", "HEAD"]), now);
+    assert_eq!(git_in(&project, &lib, &["log", "-1", "--format=%s"]), "two");
+    assert_eq!(std::fs::read_to_string(lib.join("file")).unwrap(), "two\n");
+    assert_eq!(git_in(&project, &lib, &["status", "--porcelain"]), "");
+    assert_eq!(project.leftovers(), [""; 0]);
+    let fsck = git_in(&project, &lib, &["fsck", "--no-dangling", "--no-progress"]);
+    assert_eq!(fsck, "");
+}
+
+#[test]
+fn what_a_submodule_does_not_hold_as_a_commit_is_not_verified_and_is_named() {
+    let (project, lib) = with_submodule(
+        "echo two > lib/file && echo x > A.txt",
+        "test -f A.txt && grep -q two lib/file",
+    );
+    let ran = project.run(&["--once"]).expect(3);
+    assert_eq!(ran.verdicts(), ["A failed"]);
+    let named = ran.flags().iter().any(|f| f.contains("submodule lib"));
+    assert!(named, "{:?}", ran.flags());
+    assert_eq!(std::fs::read_to_string(lib.join("file")).unwrap(), "one\n");
+    assert_eq!(project.leftovers(), [""; 0]);
+}
+
+#[test]
+fn a_submodule_can_be_removed() {
+    let (project, _) = with_submodule(
+        "git rm -q lib && echo x > A.txt",
+        "test -f A.txt && test ! -e lib/file",
+    );
+    project.run(&[]).expect(0);
+    assert_eq!(project.repo.git(["ls-files", "lib"]), "");
+    assert_eq!(project.repo.read(".gitmodules"), "");
+}
+
+#[test]
+fn a_submodule_that_an_agent_adds_in_a_layer_is_refused_by_name() {
+    let (project, _) = with_submodule("true", "test -f A.txt");
+    let module = project.outside("module");
+    let shell = format!(
+        "git -c protocol.file.allow=always submodule --quiet add '{}' other && echo x > A.txt",
+        module.display()
+    );
+    let project = project.script(&does(&shell));
+    let ran: Ran = project.run(&["--once"]).expect(4);
+    assert_eq!(ran.verdicts(), ["A refused"]);
+    assert!(ran.all().contains("other can't be stored"), "{}", ran.all());
+    assert_eq!(project.leftovers(), [""; 0]);
+}
+
+#[test]
+fn a_submodule_that_is_not_where_it_is_recorded_is_worked_with_in_place_by_name() {
+    let (project, lib) = with_submodule("true", "test -f A.txt");
+    git_in(
+        &project,
+        &lib,
+        &["commit", "-q", "--allow-empty", "-m", "ahead"],
+    );
+    let project = project.env("RALPH_WORKSPACE_MODE", "auto");
+    let output = project.ralph(&["doctor"]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.contains("in place: the submodule lib is on another commit"),
+        "{said}"
+    );
+}

@@ -1,0 +1,111 @@
+//! Where agents work: said at the start, by `--dry-run` and by `doctor`; and how much they may write there.
+
+use std::os::unix::net::UnixListener;
+
+use serde_json::{Value, json};
+
+use crate::support::{Live, Project, good_attempt, good_script, story};
+
+fn layered() -> Project {
+    Project::with_stories(&[story("A")])
+        .script(&good_script())
+        .env("RALPH_WORKSPACE_MODE", "overlay")
+}
+
+fn doctor(project: &Project) -> Value {
+    let ran = Live::start(project.ralph(&["doctor", "--json"])).wait();
+    let report: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap();
+    let found = checks.iter().find(|check| check["name"] == "workspace");
+    found.unwrap_or_else(|| panic!("{report}")).clone()
+}
+
+#[test]
+fn layers_are_said_wherever_a_person_looks() {
+    let project = layered();
+    let place = format!("layers in {}/layers", project.data_dir().display());
+    let before = std::fs::read_dir(project.data_dir()).into_iter().flatten();
+    let before = before.count();
+    let check = doctor(&project);
+    assert_eq!(check["state"], "ok", "{check}");
+    assert_eq!(check["message"], place.as_str(), "{check}");
+    let agent = project.agent_word();
+    let dry = Live::start(project.ralph(&["run", "--agent", &agent, "--dry-run"])).wait();
+    assert!(
+        dry.all().contains(&format!("workspace: {place}")),
+        "{}",
+        dry.all()
+    );
+    let after = std::fs::read_dir(project.data_dir()).into_iter().flatten();
+    assert_eq!(after.count(), before, "to look leaves nothing behind");
+    let ran = project.run(&["--once"]).expect(0);
+    assert_eq!(ran.one("loop_started")["workspace"], place.as_str());
+}
+
+#[test]
+fn a_run_in_place_says_why() {
+    let project = layered().in_place();
+    let ran = project.run_for_people(&["--once"]).expect(0);
+    assert!(
+        ran.all()
+            .contains("workspace: in place: `workspace.mode` says so"),
+        "{}",
+        ran.all()
+    );
+    assert_eq!(doctor(&project)["state"], "note");
+    // A machine that has no mount namespace.
+    let project = layered()
+        .env("RALPH_WORKSPACE_MODE", "auto")
+        .env("RALPH_CONTAINMENT", "subreaper");
+    let check = doctor(&project);
+    assert_eq!(check["state"], "warning", "{check}");
+    let message = check["message"].as_str().unwrap();
+    assert!(message.contains("in place: programs run in a"), "{message}");
+    let ran = project.run(&["--once"]).expect(0);
+    let said = ran.one("loop_started")["workspace"].clone();
+    assert!(
+        said.as_str()
+            .unwrap()
+            .starts_with("in place: programs run in a"),
+        "{said}"
+    );
+}
+
+#[test]
+fn sockets_in_the_repository_are_named_at_the_start() {
+    let project = layered();
+    project.repo.file(".gitignore", "*.sock\n").commit("ignore");
+    let _listens = UnixListener::bind(project.repo.root().join("app.sock")).unwrap();
+    let ran = project.run(&["--once"]).expect(0);
+    assert!(
+        ran.all().contains("sockets in the repository: app.sock"),
+        "{}",
+        ran.all()
+    );
+    let check = doctor(&project);
+    assert!(
+        check["hint"].as_str().unwrap().contains("app.sock"),
+        "{check}"
+    );
+}
+
+#[test]
+fn an_agent_that_writes_more_than_it_may_is_stopped_by_name_and_ralph_goes_on() {
+    // Without the end that ralph brings, it would write and wait for very long.
+    let floods = "dd if=/dev/zero of=big.bin bs=1M count=64 2> /dev/null; sleep 80";
+    let script = json!({"default": [
+        {"do": [{"run": floods}, {"say": "Task A complete"}]},
+        good_attempt(),
+    ]});
+    let project = layered()
+        .script(&script)
+        .env("RALPH_WORKSPACE_MAX_GB", "0.02");
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.verdicts(), ["A agent_error", "A verified"]);
+    let ended = ran.named("iteration_ended");
+    let message = ended[0]["message"].as_str().unwrap();
+    assert!(message.contains("workspace.max_gb"), "{message}");
+    assert_eq!(project.landed(), ["A"]);
+    assert!(!project.repo.exists("big.bin"));
+    assert_eq!(project.leftovers(), [""; 0]);
+}
