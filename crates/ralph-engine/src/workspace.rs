@@ -4,6 +4,7 @@
 //! No part of an iteration may assume that this is the user's own folder.
 
 mod caches;
+mod copied;
 mod in_place;
 mod layered;
 
@@ -216,6 +217,13 @@ pub(crate) trait Workspace {
 
     /// Returns the files of a person's, which git does not track, that an agent changed.
     fn edited_untracked(&self, job: &Job) -> Result<Vec<PathBuf>, LoopError>;
+
+    /// Puts the base back, and holds the workspace ready for an agent that goes on with an attempt.
+    fn hand_over<'a>(
+        &'a mut self,
+        job: &'a Job,
+        attempt: &'a str,
+    ) -> LocalFuture<'a, Result<(), LoopError>>;
 
     /// Puts the base back, without the work of the attempt.
     fn reset<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<(), LoopError>>;

@@ -77,7 +77,11 @@ pub(crate) async fn keep(
     if is_cut_off(verdict) {
         write_patch(context, workspace, &staged.tree).await?;
     }
-    workspace.reset(job).await?;
+    match verdict {
+        // The next agent goes on in the same place, with what git ignores there.
+        Verdict::Handoff { .. } => workspace.hand_over(job, &reference).await?,
+        _ => workspace.reset(job).await?,
+    }
     Ok(StepDone::Kept {
         reference: Some(reference),
     })

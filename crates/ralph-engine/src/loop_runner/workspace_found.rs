@@ -81,6 +81,7 @@ impl WorkspaceLook<'_> {
             .take_while(|folder| !folder.exists())
             .collect();
         let found = Layers::find(&LayerRequest {
+            caches: CacheAccess::Read,
             repo,
             data_dir: self.data_dir,
             temp_dir: self.temp_dir,

@@ -346,6 +346,14 @@ impl Workspace for InPlace<'_> {
         Ok(edited.map(|(path, _)| path.clone()).collect())
     }
 
+    fn hand_over<'a>(
+        &'a mut self,
+        job: &'a Job,
+        _attempt: &'a str,
+    ) -> LocalFuture<'a, Result<(), LoopError>> {
+        self.reset(job)
+    }
+
     fn reset<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<(), LoopError>> {
         Box::pin(async {
             let (base, untracked) = self.start_of(job)?;

@@ -6,7 +6,7 @@
 //! has ended, and checked as in the user's own folder.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeSet, HashSet},
     ffi::OsStr,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     io::{self, Read as _},
@@ -22,6 +22,7 @@ use ralph_core::{
     signal::Claim,
 };
 
+use super::copied::CopiedFiles;
 use super::{
     Candidate, Continued, InPlace, RestoredAfter, RestoredFiles, VerifyLayer, Workspace,
     caches::{CacheAccess, Caches, VerifiedIn, sweep_caches},
@@ -39,20 +40,28 @@ use crate::{
     iteration::{DIAGNOSIS_FOLDER, Findings, LOGS},
     journal_text::{oid, paths_from_text},
     layer::{
-        DiskReserve, InPlaceReason, Layer, LayerFolder, LayerPlace, LayerTarget, PlaceKind,
-        PlaceRequest, Prefill, PrefillFile, UpperEntry, UpperFolder, UpperKind,
+        CopySize, DiskReserve, FolderCopy, InPlaceReason, Layer, LayerFolder, LayerPlace,
+        LayerTarget, PlaceKind, PlaceRequest, Prefill, PrefillFile, UpperEntry, UpperFolder,
+        UpperKind,
         checks::{CheckRequest, SocketSearch, check_repository},
         leftovers, remove_tree, sweep,
         upper::Descent,
     },
     plain_file,
-    process::{BindAccess, Containment, MountPlan, MountStep, OverlayMount, OverlayXattrs},
+    process::{
+        BindAccess, Containment, FolderRename, MountPlan, MountStep, OverlayMount, OverlayXattrs,
+    },
     progress_file::ProgressFile,
     supervisor::{LayerSpace, LocalFuture},
 };
 
 /// The entries of a repository that are looked at in search of sockets.
 const SOCKET_BUDGET: usize = 20_000;
+/// The most that is copied into a layer before a run.
+const COPIED: CopySize = CopySize {
+    entries: 1_000,
+    bytes: 16 * 1024 * 1024,
+};
 /// The sockets that are named.
 const MOST_SOCKETS: usize = 5;
 /// The most that layers may hold in memory, where no disk can.
@@ -72,6 +81,8 @@ pub(crate) struct Layers {
     targets: Vec<LayerTarget>,
     /// Those that are checked out.
     submodules: Vec<Submodule>,
+    /// Folders of tracked files that a program could not rename, if they were not copied.
+    renamable: Vec<PathBuf>,
     logs: PathBuf,
     /// Parts of the data folder that no program may write.
     read_only: Vec<PathBuf>,
@@ -79,11 +90,20 @@ pub(crate) struct Layers {
     caches: Caches,
     /// The layer in which the change was verified that is to land.
     verified: Option<VerifyLayer>,
+    parked: Option<ParkedLayer>,
     /// The most that one layer may hold.
     max_bytes: u64,
     reserve: Option<DiskReserve>,
     /// What a person should know of them.
     notes: Vec<String>,
+}
+
+/// The layer of an agent that handed over.
+struct ParkedLayer {
+    /// The attempt that its work is kept as.
+    attempt: String,
+    base: String,
+    layer: Layer,
 }
 
 struct CurrentLayer {
@@ -93,12 +113,15 @@ struct CurrentLayer {
     taken: HashSet<PathBuf>,
     /// Those that were not, as a person had changed them meanwhile.
     left: Vec<PathBuf>,
+    /// The folders that were copied into it.
+    copied: CopiedFiles,
 }
 
 impl CurrentLayer {
     fn new(iteration: &IterationId, layer: Layer) -> Self {
         Self {
             iteration: iteration.clone(),
+            copied: CopiedFiles::load(layer.path()),
             layer,
             taken: HashSet::new(),
             left: Vec::new(),
@@ -192,6 +215,10 @@ impl Layers {
         let notes = notes(&place, &checked.sockets, root);
         let folders = [root, repo.git_dir(), repo.common_dir()].map(Path::to_owned);
         let modules = submodules.iter().map(|module| module.git_dir.clone());
+        let mounts = checked.sub_mounts.iter();
+        let mounts = mounts.filter_map(|mount| Some(mount.strip_prefix(root).ok()?.to_owned()));
+        let links = tracked.submodules.iter().map(|link| link.path.clone());
+        let not_copied: Vec<PathBuf> = mounts.chain(links).collect();
         let folders = folders.into_iter().chain(checked.sub_mounts).chain(modules);
         let folders = folders.chain(alternates(&repo.common_dir().join("objects")));
         let half = || free_bytes(&place.folder).map_or(u64::MAX, |free| free / 2);
@@ -205,6 +232,7 @@ impl Layers {
             root: root.to_owned(),
             targets: folders.map(LayerTarget::new).collect(),
             logs: root.join(LOGS),
+            renamable: renamable(&place, &tracked.files, &not_copied),
             submodules,
             read_only: request.read_only.clone(),
             max_bytes: place
@@ -212,6 +240,7 @@ impl Layers {
                 .map_or(max_bytes, |most| most.min(max_bytes)),
             place,
             current: None,
+            parked: None,
             reserve: None,
             notes,
         }))
@@ -262,8 +291,8 @@ impl Layers {
         }
     }
 
-    /// Makes the layer of an iteration, unless there is one.
-    fn begin(&mut self, iteration: &IterationId) -> Result<(), LoopError> {
+    /// Makes the layer of an iteration, unless there is one. No folder of these paths is copied into it.
+    fn begin(&mut self, iteration: &IterationId, own: &[PathBuf]) -> Result<(), LoopError> {
         if let Some(current) = &self.current
             && current.iteration == *iteration
         {
@@ -273,6 +302,24 @@ impl Layers {
         let mut layer = Layer::create(&self.place, &self.targets)?;
         self.caches.follow_user();
         layer.set_lowers(&self.root, self.caches.lowers());
+        self.make_current(iteration, layer)?;
+        self.copy_folders(own)
+    }
+
+    /// Goes on with the layer of an agent that handed over, where the user's folder is what it was then.
+    fn unpark(&mut self, job: &Job) -> Result<bool, LoopError> {
+        let goes_on = self.parked.take().filter(|parked| {
+            job.start.attempt_ref.as_ref() == Some(&parked.attempt)
+                && job.start.base_commit == parked.base
+        });
+        let Some(parked) = goes_on else {
+            return Ok(false);
+        };
+        self.make_current(&job.iteration, parked.layer)?;
+        Ok(true)
+    }
+
+    fn make_current(&mut self, iteration: &IterationId, layer: Layer) -> Result<(), LoopError> {
         let path = layer.path().join(ITERATION);
         let owner = LayerOwner {
             iteration: iteration.to_string(),
@@ -521,9 +568,54 @@ impl Layers {
                 Descent::Enter
             }
         };
-        upper
+        let entries = upper
             .scan(descend)
-            .map_err(|e| fail(io::Error::other(e.to_string())))
+            .map_err(|e| fail(io::Error::other(e.to_string())))?;
+        Ok(match &self.current {
+            Some(current) => current.copied.taken_out(&folder.upper, entries),
+            None => entries,
+        })
+    }
+
+    /// Copies folders that hold tracked files into a new layer, as far as that is little: elsewhere a program of an
+    /// ordinary user can't rename them.
+    fn copy_folders(&mut self, own: &[PathBuf]) -> Result<(), LoopError> {
+        let Some(current) = &self.current else {
+            return Ok(());
+        };
+        let upper = self.upper_of(&current.layer);
+        let prefill = self.prefill(&current.layer)?;
+        let mut budget = COPIED;
+        let mut done = Vec::new();
+        for folder in &self.renamable {
+            let is_own = |own: &PathBuf| own.starts_with(folder) || folder.starts_with(own);
+            if own.iter().any(is_own) {
+                continue;
+            }
+            match prefill.copy_folder(folder, budget) {
+                Ok(FolderCopy::Copied(size)) => {
+                    budget.entries = budget.entries.saturating_sub(size.entries);
+                    budget.bytes = budget.bytes.saturating_sub(size.bytes);
+                    done.push(folder.clone());
+                }
+                Ok(FolderCopy::LeftAlone) => {}
+                // Such as a file that can't be read: then it is shown as it is.
+                Err(_) => prefill
+                    .forget(folder)
+                    .map_err(|e| file_error("drop", folder, e))?,
+            }
+        }
+        if done.is_empty() {
+            return Ok(());
+        }
+        let layer = current.layer.path();
+        let copied = CopiedFiles::of(upper, done)
+            .and_then(|copied| copied.save(layer).map(|()| copied))
+            .map_err(|e| file_error("note the copies in", layer, e))?;
+        if let Some(current) = &mut self.current {
+            current.copied = copied;
+        }
+        Ok(())
     }
 
     /// Writes the tree of the base with what was written in the current layer.
@@ -669,6 +761,24 @@ fn notes(place: &LayerPlace, sockets: &SocketSearch, root: &Path) -> Vec<String>
         ));
     }
     notes
+}
+
+/// The folders at the top that hold tracked files, where programs can't rename a folder of the base and it is not
+/// much to copy.
+fn renamable(place: &LayerPlace, tracked: &[PathBuf], not: &[PathBuf]) -> Vec<PathBuf> {
+    if place.folder_rename == FolderRename::Works || tracked.len() as u64 > COPIED.entries {
+        return Vec::new();
+    }
+    let tops = tracked.iter().filter_map(|path| {
+        let mut parts = path.components();
+        let top = PathBuf::from(parts.next()?.as_os_str());
+        parts.next().map(|_| top)
+    });
+    let tops: BTreeSet<PathBuf> = tops.collect();
+    let is_plain = |top: &PathBuf| {
+        !top.starts_with(crate::dot_ralph::FOLDER) && !not.iter().any(|path| path.starts_with(top))
+    };
+    tops.into_iter().filter(is_plain).collect()
 }
 
 /// The uppers of a layer, as one space.
@@ -843,6 +953,12 @@ impl Layered<'_> {
         paths
     }
 
+    /// The paths whose folders stay as the user has them: ralph writes there between runs.
+    fn uncopied(&self) -> Vec<PathBuf> {
+        let own = self.folder.own_paths.iter().cloned();
+        own.chain(self.shared_paths()).collect()
+    }
+
     /// Takes over the agent's version of a file that it may write. The lower one shows again in the layer.
     fn take_over(&self, path: &Path, kind: &UpperKind, prefill: &Prefill) -> io::Result<()> {
         let to = self.folder.root.join(path);
@@ -998,7 +1114,8 @@ impl Workspace for Layered<'_> {
             if !job.config.verification.prepare.is_empty() {
                 self.layers.give_up_caches_of_agent();
             }
-            self.layers.begin(&job.iteration)?;
+            let goes_on = self.layers.unpark(job)?;
+            self.layers.begin(&job.iteration, &self.uncopied())?;
             let base = oid(&job.start.base_commit)?;
             let own = &self.folder.own_paths;
             self.layers.freshen(self.folder.repo, &base, own).await?;
@@ -1014,7 +1131,7 @@ impl Workspace for Layered<'_> {
                     )));
                 }
             };
-            if let Some(layer) = self.layers.layer() {
+            if let Some(layer) = self.layers.layer().filter(|_| !goes_on) {
                 let upper = self.layers.upper_of(layer);
                 let repo = self.folder.repo;
                 let gone = repo.fill_folder(&base, &tree, &[], upper).await?;
@@ -1031,7 +1148,7 @@ impl Workspace for Layered<'_> {
     }
 
     fn before_run(&mut self, job: &Job) -> Result<DoneFile, LoopError> {
-        self.layers.begin(&job.iteration)?;
+        self.layers.begin(&job.iteration, &self.uncopied())?;
         self.layers.hold_reserve();
         let done_file = self.folder.before_run(job)?;
         let (Some(upper), Some(path)) = (self.layers.upper(), done_file.path()) else {
@@ -1294,6 +1411,22 @@ impl Workspace for Layered<'_> {
             matches!(entry.kind, UpperKind::File { .. }) && untracked.contains(&entry.path)
         });
         Ok(written.map(|entry| entry.path).collect())
+    }
+
+    fn hand_over<'a>(
+        &'a mut self,
+        job: &'a Job,
+        attempt: &'a str,
+    ) -> LocalFuture<'a, Result<(), LoopError>> {
+        Box::pin(async {
+            let layer = self.layers.current.take().map(|current| current.layer);
+            self.layers.parked = layer.map(|layer| ParkedLayer {
+                attempt: attempt.to_owned(),
+                base: job.start.base_commit.clone(),
+                layer,
+            });
+            Ok(())
+        })
     }
 
     fn reset<'a>(&'a mut self, _job: &'a Job) -> LocalFuture<'a, Result<(), LoopError>> {

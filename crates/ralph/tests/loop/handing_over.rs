@@ -344,3 +344,21 @@ fn a_step_towards_a_goal_that_is_handed_over_is_kept_and_does_not_land() {
     assert_eq!(project.landed().len(), 1);
     assert!(project.prompt_of(2).contains("## Handoff from Iteration 1"));
 }
+
+#[test]
+fn what_git_ignores_is_there_for_the_agent_that_goes_on() {
+    let mut first = wraps_up();
+    first.insert(1, run("mkdir -p cache && echo warm > cache/built"));
+    let mut second = finishes();
+    second.insert(1, run("cat cache/built > $RALPH_TASK_ID.seen"));
+    let project = Project::with_stories(&[story("A")])
+        .config(QUICK)
+        .env("RALPH_WORKSPACE_MODE", "overlay")
+        .claude(&scenario(&[first, second]));
+    project.repo.file(".gitignore", "cache/\n").commit("ignore");
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.verdicts(), ["A handoff", "A verified"]);
+    assert_eq!(project.repo.read("A.seen"), "warm\n");
+    assert!(!project.repo.exists("cache"));
+    assert!(!project.repo.exists("half-A.txt"));
+}

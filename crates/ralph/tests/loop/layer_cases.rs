@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::support::{Project, Ran, story};
+use crate::support::{Live, Project, Ran, story};
 
 fn does(shell: &str) -> Value {
     json!({"default": [{"do": [{"run": shell}, {"say": "Task A complete"}]}]})
@@ -245,4 +245,69 @@ fn a_submodule_that_is_not_where_it_is_recorded_is_worked_with_in_place_by_name(
         said.contains("in place: the submodule lib is on another commit"),
         "{said}"
     );
+}
+
+/// `ralph run` as a user without privileges, to whom everything of the project belongs.
+fn run_as_user(project: &Project) -> Ran {
+    use std::os::unix::process::CommandExt as _;
+    let mut command = project.run_command(&[]);
+    if rustix::process::geteuid().is_root() {
+        let mut chown = std::process::Command::new("chown");
+        chown
+            .args(["-hR", "65534:65534"])
+            .arg(project.repo.outside());
+        assert!(chown.status().unwrap().success());
+        command.uid(65534).gid(65534);
+    }
+    Live::start(command).wait()
+}
+
+#[test]
+fn an_ordinary_user_can_rename_folders_in_every_way() {
+    // A program that does not know what to do about two file systems fails, and so does the attempt.
+    for rename in [
+        "git mv dir moved",
+        "mv dir moved",
+        "perl -e 'rename(\"dir\", \"moved\") or die $!'",
+        "mkdir top && git mv dir/sub top/ && git mv dir moved && mkdir moved/sub && git mv top/sub/b moved/sub/b",
+    ] {
+        let project = layered(&format!(
+            "set -e; {rename}; echo x > A.txt; echo more >> moved/a"
+        ));
+        project
+            .repo
+            .file("dir/a", "a\n")
+            .file("dir/sub/b", "b\n")
+            .file("dir/link-to", "c\n")
+            .file("other/stays", "s\n")
+            .file(".gitignore", "*.log\n");
+        project.repo.commit("files");
+        project
+            .repo
+            .file("dir/debug.log", "ignored\n")
+            .file("other/mine.txt", "untracked\n");
+        let ran = run_as_user(&project).expect(0);
+        assert_eq!(ran.verdicts(), ["A verified"], "{rename}");
+        assert_eq!(ran.flags(), [""; 0], "{rename}");
+        let files = project.repo.git(["-c", "safe.directory=*", "ls-files"]);
+        let expected = [
+            ".gitignore",
+            "A.txt",
+            "README.md",
+            "moved/a",
+            "moved/link-to",
+            "moved/sub/b",
+            "other/stays",
+            "prd.json",
+        ];
+        assert_eq!(files.lines().collect::<Vec<_>>(), expected, "{rename}");
+        let inspected = ran.one("inspected");
+        let stays = inspected["files"].as_array().unwrap().iter();
+        assert!(
+            !stays.into_iter().any(|f| f["path"] == "other/stays"),
+            "{inspected}"
+        );
+        assert_eq!(project.repo.read("moved/a"), "a\nmore\n", "{rename}");
+        assert_eq!(project.repo.read("other/mine.txt"), "untracked\n");
+    }
 }
