@@ -100,6 +100,7 @@ fn run_tasks(programs: &Programs, file: TaskFile, mode: &str) -> BenchResult<Dur
     let output = ralph_run(&repo, programs)
         .args(["--max-iterations", "1000"])
         .env("RALPH_WORKSPACE_MODE", mode)
+        .env("RALPH_VERIFICATION_CLEAN_CHECK", "off")
         .stdout(Stdio::null())
         .output()?;
     let took = began.elapsed();

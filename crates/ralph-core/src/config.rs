@@ -36,7 +36,7 @@ pub use pi::{PiConfig, PiMode};
 pub use resolve::{Note, Resolved, may_set_key, resolve};
 pub use schema::{KeyPath, did_you_mean, schema};
 pub use sections::{
-    Backend, BreakerConfig, CommitType, EconomicsConfig, GitConfig, Grep, GutterConfig,
+    Backend, BreakerConfig, CleanCheck, CommitType, EconomicsConfig, GitConfig, Grep, GutterConfig,
     HandoffConfig, HealthConfig, KnownFailures, LogsConfig, LoopConfig, MemoryConfig,
     MonitorConfig, OnGutter, OnMaxAttempts, OnOpen, OnUsageLimit, PromptConfig, ProtectTests,
     RepoConfig, SafetyConfig, TasksConfig, UsageLimitsConfig, VerificationConfig, WorkspaceConfig,

@@ -21,6 +21,15 @@ use crate::{
     verdict::{IterationOutcome, Verdict},
 };
 
+/// The outcome of a check in a fresh clone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CleanOutcome {
+    Passed,
+    Failed,
+    NotChecked,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(
     tag = "event",
@@ -56,6 +65,15 @@ pub enum Event {
     BaselineEnded {
         /// Commands that fail before any work is done.
         red: Vec<String>,
+    },
+    /// The last commit was verified in a fresh clone, or could not be.
+    CleanChecked {
+        commit: String,
+        outcome: CleanOutcome,
+        /// The finding, in one sentence.
+        message: String,
+        /// The end of the output of the command that fails.
+        tail: String,
     },
     IterationStarted {
         iteration: u64,

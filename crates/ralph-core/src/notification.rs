@@ -171,6 +171,7 @@ pub fn occasion(event: &Event) -> Option<Occasion> {
         | Event::Warning { .. }
         | Event::BaselineStarted { .. }
         | Event::BaselineEnded { .. }
+        | Event::CleanChecked { .. }
         | Event::IterationStarted { .. }
         | Event::RunStarted { .. }
         | Event::Agent(_)

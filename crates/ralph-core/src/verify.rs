@@ -3,9 +3,11 @@
 //!
 //! Runs nothing: the engine's verifier does, and hands over what it saw.
 
+mod clean;
 mod normalise;
 mod test_count;
 
+pub use clean::{CleanFinding, judge_clean};
 pub use test_count::{TestCounter, TestCounts, TestFinding, compare_tests, count_tests};
 
 use std::{fmt::Write, time::Duration};

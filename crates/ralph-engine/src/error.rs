@@ -113,6 +113,10 @@ pub enum LoopError {
     /// A layer was asked for by `workspace.mode: overlay`, and there can be none.
     #[error("`workspace.mode` is overlay, and no layer can be laid over this repository: {reason}")]
     NoLayer { reason: InPlaceReason },
+    #[error("there is no commit {name}")]
+    UnknownCommit { name: String },
+    #[error("there is nothing to verify with: no verify command is configured")]
+    NoVerifyCommands,
     /// An agent or a person left the branch while no ralph was there to see it.
     #[error("HEAD is at {found}, but an interrupted loop works on branch {branch}")]
     LeftBranch { branch: String, found: String },
@@ -152,6 +156,8 @@ impl LoopError {
             | Self::Artefact { .. }
             | Self::OutdatedBranch { .. }
             | Self::NoLayer { .. }
+            | Self::UnknownCommit { .. }
+            | Self::NoVerifyCommands
             | Self::LeftBranch { .. } => true,
             Self::Layer(_)
             | Self::Lock(LockError::Io { .. })

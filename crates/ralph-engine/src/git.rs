@@ -17,6 +17,7 @@ mod attempt;
 mod branch;
 mod call;
 mod candidate;
+mod clone;
 mod commit;
 mod commits;
 mod config;

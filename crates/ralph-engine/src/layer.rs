@@ -33,6 +33,7 @@ mod tests;
 pub mod upper;
 
 pub use machine::MachineFacts;
+pub(crate) use owned::OwnedFolder;
 pub use owned::{Layer, LayerError, LayerFolder, LayerTarget, SweepReport, leftovers, sweep};
 pub use place::{LayerPlace, PlaceDisk, PlaceKind, PlaceRequest};
 pub use prefill::{CopySize, FolderCopy, Prefill, PrefillFile};

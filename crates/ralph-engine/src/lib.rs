@@ -8,6 +8,7 @@ mod artefacts;
 pub mod atomic;
 pub mod board;
 pub mod clock;
+pub mod commit_check;
 mod config_files;
 pub mod dot_ralph;
 mod durable;

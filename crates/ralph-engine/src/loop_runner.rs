@@ -10,6 +10,7 @@ mod begin;
 mod breaker;
 mod budget;
 mod checkpoint;
+mod clean_check;
 mod commands;
 mod control;
 mod cost;
@@ -79,6 +80,7 @@ use ralph_core::{
 
 use self::{
     budget::BudgetDecision,
+    clean_check::CleanWatch,
     control::{ControlChannel, PersonReply},
     forecast::ForecastState,
     link::{JournalLink, LinkedIteration, QueueProgress},
@@ -120,6 +122,7 @@ pub struct LoopRunner {
     control: ControlChannel,
     output: LoopOutput,
     baseline: Option<VerifyReport>,
+    clean: CleanWatch,
     began: Instant,
     /// Records that this run of the command has changed something.
     changed: Changed,
@@ -221,6 +224,10 @@ pub async fn run_loop(setup: Setup) -> Result<LoopReport, LoopFailure> {
     let worked = match runner.set_up(start).await {
         Ok(()) => runner.work().await,
         Err(error) => Err(error),
+    };
+    let worked = match worked {
+        Ok(stop) => Ok(runner.check_at_end(stop).await),
+        failed => failed,
     };
     runner.end(worked).await
 }

@@ -60,6 +60,7 @@ pub(crate) mod steer;
 pub(crate) mod stop;
 pub(crate) mod tasks;
 pub(crate) mod tokens;
+pub(crate) mod verify;
 
 subcommands! {
     TopCommand {
@@ -129,6 +130,8 @@ subcommands! {
         Prompt(prompt::Args => run in project),
         /// Check the tasks for problems before agents work on them
         Lint(lint::Args => run in project),
+        /// Verify a commit with the configured commands, in a fresh layer or a clean clone
+        Verify(verify::Args => run),
         /// Check the machine, the repository and the agent
         Doctor(doctor::Args => run),
         /// Test the configured notifications

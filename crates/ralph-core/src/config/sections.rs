@@ -150,6 +150,11 @@ section! {
         /// True if the commands run once before the first iteration, so that a failure that was there
         /// already can be told from a new one.
         pub baseline: bool = true,
+        /// When the last commit is verified in a fresh clone, after `prepare`: at the `end` of a loop that landed
+        /// something, `always` after a landing, or not at all (`off`).
+        pub clean_check: CleanCheck = CleanCheck::End,
+        /// Minutes that such a check may take in all.
+        pub clean_timeout_minutes: Minutes = Minutes::whole(30),
         /// The number of lines of a failing command's output the next prompt gets.
         pub tail_lines: NonZeroU32 = count(200),
         /// The number of bytes of a failing command's output the next prompt gets.
@@ -165,6 +170,15 @@ pub enum KnownFailures {
     Refuse,
     /// A command that fails as it did at the start does not block.
     Allow,
+}
+
+/// When the last commit is verified in a fresh clone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CleanCheck {
+    End,
+    Always,
+    Off,
 }
 
 section! {

@@ -37,6 +37,11 @@ impl IterationFiles {
         Self::named(root, "baseline", max_mb)
     }
 
+    /// Opens the log of a check of a commit, which belongs to no iteration either.
+    pub(crate) fn commit_check(root: &Path, max_mb: u32) -> Result<Self, LoopError> {
+        Self::named(root, "check", max_mb)
+    }
+
     fn named(root: &Path, name: &str, max_mb: u32) -> Result<Self, LoopError> {
         let folder = root.join(LOGS);
         std::fs::create_dir_all(&folder).map_err(|e| file_error("make", &folder, e))?;

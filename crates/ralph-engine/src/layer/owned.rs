@@ -19,6 +19,7 @@ use crate::process::{BindAccess, MountPlan, OverlayMount, OverlayOptions};
 
 const LAYER: &str = "layer-";
 const TRIAL: &str = "trial-";
+const CLONE: &str = "clone-";
 const LOCK: &str = ".lock";
 
 /// A layer over one or more folders. Dropping it deletes all that was written.
@@ -252,7 +253,7 @@ pub fn sweep(place: &Path, is_kept: &dyn Fn(&Path) -> bool) -> io::Result<SweepR
         let name = entry?.file_name();
         let base = name.as_bytes().strip_suffix(LOCK.as_bytes());
         let base = base.unwrap_or(name.as_bytes()).to_owned();
-        if [LAYER, TRIAL]
+        if [LAYER, TRIAL, CLONE]
             .iter()
             .any(|kind| base.starts_with(kind.as_bytes()))
         {
@@ -298,8 +299,8 @@ fn sweep_one(path: &Path) -> io::Result<bool> {
 
 /// A folder with a lock beside it that is held as long as this lives.
 #[derive(Debug)]
-pub(super) struct OwnedFolder {
-    pub(super) path: PathBuf,
+pub(crate) struct OwnedFolder {
+    pub(crate) path: PathBuf,
     _lock: File,
     is_removed: bool,
 }
@@ -307,6 +308,16 @@ pub(super) struct OwnedFolder {
 impl OwnedFolder {
     pub(super) fn trial(place: &Path) -> io::Result<Self> {
         Self::create(place, TRIAL)
+    }
+
+    /// Makes a folder for a clone, in a place that is made with it. Those of dead processes are deleted first.
+    pub(crate) fn clone_in(place: &Path) -> io::Result<Self> {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(place)?;
+        sweep(place)?;
+        Self::create(place, CLONE)
     }
 
     fn create(place: &Path, kind: &str) -> io::Result<Self> {

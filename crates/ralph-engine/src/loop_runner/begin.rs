@@ -21,6 +21,7 @@ use super::{
     AgentRuntime, Board, Changed, CostWatch, Fallback, LoopError, LoopOutput, LoopPlace,
     LoopRunner, LoopSettings, ProjectFiles, TaskScope,
     agent_pool::AgentPool,
+    clean_check::CleanWatch,
     control::ControlChannel,
     files::{feature, refuse_wrong_paths},
     mode::{Mode, artefacts_of_mode},
@@ -265,6 +266,7 @@ impl LoopRunner {
             began: setup.began,
             changed: Changed::Nothing,
             baseline: None,
+            clean: CleanWatch::default(),
             board,
             journal,
         })

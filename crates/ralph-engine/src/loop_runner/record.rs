@@ -58,11 +58,16 @@ pub(super) struct Finished {
 impl LoopRunner {
     /// Lands what may land, and writes down what the iteration came to.
     pub(super) async fn finish(&mut self, mut worked: Worked) -> Result<Finished, LoopError> {
+        let lands = worked.outcome.landing == LandingState::Due;
         while worked.outcome.landing == LandingState::Due {
             match self.land(&mut worked).await? {
                 LandingEnd::Settled => {}
                 LandingEnd::BranchMoved => worked = self.go_on_where_branch_is(worked).await?,
             }
+        }
+        if lands {
+            let flag = self.check_landed().await;
+            worked.outcome.log.flags.extend(flag);
         }
         let Worked {
             job,
@@ -153,6 +158,7 @@ impl LoopRunner {
                 if let Some(commit) = &commit {
                     self.count_landed_tests(outcome);
                     self.place.base = commit.clone();
+                    self.note_landed(job, outcome, commit);
                 }
                 if let Some(verified) = verified {
                     self.keep_caches(verified).await;

@@ -9,7 +9,7 @@ use crate::{
     git::Repo,
     layer::InPlaceReason,
     process::Containment,
-    workspace::{LayerRequest, Layers},
+    workspace::{CacheAccess, LayerRequest, Layers},
 };
 
 /// The place that agents work in.

@@ -13,7 +13,7 @@ pub(super) use agent::tool;
 use jiff::Timestamp;
 use ralph_core::{
     command::CommandState,
-    event::Event,
+    event::{CleanOutcome, Event},
     figures::{count, duration},
     iteration::ChangedFile,
     sanitize::{columns, one_line},
@@ -101,6 +101,11 @@ impl HumanText {
         match event {
             Event::Warning { message } => page.marked(Mark::Look, &safe(message)),
             Event::BaselineEnded { red } => self.baseline_red(page, red),
+            Event::CleanChecked {
+                outcome: CleanOutcome::Failed,
+                message,
+                ..
+            } => page.marked(Mark::Look, &safe(message)),
             Event::TaskBlocked { task, reason } => blocked(page, task, reason),
             Event::Gutter { .. } | Event::Question { .. } => attention::render(page, event),
             Event::Intervention { .. } if attention::needs_a_person(event) => {
@@ -113,6 +118,7 @@ impl HumanText {
             Event::LoopStarted { .. }
             | Event::Notice { .. }
             | Event::BaselineStarted { .. }
+            | Event::CleanChecked { .. }
             | Event::IterationStarted { .. }
             | Event::RunStarted { .. }
             | Event::Agent(_)
@@ -142,6 +148,19 @@ impl HumanText {
                 page.marked(Mark::Good, said);
             }
             Event::BaselineEnded { red } => self.baseline_red(page, red),
+            Event::CleanChecked {
+                outcome,
+                message,
+                tail,
+                ..
+            } => {
+                let mark = match outcome {
+                    CleanOutcome::Passed => Mark::Good,
+                    CleanOutcome::Failed | CleanOutcome::NotChecked => Mark::Look,
+                };
+                page.marked(mark, &safe(message));
+                page.quote(tail, Extent::Last(RETRY_TAIL_LINES));
+            }
             Event::IterationStarted { .. } => self.iteration_started(page, event),
             Event::RunStarted {
                 run,

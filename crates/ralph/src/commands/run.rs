@@ -250,6 +250,12 @@ fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
         LoopError::NoLayer { reason } => reason.hint().or_else(|| {
             Some("`workspace.mode: auto` works in your own folder where there are no layers".into())
         }),
+        LoopError::UnknownCommit { .. } => {
+            Some("name a commit, a branch or a tag; `git log --oneline` lists commits".into())
+        }
+        LoopError::NoVerifyCommands => {
+            Some("set `verification.commands` in ralph.yaml; `ralph init` guesses them".into())
+        }
         LoopError::Graph(_) => Some("`ralph lint` shows all problems and where they are".into()),
         LoopError::UnknownTask(_) => Some("`ralph tasks list` shows the ids".into()),
         LoopError::Lock(LockError::Held { .. }) => {

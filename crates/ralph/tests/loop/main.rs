@@ -7,6 +7,7 @@ mod answering;
 mod caches;
 mod checkpoints;
 mod claims;
+mod clean_check;
 mod contents;
 mod cost;
 mod counting;

@@ -79,7 +79,7 @@ fn the_defaults_are_those_of_the_design() {
             "command": { "args": [] },
             "verification": {
                 "commands": [], "prepare": [], "lands": [], "format": [], "timeout_minutes": 15, "known_failures": "refuse",
-                "baseline": true, "tail_lines": 200, "tail_bytes": 16384,
+                "baseline": true, "clean_check": "end", "clean_timeout_minutes": 30, "tail_lines": 200, "tail_bytes": 16384,
             },
             "workspace": {
                 "mode": "auto",
@@ -267,8 +267,8 @@ fn the_environment_sets_keys_of_every_type() {
 fn no_two_keys_share_a_variable() {
     let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
     let unique: BTreeSet<&String> = names.iter().collect();
-    assert_eq!(unique.len(), 122);
-    assert_eq!(names.len(), 122);
+    assert_eq!(unique.len(), 124);
+    assert_eq!(names.len(), 124);
     assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 

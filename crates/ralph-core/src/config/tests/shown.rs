@@ -79,6 +79,8 @@ fn every_value_is_shown_with_its_origin() {
       timeout_minutes: 15  # default
       known_failures: refuse  # default
       baseline: true  # default
+      clean_check: end  # default
+      clean_timeout_minutes: 30  # default
       tail_lines: 200  # default
       tail_bytes: 16384  # default
     workspace:
@@ -230,7 +232,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 143);
+    assert_eq!(keys, 145);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];

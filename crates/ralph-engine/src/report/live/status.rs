@@ -102,6 +102,7 @@ impl StatusLine {
             Event::Notice { .. } | Event::Warning { .. } => {}
             Event::BaselineStarted { .. } => self.doing("running the baseline"),
             Event::BaselineEnded { .. } => self.doing("choosing a task"),
+            Event::CleanChecked { .. } => self.doing("ending"),
             Event::IterationStarted {
                 task,
                 nth,

@@ -6,7 +6,7 @@ use ralph_core::{
     breaker::BreakerState,
     command::CommandReport,
     dollars::Dollars,
-    event::{AfterGutter, Blocked, Event, WaitReason},
+    event::{AfterGutter, Blocked, CleanOutcome, Event, WaitReason},
     gutter::Gutter,
     handoff::HandoffTrigger,
     health::{HealthState, InterventionLevel},
@@ -77,6 +77,8 @@ fn loop_lines() -> Vec<(Event, &'static str)> {
         (Event::Warning { message: "mind\n\u{1b}[1m".into() }, r#""event":"warning","message":"mind\n\u001b[1m"}"#),
         (Event::BaselineStarted { commands: 2 }, r#""event":"baseline_started","commands":2}"#),
         (Event::BaselineEnded { red: vec!["make".into()] }, r#""event":"baseline_ended","red":["make"]}"#),
+        (Event::CleanChecked { commit: "c0ffee".into(), outcome: CleanOutcome::NotChecked, message: "so".into(), tail: String::new() },
+         r#""event":"clean_checked","commit":"c0ffee","outcome":"not_checked","message":"so","tail":""}"#),
         (Event::TaskBlocked { task: "T".into(), reason: "why".into() }, r#""event":"task_blocked","task":"T","reason":"why"}"#),
         (Event::Gutter { task: "T".into(), gutter: churn(), sentence: "so".into(), then: AfterGutter::Diagnose, hint: "do".into() },
          r#""event":"gutter","task":"T","rule":"churn","files":["a.rs"],"attempts":3,"sentence":"so","then":"diagnose","hint":"do"}"#),
@@ -285,6 +287,7 @@ fn heading(event: &Event) -> &'static str {
         Event::Warning { .. } => "### `warning`",
         Event::BaselineStarted { .. } => "### `baseline_started`",
         Event::BaselineEnded { .. } => "### `baseline_ended`",
+        Event::CleanChecked { .. } => "### `clean_checked`",
         Event::IterationStarted { .. } => "### `iteration_started`",
         Event::RunStarted { .. } => "### `run_started`",
         Event::Agent(_) => "### `agent`",
@@ -327,8 +330,8 @@ fn the_documentation_names_every_field_of_every_event() {
         }
     }
     let documented = DOCS.lines().filter(|l| l.starts_with("### `")).count();
-    assert_eq!(headings.len(), 24);
-    assert_eq!(documented, 24);
+    assert_eq!(headings.len(), 25);
+    assert_eq!(documented, 25);
 }
 
 #[test]
