@@ -5,8 +5,8 @@
 //! generations is written last and as a whole: a generation that is not on it was being written when ralph was
 //! killed, and the next loop deletes it.
 //!
-//! Only the process that holds the worktree's lock writes here. Whoever shows a cache to programs holds its lock
-//! shared, and as long nothing of it is deleted.
+//! Only the process that holds the worktree's lock writes here. A process that shows a cache to programs holds its
+//! lock shared, and as long as it does, nothing of the cache is deleted.
 
 use std::{
     collections::BTreeMap,
@@ -37,8 +37,10 @@ const LOCK: &str = "lock";
 const STACK_VERSION: u32 = 1;
 /// With more than these, all are made into one: the kernel takes only so many.
 const MOST_GENERATIONS: usize = 5;
-/// A larger cache is begun anew.
+/// A larger cache is begun again.
 const MOST_BYTES: u64 = 20 * 1024 * 1024 * 1024;
+/// One that was built from so many files that have changed since is begun again.
+const MOST_CHANGED: usize = 20_000;
 /// One that was not used for so long is deleted.
 const LONGEST_UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
@@ -56,6 +58,7 @@ pub(crate) struct Caches {
     folder: PathBuf,
     root: PathBuf,
     xattrs: OverlayXattrs,
+    max_bytes: u64,
     access: CacheAccess,
     lock: Option<File>,
     stack: Option<CacheStack>,
@@ -67,8 +70,11 @@ struct CacheStack {
     version: u32,
     /// The worktree.
     root: String,
-    /// The commit that they were built from last.
+    /// The commit that they were built from last, and when they were taken.
     commit: String,
+    at: u64,
+    /// Files that were changed since a part of them was built, with the time when that part was taken.
+    changed: BTreeMap<String, u64>,
     /// True if an agent's own copy is part of it.
     by_agent: bool,
     is_trusted: bool,
@@ -106,6 +112,8 @@ pub(crate) struct VerifiedIn<'a> {
     pub(crate) upper: &'a Path,
     pub(crate) since: SystemTime,
     pub(crate) commit: &'a Oid,
+    /// The files that the commit has changed since the last one that was taken.
+    pub(crate) changed: &'a [PathBuf],
     /// True if it was shown an agent's own caches.
     pub(crate) by_agent: bool,
 }
@@ -118,6 +126,8 @@ impl Caches {
             folder: place.folder.join(name),
             root: root.to_owned(),
             xattrs: place.options.xattrs,
+            // In memory there is less room.
+            max_bytes: place.max_bytes.map_or(MOST_BYTES, |max| max / 2),
             access,
             lock: None,
             stack: None,
@@ -180,6 +190,29 @@ impl Caches {
         self.stack.as_ref().is_some_and(|stack| stack.by_agent)
     }
 
+    /// Returns those files of the user's that were changed since something was built from them, also by these
+    /// paths, and whose time does not tell.
+    pub(crate) fn stale(&self, changed: &[PathBuf]) -> Vec<PathBuf> {
+        let Some(stack) = &self.stack else {
+            return Vec::new();
+        };
+        let before = stack.changed.iter();
+        let before = before.map(|(path, at)| (PathBuf::from(path), *at));
+        let now = changed.iter().map(|path| (path.clone(), stack.at));
+        let is_older = |(path, at): &(PathBuf, u64)| {
+            let time = modified(&self.root.join(path));
+            time.is_some_and(|time| time <= *at)
+        };
+        let mut stale: Vec<PathBuf> = before
+            .chain(now)
+            .filter(is_older)
+            .map(|(path, _)| path)
+            .collect();
+        stale.sort();
+        stale.dedup();
+        stale
+    }
+
     /// Gives them up where the user's own folders have changed since: these are the newer ones.
     pub(crate) fn follow_user(&mut self) {
         let Some(stack) = &self.stack else { return };
@@ -235,12 +268,19 @@ impl Caches {
             version: STACK_VERSION,
             root,
             commit: String::new(),
+            at: 0,
+            changed: BTreeMap::new(),
             by_agent: false,
             is_trusted: self.xattrs == OverlayXattrs::Trusted,
             folders: BTreeMap::new(),
             generations: Vec::new(),
         });
         from.commit.as_str().clone_into(&mut stack.commit);
+        for path in from.changed {
+            let path = path.to_string_lossy().into_owned();
+            stack.changed.insert(path, stack.at);
+        }
+        stack.at = modified(&taken).unwrap_or(u64::MAX);
         stack.by_agent |= from.by_agent;
         for (folder, stamp) in stamped {
             stack.folders.entry(folder).or_insert(stamp);
@@ -250,7 +290,8 @@ impl Caches {
         if stack.generations.len() > MOST_GENERATIONS {
             self.merge(&mut stack)?;
         }
-        if stack.generations.iter().map(|one| one.bytes).sum::<u64>() > MOST_BYTES {
+        let bytes: u64 = stack.generations.iter().map(|one| one.bytes).sum();
+        if bytes > self.max_bytes || stack.changed.len() > MOST_CHANGED {
             self.give_up();
         } else {
             let text = serde_json::to_vec(&stack).map_err(io::Error::other)?;
@@ -365,6 +406,14 @@ impl Caches {
         }
         let _ = lock.lock_shared();
     }
+}
+
+/// When a file was changed, in nanoseconds.
+fn modified(path: &Path) -> Option<u64> {
+    let meta = fs::symlink_metadata(path).ok()?;
+    let seconds = u64::try_from(meta.mtime()).unwrap_or(0);
+    let nanoseconds = u64::try_from(meta.mtime_nsec()).unwrap_or(0);
+    Some(seconds.saturating_mul(1_000_000_000) + nanoseconds)
 }
 
 fn name_of(path: &Path) -> String {

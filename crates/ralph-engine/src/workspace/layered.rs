@@ -330,29 +330,48 @@ impl Layers {
         Ok(())
     }
 
-    /// Writes what differs from the commit that the caches were built from anew below the current layer: an old
-    /// time would pass for what was built from something else.
+    /// Returns the files whose time would pass for older than what was built from another version of them;
+    /// `None` where the caches are not to be used.
+    async fn stale_files(
+        &self,
+        repo: &Repo,
+        base: &Oid,
+        own_paths: &[PathBuf],
+    ) -> Option<Vec<PathBuf>> {
+        let Some(commit) = self.caches.commit() else {
+            return Some(Vec::new());
+        };
+        let mut changed = Vec::new();
+        if commit != *base {
+            // A commit that is gone says nothing.
+            changed = repo.differing(&commit, base, own_paths).await.ok()?;
+        }
+        let is_fitting = !is_about(&self.caches.folders(), &changed);
+        is_fitting.then(|| self.caches.stale(&changed))
+    }
+
+    /// Writes files again below the current layer whose time would pass for older than what was built from another
+    /// version of them.
     async fn freshen(
         &mut self,
         repo: &Repo,
         base: &Oid,
         own_paths: &[PathBuf],
     ) -> Result<(), LoopError> {
-        let built_from = self.caches.commit().filter(|commit| commit != base);
-        let (Some(commit), Some(current)) = (built_from, &mut self.current) else {
+        let stale = self.stale_files(repo, base, own_paths).await;
+        let Some(current) = &mut self.current else {
             return Ok(());
         };
-        let fresh = current.layer.path().join(FRESH);
         let mut lowers = self.caches.lowers();
-        match repo.differing(&commit, base, own_paths).await {
-            Ok(paths) if paths.is_empty() => {}
-            Ok(paths) if !is_about(&self.caches.folders(), &paths) => {
+        match stale {
+            Some(paths) if paths.is_empty() => {}
+            Some(paths) => {
+                let fresh = current.layer.path().join(FRESH);
                 std::fs::create_dir_all(&fresh).map_err(|e| file_error("make", &fresh, e))?;
                 repo.write_files(base, &paths, &fresh).await?;
                 lowers.insert(0, fresh);
             }
-            // It is gone, or other rules hold for the folders now.
-            Ok(_) | Err(_) => {
+            None => {
                 self.caches.give_up();
                 lowers.clear();
             }
@@ -386,12 +405,9 @@ impl Layers {
         let upper = self.upper_of(&layer);
         let gone = repo.fill_folder(base, tree, &changed, upper).await?;
         let mut caches = self.caches.lowers();
-        if let Some(commit) = self.caches.commit().filter(|commit| commit != base) {
-            // What differs from what they were built from needs a fresh time, whoever changed it.
-            match repo.differing(&commit, tree, own_paths).await {
-                Ok(paths) => drop(repo.write_files(tree, &paths, upper).await?),
-                Err(_) => caches.clear(),
-            }
+        match self.stale_files(repo, base, own_paths).await {
+            Some(paths) => drop(repo.write_files(tree, &paths, upper).await?),
+            None => caches.clear(),
         }
         let prefill = self.prefill(&layer)?;
         self.fill_submodules(repo, &layer, tree).await?;
@@ -460,10 +476,15 @@ impl Layers {
         if !verified.on_caches {
             self.caches.give_up();
         }
+        let mut changed = Vec::new();
+        if let Some(before) = self.caches.commit() {
+            changed = repo.differing(&before, commit, &[]).await?;
+        }
         let from = VerifiedIn {
             upper,
             since: verified.began,
             commit,
+            changed: &changed,
             by_agent: verified.by_agent,
         };
         let taken = self.caches.take(&untracked, from);

@@ -83,7 +83,7 @@ fn many_generations_become_one_and_nothing_is_lost() {
 }
 
 #[test]
-fn what_is_installed_anew_each_time_takes_the_place_of_what_was_there() {
+fn what_is_installed_again_each_time_takes_the_place_of_what_was_there() {
     let config = "verification:\n  prepare:\n    - rm -rf node_modules && mkdir -p node_modules/dep && echo 1 > node_modules/dep/a\n  commands:\n    - test -f node_modules/dep/a\n";
     let project = project(&[story("A"), story("B"), story("C")], config).script(&good_script());
     project.run(&[]).expect(0);
@@ -178,6 +178,38 @@ fn nor_where_a_person_committed_an_older_file() {
 }
 
 #[test]
+fn nor_where_the_verifications_between_did_not_build_it() {
+    let own = |id: &str, command: &str| {
+        let mut story = story(id);
+        story["verify"] = json!([command]);
+        story
+    };
+    let stories = [
+        own("A", "sh build.sh"),
+        own("B", "mkdir -p target; date > target/b"),
+        own("C", "sh build.sh"),
+    ];
+    let project = project(&stories, "loop:\n  max_verify_retries: 0\n").script(&good_script());
+    project
+        .repo
+        .file("build.sh", BUILD)
+        .file("src.txt", "good\n")
+        .commit("sources");
+    project.run(&["--task", "A"]).expect(0);
+    project.repo.file("src.txt", "bad\n").commit("older");
+    let set_back = || {
+        let mut touch = project.repo.command("touch");
+        let touched = touch.args(["-d", "2001-01-01", "src.txt"]).status();
+        assert!(touched.unwrap().success());
+    };
+    set_back();
+    project.run(&["--task", "B"]).expect(0);
+    set_back();
+    let ran = project.run(&["--task", "C", "--once"]).expect(3);
+    assert_eq!(ran.verdicts(), ["C failed"]);
+}
+
+#[test]
 fn a_dependency_that_only_an_agent_installed_serves_later_tasks_and_is_flagged_there_too() {
     let mut stories = [story("A"), story("B")];
     for story in &mut stories {
@@ -198,7 +230,7 @@ fn a_dependency_that_only_an_agent_installed_serves_later_tasks_and_is_flagged_t
 }
 
 #[test]
-fn a_cache_that_the_user_made_anew_since_is_the_users() {
+fn a_cache_that_the_user_made_again_since_is_the_users() {
     let project = project(&[story("A"), story("B")], COUNTING).script(&good_script());
     project.run(&["--task", "A"]).expect(0);
     project.repo.file("target/runs", "of the user\n");
