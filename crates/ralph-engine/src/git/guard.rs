@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use self::snapshot::{FolderIdentity, Kept, hex_path};
 use super::refs::{HeadFile, parse_head, read_branch, read_head};
+use super::reset::make_writable;
 use super::{GitError, Repo};
 
 const FILE: &str = "git-guard.json";
@@ -227,8 +228,37 @@ impl Guard {
         }))
     }
 
+    /// Gives the owner back the rights on git's folders: without them nothing can be looked at.
+    fn open_folders(&self) {
+        let tops = self.folders.iter().map(FolderIdentity::path);
+        let names = [
+            "hooks",
+            "info",
+            "logs",
+            "logs/refs",
+            "refs",
+            "worktrees",
+            "objects",
+        ];
+        for top in tops {
+            make_writable(top);
+            for path in names.map(|name| top.join(name)) {
+                // A file in the place of a folder stops git as well.
+                if path.symlink_metadata().is_ok() && !path.is_dir() {
+                    let _ = fs::remove_file(&path).and_then(|()| fs::create_dir(&path));
+                }
+                make_writable(&path);
+            }
+            let objects = fs::read_dir(top.join("objects"));
+            for entry in objects.into_iter().flatten().flatten() {
+                make_writable(&entry.path());
+            }
+        }
+    }
+
     /// Refuses a `.git` that is not the one that the snapshot is of.
     pub fn check_places(&self) -> Result<(), GitError> {
+        self.open_folders();
         let replaced = |found: String| GitError::ReplacedGitDir {
             path: self.dot_git.clone(),
             found,

@@ -48,7 +48,13 @@ pub(super) async fn clear_stale(lock: &Path, folders: &[&Path]) -> Result<(), Gi
             Sight::Blind => age >= OLD_ANYWHERE,
         };
         if stale {
-            return match fs::remove_file(lock) {
+            // No git makes a folder of it.
+            let removed = if lock.is_dir() && !lock.is_symlink() {
+                fs::remove_dir_all(lock)
+            } else {
+                fs::remove_file(lock)
+            };
+            return match removed {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     Err(GitError::io("remove", lock)(error))
                 }

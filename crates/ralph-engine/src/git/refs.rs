@@ -23,7 +23,11 @@ pub(super) enum HeadFile {
 
 pub(super) fn read_head(git_dir: &Path) -> Result<HeadFile, GitError> {
     let path = git_dir.join("HEAD");
-    let meta = fs::symlink_metadata(&path).map_err(GitError::io("read", &path))?;
+    let meta = match fs::symlink_metadata(&path) {
+        Ok(meta) => meta,
+        Err(error) if is_absence(&error) => return Ok(HeadFile::Other("not there".into())),
+        Err(error) => return Err(GitError::io("read", &path)(error)),
+    };
     if !meta.is_file() {
         return Ok(HeadFile::Other("not a file".into()));
     }
@@ -88,7 +92,18 @@ pub(super) fn branch_ref(branch: &str) -> String {
 pub(super) fn write_head(git_dir: &Path, branch: &str) -> Result<(), GitError> {
     let path = git_dir.join("HEAD");
     let content = format!("ref: {}\n", branch_ref(branch));
+    clear_folder(&path).map_err(GitError::io("remove", &path))?;
     replace_under_lock(&path, content.as_bytes()).map_err(GitError::io("write", &path))
+}
+
+/// Takes away a folder that stands where git has a file. Git makes none there.
+pub(super) fn clear_folder(path: &Path) -> io::Result<()> {
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
+    if is_folder {
+        fs::remove_dir_all(path)
+    } else {
+        Ok(())
+    }
 }
 
 /// Writes `<path>.lock`, which must not be there, and renames it.

@@ -18,7 +18,7 @@ use super::index_file::{IndexFile, copy_index};
 use super::lock::clear_stale;
 use super::object::{Format, Objects};
 use super::plain::Storing;
-use super::refs::lock_of;
+use super::refs::{clear_folder, lock_of};
 use super::shadow::Shadow;
 use super::swap::Reflogs;
 use super::take::TakenFile;
@@ -216,7 +216,9 @@ impl Repo {
             clear_stale(&lock, &self.folders()).await?;
             fs::hard_link(&ours, &lock).map_err(GitError::io("lock with", &lock))?;
         }
-        fs::rename(&lock, &real).map_err(GitError::io("write", &real))?;
+        clear_folder(&real)
+            .and_then(|()| fs::rename(&lock, &real))
+            .map_err(GitError::io("write", &real))?;
         remove_if_there(&ours)
     }
 
