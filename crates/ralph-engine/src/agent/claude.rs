@@ -35,6 +35,11 @@ pub(super) const KIND: AgentKind = AgentKind {
         make: |setup, schema| Box::new(Claude::new(setup).read_only(schema)),
     },
     judge_version,
+    settings: &[
+        ".claude/settings.json",
+        ".claude/settings.local.json",
+        ".mcp.json",
+    ],
     runtime: None,
 };
 

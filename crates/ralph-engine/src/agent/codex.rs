@@ -30,6 +30,7 @@ pub(super) const KIND: AgentKind = AgentKind {
         },
     },
     judge_version: |_| Fitness::Good,
+    settings: &[".codex/config.toml"],
     runtime: None,
 };
 

@@ -20,6 +20,7 @@ pub(super) const KIND: AgentKind = AgentKind {
     dialect: || Box::new(PlainText::new()),
     read_only: ReadOnly::Trusted,
     judge_version: |_| Fitness::Good,
+    settings: &[],
     runtime: None,
 };
 

@@ -22,6 +22,7 @@ pub(super) const KIND: AgentKind = AgentKind {
     dialect: || Box::new(GeminiStream::default()),
     read_only: ReadOnly::Impossible,
     judge_version: |_| Fitness::Good,
+    settings: &[".gemini/settings.json"],
     runtime: None,
 };
 

@@ -20,6 +20,7 @@ pub(super) const KIND: AgentKind = AgentKind {
     dialect: || Box::new(OpenCodeStream::default()),
     read_only: ReadOnly::Impossible,
     judge_version: |_| Fitness::Good,
+    settings: &["opencode.json", "opencode.jsonc", ".opencode/opencode.json"],
     runtime: None,
 };
 

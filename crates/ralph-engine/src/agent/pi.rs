@@ -33,6 +33,7 @@ pub(super) const KIND: AgentKind = AgentKind {
         make: |setup, _| Box::new(Pi::new(setup).read_only()),
     },
     judge_version,
+    settings: &[".pi/settings.json"],
     runtime: Some(Runtime {
         program: "node",
         title: "Node.js",

@@ -36,6 +36,8 @@ pub struct AgentKind {
     pub read_only: ReadOnly,
     pub judge_version: fn(Version) -> Fitness,
     pub runtime: Option<Runtime>,
+    /// The files of a repository that say what it may do and starts by itself.
+    pub settings: &'static [&'static str],
 }
 
 /// The way in which an agent is kept from changing anything while it makes a plan.

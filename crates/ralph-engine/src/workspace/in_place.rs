@@ -15,7 +15,7 @@ use ralph_core::{
 
 use super::{Candidate, Continued, RestoredAfter, RestoredFiles, VerifyLayer, Workspace};
 use crate::{
-    agent::DoneFile,
+    agent::{DoneFile, kinds},
     artefacts::Artefacts,
     config_files::ConfigFiles,
     dot_ralph,
@@ -41,6 +41,8 @@ pub(crate) struct BeforeRun {
     refs: Option<RefGuard>,
     /// Files of a person's that git does not track.
     untracked: Vec<(PathBuf, Option<FileStamp>)>,
+    /// Settings of agents that git ignores, so that they would outlive the attempt.
+    settings: Vec<PathBuf>,
     /// Files that verify commands made: no work of the agent's.
     made: HashSet<PathBuf>,
 }
@@ -120,6 +122,11 @@ impl Workspace for InPlace<'_> {
 
     fn start<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Continued, LoopError>> {
         Box::pin(async {
+            if let Some(before) = &mut self.before {
+                let settings = kinds().iter().flat_map(|kind| kind.settings);
+                let settings: Vec<&Path> = settings.map(Path::new).collect();
+                before.settings = self.repo.ignored(&settings).await?;
+            }
             let Some(attempt) = &job.start.attempt_ref else {
                 return Ok(Ok(None));
             };
@@ -145,7 +152,8 @@ impl Workspace for InPlace<'_> {
             before.untracked = untracked
                 .map(|path| (path.clone(), stamp_of(&root.join(path))))
                 .collect();
-            before.refs = Some(RefGuard::take(self.repo, &job.start.branch)?);
+            let refs = RefGuard::take(self.repo, &job.start.branch, &before.settings)?;
+            before.refs = Some(refs);
         }
         let path = match &mut self.artefacts {
             Some(artefacts) => {
@@ -232,7 +240,10 @@ impl Workspace for InPlace<'_> {
         let mut found = self.restore_refs()?;
         let tampered = guard.restore_changed()?;
         let tampered = tampered.iter();
-        found.extend(tampered.map(|t| format!("{} {}", shown(&t.path), t.how)));
+        found.extend(tampered.map(|t| {
+            let name = t.path.strip_prefix(self.root).unwrap_or(&t.path);
+            format!("{} {}", shown(name), t.how)
+        }));
         Ok(found)
     }
 

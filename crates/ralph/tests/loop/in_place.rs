@@ -1,9 +1,10 @@
 //! Agents that work in the user's own folder, where no layer can be thrown away: what they, formatters and verify
 //! commands do to what ralph trusts is put back, and nothing of it is landed or believed.
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Project, good_script, story};
+use crate::support::{Project, good_script, story, wait_until};
 
 /// One attempt that does this in a shell, and claims to be done.
 fn does(shell: &str) -> Value {
@@ -323,6 +324,13 @@ fn wedges_are_thrown_away_with_the_attempt() {
         "chmod 000 kept README.md",
         "git init -q nested; (cd nested; git commit -q --allow-empty -m x)",
         "touch .git/index.lock .git/HEAD.lock",
+        "mkdir .git/index.lock .git/refs/heads/ralph/work.lock; touch .git/index.lock/x",
+        "rm .git/index; mkdir .git/index; touch .git/index/x",
+        "rm .git/HEAD; mkdir .git/HEAD",
+        "rm .git/HEAD",
+        "rm -rf .git/logs .git/hooks; echo x > .git/logs; echo x > .git/hooks",
+        "mv .git/refs .git/other; ln -s other .git/refs",
+        "rm -f .git/packed-refs; mkfifo .git/packed-refs",
         "echo garbage > .git/refs/heads/ralph/work",
         "echo garbage > .git/refs/heads/main; echo garbage > .git/packed-refs",
         "n=$(printf 'd%.0s' $(seq 200)); for i in $(seq 30); do mkdir $n; cd $n; done; echo 1 > f",
@@ -434,4 +442,48 @@ fn what_a_person_does_to_refs_long_after_a_kill_stays() {
         ran.all()
             .contains("refs/heads/main was changed after the run")
     );
+}
+
+#[test]
+fn settings_of_agents_that_git_ignores_do_not_outlive_the_run_and_others_are_work() {
+    let project = project(
+        "mkdir -p .claude; echo '{\"hooks\": {}}' > .claude/settings.local.json; echo evil > .mcp.json; \
+         echo mine > .gemini/settings.json; echo x > A.txt",
+    );
+    let repo = &project.repo;
+    repo.file(".gitignore", ".claude/\n.gemini/\n")
+        .commit("ignore");
+    repo.file(".gemini/settings.json", "{}\n");
+    project.run(&[]).expect(0);
+    assert_eq!(project.landed(), ["A"]);
+    assert!(!repo.exists(".claude/settings.local.json"));
+    assert_eq!(repo.read(".gemini/settings.json"), "{}\n");
+    assert_eq!(project.files_of("HEAD"), [".mcp.json", "A.txt", "prd.json"]);
+    assert!(flagged(&project, ".claude/settings.local.json was changed"));
+}
+
+#[test]
+fn refs_hooks_and_configuration_are_put_back_where_a_person_stops_the_run() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let project = project(
+            "git branch -f main HEAD~1; git stash drop -q; git tag mine; echo 'loop: {}' > ralph.yaml; \
+             echo x > .git/hooks/pre-push; echo x > half.txt; git add half.txt; \
+             touch \"$HOME/begun\"; while :; do sleep 1; done",
+        );
+        let repo = &project.repo;
+        repo.file("f", "1").commit("one");
+        repo.file("f", "2");
+        repo.git(["stash", "-q"]);
+        let before = refs(&project);
+        let live = project.start(&[]);
+        wait_until("the agent has begun", || repo.home().join("begun").exists());
+        live.signal(signal);
+        let ran = live.wait();
+        assert_eq!(refs(&project), before, "{}", ran.all());
+        assert!(!repo.exists("ralph.yaml") && !repo.exists(".git/hooks/pre-push"));
+        assert_eq!(project.leftovers(), [""; 0]);
+        let project = project.script(&good_script());
+        project.run(&[]).expect(0);
+        assert_eq!(project.landed(), ["A"]);
+    }
 }

@@ -36,12 +36,14 @@ pub struct RefGuard {
     #[serde(skip)]
     state_dir: PathBuf,
     #[serde(with = "hex_path")]
+    root: PathBuf,
+    #[serde(with = "hex_path")]
     common_dir: PathBuf,
     /// The loop's own branch, as a whole name.
     branch: String,
     /// By their names, in hexadecimal digits.
     refs: BTreeMap<String, RefValue>,
-    /// Files beside them: the list of stashes, the HEADs of other worktrees.
+    /// Files beside them: the list of stashes, the HEADs of other worktrees, settings of agents.
     files: Vec<(String, Kept)>,
 }
 
@@ -64,15 +66,18 @@ pub enum ChangedBy {
 
 impl RefGuard {
     /// Takes a snapshot, before programs of an agent run.
-    pub fn take(repo: &Repo, branch: &str) -> Result<Self, GitError> {
+    /// `besides` are files of the working tree that are put back like refs.
+    pub fn take(repo: &Repo, branch: &str, besides: &[PathBuf]) -> Result<Self, GitError> {
         let mut paths = vec![repo.common_dir.join("logs/refs/stash")];
         paths.extend(other_heads(repo));
+        paths.extend(besides.iter().map(|path| repo.root.join(path)));
         let files = paths
             .iter()
             .map(|path| Ok((snapshot::hex(path.as_os_str().as_bytes()), Kept::of(path)?)))
             .collect::<Result<_, GitError>>()?;
         let guard = Self {
             state_dir: repo.state_dir.clone(),
+            root: repo.root.clone(),
             common_dir: repo.common_dir.clone(),
             branch: branch_ref(branch),
             refs: read_all(&repo.common_dir)?,
@@ -106,6 +111,10 @@ impl RefGuard {
 
     /// Puts back what changed, and says what it was.
     pub fn restore_changed(&self, by: ChangedBy) -> Result<Vec<String>, GitError> {
+        let top = self.common_dir.join("refs");
+        if top.is_symlink() {
+            Kept::Folder.put_back(&top)?;
+        }
         self.mend_packed()?;
         let now = read_all(&self.common_dir)?;
         let is_own_branch = |name: &[u8]| name == self.branch.as_bytes();
@@ -147,10 +156,8 @@ impl RefGuard {
             let is_changed = Kept::of(&path)? != *was;
             if is_changed && !self.is_later(&path, by) {
                 was.put_back(&path)?;
-                said.push(format!(
-                    "{} was changed in the git folder and is put back",
-                    shown(&path)
-                ));
+                let name = path.strip_prefix(&self.root).unwrap_or(&path);
+                said.push(format!("{} was changed and is put back", shown(name)));
             }
         }
         if let Some(more @ 1..) = said.len().checked_sub(MOST_NAMED) {
