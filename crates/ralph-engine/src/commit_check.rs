@@ -96,11 +96,13 @@ pub async fn check_commit(check: CommitCheck<'_>) -> Result<CheckedCommit, LoopE
                 temp_dir: &temp_dir,
                 read_only: read_only.clone(),
                 containment: check.containment,
+                max_bytes: None,
                 unfinished: None,
                 caches: CacheAccess::Read,
             };
-            let opened = Layers::open(request).await?;
-            opened.map_err(|reason| Some(reason.to_string()))
+            // Nothing is swept: an interrupted iteration may wait for its layer.
+            let found = Layers::find(&request).await?;
+            found.map_err(|reason| Some(reason.to_string()))
         }
     };
     let (place, report) = match in_layer {

@@ -316,7 +316,7 @@ impl OwnedFolder {
             .recursive(true)
             .mode(0o700)
             .create(place)?;
-        sweep(place)?;
+        sweep(place, &|_| false)?;
         Self::create(place, CLONE)
     }
 
