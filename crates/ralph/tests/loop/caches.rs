@@ -178,6 +178,39 @@ fn nor_where_a_person_committed_an_older_file() {
 }
 
 #[test]
+fn cargo_builds_a_candidate_again_whose_file_looks_older_than_what_is_kept() {
+    let config = "verification:\n  commands:\n    - cargo test --quiet --offline\nloop:\n  max_verify_retries: 0\n";
+    let bad = attempt(
+        "sed -i 's/ 2 / 3 /' src/lib.rs; touch -d 2001-01-01 src/lib.rs; echo x > {id}.txt",
+    );
+    let project = project(&[story("A"), story("B")], config)
+        .script(&json!({"tasks": {"A": [good_attempt()]}, "default": [bad]}));
+    // The tools themselves: what stands for them on the path needs a home of the user's.
+    let tools = PathBuf::from(std::env::var_os("CARGO").unwrap());
+    let path = format!(
+        "{}:{}",
+        tools.parent().unwrap().display(),
+        std::env::var("PATH").unwrap()
+    );
+    let project = project.env("PATH", path);
+    project
+        .repo
+        .file(
+            "Cargo.toml",
+            "[package]\nname = \"two\"\nedition = \"2021\"\n",
+        )
+        .file(
+            "src/lib.rs",
+            "pub fn two() -> u32 { 2 }\n#[test]\nfn is_two() { assert_eq!(two(), 1 + 1); }\n",
+        )
+        .commit("sources");
+    let ran = project.run(&["--max-iterations", "2"]).expect(3);
+    assert_eq!(ran.verdicts(), ["A verified", "B failed"]);
+    let text = std::fs::read_to_string(caches(&project).remove(0).join("stack.json")).unwrap();
+    assert!(text.contains("\"target\""), "{text}");
+}
+
+#[test]
 fn nor_where_the_verifications_between_did_not_build_it() {
     let own = |id: &str, command: &str| {
         let mut story = story(id);
