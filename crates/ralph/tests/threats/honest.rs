@@ -1,0 +1,121 @@
+//! Honest work of many shapes, none of which may be refused: renames, untracking, renormalising, generated files,
+//! lock files, submodules, linked worktrees, monorepos, big files, dependencies, commits of the agent's own, and
+//! the many ways to say that a task is done. Each landed iteration is one honest run; there are at least
+//! [`AT_LEAST`] of them, in both kinds of workspace.
+
+mod dependencies;
+mod formats;
+mod places;
+mod shapes;
+
+use serde_json::{Map, Value, json};
+
+use crate::scene::{MODES, assert_whole, deed, patient, refusals, story_by};
+use crate::support::{Project, Ran, prd};
+
+/// The honest runs that there must be in all.
+const AT_LEAST: usize = 200;
+
+/// One loop of honest agents, one after the other in the same repository.
+struct Group {
+    name: &'static str,
+    /// Makes the files of the base, in a shell.
+    base: &'static str,
+    config: &'static str,
+    /// For each iteration, the agent's work in a shell and the command that verifies it.
+    runs: &'static [(&'static str, &'static str)],
+    /// Must hold in the folder and in a fresh clone, once all have landed.
+    after: &'static str,
+}
+
+/// Ids of so many tasks, in their order.
+fn ids(count: usize) -> Vec<String> {
+    (1..=count).map(|n| format!("H{n:02}")).collect()
+}
+
+impl Group {
+    fn project(&self, mode: &str) -> Project {
+        let project = patient(Project::new(), mode);
+        shell(&project, self.base, self.name);
+        let ids = ids(self.runs.len());
+        let runs = ids.iter().zip(self.runs);
+        let stories: Vec<Value> = runs
+            .clone()
+            .map(|(id, (_, verify))| story_by(id, &[verify]))
+            .collect();
+        let tasks: Map<String, Value> = runs
+            .map(|(id, (does, _))| (id.clone(), json!([deed(&format!("set -e; {does}"))])))
+            .collect();
+        project.repo.prd(&prd(&stories));
+        project.repo.file("ralph.yaml", self.config).commit("base");
+        project.script(&json!({"tasks": tasks}))
+    }
+
+    fn check(&self, mode: &str) {
+        let how = format!("{mode}, {}", self.name);
+        let project = self.project(mode);
+        let ran = project.run(&[]);
+        assert_all_landed(&project, &ran, self.runs.len(), &how);
+        if mode == "in_place" {
+            // What verify commands leave untracked stays in the folder.
+            project.repo.git(["clean", "-fdq"]);
+        }
+        assert_whole(&project, &how);
+        assert_in_folder_and_clone(&project, self.after, &how);
+    }
+}
+
+/// Fails if an honest run was refused, failed, or did not land.
+#[track_caller]
+fn assert_all_landed(project: &Project, ran: &Ran, count: usize, how: &str) {
+    let refused: Vec<String> = refusals(ran)
+        .into_iter()
+        .filter(|r| !r.is_empty())
+        .collect();
+    assert_eq!(refused, [""; 0], "{how}: refused");
+    let verdicts: Vec<String> = ids(count)
+        .iter()
+        .map(|id| format!("{id} verified"))
+        .collect();
+    assert_eq!(ran.verdicts(), verdicts, "{how}: {}", ran.all());
+    assert_eq!(ran.code(), 0, "{how}: {}", ran.all());
+    assert_eq!(project.landed(), ids(count), "{how}");
+}
+
+#[track_caller]
+fn assert_in_folder_and_clone(project: &Project, check: &str, how: &str) {
+    shell(project, check, &format!("{how}: in the folder"));
+    let clone = project.outside("clone");
+    let path = clone.display().to_string();
+    project.repo.git(["clone", "-q", ".", &path]);
+    let output = project
+        .repo
+        .command("sh")
+        .args(["-exc", check])
+        .current_dir(&clone)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{how}: in a clone: {said}");
+}
+
+/// Runs lines of shell in the project's folder; one that fails fails the test.
+#[track_caller]
+fn shell(project: &Project, lines: &str, how: &str) {
+    let output = project
+        .repo
+        .command("sh")
+        .args(["-exc", lines])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{how}: {said}");
+}
+
+#[test]
+fn there_are_enough_of_them() {
+    let in_groups: usize = shapes::GROUPS.iter().map(|group| group.runs.len()).sum();
+    let others = formats::RUNS + places::RUNS + dependencies::RUNS;
+    let all = MODES.len() * (in_groups + others);
+    assert!(all >= AT_LEAST, "{all} honest runs");
+}
