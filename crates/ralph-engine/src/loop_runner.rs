@@ -155,7 +155,7 @@ enum Beginning<'a> {
     /// It was about to land, and a person moved the branch.
     Moved {
         steps: &'a [Step],
-        outcome: Outcome,
+        outcome: Box<Outcome>,
     },
 }
 
@@ -462,7 +462,7 @@ impl LoopRunner {
                 let outcome = iteration::go_on_after_move(
                     &job,
                     steps,
-                    outcome,
+                    *outcome,
                     &mut *workspace,
                     &mut services,
                 );

@@ -292,6 +292,52 @@ fn a_moved_branch_refuses_the_landing_and_halts_the_loop() {
     assert_eq!(run(&mut it, &steps), Action::Keep { verdict });
 }
 
+/// Up to the point where the change is about to land.
+fn about_to_land() -> Iteration {
+    let mut it = machine();
+    let steps = [
+        BUNDLED,
+        ended(Ending::Finished, Some(Claim::ById)),
+        changed(&["a"]),
+        checked(None),
+    ];
+    assert_eq!(run(&mut it, &steps), Action::Land);
+    it
+}
+
+#[test]
+fn a_branch_that_a_person_moved_on_is_verified_on_and_at_last_left_to_the_next_attempt() {
+    let replayed = || StepDone::Replayed {
+        change: AgentChange::default(),
+    };
+    let mut it = about_to_land();
+    for _ in 0..5 {
+        assert_eq!(run(&mut it, &[StepDone::LandMoved]), Action::Verify);
+        assert_eq!(run(&mut it, &[replayed()]), Action::Verify);
+        assert_eq!(run(&mut it, &[checked(None)]), Action::Land);
+    }
+    let Action::Keep { verdict } = run(&mut it, &[StepDone::LandMoved, replayed()]) else {
+        panic!("{it:?}");
+    };
+    assert!(matches!(verdict, Verdict::Overtaken { .. }), "{verdict:?}");
+    assert!(!verdict.is_charged() && verdict.keeps_work());
+}
+
+#[test]
+fn a_conflict_with_a_moved_branch_is_kept_and_not_charged() {
+    let mut it = about_to_land();
+    let reason = String::from("it conflicts in a");
+    let steps = [
+        StepDone::LandMoved,
+        StepDone::Overtaken {
+            reason: reason.clone(),
+        },
+    ];
+    let verdict = Verdict::Overtaken { reason };
+    assert!(!verdict.is_charged());
+    assert_eq!(run(&mut it, &steps), Action::Keep { verdict });
+}
+
 #[test]
 fn a_step_that_does_not_fit_is_an_error_and_changes_nothing() {
     let mut it = machine();

@@ -216,7 +216,7 @@ impl LoopRunner {
         let steps = unfinished.map(|unfinished| unfinished.steps);
         let moved = Beginning::Moved {
             steps: &steps.unwrap_or_default(),
-            outcome,
+            outcome: Box::new(outcome),
         };
         self.perform(job, moved).await
     }

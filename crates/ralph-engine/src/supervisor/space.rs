@@ -137,7 +137,8 @@ mod tests {
         };
         assert_eq!(wake(1), []);
         assert_eq!(measured.get(), 0, "nothing was written");
-        (free.set(4200), used.set(800));
+        free.set(4200);
+        used.set(800);
         assert_eq!(wake(2), []);
         assert_eq!(measured.get(), 1);
         assert_eq!(wake(3), []);

@@ -215,3 +215,28 @@ fn a_commit_of_a_person_while_ralph_is_down_is_landed_on() {
         assert_eq!(project.leftovers(), [""; 0], "{point}");
     }
 }
+
+#[test]
+fn a_task_that_a_person_commits_meanwhile_is_worked_on_next() {
+    let shell = "echo x > $RALPH_TASK_ID.txt; touch \"$HOME/begun\"; while [ ! -e \"$HOME/go\" ]; do sleep 0.05; done";
+    let script = json!({"default": [{"do": [{"run": shell}, {"say": "Task {id} complete"}]}]});
+    let project = layered(&script);
+    let live = begun(&project, &[]);
+    project
+        .repo
+        .prd(&crate::support::prd(&[story("A"), story("B")]))
+        .commit("another task");
+    go(&project);
+    live.wait().expect(0);
+    assert_eq!(project.landed(), ["A", "B"]);
+    assert!(project.passes("A") && project.passes("B"));
+    assert_eq!(
+        project.repo.log_subjects()[..3],
+        ["feat: Write B", "feat: Write A", "another task"]
+    );
+    assert_eq!(
+        project.diff_lines("HEAD~1", "prd.json"),
+        ["-      \"passes\": false", "+      \"passes\": true"]
+    );
+    assert_eq!(project.leftovers(), [""; 0]);
+}
