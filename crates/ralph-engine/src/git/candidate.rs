@@ -113,6 +113,8 @@ impl Repo {
         diff.written
             .retain(|path| !spec.untracked_before.contains(path));
         let dropped = self.apply_index(&mut diff, &tracked, work).await?;
+        let mut renormalised = self.renormalised(&diff, &tracked, work).await?;
+        renormalised.retain(|(path, ..)| !own(path) && !dropped.contains(path));
         let mut changes = changes(&diff, &tracked, work.folder, &dropped);
         let gitlinks = work.gitlinks.iter();
         let gitlinks: Vec<&Gitlink> = gitlinks.filter(|l| !diff.gone.contains(&l.path)).collect();
@@ -146,9 +148,16 @@ impl Repo {
             paths: &kept,
             dropped: Some(&leaving),
         };
-        let tree = if !diff.moved.is_empty() || !gitlinks.is_empty() {
+        let mut replaced = renormalised;
+        replaced.extend(
+            gitlinks
+                .iter()
+                .map(|link| (link.path.clone(), SUBMODULE, link.commit.clone())),
+        );
+        let tree = if !diff.moved.is_empty() || !replaced.is_empty() {
             self.copy_base_to_stage()?;
-            self.move_in_stage(&diff.moved, &tracked, &gitlinks).await?;
+            let moving = self.move_in_stage(&diff.moved, &replaced, &tracked);
+            moving.await?;
             self.update_stage(&files).await?;
             self.write_tree(Index::Stage).await?
         } else if kept.is_empty() {
@@ -157,6 +166,16 @@ impl Repo {
             let staged = self.stage_paths(&files).await?;
             state.staged.insert(staged).tree.clone()
         };
+        changes.extend(renormalised.into_iter().map(|(path, mode, _)| Changed {
+            path,
+            kind: ChangeKind::Modified,
+            entry: if mode == 0o100_755 {
+                EntryKind::Executable
+            } else {
+                EntryKind::File
+            },
+            size: 0,
+        }));
         changes.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(Staged {
             tree,
@@ -283,9 +302,86 @@ impl Repo {
         if paths.is_empty() {
             return Ok(HashSet::new());
         }
+        let rules = self.rules_folder(".gitignore", tracked, work).await?;
+        self.check_ignore(paths, rules.path()).await
+    }
+
+    /// Finds files that the agent did not write and that its index has in another form: attributes that it
+    /// changed store them in that. Returns those with their mode and new object.
+    async fn renormalised(
+        &self,
+        diff: &LayerDiff,
+        tracked: &TrackedFiles<'_>,
+        work: &LayerWork<'_>,
+    ) -> Result<Vec<(PathBuf, u32, Oid)>, GitError> {
+        let agent_index = self.index_of_agent(work.index);
+        let Some(meant) = agent_index.as_ref().and_then(IndexFile::parse) else {
+            return Ok(Vec::new());
+        };
+        let is_plain = |path: &Path| {
+            let is_written = diff.written.contains(path) || diff.gone.contains(path);
+            // One a line is what git asks for.
+            !is_written && !path.as_os_str().as_bytes().contains(&b'\n')
+        };
+        let other: Vec<(PathBuf, &TrackedFile<'_>)> = tracked
+            .all()
+            .filter(|file| {
+                let found = meant.entries.binary_search_by(|e| e.path.cmp(file.path));
+                let entry = found.ok().and_then(|at| meant.entries.get(at));
+                file.mode & 0o170_000 == 0o100_000 && entry.is_some_and(|e| *e.id != *file.id)
+            })
+            .map(|file| (path_of(file.path), file))
+            .filter(|(path, _)| is_plain(path))
+            .collect();
+        if other.is_empty() {
+            return Ok(Vec::new());
+        }
+        let folder = self.rules_folder(".gitattributes", tracked, work).await?;
+        let paths: Vec<&Path> = other.iter().map(|(path, _)| path.as_path()).collect();
+        self.check_out_to(folder.path(), &paths).await?;
+        let list: Vec<u8> = paths
+            .iter()
+            .flat_map(|path| [path.as_os_str().as_bytes(), b"\n"].concat())
+            .collect();
+        let args = ["hash-object", "-w", "--stdin-paths"];
+        let call = self.git(args).work_tree(folder.path()).stdin(list);
+        let hashed = String::from_utf8_lossy(&call.run().await?).into_owned();
+        let mut found = Vec::new();
+        for (id, (path, file)) in hashed.lines().zip(other) {
+            let id = Oid::parse(id).map_err(|bad| GitError::Unexpected {
+                command: "git hash-object".into(),
+                answer: bad.0,
+            })?;
+            if id != Oid::from_bytes(&file.id) {
+                found.push((path, file.mode, id));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Writes files as the base has them into another folder.
+    async fn check_out_to(&self, folder: &Path, paths: &[&Path]) -> Result<(), GitError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let mut prefix = std::ffi::OsString::from("--prefix=");
+        prefix.push(folder);
+        prefix.push("/");
+        let call = self.git(["checkout-index", "-z", "--stdin"]).arg(prefix);
+        call.stdin(joined(paths)).run().await.map(drop)
+    }
+
+    /// Makes a folder that holds the files of this name alone: those of the base, with those of the upper folder
+    /// in their place.
+    async fn rules_folder(
+        &self,
+        name: &str,
+        tracked: &TrackedFiles<'_>,
+        work: &LayerWork<'_>,
+    ) -> Result<tempfile::TempDir, GitError> {
         let rules = tempfile::tempdir_in(self.shadow.path())
             .map_err(GitError::io("make a folder in", self.shadow.path()))?;
-        let is_rule = |path: &Path| path.file_name().is_some_and(|name| name == ".gitignore");
+        let is_rule = |path: &Path| path.file_name().is_some_and(|file| file == name);
         let hidden: HashSet<&Path> = work
             .entries
             .iter()
@@ -298,13 +394,7 @@ impl Repo {
             .map(|file| Path::new(OsStr::from_bytes(file.path)))
             .filter(|path| is_rule(path) && !hidden.contains(path))
             .collect();
-        if !of_base.is_empty() {
-            let mut prefix = std::ffi::OsString::from("--prefix=");
-            prefix.push(rules.path());
-            prefix.push("/");
-            let call = self.git(["checkout-index", "-z", "--stdin"]).arg(prefix);
-            call.stdin(joined(&of_base)).run().await?;
-        }
+        self.check_out_to(rules.path(), &of_base).await?;
         let of_agent = work
             .entries
             .iter()
@@ -319,28 +409,24 @@ impl Repo {
                 .and_then(|()| std::fs::copy(&from, &to))
                 .map_err(GitError::io("read", &from))?;
         }
-        self.check_ignore(paths, rules.path()).await
+        Ok(rules)
     }
 
-    /// Gives tracked files their new paths in the stage index, and submodules their new commits.
+    /// Gives tracked files their new paths in the stage index, and others the objects that replace theirs.
     async fn move_in_stage(
         &self,
         moved: &BTreeMap<PathBuf, PathBuf>,
+        replaced: &[(PathBuf, u32, Oid)],
         tracked: &TrackedFiles<'_>,
-        gitlinks: &[&Gitlink],
     ) -> Result<(), GitError> {
+        let moved = moved.iter().filter_map(|(to, from)| {
+            let file = tracked.get(from)?;
+            Some((to.clone(), file.mode, Oid::from_bytes(&file.id)))
+        });
         let mut lines = Vec::new();
-        for link in gitlinks {
-            lines.extend(format!("{SUBMODULE:o} {}\t", link.commit).into_bytes());
-            lines.extend(link.path.as_os_str().as_bytes());
-            lines.push(0);
-        }
-        for (to, from) in moved {
-            let Some(file) = tracked.get(from) else {
-                continue;
-            };
-            lines.extend(format!("{:o} {}\t", file.mode, Oid::from_bytes(&file.id)).into_bytes());
-            lines.extend(to.as_os_str().as_bytes());
+        for (path, mode, id) in moved.chain(replaced.iter().cloned()) {
+            lines.extend(format!("{mode:o} {id}\t").into_bytes());
+            lines.extend(path.as_os_str().as_bytes());
             lines.push(0);
         }
         let call = self.git(["update-index", "--add", "--replace", "-z", "--index-info"]);

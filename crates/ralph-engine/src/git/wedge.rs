@@ -1,5 +1,5 @@
-//! Frees a working tree of what keeps git waiting or failing for ever: a pipe where git reads rules, a folder
-//! that may not be opened, a path that is too long to be.
+//! Frees a working tree of what keeps git or ralph waiting or failing for ever: a pipe where git reads rules, a
+//! folder that may not be opened, a path that is too long to be, a file of ralph's that may not be read.
 //!
 //! Follows no symlink, looks into no git folder, and takes away nothing that git could have stored.
 
@@ -18,10 +18,16 @@ const RULES: [&str; 3] = [".gitignore", ".gitattributes", ".gitmodules"];
 /// Of a path that is named.
 const SHOWN_CHARS: usize = 80;
 
-/// Takes away or opens up what is in git's way, and says what it was. Folders that were closed before `since`
-/// are a person's, and stay as they are.
-pub(crate) fn free_wedges(root: &Path, since: SystemTime) -> Vec<String> {
+/// Takes away or opens up what is in git's or ralph's way, and says what it was. `own` are ralph's files, relative
+/// to the root. Folders that were closed before `since` are a person's, and stay as they are.
+pub(crate) fn free_wedges(root: &Path, since: SystemTime, own: &[PathBuf]) -> Vec<String> {
     let mut found = Vec::new();
+    if !changed_before(root, since) {
+        make_writable(root);
+    }
+    for path in own {
+        found.extend(open_own(root, path));
+    }
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
         let entries = match fs::read_dir(&folder) {
@@ -62,13 +68,34 @@ pub(crate) fn free_wedges(root: &Path, since: SystemTime) -> Vec<String> {
     found
 }
 
+/// Makes a file of ralph's own one that it can read and write, with the folders that it lies in.
+fn open_own(root: &Path, path: &Path) -> Option<String> {
+    let mut folders: Vec<&Path> = path.ancestors().skip(1).collect();
+    folders.reverse();
+    for folder in folders {
+        let full = root.join(folder);
+        let Ok(meta) = fs::symlink_metadata(&full) else {
+            break;
+        };
+        if meta.is_dir() {
+            make_writable(&full);
+        } else if !meta.is_symlink() {
+            let _ = fs::remove_file(&full);
+            return Some(format!("{} is no folder", name(root, &full)));
+        }
+    }
+    let full = root.join(path);
+    let is_file = fs::symlink_metadata(&full).is_ok_and(|meta| meta.is_file());
+    (is_file && make_readable(&full)).then(|| format!("{} can't be read", shown(path)))
+}
+
 /// Gives the owner back the right to read a file; true if that had been taken away.
 pub(super) fn make_readable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     let denied = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
     let is_denied = fs::File::open(path).is_err_and(|error| denied(&error));
     if let (true, Ok(meta)) = (is_denied, fs::symlink_metadata(path)) {
-        let mode = meta.permissions().mode() | 0o400;
+        let mode = meta.permissions().mode() | 0o600;
         let _ = fs::set_permissions(path, fs::Permissions::from_mode(mode));
     }
     is_denied
@@ -85,6 +112,9 @@ fn changed_before(path: &Path, since: SystemTime) -> bool {
 
 fn name(root: &Path, path: &Path) -> String {
     let path: PathBuf = path.strip_prefix(root).unwrap_or(path).to_owned();
+    if path.as_os_str().is_empty() {
+        return "the repository's folder".into();
+    }
     let name = shown(&path);
     if name.chars().count() <= SHOWN_CHARS {
         return name;
@@ -122,15 +152,18 @@ mod tests {
                 rustix::fs::openat(&folder, &name, flags, rustix::fs::Mode::empty()).unwrap(),
             );
         }
-        let mut found = free_wedges(root, SystemTime::UNIX_EPOCH);
+        fs::write(root.join(".own"), "x").unwrap();
+        let own = [PathBuf::from(".own/deep/file"), PathBuf::from("a/keep")];
+        let mut found = free_wedges(root, SystemTime::UNIX_EPOCH, &own);
         found.sort();
-        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert_eq!(found.remove(0), ".own is no folder");
         assert_eq!(found[0], "a/b/.gitignore is a pipe, socket or device");
         assert!(
             found[1].ends_with("has a path that is too long"),
             "{found:?}"
         );
         assert!(root.join("a/keep").exists() && !root.join("a/b/.gitignore").exists());
-        assert!(free_wedges(root, SystemTime::UNIX_EPOCH).is_empty());
+        assert!(free_wedges(root, SystemTime::UNIX_EPOCH, &own).is_empty());
     }
 }

@@ -398,7 +398,7 @@ impl InPlace<'_> {
     /// Takes away what would keep git from looking at the folder; says what it was.
     fn free_wedges(&self) -> Vec<String> {
         let refs = self.before.as_ref().and_then(|before| before.refs.as_ref());
-        refs.map(|refs| free_wedges(self.root, refs.taken_at()))
+        refs.map(|refs| free_wedges(self.root, refs.taken_at(), &self.own_paths))
             .unwrap_or_default()
     }
 

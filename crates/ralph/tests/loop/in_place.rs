@@ -280,16 +280,17 @@ fn a_build_product_that_is_ignored_and_added_by_force_is_landed() {
 
 #[test]
 fn files_that_are_renormalised_are_landed_in_their_new_form() {
-    let project =
-        project("echo '* text=auto' > .gitattributes; git add --renormalize .; echo x > A.txt");
-    project.repo.file("dos.txt", "one\r\ntwo\r\n").commit("dos");
-    project.run(&[]).expect(0);
-    let stored = project
-        .repo
-        .try_git(["cat-file", "blob", "HEAD:dos.txt"])
-        .stdout;
-    assert_eq!(stored, b"one\ntwo\n");
-    assert_eq!(project.leftovers(), [""; 0]);
+    for mode in ["overlay", "in_place"] {
+        let shell = "echo '* text=auto' > .gitattributes; git add --renormalize .; echo x > A.txt";
+        let project = project(shell).env("RALPH_WORKSPACE_MODE", mode);
+        project.repo.file("dos.txt", "one\r\ntwo\r\n").commit("dos");
+        project.run(&[]).expect(0);
+        let stored = project.repo.try_git(["cat-file", "blob", "HEAD:dos.txt"]);
+        assert_eq!(stored.stdout, b"one\ntwo\n", "{mode}");
+        let files = [".gitattributes", "A.txt", "dos.txt", "prd.json"];
+        assert_eq!(project.files_of("HEAD"), files, "{mode}");
+        assert_eq!(project.leftovers(), [""; 0], "{mode}");
+    }
 }
 
 #[test]
@@ -330,6 +331,10 @@ fn wedges_are_thrown_away_with_the_attempt() {
         "rm .git/HEAD",
         "rm -rf .git/logs .git/hooks; echo x > .git/logs; echo x > .git/hooks",
         "mv .git/refs .git/other; ln -s other .git/refs",
+        "rm -rf .ralph; echo x > .ralph",
+        "rm prd.json; mkfifo prd.json",
+        "rm prd.json; mkdir prd.json",
+        "chmod 500 .; chmod 000 prd.json .ralph",
         "rm -f .git/packed-refs; mkfifo .git/packed-refs",
         "echo garbage > .git/refs/heads/ralph/work",
         "echo garbage > .git/refs/heads/main; echo garbage > .git/packed-refs",
