@@ -77,7 +77,7 @@ pub(crate) struct RestoredFiles {
 
 /// The tree that would be committed, and where the branch stood when it was written.
 #[derive(Clone, Copy)]
-pub(crate) struct Candidate<'a> {
+pub(crate) struct StagedCandidate<'a> {
     pub(crate) tree: &'a Oid,
     pub(crate) tip: Option<&'a Oid>,
 }
@@ -85,7 +85,7 @@ pub(crate) struct Candidate<'a> {
 /// The findings after formatters or verify commands.
 #[derive(Debug, Default)]
 pub(crate) struct RestoredAfter {
-    /// What they did to what ralph trusts, and is put back.
+    /// The changes that they made to what ralph trusts, which are put back.
     pub(crate) flags: Vec<String>,
     /// Tracked files that they wrote, and that are put back.
     pub(crate) rewritten: Vec<PathBuf>,
@@ -212,7 +212,7 @@ pub(crate) trait Workspace {
         &'a mut self,
         job: &'a Job,
         progress: &'a str,
-        candidate: Option<Candidate<'a>>,
+        candidate: Option<StagedCandidate<'a>>,
     ) -> LocalFuture<'a, Result<RestoredAfter, LoopError>>;
 
     /// Returns the files of a person's, which git does not track, that an agent changed.

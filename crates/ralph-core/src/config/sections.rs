@@ -511,7 +511,7 @@ section! {
         pub allowed_commands: Vec<String> = Vec::new(),
         /// Paths that an agent's change may not touch.
         pub protected_paths: Vec<GlobPattern> = Vec::new(),
-        /// What happens to a change that takes tests away or touches files that decide what verification does:
+        /// The treatment of a change that takes tests away or touches files that decide what verification does:
         /// nothing, a flag, or a refusal.
         pub protect_tests: ProtectTests = ProtectTests::Flag,
         /// Megabytes of the largest file that a change may add.
@@ -524,7 +524,7 @@ section! {
     }
 }
 
-/// What happens to a change that touches what verification stands on.
+/// The treatment of a change that touches what verification stands on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProtectTests {

@@ -148,7 +148,7 @@ impl Repo {
             paths: &kept,
             dropped: Some(&leaving),
         };
-        let mut replaced = renormalised;
+        let mut replaced = renormalised.clone();
         replaced.extend(
             gitlinks
                 .iter()

@@ -439,7 +439,7 @@ impl Repo {
     }
 }
 
-/// What an agent did in the index alone.
+/// The work that an agent did in the index alone.
 #[derive(Debug, Default)]
 struct IndexWork {
     dropped: HashSet<PathBuf>,

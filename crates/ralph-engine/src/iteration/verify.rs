@@ -28,7 +28,7 @@ use crate::{
     process::{Containment, MountPlan},
     report::Reporter,
     verifier::{TailCaps, VerifyContext, VerifyEvent, run_commands},
-    workspace::{Candidate, VerifyLayer, Workspace},
+    workspace::{StagedCandidate, VerifyLayer, Workspace},
 };
 
 pub(super) async fn verify(
@@ -67,7 +67,7 @@ pub(super) async fn verify(
     let report = run_verify_commands(run, services.verify_ports(), files).await;
     let tree = context.log.change.as_ref();
     let tree = tree.map(|change| oid(&change.tree)).transpose()?;
-    let candidate = tree.as_ref().map(|tree| Candidate {
+    let candidate = tree.as_ref().map(|tree| StagedCandidate {
         tree,
         tip: context.tip.as_ref(),
     });
@@ -319,7 +319,7 @@ impl JudgedCommand<'_> {
     }
 }
 
-/// What became of the tests that a command ran before.
+/// The difference in the tests that a command runs.
 #[derive(Default)]
 struct TestsChanged {
     /// For these the change does not land.

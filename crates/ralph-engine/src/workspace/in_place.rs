@@ -13,7 +13,7 @@ use ralph_core::{
     signal::Claim,
 };
 
-use super::{Candidate, Continued, RestoredAfter, RestoredFiles, VerifyLayer, Workspace};
+use super::{Continued, RestoredAfter, RestoredFiles, StagedCandidate, VerifyLayer, Workspace};
 use crate::{
     agent::{DoneFile, kinds},
     artefacts::Artefacts,
@@ -308,7 +308,7 @@ impl Workspace for InPlace<'_> {
         &'a mut self,
         job: &'a Job,
         progress: &'a str,
-        candidate: Option<Candidate<'a>>,
+        candidate: Option<StagedCandidate<'a>>,
     ) -> LocalFuture<'a, Result<RestoredAfter, LoopError>> {
         Box::pin(async move {
             let mut after = RestoredAfter {
@@ -323,7 +323,7 @@ impl Workspace for InPlace<'_> {
                 .extend(configs.map(|name| format!("{name} was edited; it is put back")));
             after.flags.extend(self.restore_refs()?);
             let (base, untracked) = self.start_of(job)?;
-            let Some(Candidate { tree, tip }) = candidate else {
+            let Some(StagedCandidate { tree, tip }) = candidate else {
                 after.flags.extend(self.moved_history(job, &base).await?);
                 after.flags.extend(self.restore_git_folder()?);
                 return Ok(after);

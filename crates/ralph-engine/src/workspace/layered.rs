@@ -24,7 +24,7 @@ use ralph_core::{
 
 use super::copied::CopiedFiles;
 use super::{
-    Candidate, Continued, InPlace, RestoredAfter, RestoredFiles, VerifyLayer, Workspace,
+    Continued, InPlace, RestoredAfter, RestoredFiles, StagedCandidate, VerifyLayer, Workspace,
     caches::{CacheAccess, Caches, VerifiedIn, sweep_caches},
     in_place::{WrittenFiles, start_of},
 };
@@ -1419,7 +1419,7 @@ impl Workspace for Layered<'_> {
         &'a mut self,
         _job: &'a Job,
         _progress: &'a str,
-        _candidate: Option<Candidate<'a>>,
+        _candidate: Option<StagedCandidate<'a>>,
     ) -> LocalFuture<'a, Result<RestoredAfter, LoopError>> {
         // What they wrote is in a layer.
         Box::pin(async { Ok(RestoredAfter::default()) })

@@ -49,13 +49,13 @@ pub struct RefGuard {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum RefValue {
-    /// What it says, in a file of its own or among the packed ones.
+    /// The text of it, in a file of its own or among the packed ones.
     Text(String),
     /// No file, or no text.
     Other(Kept),
 }
 
-/// Whose changes are put back.
+/// The owner of the changes that are put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangedBy {
     /// A program of the agent's has just run.
