@@ -184,7 +184,7 @@ impl CleanClone {
         let root = self.root()?;
         let files = read_project_files(&root).map_err(|e| file_error("read", &root, e))?;
         Ok(if prepare_commands == 0 && needs_prepare(&files) {
-            Some("set `verification.prepare`".into())
+            Some("set verification.prepare".into())
         } else if files.names.contains(".gitmodules") {
             Some("it has submodules".into())
         } else {

@@ -64,6 +64,8 @@ impl LoopRunner {
         if let Some(commit) = &worked.outcome.log.commit {
             self.place.base = oid(commit)?;
             self.follow_landed(&worked).await?;
+            let landed = self.place.base.clone();
+            self.note_landed(&worked.job, &worked.outcome, &landed);
         }
         let finished = self.finish(worked).await?;
         self.machine

@@ -35,8 +35,9 @@ const CACHE: &str = "cache-";
 const STACK: &str = "stack.json";
 const LOCK: &str = "lock";
 const STACK_VERSION: u32 = 1;
-/// With more than these, all are made into one: the kernel takes only so many.
+/// With more than these, or longer paths, all are made into one: the kernel takes only so many.
 const MOST_GENERATIONS: usize = 5;
+const LONGEST_PATHS: usize = 2_000;
 /// A larger cache is begun again.
 const MOST_BYTES: u64 = 20 * 1024 * 1024 * 1024;
 /// One that was built from so many files that have changed since is begun again.
@@ -287,7 +288,9 @@ impl Caches {
         }
         stack.generations.insert(0, generation);
         stack.drop_hidden();
-        if stack.generations.len() > MOST_GENERATIONS {
+        let count = stack.generations.len();
+        let length = count * taken.as_os_str().len();
+        if count > MOST_GENERATIONS || count > 1 && length > LONGEST_PATHS {
             self.merge(&mut stack)?;
         }
         let bytes: u64 = stack.generations.iter().map(|one| one.bytes).sum();

@@ -177,7 +177,7 @@ fn where_something_has_to_be_installed_and_nothing_says_how_the_end_says_so() {
     assert_eq!(outcome, "not_checked");
     assert_eq!(
         message,
-        "not checked in a clean clone: set `verification.prepare`"
+        "not checked in a clean clone: set verification.prepare"
     );
 }
 
