@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::agent::Credential;
+use crate::{agent::Credential, inside_run::CommandPlace, process::KeeperName};
 
 /// The environment to start programs with: scrubbed once, when the loop begins.
 #[derive(Clone)]
@@ -15,6 +15,8 @@ pub struct Environment {
     pub vars: Vec<(OsString, OsString)>,
     /// The variables that were taken out. An agent gets back what it needs for its own model; a value is never shown.
     withheld: Vec<(String, OsString)>,
+    /// The name of the keepers of what is started with it.
+    pub(crate) keeper: KeeperName,
 }
 
 impl std::fmt::Debug for Environment {
@@ -34,6 +36,9 @@ impl Environment {
         folder.unwrap_or_else(|| "/tmp".into())
     }
 }
+
+/// Names ralph's data folder, where that is not the usual one.
+const DATA_DIR: &str = "RALPH_DATA_DIR";
 
 /// Names that give access to other things than the agent's own model.
 const WITHHELD: [&str; 9] = [
@@ -84,7 +89,25 @@ impl Environment {
         Self {
             vars: kept,
             withheld,
+            keeper: KeeperName::default(),
         }
+    }
+
+    /// Marks all that is started with it as inside a run: ralph's writing commands refuse there. An agent finds
+    /// the data folder that it can read.
+    #[must_use]
+    pub fn of_run(mut self, data_dir: &Path, worktree: &Path) -> Self {
+        let place = CommandPlace {
+            data_dir: Some(data_dir),
+            worktree: Some(worktree),
+        };
+        self.keeper = place.keeper_name();
+        for (name, value) in &mut self.withheld {
+            if name == DATA_DIR {
+                *value = data_dir.into();
+            }
+        }
+        self
     }
 
     /// Names of what was taken out.
@@ -129,7 +152,7 @@ impl Environment {
     ) -> Vec<(OsString, OsString)> {
         let mut vars = self.vars.clone();
         for (name, value) in &self.withheld {
-            if credentials.iter().any(|own| self.is_given(own, name)) {
+            if name == DATA_DIR || credentials.iter().any(|own| self.is_given(own, name)) {
                 vars.push((name.into(), value.clone()));
             }
         }

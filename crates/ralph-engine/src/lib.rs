@@ -21,6 +21,7 @@ pub(crate) mod heartbeat;
 pub mod human;
 pub mod identity;
 pub mod inbox;
+pub mod inside_run;
 pub mod interview;
 mod iteration;
 mod journal_text;

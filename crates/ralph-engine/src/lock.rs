@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::identity::worktree_name;
+use crate::{identity::worktree_name, process::pid_namespace};
 
 /// Held until dropped, or until the process is gone, however it went.
 #[derive(Debug)]
@@ -23,6 +23,50 @@ pub enum LockError {
         path: PathBuf,
         source: std::io::Error,
     },
+}
+
+/// Before the namespace that the number of the process is of.
+const NAMESPACE: &str = "namespace ";
+
+/// A live process that holds a lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LockHolder {
+    pub(crate) pid: u32,
+    /// The namespace that the number is of, where there are such.
+    pub(crate) namespace: Option<String>,
+}
+
+impl LockHolder {
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let pid = lines
+            .next()?
+            .trim()
+            .strip_prefix("process ")?
+            .parse()
+            .ok()?;
+        let namespace = lines.find_map(|line| line.strip_prefix(NAMESPACE));
+        Some(Self {
+            pid,
+            namespace: namespace.map(|name| name.trim().to_owned()),
+        })
+    }
+
+    /// Reads who holds a lock file; `None` if it is free.
+    fn of(path: &Path) -> Option<Self> {
+        if !is_held(path) {
+            return None;
+        }
+        Self::parse(&std::fs::read_to_string(path).ok()?)
+    }
+
+    /// Tells if it runs in a namespace below this process's own, and so is seen from here.
+    pub(crate) fn is_below(&self) -> bool {
+        let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let mut namespaces =
+            processes.filter_map(|one| std::fs::read_link(one.path().join("ns/pid")).ok());
+        namespaces.any(|link| link.to_str() == self.namespace.as_deref())
+    }
 }
 
 /// The current holder of a lock file.
@@ -46,7 +90,7 @@ fn hold(path: &Path) -> std::io::Result<Hold> {
         Err(std::fs::TryLockError::WouldBlock) => {
             let mut owner = String::new();
             let _ = file.read_to_string(&mut owner);
-            let owner = owner.trim().to_owned();
+            let owner = owner.lines().next().unwrap_or_default().to_owned();
             return Ok(Hold::Anothers { owner });
         }
         Err(std::fs::TryLockError::Error(source)) => return Err(source),
@@ -54,6 +98,9 @@ fn hold(path: &Path) -> std::io::Result<Hold> {
     file.set_len(0)?;
     file.rewind()?;
     writeln!(file, "process {}", std::process::id())?;
+    if let Some(namespace) = pid_namespace() {
+        writeln!(file, "{NAMESPACE}{namespace}")?;
+    }
     Ok(Hold::Ours(file))
 }
 
@@ -91,27 +138,44 @@ impl Lock {
 
     /// The process that holds the lock of `worktree`, if a live one does.
     pub fn owner(data_dir: &Path, worktree: &Path) -> Option<u32> {
-        if !Self::is_held(data_dir, worktree) {
-            return None;
-        }
-        let text = std::fs::read_to_string(lock_file(data_dir, worktree)).ok()?;
-        text.trim().strip_prefix("process ")?.parse().ok()
+        Self::holder(data_dir, worktree).map(|holder| holder.pid)
+    }
+
+    /// The same, with the namespace of its number.
+    pub(crate) fn holder(data_dir: &Path, worktree: &Path) -> Option<LockHolder> {
+        LockHolder::of(&lock_file(data_dir, worktree))
+    }
+
+    /// The processes that hold locks of worktrees in this data folder.
+    pub(crate) fn holders(data_dir: &Path) -> Vec<LockHolder> {
+        let files = std::fs::read_dir(data_dir.join(LOCKS))
+            .into_iter()
+            .flatten();
+        let files = files.flatten().map(|entry| entry.path());
+        files.filter_map(|path| LockHolder::of(&path)).collect()
     }
 
     /// Returns whether a live process holds the lock of `worktree`.
     pub fn is_held(data_dir: &Path, worktree: &Path) -> bool {
-        File::open(lock_file(data_dir, worktree)).is_ok_and(|file| {
-            matches!(
-                file.try_lock_shared(),
-                Err(std::fs::TryLockError::WouldBlock)
-            )
-        })
+        is_held(&lock_file(data_dir, worktree))
     }
 }
 
+fn is_held(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| {
+        matches!(
+            file.try_lock_shared(),
+            Err(std::fs::TryLockError::WouldBlock)
+        )
+    })
+}
+
+/// The folder of the worktrees' locks.
+const LOCKS: &str = "locks";
+
 fn lock_file(data_dir: &Path, worktree: &Path) -> PathBuf {
     let name = worktree_name(worktree);
-    data_dir.join("locks").join(format!("{name}.lock"))
+    data_dir.join(LOCKS).join(format!("{name}.lock"))
 }
 
 #[cfg(test)]

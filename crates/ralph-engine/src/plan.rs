@@ -241,6 +241,7 @@ async fn run_round(
         agent: &*asking.agent,
         context: &context,
         containment: asking.containment,
+        keeper: asking.environment.keeper,
         mounts: None,
         limits: &limits,
         done_file: None,

@@ -21,9 +21,11 @@
 //!
 //! This module must not know what a program means: agents, verify commands and git are its callers.
 
+mod ancestry;
 mod capped_log;
 mod containment;
 mod identity;
+mod keeper_name;
 mod lines;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -44,9 +46,11 @@ use linux as platform;
 #[cfg(not(target_os = "linux"))]
 use portable as platform;
 
+pub use ancestry::{Ancestor, ancestors, pid_namespace};
 pub use capped_log::{CappedLog, LogCaps};
 pub use containment::{Containment, Detection, PlatformLack, UnknownContainment, platform_lacks};
 pub use identity::{ProcessIdentity, signal_if};
+pub use keeper_name::KeeperName;
 pub use lines::{LineEnding, LineReader, OutputLine};
 pub use mounts::{
     BindAccess, FolderRename, MountPlan, MountPlanError, MountStep, MountTrial, OverlayMount,

@@ -79,6 +79,10 @@ pub enum JournalError {
         found: i64,
         known: i64,
     },
+    #[error(
+        "the journal {} was written by an older ralph, and can't be brought forward here: it is read-only", path.display()
+    )]
+    Older { path: PathBuf },
     #[error("can't back the journal up to {} before it is changed", path.display())]
     Backup { path: PathBuf, source: BoxedError },
     #[error("the journal {} can't {what}: {holder}", path.display())]

@@ -36,7 +36,7 @@ use ralph_core::{
 use self::agent_run::{AgentRun, RunHeard, RunningAgent};
 use crate::{
     agent::{Agent, DoneFile, RunContext},
-    process::{CappedLog, Containment, MountPlan, SpawnError},
+    process::{CappedLog, Containment, KeeperName, MountPlan, SpawnError},
 };
 
 /// The limits of a run: its time, and its time without output.
@@ -62,6 +62,8 @@ pub struct AgentRunSpec<'a> {
     pub agent: &'a dyn Agent,
     pub context: &'a RunContext,
     pub containment: Containment,
+    /// The name of its keeper.
+    pub keeper: KeeperName,
     /// The view of the file system that it gets, where that is not ralph's own.
     pub mounts: Option<MountPlan>,
     pub limits: &'a RunLimits,

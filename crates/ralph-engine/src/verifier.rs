@@ -20,7 +20,7 @@ use ralph_core::verify::{
 use tokio::time::Instant;
 
 use crate::process::{
-    CappedLog, CommandSpec, Containment, Ended, MountPlan, Output, Running, Tail, spawn,
+    CappedLog, CommandSpec, Containment, Ended, KeeperName, MountPlan, Output, Running, Tail, spawn,
 };
 
 /// How much of the output's end tells failures apart. Far more than a prompt gets, so that where it
@@ -36,6 +36,8 @@ pub struct VerifyContext<'a> {
     /// Of each command.
     pub timeout: Duration,
     pub containment: Containment,
+    /// The name of their keepers.
+    pub keeper: KeeperName,
     /// Plans what a command sees of the file system; each needs a plan of its own.
     pub mounts: Option<&'a MountPlanner<'a>>,
     pub caps: TailCaps,
@@ -153,6 +155,7 @@ fn start(command: &VerifyCommand, context: &VerifyContext<'_>) -> Result<Running
         .args(args)
         .output(Output::Merged);
     spec.env.clone_from(&context.env);
+    spec.keeper = context.keeper;
     if let Some(plan) = context.mounts {
         spec.mounts = plan()?;
     }

@@ -2,9 +2,13 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 
-use crate::{commands, output};
+use crate::{
+    commands::{self, CommandAccess},
+    error::CommandError,
+    inside_run, output,
+};
 
 /// Runs coding agents unattended and lands only work that it has verified itself.
 #[derive(Debug, Parser)]
@@ -35,12 +39,34 @@ pub(crate) struct Global {
 }
 
 pub(crate) fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match commands::dispatch(&cli.command, &cli.global) {
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    match cli.run(&matches) {
         Ok(code) => code,
         Err(error) => {
             output::print_error(&error);
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+impl Cli {
+    fn run(&self, matches: &ArgMatches) -> Result<ExitCode, CommandError> {
+        match self.command.access() {
+            CommandAccess::Reads => {}
+            CommandAccess::Writes => inside_run::refuse(&words(matches), &self.global)?,
+        }
+        commands::dispatch(&self.command, &self.global)
+    }
+}
+
+/// The names of the command, such as `tasks add`.
+fn words(matches: &ArgMatches) -> String {
+    let mut words = Vec::new();
+    let mut at = matches;
+    while let Some((name, below)) = at.subcommand() {
+        words.push(name);
+        at = below;
+    }
+    words.join(" ")
 }

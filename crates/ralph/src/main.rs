@@ -6,6 +6,7 @@ mod board;
 mod cli;
 mod commands;
 mod error;
+mod inside_run;
 mod output;
 mod project;
 mod queue;

@@ -91,17 +91,7 @@ impl Project {
 
     /// The folder of the journal: `$RALPH_DATA_DIR`, else the user's data folder.
     pub(crate) fn data_dir(&self) -> Result<PathBuf, CommandError> {
-        let var = |name: &str| {
-            let found = self.surroundings.env.iter().find(|(n, _)| n == name);
-            let path = found.map(|(_, value)| PathBuf::from(value));
-            path.filter(|path| !path.as_os_str().is_empty())
-        };
-        if let Some(own) = var("RALPH_DATA_DIR") {
-            return Ok(self.surroundings.start.join(own));
-        }
-        let base = var("XDG_DATA_HOME").filter(|path| path.is_absolute());
-        let base = base.or_else(|| Some(var("HOME")?.join(".local/share")));
-        base.map(|base| base.join("ralph")).ok_or_else(|| {
+        data_dir_of(&self.surroundings).ok_or_else(|| {
             CommandError::user("can't find a folder for the journal: HOME is not set")
                 .hint("set RALPH_DATA_DIR")
         })
@@ -311,6 +301,21 @@ impl Project {
     pub(crate) fn now() -> jiff::Timestamp {
         SystemClock.now()
     }
+}
+
+/// The folder of the journal; `None` where nothing says where the user's data are.
+pub(crate) fn data_dir_of(surroundings: &Surroundings) -> Option<PathBuf> {
+    let var = |name: &str| {
+        let found = surroundings.env.iter().find(|(n, _)| n == name);
+        let path = found.map(|(_, value)| PathBuf::from(value));
+        path.filter(|path| !path.as_os_str().is_empty())
+    };
+    if let Some(own) = var("RALPH_DATA_DIR") {
+        return Some(surroundings.start.join(own));
+    }
+    let base = var("XDG_DATA_HOME").filter(|path| path.is_absolute());
+    let base = base.or_else(|| Some(var("HOME")?.join(".local/share")));
+    Some(base?.join("ralph"))
 }
 
 fn not_found(error: FindError) -> CommandError {

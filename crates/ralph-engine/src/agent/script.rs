@@ -35,15 +35,13 @@ impl Agent for ScriptAgent {
     }
 
     fn command(&self, context: &RunContext) -> CommandSpec {
-        CommandSpec {
-            program: self.ralph.clone().into(),
-            args: vec![PLAY_COMMAND.into(), self.file.clone().into()],
-            cwd: context.cwd.clone(),
-            env: context.env.clone(),
-            stdin: Stdin::Bytes(context.prompt.clone().into_bytes()),
-            output: Output::Separate,
-            mounts: None,
-        }
+        let prompt = context.prompt.clone().into_bytes();
+        let mut spec = CommandSpec::new(&self.ralph, &context.cwd)
+            .args([PLAY_COMMAND.as_ref(), self.file.as_os_str()])
+            .stdin(Stdin::Bytes(prompt))
+            .output(Output::Separate);
+        spec.env.clone_from(&context.env);
+        spec
     }
 
     fn costs(&self) -> Costs {

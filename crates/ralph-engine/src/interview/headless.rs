@@ -11,7 +11,7 @@ use ralph_core::{
 
 use crate::{
     agent::{Agent, RunContext, RunCost, StopRequest},
-    process::{CappedLog, Containment, LogCaps, SpawnError},
+    process::{CappedLog, Containment, KeeperName, LogCaps, SpawnError},
     supervisor::{
         AgentRunSpec, AgentTap, CostWatcher, RunDeadline, RunLimits, RunPorts, StopOnly, Watcher,
         run_agent,
@@ -61,6 +61,7 @@ pub async fn run_headless(
         agent,
         context: &context,
         containment: headless.containment,
+        keeper: KeeperName::default(),
         mounts: None,
         limits: &limits,
         done_file: None,

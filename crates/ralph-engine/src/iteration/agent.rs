@@ -212,6 +212,7 @@ async fn supervise(
         agent: services.agent,
         context: run,
         containment: services.containment,
+        keeper: services.environment.keeper,
         mounts: workspace.mounts()?,
         limits: &limits,
         done_file: Some(done_file),

@@ -191,6 +191,7 @@ pub(crate) async fn run_verify_commands(
         env: ports.environment.vars.clone(),
         timeout: each,
         containment: ports.containment,
+        keeper: ports.environment.keeper,
         mounts: Some(&|| (run.mounts)().map_err(|error| error.to_string())),
         caps: TailCaps {
             lines: usize::try_from(verification.tail_lines.get()).unwrap_or(usize::MAX),

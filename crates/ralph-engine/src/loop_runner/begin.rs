@@ -229,6 +229,11 @@ impl LoopRunner {
                 bounds: setup.request.bounds,
                 config,
             },
+            runtime: AgentRuntime {
+                pool: AgentPool::new(setup.agent, setup.fallback),
+                containment: setup.detection.containment,
+                environment: setup.environment.of_run(&setup.data_dir, &setup.root),
+            },
             place: LoopPlace {
                 root: setup.root,
                 data_dir: setup.data_dir,
@@ -242,11 +247,6 @@ impl LoopRunner {
                 tree: None,
                 layers: None,
                 _lock: lock,
-            },
-            runtime: AgentRuntime {
-                pool: AgentPool::new(setup.agent, setup.fallback),
-                containment: setup.detection.containment,
-                environment: setup.environment,
             },
             control: ControlChannel {
                 inbox: setup.inbox,

@@ -4,7 +4,7 @@ mod keeper;
 mod kept_tree;
 mod table;
 
-pub(super) use table::{all_processes, process_facts};
+pub(super) use table::{all_processes, ancestors, process_facts};
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,8 +13,8 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::process::{ChildStdin, Command};
 
 use super::{
-    Containment, Detection, Ended, FolderRename, MountOrder, MountPlan, MountTrial, PlatformLack,
-    ProgramEvent, StartFailure, TerminalAccess, TrialFailure, portable,
+    Containment, Detection, Ended, FolderRename, KeeperName, MountOrder, MountPlan, MountTrial,
+    PlatformLack, ProgramEvent, StartFailure, TerminalAccess, TrialFailure, portable,
 };
 use keeper::KeeperKind;
 use kept_tree::KeptTree;
@@ -98,14 +98,16 @@ impl Tree {
         containment: Containment,
         access: TerminalAccess,
         mounts: Option<MountOrder<'_>>,
+        name: KeeperName,
     ) -> Result<(Self, Option<ChildStdin>), StartFailure> {
         match keeper_kind(containment) {
             Some(kind) => {
-                let (tree, stdin) = KeptTree::start(command, kind, access, mounts)?;
+                let (tree, stdin) = KeptTree::start(command, kind, access, mounts, name)?;
                 Ok((Self::Kept(tree), stdin))
             }
             None => {
-                let (tree, stdin) = portable::Tree::start(command, containment, access, mounts)?;
+                let (tree, stdin) =
+                    portable::Tree::start(command, containment, access, mounts, name)?;
                 Ok((Self::Group(tree), stdin))
             }
         }

@@ -9,7 +9,7 @@ mod table;
 
 pub(super) use group::ProcessGroup as Tree;
 #[cfg_attr(target_os = "linux", allow(unused_imports))]
-pub(super) use table::{all_processes, process_facts};
+pub(super) use table::{all_processes, ancestors, process_facts};
 
 use std::io;
 use std::os::fd::AsFd;

@@ -176,7 +176,8 @@ fn start(
         plan,
         cwd: &spec.cwd,
     });
-    let (tree, mut stdin) = platform::Tree::start(command, containment, streams.access, mounts)?;
+    let (tree, mut stdin) =
+        platform::Tree::start(command, containment, streams.access, mounts, spec.keeper)?;
     let feeder = match &spec.stdin {
         Stdin::Bytes(bytes) => stdin.take().map(|pipe| feed(pipe, bytes.clone())),
         Stdin::Null | Stdin::Open => None,

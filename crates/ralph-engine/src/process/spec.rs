@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-use super::{Containment, MountPlan, MountPlanError};
+use super::{Containment, KeeperName, MountPlan, MountPlanError};
 
 /// One program to run. The environment is complete: nothing is inherited.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub struct CommandSpec {
     /// Mounts that this program alone sees. Only a containment with a mount namespace has them. The
     /// program and all it starts then lack the rights to undo them, also where ralph is root.
     pub mounts: Option<MountPlan>,
+    /// The name of the process that keeps its tree, where the containment has one.
+    pub keeper: KeeperName,
 }
 
 impl CommandSpec {
@@ -34,6 +36,7 @@ impl CommandSpec {
             stdin: Stdin::Null,
             output: Output::Separate,
             mounts: None,
+            keeper: KeeperName::default(),
         }
     }
 

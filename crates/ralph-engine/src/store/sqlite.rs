@@ -42,6 +42,9 @@ impl SqliteJournal {
     /// Opens the journal, and waits that long for others at each write, then and later.
     async fn open_within(data_dir: &Path, patience: Duration) -> Result<Self> {
         let path = data_dir.join("ralph.db");
+        if is_read_only(&path) {
+            return Self::open_read_only(path, patience).await;
+        }
         // What agents said and how they were configured is the user's own to read.
         make_private(data_dir).map_err(|e| cant_open(&path, e))?;
         // Nearly always there is nothing to set up, and no wait for other processes.
@@ -58,6 +61,27 @@ impl SqliteJournal {
         let mut db = connect(&path, patience).await?;
         schema::bring_forward(&mut db, &path).await?;
         Ok(Self { db, path })
+    }
+
+    /// Opens a journal that can't be written here, as inside a run: as it is, or not at all.
+    async fn open_read_only(path: PathBuf, patience: Duration) -> Result<Self> {
+        let mut log = path.clone().into_os_string();
+        log.push("-wal");
+        // Without a log there is no writer, and what a reader would share with one can't be made.
+        let has_writer = Path::new(&log).exists();
+        let mut db = SqliteConnectOptions::new()
+            .filename(&path)
+            .read_only(true)
+            .immutable(!has_writer)
+            .busy_timeout(patience)
+            .connect()
+            .await
+            .map_err(|e| cant_open(&path, e))?;
+        if schema::is_up_to_date(&mut db, &path).await? {
+            Ok(Self { db, path })
+        } else {
+            Err(JournalError::Older { path })
+        }
     }
 
     /// Begins a transaction that writes; `what` completes "the journal can't …".
@@ -92,6 +116,12 @@ impl Journal for SqliteJournal {
     async fn close(self: Box<Self>) -> Result<()> {
         self.db.close().await.map_err(failed("be closed"))
     }
+}
+
+/// Tells if the file is on a mount that can't be written.
+fn is_read_only(path: &Path) -> bool {
+    use rustix::fs::{StatVfsMountFlags, statvfs};
+    statvfs(path).is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
 async fn connect(path: &Path, patience: Duration) -> Result<SqliteConnection> {

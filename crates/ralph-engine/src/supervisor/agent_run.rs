@@ -95,6 +95,7 @@ impl<'a> AgentRun<'a> {
         let began = Instant::now();
         let mut command = spec.agent.command(spec.context);
         command.mounts.clone_from(&spec.mounts);
+        command.keeper = spec.keeper;
         let mut running = process::spawn(&command, spec.containment)?;
         crate::failpoint::failpoint("agent-running");
         let mut dialect = spec.agent.dialect();

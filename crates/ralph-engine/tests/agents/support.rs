@@ -108,6 +108,7 @@ impl Scene {
                     agent: &*agent,
                     context: &context,
                     containment: Containment::detect(None).containment,
+                    keeper: Default::default(),
                     mounts: None,
                     limits: &limits,
                     done_file: None,

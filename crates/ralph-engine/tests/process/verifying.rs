@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ralph_core::task::VerifyCommand;
 use ralph_core::verify::{CommandOutcome, VerifyReport};
-use ralph_engine::process::{CappedLog, Containment, LogCaps};
+use ralph_engine::process::{CappedLog, Containment, KeeperName, LogCaps};
 use ralph_engine::verifier::{TailCaps, VerifyContext, VerifyEvent, run_commands};
 
 use crate::support::{LIMIT, Leash, TREE, tight_containments};
@@ -16,6 +16,7 @@ fn context(dir: &Path, containment: Containment) -> VerifyContext<'static> {
         cwd: dir.to_owned(),
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
         timeout: LIMIT,
+        keeper: KeeperName::default(),
         mounts: None,
         containment,
         caps: TailCaps::default(),

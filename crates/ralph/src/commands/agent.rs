@@ -11,10 +11,10 @@ pub(crate) use talk::explain as explain_talk;
 subcommands! {
     AgentCommand {
         /// Read the recorded stream of an agent and print what ralph makes of it
-        Explain(explain::Args => run),
+        Explain(explain::Args => run; reads),
         /// List the agents that ralph knows, and which one is configured
-        List(list::Args => run in project),
+        List(list::Args => run in project; reads),
         /// Talk to an agent in this terminal
-        Talk(talk::Args => run),
+        Talk(talk::Args => run; writes),
     }
 }

@@ -16,15 +16,15 @@ use crate::{commands::logs::nothing_yet, error::CommandError, project::Project};
 subcommands! {
     CheckpointCommand {
         /// Create a checkpoint of the loop now, even while it runs
-        Create(create::Args => run),
+        Create(create::Args => run; writes),
         /// List checkpoints, newest first
-        List(list::Args => run in project),
+        List(list::Args => run in project; reads),
         /// Show a checkpoint and the prompt that a new agent would get
-        Show(show::Args => run in project),
+        Show(show::Args => run in project; reads),
         /// Verify the hash chain of a loop's checkpoints and report damage
-        Verify(verify::Args => run in project),
+        Verify(verify::Args => run in project; reads),
         /// Reset the branch to a checkpoint's commit; tasks completed since then are reopened
-        Restore(restore::Args => run in project),
+        Restore(restore::Args => run in project; writes),
     }
 }
 

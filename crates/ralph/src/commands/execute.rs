@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::run::{self, Options, Order, RunTarget};
-use crate::{cli::Global, error::CommandError};
+use crate::{cli::Global, commands::CommandAccess, error::CommandError};
 
 /// The tasks are those of `.artefacts/NAME/tasks.json`. Each iteration is a fresh agent without a
 /// terminal; ralph verifies what it did, commits what passed, and keeps `state.json`,
@@ -19,6 +19,12 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     options: Options,
+}
+
+impl Args {
+    pub(crate) fn access(&self) -> CommandAccess {
+        CommandAccess::writes_unless(self.options.dry_run)
+    }
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {

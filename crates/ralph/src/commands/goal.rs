@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use ralph_core::goal::{Goal, Promise};
 
 use super::run::{self, Options, Order, RunTarget};
-use crate::{cli::Global, error::CommandError};
+use crate::{cli::Global, commands::CommandAccess, error::CommandError};
 
 /// Every iteration is a fresh agent that is told the same goal. What it changes is verified and, if it
 /// passes, committed: that is the progress. The loop ends when an agent makes the promise *and* the
@@ -26,6 +26,12 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     options: Options,
+}
+
+impl Args {
+    pub(crate) fn access(&self) -> CommandAccess {
+        CommandAccess::writes_unless(self.options.dry_run)
+    }
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {

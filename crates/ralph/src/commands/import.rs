@@ -16,6 +16,7 @@ use ralph_engine::{plain_file, source::Source};
 use serde::Serialize;
 
 use crate::{
+    commands::CommandAccess,
     error::CommandError,
     output,
     project::Project,
@@ -61,6 +62,12 @@ struct ImportReport {
     /// The file itself, where it was not written to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
+}
+
+impl Args {
+    pub(crate) fn access(&self) -> CommandAccess {
+        CommandAccess::writes_unless(self.dry_run)
+    }
 }
 
 pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {

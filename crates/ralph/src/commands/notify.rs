@@ -8,6 +8,6 @@ pub(crate) use post::{WEBHOOK_HINT, attach, close, means, project_name, redactio
 subcommands! {
     NotifyCommand {
         /// Send a sample notification to every configured target and print the results
-        Test(test::Args => run in project),
+        Test(test::Args => run in project; writes),
     }
 }

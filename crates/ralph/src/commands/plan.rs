@@ -137,7 +137,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
             budget,
             data_dir: project.data_dir()?,
             containment: run::detection(&project)?.containment,
-            environment: project.environment(&root),
+            environment: project
+                .environment(&root)
+                .of_run(&project.data_dir()?, &root),
             git_environment: git::GitEnvironment::from_vars(
                 project.surroundings.env.iter().cloned(),
             ),

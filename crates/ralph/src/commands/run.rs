@@ -35,7 +35,7 @@ use ralph_engine::{
 
 use crate::{
     cli::Global,
-    commands::{doctor::programs, notify},
+    commands::{CommandAccess, doctor::programs, notify},
     error::{CommandError, ErrorKind},
     output,
     project::Project,
@@ -52,6 +52,12 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     options: Options,
+}
+
+impl Args {
+    pub(crate) fn access(&self) -> CommandAccess {
+        CommandAccess::writes_unless(self.options.dry_run)
+    }
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {

@@ -4,16 +4,16 @@ mod add;
 mod list;
 mod new_id;
 mod show;
-mod suggested;
+pub(crate) mod suggested;
 mod view;
 
 subcommands! {
     TasksCommand {
         /// List the tasks: where each stands, and what it waits for
-        List(list::Args => run in project),
+        List(list::Args => run in project; reads),
         /// Show all that is known of one task
-        Show(show::Args => run in project),
+        Show(show::Args => run in project; reads),
         /// Add a task, or take over what agents suggested
-        Add(add::Args => run in project),
+        Add(add::Args => run in project; asks),
     }
 }

@@ -22,7 +22,7 @@ use std::process::Stdio;
 use libc::{c_int, pid_t};
 
 use crate::process::{
-    FolderRename, MountPlan, MountTrial, TerminalAccess, TrialFailure, sys as posix,
+    FolderRename, KeeperName, MountPlan, MountTrial, TerminalAccess, TrialFailure, sys as posix,
 };
 pub(super) use mounts::CompiledMounts;
 use trial::CompiledTrial;
@@ -129,6 +129,7 @@ pub(super) struct KeeperStart<'a> {
     pub(super) status: BorrowedFd<'a>,
     pub(super) access: TerminalAccess,
     pub(super) mounts: Option<CompiledMounts>,
+    pub(super) name: KeeperName,
 }
 
 /// All that A and B need to know, gathered before the fork.
@@ -140,6 +141,7 @@ struct Keeper {
     status: RawFd,
     access: TerminalAccess,
     mounts: Option<CompiledMounts>,
+    name: KeeperName,
     last: LastStep,
 }
 
@@ -153,6 +155,7 @@ impl Keeper {
             status: start.status.as_raw_fd(),
             access: start.access,
             mounts: start.mounts,
+            name: start.name,
             last,
         }
     }
@@ -229,6 +232,7 @@ impl Rehearsal {
             status: write.as_fd(),
             access: TerminalAccess::None,
             mounts,
+            name: KeeperName::default(),
         };
         let keeper = Keeper::new(start, last);
         let mut command = std::process::Command::new("true");
@@ -273,6 +277,8 @@ impl Keeper {
             sys::exit(1);
         }
         posix::block_all_signals();
+        // Before there is a program, which must not see its keeper under another name. B inherits it.
+        sys::set_name(self.name.as_c_str());
         match self.kind {
             KeeperKind::PidNamespace => self.enter_namespace(0),
             KeeperKind::UserNamespace => self.enter_namespace(libc::CLONE_NEWUSER),

@@ -10,7 +10,9 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStdin, Command};
 
 use super::keeper::{self, CompiledMounts, KeeperKind, KeeperMessage, KeeperStart};
-use crate::process::{Ended, MountOrder, ProgramEvent, StartFailure, TerminalAccess, exit_of};
+use crate::process::{
+    Ended, KeeperName, MountOrder, ProgramEvent, StartFailure, TerminalAccess, exit_of,
+};
 
 #[derive(Debug)]
 pub(in crate::process) struct KeptTree {
@@ -28,6 +30,7 @@ impl KeptTree {
         kind: KeeperKind,
         access: TerminalAccess,
         mounts: Option<MountOrder<'_>>,
+        name: KeeperName,
     ) -> Result<(Self, Option<ChildStdin>), StartFailure> {
         let (status, status_write) = io::pipe()?;
         let status = Receiver::from_owned_fd(status.into())?;
@@ -40,6 +43,7 @@ impl KeptTree {
             status: status_write.as_fd(),
             access,
             mounts: mounts.clone(),
+            name,
         };
         keeper::install(&mut command, start);
         let spawned = command.spawn();

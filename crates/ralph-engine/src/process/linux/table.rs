@@ -1,13 +1,12 @@
 //! The processes of the machine as `/proc` lists them.
 
-use crate::process::{ProcessFacts, ProcessStatus};
+use crate::process::{Ancestor, ProcessFacts, ProcessStatus};
 
 /// `started` is in the ticks of the kernel since it booted here.
 pub(in crate::process) fn process_facts(pid: u32) -> Option<ProcessFacts> {
-    parse(
-        pid,
-        &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?,
-    )
+    // A name may hold any bytes.
+    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    parse(pid, &String::from_utf8_lossy(&text))
 }
 
 pub(in crate::process) fn all_processes() -> Vec<ProcessFacts> {
@@ -19,6 +18,55 @@ pub(in crate::process) fn all_processes() -> Vec<ProcessFacts> {
         name.to_str()?.parse::<u32>().ok()
     });
     pids.filter_map(process_facts).collect()
+}
+
+/// A walk that was led astray this often gives up.
+const MOST_STEPS: usize = 10_000;
+
+/// Each process is asked for its parent again once that was read: one that ended meanwhile has given its
+/// child to another, and its number too.
+pub(in crate::process) fn ancestors() -> Option<Vec<Ancestor>> {
+    // A folder that only looks like it may be anybody's.
+    let proc = rustix::fs::statfs("/proc").ok()?;
+    if proc.f_type != rustix::fs::PROC_SUPER_MAGIC {
+        return None;
+    }
+    let own = std::fs::read_link("/proc/self").ok()?;
+    let own: u32 = own.to_str()?.parse().ok()?;
+    let mut found: Vec<Ancestor> = Vec::new();
+    for _ in 0..MOST_STEPS {
+        let child = found.last().map_or(own, |one| one.pid);
+        let Some((_, parent)) = name_and_parent(child) else {
+            // It ended: begin again, unless it is this one, which can't.
+            if found.pop().is_none() {
+                return None;
+            }
+            continue;
+        };
+        if parent == 0 {
+            return Some(found);
+        }
+        match name_and_parent(parent) {
+            Some((name, _)) if name_and_parent(child).is_some_and(|(_, now)| now == parent) => {
+                found.push(Ancestor { pid: parent, name });
+            }
+            Some(_) => {}
+            // One of another user may be hidden, and all above it.
+            None if name_and_parent(child).is_some_and(|(_, now)| now == parent) => {
+                return Some(found);
+            }
+            None => {}
+        }
+    }
+    None
+}
+
+fn name_and_parent(pid: u32) -> Option<(String, u32)> {
+    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let (name, rest) = text.rsplit_once(") ")?;
+    let (_, name) = name.split_once('(')?;
+    Some((name.to_owned(), rest.split(' ').nth(1)?.parse().ok()?))
 }
 
 /// Behind the name, which is in brackets and may hold any: state, parent, and the 20th is the start.

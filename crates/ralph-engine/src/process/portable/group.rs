@@ -12,8 +12,8 @@ use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 use tokio::time::Instant;
 
 use crate::process::{
-    Containment, Ended, MountOrder, ProgramEvent, StartFailure, TerminalAccess, exit_of, portable,
-    sys,
+    Containment, Ended, KeeperName, MountOrder, ProgramEvent, StartFailure, TerminalAccess,
+    exit_of, portable, sys,
 };
 
 /// The time that the killed members of a group may take to be gone. One that its parent never fetches
@@ -37,6 +37,7 @@ impl ProcessGroup {
         containment: Containment,
         access: TerminalAccess,
         _mounts: Option<MountOrder<'_>>,
+        _name: KeeperName,
     ) -> Result<(Self, Option<ChildStdin>), StartFailure> {
         portable::probe(containment).map_err(|source| StartFailure::Contain {
             step: "holding its processes together",

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-use crate::process::{ProcessFacts, ProcessStatus};
+use crate::process::{Ancestor, ProcessFacts, ProcessStatus};
 
 /// `started` is in seconds since 1970 here.
 pub(in crate::process) fn process_facts(pid: u32) -> Option<ProcessFacts> {
@@ -17,6 +17,19 @@ pub(in crate::process) fn process_facts(pid: u32) -> Option<ProcessFacts> {
 
 pub(in crate::process) fn all_processes() -> Vec<ProcessFacts> {
     list(&["-A"])
+}
+
+pub(in crate::process) fn ancestors() -> Option<Vec<Ancestor>> {
+    let all = all_processes();
+    let parent_of = |pid: u32| all.iter().find(|one| one.pid == pid).map(|one| one.parent);
+    let mut found: Vec<Ancestor> = Vec::new();
+    let mut at = parent_of(std::process::id())?;
+    while at != 0 && !found.iter().any(|one| one.pid == at) {
+        let name = String::new();
+        found.push(Ancestor { pid: at, name });
+        at = parent_of(at).unwrap_or(0);
+    }
+    Some(found)
 }
 
 fn list(which: &[&str]) -> Vec<ProcessFacts> {

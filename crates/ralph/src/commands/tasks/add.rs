@@ -20,6 +20,7 @@ use ralph_engine::{dot_ralph, source::Source};
 use super::{new_id, suggested};
 use crate::{
     error::CommandError,
+    commands::CommandAccess,
     output,
     project::{Project, Scope},
     view::{Tone, paint},
@@ -70,6 +71,12 @@ pub(crate) struct Args {
 
 impl Args {
     pub(super) fn to(&self) -> Option<&Path> {
+    /// Without a number, suggestions are only listed.
+    pub(crate) fn access(&self) -> CommandAccess {
+        let numbers = self.from_suggestions.as_ref();
+        CommandAccess::writes_unless(numbers.is_some_and(Vec::is_empty))
+    }
+
         self.to.as_deref()
     }
 }

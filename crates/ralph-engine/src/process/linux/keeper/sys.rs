@@ -304,6 +304,12 @@ pub(super) fn change_folder(path: &std::ffi::CStr) -> Result<(), CallFailed> {
     check(unsafe { libc::chdir(path.as_ptr()) })
 }
 
+/// Sets the name of this process among those of the machine.
+pub(super) fn set_name(name: &std::ffi::CStr) {
+    // SAFETY: the string is valid.
+    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+}
+
 /// Keeps ralph's environment, of which a keeper is a copy, from the tree: the program is the same
 /// user, and could read `/proc/1/environ`.
 pub(super) fn hide() {
@@ -314,7 +320,6 @@ pub(super) fn hide() {
     // list ends with a null pointer, each string with a zero.
     unsafe {
         libc::prctl(libc::PR_SET_DUMPABLE, 0);
-        libc::prctl(libc::PR_SET_NAME, c"ralph-keeper".as_ptr());
         let mut entry = environ;
         while !entry.is_null() && !(*entry).is_null() {
             let mut at = *entry;
