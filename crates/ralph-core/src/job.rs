@@ -22,7 +22,7 @@ use crate::{
     loop_machine::WorkMoved,
     prompt::{DiagnosisBrief, Instructions},
     record::{AgentStatements, Guidance, RunRecord, VerificationRecord},
-    task::Task,
+    task::{Task, suggested::SuggestedTask},
     verdict::Verdict,
     verify::VerifyReport,
 };
@@ -225,6 +225,8 @@ pub struct IterationLog {
     /// Why its last run handed over.
     pub handoff: Option<Handover>,
     pub flags: Vec<String>,
+    /// Tasks that its agents wrote into task files.
+    pub suggested: Vec<SuggestedTask>,
     pub commit: Option<String>,
     pub kept: Option<String>,
     /// The health of the last agent when it ended.
@@ -286,6 +288,7 @@ impl IterationLog {
             }
             StepDone::Inspected { change } => {
                 self.flags.extend(change.flags.iter().cloned());
+                self.suggested.extend(change.suggested.iter().cloned());
                 self.change = Some(change.clone());
             }
             StepDone::Replayed { change } => self.change = Some(change.clone()),

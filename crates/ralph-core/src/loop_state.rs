@@ -314,8 +314,8 @@ impl LoopStatus {
 impl IterationResult {
     pub fn of(record: &IterationRecord, nth: u64, checkpoint_id: Option<&CheckpointId>) -> Self {
         let title = format!("{}: {}", record.task_id, record.title);
-        let follow_ups = record.said.block.follow_ups.iter();
-        let follow_ups = follow_ups.map(|one| one.title.clone());
+        let follow_ups = record.follow_ups().into_iter();
+        let follow_ups = follow_ups.map(|one| one.title);
         let (completed, left) = match &record.verdict {
             Verdict::Verified => (vec![title], None),
             Verdict::Progress => (

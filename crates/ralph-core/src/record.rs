@@ -11,7 +11,8 @@ use crate::{
     health::HealthState,
     id::{IterationId, LoopId},
     iteration::ChangedFile,
-    signal::{ClosingBlock, Escalation},
+    signal::{ClosingBlock, Escalation, FollowUp},
+    task::suggested::SuggestedTask,
     verdict::{IterationOutcome, Verdict},
     verify::TestCounts,
 };
@@ -39,6 +40,9 @@ pub struct IterationRecord {
     /// Tells what the next attempt is told.
     pub feedback: Option<String>,
     pub flags: Vec<String>,
+    /// Tasks that the agent wrote into task files, from which they were taken out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suggested: Vec<SuggestedTask>,
     pub said: AgentStatements,
     /// Tells what a person said that stood in its prompts, or was told to it while it ran.
     #[serde(default)]
@@ -56,6 +60,18 @@ pub struct IterationRecord {
     /// Says how well its last agent did when it ended.
     #[serde(default)]
     pub health_state: HealthState,
+}
+
+impl IterationRecord {
+    /// Everything that its agents suggest as tasks: in their closing block, and in task files.
+    pub fn follow_ups(&self) -> Vec<FollowUp> {
+        let written = self.suggested.iter().map(|one| FollowUp {
+            title: one.title().to_owned(),
+            description: one.task.text.description.clone(),
+        });
+        let said = self.said.block.follow_ups.iter().cloned();
+        said.chain(written).collect()
+    }
 }
 
 /// Describes what a person added to a prompt.

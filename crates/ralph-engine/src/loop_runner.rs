@@ -4,6 +4,7 @@
 //! Decides nothing that the core can decide. Stops in one place; clean-up lives once, after the loop.
 
 mod abandoned_loop;
+mod accept_new;
 mod agent_pool;
 mod baseline;
 mod begin;
@@ -526,6 +527,7 @@ impl LoopRunner {
         keep_first(&mut failure, self.restore_at_end());
         if let Some(guard) = self.place.guard.take() {
             keep_first(&mut failure, guard.release());
+        self.tell_suggestions().await;
         }
         let event = Event::LoopEnded {
             sentence: stop.sentence(),

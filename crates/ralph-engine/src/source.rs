@@ -4,9 +4,11 @@
 //! was read is read again and the change made to what is there now: nothing is ever overwritten.
 
 mod find;
+mod new_files;
 mod snapshot;
 
 pub use find::{FindError, find_source};
+pub(crate) use new_files::{TaskFiles, is_task_place};
 pub use snapshot::{RestoredTaskFile, Snapshots, has_mark, put_back_since};
 
 use std::path::{Path, PathBuf};
@@ -14,6 +16,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::task::{
     Task, TaskId,
     format::{self, Edit, Format, FormatError, Meta, NewTask, Tampering},
+    suggested::SuggestedTask,
 };
 
 use crate::{
@@ -43,6 +46,14 @@ pub struct SourceFile {
     bytes: Vec<u8>,
     /// The state of the file when it was read.
     stamp: Option<FileStamp>,
+}
+
+fn suggestion(task: Task, file: &str) -> SuggestedTask {
+    SuggestedTask {
+        task,
+        file: file.to_owned(),
+        not_taken: None,
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -209,6 +220,17 @@ impl Source {
             }
         }
         Ok(tampering)
+    }
+
+    /// The tasks that were written into its files since they were read.
+    pub(crate) fn added(&self) -> Vec<SuggestedTask> {
+        let written = self.files.iter().filter(|f| stamp(&f.path) != f.stamp);
+        let added = written.flat_map(|file| {
+            let now = plain_file::read(&file.path).unwrap_or_default();
+            let added = format::added_tasks(&file.name, &file.bytes, &now);
+            added.into_iter().map(|task| suggestion(task, &file.name))
+        });
+        added.collect()
     }
 
     /// Adds a task: at the end of the file, or as a file of its own in the folder.

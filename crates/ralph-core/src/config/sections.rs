@@ -75,6 +75,8 @@ section! {
         /// The file that holds the id of the parent task.
         #[schemars(length(min = 1))]
         pub parent_id_file: PathBuf = ".ralph/parent-task-id".into(),
+        /// Makes tasks of what agents add to task files, where the task graph stays right; else they are suggestions.
+        pub accept_new: bool = false,
     }
 }
 

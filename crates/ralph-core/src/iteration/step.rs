@@ -11,6 +11,7 @@ use crate::{
     handoff::Handover,
     record::VerificationRecord,
     signal::Signals,
+    task::suggested::SuggestedTask,
     verdict::{Halt, Verdict},
 };
 
@@ -125,6 +126,9 @@ pub struct AgentChange {
     pub refusal: Option<RefusedChange>,
     /// Worth a person's look, without being refused.
     pub flags: Vec<String>,
+    /// Tasks that the agent wrote into task files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suggested: Vec<SuggestedTask>,
     /// The commit that it was brought to, where a person moved the branch meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replayed: Option<ReplayedChange>,

@@ -243,6 +243,7 @@ fn record(n: u64, verdict: Verdict) -> crate::record::IterationRecord {
         git: crate::record::GitRecord::default(),
         verification: Vec::new(),
         unverified: false,
+        suggested: Vec::new(),
         outcome: verdict.outcome(),
         verdict,
         feedback: None,

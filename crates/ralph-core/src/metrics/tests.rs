@@ -29,6 +29,7 @@ fn record(task: &str, ended: &str, verdict: Verdict) -> IterationRecord {
         verification: Vec::new(),
         unverified: false,
         outcome: verdict.outcome(),
+        suggested: Vec::new(),
         verdict,
         feedback: None,
         guidance: Vec::new(),

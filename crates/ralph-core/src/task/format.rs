@@ -48,7 +48,7 @@ pub use edit::{Change, Edit, apply};
 pub use error::{FormatError, LineColumn, line_column};
 pub(crate) use render::quoted;
 pub use rules::{Format, UsualPlace};
-pub use undo_tampering::{Tampering, UndoneTampering, undo_tampering};
+pub use undo_tampering::{Tampering, UndoneTampering, added_tasks, undo_tampering};
 
 use std::collections::HashMap;
 
@@ -119,6 +119,21 @@ fn parse_bytes(file_name: &str, file_index: u32, bytes: &[u8]) -> FormatResult<D
         meta: layout::meta(&tree, &layout),
         tasks,
     })
+}
+
+/// Reads what can be read of a file: tasks with an id that is taken, and none that are broken.
+pub fn parse_loosely(file_name: &str, bytes: &[u8]) -> Vec<Task> {
+    let Ok(Some(tree)) = parse_tree(file_name, bytes) else {
+        return Vec::new();
+    };
+    let Ok(layout) = layout::detect(&tree) else {
+        return Vec::new();
+    };
+    let tasks = layout
+        .tasks
+        .iter()
+        .filter_map(|at| story::parse(&tree, layout.format, *at, Place::default()).ok());
+    tasks.collect()
 }
 
 /// The tree of a file; `None` for YAML without anything in it.

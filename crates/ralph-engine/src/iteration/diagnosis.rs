@@ -127,7 +127,7 @@ pub(super) async fn inspect_diagnosis(
         Err(error) => return Err(error),
     };
     let beyond = beyond(context, workspace, &staged.tree).await?;
-    let (refusal, mut flags) = found.into_parts();
+    let (refusal, mut flags, suggested) = found.into_parts();
     if !beyond.is_empty() {
         let names = beyond.iter().take(MOST_FILES);
         let names: Vec<&str> = names.map(|f| f.path.as_str()).collect();
@@ -142,6 +142,7 @@ pub(super) async fn inspect_diagnosis(
         refusal,
         flags,
         replayed: None,
+        suggested,
     };
     if !change.files.is_empty() || change.refusal.is_some() {
         services.tell(&Event::Inspected {

@@ -14,6 +14,8 @@ use ralph_core::{
     },
     event::Event,
     iteration::{AgentChange, ChangedFile, Purpose, RefusedChange, StepDone},
+    job::IterationLog,
+    task::suggested::SuggestedTask,
     verdict::Halt,
 };
 
@@ -75,6 +77,7 @@ pub(super) async fn inspect(
         refusal: found.refusal,
         flags: found.flags,
         replayed: None,
+        suggested: found.suggested,
     };
     Ok(tell_inspected(services, change))
 }
@@ -96,6 +99,7 @@ pub(super) fn unstored(context: &IterationContext<'_>, found: Findings) -> Agent
         refusal: found.refusal,
         flags: found.flags,
         replayed: None,
+        suggested: found.suggested,
     }
 }
 
@@ -165,6 +169,7 @@ pub(super) async fn inspect_written(
         refusal: found.refusal,
         flags: found.flags,
         replayed: None,
+        suggested: before.suggested.clone(),
     })
 }
 
@@ -283,6 +288,8 @@ async fn run_formatters(
 pub(crate) struct Findings {
     refusal: Option<RefusedChange>,
     pub(crate) flags: Vec<String>,
+    /// Tasks that an agent wrote, and that were taken out of the task files.
+    pub(crate) suggested: Vec<SuggestedTask>,
 }
 
 impl Findings {
@@ -309,6 +316,7 @@ impl Findings {
     /// Takes in what was found elsewhere.
     fn join(&mut self, other: Self) {
         self.flags.extend(other.flags);
+        self.suggested.extend(other.suggested);
         match other.refusal {
             Some(refusal) if refusal.halt == Halt::Loop => self.halt(refusal.reason),
             Some(refusal) => self.refuse(refusal.reason),
@@ -316,8 +324,14 @@ impl Findings {
         }
     }
 
-    pub(super) fn into_parts(self) -> (Option<RefusedChange>, Vec<String>) {
-        (self.refusal, self.flags)
+    pub(super) fn into_parts(self) -> (Option<RefusedChange>, Vec<String>, Vec<SuggestedTask>) {
+        (self.refusal, self.flags, self.suggested)
+    }
+
+    /// Adds what was found to the log of an iteration whose verdict is known already.
+    pub(super) fn add_to(mut self, log: &mut IterationLog) {
+        log.suggested.append(&mut self.suggested);
+        log.flags.extend(self.into_flags());
     }
 
     /// Returns what was found, for an attempt whose verdict is known already.

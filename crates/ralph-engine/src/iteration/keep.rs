@@ -34,7 +34,7 @@ pub(crate) async fn keep(
     // An agent that did not end well was not inspected: its claims in files are put back here.
     let restored = workspace.restore_own_files(job, &context.progress)?;
     context.log.progress_edited = restored.progress_edited;
-    context.log.flags.extend(restored.findings.into_flags());
+    restored.findings.add_to(&mut context.log);
     let restored = workspace.restore_git_folder()?;
     context.log.flags.extend(restored);
     let staged = match workspace.stage(job).await {

@@ -119,7 +119,7 @@ pub(super) async fn wait_for_api(
     // What the next run finds of ralph's own files must be ralph's.
     let restored = workspace.restore_own_files(context.job, &context.progress)?;
     context.log.progress_edited = restored.progress_edited;
-    context.log.flags.extend(restored.findings.into_flags());
+    restored.findings.add_to(&mut context.log);
     let limits = &context.job.config.limits;
     let delay = overload_delay(limits.overload_wait_seconds, attempt);
     let command_ends_in = context.deadline.left_of_command();

@@ -58,6 +58,7 @@ pub(super) struct Finished {
 impl LoopRunner {
     /// Lands what may land, and writes down what the iteration came to.
     pub(super) async fn finish(&mut self, mut worked: Worked) -> Result<Finished, LoopError> {
+        let accepted = self.accept_new(&mut worked.outcome)?;
         let lands = worked.outcome.landing == LandingState::Due;
         while worked.outcome.landing == LandingState::Due {
             match self.land(&mut worked).await? {
@@ -107,6 +108,7 @@ impl LoopRunner {
             .end_iteration(&self.place.repository, &source, end)
             .await?;
         failpoint("recorded");
+        self.take_accepted(&accepted).await?;
         self.add_to_status(&record, &moment.id);
         if matches!(verdict, Verdict::Handoff { .. }) {
             self.set_state_handoff()?;
@@ -353,6 +355,7 @@ impl LoopRunner {
             outcome: verdict.outcome(),
             feedback: feedback(outcome),
             flags: log.flags.clone(),
+            suggested: log.suggested.clone(),
             said: log.said.clone(),
             guidance: outcome.guidance.clone(),
             trace: outcome.trace.clone(),

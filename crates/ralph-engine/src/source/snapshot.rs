@@ -18,7 +18,7 @@ use ralph_core::task::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Source, SourceError, SourceFile, write_atomically};
+use super::{Source, SourceError, SourceFile, TaskFiles, write_atomically};
 use crate::plain_file::{self, FileStamp};
 
 const FILE: &str = "task-files";
@@ -31,6 +31,8 @@ pub struct Snapshots {
     /// What the entries say of each file: where they are the same, none is added.
     written: HashMap<PathBuf, Option<FileStamp>>,
     bytes: u64,
+    /// The task files that were there before the last run.
+    pub(crate) known: Option<TaskFiles>,
 }
 
 #[derive(Serialize, Deserialize)]

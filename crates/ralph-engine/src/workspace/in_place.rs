@@ -25,13 +25,13 @@ use crate::{
         ChangedBy, GitError, Guard, History, Oid, RefGuard, Replay, ReplayRequest, Repo, ResetSpec,
         StageSpec, Staged, free_wedges,
     },
-    iteration::Findings,
+    iteration::{Findings, LOGS},
     journal_text::{oid, paths_from_text},
     layer::Layer,
     plain_file::FileStamp,
     process::{BindAccess, Containment, MountPlan},
     progress_file::ProgressFile,
-    source::{Snapshots, Source},
+    source::{Snapshots, Source, TaskFiles},
     supervisor::{LayerSpace, LocalFuture},
 };
 
@@ -155,6 +155,8 @@ impl Workspace for InPlace<'_> {
             let refs = RefGuard::take(self.repo, &job.start.branch, &before.settings)?;
             before.refs = Some(refs);
         }
+        let files = TaskFiles::find(self.root, &job.config.tasks, self.source);
+        self.snapshots.known = Some(files);
         let path = match &mut self.artefacts {
             Some(artefacts) => {
                 artefacts.before_run(job)?;
@@ -453,6 +455,9 @@ impl InPlace<'_> {
         let mut found = Findings::default();
         dot_ralph::ensure(self.root)
             .map_err(|e| file_error("make", &self.root.join(dot_ralph::FOLDER), e))?;
+        if wrote.tasks {
+            found.suggested.extend(self.source.added());
+        }
         if let Some(artefacts) = &mut self.artefacts {
             found
                 .flags
@@ -462,6 +467,13 @@ impl InPlace<'_> {
             let tampering = self.source.put_back(&job.task.id)?;
             let tampering = tampering.iter().map(|t| format!("task file: {t}"));
             found.flags.extend(tampering);
+        }
+        if let Some(known) = &self.snapshots.known {
+            let now = TaskFiles::find(self.root, &job.config.tasks, self.source);
+            let logs = self.root.join(LOGS);
+            let new = now.set_new_aside(known, self.root, &logs, job.number)?;
+            found.flags.extend(new.flags);
+            found.suggested.extend(new.suggested);
         }
         if let Some(artefacts) = &mut self.artefacts {
             found.flags.extend(artefacts.put_back(job)?);

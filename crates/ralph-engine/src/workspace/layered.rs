@@ -52,6 +52,7 @@ use crate::{
         BindAccess, Containment, FolderRename, MountPlan, MountStep, OverlayMount, OverlayXattrs,
     },
     progress_file::ProgressFile,
+    source::is_task_place,
     supervisor::{LayerSpace, LocalFuture},
 };
 
@@ -980,6 +981,16 @@ impl Layered<'_> {
         own.chain(self.shared_paths()).collect()
     }
 
+    /// Tells if a file is a new one where ralph looks for tasks: what is in it are suggestions, and no work.
+    fn is_new_task_file(&self, job: &Job, path: &Path) -> bool {
+        is_task_place(
+            path,
+            &job.config.tasks,
+            self.folder.root,
+            self.folder.source,
+        ) && self.folder.root.join(path).symlink_metadata().is_err()
+    }
+
     /// Takes over the agent's version of a file that it may write. The lower one shows again in the layer.
     fn take_over(&self, path: &Path, kind: &UpperKind, prefill: &Prefill) -> io::Result<()> {
         let to = self.folder.root.join(path);
@@ -1203,7 +1214,7 @@ impl Workspace for Layered<'_> {
         }))
     }
 
-    fn after_run(&mut self, _job: &Job) -> Result<(), LoopError> {
+    fn after_run(&mut self, job: &Job) -> Result<(), LoopError> {
         self.layers.release_reserve();
         let (mut taken, mut left) = (HashSet::new(), Vec::new());
         let Some(layer) = self.layers.layer() else {
@@ -1214,7 +1225,8 @@ impl Workspace for Layered<'_> {
         let done_file = self.folder.artefacts.as_ref().map(|a| a.done_file());
         let prefill = self.layers.prefill(layer)?;
         for entry in self.layers.entries()? {
-            let is_shared = shared.iter().any(|path| entry.path.starts_with(path));
+            let is_shared = shared.iter().any(|path| entry.path.starts_with(path))
+                || self.is_new_task_file(job, &entry.path);
             let is_done_file = done_file == Some(self.folder.root.join(&entry.path));
             if !is_shared || is_done_file || matches!(entry.kind, UpperKind::Folder { .. }) {
                 continue;

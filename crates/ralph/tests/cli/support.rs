@@ -304,6 +304,7 @@ fn record(
             tests: None,
         }],
         unverified: false,
+        suggested: Vec::new(),
         outcome: verdict.outcome(),
         verdict,
         feedback: None,

@@ -45,6 +45,7 @@ mod squashing;
 mod stopping;
 mod storm;
 mod streams;
+mod suggesting;
 mod support;
 mod user_edits;
 mod verifying;

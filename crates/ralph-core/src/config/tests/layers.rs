@@ -60,6 +60,7 @@ fn the_defaults_are_those_of_the_design() {
             "tasks": {
                 "backend": "local", "source": null, "path": ".ralph/tasks",
                 "parent_id_file": ".ralph/parent-task-id",
+                "accept_new": false,
             },
             "memory": {
                 "progress_file": ".ralph/progress.md", "archive_dir": ".ralph/archive",
@@ -267,8 +268,8 @@ fn the_environment_sets_keys_of_every_type() {
 fn no_two_keys_share_a_variable() {
     let names: Vec<String> = all_keys().iter().map(|key| env_name(&key.path)).collect();
     let unique: BTreeSet<&String> = names.iter().collect();
-    assert_eq!(unique.len(), 124);
-    assert_eq!(names.len(), 124);
+    assert_eq!(unique.len(), 127);
+    assert_eq!(names.len(), 127);
     assert!(names.contains(&"RALPH_LOOP_GUTTER_MAX_SAME_FAILURE".to_owned()));
 }
 

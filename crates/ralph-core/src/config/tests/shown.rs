@@ -37,6 +37,7 @@ fn every_value_is_shown_with_its_origin() {
       source: null  # default
       path: .ralph/tasks  # default
       parent_id_file: .ralph/parent-task-id  # default
+      accept_new: false  # default
     memory:
       progress_file: .ralph/progress.md  # default
       archive_dir: .ralph/archive  # default
@@ -232,7 +233,7 @@ fn the_schema_describes_every_key() {
     let (mut bare, mut keys) = (Vec::new(), 0);
     walk("", &schema, &mut bare, &mut keys);
     assert_eq!(bare, Vec::<String>::new());
-    assert_eq!(keys, 145);
+    assert_eq!(keys, 148);
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];

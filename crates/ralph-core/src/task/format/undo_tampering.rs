@@ -1,11 +1,12 @@
 //! Describes what an agent did to the task file while it ran, undone as far as it is not the agent's to do.
 //!
-//! A claim is not evidence: how tasks stand and what they ask for is put back as it was. New tasks,
-//! notes and fields that ralph does not know stay. Decides nothing about the task itself.
+//! A claim is not evidence: how tasks stand and what they ask for is put back as it was. Notes and fields
+//! that ralph does not know stay. A new task is a suggestion: it is taken out, and [`added_tasks`] tells it.
+//! Decides nothing about the task itself.
 
 use std::collections::HashMap;
 
-use super::{Change, Document, Edit, Meta, apply, parse};
+use super::{Change, Document, Edit, Meta, apply, parse, parse_loosely};
 use crate::task::{Status, Task, TaskId};
 
 /// The file as it should stand after a run, and what had to be put back.
@@ -19,12 +20,14 @@ pub struct UndoneTampering {
 pub enum Tampering {
     /// The file could not be read any more; it is back as it was.
     Unreadable { message: String },
-    /// A task was given another status. `was` is `None` for a task that the run added.
+    /// A task was given another status.
     Status {
         task: TaskId,
-        was: Option<Status>,
+        was: Status,
         claimed: Status,
     },
+    /// A task was added; the file is back as it was.
+    Added { task: TaskId },
     /// The count of attempts was changed.
     Attempts {
         task: TaskId,
@@ -45,16 +48,10 @@ impl std::fmt::Display for Tampering {
             Self::Unreadable { message } => {
                 write!(f, "the task file could not be read any more: {message}")
             }
-            Self::Status {
-                task,
-                was: Some(was),
-                claimed,
-            } => write!(f, "task {task} was set from {was} to {claimed}"),
-            Self::Status {
-                task,
-                was: None,
-                claimed,
-            } => write!(f, "task {task} was added as {claimed}"),
+            Self::Status { task, was, claimed } => {
+                write!(f, "task {task} was set from {was} to {claimed}")
+            }
+            Self::Added { task } => write!(f, "task {task} was added, which is a suggestion"),
             Self::Attempts { task, was, claimed } => {
                 let (was, claimed) = (count(was), count(claimed));
                 write!(
@@ -76,30 +73,79 @@ pub fn undo_tampering(
     after: &[u8],
     own: &TaskId,
 ) -> UndoneTampering {
-    let whole = |bytes: Vec<u8>, tampering| UndoneTampering { bytes, tampering };
     // Where even the old file can't be read there is nothing to compare with.
     let Ok(old) = parse(file_name, 0, before) else {
-        return whole(before.to_vec(), Vec::new());
+        return untouched(before);
     };
     if before == after {
-        return whole(before.to_vec(), Vec::new());
+        return untouched(before);
     }
-    let new = match parse(file_name, 0, after) {
-        Ok(new) => new,
+    let added = added_to(&old.tasks, parse_loosely(file_name, after));
+    let mut tampering: Vec<Tampering> = Vec::new();
+    let bytes = match parse(file_name, 0, after) {
         Err(error) => {
             let message = error.to_string();
-            return whole(before.to_vec(), vec![Tampering::Unreadable { message }]);
+            tampering.push(Tampering::Unreadable { message });
+            before.to_vec()
+        }
+        Ok(new) => {
+            let rewritten = rewritten(&old, &new);
+            let (edits, claims) = restore(&old, &new);
+            let restored = if rewritten.is_empty() && added.is_empty() {
+                restored(file_name, after, &old, &edits)
+            } else {
+                None
+            };
+            tampering.extend(if rewritten.is_empty() {
+                claims
+            } else {
+                rewritten
+            });
+            restored.unwrap_or_else(|| with_notes(file_name, before, &old, &new, own))
         }
     };
-    let rewritten = rewritten(&old, &new);
-    if !rewritten.is_empty() {
-        return whole(with_notes(file_name, before, &old, &new, own), rewritten);
+    tampering.extend(added.iter().map(|task| Tampering::Added {
+        task: task.id.clone(),
+    }));
+    UndoneTampering { bytes, tampering }
+}
+
+/// The tasks that a run added to a file, as it wrote them.
+pub fn added_tasks(file_name: &str, before: &[u8], after: &[u8]) -> Vec<Task> {
+    match parse(file_name, 0, before) {
+        Ok(old) => added_to(&old.tasks, parse_loosely(file_name, after)),
+        Err(_) => Vec::new(),
     }
-    let (edits, tampering) = restore(&old, &new);
-    match restored(file_name, after, &old, &edits) {
-        Some(bytes) => whole(bytes, tampering),
-        None => whole(with_notes(file_name, before, &old, &new, own), tampering),
+}
+
+fn untouched(bytes: &[u8]) -> UndoneTampering {
+    UndoneTampering {
+        bytes: bytes.to_vec(),
+        tampering: Vec::new(),
     }
+}
+
+/// The tasks of `new` that are none of `old`. Of several with an id that was there, the one that asks for the
+/// same is the one that was there, else the first.
+fn added_to(old: &[Task], mut new: Vec<Task>) -> Vec<Task> {
+    let mut by_id: HashMap<&TaskId, Vec<usize>> = HashMap::new();
+    for (at, task) in new.iter().enumerate() {
+        by_id.entry(&task.id).or_default().push(at);
+    }
+    let mut known = vec![false; new.len()];
+    for was in old {
+        let Some(same_id) = by_id.get(&was.id) else {
+            continue;
+        };
+        let mut candidates = same_id.iter();
+        let same = candidates.find(|at| changed_field(was, &new[**at]).is_none());
+        if let Some(at) = same.or(same_id.first()) {
+            known[*at] = true;
+        }
+    }
+    let mut known = known.into_iter();
+    new.retain(|_| !known.next().unwrap_or(false));
+    new
 }
 
 /// The new file with the edits, if it then stands as the old one did.
@@ -204,21 +250,17 @@ fn restore(old: &Document, new: &Document) -> (Vec<Edit>, Vec<Tampering>) {
                 change,
             });
         };
-        let was = by_id.get(&now.id);
-        let status = match was {
-            Some(was) => was.status,
-            None if matches!(now.status, Status::Completed | Status::Skipped) => Status::Open,
-            None => now.status,
+        let Some(was) = by_id.get(&now.id) else {
+            continue;
         };
-        if now.status != status {
-            edit(Change::Status(status));
+        if now.status != was.status {
+            edit(Change::Status(was.status));
             tampering.push(Tampering::Status {
                 task: now.id.clone(),
-                was: was.map(|was| was.status),
+                was: was.status,
                 claimed: now.status,
             });
         }
-        let Some(was) = was else { continue };
         if was.attempts.made != now.attempts.made {
             edit(Change::Attempts(was.attempts.made.unwrap_or(0)));
             tampering.push(Tampering::Attempts {

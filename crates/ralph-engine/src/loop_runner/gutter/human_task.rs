@@ -41,7 +41,7 @@ impl LoopRunner {
         self.reread()
     }
 
-    fn reread(&mut self) -> Result<(), LoopError> {
+    pub(in crate::loop_runner) fn reread(&mut self) -> Result<(), LoopError> {
         let (source, tasks) = Source::read(self.board.source.path(), &self.place.root)?;
         self.board.replace_tasks(source, tasks)
     }

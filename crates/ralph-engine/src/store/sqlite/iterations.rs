@@ -131,7 +131,7 @@ impl IterationStore for SqliteJournal {
         .await?;
         upsert_state(&mut tx, repository, source, &record.task_id, end.state).await?;
         costs::insert(&mut tx, repository, record, end.accounts).await?;
-        for follow_up in &record.said.block.follow_ups {
+        for follow_up in record.follow_ups() {
             sql!(
                 what,
                 "INSERT INTO suggestion (repository_id, iteration, title, description) VALUES (?, ?, ?, ?)

@@ -24,7 +24,10 @@ use super::shape::{
     LoopForecast, ModelSum, Now, Point, PointOutcome, ReportFacts, Suggested, VerifiedBy,
 };
 use crate::{
-    commands::{logs::nothing_yet, loops::find_loop, status::facts as status},
+    commands::{
+        logs::nothing_yet, loops::find_loop, status::facts as status,
+        tasks::suggested::open_suggestions,
+    },
     error::CommandError,
     project::Project,
 };
@@ -88,16 +91,15 @@ pub(super) async fn gather(
     figures.cost_per_verified_task_usd = each.or(figures.cost_per_verified_task_usd);
     facts.metrics.figures = figures;
     facts.verification = commands.into_values().collect();
-    let suggestions = journal.all_suggestions(&repository).await?;
+    let suggestions = open_suggestions(&mut *journal, &repository).await?;
     facts.suggestions = suggestions
         .into_iter()
-        .enumerate()
-        .filter(|(_, one)| one.taken_as.is_none())
-        .map(|(at, one)| Suggested {
-            number: at + 1,
-            iteration: one.iteration,
-            title: one.title,
-            description: one.description,
+        .map(|one| Suggested {
+            number: one.number,
+            iteration: one.suggestion.iteration,
+            title: one.suggestion.title,
+            description: one.suggestion.description,
+            not_taken: one.written.and_then(|written| written.not_taken),
         })
         .collect();
     let running = Lock::is_held(&project.data_dir()?, project.root());

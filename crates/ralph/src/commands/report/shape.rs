@@ -251,11 +251,15 @@ pub(super) struct Flagged {
 }
 
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Suggested {
     pub(super) number: usize,
     pub(super) iteration: u64,
     pub(super) title: String,
     pub(super) description: String,
+    /// The reason why `tasks.accept_new` did not take it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) not_taken: Option<String>,
 }
 
 #[derive(Debug, Serialize)]

@@ -13,14 +13,15 @@ use ralph_core::{
         Attempts, Place, Status, Task, TaskId, TaskLinks, TaskText, VerifyCommand,
         format::NewTask,
         graph::{Graph, Problem},
+        suggested::SuggestedTask,
     },
 };
 use ralph_engine::{dot_ralph, source::Source};
 
 use super::{new_id, suggested};
 use crate::{
-    error::CommandError,
     commands::CommandAccess,
+    error::CommandError,
     output,
     project::{Project, Scope},
     view::{Tone, paint},
@@ -70,13 +71,13 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    pub(super) fn to(&self) -> Option<&Path> {
     /// Without a number, suggestions are only listed.
     pub(crate) fn access(&self) -> CommandAccess {
         let numbers = self.from_suggestions.as_ref();
         CommandAccess::writes_unless(numbers.is_some_and(Vec::is_empty))
     }
 
+    pub(super) fn to(&self) -> Option<&Path> {
         self.to.as_deref()
     }
 }
@@ -89,7 +90,7 @@ pub(super) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
             let title = args.title.as_deref().unwrap_or_default();
             let description = args.description.as_deref().unwrap_or_default();
             let mut place = Destination::find(project, args.to())?;
-            let task = place.checked(args, title, description)?;
+            let task = place.checked(args, title, description, None)?;
             place.add(project, &task)?;
             place.warn_of_scope(project)?;
         }
@@ -120,26 +121,31 @@ impl Destination {
     }
 
     /// The task as it would be added, checked against those that are there and remembered among
-    /// them. Writes nothing.
+    /// them. What the arguments leave open is as an agent wrote it. Writes nothing.
     pub(super) fn checked(
         &mut self,
         args: &Args,
         title: &str,
         description: &str,
+        written: Option<&SuggestedTask>,
     ) -> Result<NewTask, CommandError> {
         if title.trim().is_empty() || title.contains(['\n', '\r']) {
             return Err(CommandError::user("a title is one line, and not empty"));
         }
-        let id = match &args.id {
-            Some(id) => TaskId::parse(id).map_err(CommandError::user)?,
-            None => new_id::new_id(&self.tasks, title).ok_or_else(|| {
+        let written = written.map(SuggestedTask::to_new);
+        let is_free = |id: &TaskId| self.tasks.iter().all(|known| known.id != *id);
+        let own_id = written.as_ref().map(|task| &task.id);
+        let id = match (&args.id, own_id.filter(|id| is_free(id))) {
+            (Some(id), _) => TaskId::parse(id).map_err(CommandError::user)?,
+            (None, Some(id)) => id.clone(),
+            (None, None) => new_id::new_id(&self.tasks, title).ok_or_else(|| {
                 CommandError::user("the title has nothing to make an id from")
                     .hint("give it one: `--id ID`")
             })?,
         };
         let depends_on: Result<Vec<TaskId>, _> =
             args.depends_on.iter().map(|id| TaskId::parse(id)).collect();
-        let task = NewTask {
+        let mut task = NewTask {
             id,
             title: title.trim().to_owned(),
             description: description.to_owned(),
@@ -154,6 +160,13 @@ impl Destination {
             labels: args.label.clone(),
             priority: args.priority,
         };
+        if let Some(written) = written {
+            fill(&mut task.acceptance, written.acceptance);
+            fill(&mut task.verify, written.verify);
+            fill(&mut task.depends_on, written.depends_on);
+            fill(&mut task.labels, written.labels);
+            task.priority = task.priority.or(written.priority);
+        }
         self.check(&task)?;
         self.tasks.push(as_task(&task));
         Ok(task)
@@ -218,6 +231,13 @@ fn make_folder(project: &Project) -> Result<Source, CommandError> {
     std::fs::create_dir_all(&folder).map_err(failed)?;
     let (source, _) = Source::read(&folder, project.root()).map_err(CommandError::user)?;
     Ok(source)
+}
+
+/// Takes over a list where there is none.
+fn fill<T>(list: &mut Vec<T>, other: Vec<T>) {
+    if list.is_empty() {
+        *list = other;
+    }
 }
 
 /// The new task as the graph will see it.

@@ -1,9 +1,9 @@
-//! Follow-up tasks that agents suggested: listed, and taken over by their numbers.
+//! Tasks that agents suggested, in their closing block or in task files: listed, and taken over by their numbers.
 //!
 //! A suggestion is untrusted text and never becomes a task by itself.
 
-use ralph_core::sanitize::one_line;
-use ralph_engine::store::Suggestion;
+use ralph_core::{sanitize::one_line, task::suggested::SuggestedTask};
+use ralph_engine::store::{Journal, RepositoryId, Suggestion};
 
 use super::add::{Args, Destination};
 use crate::{
@@ -16,27 +16,75 @@ use crate::{
 /// Longest title that is taken over, in columns.
 const MOST_TITLE: usize = 200;
 
-/// Prints the suggestions that nobody has taken, each with its number.
+/// A suggestion, with its place in the list of all.
+pub(crate) struct NumberedSuggestion {
+    pub(crate) number: usize,
+    pub(crate) suggestion: Suggestion,
+    /// The task as an agent wrote it, where it was in a task file.
+    pub(crate) written: Option<SuggestedTask>,
+}
+
+/// The suggestions that were not taken yet.
+pub(crate) async fn open_suggestions(
+    journal: &mut dyn Journal,
+    repository: &RepositoryId,
+) -> Result<Vec<NumberedSuggestion>, CommandError> {
+    let all = journal.all_suggestions(repository).await?;
+    let mut open = Vec::new();
+    for (at, suggestion) in all.into_iter().enumerate() {
+        if suggestion.taken_as.is_none() {
+            open.push(NumberedSuggestion {
+                number: at + 1,
+                written: written(journal, repository, &suggestion).await?,
+                suggestion,
+            });
+        }
+    }
+    Ok(open)
+}
+
+/// The record of the iteration has the whole task.
+async fn written(
+    journal: &mut dyn Journal,
+    repository: &RepositoryId,
+    suggestion: &Suggestion,
+) -> Result<Option<SuggestedTask>, CommandError> {
+    let record = journal
+        .record(repository, Some(suggestion.iteration))
+        .await?;
+    let mut tasks = record.into_iter().flat_map(|record| record.suggested);
+    Ok(tasks.find(|one| one.title() == suggestion.title))
+}
+
+/// Prints the suggestions that were not taken yet, each with its number.
 pub(super) fn list(project: &Project) -> Result<(), CommandError> {
-    let all = project::block_on(async {
+    let open = project::block_on(async {
         match project.journal().await? {
-            Some((mut journal, repository)) => Ok(journal.all_suggestions(&repository).await?),
+            Some((mut journal, repository)) => open_suggestions(&mut *journal, &repository).await,
             None => Ok(Vec::new()),
         }
     })?;
     let mut text = String::new();
-    for (at, one) in all.iter().enumerate() {
-        if one.taken_as.is_some() {
-            continue;
+    for one in &open {
+        let number = paint(Tone::Heading, &format!("{:>3}", one.number));
+        let from = paint(
+            Tone::Faint,
+            &format!("iteration {}", one.suggestion.iteration),
+        );
+        let title = one_line(&one.suggestion.title, 100);
+        text.push_str(&format!("{number}  {title}  {from}\n"));
+        let description = &one.suggestion.description;
+        if !description.trim().is_empty() && *description != one.suggestion.title {
+            text.push_str(&format!("     {}\n", one_line(description, 200)));
         }
-        let number = paint(Tone::Heading, &format!("{:>3}", at + 1));
-        let from = paint(Tone::Faint, &format!("iteration {}", one.iteration));
-        text.push_str(&format!(
-            "{number}  {}  {from}\n",
-            one_line(&one.title, 100)
-        ));
-        if !one.description.trim().is_empty() {
-            text.push_str(&format!("     {}\n", one_line(&one.description, 200)));
+        if let Some(written) = &one.written {
+            let (id, file) = (&written.task.id, one_line(&written.file, 100));
+            let place = paint(Tone::Faint, &format!("written as {id} into {file}"));
+            text.push_str(&format!("     {place}\n"));
+            if let Some(reason) = &written.not_taken {
+                let reason = format!("not taken: {}", one_line(reason, 200));
+                text.push_str(&format!("     {}\n", paint(Tone::Careful, &reason)));
+            }
         }
     }
     if text.is_empty() {
@@ -67,7 +115,8 @@ pub(super) fn take(project: &Project, numbers: &[usize], args: &Args) -> Result<
             }
             chosen.push(one);
             let title = one_line(&one.title, MOST_TITLE);
-            tasks.push(place.checked(args, &title, &one.description)?);
+            let written = written(&mut *journal, &repository, one).await?;
+            tasks.push(place.checked(args, &title, &one.description, written.as_ref())?);
         }
         for (one, task) in chosen.iter().zip(&tasks) {
             place.add(project, task)?;

@@ -2,7 +2,7 @@
 
 use super::id;
 use crate::task::Status;
-use crate::task::format::{Tampering, UndoneTampering, undo_tampering};
+use crate::task::format::{Tampering, UndoneTampering, added_tasks, undo_tampering};
 
 const BEFORE: &str = r#"{
   "branchName": "ralph/x",
@@ -19,7 +19,7 @@ fn run(after: &str) -> (String, Vec<Tampering>) {
     (String::from_utf8(bytes).unwrap(), tampering)
 }
 
-fn claim(task: &str, was: Option<Status>, claimed: Status) -> Tampering {
+fn claim(task: &str, was: Status, claimed: Status) -> Tampering {
     Tampering::Status {
         task: id(task),
         was,
@@ -49,25 +49,26 @@ fn claims_are_taken_back_and_the_rest_stays() {
     );
     let after = after.replace(
         r#""attempts": 1, "passes": false}"#,
-        r#""attempts": 0, "skipped": true, "passes": false}, {"id": "c", "title": "C", "passes": true}"#,
+        r#""attempts": 0, "skipped": true, "passes": false}"#,
     );
-    let expected = BEFORE.replace(r#""notes": """#, r#""notes": "done""#).replace(
-        r#""attempts": 1, "passes": false}"#,
-        r#""attempts": 1, "skipped": false, "passes": false}, {"id": "c", "title": "C", "passes": false}"#,
-    );
+    let expected = BEFORE
+        .replace(r#""notes": """#, r#""notes": "done""#)
+        .replace(
+            r#""attempts": 1, "passes": false}"#,
+            r#""attempts": 1, "skipped": false, "passes": false}"#,
+        );
     let (text, tampering) = run(&after);
     assert_eq!(text, expected);
     assert_eq!(
         tampering,
         [
-            claim("a", Some(Status::Open), Status::Completed),
-            claim("b", Some(Status::Open), Status::Skipped),
+            claim("a", Status::Open, Status::Completed),
+            claim("b", Status::Open, Status::Skipped),
             Tampering::Attempts {
                 task: id("b"),
                 was: Some(1),
                 claimed: Some(0)
             },
-            claim("c", None, Status::Completed),
         ]
     );
 }
@@ -82,7 +83,7 @@ fn a_task_that_was_completed_stays_completed() {
     assert_eq!(String::from_utf8(back.bytes).unwrap(), before);
     assert_eq!(
         back.tampering,
-        [claim("b", Some(Status::Completed), Status::Open)]
+        [claim("b", Status::Completed, Status::Open)]
     );
 }
 
@@ -148,7 +149,11 @@ fn what_a_task_asks_for_is_back_as_it_was_with_the_notes_kept() {
     ] {
         let after = noted.replace(old, new);
         let (text, tampering) = run(&after);
-        assert_eq!(tampering, rewritten(task, field), "{new}");
+        let mut expected = rewritten(task, field);
+        if field == "id" {
+            expected.push(Tampering::Added { task: id("b2") });
+        }
+        assert_eq!(tampering, expected, "{new}");
         assert_eq!(text, noted, "{new}");
     }
     let (text, tampering) = run(&noted.replace("ralph/x", "main"));
@@ -164,17 +169,65 @@ fn what_a_task_asks_for_is_back_as_it_was_with_the_notes_kept() {
 #[test]
 fn a_change_of_format_does_not_smuggle_a_status_in() {
     let before = "- id: a\n  title: A\n  status: open\n- id: b\n  title: B\n  status: failed\n";
-    let after = "- id: a\n  title: A\n  status: open\n  passes: true\n- id: b\n  title: B\n  status: pending\n- id: c\n  status: pending\n";
+    let after = "- id: a\n  title: A\n  status: open\n  passes: true\n- id: b\n  title: B\n  status: pending\n";
     let back = undo_tampering("t.yaml", before.as_bytes(), after.as_bytes(), &id("a"));
     assert_eq!(
         back.tampering,
         [
-            claim("a", Some(Status::Open), Status::Completed),
-            claim("b", Some(Status::Failed), Status::Open)
+            claim("a", Status::Open, Status::Completed),
+            claim("b", Status::Failed, Status::Open)
         ]
     );
     assert_eq!(
         String::from_utf8(back.bytes).unwrap(),
-        "- id: a\n  title: A\n  status: open\n  passes: false\n- id: b\n  title: B\n  status: failed\n- id: c\n  status: pending\n"
+        "- id: a\n  title: A\n  status: open\n  passes: false\n- id: b\n  title: B\n  status: failed\n"
     );
+}
+
+#[test]
+fn a_task_that_was_added_is_taken_out_and_given_back() {
+    let noted = BEFORE.replace(r#""notes": """#, r#""notes": "seen""#);
+    let with = |more: &str| {
+        noted.replace(
+            "\"passes\": false}\n",
+            &format!("\"passes\": false}}, {more}\n"),
+        )
+    };
+    let c =
+        r#"{"id": "c", "title": "C", "passes": true, "dependsOn": ["nowhere"], "parentId": "b"}"#;
+    for (more, ids, unreadable) in [
+        (c, vec!["c"], false),
+        (
+            r#"{"id": "b", "title": "Other", "passes": false}"#,
+            vec!["b"],
+            true,
+        ),
+        (
+            r#"{"id": "c", "title": "C"}, {"id": "c", "title": "C2"}"#,
+            vec!["c", "c"],
+            true,
+        ),
+        (r#"{"id": "a/../b", "title": "C"}"#, vec![], true),
+    ] {
+        let after = with(more);
+        assert_ne!(after, noted);
+        let back = undo_tampering("prd.json", BEFORE.as_bytes(), after.as_bytes(), &id("a"));
+        let expected = if unreadable { BEFORE } else { &noted };
+        assert_eq!(String::from_utf8(back.bytes).unwrap(), expected, "{more}");
+        let added = added_tasks("prd.json", BEFORE.as_bytes(), after.as_bytes());
+        let added: Vec<&str> = added.iter().map(|task| task.id.as_str()).collect();
+        assert_eq!(added, ids, "{more}");
+        let said = back
+            .tampering
+            .iter()
+            .filter(|one| matches!(one, Tampering::Added { .. }));
+        assert_eq!(said.count(), ids.len(), "{more}");
+    }
+    let swapped = BEFORE.replace(
+        r#"    {"id": "b", "title": "B""#,
+        r#"    {"id": "b", "title": "Mine"}, {"id": "b", "title": "B""#,
+    );
+    let added = added_tasks("prd.json", BEFORE.as_bytes(), swapped.as_bytes());
+    assert_eq!(added.len(), 1);
+    assert_eq!(added[0].text.title, "Mine");
 }

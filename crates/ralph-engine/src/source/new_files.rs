@@ -1,0 +1,130 @@
+//! Task files that an agent made: what is in them are suggestions, and the files never stand in the way of a
+//! later run.
+//!
+//! Looks only where ralph alone looks: the folder of the source, the local task store, and places whose names are
+//! ralph's. A `tasks.json` at the top may be what the project is about.
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
+
+use ralph_core::{
+    config::TasksConfig,
+    task::{format, suggested::SuggestedTask},
+};
+
+use super::{Source, SourceError, name_of, suggestion, task_files};
+use crate::plain_file;
+
+/// Names that are ralph's own, from the root of the repository.
+const OWN_FILES: [&str; 4] = [
+    ".ralph/prd.json",
+    ".ralph/PRD.json",
+    "scripts/ralph/prd.json",
+    "scripts/ralph/PRD.json",
+];
+const PROJECTS: &str = ".artefacts";
+
+/// The task files that there are.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TaskFiles(HashSet<PathBuf>);
+
+/// The findings when new task files were set aside.
+#[derive(Debug, Default)]
+pub(crate) struct NewTaskFiles {
+    pub(crate) flags: Vec<String>,
+    pub(crate) suggested: Vec<SuggestedTask>,
+}
+
+impl TaskFiles {
+    pub(crate) fn find(root: &Path, tasks: &TasksConfig, source: &Source) -> Self {
+        let mut found: HashSet<PathBuf> = HashSet::new();
+        for folder in folders(root, tasks, source) {
+            found.extend(task_files(&folder).unwrap_or_default());
+        }
+        let named = OWN_FILES.iter().map(|name| root.join(name));
+        let projects = std::fs::read_dir(root.join(PROJECTS)).into_iter().flatten();
+        let projects = projects
+            .flatten()
+            .map(|entry| entry.path().join("tasks.json"));
+        found.extend(named.chain(projects).filter(|path| path.is_file()));
+        Self(found)
+    }
+
+    /// Moves the files that were not among `known` to the logs.
+    pub(crate) fn set_new_aside(
+        &self,
+        known: &Self,
+        root: &Path,
+        logs: &Path,
+        iteration: u64,
+    ) -> Result<NewTaskFiles, SourceError> {
+        let mut found = NewTaskFiles::default();
+        let mut new: Vec<&PathBuf> = self.0.difference(&known.0).collect();
+        new.sort();
+        for path in new {
+            let name = name_of(path, root);
+            let bytes = plain_file::read(path).unwrap_or_default();
+            let tasks = format::parse_loosely(&name, &bytes);
+            found
+                .suggested
+                .extend(tasks.into_iter().map(|task| suggestion(task, &name)));
+            let kept = set_aside(path, logs, iteration).map_err(|source| SourceError::Write {
+                path: path.clone(),
+                source,
+            })?;
+            let kept = name_of(&kept, root);
+            found.flags.push(format!(
+                "{name} was added, whose tasks are suggestions; it is kept as {kept}"
+            ));
+        }
+        Ok(found)
+    }
+}
+
+/// Tells if ralph would look for tasks in a file with this path from the root.
+pub(crate) fn is_task_place(
+    path: &Path,
+    tasks: &TasksConfig,
+    root: &Path,
+    source: &Source,
+) -> bool {
+    let is_named = OWN_FILES.iter().any(|name| path == Path::new(name));
+    let is_project = path.starts_with(PROJECTS)
+        && path.components().count() == 3
+        && path.file_name().is_some_and(|name| name == "tasks.json");
+    let extension = path.extension().and_then(|ending| ending.to_str());
+    let is_in_folder = matches!(extension, Some("json" | "yaml" | "yml")) && {
+        let whole = root.join(path);
+        let folders = folders(root, tasks, source);
+        folders.iter().any(|folder| whole.parent() == Some(folder))
+    };
+    is_named || is_project || is_in_folder
+}
+
+fn folders(root: &Path, tasks: &TasksConfig, source: &Source) -> Vec<PathBuf> {
+    let own = source.is_folder.then(|| source.path.clone());
+    own.into_iter().chain([root.join(&tasks.path)]).collect()
+}
+
+/// Moves a file to the logs, under a name that is free.
+fn set_aside(path: &Path, logs: &Path, iteration: u64) -> std::io::Result<PathBuf> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let free = |nth: u32| {
+        let again = if nth == 1 {
+            String::new()
+        } else {
+            format!("-{nth}")
+        };
+        logs.join(format!("iteration-{iteration}{again}.{name}"))
+    };
+    std::fs::create_dir_all(logs)?;
+    let to = (1..).map(free).find(|to| to.symlink_metadata().is_err());
+    let to = to.unwrap_or_else(|| free(1));
+    if std::fs::rename(path, &to).is_err() {
+        std::fs::copy(path, &to)?;
+        std::fs::remove_file(path)?;
+    }
+    Ok(to)
+}
