@@ -257,9 +257,23 @@ impl Board {
     /// The number of leaves in scope by state.
     pub fn counts(&self) -> Counts {
         let mut counts = self.counts;
+        counts.unverified = self.unverified().count();
         counts.asking = self.asking().count();
         counts.ready -= counts.asking;
         counts
+    }
+
+    /// The completed leaves in scope that no command verified.
+    fn unverified(&self) -> impl Iterator<Item = Node> {
+        let found = self
+            .histories
+            .iter()
+            .filter(|(_, history)| history.unverified);
+        found.filter_map(|(id, _)| {
+            let node = self.graph.node(id)?;
+            let is_completed = self.resolved.status(node) == Status::Completed;
+            (is_completed && self.is_leaf_in_scope(node)).then_some(node)
+        })
     }
 
     /// The same for the leaves in scope below a task; for a leaf itself.
@@ -273,6 +287,7 @@ impl Board {
             if self.is_leaf_in_scope(node) {
                 let id = &self.graph.task(node).id;
                 counts.add(self.resolved.of_node(node), self.is_asking(id));
+                counts.unverified += usize::from(self.unverified().any(|one| one == node));
             }
         }
         counts
@@ -485,6 +500,9 @@ named! {
 pub struct Counts {
     pub total: usize,
     pub completed: usize,
+    /// Of the completed ones, those that no command verified.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unverified: usize,
     pub ready: usize,
     /// They would be ready but for a question that is open.
     pub asking: usize,
@@ -538,6 +556,9 @@ pub struct TaskHistory {
     pub blocked: Option<String>,
     /// A person skipped it, and why.
     pub skipped: Option<String>,
+    /// It is complete, and no command verified it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub unverified: bool,
     /// Steps towards it that landed, where it is a goal.
     #[serde(skip_serializing_if = "is_none")]
     pub progress: u32,
@@ -545,6 +566,14 @@ pub struct TaskHistory {
     pub gutter: GutterState,
     #[serde(skip_serializing_if = "HandoffState::is_empty")]
     pub handoff: HandoffState,
+}
+
+fn is_false(is_so: &bool) -> bool {
+    !*is_so
+}
+
+pub(crate) fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 fn is_none(count: &u32) -> bool {

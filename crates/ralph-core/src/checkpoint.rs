@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 use crate::{
     id::{CheckpointId, LoopId},
     record::IterationRecord,
-    verdict::Verdict,
 };
 
 /// The shape of the document; a reader that finds a higher one knows that there may be more in it.
@@ -172,8 +171,8 @@ impl std::str::FromStr for ExecutionPhase {
 /// Describes what the traces of an iteration show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// Its task is verified.
-    Verified,
+    /// Its task is complete.
+    Complete,
     /// The verification commands were run.
     Checked,
     /// Files were changed, and nothing was checked.
@@ -184,7 +183,7 @@ pub enum Found {
 impl Found {
     pub fn in_record(record: &IterationRecord) -> Self {
         match (&record.verdict, &record.verification[..]) {
-            (Verdict::Verified, _) => Self::Verified,
+            (verdict, _) if verdict.completes() => Self::Complete,
             (_, [_, ..]) => Self::Checked,
             // What an agent left that was cut off is kept, and no one has looked at it.
             (_, []) if record.git.kept_ref.is_some() => Self::Changed,
@@ -200,7 +199,7 @@ impl Found {
 pub fn phase(found: Found, told: Option<&str>, handoff: Option<&str>) -> ExecutionPhase {
     let told = told.and_then(|told| told.parse().ok());
     match (found, handoff, told) {
-        (Found::Verified, _, _) => ExecutionPhase::Complete,
+        (Found::Complete, _, _) => ExecutionPhase::Complete,
         (_, Some(_), _) => ExecutionPhase::Handoff,
         // The agent thinks that it is done, and ralph did not find it so: someone has to look.
         (_, None, Some(ExecutionPhase::Complete)) => ExecutionPhase::Reviewing,

@@ -263,6 +263,9 @@ pub enum WaitReason {
 pub struct Tally {
     pub total: usize,
     pub completed: usize,
+    /// Of the completed ones, those that no command verified.
+    #[serde(skip_serializing_if = "crate::board::is_zero")]
+    pub unverified: usize,
     pub ready: usize,
     /// They would be ready but for a question that is open.
     pub asking: usize,
@@ -277,6 +280,7 @@ impl From<Counts> for Tally {
         Self {
             total: counts.total,
             completed: counts.completed,
+            unverified: counts.unverified,
             ready: counts.ready,
             asking: counts.asking,
             waiting: counts.waiting,

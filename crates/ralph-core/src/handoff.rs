@@ -102,7 +102,10 @@ impl HandoffState {
             | Verdict::AgentUnavailable { .. }
             | Verdict::Overtaken { .. } => goes_on(self.in_a_row),
             Verdict::Terminated { .. } => goes_on(0),
-            Verdict::Verified | Verdict::Progress => Self::default(),
+            Verdict::Verified
+            | Verdict::Unverified
+            | Verdict::Progress
+            | Verdict::UnverifiedProgress => Self::default(),
             Verdict::Diagnosed => self,
             Verdict::Unclaimed
             | Verdict::Failed { .. }

@@ -102,10 +102,11 @@ impl Iteration {
 
     /// Returns what it is that lands, or has landed: the whole task, or a step towards it.
     pub fn landed_as(&self) -> Verdict {
-        if self.claimed {
-            Verdict::Verified
-        } else {
-            Verdict::Progress
+        match (self.claimed, self.unverified) {
+            (true, false) => Verdict::Verified,
+            (true, true) => Verdict::Unverified,
+            (false, false) => Verdict::Progress,
+            (false, true) => Verdict::UnverifiedProgress,
         }
     }
 

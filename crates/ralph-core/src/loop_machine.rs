@@ -526,7 +526,7 @@ impl LoopTally {
             0
         };
         self.sick = self.sick_after(ended);
-        if matches!(verdict, Verdict::Verified | Verdict::Progress) {
+        if verdict.lands() {
             self.fruitless = 0;
             self.fruitless_tasks.clear();
         } else if !says_nothing_against_the_loop(ended) {
@@ -538,7 +538,7 @@ impl LoopTally {
     /// An agent that landed its work was well enough, whatever it looked like.
     fn sick_after(&self, ended: &IterationSummary) -> Option<FailingStreak> {
         match (ended.health, &ended.verdict) {
-            (_, Verdict::Verified | Verdict::Progress) => None,
+            (_, verdict) if verdict.lands() => None,
             (state @ (HealthState::Failing | HealthState::Terminated), _) => Some(FailingStreak {
                 in_a_row: self.sick.map_or(0, |sick| sick.in_a_row) + 1,
                 state,

@@ -84,8 +84,7 @@ impl LoopState {
     /// The state that a loop ends in.
     pub fn after(stop: &Stop) -> Self {
         use TerminationReason as Reason;
-        let is_verified =
-            matches!(stop, Stop::OnceDone { verdict } if *verdict == Verdict::Verified);
+        let is_verified = matches!(stop, Stop::OnceDone { verdict } if verdict.completes());
         match TerminationReason::of(stop) {
             Reason::GoalAchieved => Self::Completed,
             Reason::MaxIterations if is_verified => Self::Completed,
@@ -317,8 +316,8 @@ impl IterationResult {
         let follow_ups = record.follow_ups().into_iter();
         let follow_ups = follow_ups.map(|one| one.title);
         let (completed, left) = match &record.verdict {
-            Verdict::Verified => (vec![title], None),
-            Verdict::Progress => (
+            Verdict::Verified | Verdict::Unverified => (vec![title], None),
+            Verdict::Progress | Verdict::UnverifiedProgress => (
                 record.said.block.summary.iter().cloned().collect(),
                 Some(title),
             ),
@@ -367,7 +366,9 @@ fn error(verdict: &Verdict) -> Option<String> {
     let is_none = matches!(
         verdict,
         Verdict::Verified
+            | Verdict::Unverified
             | Verdict::Progress
+            | Verdict::UnverifiedProgress
             | Verdict::Unclaimed
             | Verdict::Escalated
             | Verdict::Diagnosed

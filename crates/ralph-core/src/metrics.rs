@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::{record::IterationRecord, time::seconds, verdict::Verdict};
+use crate::{record::IterationRecord, time::seconds};
 
 /// The state of an iteration's commit since it landed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,11 +65,11 @@ impl SuccessMetrics {
             (None, None) => None,
             (a, b) => Some(a.unwrap_or(0.0) + b.unwrap_or(0.0)),
         };
-        if record.verdict == Verdict::Verified {
+        if record.verdict.completes() {
             if since == Since::Stands {
                 self.landed(record);
             }
-        } else if record.verdict == Verdict::Progress {
+        } else if record.verdict.is_progress() {
             let counts = since == Since::Stands && !record.unverified;
             self.verified_commits += usize::from(counts && record.git.result_commit.is_some());
         } else if record.verdict.is_charged() && record.diagnoses.is_none() {

@@ -394,8 +394,12 @@ impl NotificationWatch {
                     Occasion::Halt | Occasion::Escalation | Occasion::BudgetAlert => "halted",
                 };
                 let (done, total) = (tasks.completed, tasks.total);
+                let unverified = match tasks.unverified {
+                    0 => String::new(),
+                    n => format!(", {n} unverified"),
+                };
                 Some(Notification {
-                    text: format!("{sentence} ({done} of {total} tasks complete)"),
+                    text: format!("{sentence} ({done} of {total} tasks complete{unverified})"),
                     hint: hint.clone(),
                     task: match stop {
                         Stop::Attempts { task, .. } => Some(task.clone()),

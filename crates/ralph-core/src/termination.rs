@@ -233,7 +233,9 @@ fn stop_at_once(snapshot: &LoopSnapshot<'_>, last: &Last<'_>) -> Option<Stop> {
             Stop::by_cost(last.verdict)
         }
         Verdict::Verified
+        | Verdict::Unverified
         | Verdict::Progress
+        | Verdict::UnverifiedProgress
         | Verdict::Unclaimed
         | Verdict::Failed { .. }
         | Verdict::NoChange { .. }
@@ -381,7 +383,8 @@ pub fn task_decision(last: &Last<'_>, limits: &Limits) -> TaskDecision {
         };
     }
     match last.verdict {
-        Verdict::Verified | Verdict::Progress | Verdict::Diagnosed => TaskDecision::Keep,
+        Verdict::Diagnosed => TaskDecision::Keep,
+        verdict if verdict.lands() => TaskDecision::Keep,
         Verdict::Escalated => TaskDecision::SetAside {
             question: "the agent asks a person".into(),
         },

@@ -15,8 +15,12 @@ use crate::{dollars::Dollars, economics::Budget, handoff::HandoffTrigger};
 pub enum Verdict {
     /// Claimed, changed, verified: it lands.
     Verified,
+    /// Claimed and changed, and there is no command to verify it with: it lands, and is said to be unverified.
+    Unverified,
     /// Changed and verified on the way to a goal that is not reached yet: it lands.
     Progress,
+    /// The same without a command to verify it with.
+    UnverifiedProgress,
     /// The change passes, but no one said that the task is done: kept, and asked for the rest.
     Unclaimed,
     Failed {
@@ -96,7 +100,9 @@ impl Verdict {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Verified => "verified",
+            Self::Unverified => "unverified",
             Self::Progress => "progress",
+            Self::UnverifiedProgress => "unverified_progress",
             Self::Unclaimed => "unclaimed",
             Self::Failed { .. } => "failed",
             Self::NoChange { .. } => "no_change",
@@ -118,7 +124,9 @@ impl Verdict {
 
     pub fn outcome(&self) -> IterationOutcome {
         match self {
-            Self::Verified | Self::Progress => IterationOutcome::Success,
+            Self::Verified | Self::Unverified | Self::Progress | Self::UnverifiedProgress => {
+                IterationOutcome::Success
+            }
             Self::LimitHit { .. } | Self::Budget { .. } => IterationOutcome::BudgetExceeded,
             Self::Escalated | Self::Diagnosed => IterationOutcome::Blocked,
             Self::Unclaimed
@@ -163,21 +171,35 @@ impl Verdict {
 
     /// Returns true if the same task's next attempt goes on from what this one left.
     pub fn keeps_work(&self) -> bool {
-        !matches!(
-            self,
-            Self::Verified
-                | Self::Progress
-                | Self::NoChange { .. }
-                | Self::Refused { .. }
-                | Self::Diagnosed
-        )
+        !self.lands()
+            && !matches!(
+                self,
+                Self::NoChange { .. } | Self::Refused { .. } | Self::Diagnosed
+            )
+    }
+
+    /// Returns true if its task is complete with it.
+    pub fn completes(&self) -> bool {
+        matches!(self, Self::Verified | Self::Unverified)
+    }
+
+    /// Returns true if it is a step towards a goal that is not reached yet.
+    pub fn is_progress(&self) -> bool {
+        matches!(self, Self::Progress | Self::UnverifiedProgress)
+    }
+
+    /// Returns true if the change lands.
+    pub fn lands(&self) -> bool {
+        self.completes() || self.is_progress()
     }
 
     /// Returns what happened, in one sentence without a full stop.
     pub fn sentence(&self) -> String {
         match self {
             Self::Verified => "verified".into(),
+            Self::Unverified => "complete, but unverified: there is no verify command".into(),
             Self::Progress => "verified, and the goal is not reached yet".into(),
+            Self::UnverifiedProgress => "landed unverified, and the goal is not reached yet".into(),
             Self::Unclaimed => {
                 "the change passes, but the agent did not say that the task is done".into()
             }

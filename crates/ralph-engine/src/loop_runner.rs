@@ -75,7 +75,6 @@ use ralph_core::{
     task::{Status as TaskStatus, TaskId},
     termination::Stop,
     time::to_the_second,
-    verdict::Verdict,
     verify::VerifyReport,
 };
 
@@ -355,7 +354,7 @@ impl LoopRunner {
     /// Tells the machine what was done, and people what it makes of that.
     async fn apply_step(&mut self, done: LoopStep) -> Result<(), LoopError> {
         let verified = match &done {
-            LoopStep::IterationEnded(ended) => ended.verdict == Verdict::Verified,
+            LoopStep::IterationEnded(ended) => ended.verdict.completes(),
             _ => false,
         };
         let breaker = self.machine.breaker().state();
@@ -527,10 +526,10 @@ impl LoopRunner {
         keep_first(&mut failure, self.restore_at_end());
         if let Some(guard) = self.place.guard.take() {
             keep_first(&mut failure, guard.release());
-        self.tell_suggestions().await;
         }
+        self.tell_suggestions().await;
         let event = Event::LoopEnded {
-            sentence: stop.sentence(),
+            sentence: stop.end_sentence(self.board.tally().unverified),
             hint: self.hint(&stop),
             exit_code: stop.exit_code(),
             iterations: self.machine.tally().iterations,

@@ -319,6 +319,7 @@ fn counts_put_each_leaf_in_one_place() {
     assert_eq!(
         board.counts(),
         Counts {
+            unverified: 0,
             total: 8,
             completed: 1,
             ready: 2,

@@ -158,7 +158,7 @@ impl Moment {
         let old = before.checkpoint.iter();
         let old = old.flat_map(|old| old.execution.completed.iter());
         let now = self.work.as_ref();
-        let now = now.filter(|work| work.found == Found::Verified);
+        let now = now.filter(|work| work.found == Found::Complete);
         let now = now.map(|work| short_item(&work.task));
         let is_new = |item: &&Item| now.as_ref().is_some_and(|now| now.task_id == item.task_id);
         let stays = |item: &&Item| !before.taken_back.contains(&item.task_id) && !is_new(item);
@@ -245,7 +245,7 @@ impl Moment {
             (None, _, _) => {}
         }
         let goes_on = self.work.as_ref();
-        let goes_on = goes_on.is_some_and(|work| work.found != Found::Verified);
+        let goes_on = goes_on.is_some_and(|work| work.found != Found::Complete);
         if !goes_on && (self.work.is_some() || self.stopped.is_some()) {
             lines.push(match execution.pending.first() {
                 Some(next) => format!("Next is task {} {}.", next.task_id, next.title),
@@ -262,7 +262,7 @@ const MAX_WHY: usize = 800;
 fn after_work(work: &IterationWork) -> Vec<String> {
     let id = &work.task.task_id;
     let mut lines = vec![match work.found {
-        Found::Verified => format!("Task {id} is done: {}.", work.sentence),
+        Found::Complete => format!("Task {id} is done: {}.", work.sentence),
         Found::Checked | Found::Changed | Found::Nothing => {
             format!("Go on with task {id}. Last time: {}.", work.sentence)
         }

@@ -109,8 +109,8 @@ fn a_phase_is_what_ralph_found_then_what_was_said_then_what_the_traces_show() {
     use ExecutionPhase as P;
     use Found as F;
     for (found, told, handoff, expected) in [
-        (F::Verified, None, None, P::Complete),
-        (F::Verified, Some("planning"), Some("full"), P::Complete),
+        (F::Complete, None, None, P::Complete),
+        (F::Complete, Some("planning"), Some("full"), P::Complete),
         (F::Checked, None, None, P::Testing),
         (F::Changed, None, None, P::Implementing),
         (F::Nothing, None, None, P::Planning),
@@ -142,7 +142,7 @@ fn the_continuation_prompt_has_the_layout_that_is_agreed() {
             ..ClosingBlock::default()
         },
         sentence: "verified".into(),
-        ..work(1, "US-001", Found::Verified)
+        ..work(1, "US-001", Found::Complete)
     }));
     let mut second = moment(2);
     second.work = Some(Box::new(IterationWork {

@@ -1,6 +1,7 @@
 //! The figures, each worked out by hand.
 
 use super::*;
+use crate::verdict::Verdict;
 use crate::{
     agent::Usage,
     record::{AgentStatements, GitRecord},
@@ -28,8 +29,8 @@ fn record(task: &str, ended: &str, verdict: Verdict) -> IterationRecord {
         },
         verification: Vec::new(),
         unverified: false,
-        outcome: verdict.outcome(),
         suggested: Vec::new(),
+        outcome: verdict.outcome(),
         verdict,
         feedback: None,
         guidance: Vec::new(),
@@ -130,7 +131,7 @@ fn what_no_one_is_charged_for_is_nothing_to_recover_from() {
 
 #[test]
 fn an_unverified_task_is_completed_and_never_a_verified_commit() {
-    let mut unverified = record("A", "01:00:00", Verdict::Verified);
+    let mut unverified = record("A", "01:00:00", Verdict::Unverified);
     unverified.unverified = true;
     let refused = Verdict::Refused {
         reason: "it edits ralph.yaml".into(),

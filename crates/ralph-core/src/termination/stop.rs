@@ -108,11 +108,12 @@ impl Stop {
         match self {
             Self::AllComplete => 0,
             Self::OnceDone { verdict } => match verdict {
-                Verdict::Verified => 0,
+                Verdict::Verified | Verdict::Unverified => 0,
                 Verdict::Escalated | Verdict::Refused { .. } => 4,
                 Verdict::Budget { .. } => 5,
                 Verdict::LimitHit { .. } | Verdict::AgentUnavailable { .. } => 6,
                 Verdict::Progress
+                | Verdict::UnverifiedProgress
                 | Verdict::Handoff { .. }
                 | Verdict::Unclaimed
                 | Verdict::Diagnosed
@@ -216,13 +217,21 @@ impl Stop {
         }
     }
 
+    /// The sentence for the end of a loop that completed so many tasks with nothing to verify them.
+    pub fn end_sentence(&self, unverified: usize) -> String {
+        match (self, unverified) {
+            (Self::AllComplete, 1..) => {
+                format!("{}, {unverified} of them unverified", self.sentence())
+            }
+            (_, _) => self.sentence(),
+        }
+    }
+
     /// Returns what the user can do.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::AllComplete => None,
-            Self::OnceDone {
-                verdict: Verdict::Verified,
-            } => None,
+            Self::OnceDone { verdict } if verdict.completes() => None,
             Self::OnceDone { .. } => {
                 Some("`ralph logs` shows what happened; `ralph run --once` tries again")
             }

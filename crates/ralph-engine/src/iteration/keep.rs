@@ -177,7 +177,9 @@ fn is_cut_off(verdict: &Verdict) -> bool {
         | Verdict::Terminated { .. }
         | Verdict::Interrupted => true,
         Verdict::Verified
+        | Verdict::Unverified
         | Verdict::Progress
+        | Verdict::UnverifiedProgress
         | Verdict::Unclaimed
         | Verdict::Failed { .. }
         | Verdict::NoChange { .. }

@@ -8,7 +8,6 @@ use ralph_core::{
     config::{CommitType, Config},
     job::{Job, Outcome},
     task::{Status, Task, TaskId},
-    verdict::Verdict,
 };
 
 use super::{ITERATION_TRAILER, LOOP_TRAILER, LandResult, Landing, TASK_TRAILER};
@@ -53,12 +52,13 @@ impl InPlaceLanding<'_> {
     ) -> Result<LandResult, LoopError> {
         let task = &job.task;
         // What lands completes its task, but for a step towards a goal.
-        if outcome.verdict != Verdict::Progress {
+        if !outcome.verdict.is_progress() {
             self.board
                 .write_status(&task.id, Status::Completed, Some(job.attempt))?;
         }
         if let Some(artefacts) = self.artefacts {
-            artefacts.write_entry(job, &outcome.log, EntryStatus::Completed, "verified")?;
+            let found = outcome.verdict.sentence();
+            artefacts.write_entry(job, &outcome.log, EntryStatus::Completed, &found)?;
         }
         failpoint("source-written");
         // Also where nothing was left to write: a crash may have come between the file and the commit.

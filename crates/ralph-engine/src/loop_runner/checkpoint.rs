@@ -154,7 +154,7 @@ impl LoopRunner {
 impl Board {
     /// Returns what comes next after work at a task: itself, as long as it is not done, then what is ready.
     fn pending(&self, task: &TaskId, found: Found) -> Vec<Item> {
-        let own = self.task(task).filter(|_| found != Found::Verified);
+        let own = self.task(task).filter(|_| found != Found::Complete);
         let others = self.ready().into_iter();
         let others = others.filter(|other| other.task_id != task.as_str());
         own.map(item).into_iter().chain(others).collect()

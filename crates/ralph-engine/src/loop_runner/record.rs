@@ -91,7 +91,7 @@ impl LoopRunner {
             Purpose::Diagnosis => self.state_after_diagnosis(&job, &outcome),
         };
         let source = self.board.source.name().to_owned();
-        if verdict == Verdict::Verified {
+        if verdict.completes() {
             // What it was in the way of is ready, and so part of the checkpoint.
             self.board.mark(&job.task.id, Status::Completed)?;
         }
@@ -372,14 +372,15 @@ impl LoopRunner {
         let before = self.board.state(&job.task.id).cloned().unwrap_or_default();
         // One that is reached stays so.
         let progress = before.progress + u32::from(job.lands() == Lands::Each);
-        if *verdict == Verdict::Verified {
+        if verdict.completes() {
             return TaskHistory {
                 attempts: self.board.attempts(&job.task.id),
                 progress,
+                unverified: outcome.unverified,
                 ..TaskHistory::default()
             };
         }
-        if *verdict == Verdict::Progress {
+        if verdict.is_progress() {
             return TaskHistory {
                 progress,
                 ..TaskHistory::default()
@@ -424,7 +425,7 @@ impl LoopRunner {
     ) -> Result<(), LoopError> {
         let attempts = state.attempts;
         self.board.set_state(&job.task.id, state);
-        if *verdict == Verdict::Verified {
+        if verdict.completes() {
             return Ok(());
         }
         let is_attempt = job.purpose() == Purpose::Attempt;
@@ -458,9 +459,10 @@ fn told_phase(outcome: &Outcome) -> Option<ExecutionPhase> {
 }
 
 fn entry_status(verdict: &Verdict) -> EntryStatus {
-    match verdict {
-        Verdict::Verified => EntryStatus::Completed,
-        _ => EntryStatus::Attempted,
+    if verdict.completes() {
+        EntryStatus::Completed
+    } else {
+        EntryStatus::Attempted
     }
 }
 
@@ -498,7 +500,9 @@ fn told_next(
         ) => (feedback, last_verdict.unwrap_or_else(|| verdict.sentence())),
         (
             Verdict::Verified
+            | Verdict::Unverified
             | Verdict::Progress
+            | Verdict::UnverifiedProgress
             | Verdict::Unclaimed
             | Verdict::NoChange { .. }
             | Verdict::Refused { .. }
@@ -516,7 +520,7 @@ fn told_next(
 fn feedback(outcome: &Outcome) -> Option<String> {
     let verdict = &outcome.verdict;
     match (verdict, &outcome.log.failure) {
-        (Verdict::Verified | Verdict::Progress, _) => None,
+        (verdict, _) if verdict.lands() => None,
         (Verdict::Failed { .. }, Some(failure)) => {
             Some(format!("{}\n{}", verdict.sentence(), failure.tail))
         }

@@ -16,7 +16,6 @@ use ralph_core::{
     record::IterationRecord,
     task::{Status, Task},
     termination::Stop,
-    verdict::Verdict,
 };
 
 use super::{LoopError, LoopRunner};
@@ -116,7 +115,7 @@ impl LoopRunner {
         let mut found = HashMap::new();
         for row in loops {
             for record in self.journal.records_of(&row.id).await? {
-                if record.verdict == Verdict::Verified {
+                if record.verdict.completes() {
                     found.insert(record.task_id.clone(), record);
                 }
             }

@@ -59,8 +59,6 @@ struct Memory {
     baseline: usize,
     /// The refusal of the inspection, until the verdict has said it.
     refusal: Option<String>,
-    /// The iteration's task was landed with nothing behind it.
-    unverified: bool,
     /// The number of such tasks in this run of the command.
     unverified_tasks: usize,
     /// The last tool line: the same one twice says nothing new.
@@ -263,7 +261,6 @@ impl HumanText {
             return;
         };
         self.memory.refusal = None;
-        self.memory.unverified = false;
         self.memory.tool.clear();
         page.blank();
         let guided = if *guidance > 0 {

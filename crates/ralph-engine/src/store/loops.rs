@@ -154,6 +154,8 @@ pub struct ListedLoop {
     pub iterations: u64,
     /// Those that landed and were not taken back since.
     pub verified: u64,
+    /// The same of those that no command verified.
+    pub unverified: u64,
     /// None as long as no agent told any.
     pub cost: Option<Dollars>,
     pub input_tokens: u64,

@@ -60,7 +60,7 @@ impl Serialize for LoopEntry {
             // As `status.json` has them; empty where there is none.
             "projectId": row.project_id, "taskId": row.task_id,
             "goal": row.goal, "branch": row.branch, "worktree": row.worktree, "agent": row.agent,
-            "iterations": row.iterations, "verified": row.verified,
+            "iterations": row.iterations, "verified": row.verified, "unverified": row.unverified,
             "costUsd": row.cost.map(Dollars::usd),
             "inputTokens": row.input_tokens, "outputTokens": row.output_tokens,
             "startedAt": row.started_at, "endedAt": row.ended_at,
@@ -142,7 +142,7 @@ fn render(listed: &ListedLoops) -> String {
         };
         let cost = one.row.cost;
         let cost = cost.map_or_else(String::new, |cost| usd(cost.usd()));
-        let counts = format!("{} verified of {}", one.row.verified, one.row.iterations);
+        let counts = counts(&one.row);
         let ended = match &one.row.ended_at {
             Some(at) => format!("ended {}", ago_text(at, now)),
             None => String::new(),
@@ -167,6 +167,17 @@ fn render(listed: &ListedLoops) -> String {
         text.push_str("there are more: `ralph loops --all`\n");
     }
     text
+}
+
+/// `2 verified of 3`, `1 verified, 2 unverified of 3`, `2 unverified of 2`
+fn counts(row: &ListedLoop) -> String {
+    let (verified, unverified) = (row.verified, row.unverified);
+    let landed = match (verified, unverified) {
+        (_, 0) => format!("{verified} verified"),
+        (0, _) => format!("{unverified} unverified"),
+        (_, _) => format!("{verified} verified, {unverified} unverified"),
+    };
+    format!("{landed} of {}", row.iterations)
 }
 
 /// Why it ended, and what the monitor did about it.

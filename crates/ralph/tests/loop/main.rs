@@ -47,6 +47,7 @@ mod storm;
 mod streams;
 mod suggesting;
 mod support;
+mod unverified;
 mod user_edits;
 mod verifying;
 mod workspaces;

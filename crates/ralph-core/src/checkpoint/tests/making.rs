@@ -29,7 +29,7 @@ fn sums_lists_and_words_go_on_from_one_to_the_next() {
     one.work = Some(Box::new(IterationWork {
         spent: spent(Some(0.1), 3),
         said: said("a"),
-        ..work(7, "A", Found::Verified)
+        ..work(7, "A", Found::Complete)
     }));
     one.pending = Some(vec![item("B")]);
     two.work = Some(Box::new(IterationWork {
@@ -78,7 +78,7 @@ fn sums_lists_and_words_go_on_from_one_to_the_next() {
 #[test]
 fn a_task_that_was_taken_back_is_not_completed_any_more() {
     let mut one = moment(1);
-    one.work = Some(Box::new(work(1, "A", Found::Verified)));
+    one.work = Some(Box::new(work(1, "A", Found::Complete)));
     let sealed = chain(&[one]).remove(0);
     let before = Before {
         n: 1,
@@ -142,7 +142,7 @@ fn everything_has_a_cap_and_the_newest_is_kept() {
                 next: Some("y".repeat(9_000)),
                 ..ClosingBlock::default()
             },
-            ..work(u64::from(k), &format!("T{k}"), Found::Verified)
+            ..work(u64::from(k), &format!("T{k}"), Found::Complete)
         }));
         one.pending = Some((0..500).map(|k| item(&format!("P{k}"))).collect());
         moments.push(one);

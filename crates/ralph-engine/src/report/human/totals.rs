@@ -60,6 +60,7 @@ impl HumanText {
             hint,
             exit_code,
             blocked,
+            tasks,
             ..
         } = event
         else {
@@ -100,6 +101,12 @@ impl HumanText {
                 safe(hint)
             ));
         }
+        let unverified = self.unverified(tasks);
+        if *exit_code == 0 && unverified > 0 {
+            let many = count(unverified, "task", "tasks");
+            let words = format!("unverified: {many} without a verify command");
+            page.more(&format!("  {}", page.paint().text(Tone::Careful, &words)));
+        }
         if *exit_code != 0 {
             page.more(&format!("  exit code {exit_code}: {}", meaning(*exit_code)));
         }
@@ -123,6 +130,11 @@ impl HumanText {
         page.marked(mark(*exit_code), &text);
     }
 
+    /// The tasks that no command verified, those of earlier loops among them; or steps towards a goal.
+    fn unverified(&self, tasks: &Tally) -> usize {
+        tasks.unverified.max(self.memory.unverified_tasks)
+    }
+
     /// The completed work, and its time and cost.
     fn sums(&self, event: &Event) -> (String, String) {
         let Event::LoopEnded {
@@ -135,7 +147,7 @@ impl HumanText {
         else {
             return Default::default();
         };
-        let unverified = match self.memory.unverified_tasks {
+        let unverified = match self.unverified(tasks) {
             0 => String::new(),
             n => format!(", {n} unverified"),
         };

@@ -37,7 +37,6 @@ impl HumanText {
             }
             None => format!("{} needs no commit", safe(task)),
         };
-        self.memory.unverified = *unverified;
         if *unverified {
             self.memory.unverified_tasks += 1;
             page.marked(Mark::Look, &text);
@@ -79,7 +78,7 @@ impl HumanText {
                 page.paint().text(Tone::Faint, &usage_in_full(usage))
             ));
         }
-        let failed = !matches!(verdict, Verdict::Verified | Verdict::Progress);
+        let failed = !verdict.lands();
         if failed {
             let extent = match self.look.verbosity {
                 Verbosity::Quiet | Verbosity::Normal => Extent::Last(TAIL_LINES),
@@ -95,14 +94,6 @@ impl HumanText {
 
     fn sentence(&self, verdict: &Verdict) -> (Mark, String) {
         match verdict {
-            // The verdict's name must not say more than what was found.
-            Verdict::Verified if self.memory.unverified => {
-                (Mark::Look, "complete, but unverified".into())
-            }
-            Verdict::Progress if self.memory.unverified => (
-                Mark::Look,
-                "landed unverified, and the goal is not reached yet".into(),
-            ),
             Verdict::Verified | Verdict::Progress => (Mark::Good, verdict.sentence()),
             Verdict::LimitHit {
                 resets_at: Some(at),
@@ -110,7 +101,9 @@ impl HumanText {
                 Mark::Look,
                 format!("usage limit reached, resets {}", self.local(*at)),
             ),
-            Verdict::Unclaimed
+            Verdict::Unverified
+            | Verdict::UnverifiedProgress
+            | Verdict::Unclaimed
             | Verdict::Escalated
             | Verdict::Diagnosed
             | Verdict::LimitHit { resets_at: None }

@@ -105,7 +105,7 @@ fn an_eventful_loop_at_normal_verbosity() {
     [10:04:10]   changed 1 file: docs/guide.md (new)
     [10:04:11] ! landed aaaa91c0 feat: US-005 as asked
                  unverified: no verify command for it
-    [10:04:11] ! US-005: complete, but unverified · 1m 38s · 12.3k tokens · $0.42
+    [10:04:11] ! US-005: complete, but unverified: there is no verify command · 1m 38s · 12.3k tokens · $0.42
 
     ━━━ Iteration 22: US-003 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 6 of 50 ━━━
     [10:05:00] ▸ Show the users · attempt 3 of 3

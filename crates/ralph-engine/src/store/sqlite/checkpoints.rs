@@ -148,7 +148,7 @@ async fn before(
         "SELECT DISTINCT task_id FROM iteration AS gone INDEXED BY iteration_reverted
          WHERE repository_id = ? AND reverted_by IS NOT NULL AND loop_id = ? AND NOT EXISTS
            (SELECT 1 FROM iteration AS again WHERE again.loop_id = gone.loop_id
-            AND again.task_id = gone.task_id AND again.verdict = 'verified'
+            AND again.task_id = gone.task_id AND again.verdict IN ('verified', 'unverified')
             AND again.reverted_by IS NULL)",
         repository,
         loop_id,

@@ -156,7 +156,7 @@ impl CostStore for SqliteJournal {
             .all(sql!(
                 "look for finished tasks",
                 "SELECT DISTINCT task_id FROM iteration
-             WHERE loop_id = ? AND verdict = 'verified' AND reverted_by IS NULL",
+             WHERE loop_id = ? AND verdict IN ('verified', 'unverified') AND reverted_by IS NULL",
                 loop_id,
             ))
             .await?;

@@ -282,7 +282,7 @@ impl IterationStore for SqliteJournal {
             "look up the last completed task",
             "SELECT task_id FROM
                (SELECT task_id, verdict, reverted_by, n FROM iteration WHERE loop_id = ? ORDER BY n DESC LIMIT 200)
-             WHERE verdict = 'verified' AND reverted_by IS NULL ORDER BY n DESC LIMIT 1",
+             WHERE verdict IN ('verified', 'unverified') AND reverted_by IS NULL ORDER BY n DESC LIMIT 1",
             loop_id,
         ))
         .await
@@ -327,7 +327,7 @@ impl IterationStore for SqliteJournal {
 
     async fn landings(&mut self, repository: &RepositoryId) -> Result<Vec<LandingRow>> {
         let text = format!(
-            "SELECT {LANDING} {LANDINGS} WHERE iteration.repository_id = ? AND (verdict = 'verified' OR result_commit IS NOT NULL)
+            "SELECT {LANDING} {LANDINGS} WHERE iteration.repository_id = ? AND (verdict IN ('verified', 'unverified') OR result_commit IS NOT NULL)
              ORDER BY n"
         );
         self.all(sql!("list what landed", text, repository)).await

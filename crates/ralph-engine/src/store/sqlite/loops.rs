@@ -24,6 +24,9 @@ columns!(
     cost = "cost_millionths", input_tokens, output_tokens, started_at, ended_at, stop, paused_at,
     project_id = "COALESCE(CASE WHEN json_valid(config) THEN config ->> '$.named.projectId' END, '')",
     task_id = "COALESCE(CASE WHEN json_valid(config) THEN config ->> '$.named.taskId' END, '')",
+    unverified =
+        "(SELECT COUNT(*) FROM iteration i WHERE i.loop_id = loop.id AND i.reverted_by IS NULL
+          AND i.verdict IN ('unverified', 'unverified_progress'))",
     last_checkpoint_id =
         "(SELECT c.id FROM checkpoint c WHERE c.loop_id = loop.id ORDER BY c.n DESC LIMIT 1)",
 );

@@ -9,7 +9,6 @@ use ralph_core::{
     metrics::{Since, SuccessMetrics},
     record::IterationRecord,
     time::seconds,
-    verdict::Verdict,
 };
 use ralph_engine::{
     forecast::compared,
@@ -266,7 +265,7 @@ impl ReportFacts {
                 why: found.gutter.sentence(),
                 text: found.text,
             });
-        } else if record.verdict == Verdict::Verified {
+        } else if record.verdict.completes() {
             self.completed.push(Completed {
                 verified_by: verified_by(&record),
                 task_id: record.task_id,
@@ -277,7 +276,7 @@ impl ReportFacts {
                 commit: record.git.result_commit,
                 summary: record.said.block.summary,
             });
-        } else if record.verdict != Verdict::Progress {
+        } else if !record.verdict.is_progress() {
             self.failed_attempts.push(FailedAttempt {
                 task_id: record.task_id,
                 title: record.title,

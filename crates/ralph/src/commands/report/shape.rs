@@ -185,8 +185,8 @@ impl PointOutcome {
             return Self::TakenBack;
         }
         match (&record.verdict, record.unverified) {
-            (Verdict::Verified | Verdict::Progress, false) => Self::Verified,
-            (Verdict::Verified | Verdict::Progress, true) => Self::Unverified,
+            (verdict, false) if verdict.lands() => Self::Verified,
+            (verdict, true) if verdict.lands() => Self::Unverified,
             (Verdict::Escalated, _) => Self::Asks,
             (Verdict::Diagnosed, _) => Self::Diagnosed,
             (verdict, _) if verdict.is_charged() => Self::Failed,

@@ -105,6 +105,7 @@ fn tally(tasks: &Counts) -> String {
         paint(Tone::Faint, &"░".repeat(BAR - done))
     );
     let counts = [
+        ("unverified", tasks.unverified, Tone::Careful),
         ("ready", tasks.ready, Tone::Plain),
         ("with a question", tasks.asking, Tone::Careful),
         ("waiting", tasks.waiting, Tone::Plain),
@@ -133,7 +134,10 @@ fn next(facts: &Facts) -> String {
         }
         None if facts.tasks.total == 0 => "nothing: there are no tasks".into(),
         None if facts.tasks.completed + facts.tasks.skipped == facts.tasks.total => {
-            "nothing: all tasks are complete".into()
+            match facts.tasks.unverified {
+                0 => "nothing: all tasks are complete".into(),
+                n => format!("nothing: all tasks are complete, {n} of them unverified"),
+            }
         }
         None => "nothing is ready".into(),
     }

@@ -243,7 +243,10 @@ fn no_change() -> Story {
                 true,
             ),
         ),
-        (at(251), iteration_ended(5, "US-005", Verdict::Verified, "")),
+        (
+            at(251),
+            iteration_ended(5, "US-005", Verdict::Unverified, ""),
+        ),
     ]
 }
 

@@ -38,7 +38,7 @@ async fn a_newest_row_that_is_gone_is_missed() {
     begin_loop(&mut journal, &repository, "L1").await;
     for (id, iteration) in [("a", 1), ("b", 2)] {
         let mut moment = moment("L1", id, Trigger::Iteration);
-        moment.work = work(iteration, Found::Verified);
+        moment.work = work(iteration, Found::Complete);
         journal.add_checkpoint(&repository, &moment).await.unwrap();
         let begun = start("L1", id);
         journal.begin_iteration(&repository, &begun).await.unwrap();
