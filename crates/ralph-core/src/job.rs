@@ -310,7 +310,9 @@ impl IterationLog {
         self.verification.extend(check.commands.iter().cloned());
         if let Some(change) = &check.change {
             self.flags.extend(change.flags.iter().cloned());
-            self.change = Some(AgentChange::clone(change));
+            let before = self.change.take().map(|change| change.flags);
+            let change = self.change.insert(AgentChange::clone(change));
+            change.flags.splice(..0, before.unwrap_or_default());
         }
         self.flags.extend(check.flags.iter().cloned());
         if let Some(change) = &mut self.change {
