@@ -40,6 +40,9 @@ impl Environment {
 /// Names ralph's data folder, where that is not the usual one.
 const DATA_DIR: &str = "RALPH_DATA_DIR";
 
+/// Names that folder to an agent, for commands that only read.
+pub const RUN_DATA: &str = "RALPH_RUN_DATA";
+
 /// Names that give access to other things than the agent's own model.
 const WITHHELD: [&str; 9] = [
     "SSH_AUTH_SOCK",
@@ -103,6 +106,7 @@ impl Environment {
         };
         self.keeper = place.keeper_name();
         for (name, value) in &mut self.withheld {
+            // It may be relative to where ralph was started.
             if name == DATA_DIR {
                 *value = data_dir.into();
             }
@@ -152,8 +156,10 @@ impl Environment {
     ) -> Vec<(OsString, OsString)> {
         let mut vars = self.vars.clone();
         for (name, value) in &self.withheld {
-            if name == DATA_DIR || credentials.iter().any(|own| self.is_given(own, name)) {
+            if credentials.iter().any(|own| self.is_given(own, name)) {
                 vars.push((name.into(), value.clone()));
+            } else if name == DATA_DIR {
+                vars.push((RUN_DATA.into(), value.clone()));
             }
         }
         vars.retain(|(key, _)| !more.iter().any(|(k, _)| *k == key));

@@ -14,7 +14,7 @@ use ralph_core::{
 };
 use ralph_engine::{
     clock::{Clock as _, SystemClock},
-    environment::Environment,
+    environment::{Environment, RUN_DATA},
     git::GitEnvironment,
     loop_runner::UntidyWorktree,
     settings::{self, ProjectKind, Request, Settings, Surroundings},
@@ -310,7 +310,7 @@ pub(crate) fn data_dir_of(surroundings: &Surroundings) -> Option<PathBuf> {
         let path = found.map(|(_, value)| PathBuf::from(value));
         path.filter(|path| !path.as_os_str().is_empty())
     };
-    if let Some(own) = var("RALPH_DATA_DIR") {
+    if let Some(own) = var("RALPH_DATA_DIR").or_else(|| var(RUN_DATA)) {
         return Some(surroundings.start.join(own));
     }
     let base = var("XDG_DATA_HOME").filter(|path| path.is_absolute());

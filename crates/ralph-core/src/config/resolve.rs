@@ -255,8 +255,9 @@ const PLAIN: [(&str, &str); 2] = [
 ];
 
 /// Names that ralph gives another meaning to, or sets itself for the programs that it starts.
-const RESERVED: [&str; 14] = [
+const RESERVED: [&str; 15] = [
     "RALPH_DATA_DIR",
+    "RALPH_RUN_DATA",
     "RALPH_LOG",
     "RALPH_LOG_FORMAT",
     "RALPH_CONFIG",

@@ -55,12 +55,12 @@ struct LoopEntry {
 impl Serialize for LoopEntry {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let row = &self.row;
-        let value = json!({
+        let mut value = json!({
             "id": row.id, "state": self.state, "alive": self.alive, "source": row.source,
             // As `status.json` has them; empty where there is none.
             "projectId": row.project_id, "taskId": row.task_id,
             "goal": row.goal, "branch": row.branch, "worktree": row.worktree, "agent": row.agent,
-            "iterations": row.iterations, "verified": row.verified, "unverified": row.unverified,
+            "iterations": row.iterations, "verified": row.verified,
             "costUsd": row.cost.map(Dollars::usd),
             "inputTokens": row.input_tokens, "outputTokens": row.output_tokens,
             "startedAt": row.started_at, "endedAt": row.ended_at,
@@ -68,6 +68,9 @@ impl Serialize for LoopEntry {
             "why": self.stop.as_ref().map(Stop::sentence),
             "note": self.note, "lastCheckpointId": row.last_checkpoint_id,
         });
+        if row.unverified > 0 {
+            value["unverified"] = row.unverified.into();
+        }
         value.serialize(to)
     }
 }

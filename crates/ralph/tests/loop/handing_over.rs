@@ -340,7 +340,7 @@ fn a_step_towards_a_goal_that_is_handed_over_is_kept_and_does_not_land() {
         .iter()
         .map(|e| e["verdict"].as_str().unwrap())
         .collect();
-    assert_eq!(verdicts, ["handoff", "verified"]);
+    assert_eq!(verdicts, ["handoff", "unverified"]);
     assert_eq!(project.landed().len(), 1);
     assert!(project.prompt_of(2).contains("## Handoff from Iteration 1"));
 }

@@ -302,7 +302,7 @@ fn what_depends_on_a_skipped_task_is_told_that_and_why() {
     project.told(&["skip", "--task", "B", "--reason", "too dear"]);
     project.go();
     let ran = project.run(&[]).expect(0);
-    assert_eq!(ran.verdicts(), ["A verified", "C verified"]);
+    assert_eq!(ran.verdicts(), ["A unverified", "C unverified"]);
     let line = "Task B, which this one depends on, was skipped and not done: too dear";
     assert_eq!(project.prompts().matches(line).count(), 1);
 }

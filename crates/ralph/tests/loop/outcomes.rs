@@ -100,7 +100,10 @@ fn a_task_out_of_attempts_is_blocked_in_its_file_and_the_loop_needs_a_person() {
         .file(".ralph/tasks/all.yaml", tasks)
         .commit("tasks");
     let ran = project.run(&[]).expect(4);
-    assert_eq!(ran.verdicts(), ["A no_change", "A no_change", "B verified"]);
+    assert_eq!(
+        ran.verdicts(),
+        ["A no_change", "A no_change", "B unverified"]
+    );
     assert_eq!(ran.one("task_blocked")["task"], "A");
     let blocked =
         "- id: A\n  title: A\n  status: blocked\n- id: B\n  title: B\n  status: completed\n";

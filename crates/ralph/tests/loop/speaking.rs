@@ -85,6 +85,9 @@ fn ralph() -> &'static str {
     env!("CARGO_BIN_EXE_ralph")
 }
 
+/// Makes the line of shell by which a command is given in some way.
+type Way = fn(&Project) -> String;
+
 /// The exit code, the command and the words of each that was noted.
 fn noted(project: &Project) -> Vec<(i32, String, String)> {
     let notes = std::fs::read_to_string(project.outside("notes")).unwrap_or_default();
@@ -156,20 +159,20 @@ fn every_writing_command_is_refused_inside_a_run() {
 
 #[test]
 fn no_way_of_starting_it_gets_around_the_refusal() {
-    let ways: [(&str, &dyn Fn(&Project) -> String); 7] = [
-        ("an empty environment", &|_| "env -i @ralph".into()),
-        ("another data folder", &|p| {
+    let ways: [(&str, Way); 7] = [
+        ("an empty environment", |_| "env -i @ralph".into()),
+        ("another data folder", |p| {
             let other = p.outside("elsewhere");
             format!("env RALPH_DATA_DIR={} @ralph", other.display())
         }),
-        ("another home", &|p| {
+        ("another home", |p| {
             format!(
                 "env -u RALPH_DATA_DIR -u XDG_DATA_HOME HOME={} @ralph",
                 p.outside("h").display()
             )
         }),
-        ("a session of its own", &|_| "setsid -w @ralph".into()),
-        ("an orphan", &|p| {
+        ("a session of its own", |_| "setsid -w @ralph".into()),
+        ("an orphan", |p| {
             let (out, code) = (p.outside("orphan.out"), p.outside("orphan.code"));
             let (out, code) = (out.display(), code.display());
             format!(
@@ -177,12 +180,12 @@ fn no_way_of_starting_it_gets_around_the_refusal() {
                  until [ -s {code} ]; do sleep 0.02; done; cat {out}; exit \\$(cat {code})\""
             )
         }),
-        ("a copy of the program", &|p| {
+        ("a copy of the program", |p| {
             let (from, to) = (ralph(), p.outside("innocent"));
             let to = to.display();
             format!("sh -c 'cp {from} {to}; exec {to} skip --task B --reason done'")
         }),
-        ("a namespace of its own", &|_| {
+        ("a namespace of its own", |_| {
             "unshare -Urpf --mount-proc @ralph".into()
         }),
     ];
@@ -196,7 +199,6 @@ fn no_way_of_starting_it_gets_around_the_refusal() {
             if *name == "a namespace of its own" && noted[0].2.contains("unshare") {
                 continue;
             }
-            println!("{mode}, {name}: {noted:?}");
             assert_refused(&project, 1, "");
         }
     }
@@ -217,7 +219,6 @@ fn a_run_without_namespaces_is_known_by_its_processes() {
                 .in_place()
                 .env("RALPH_CONTAINMENT", containment);
             project.run(&["--once"]).expect(0);
-            println!("{containment}, {way}: {:?}", noted(&project));
             assert_refused(&project, 1, "");
         }
     }

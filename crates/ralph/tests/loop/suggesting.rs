@@ -266,7 +266,7 @@ fn an_executed_project_is_no_exception() {
             .repo
             .file(
                 ".artefacts/shop/tasks.json",
-                &tasks(vec![task("A"), task("B")]),
+                tasks(vec![task("A"), task("B")]),
             )
             .commit("project");
         let mut more = task("C");

@@ -184,7 +184,7 @@ fn an_executed_project_says_it_in_its_files() {
     project.repo.file(".artefacts/shop/spec.md", "# Shop\n");
     project
         .repo
-        .file(".artefacts/shop/tasks.json", &tasks.to_string())
+        .file(".artefacts/shop/tasks.json", tasks.to_string())
         .commit("project");
     Live::start(project.execute_command("shop", &[]))
         .wait()

@@ -37,10 +37,8 @@ pub(in crate::process) fn ancestors() -> Option<Vec<Ancestor>> {
     for _ in 0..MOST_STEPS {
         let child = found.last().map_or(own, |one| one.pid);
         let Some((_, parent)) = name_and_parent(child) else {
-            // It ended: begin again, unless it is this one, which can't.
-            if found.pop().is_none() {
-                return None;
-            }
+            // It ended: go on from its child, which has another parent by now.
+            found.pop()?;
             continue;
         };
         if parent == 0 {

@@ -114,7 +114,7 @@ work(); log(); done()";
 }
 
 #[test]
-fn a_task_that_an_agent_adds_as_the_others_are_is_worked_on() {
+fn a_task_that_an_agent_adds_is_worked_on_where_that_is_asked_for() {
     let python = "
 if TASK == 'T1':
     tasks = load('tasks.json')
@@ -122,6 +122,10 @@ if TASK == 'T1':
     save('tasks.json', tasks)
 whole()";
     let shop = one(python);
+    let ran = shop.execute(&["--iterations", "5"]).expect(0);
+    assert_eq!(ran.verdicts(), ["T1 verified"]);
+    assert_eq!(shop.standing(), ["T1 completed 1"]);
+    let shop = one(python).env("RALPH_TASKS_ACCEPT_NEW", "true");
     let ran = shop.execute(&["--iterations", "5"]).expect(0);
     assert_eq!(ran.verdicts(), ["T1 verified", "T9 verified"]);
 }
