@@ -12,7 +12,9 @@ mod test_files;
 mod tests;
 
 pub use deciding::DecidingFiles;
-pub use inspect::{Contents, Flag, FlagKind, Inspection, Refusal, RefusalReason, inspect};
+pub use inspect::{
+    Contents, Flag, FlagKind, Inspection, Refusal, RefusalReason, inspect, submodule_paths,
+};
 pub use locks::{VerifyOutput, is_manifest};
 pub use secret::{ALLOW_MARK, Certainty, SecretHit, redact_secrets, scan_secrets};
 pub use test_files::is_test_file;

@@ -117,7 +117,7 @@ pub fn inspect(
     contents: &Contents<'_>,
 ) -> Inspection {
     let mut inspection = Inspection::default();
-    let submodules = submodule_paths(change, contents);
+    let submodules = named_submodules(change, contents);
     for changed in &change.changes {
         let secrets = secrets_of(changed, change, policy, contents);
         let refusals = [
@@ -288,7 +288,7 @@ fn secrets_of(
 }
 
 /// Paths that `.gitmodules` names, read only if a repository is among the changes.
-fn submodule_paths(change: &ChangeSet, contents: &Contents<'_>) -> HashSet<PathBuf> {
+fn named_submodules(change: &ChangeSet, contents: &Contents<'_>) -> HashSet<PathBuf> {
     if !change
         .changes
         .iter()
@@ -297,13 +297,16 @@ fn submodule_paths(change: &ChangeSet, contents: &Contents<'_>) -> HashSet<PathB
         return HashSet::new();
     }
     let text = (contents.now)(Path::new(".gitmodules")).unwrap_or_default();
-    String::from_utf8_lossy(&text)
-        .lines()
-        .filter_map(|line| {
-            let (key, value) = line.split_once('=')?;
-            (key.trim() == "path").then(|| PathBuf::from(value.trim().trim_matches('"')))
-        })
-        .collect()
+    submodule_paths(&String::from_utf8_lossy(&text))
+}
+
+/// Returns the paths that the text of a `.gitmodules` names.
+pub fn submodule_paths(text: &str) -> HashSet<PathBuf> {
+    let paths = text.lines().filter_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        (key.trim() == "path").then(|| PathBuf::from(value.trim().trim_matches('"')))
+    });
+    paths.collect()
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

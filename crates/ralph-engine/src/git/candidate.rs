@@ -112,6 +112,9 @@ impl Repo {
         diff.moved.retain(|path, _| !own(path));
         diff.written
             .retain(|path| !spec.untracked_before.contains(path));
+        // Those that are stored by their commit.
+        diff.unstorable
+            .retain(|path, _| !work.gitlinks.iter().any(|link| link.path == *path));
         let dropped = self.apply_index(&mut diff, &tracked, work).await?;
         let mut renormalised = self.renormalised(&diff, &tracked, work).await?;
         renormalised.retain(|(path, ..)| !own(path) && !dropped.contains(path));
@@ -120,7 +123,11 @@ impl Repo {
         let gitlinks: Vec<&Gitlink> = gitlinks.filter(|l| !diff.gone.contains(&l.path)).collect();
         changes.extend(gitlinks.iter().map(|link| Changed {
             path: link.path.clone(),
-            kind: ChangeKind::Modified,
+            kind: if tracked.holds(&link.path) {
+                ChangeKind::Modified
+            } else {
+                ChangeKind::Added
+            },
             entry: EntryKind::Repository,
             size: 0,
         }));

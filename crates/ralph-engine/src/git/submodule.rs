@@ -81,33 +81,12 @@ impl Repo {
         written: &Path,
     ) -> Result<bool, GitError> {
         let _state = self.in_order().await;
-        let objects = module.objects();
         if !self.module_holds(module, commit).await? {
-            let known = format!("^{}", module.commit);
-            let args = ["rev-list", "--objects", commit.as_str(), &known];
-            let listed = self.git(args).objects(&objects, Some(written));
-            let listed = listed.answer().await?;
-            if listed.code != Some(0) {
-                return Ok(false);
-            }
-            let mut names = Vec::new();
-            let lines = listed.stdout.split(|byte| *byte == b'\n');
-            for line in lines.filter(|line| !line.is_empty()) {
-                let name = line.split(|byte| *byte == b' ').next().unwrap_or_default();
-                names.extend_from_slice(name);
-                names.push(b'\n');
-            }
-            let pack = self.git(["pack-objects", "--stdout", "-q"]);
-            let pack = pack.objects(&objects, Some(written)).stdin(names);
-            let pack = pack.answer().await?;
-            if pack.code != Some(0) {
-                return Ok(false);
-            }
-            // Names each object by what it holds.
-            let unpack = self.git(["unpack-objects", "-q", "--strict"]);
-            let unpack = unpack.objects(&objects, None).stdin(pack.stdout);
-            unpack.answer().await?;
-            if !self.module_holds(module, commit).await? {
+            let known = Some(&module.commit);
+            if !self
+                .copy_module_objects(module, commit, known, written)
+                .await?
+            {
                 return Ok(false);
             }
         }
@@ -117,6 +96,61 @@ impl Repo {
             .and_then(|()| fs::write(&kept, format!("{commit}\n")))
             .map_err(GitError::io("write", &kept))?;
         Ok(true)
+    }
+
+    /// Takes the commit of a submodule that an agent added into a folder of objects of ralph's own. Returns false
+    /// where it is not whole.
+    pub async fn take_new_module(
+        &self,
+        module: &Submodule,
+        written: &Path,
+    ) -> Result<bool, GitError> {
+        let _state = self.in_order().await;
+        let objects = module.objects();
+        if objects.is_dir() && self.module_holds(module, &module.commit).await? {
+            return Ok(true);
+        }
+        fs::create_dir_all(&objects).map_err(GitError::io("make", &objects))?;
+        self.copy_module_objects(module, &module.commit, None, written)
+            .await
+    }
+
+    /// Copies a commit and all that it needs, but what is known already. Returns false where it is not whole.
+    async fn copy_module_objects(
+        &self,
+        module: &Submodule,
+        commit: &Oid,
+        known: Option<&Oid>,
+        written: &Path,
+    ) -> Result<bool, GitError> {
+        let objects = module.objects();
+        let args = ["rev-list", "--objects", commit.as_str()];
+        let mut listed = self.git(args).objects(&objects, Some(written));
+        if let Some(known) = known {
+            listed = listed.arg(format!("^{known}"));
+        }
+        let listed = listed.answer().await?;
+        if listed.code != Some(0) {
+            return Ok(false);
+        }
+        let mut names = Vec::new();
+        let lines = listed.stdout.split(|byte| *byte == b'\n');
+        for line in lines.filter(|line| !line.is_empty()) {
+            let name = line.split(|byte| *byte == b' ').next().unwrap_or_default();
+            names.extend_from_slice(name);
+            names.push(b'\n');
+        }
+        let pack = self.git(["pack-objects", "--stdout", "-q"]);
+        let pack = pack.objects(&objects, Some(written)).stdin(names);
+        let pack = pack.answer().await?;
+        if pack.code != Some(0) {
+            return Ok(false);
+        }
+        // Names each object by what it holds.
+        let unpack = self.git(["unpack-objects", "-q", "--strict"]);
+        let unpack = unpack.objects(&objects, None).stdin(pack.stdout);
+        unpack.answer().await?;
+        self.module_holds(module, commit).await
     }
 
     async fn module_holds(&self, module: &Submodule, commit: &Oid) -> Result<bool, GitError> {
@@ -192,6 +226,12 @@ impl Repo {
         while let (Some(head), Some(path)) = (fields.next(), fields.next()) {
             let head = String::from_utf8_lossy(head);
             let words: Vec<&str> = head.split(' ').collect();
+            if let [":000000", "160000", ..] = words.as_slice() {
+                // As after a pull: `git submodule update --init` fills it.
+                let folder = self.root.join(path_of(path));
+                let _ = fs::create_dir_all(folder);
+                continue;
+            }
             let [":160000", "160000", old, new, ..] = words.as_slice() else {
                 continue;
             };

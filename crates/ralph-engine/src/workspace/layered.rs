@@ -5,12 +5,17 @@
 //! its task's notes, the progress file, a diagnosis, the artefacts of its project. These are taken over once it
 //! has ended, and checked as in the user's own folder.
 
+mod leftovers;
+mod space;
+mod submodules;
+
+pub(crate) use leftovers::{has_leftover_layers, sweep_layers};
+
 use std::{
     collections::{BTreeSet, HashSet},
-    ffi::OsStr,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     io::{self, Read as _},
-    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
@@ -22,10 +27,15 @@ use ralph_core::{
     signal::Claim,
 };
 
-use super::copied::CopiedFiles;
+use self::{
+    leftovers::{LayerOwner, sweep_folder},
+    space::{UpperSpace, free_bytes},
+    submodules::alternates,
+};
 use super::{
     Continued, InPlace, RestoredAfter, RestoredFiles, StagedCandidate, VerifyLayer, Workspace,
     caches::{CacheAccess, Caches, VerifiedIn, sweep_caches},
+    copied::CopiedFiles,
     in_place::{WrittenFiles, start_of},
 };
 use crate::{
@@ -41,16 +51,13 @@ use crate::{
     journal_text::{oid, paths_from_text},
     layer::{
         CopySize, DiskReserve, FolderCopy, InPlaceReason, Layer, LayerFolder, LayerPlace,
-        LayerTarget, PlaceKind, PlaceRequest, Prefill, PrefillFile, UpperEntry, UpperFolder,
-        UpperKind,
+        LayerTarget, PlaceKind, PlaceRequest, Prefill, PrefillFile, UpperEntry, UpperKind,
         checks::{CheckRequest, SocketSearch, check_repository},
-        leftovers, remove_tree, sweep,
+        remove_tree,
         upper::Descent,
     },
     plain_file,
-    process::{
-        BindAccess, Containment, FolderRename, MountPlan, MountStep, OverlayMount, OverlayXattrs,
-    },
+    process::{BindAccess, Containment, FolderRename, MountPlan, MountStep, OverlayMount},
     progress_file::ProgressFile,
     source::is_task_place,
     supervisor::{LayerSpace, LocalFuture},
@@ -69,8 +76,6 @@ const MOST_SOCKETS: usize = 5;
 const MEMORY_LIMIT: u64 = 2 * 1024 * 1024 * 1024;
 /// The space that is held back for ralph while an agent runs.
 const RESERVE: u64 = 64 * 1024 * 1024;
-/// Tells which iteration a layer is of.
-const ITERATION: &str = "iteration";
 /// Holds files that are newer than the caches below an agent's layer.
 const FRESH: &str = "fresh";
 
@@ -321,12 +326,11 @@ impl Layers {
     }
 
     fn make_current(&mut self, iteration: &IterationId, layer: Layer) -> Result<(), LoopError> {
-        let path = layer.path().join(ITERATION);
         let owner = LayerOwner {
             iteration: iteration.to_string(),
             worktree: self.root.clone(),
         };
-        std::fs::write(&path, owner.to_bytes()).map_err(|e| file_error("write", &path, e))?;
+        owner.write(layer.path())?;
         self.current = Some(CurrentLayer::new(iteration, layer));
         Ok(())
     }
@@ -657,6 +661,11 @@ impl Layers {
                 gitlinks.push(Gitlink { path, commit });
             }
         }
+        let added = self.added_submodules(repo, &entries).await?;
+        gitlinks.extend(added.into_iter().map(|module| Gitlink {
+            path: module.path,
+            commit: module.commit,
+        }));
         let work = LayerWork {
             folder: self.upper().unwrap_or(&self.root),
             entries: &entries,
@@ -664,78 +673,6 @@ impl Layers {
             gitlinks: &gitlinks,
         };
         Ok(repo.stage_layer(spec, &work).await?)
-    }
-
-    /// The submodules that were moved to another commit in the current layer, and that commit.
-    fn moved_submodules(&self) -> Vec<(&Submodule, Oid)> {
-        let Some(layer) = self.layer() else {
-            return Vec::new();
-        };
-        let read = |path: &Path| shown_in(layer, path);
-        let moved = self.submodules.iter().filter_map(|module| {
-            let head = module.head(&read)?;
-            (head != module.commit).then_some((module, head))
-        });
-        moved.collect()
-    }
-
-    /// Shows submodules in a layer as a tree records them, where that is not what the user has.
-    async fn fill_submodules(
-        &self,
-        repo: &Repo,
-        layer: &Layer,
-        tree: &Oid,
-    ) -> Result<(), LoopError> {
-        if self.submodules.is_empty() {
-            return Ok(());
-        }
-        let prefill = self.prefill(layer)?;
-        let links = repo.gitlinks_of(tree, &self.submodules).await?;
-        for module in &self.submodules {
-            if !links.iter().any(|link| link.path == module.path) {
-                let hidden = prefill.whiteout(&module.path);
-                hidden.map_err(|e| file_error("hide", &module.path, e))?;
-            }
-        }
-        for link in links {
-            let mut modules = self.submodules.iter();
-            let module = modules.find(|m| m.path == link.path && m.commit != link.commit);
-            let Some(module) = module else { continue };
-            let folder = self.upper_of(layer).join(&module.path);
-            let dot_git = plain_file::read(&self.root.join(&module.path).join(".git"));
-            prefill
-                .opaque_folder(&module.path)
-                .and_then(|()| std::fs::write(folder.join(".git"), dot_git?))
-                .map_err(|e| file_error("make", &folder, e))?;
-            repo.fill_module(module, &link.commit, &folder).await?;
-            if let Some(head) = place_in(layer, &module.git_dir.join("HEAD")) {
-                let made = head.parent().map_or(Ok(()), std::fs::create_dir_all);
-                made.and_then(|()| std::fs::write(&head, format!("{}\n", link.commit)))
-                    .map_err(|e| file_error("write", &head, e))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Says of submodules that an agent changed what is not part of the commit.
-    fn changed_submodules(&self, entries: &[UpperEntry]) -> Vec<String> {
-        let moved = self.moved_submodules();
-        let is_changed = |module: &&Submodule| {
-            let mut inside = entries
-                .iter()
-                .filter(|e| e.path.starts_with(&module.path) && e.path != module.path);
-            inside.any(|e| {
-                matches!(e.kind, UpperKind::File { .. } | UpperKind::Whiteout)
-                    && !e.path.ends_with(".git")
-            }) && !moved.iter().any(|(m, _)| m.path == module.path)
-        };
-        let changed = self.submodules.iter().filter(is_changed);
-        changed
-            .map(|module| {
-                let path = shown(&module.path);
-                format!("files of the submodule {path} were changed and not committed in it: that is not part of the change")
-            })
-            .collect()
     }
 
     /// Throws the current layer away.
@@ -803,95 +740,6 @@ fn renamable(place: &LayerPlace, tracked: &[PathBuf], not: &[PathBuf]) -> Vec<Pa
     tops.into_iter().filter(is_plain).collect()
 }
 
-/// The uppers of a layer, as one space.
-struct UpperSpace {
-    uppers: Vec<PathBuf>,
-    place: PathBuf,
-    xattrs: OverlayXattrs,
-    max_bytes: u64,
-}
-
-impl LayerSpace for UpperSpace {
-    fn max_bytes(&self) -> u64 {
-        self.max_bytes
-    }
-
-    fn free_bytes(&self) -> Option<u64> {
-        free_bytes(&self.place)
-    }
-
-    fn used_bytes(&self) -> Option<u64> {
-        let usage = |upper: &PathBuf| {
-            let opened = UpperFolder::open(upper, self.xattrs).ok()?;
-            Some(opened.usage().ok()?.bytes)
-        };
-        self.uppers.iter().map(usage).sum()
-    }
-}
-
-fn free_bytes(folder: &Path) -> Option<u64> {
-    let room = rustix::fs::statvfs(folder).ok()?;
-    Some(room.f_bavail.saturating_mul(room.f_frsize))
-}
-
-/// The iteration that a layer is of, and where: written beside it.
-struct LayerOwner {
-    iteration: String,
-    worktree: PathBuf,
-}
-
-impl LayerOwner {
-    fn of(layer: &Path) -> Option<Self> {
-        let bytes = std::fs::read(layer.join(ITERATION)).ok()?;
-        let at = bytes.iter().position(|byte| *byte == b'\n')?;
-        Some(Self {
-            iteration: String::from_utf8_lossy(bytes.get(..at)?).into_owned(),
-            worktree: PathBuf::from(OsStr::from_bytes(bytes.get(at + 1..)?)),
-        })
-    }
-
-    fn to_bytes(&self) -> Vec<u8> {
-        let worktree = self.worktree.as_os_str().as_bytes();
-        [self.iteration.as_bytes(), b"\n", worktree].concat()
-    }
-
-    /// Returns whether someone goes on with it: the next run here, or one in another worktree.
-    fn is_awaited(&self, here: &Path, unfinished: Option<&IterationId>) -> bool {
-        if self.worktree == here {
-            unfinished.is_some_and(|id| id.as_str() == self.iteration)
-        } else {
-            self.worktree.exists()
-        }
-    }
-}
-
-/// Returns whether a dead process left layers in the data folder that are neither awaited in another worktree nor
-/// by this iteration.
-pub(crate) fn has_leftover_layers(
-    data_dir: &Path,
-    here: &Path,
-    unfinished: Option<&IterationId>,
-) -> bool {
-    leftovers(&data_dir.join(LayerPlace::NAME))
-        .into_iter()
-        .any(|layer| {
-            !LayerOwner::of(&layer).is_some_and(|owner| owner.is_awaited(here, unfinished))
-        })
-}
-
-/// Deletes the layers in the data folder whose owners are gone, and with which no run goes on.
-pub(crate) fn sweep_layers(data_dir: &Path, here: &Path, unfinished: Option<&IterationId>) {
-    sweep_folder(&data_dir.join(LayerPlace::NAME), here, unfinished);
-}
-
-fn sweep_folder(folder: &Path, here: &Path, unfinished: Option<&IterationId>) {
-    let is_kept = |layer: &Path| {
-        LayerOwner::of(layer).is_some_and(|owner| owner.is_awaited(here, unfinished))
-    };
-    // What can't be swept now is swept by the next command.
-    let _ = sweep(folder, &is_kept);
-}
-
 /// Returns whether a folder is a cache by its name.
 fn is_named(path: &Path, names: &[String]) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
@@ -907,46 +755,6 @@ fn is_about(folders: &[PathBuf], paths: &[PathBuf]) -> bool {
                 .iter()
                 .any(|folder| path.starts_with(folder) || folder.starts_with(path))
     })
-}
-
-/// The place in a layer where something at this path is written.
-fn place_in(layer: &Layer, path: &Path) -> Option<PathBuf> {
-    let mut folders = layer.folders().iter().rev();
-    folders.find_map(|folder| Some(folder.upper.join(path.strip_prefix(&folder.target).ok()?)))
-}
-
-/// A file as a program in a layer sees it.
-fn shown_in(layer: &Layer, path: &Path) -> Option<Vec<u8>> {
-    let written = place_in(layer, path)?;
-    match std::fs::symlink_metadata(&written) {
-        Ok(meta) if meta.is_file() => plain_file::read(&written).ok(),
-        // It was deleted, or something else stands there.
-        Ok(_) => None,
-        Err(_) => plain_file::read(path).ok(),
-    }
-}
-
-/// The folders of objects that a repository borrows from, and that these borrow from.
-fn alternates(objects: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = Vec::new();
-    let mut pending = vec![objects.to_owned()];
-    while let Some(objects) = pending.pop() {
-        let text = plain_file::read(&objects.join("info/alternates")).unwrap_or_default();
-        for line in text
-            .split(|byte| *byte == b'\n')
-            .filter(|line| !line.is_empty())
-        {
-            let folder = objects.join(OsStr::from_bytes(line)).canonicalize();
-            if let Ok(folder) = folder
-                && folder.is_dir()
-                && !found.contains(&folder)
-            {
-                found.push(folder.clone());
-                pending.push(folder);
-            }
-        }
-    }
-    found
 }
 
 /// The folder of a layer that is laid over a repository's root.

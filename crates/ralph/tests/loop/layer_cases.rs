@@ -216,17 +216,45 @@ fn a_submodule_can_be_removed() {
 }
 
 #[test]
-fn a_submodule_that_an_agent_adds_in_a_layer_is_refused_by_name() {
+fn a_submodule_that_an_agent_adds_is_verified_and_landed() {
     let (project, _) = with_submodule("true", "test -f A.txt");
     let module = project.outside("module");
     let shell = format!(
-        "git -c protocol.file.allow=always submodule --quiet add '{}' other && echo x > A.txt",
+        "git -c protocol.file.allow=always submodule --quiet add '{}' deep/other && echo x > A.txt",
         module.display()
     );
+    let mut own = story("A");
+    own["verify"] = json!(["test -f A.txt && grep -q one deep/other/file"]);
+    project.repo.prd(&crate::support::prd(&[own])).commit("own");
     let project = project.script(&does(&shell));
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.verdicts(), ["A verified"]);
+    assert_eq!(
+        project.files_of("HEAD"),
+        [".gitmodules", "A.txt", "deep/other", "prd.json"]
+    );
+    let line = project.repo.git(["ls-tree", "HEAD", "deep/other"]);
+    let head = git_in(&project, &module, &["rev-parse", "HEAD"]);
+    assert!(line.starts_with(&format!("160000 commit {head}")), "{line}");
+    assert_eq!(project.leftovers(), [""; 0]);
+    project.repo.git([
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "update",
+        "--init",
+    ]);
+    assert_eq!(project.repo.read("deep/other/file"), "one\n");
+}
+
+#[test]
+fn a_repository_that_no_one_names_is_refused() {
+    let project = layered(
+        "git init -q other && cd other && echo 1 > f && git add f && git commit -qm x && cd .. && echo x > A.txt",
+    );
     let ran: Ran = project.run(&["--once"]).expect(4);
     assert_eq!(ran.verdicts(), ["A refused"]);
-    assert!(ran.all().contains("other can't be stored"), "{}", ran.all());
     assert_eq!(project.leftovers(), [""; 0]);
 }
 
