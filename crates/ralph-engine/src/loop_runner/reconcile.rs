@@ -5,7 +5,7 @@ use ralph_core::{
     event::Event,
     iteration::{Action, StepDone},
     job::{Job, Outcome},
-    task::Status,
+    task::{Status, TaskId},
 };
 
 use super::{Beginning, Board, Changed, LoopError, LoopRunner, TaskScope, mode::project_of};
@@ -182,6 +182,22 @@ impl LoopRunner {
         let (source, tasks) = Source::read(self.board.source.path(), &self.place.root)?;
         self.board.replace_tasks(source, tasks)?;
         self.note_edits().await
+    }
+
+    /// Takes up what a person wrote into the task file while an agent worked on a task in a layer. A file that can't
+    /// be read, or lacks the task, is left to the next look between iterations.
+    pub(super) async fn take_edits_beside_layer(&mut self, task: &TaskId) -> Result<(), LoopError> {
+        if self.place.layers.is_none() || !self.board.source.has_changed() {
+            return Ok(());
+        }
+        let read = Source::read(self.board.source.path(), &self.place.root);
+        if let Ok((source, tasks)) = read
+            && tasks.iter().any(|one| one.id == *task)
+            && self.board.replace_tasks(source, tasks).is_ok()
+        {
+            self.note_edits().await?;
+        }
+        Ok(())
     }
 
     /// The same, while it is not known yet whose edits these are.

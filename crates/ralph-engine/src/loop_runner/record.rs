@@ -132,6 +132,7 @@ impl LoopRunner {
 
     /// Lands the tree of an outcome; one that is refused is kept instead.
     async fn land(&mut self, worked: &mut Worked) -> Result<LandingEnd, LoopError> {
+        self.take_edits_beside_layer(&worked.job.task.id).await?;
         let own = self.own_paths();
         let (job, outcome) = (&worked.job, &mut worked.outcome);
         let mut landing = InPlaceLanding {
