@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::support::{Project, Ran, good_script, story};
+use crate::support::{Project, Ran, good_script, is_storm, story};
 
 /// The kinds of workspace. With `overlay` a machine without layers fails the test.
 pub(crate) const MODES: [&str; 2] = ["overlay", "in_place"];
@@ -112,6 +112,12 @@ pub(crate) fn each<T>(cases: impl IntoIterator<Item = T>, check: impl Fn(T)) {
         failed.len(),
         failed.join("\n\n")
     );
+}
+
+/// Every so many of these; in a storm all of them.
+pub(crate) fn some<T: Clone>(all: &[T], step: usize) -> Vec<T> {
+    let step = if is_storm() { 1 } else { step };
+    all.iter().step_by(step).cloned().collect()
 }
 
 /// Names tasks after these deeds: `B01`, `B02`, …

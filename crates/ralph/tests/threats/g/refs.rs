@@ -4,9 +4,9 @@ use serde_json::json;
 
 use crate::scene::{
     alone, assert_goes_on, assert_whole, deed, each, one_after_another, patient, refs, scene,
-    script, with_attempts,
+    script, some, with_attempts,
 };
-use crate::support::{Project, every_second, story};
+use crate::support::{Project, story};
 
 /// A loop in which files are untracked that were tracked by mistake.
 fn untracked(mode: &str) -> Project {
@@ -96,7 +96,7 @@ modes!(
 );
 
 fn g03_a_run_after_one_that_only_stages_starts_clean(mode: &str) {
-    each(every_second(&STAGED, 0), |staged| {
+    each(some(&STAGED, 3), |staged| {
         let how = format!("{mode}, {staged}");
         let project = with_attempts(alone(mode, staged));
         let ran = project.run(&["--once"]);

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use crate::scene::{
     alone, assert_goes_on, assert_whole, deed, each, one_after_another, patient, refusals, scene,
-    script, story_by, with_attempts,
+    script, some, story_by, with_attempts,
 };
-use crate::support::{Project, every_second, is_storm, story};
+use crate::support::{Project, story};
 
 /// What an agent can leave behind that git or ralph could stumble over.
 const WEDGES: [&str; 22] = [
@@ -61,7 +61,7 @@ fn outlives_nothing(mode: &str, wedge: &str) {
 }
 
 fn g09_wedges_do_not_outlive_their_attempt(mode: &str) {
-    each(every_second(&WEDGES, 1), |wedge| {
+    each(some(&WEDGES, 4), |wedge| {
         outlives_nothing(mode, wedge);
     });
 }
@@ -77,9 +77,7 @@ fn g09_wedges_do_not_stop_the_same_loop(mode: &str) {
 modes!(g09_wedges_do_not_stop_the_same_loop, in_place: "closed by wedges in place");
 
 fn g09_a_wedge_that_ralph_did_not_live_to_see_is_cleared_by_the_next_run(mode: &str) {
-    let all = every_second(&WEDGES, 0);
-    let some = if is_storm() { 1 } else { 3 };
-    each(all.iter().step_by(some), |wedge| {
+    each(some(&WEDGES, 6), |wedge| {
         let how = format!("{mode}, {wedge}");
         let project = with_attempts(alone(mode, wedge));
         let ran = project.run_with("RALPH_FAILPOINT", "agent-ended");
@@ -120,7 +118,7 @@ fn rewritten(mode: &str, key: &str, command: &str) -> Project {
 }
 
 fn g10_a_verify_command_that_rewrites_a_tracked_file_blames_nobody(mode: &str) {
-    each(REWRITING, |(name, command)| {
+    each(some(&REWRITING, 2), |(name, command)| {
         let how = format!("{mode}, {name}");
         let project = rewritten(mode, "commands", command);
         let config = project.repo.read("ralph.yaml");

@@ -72,7 +72,7 @@ const RENAMES: Group = Group {
 
 const CONTENTS: Group = Group {
     name: "contents",
-    base: "printf 'a\\r\\nb\\r\\n' > crlf.txt; printf '#!/bin/sh\\n' > run.sh; chmod +x run.sh; mkdir lib; echo l > lib/l; ln -s lib/l link; echo x > shared",
+    base: "printf 'a\\r\\nb\\r\\n' > crlf.txt; printf '#!/bin/sh\\n' > run.sh; chmod +x run.sh; mkdir lib; echo l > lib/l; ln -s lib/l link; echo x > common",
     config: "{}\n",
     runs: &[
         (
@@ -103,8 +103,8 @@ const CONTENTS: Group = Group {
             "test -L dangling && test -f to-lib/l",
         ),
         ("rm link; cp lib/l link", "test -f link && test ! -L link"),
-        ("rm lib/l; ln -s ../shared lib/l", "test -L lib/l"),
-        ("ln shared hard; echo y >> hard", "grep -q y hard"),
+        ("rm lib/l; ln -s ../common lib/l", "test -L lib/l"),
+        ("ln common hard; echo y >> hard", "grep -q y hard"),
         (
             "mkdir many; for i in $(seq 300); do echo $i > many/$i; done",
             "test $(ls many | wc -l) = 300",
@@ -119,11 +119,11 @@ const CONTENTS: Group = Group {
             "test -s c.gz",
         ),
         (
-            "sed -i 's/x/z/' shared; touch -d 2001-01-01 shared",
-            "grep -q z shared",
+            "sed -i 's/x/z/' common; touch -d 2001-01-01 common",
+            "grep -q z common",
         ),
         (
-            "cp run.sh copy.sh; chmod 700 copy.sh; chmod 600 shared; echo s >> shared",
+            "cp run.sh copy.sh; chmod 700 copy.sh; chmod 600 common; echo s >> common",
             "test -x copy.sh",
         ),
     ],
