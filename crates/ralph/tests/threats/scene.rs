@@ -120,6 +120,14 @@ pub(crate) fn some<T: Clone>(all: &[T], step: usize) -> Vec<T> {
     all.iter().step_by(step).cloned().collect()
 }
 
+/// The modes for a case in which they make little difference: the one or the other; in a storm both.
+pub(crate) fn modes_of(index: usize) -> Vec<&'static str> {
+    if is_storm() {
+        return MODES.to_vec();
+    }
+    vec![MODES[index % MODES.len()]]
+}
+
 /// Names tasks after these deeds: `B01`, `B02`, …
 pub(crate) fn numbered(deeds: &[&str]) -> Vec<(String, String)> {
     let numbers = 1..;

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::scene::{
-    MODES, alone, assert_flagged, assert_refused, assert_whole, deed, patient, refusals, scene,
-    script, story_by, with_attempts,
+    MODES, alone, assert_flagged, assert_refused, assert_whole, deed, modes_of, patient, refusals,
+    scene, script, story_by, with_attempts,
 };
 use crate::support::{Project, story, write_program};
 
@@ -175,7 +175,7 @@ const CONFIG: &str = "verification:\n  commands:\n    - \"! test -e evil\"\n";
 
 #[test]
 fn a14_verify_commands_are_those_of_the_start() {
-    for (name, shell) in [
+    let edits = [
         (
             "emptied",
             "echo 'verification: {commands: [\"true\"]}' > ralph.yaml",
@@ -190,8 +190,9 @@ fn a14_verify_commands_are_those_of_the_start() {
             "a folder",
             "rm ralph.yaml; mkdir ralph.yaml; echo x > ralph.yaml/x",
         ),
-    ] {
-        for mode in MODES {
+    ];
+    for (index, (name, shell)) in edits.into_iter().enumerate() {
+        for mode in modes_of(index) {
             let how = format!("{mode}, {name}");
             let bad = format!("work; touch evil; {shell}");
             let project = with_attempts(alone(mode, &bad)).config(CONFIG);

@@ -3,11 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::{assert_all_landed, ids};
-use crate::scene::{MODES, assert_whole, deed, patient, refusals, story_by};
+use crate::scene::{MODES, assert_whole, deed, modes_of, patient, refusals, story_by};
 use crate::support::{Project, prd};
 
-/// Honest runs of this file, in one mode.
-pub(super) const RUNS: usize = CLAIMS.len() + FILES.len() * 2 + 2;
+/// Honest runs of this file; in a storm twice as many.
+pub(super) const RUNS: usize = CLAIMS.len() + FILES.len() * 2 + 2 * MODES.len();
 
 /// Final messages that claim a task; `ID` stands for its id.
 const CLAIMS: [&str; 18] = [
@@ -33,7 +33,7 @@ const CLAIMS: [&str; 18] = [
 
 #[test]
 fn every_way_to_claim_lands() {
-    for mode in MODES {
+    for mode in modes_of(0) {
         let ids = ids(CLAIMS.len());
         let stories: Vec<Value> = ids
             .iter()
@@ -91,8 +91,8 @@ const FILES: [(&str, &str); 7] = [
 
 #[test]
 fn every_format_of_tasks_is_worked_through() {
-    for mode in MODES {
-        for (file, text) in FILES {
+    for (index, (file, text)) in FILES.into_iter().enumerate() {
+        for mode in modes_of(index) {
             let how = format!("{mode}, {file}");
             let project = patient(Project::new(), mode)
                 .config("verification:\n  commands:\n    - test -f README.md\n")
