@@ -26,7 +26,7 @@ const MOST_STEPS: usize = 10_000;
 /// Each process is asked for its parent again once that was read: one that ended meanwhile has given its
 /// child to another, and its number too.
 pub(in crate::process) fn ancestors() -> Option<Vec<Ancestor>> {
-    // A folder that only looks like it may be anybody's.
+    // A folder that only looks like it may say anything.
     let proc = rustix::fs::statfs("/proc").ok()?;
     if proc.f_type != rustix::fs::PROC_SUPER_MAGIC {
         return None;
