@@ -16,7 +16,7 @@ use crate::{
     verdict::{Halt, Verdict},
 };
 
-/// How often a change is brought to where a person moved the branch, before the next attempt is left to do so.
+/// The number of times that a change is brought to where a person moved the branch; then it is the next attempt's.
 const MOST_REPLAYS: u32 = 5;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -60,7 +60,7 @@ pub struct Iteration {
     repairs: u32,
     /// Runs in a row that an overloaded API ended.
     overloads: u32,
-    /// How often the change was brought to where the branch had moved.
+    /// The number of times that the change was brought to where the branch had moved.
     replays: u32,
     claimed: bool,
     escalated: bool,

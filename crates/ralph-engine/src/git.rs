@@ -62,7 +62,7 @@ pub use candidate::{LayerWork, TrackedPaths};
 pub use commits::{Along, CommitInfo, TreeEdit, TreeFile};
 pub use environment::GitEnvironment;
 pub use error::GitError;
-pub use following::{Followed, is_following};
+pub use following::{FolderFollowed, is_following};
 pub use guard::{ChangedBy, Guard, HeadNow, RefGuard, Tampered, TamperedHow};
 pub use history::{History, KeptAside};
 pub use land::{ChangedIndex, LandError, LandRequest, Landed};

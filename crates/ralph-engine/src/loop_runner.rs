@@ -147,7 +147,7 @@ struct LoopPlace {
     _lock: Option<Lock>,
 }
 
-/// Where the work on an iteration begins.
+/// The beginning of the work on an iteration.
 enum Beginning<'a> {
     Fresh,
     /// A crash cut it off.

@@ -349,7 +349,7 @@ mod tests {
         Some(Stands::File { bytes, executable })
     }
 
-    /// What a person writes between the look at a file and the swap of it.
+    /// Stands for what a person writes between the look at a file and the swap of it.
     #[test]
     fn a_file_that_is_edited_at_the_moment_of_the_swap_is_swapped_back() {
         for after in [text("after\n"), None] {

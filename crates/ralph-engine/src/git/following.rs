@@ -31,7 +31,7 @@ pub(super) struct Following {
 
 /// The result of following.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Followed {
+pub struct FolderFollowed {
     /// The commit that the folder has followed; none where there was nothing to follow.
     pub commit: Option<Oid>,
     /// Files that are left as they are, as a person changed them meanwhile.
@@ -100,16 +100,16 @@ impl Repo {
         from: &Oid,
         to: &Oid,
         own: &[PathBuf],
-    ) -> Result<Followed, GitError> {
+    ) -> Result<FolderFollowed, GitError> {
         self.note_following(branch, from, to, own)?;
         self.finish_following().await
     }
 
     /// Makes the folder follow what was noted: files first, then the index.
-    pub async fn finish_following(&self) -> Result<Followed, GitError> {
+    pub async fn finish_following(&self) -> Result<FolderFollowed, GitError> {
         let Some(following) = self.read_following()? else {
             self.write_following(None)?;
-            return Ok(Followed::default());
+            return Ok(FolderFollowed::default());
         };
         let parse = |text: &str| {
             Oid::parse(text).map_err(|bad| GitError::Unexpected {
@@ -124,7 +124,7 @@ impl Repo {
         // The commit did not land, or a person went on elsewhere: then the folder is theirs.
         if tip.as_ref() != Some(&to) || !is_checked_out {
             self.write_following(None)?;
-            return Ok(Followed::default());
+            return Ok(FolderFollowed::default());
         }
         let own: Vec<PathBuf> = following.own.iter().map(|p| path_from_text(p)).collect();
         if following.process != std::process::id() {
@@ -144,7 +144,7 @@ impl Repo {
             Err(locked @ GitError::Locked { .. }) => Some(locked.to_string()),
             Err(error) => return Err(error),
         };
-        Ok(Followed {
+        Ok(FolderFollowed {
             commit: Some(to),
             left,
             locked,

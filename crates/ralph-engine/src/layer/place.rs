@@ -72,7 +72,7 @@ pub enum PlaceDisk {
     Memory,
 }
 
-struct Candidate {
+struct PlaceCandidate {
     folder: PathBuf,
     kind: PlaceKind,
     file_system: FileSystemKind,
@@ -96,7 +96,7 @@ impl PlaceRequest<'_> {
         folders
     }
 
-    fn candidate(&self, kind: PlaceKind, folder: &Path) -> Result<Candidate, PlaceProblem> {
+    fn candidate(&self, kind: PlaceKind, folder: &Path) -> Result<PlaceCandidate, PlaceProblem> {
         let (existing, folder) = resolve(folder).map_err(io_problem)?;
         if folder.starts_with(self.repository) {
             return Err(PlaceProblem::InsideRepository);
@@ -125,7 +125,7 @@ impl PlaceRequest<'_> {
         } else {
             PlaceDisk::Another
         };
-        Ok(Candidate {
+        Ok(PlaceCandidate {
             folder,
             kind,
             file_system,
@@ -217,7 +217,7 @@ impl CandidateFailure {
     }
 }
 
-impl Candidate {
+impl PlaceCandidate {
     fn become_place(
         self,
         request: &PlaceRequest<'_>,

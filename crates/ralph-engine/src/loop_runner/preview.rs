@@ -24,7 +24,7 @@ pub struct Preview {
     /// The task and its prompt; `None` where nothing is ready.
     pub next: Option<(Task, String)>,
     pub branch: String,
-    /// Where its agent would work.
+    /// The place that its agent would work in.
     pub workspace: WorkspaceFound,
     pub tasks: Tally,
     pub blocked: Vec<Blocked>,

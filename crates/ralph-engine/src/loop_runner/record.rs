@@ -23,7 +23,7 @@ use ralph_core::{
 use super::{Beginning, LoopError, LoopRunner};
 use crate::{
     failpoint::failpoint,
-    git::{ChangedIndex, Followed},
+    git::{ChangedIndex, FolderFollowed},
     iteration::{IterationFiles, accounts, keep_refused},
     journal_text::oid,
     landing::{InPlaceLanding, LandResult, Landing as _},
@@ -245,7 +245,7 @@ impl LoopRunner {
     }
 
     /// Names what the user changed meanwhile, which is left alone, and who kept the index from following.
-    fn tell_followed(&mut self, followed: &Followed) {
+    fn tell_followed(&mut self, followed: &FolderFollowed) {
         let Some(commit) = &followed.commit else {
             return;
         };

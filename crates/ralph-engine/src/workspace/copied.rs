@@ -20,7 +20,7 @@ use crate::{
 /// The file in a layer's folder that lists them.
 const NAME: &str = "copied.json";
 
-/// What was copied into a layer.
+/// The folders and files that were copied into a layer.
 #[derive(Debug, Default)]
 pub(super) struct CopiedFiles {
     folders: BTreeSet<PathBuf>,

@@ -100,7 +100,7 @@ pub(crate) struct Layers {
     /// The most that one layer may hold.
     max_bytes: u64,
     reserve: Option<DiskReserve>,
-    /// What a person should know of them.
+    /// Facts about them that a person should know.
     notes: Vec<String>,
 }
 
