@@ -100,7 +100,7 @@ fn g04_a_suggestion_is_kept_and_shown(mode: &str) {
     let report = said_by(&project, &["report"]);
     assert!(report.contains("Clean the attic"), "{report}");
     let taken = project
-        .ralph(&["tasks", "add", "--from-suggestions"])
+        .ralph(&["tasks", "add", "--from-suggestions", "1"])
         .output()
         .unwrap();
     assert!(taken.status.success(), "{taken:?}");

@@ -154,7 +154,7 @@ fn enriched(project: Project) -> Project {
 }
 
 /// What an agent can do to the refs of a repository.
-const MOVED: [&str; 14] = [
+const MOVED: [&str; 13] = [
     "git branch -f main HEAD~1",
     "git update-ref refs/heads/other HEAD~1; git branch -D feature/deep -q",
     "git stash drop -q; git stash drop -q",
@@ -165,11 +165,27 @@ const MOVED: [&str; 14] = [
     "git notes remove; git notes add -m other HEAD~1",
     "git branch evil; git tag evil; git update-ref refs/remotes/origin/main HEAD",
     "git pack-refs --all --prune; git branch -D other -q",
-    "git reflog expire --expire=now --all; git gc -q --prune=now",
     "rm -rf .git/refs/heads/feature .git/refs/tags .git/logs",
     "echo garbage > .git/refs/heads/other",
     "git branch -m other renamed; git symbolic-ref refs/heads/alias refs/heads/main",
 ];
+
+/// What only the stash's log names is gone once git collects it.
+fn g06_a_stash_is_there_after_a_collection_of_garbage(mode: &str) {
+    let project = enriched(alone(
+        mode,
+        "work; git reflog expire --expire=now --all; git gc -q --prune=now",
+    ));
+    let before = refs(&project);
+    project.run(&[]).expect(0);
+    assert_eq!(refs(&project), before);
+    project.repo.git(["stash", "show", "-p", "stash@{1}"]);
+    assert_whole(&project, mode);
+}
+modes!(
+    g06_a_stash_is_there_after_a_collection_of_garbage,
+    in_place: "open: in place git gc takes away what only the log of the stash names"
+);
 
 fn g06_other_refs_are_as_they_were(mode: &str) {
     let deeds = MOVED.map(|moved| format!("work; {moved}"));
