@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::scene::{
     MODES, alone, assert_flagged, assert_goes_on, assert_refused, assert_whole, each, holders,
-    one_after_another, patient, refs, scene, script, with_attempts,
+    modes_of, one_after_another, patient, refs, scene, script, some, with_attempts,
 };
 use crate::support::{Project, story};
 
@@ -151,7 +151,7 @@ fn a23_a_replaced_git_folder_goes_with_its_layer() {
 fn a23_a_replaced_git_folder_is_refused_by_name_in_place() {
     // Moved, so that its inode stays in use.
     let copied = "cp -r .git \"$HOME/real\"; rm -rf .git;";
-    each(REPLACED, |replace| {
+    each(some(&REPLACED, 2), |replace| {
         let replace = &replace.replace(copied, "mv .git \"$HOME/real\";");
         let how = format!("in place, {replace}");
         let project = with_attempts(alone("in_place", replace));
@@ -203,7 +203,7 @@ const REWRITES: [&str; 7] = [
 
 #[test]
 fn a24_rewritten_history_is_put_back_and_halts_in_place() {
-    each(REWRITES, |rewrite| {
+    each(some(&REWRITES, 2), |rewrite| {
         let project = with_attempts(alone("in_place", &format!("work; {rewrite}")));
         let base = project.repo.head();
         let ran = project.run(&[]).expect(4);
@@ -236,8 +236,9 @@ fn a25_a_branch_that_was_moved_by_force_takes_nothing_along() {
         "h=$(git rev-parse HEAD~1); echo $h > .git/refs/heads/ralph/work",
         "git pack-refs --all; git update-ref refs/heads/ralph/work HEAD~1",
     ];
-    for mode in MODES {
-        each(moves, |by| {
+    let moves = moves.into_iter().enumerate();
+    each(moves, |(index, by)| {
+        for mode in modes_of(index) {
             let how = format!("{mode}, {by}");
             let project = with_attempts(alone(mode, &format!("work; {by}")));
             let base = project.repo.head();
@@ -250,8 +251,8 @@ fn a25_a_branch_that_was_moved_by_force_takes_nothing_along() {
                 assert_eq!(project.repo.git(["rev-parse", "HEAD~1"]), base, "{how}");
             }
             assert_goes_on(project, &["A"], &how);
-        });
-    }
+        }
+    });
 }
 
 #[test]

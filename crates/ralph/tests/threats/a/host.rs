@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::scene::{
-    MODES, alone, assert_goes_on, assert_whole, each, patient, scene, script, with_attempts,
+    MODES, alone, assert_goes_on, assert_whole, each, patient, scene, script, some, with_attempts,
 };
 use crate::support::{Project, good_script, prd, story};
 
@@ -199,9 +199,9 @@ fn a40_ids_that_could_be_more_than_names_are_refused_at_the_edge() {
         "a;b",
         "a\u{202e}b",
     ];
-    for mode in MODES {
+    for (index, mode) in MODES.into_iter().enumerate() {
         let project = patient(Project::new(), mode).script(&good_script());
-        for id in ids {
+        for id in some(&ids[index..], 2) {
             let mut bad = story("A");
             bad["id"] = json!(id);
             project.repo.prd(&prd(&[story("B"), bad]));

@@ -61,7 +61,7 @@ fn outlives_nothing(mode: &str, wedge: &str) {
 }
 
 fn g09_wedges_do_not_outlive_their_attempt(mode: &str) {
-    each(some(&WEDGES, 4), |wedge| {
+    each(some(&WEDGES, 7), |wedge| {
         outlives_nothing(mode, wedge);
     });
 }
@@ -83,7 +83,7 @@ fn g09_wedges_do_not_stop_the_same_loop(mode: &str) {
 modes!(g09_wedges_do_not_stop_the_same_loop, in_place: "closed by wedges in place");
 
 fn g09_a_wedge_that_ralph_did_not_live_to_see_is_cleared_by_the_next_run(mode: &str) {
-    each(some(&WEDGES, 6), |wedge| {
+    each(some(&WEDGES, 9), |wedge| {
         let how = format!("{mode}, {wedge}");
         let project = with_attempts(alone(mode, wedge));
         let ran = project.run_with("RALPH_FAILPOINT", "agent-ended");
