@@ -88,7 +88,7 @@ fn killed_everywhere(mode: &str, points: &[&str]) {
         if mode == "in_place" && *point == "folder-followed" {
             continue;
         }
-        let once = ["loop-begun", "attempt-taken-up", "kept"].contains(point);
+        let once = ["loop-begun", "attempt-taken-up", "verified", "kept"].contains(point);
         let passes = if once || !is_storm() { 1 } else { 2 };
         for pass in 1..=passes {
             killed_at(mode, point, pass);
