@@ -144,7 +144,7 @@ mod tests {
         let copied = CopiedFiles::of(upper, vec!["src".into()]).unwrap();
         copied.save(upper).unwrap();
         let copied = CopiedFiles::load(upper);
-        // Written anew: another file in the same place.
+        // Written again: another file in the same place.
         std::fs::remove_file(upper.join("src/edited")).unwrap();
         std::fs::write(upper.join("src/other"), "2").unwrap();
         std::fs::write(upper.join("src/edited"), "2").unwrap();

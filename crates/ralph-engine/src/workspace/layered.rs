@@ -17,6 +17,7 @@ use std::{
     io::{self, Read as _},
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
+    thread::JoinHandle,
 };
 
 use ralph_core::{
@@ -97,6 +98,7 @@ pub(crate) struct Layers {
     /// The layer in which the change was verified that is to land.
     verified: Option<VerifyLayer>,
     parked: Option<ParkedLayer>,
+    removals: Removals,
     /// The most that one layer may hold.
     max_bytes: u64,
     reserve: Option<DiskReserve>,
@@ -110,6 +112,28 @@ struct ParkedLayer {
     attempt: String,
     base: String,
     layer: Layer,
+}
+
+/// Layers that are being deleted while the loop goes on. All are gone once this is dropped.
+#[derive(Default)]
+struct Removals(Vec<JoinHandle<()>>);
+
+impl Removals {
+    fn add(&mut self, layer: Layer) {
+        self.0.retain(|removal| !removal.is_finished());
+        // A layer that no thread can be had for is deleted here.
+        let removal = std::thread::Builder::new().spawn(move || drop(layer));
+        self.0.extend(removal);
+    }
+}
+
+impl Drop for Removals {
+    fn drop(&mut self) {
+        for removal in self.0.drain(..) {
+            // What is left after a panic is swept by the next command.
+            let _ = removal.join();
+        }
+    }
 }
 
 struct CurrentLayer {
@@ -247,6 +271,7 @@ impl Layers {
             place,
             current: None,
             parked: None,
+            removals: Removals::default(),
             reserve: None,
             notes,
         }))
@@ -304,7 +329,7 @@ impl Layers {
         {
             return Ok(());
         }
-        (self.current, self.verified) = (None, None);
+        self.drop_current();
         let mut layer = Layer::create(&self.place, &self.targets)?;
         self.caches.follow_user();
         layer.set_lowers(&self.root, self.caches.lowers());
@@ -461,6 +486,18 @@ impl Layers {
         names: &[String],
         verified: VerifyLayer,
     ) -> Result<(), LoopError> {
+        let taken = self.take_caches(repo, commit, names, &verified).await;
+        self.removals.add(verified.layer);
+        taken
+    }
+
+    async fn take_caches(
+        &mut self,
+        repo: &Repo,
+        commit: &Oid,
+        names: &[String],
+        verified: &VerifyLayer,
+    ) -> Result<(), LoopError> {
         let upper = self.upper_of(&verified.layer);
         let entries = self.written_in(&verified.layer, &|path| is_named(path, names))?;
         let entries = entries.into_iter();
@@ -516,6 +553,10 @@ impl Layers {
     /// meanwhile, have an overlay of their own: what a program writes there is dropped when it ends.
     pub(crate) fn mounts(&self, layer: &Layer) -> Result<MountPlan, LoopError> {
         let mut plan = layer.mount_plan()?;
+        // A bind of the data folder would uncover them again: they are covered last.
+        plan.steps.retain(
+            |step| !matches!(step, MountStep::Cover { path } if *path == self.place.folder),
+        );
         for path in &self.read_only {
             plan = plan.bind(path, path, BindAccess::ReadOnly);
         }
@@ -677,7 +718,11 @@ impl Layers {
 
     /// Throws the current layer away.
     pub(crate) fn drop_current(&mut self) {
-        self.current = None;
+        let current = self.current.take().map(|current| current.layer);
+        let verified = self.verified.take().map(|verified| verified.layer);
+        for layer in current.into_iter().chain(verified) {
+            self.removals.add(layer);
+        }
     }
 
     /// The place of a file of the git folder in the layer, if it was written there.
