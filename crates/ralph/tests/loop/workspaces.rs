@@ -48,7 +48,7 @@ fn a_run_in_place_says_why() {
     let ran = project.run_for_people(&["--once"]).expect(0);
     assert!(
         ran.all()
-            .contains("workspace: in place: `workspace.mode` says so"),
+            .contains("where   in place: `workspace.mode` says so"),
         "{}",
         ran.all()
     );

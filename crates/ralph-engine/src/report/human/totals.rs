@@ -42,7 +42,7 @@ impl HumanText {
         page.line(&format!("tasks   {} · {}", safe(source), tally(tasks)));
         page.more(&format!("branch  {}", safe(branch)));
         page.more(&format!("agent   {}", safe(agent)));
-        page.more(&format!("workspace: {}", safe(workspace)));
+        page.more(&format!("where   {}", safe(workspace)));
         let most = count(*max_iterations as usize, "iteration", "iterations");
         page.more(&format!("limits  at most {most}"));
         if *resumed {

@@ -136,7 +136,7 @@ fn is_cleared_before_lines_and_drawn_again_below_them() {
     [10:00:00] tasks   PRD.json · 1/4 complete (3 remaining: 2 ready, 1 waiting)
                branch  ralph/users
                agent   claude
-               workspace: layers in /data/layers
+               where   layers in /data/layers
                limits  at most 50 iterations
 
     ━━━ Iteration 19: US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 3 of 50 ━━━

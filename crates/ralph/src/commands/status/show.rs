@@ -150,8 +150,7 @@ fn last_iteration(last: &IterationFacts, running: bool, now: Timestamp) -> (Tone
             let verdict = last.verdict.as_deref().unwrap_or("ended");
             let found = sentence.as_deref().unwrap_or(verdict);
             let commit = last.result_commit.as_deref();
-            let mut commit =
-                commit.map_or_else(String::new, |c| format!(" as {}", short_commit(c)));
+            let mut commit = commit.map_or_else(String::new, |c| format!(" ({})", short_commit(c)));
             if last.reverted {
                 commit.push_str(", reverted since");
             }
