@@ -60,23 +60,42 @@ impl Repo {
         tree: &Oid,
         folders: &[PathBuf],
     ) -> Result<HashSet<PathBuf>, GitError> {
-        let rules = tempfile::tempdir_in(self.shadow.path())
-            .map_err(GitError::io("make a folder in", self.shadow.path()))?;
-        let above = folders.iter().flat_map(|folder| folder.ancestors().skip(1));
-        let above: HashSet<&Path> = above.collect();
+        let rules = self.rules_of(tree, folders).await?;
         for folder in folders {
             let path = rules.path().join(folder);
             fs::create_dir_all(&path).map_err(GitError::io("make", &path))?;
         }
+        let paths: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+        self.check_ignore(&paths, rules.path()).await
+    }
+
+    /// Returns those of these files that the rules of a tree ignore.
+    pub(super) async fn ignored_files(
+        &self,
+        tree: &Oid,
+        files: &[PathBuf],
+    ) -> Result<HashSet<PathBuf>, GitError> {
+        let rules = self.rules_of(tree, files).await?;
+        let paths: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+        self.check_ignore(&paths, rules.path()).await
+    }
+
+    /// Makes a folder that holds those rules of a tree which are about these paths, and nothing else.
+    async fn rules_of(&self, tree: &Oid, paths: &[PathBuf]) -> Result<tempfile::TempDir, GitError> {
+        let rules = tempfile::tempdir_in(self.shadow.path())
+            .map_err(GitError::io("make a folder in", self.shadow.path()))?;
+        let above = paths.iter().flat_map(|path| path.ancestors().skip(1));
+        let above: HashSet<&Path> = above.collect();
         for folder in above {
+            let made = rules.path().join(folder);
+            fs::create_dir_all(&made).map_err(GitError::io("make", &made))?;
             let rule = folder.join(".gitignore");
             if let Some(text) = self.read_at(tree, &rule, LONGEST_RULES).await? {
                 let path = rules.path().join(rule);
                 fs::write(&path, text).map_err(GitError::io("write", &path))?;
             }
         }
-        let paths: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
-        self.check_ignore(&paths, rules.path()).await
+        Ok(rules)
     }
 
     /// The same for a tree that was staged last, of few plain files; `None` for any other.
@@ -123,7 +142,11 @@ impl Repo {
         let args = ["checkout-index", "--force", "--quiet", "-z", "--stdin"];
         let call = self.git(args).arg(prefix).index(Index::Stage);
         let answer = call.stdin(joined(&list)).answer().await?;
-        let is_missing = |path: &&PathBuf| std::fs::symlink_metadata(folder.join(path)).is_err();
+        // A folder at such a path is that of other files.
+        let is_missing = |path: &&PathBuf| {
+            let found = fs::symlink_metadata(folder.join(path));
+            !found.is_ok_and(|found| !found.is_dir())
+        };
         let missing: Vec<PathBuf> = paths.iter().filter(is_missing).cloned().collect();
         // Git fails where a path is not in the index, and has then written all others.
         if answer.code == Some(0) || !missing.is_empty() {

@@ -1,10 +1,13 @@
 //! Makes the user's working tree follow a commit that has landed.
 //!
 //! Touches only the files of the commit, and of these only the ones that are as they were before it: what the
-//! user changed meanwhile is left alone and named. May be done again after a crash: a file that has followed
-//! already is left as it is.
+//! user changed meanwhile is left alone and named. A file that the commit does not track any more and whose
+//! rules ignore it stays: it was untracked, and is the user's. May be done again after a crash: a file that has
+//! followed already is left as it is.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -41,7 +44,9 @@ impl Repo {
         let (gone, written): (Vec<MovedPath>, _) =
             moved.into_iter().partition(|moved| moved.how == How::Goes);
         let paths = |moved: &[MovedPath]| moved.iter().map(|m| m.path.clone()).collect::<Vec<_>>();
-        let (gone, written) = (paths(&gone), paths(&written));
+        let (mut gone, written) = (paths(&gone), paths(&written));
+        let staying = self.staying(to, &gone).await?;
+        gone.retain(|path| !staying.contains(path));
         let all: Vec<PathBuf> = gone.iter().chain(&written).cloned().collect();
         let make = || {
             tempfile::tempdir_in(self.shadow.path())
@@ -71,8 +76,8 @@ impl Repo {
         to: &Oid,
         own: &[PathBuf],
     ) -> Result<Option<Vec<PathBuf>>, GitError> {
-        let mut state = self.in_order().await;
-        let (Some((commit, files)), Some(objects)) = (state.landed.take(), &self.objects) else {
+        let landed = self.in_order().await.landed.take();
+        let (Some((commit, files)), Some(objects)) = (landed, &self.objects) else {
             return Ok(None);
         };
         if commit != *to {
@@ -81,8 +86,10 @@ impl Repo {
         let mut left = Vec::new();
         let (gone, written): (Vec<_>, Vec<_>) =
             files.into_iter().partition(|file| file.content.is_none());
+        let paths: Vec<PathBuf> = gone.iter().map(|file| file.path.clone()).collect();
+        let staying = self.staying(to, &paths).await?;
         for file in gone.into_iter().chain(written) {
-            if own.iter().any(|own| file.path.starts_with(own)) {
+            if own.iter().any(|own| file.path.starts_with(own)) || staying.contains(&file.path) {
                 continue;
             }
             let target = self.root.join(&file.path);
@@ -111,6 +118,14 @@ impl Repo {
             }
         }
         Ok(Some(left))
+    }
+
+    /// Returns those of the paths that a commit no longer has that its rules ignore.
+    async fn staying(&self, to: &Oid, gone: &[PathBuf]) -> Result<HashSet<PathBuf>, GitError> {
+        if gone.is_empty() {
+            return Ok(HashSet::new());
+        }
+        self.ignored_files(to, gone).await
     }
 
     /// Looks after what a killed process left beside the files of a commit: a file that a person had changed at
@@ -241,24 +256,27 @@ impl FileStep {
         }
     }
 
-    /// Beside the file, under a name that says whose it is: `atomic::sweep` takes it away after a crash.
     fn spare_name(&self) -> PathBuf {
-        let name = self
-            .target
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy();
-        let name = format!(".{name}.ralph-{}.tmp", std::process::id());
+        let start = spare_start(&self.target);
+        let name = format!("{start}{}.tmp", std::process::id());
         self.target.with_file_name(name)
     }
 }
 
+/// Begins the name of a spare file beside a file. It says whose it is: `atomic::sweep` takes it away after a
+/// crash. The file's own name may be too long for more to be added.
+fn spare_start(target: &Path) -> String {
+    let mut hash = DefaultHasher::new();
+    target.file_name().hash(&mut hash);
+    format!(".{:016x}.ralph-", hash.finish())
+}
+
 /// The spare files of dead processes beside a file.
 fn left_spares(target: &Path) -> Vec<PathBuf> {
-    let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
+    let Some(folder) = target.parent() else {
         return Vec::new();
     };
-    let start = format!(".{}.ralph-", name.to_string_lossy());
+    let start = spare_start(target);
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let spares = entries.filter(|entry| {
         let name = entry.file_name();

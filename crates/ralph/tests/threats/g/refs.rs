@@ -60,10 +60,7 @@ fn g03_an_untracked_file_stays_in_the_folder(mode: &str) {
         assert!(is_there && project.repo.read(path) == "kept\n", "{path}");
     }
 }
-modes!(
-    g03_an_untracked_file_stays_in_the_folder,
-    overlay: "open: the folder follows by removing what is untracked"
-);
+modes!(g03_an_untracked_file_stays_in_the_folder);
 
 /// Deeds that change the index alone, or the index and not the files.
 const STAGED: [&str; 9] = [
