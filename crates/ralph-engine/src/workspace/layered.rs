@@ -439,16 +439,10 @@ impl Layers {
             Some(paths) => drop(repo.write_files(tree, &paths, upper).await?),
             None => caches.clear(),
         }
-        let prefill = self.prefill(&layer)?;
         self.fill_submodules(repo, &layer, tree).await?;
         let untracked = status.untracked.iter().filter(|path| !is_own(path));
-        for path in gone.iter().chain(untracked) {
-            // A file of the user's that is a folder of the tree stays covered by that folder.
-            if !upper.join(path).is_dir() {
-                let hidden = prefill.whiteout(path);
-                hidden.map_err(|e| file_error("hide", path, e))?;
-            }
-        }
+        let hidden: Vec<PathBuf> = gone.iter().chain(untracked).cloned().collect();
+        self.hide(&layer, &hidden)?;
         if !caches.is_empty() && !self.caches_fit(repo, tree, upper).await? {
             caches.clear();
         }
@@ -460,6 +454,53 @@ impl Layers {
             on_caches,
             by_agent: on_caches && self.caches.is_by_agent(),
         })
+    }
+
+    /// Hides files of the user's in a layer that holds a tree, and the folders in which nothing else is.
+    fn hide(&self, layer: &Layer, paths: &[PathBuf]) -> Result<(), LoopError> {
+        let upper = self.upper_of(layer);
+        let prefill = self.prefill(layer)?;
+        let kind = |path: &Path| path.symlink_metadata().ok();
+        let is_folder = |path: &Path| kind(path).is_some_and(|meta| meta.is_dir());
+        let hidden: HashSet<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        let above = paths.iter().flat_map(|path| path.ancestors().skip(1));
+        let above: BTreeSet<&Path> = above.filter(|path| !path.as_os_str().is_empty()).collect();
+        let caches = self.caches.lowers();
+        let mut emptied: HashSet<&Path> = HashSet::new();
+        // What is below a folder comes after it.
+        for folder in above.into_iter().rev() {
+            let is_filled = kind(&upper.join(folder)).is_some()
+                || caches.iter().any(|cache| cache.join(folder).exists());
+            if is_filled || !is_folder(&self.root.join(folder)) {
+                continue;
+            }
+            let Ok(mut entries) = std::fs::read_dir(self.root.join(folder)) else {
+                continue;
+            };
+            let is_hidden = |path: &Path| hidden.contains(path) || emptied.contains(path);
+            if entries.all(|entry| entry.is_ok_and(|e| is_hidden(&folder.join(e.file_name())))) {
+                emptied.insert(folder);
+            }
+        }
+        let mut done: HashSet<&Path> = HashSet::new();
+        for path in paths {
+            // What the tree has in the place of a folder or a file of the user's covers it.
+            let is_covered = is_folder(&upper.join(path))
+                || path
+                    .ancestors()
+                    .skip(1)
+                    .any(|above| kind(&upper.join(above)).is_some_and(|meta| !meta.is_dir()));
+            let topmost = path
+                .ancestors()
+                .filter(|above| emptied.contains(above))
+                .last();
+            let path = topmost.unwrap_or(path);
+            if !is_covered && done.insert(path) {
+                let hidden = prefill.whiteout(path);
+                hidden.map_err(|e| file_error("hide", path, e))?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns whether the caches are still nothing but ignored files in a tree that was written into an upper
@@ -1021,11 +1062,7 @@ impl Workspace for Layered<'_> {
                 let repo = self.folder.repo;
                 let gone = repo.fill_folder(&base, &tree, &[], upper).await?;
                 self.layers.fill_submodules(repo, layer, &tree).await?;
-                let prefill = self.layers.prefill(layer)?;
-                for path in gone {
-                    let hidden = prefill.whiteout(&path);
-                    hidden.map_err(|e| file_error("hide", &path, e))?;
-                }
+                self.layers.hide(layer, &gone)?;
             }
             failpoint("attempt-taken-up");
             Ok(Ok(Some(tree)))

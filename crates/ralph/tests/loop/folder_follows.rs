@@ -9,7 +9,7 @@ use crate::support::{Live, Project, Ran, good_script, story, wait_until};
 
 fn layered() -> Project {
     let script = json!({"default": [{"do": [
-        {"run": "echo x > A.txt; echo agent > changed.txt; rm gone.txt"},
+        {"run": "echo x > A.txt; echo agent > changed.txt; rm gone.txt; git rm -q --cached .env; echo .env > .gitignore"},
         {"say": "Task A complete"},
     ]}]});
     let project = Project::with_stories(&[story("A")])
@@ -19,6 +19,7 @@ fn layered() -> Project {
         .repo
         .file("changed.txt", "base\n")
         .file("gone.txt", "base\n")
+        .file(".env", "mine\n")
         .file("mine.txt", "base\n");
     project.repo.commit("files");
     project
@@ -42,8 +43,11 @@ fn a_landing_that_is_cut_off_is_finished_by_whatever_command_comes_next() {
             assert_eq!(project.leftovers(), [""; 0], "{how}");
             assert_eq!(project.repo.read("changed.txt"), "agent\n", "{how}");
             assert!(!project.repo.exists("gone.txt"), "{how}");
+            assert_eq!(project.repo.git(["ls-files", ".env"]), "", "{how}");
+            assert_eq!(project.repo.read(".env"), "mine\n", "{how}");
             project.run(&[]).expect(0);
             assert_eq!(project.landed(), ["A"], "{how}");
+            assert_eq!(project.repo.read(".env"), "mine\n", "{how}");
             assert_eq!(project.leftovers(), [""; 0], "{how}");
             assert_eq!(layers_left(&project), 0, "{how}");
         }

@@ -1,5 +1,5 @@
 //! Layers over repositories that are more than one folder: linked worktrees, git folders elsewhere, borrowed objects,
-//! submodules.
+//! submodules; and folders that a change takes away.
 
 use std::path::{Path, PathBuf};
 
@@ -338,4 +338,50 @@ fn an_ordinary_user_can_rename_folders_in_every_way() {
         assert_eq!(project.repo.read("moved/a"), "a\nmore\n", "{rename}");
         assert_eq!(project.repo.read("other/mine.txt"), "untracked\n");
     }
+}
+
+#[test]
+fn a_folder_that_a_change_empties_shows_in_verification_only_with_what_git_ignores() {
+    let mut own = story("A");
+    own["verify"] = json!([
+        "test -f A.txt && test ! -e pkg/one/check && test -f pkg/one/built.o",
+        "test ! -e pkg/two && test \"$(ls pkg)\" = one",
+        "test -f was && test ! -e mine",
+    ]);
+    let shell = "echo x > A.txt; git rm -rq pkg/one pkg/two; rm -r was; echo file > was";
+    let project = Project::with_stories(&[own])
+        .script(&does(shell))
+        .env("RALPH_WORKSPACE_MODE", "overlay");
+    for path in ["pkg/one/check", "pkg/two/deep/check", "was/inner"] {
+        project.repo.file(path, "1\n");
+    }
+    project.repo.file(".gitignore", "*.o\n").commit("packages");
+    project.repo.file("pkg/one/built.o", "ignored\n");
+    project.repo.file("mine/untracked", "a person's\n");
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.verdicts(), ["A verified"]);
+    assert_eq!(project.repo.read("pkg/one/built.o"), "ignored\n");
+    assert_eq!(project.repo.read("mine/untracked"), "a person's\n");
+    assert_eq!(project.repo.read("was"), "file\n");
+    assert!(!project.repo.exists("pkg/two"));
+}
+
+#[test]
+fn an_attempt_that_made_a_file_of_a_folder_is_gone_on_with() {
+    let first = "rm -r was; echo file > was; rm -r gone; false";
+    let second = "test -f was && test ! -e gone && echo x > A.txt";
+    let script = json!({"default": [
+        {"do": [{"run": first}, {"say": "Task A complete"}]},
+        {"do": [{"run": second}, {"say": "Task A complete"}]},
+    ]});
+    let project = Project::with_stories(&[story("A")])
+        .script(&script)
+        .config("loop:\n  max_verify_retries: 0\n")
+        .env("RALPH_WORKSPACE_MODE", "overlay");
+    project.repo.file("was/inner", "1\n").file("gone/f", "1\n");
+    project.repo.commit("folders");
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.verdicts(), ["A failed", "A verified"]);
+    assert_eq!(project.repo.read("was"), "file\n");
+    assert!(!project.repo.exists("gone"));
 }

@@ -610,7 +610,7 @@ modes!(monorepo);
 fn folders(mode: &str) {
     FOLDERS.check(mode);
 }
-modes!(folders, overlay: "open: folders that a change empties stay where it is verified");
+modes!(folders);
 
 fn moved_lines(mode: &str) {
     MOVED_LINES.check(mode);
