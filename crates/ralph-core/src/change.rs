@@ -84,6 +84,8 @@ pub enum EntryKind {
     Special,
     /// A file that its owner may not read.
     Unreadable,
+    /// The beginning of a path that is longer than any that can be checked out.
+    TooLong,
     Gone,
 }
 

@@ -60,6 +60,7 @@ pub enum RefusalReason {
     NestedRepository,
     SpecialFile,
     Unreadable,
+    PathTooLong,
     SymlinkOutOfTree {
         #[serde(serialize_with = "super::serialize_path_lossily")]
         target: PathBuf,
@@ -92,6 +93,7 @@ impl fmt::Display for Refusal {
             }
             RefusalReason::SpecialFile => write!(f, "{path} is a pipe, socket or device"),
             RefusalReason::Unreadable => write!(f, "{path} can't be read"),
+            RefusalReason::PathTooLong => write!(f, "{path} has a path that is too long"),
             RefusalReason::SymlinkOutOfTree { target } => {
                 write!(
                     f,
@@ -181,6 +183,7 @@ fn special_file(changed: &Changed) -> Option<RefusalReason> {
     match changed.entry {
         EntryKind::Special => Some(RefusalReason::SpecialFile),
         EntryKind::Unreadable => Some(RefusalReason::Unreadable),
+        EntryKind::TooLong => Some(RefusalReason::PathTooLong),
         EntryKind::File
         | EntryKind::Executable
         | EntryKind::Symlink { .. }

@@ -560,6 +560,9 @@ fn diff_of(tracked: &TrackedFiles<'_>, entries: &[UpperEntry]) -> LayerDiff {
                     }
                 }
             }
+            UpperKind::TooLong => {
+                diff.unstorable.insert(path.clone(), EntryKind::TooLong);
+            }
             // One that stands where nothing was tracked is nothing to git, and goes with the layer.
             UpperKind::Other(_) | UpperKind::UnreadableFolder => {
                 if tracked.holds(path) || tracked.below(path).next().is_some() {

@@ -394,7 +394,7 @@ impl Repo {
                     changed.size <= max_file_bytes
                 }
                 EntryKind::Repository => self.has_commit(&changed.path),
-                EntryKind::Special => false,
+                EntryKind::Special | EntryKind::TooLong => false,
             };
             if storable {
                 kept.push(&changed.path);

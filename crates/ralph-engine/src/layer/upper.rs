@@ -56,6 +56,8 @@ pub enum UpperKind {
     Other(SpecialFile),
     /// A folder that ralph may not read. It is not descended into.
     UnreadableFolder,
+    /// The beginning of a path that is longer than any that can be checked out. What is there is not listed.
+    TooLong,
 }
 
 /// An entry that is neither file, folder nor link.
@@ -84,8 +86,6 @@ pub struct UpperUsage {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ScanError {
-    #[error("a path in the layer is longer than {LONGEST_PATH} bytes: {}…", start.display())]
-    PathTooLong { start: PathBuf },
     #[error("a folder in the layer says that it was renamed from a path that leaves it: {}", path.display())]
     OddRedirect { path: PathBuf },
     #[error("cannot read {} in the layer: {source}", path.display())]
@@ -179,9 +179,11 @@ impl UpperFolder {
             }
             let path = folder.path.join(name);
             if path.as_os_str().len() > LONGEST_PATH {
-                return Err(ScanError::PathTooLong {
-                    start: path.iter().take(3).collect(),
+                found.push(UpperEntry {
+                    path: path.iter().take(3).collect(),
+                    kind: UpperKind::TooLong,
                 });
+                continue;
             }
             let stat =
                 statat(&opened, name, AtFlags::SYMLINK_NOFOLLOW).map_err(|e| fail(e.into()))?;

@@ -337,7 +337,7 @@ impl Caches {
                 UpperKind::Folder {
                     lower: Some(lower), ..
                 } if *lower != entry.path => return Ok(None),
-                UpperKind::UnreadableFolder => return Ok(None),
+                UpperKind::UnreadableFolder | UpperKind::TooLong => return Ok(None),
                 UpperKind::Folder { .. }
                 | UpperKind::Symlink
                 | UpperKind::Whiteout

@@ -906,7 +906,8 @@ impl Layered<'_> {
             UpperKind::Folder { .. }
             | UpperKind::Symlink
             | UpperKind::Other(_)
-            | UpperKind::UnreadableFolder => {}
+            | UpperKind::UnreadableFolder
+            | UpperKind::TooLong => {}
         }
         prefill.forget(path)
     }

@@ -301,6 +301,7 @@ pub(super) fn lines(entries: &[UpperEntry]) -> Vec<String> {
             UpperKind::Whiteout => format!("gone {path}"),
             UpperKind::Other(kind) => format!("{kind:?} {path}"),
             UpperKind::UnreadableFolder => format!("unreadable {path}"),
+            UpperKind::TooLong => format!("too long {path}"),
         }
     };
     entries.iter().map(line).collect()
