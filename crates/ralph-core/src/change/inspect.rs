@@ -58,6 +58,8 @@ pub enum RefusalReason {
         limit: u64,
     },
     NestedRepository,
+    /// The agent's own `.gitmodules` calls it a submodule, and it was not added as one.
+    MadeSubmodule,
     SpecialFile,
     Unreadable,
     PathTooLong,
@@ -84,6 +86,12 @@ impl fmt::Display for Refusal {
             RefusalReason::ProtectedDeleted => write!(f, "{path} is protected and was deleted"),
             RefusalReason::TooLarge { bytes, limit } => {
                 write!(f, "{path} has {bytes} bytes, more than the {limit} allowed")
+            }
+            RefusalReason::MadeSubmodule => {
+                write!(
+                    f,
+                    "{path} is a git repository of its own that was not added by `git submodule add`: nothing else may have its commits"
+                )
             }
             RefusalReason::NestedRepository => {
                 write!(
@@ -125,7 +133,7 @@ pub fn inspect(
         let refusals = [
             protected(changed, policy),
             too_large(changed, policy),
-            nested_repository(changed, &submodules),
+            nested_repository(changed, &submodules, contents),
             special_file(changed),
             symlink_out_of_tree(changed),
         ];
@@ -174,9 +182,29 @@ fn too_large(changed: &Changed, policy: &CompiledPolicy) -> Option<RefusalReason
     })
 }
 
-fn nested_repository(changed: &Changed, submodules: &HashSet<PathBuf>) -> Option<RefusalReason> {
-    let repository = changed.entry == EntryKind::Repository;
-    (repository && !submodules.contains(&changed.path)).then_some(RefusalReason::NestedRepository)
+fn nested_repository(
+    changed: &Changed,
+    submodules: &NamedSubmodules,
+    contents: &Contents<'_>,
+) -> Option<RefusalReason> {
+    let path = &changed.path;
+    if changed.entry != EntryKind::Repository {
+        None
+    } else if !submodules.now.contains(path) {
+        Some(RefusalReason::NestedRepository)
+    } else if submodules.before.contains(path) || is_added_submodule(path, contents) {
+        None
+    } else {
+        Some(RefusalReason::MadeSubmodule)
+    }
+}
+
+/// Returns whether the git folder of a submodule is where `git submodule add` puts it.
+fn is_added_submodule(path: &Path, contents: &Contents<'_>) -> bool {
+    let text = (contents.now)(&path.join(".git")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let git_dir = text.strip_prefix("gitdir:").map(str::trim);
+    git_dir.is_some_and(|dir| dir.split('/').any(|part| part == "modules"))
 }
 
 fn special_file(changed: &Changed) -> Option<RefusalReason> {
@@ -290,17 +318,28 @@ fn secrets_of(
     secrets
 }
 
-/// Paths that `.gitmodules` names, read only if a repository is among the changes.
-fn named_submodules(change: &ChangeSet, contents: &Contents<'_>) -> HashSet<PathBuf> {
-    if !change
-        .changes
-        .iter()
-        .any(|changed| changed.entry == EntryKind::Repository)
-    {
-        return HashSet::new();
+/// Paths that `.gitmodules` names, before the change and now.
+#[derive(Default)]
+struct NamedSubmodules {
+    before: HashSet<PathBuf>,
+    now: HashSet<PathBuf>,
+}
+
+/// Reads what `.gitmodules` names only if a repository is among the changes.
+fn named_submodules(change: &ChangeSet, contents: &Contents<'_>) -> NamedSubmodules {
+    let mut kinds = change.changes.iter().map(|changed| &changed.entry);
+    if !kinds.any(|entry| *entry == EntryKind::Repository) {
+        return NamedSubmodules::default();
     }
-    let text = (contents.now)(Path::new(".gitmodules")).unwrap_or_default();
-    submodule_paths(&String::from_utf8_lossy(&text))
+    let paths = |text: Option<Vec<u8>>| {
+        submodule_paths(&String::from_utf8_lossy(&text.unwrap_or_default()))
+    };
+    let file = Path::new(".gitmodules");
+    let (before, now) = ((contents.before)(file), (contents.now)(file));
+    NamedSubmodules {
+        before: paths(before),
+        now: paths(now),
+    }
 }
 
 /// Returns the paths that the text of a `.gitmodules` names.

@@ -130,7 +130,36 @@ fn refuses_a_nested_repository_but_not_a_submodule() {
         ["vendor/lib is a git repository of its own that .gitmodules does not name"]
     );
     let modules = "[submodule \"lib\"]\n\tpath = vendor/lib\n\turl = ../lib\n";
-    assert!(refusals(change, &policy, modules).is_empty());
+    let of_base = inspected(change.clone(), &policy, modules, modules);
+    assert!(of_base.refusals.is_empty());
+    for (dot_git, refused) in [
+        (None, true),
+        (Some("gitdir: ../../elsewhere\n"), true),
+        (Some("gitdir: ../../.git/modules/lib\n"), false),
+    ] {
+        let now = |path: &std::path::Path| match path.to_str()? {
+            ".gitmodules" => Some(modules.into()),
+            "vendor/lib/.git" => dot_git.map(Into::into),
+            _ => None,
+        };
+        let contents = Contents {
+            now: &now,
+            before: &|_| None,
+        };
+        let changes = change.clone();
+        let policy = policy.compile().unwrap();
+        let deciding = DecidingFiles::by_name();
+        let found = inspect(&ChangeSet { changes }, &policy, &deciding, &contents).refusals;
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let expected = "vendor/lib is a git repository of its own that was not added by `git submodule add`: \
+                        nothing else may have its commits";
+        assert_eq!(
+            found.iter().any(|found| found == expected),
+            refused,
+            "{dot_git:?}"
+        );
+        assert_eq!(found.is_empty(), !refused, "{dot_git:?}: {found:?}");
+    }
 }
 
 #[test]

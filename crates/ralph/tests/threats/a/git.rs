@@ -459,7 +459,6 @@ fn a30_pipes_and_sockets_are_refused_or_thrown_away(mode: &str) {
 modes!(a30_pipes_and_sockets_are_refused_or_thrown_away, in_place: "closed by wedges in place");
 
 #[test]
-#[ignore = "open: what an agent calls a submodule lands, although nothing else has its commits"]
 fn a30_a_nested_repository_that_the_agent_calls_a_submodule_is_not_taken() {
     // What it names can't be cloned from anywhere.
     let shell = "work; git init -q sub; git -C sub -c user.name=x -c user.email=x@x commit -q --allow-empty -m x; \
