@@ -346,13 +346,29 @@ fn wedges_of_an_agent_do_not_outlive_it() {
 #[test]
 fn the_journal_cannot_be_written_from_inside_a_run() {
     for mode in ["overlay", "in_place"] {
-        let project = Project::with_stories(&[story("A"), story("B")])
-            .command(
-                "cat > /dev/null; echo x > $RALPH_TASK_ID.txt; \
-                 ralph skip --task B because >> \"$HOME/said\" 2>&1; echo \"exit $?\" >> \"$HOME/said\"; \
-                 touch \"$RALPH_DATA_DIR/planted\"; echo >> \"$RALPH_DATA_DIR/ralph.db\"; echo Task $RALPH_TASK_ID complete",
-            )
-            .env("RALPH_WORKSPACE_MODE", mode);
+        let project = Project::with_stories(&[story("A"), story("B")]);
+        let data = project.repo.data_dir();
+        // Only a layer has mounts that guard the files themselves.
+        let deeds: &[&str] = match mode {
+            "overlay" => &["touch planted", "echo >> ralph.db", "mv ralph.db other.db"],
+            _ => &[],
+        };
+        let deeds: Vec<String> = deeds
+            .iter()
+            .map(|d| format!("({d}); echo \"exit $?\"; "))
+            .collect();
+        let shell = format!(
+            "cat > /dev/null; echo x > $RALPH_TASK_ID.txt; (exec >> \"$HOME/said\" 2>&1; ralph skip --task B --reason because; \
+             echo \"exit $?\"; cd '{}' && test -s ralph.db && echo found; {}:); echo Task $RALPH_TASK_ID complete",
+            data.display(),
+            deeds.concat()
+        );
+        // Where other programs have their data in the same folder, it is ralph's files alone that are guarded.
+        let elsewhere = project.repo.outside().join("elsewhere");
+        let project = project
+            .command(&shell)
+            .env("RALPH_WORKSPACE_MODE", mode)
+            .env("XDG_DATA_HOME", elsewhere.display().to_string());
         let path = std::env::var("PATH").unwrap();
         let own = std::path::Path::new(env!("CARGO_BIN_EXE_ralph"))
             .parent()
@@ -362,6 +378,10 @@ fn the_journal_cannot_be_written_from_inside_a_run() {
         assert_eq!(project.landed(), ["A", "B"], "{mode}");
         let said = std::fs::read_to_string(project.repo.home().join("said")).unwrap();
         assert!(!said.contains("exit 0"), "{mode}: {said}");
+        let tried = 2 * (1 + deeds.len());
+        assert_eq!(said.matches("exit ").count(), tried, "{mode}: {said}");
+        assert_eq!(said.matches("found").count(), 2, "{mode}: {said}");
+        assert!(!data.join("planted").exists(), "{mode}");
     }
 }
 
