@@ -155,13 +155,17 @@ fn in_the_midst_of_formatting_preparing_and_verifying() {
 }
 
 #[test]
-#[ignore = "closed by commands that sweep and finish"]
 fn any_next_command_sweeps_what_is_left_and_finishes_what_landed() {
-    for point in ["agent-running", "verified", "committed", "folder-followed"] {
+    for point in [
+        "agent-running:2",
+        "verified",
+        "committed",
+        "folder-followed",
+    ] {
         for command in [&["status"][..], &["tasks", "list"], &["report"]] {
             let how = format!("{point}, {command:?}");
             let project = project("overlay");
-            let ran = project.run_with("RALPH_FAILPOINT", &format!("{point}:2"));
+            let ran = project.run_with("RALPH_FAILPOINT", point);
             assert_eq!(ran.code(), -9, "{how}: {}", ran.all());
             said_by(&project, command);
             assert_eq!(project.leftovers(), [""; 0], "{how}");

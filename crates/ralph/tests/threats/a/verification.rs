@@ -132,7 +132,6 @@ fn counted(mode: &str, shell: &str) -> Project {
 }
 
 #[test]
-#[ignore = "closed by test counts"]
 fn a12_a_harness_that_ends_early_has_failed() {
     for mode in MODES {
         for shell in [
@@ -147,7 +146,6 @@ fn a12_a_harness_that_ends_early_has_failed() {
 }
 
 #[test]
-#[ignore = "closed by test counts"]
 fn a13_none_of_the_tests_is_a_failure_and_fewer_are_flagged() {
     for mode in MODES {
         for shell in [
@@ -312,7 +310,6 @@ fn a15_an_emptied_script_of_verification_is_flagged_by_name() {
 }
 
 #[test]
-#[ignore = "closed by safety.protect_tests"]
 fn a15_an_emptied_script_of_verification_is_refused_where_that_is_asked_for() {
     for mode in MODES {
         let project = emptied(mode).env("RALPH_SAFETY_PROTECT_TESTS", "block");

@@ -87,10 +87,7 @@ fn g04_added_tasks_neither_complete_nor_stop_anything(mode: &str) {
         assert_whole(&project, &how);
     }
 }
-modes!(
-    g04_added_tasks_neither_complete_nor_stop_anything,
-    both: "closed by suggestions"
-);
+modes!(g04_added_tasks_neither_complete_nor_stop_anything);
 
 fn g04_a_suggestion_is_kept_and_shown(mode: &str) {
     let mut suggested = story("N");
@@ -106,7 +103,7 @@ fn g04_a_suggestion_is_kept_and_shown(mode: &str) {
     assert!(taken.status.success(), "{taken:?}");
     assert!(project.repo.read("prd.json").contains("Clean the attic"));
 }
-modes!(g04_a_suggestion_is_kept_and_shown, both: "closed by suggestions");
+modes!(g04_a_suggestion_is_kept_and_shown);
 
 /// The same in a folder of YAML: an added file is as much a suggestion as an added entry.
 fn g04_an_added_file_of_tasks_is_a_suggestion_too(mode: &str) {
@@ -137,10 +134,7 @@ fn g04_an_added_file_of_tasks_is_a_suggestion_too(mode: &str) {
         assert!(!project.repo.exists(".ralph/tasks/new.yaml"), "{how}");
     }
 }
-modes!(
-    g04_an_added_file_of_tasks_is_a_suggestion_too,
-    both: "closed by suggestions"
-);
+modes!(g04_an_added_file_of_tasks_is_a_suggestion_too);
 
 fn g04_what_others_require_and_depend_on_is_put_back(mode: &str) {
     let stories = [

@@ -94,7 +94,7 @@ fn g05_the_refusal_says_why(mode: &str) {
         assert!(line.contains("inside a run"), "{line}");
     }
 }
-modes!(g05_the_refusal_says_why, both: "closed by commands that know they are inside a run");
+modes!(g05_the_refusal_says_why);
 
 fn g05_reading_commands_work_inside_a_run(mode: &str) {
     let reading = [
@@ -113,10 +113,7 @@ fn g05_reading_commands_work_inside_a_run(mode: &str) {
         assert!(line.starts_with("exit 0 of"), "{line}");
     }
 }
-modes!(
-    g05_reading_commands_work_inside_a_run,
-    both: "closed by commands that know they are inside a run"
-);
+modes!(g05_reading_commands_work_inside_a_run);
 
 fn g05_a_row_in_the_journal_is_out_of_reach(mode: &str) {
     let shell = "sqlite3 \"$DATA/ralph.db\" \"DELETE FROM iteration; UPDATE loop SET ended_at = 1\" >> \"$HOME/said\" 2>&1; \

@@ -189,7 +189,7 @@ fn g10_a_lock_file_that_belongs_to_the_change_lands_as_verified(mode: &str) {
 }
 modes!(
     g10_a_lock_file_that_belongs_to_the_change_lands_as_verified,
-    both: "closed by what verification lands"
+    in_place: "open: in place nothing that verification writes lands"
 );
 
 fn g10_a_person_is_still_told_from_verification(mode: &str) {

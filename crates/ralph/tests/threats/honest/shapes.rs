@@ -615,4 +615,4 @@ modes!(folders);
 fn moved_lines(mode: &str) {
     MOVED_LINES.check(mode);
 }
-modes!(moved_lines, both: "closed by secrets that were there before");
+modes!(moved_lines);
