@@ -1,13 +1,15 @@
 //! Reads what an agent says about its own work: claims, promises, questions, the closing block.
 //!
-//! Looks at the agent's final message alone; the caller never passes tool results, quoted files or
-//! the prompt. A signal is a claim, and a claim only starts verification.
+//! Looks at the agent's final message alone; the caller never passes tool results or quoted files, and takes
+//! out what is the prompt's. A signal is a claim, and a claim only starts verification.
 
 mod block;
 mod claim;
+mod echo;
 mod escalate;
 
 pub use block::{BlockedItem, ClosingBlock, FollowUp};
+pub use echo::without_prompt;
 pub use escalate::{Escalation, EscalationKind};
 
 use serde::{Deserialize, Serialize};

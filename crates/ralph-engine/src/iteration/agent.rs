@@ -7,7 +7,7 @@ use ralph_core::{
     event::Event,
     health::HealthState,
     iteration::{AgentEnded, RanBy, StepDone},
-    signal::parse_signals,
+    signal::{parse_signals, without_prompt},
 };
 
 use super::{
@@ -103,7 +103,8 @@ pub(super) async fn run(
     let credentials = services.agent.credentials();
     name_withheld_keys(&mut report.ending, services.environment, credentials);
     stopped_by_its_cost(context, &mut report);
-    let mut signals = parse_signals(&report.final_message, &context.job.task.id);
+    let said = without_prompt(&report.final_message, prompt.text);
+    let mut signals = parse_signals(&said, &context.job.task.id);
     if let Some(goal) = &context.job.goal {
         signals = goal.restrict_signals(signals);
     }
