@@ -124,6 +124,7 @@ impl Environment {
         let mut names = self.withheld();
         names.retain(|name| {
             ["_API_KEY", "_TOKEN"].iter().any(|end| name.ends_with(end))
+                && !is_model_key(name)
                 && !credentials.iter().any(|own| self.is_given(own, name))
         });
         names
@@ -148,7 +149,7 @@ impl Environment {
         credential.name == name && credential.only_with.is_none_or(told)
     }
 
-    /// The environment of an agent: with the credentials of its own, and further variables set.
+    /// The environment of an agent: with the keys of its model, the credentials of its own, and further variables set.
     pub fn for_agent(
         &self,
         credentials: &[Credential],
@@ -156,7 +157,7 @@ impl Environment {
     ) -> Vec<(OsString, OsString)> {
         let mut vars = self.vars.clone();
         for (name, value) in &self.withheld {
-            if credentials.iter().any(|own| self.is_given(own, name)) {
+            if is_model_key(name) || credentials.iter().any(|own| self.is_given(own, name)) {
                 vars.push((name.into(), value.clone()));
             } else if name == DATA_DIR {
                 vars.push((RUN_DATA.into(), value.clone()));
@@ -183,23 +184,66 @@ fn is_withheld(name: &str) -> bool {
         return true;
     }
     if AGENT_PREFIXES.iter().any(|p| name.starts_with(p)) {
-        return false;
+        return is_model_key(name);
     }
     WITHHELD.contains(&name) || WITHHELD_ENDINGS.iter().any(|e| name.ends_with(e))
+}
+
+/// Tells whether every agent gets a variable, and no verify command: the key of a model.
+fn is_model_key(name: &str) -> bool {
+    AGENT_PREFIXES.iter().any(|p| name.starts_with(p)) && is_credential(name)
 }
 
 /// Returns whether a value is a secret by its variable's name; others that are withheld are paths and
 /// settings, which texts may hold.
 fn is_credential(name: &str) -> bool {
-    name == "PGPASSWORD"
+    ["PGPASSWORD", "ANTHROPIC_CUSTOM_HEADERS"].contains(&name)
         || name.starts_with("AWS_BEARER_TOKEN_")
         || WITHHELD_ENDINGS.iter().any(|e| name.ends_with(e))
 }
 
 fn trusted_path(path: &OsStr, workspace: &Path) -> OsString {
     let folders =
-        std::env::split_paths(path).filter(|p| p.is_absolute() && !p.starts_with(workspace));
+        std::env::split_paths(path).filter(|p| p.is_absolute() && !leads_into(p, workspace));
     std::env::join_paths(folders).unwrap_or_default()
+}
+
+/// Links that are followed on the way to one folder.
+const MOST_LINKS: usize = 40;
+
+/// Tells whether the way to an absolute path goes through a folder, by its name or by links, also where nothing
+/// is at its end yet.
+pub(crate) fn leads_into(path: &Path, folder: &Path) -> bool {
+    let real = folder.canonicalize();
+    let real = real.as_deref().unwrap_or(folder);
+    let is_in = |path: &Path| path.starts_with(folder) || path.starts_with(real);
+    let parts = |path: &Path| -> Vec<PathBuf> {
+        let parts = path.components().rev();
+        parts.map(|part| PathBuf::from(part.as_os_str())).collect()
+    };
+    if is_in(path) {
+        return true;
+    }
+    let (mut at, mut left, mut links) = (PathBuf::new(), parts(path), 0);
+    while let Some(part) = left.pop() {
+        if part == Path::new("..") {
+            at.pop();
+            continue;
+        }
+        at.push(part);
+        if is_in(&at) {
+            return true;
+        }
+        if let Ok(target) = std::fs::read_link(&at) {
+            links += 1;
+            if links > MOST_LINKS {
+                return true;
+            }
+            at.pop();
+            left.extend(parts(&target));
+        }
+    }
+    false
 }
 
 #[cfg(test)]
@@ -215,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_of_other_tools_are_withheld_and_the_agents_own_stay() {
+    fn credentials_are_withheld_and_agents_get_back_the_keys_of_their_models() {
         let env = scrub(
             &[
                 ("HOME", "/h"),
@@ -224,24 +268,26 @@ mod tests {
                 ("SSH_AUTH_SOCK", "/s"),
                 ("ANTHROPIC_API_KEY", "k"),
                 ("CLAUDE_CODE_OAUTH_TOKEN", "k"),
+                ("ANTHROPIC_BASE_URL", "http://localhost"),
                 ("DATABASE_URL", "postgres://localhost"),
                 ("RALPH_DATA_DIR", "/d"),
                 ("GIT_DIR", "/g"),
             ],
             &[],
         );
-        let kept: Vec<_> = env.vars.iter().map(|(k, _)| k.to_str().unwrap()).collect();
-        assert_eq!(
-            kept,
-            [
-                "HOME",
-                "ANTHROPIC_API_KEY",
-                "CLAUDE_CODE_OAUTH_TOKEN",
-                "DATABASE_URL"
-            ]
-        );
+        let names = |vars: &[(OsString, OsString)]| -> Vec<String> {
+            let names = vars.iter().map(|(k, _)| k.to_str().unwrap().to_owned());
+            names.collect()
+        };
+        let kept = ["HOME", "ANTHROPIC_BASE_URL", "DATABASE_URL"];
+        assert_eq!(names(&env.vars), kept);
+        let own = ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", RUN_DATA];
+        assert_eq!(names(&env.for_agent(&[], &[])), [&kept[..], &own].concat());
+        assert_eq!(env.keys_withheld_from(&[]), ["GITHUB_TOKEN"]);
         let gone = [
+            "ANTHROPIC_API_KEY",
             "AWS_SECRET_ACCESS_KEY",
+            "CLAUDE_CODE_OAUTH_TOKEN",
             "GITHUB_TOKEN",
             "GIT_DIR",
             "RALPH_DATA_DIR",
@@ -332,5 +378,37 @@ mod tests {
             &[],
         );
         assert_eq!(env.vars[0].1, "/usr/bin:/bin");
+    }
+
+    #[test]
+    fn a_link_into_the_workspace_is_not_on_the_path_and_one_out_of_it_neither() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        let link = |from: &str, to: &Path| std::os::unix::fs::symlink(to, top.join(from)).unwrap();
+        std::fs::create_dir_all(top.join("repo/sub")).unwrap();
+        std::fs::create_dir(top.join("bin")).unwrap();
+        link("later", &top.join("repo/tools"));
+        link("chain", Path::new("later"));
+        link("repo/out", &top.join("bin"));
+        link("through", &top.join("repo/out"));
+        link("round", Path::new("round"));
+        link("alias", &top.join("repo"));
+        link("fine", Path::new("bin"));
+        let folders = [
+            "later",
+            "chain",
+            "through",
+            "round",
+            "bin/../repo",
+            "fine",
+            "bin",
+            "no",
+        ];
+        let path = std::env::join_paths(folders.map(|folder| top.join(folder))).unwrap();
+        let kept = ["fine", "bin", "no"].map(|folder| top.join(folder));
+        for workspace in ["repo", "alias"] {
+            let left = trusted_path(&path, &top.join(workspace));
+            assert_eq!(std::env::split_paths(&left).collect::<Vec<_>>(), kept);
+        }
     }
 }

@@ -6,6 +6,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use crate::environment::leads_into;
+
 const IDENTITY: &[&str] = &[
     "GIT_AUTHOR_NAME",
     "GIT_AUTHOR_EMAIL",
@@ -60,12 +62,7 @@ impl GitEnvironment {
     /// Takes places within `folder` off the path: what lies there, an agent can write.
     pub(super) fn without_places_in(&self, folder: &Path) -> Self {
         let mut rest = self.clone();
-        rest.places.retain(|place| {
-            !place
-                .canonicalize()
-                .unwrap_or_else(|_| place.clone())
-                .starts_with(folder)
-        });
+        rest.places.retain(|place| !leads_into(place, folder));
         rest
     }
 

@@ -113,7 +113,4 @@ fn g08_the_agents_own_key_does_not_reach_verify_commands(mode: &str) {
     let env = std::fs::read_to_string(project.repo.home().join("env")).unwrap();
     assert!(!env.contains("a-value-to-look-for"), "{mode}: {env}");
 }
-modes!(
-    g08_the_agents_own_key_does_not_reach_verify_commands,
-    both: "open: no filter for what leaves ralph besides the diff"
-);
+modes!(g08_the_agents_own_key_does_not_reach_verify_commands);
