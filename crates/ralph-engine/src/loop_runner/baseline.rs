@@ -1,7 +1,9 @@
 //! The baseline: the configured commands once a loop, before the first attempt, so that *regressed*
 //! can be told from *was already broken*.
 
-use ralph_core::{event::Event, job::Outcome, record::VerificationRecord, task::VerifyCommand};
+use ralph_core::{
+    change::shown, event::Event, job::Outcome, record::VerificationRecord, task::VerifyCommand,
+};
 
 use super::{LoopError, LoopRunner};
 use crate::{
@@ -66,6 +68,7 @@ impl LoopRunner {
         let report = run_verify_commands(run, ports, &mut files).await;
         let layer = layer.map(|(_, made)| made);
         if let Some(before) = before {
+            self.put_config_back_after_baseline()?;
             self.put_back_after_baseline(&before).await?;
         }
         if report.cancelled {
@@ -89,6 +92,17 @@ impl LoopRunner {
         self.journal.set_baseline(&self.loop_id, &text).await?;
         self.baseline = Some(report);
         self.tell(&Event::BaselineEnded { red });
+        Ok(())
+    }
+
+    /// Puts the configuration back: an edit of it by these commands is not the first agent's.
+    fn put_config_back_after_baseline(&mut self) -> Result<(), LoopError> {
+        let place = &self.place;
+        for path in self.files.config_files.put_back(&place.state_dir)? {
+            let name = path.strip_prefix(&self.place.root).unwrap_or(&path);
+            let message = format!("the verify commands rewrote {}; put back", shown(name));
+            self.tell(&Event::Notice { message });
+        }
         Ok(())
     }
 
