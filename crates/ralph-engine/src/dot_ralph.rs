@@ -9,6 +9,8 @@ use std::{
     path::Path,
 };
 
+use crate::plain_file;
+
 /// The folder's name in a project's root.
 pub const FOLDER: &str = ".ralph";
 
@@ -27,10 +29,10 @@ const GITIGNORE: &str = "\
 pub fn ensure(root: &Path) -> io::Result<()> {
     let folder = root.join(FOLDER);
     std::fs::create_dir_all(&folder)?;
-    let file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(folder.join(".gitignore"));
+    let path = folder.join(".gitignore");
+    // Git reads no rules through a link.
+    plain_file::make_room(&path)?;
+    let file = OpenOptions::new().write(true).create_new(true).open(path);
     match file {
         Ok(mut file) => file.write_all(GITIGNORE.as_bytes()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),

@@ -79,4 +79,3 @@ pub use stage::{StageSpec, Staged};
 pub use stash::{Stash, Unstashed};
 pub use status::{Status, StatusEntry};
 pub use submodule::{Gitlink, Submodule};
-pub(crate) use wedge::free_wedges;

@@ -249,6 +249,11 @@ impl Guard {
                 }
                 make_writable(&path);
             }
+            // Git makes a new index where there is none, and fails at anything but a file.
+            let index = top.join("index");
+            if index.symlink_metadata().is_ok() && !index.is_file() {
+                let _ = Kept::Absent.put_back(&index);
+            }
             let objects = fs::read_dir(top.join("objects"));
             for entry in objects.into_iter().flatten().flatten() {
                 make_writable(&entry.path());
@@ -272,7 +277,7 @@ impl Guard {
             )));
         }
         for place in &self.folders {
-            if FolderIdentity::of(place.path()).ok().as_ref() != Some(place) {
+            if !place.is_there() {
                 return Err(replaced(format!(
                     "{} is another folder now",
                     place.path().display()

@@ -5,10 +5,12 @@
 
 use std::fmt;
 use std::fs;
-use std::path::Path;
-use std::time::Duration;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use super::GitError;
+use super::wedge::changed_before;
 
 /// The time that to wait for an owner to finish before saying that it is in the way.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -48,14 +50,8 @@ pub(super) async fn clear_stale(lock: &Path, folders: &[&Path]) -> Result<(), Gi
             Sight::Blind => age >= OLD_ANYWHERE,
         };
         if stale {
-            // No git makes a folder of it.
-            let removed = if lock.is_dir() && !lock.is_symlink() {
-                fs::remove_dir_all(lock)
-            } else {
-                fs::remove_file(lock)
-            };
-            return match removed {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return match remove_lock(lock) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     Err(GitError::io("remove", lock)(error))
                 }
                 _ => Ok(()),
@@ -73,6 +69,42 @@ pub(super) async fn clear_stale(lock: &Path, folders: &[&Path]) -> Result<(), Gi
         }
         tokio::time::sleep(POLL).await;
         waited += POLL;
+    }
+}
+
+/// Removes locks that programs left in git's folders since then: nobody waits for the end of what is dead.
+pub(super) fn remove_left(git_dir: &Path, common_dir: &Path, since: SystemTime) {
+    let mut left = locks_in(git_dir);
+    left.extend(locks_in(common_dir));
+    let mut folders = vec![common_dir.join("refs")];
+    while let Some(folder) = folders.pop() {
+        left.extend(locks_in(&folder));
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        folders.extend(below.map(|entry| entry.path()));
+    }
+    left.retain(|lock| !changed_before(lock, since));
+    for lock in left {
+        if matches!(find_owner(&lock, &[git_dir, common_dir]), Sight::Nobody) {
+            let _ = remove_lock(&lock);
+        }
+    }
+}
+
+fn locks_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    paths
+        .filter(|path| path.extension().is_some_and(|end| end == "lock"))
+        .collect()
+}
+
+/// No git makes a folder of one.
+fn remove_lock(lock: &Path) -> io::Result<()> {
+    if lock.is_dir() && !lock.is_symlink() {
+        fs::remove_dir_all(lock)
+    } else {
+        fs::remove_file(lock)
     }
 }
 

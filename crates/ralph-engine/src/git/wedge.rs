@@ -5,7 +5,8 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -58,14 +59,38 @@ pub(crate) fn free_wedges(root: &Path, since: SystemTime, own: &[PathBuf]) -> Ve
                 if file != ".git" {
                     folders.push(entry.path());
                 }
-            } else if !kind.is_file() && !kind.is_symlink() && RULES.iter().any(|r| file == *r) {
-                let _ = fs::remove_file(entry.path());
-                let name = name(root, &entry.path());
-                found.push(format!("{name} is a pipe, socket or device"));
+            } else if !kind.is_file() && !kind.is_symlink() {
+                let path = entry.path();
+                if RULES.iter().any(|rules| file == *rules) {
+                    let _ = fs::remove_file(&path);
+                    let name = name(root, &path);
+                    found.push(format!("{name} is a pipe, socket or device"));
+                } else if !changed_before(&path, since) && is_left(&path, kind) {
+                    // Git stores none of these, and does not see them either.
+                    let _ = fs::remove_file(&path);
+                }
             }
         }
     }
     found
+}
+
+/// Tells whether a pipe or a socket has no program at its other end.
+fn is_left(path: &Path, kind: fs::FileType) -> bool {
+    if kind.is_socket() {
+        let error = UnixStream::connect(path).err().map(|error| error.kind());
+        // The second: its path is too long to be asked.
+        return matches!(
+            error,
+            Some(io::ErrorKind::ConnectionRefused | io::ErrorKind::InvalidInput)
+        );
+    }
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let opened = fs::File::options()
+        .write(true)
+        .custom_flags(flags)
+        .open(path);
+    kind.is_fifo() && opened.is_err()
 }
 
 /// Makes a file of ralph's own one that it can read and write, with the folders that it lies in.
@@ -101,7 +126,7 @@ pub(super) fn make_readable(path: &Path) -> bool {
     is_denied
 }
 
-fn changed_before(path: &Path, since: SystemTime) -> bool {
+pub(super) fn changed_before(path: &Path, since: SystemTime) -> bool {
     let Ok(meta) = fs::symlink_metadata(path) else {
         return true;
     };
@@ -164,6 +189,7 @@ mod tests {
             "{found:?}"
         );
         assert!(root.join("a/keep").exists() && !root.join("a/b/.gitignore").exists());
+        assert!(!root.join("a/other").exists(), "nobody is at its other end");
         assert!(free_wedges(root, SystemTime::UNIX_EPOCH, &own).is_empty());
     }
 }

@@ -48,12 +48,15 @@ pub(super) fn restore_git(state_dir: &Path) -> Result<FoundGit, LoopError> {
     };
     guard.check_places()?;
     let refs = RefGuard::load(state_dir)?;
+    let mut said = match &refs {
+        Some(refs) => refs.free_wedges()?,
+        None => Vec::new(),
+    };
     let by = last_sign_of_life(state_dir).map_or(ChangedBy::Programs, ChangedBy::ProgramsUntil);
     let restore_refs = || match &refs {
         Some(refs) => refs.restore_changed(by),
         None => Ok(Vec::new()),
     };
-    let mut said = Vec::new();
     let head = match guard.head_now() {
         // A ref that says nothing keeps HEAD from being known.
         Err(_) => {

@@ -23,7 +23,7 @@ use crate::{
     failpoint::failpoint,
     git::{
         ChangedBy, GitError, Guard, History, Oid, RefGuard, Replay, ReplayRequest, Repo, ResetSpec,
-        StageSpec, Staged, free_wedges,
+        StageSpec, Staged,
     },
     iteration::{Findings, LOGS},
     journal_text::{oid, paths_from_text},
@@ -152,7 +152,12 @@ impl Workspace for InPlace<'_> {
             before.untracked = untracked
                 .map(|path| (path.clone(), stamp_of(&root.join(path))))
                 .collect();
-            let refs = RefGuard::take(self.repo, &job.start.branch, &before.settings)?;
+            let refs = RefGuard::take(
+                self.repo,
+                &job.start.branch,
+                &before.settings,
+                &self.own_paths,
+            )?;
             before.refs = Some(refs);
         }
         let files = TaskFiles::find(self.root, &job.config.tasks, self.source);
@@ -192,7 +197,7 @@ impl Workspace for InPlace<'_> {
     }
 
     fn restore_own_files(&mut self, job: &Job, progress: &str) -> Result<RestoredFiles, LoopError> {
-        let wedges = self.free_wedges();
+        let wedges = self.free_wedges()?;
         let mut restored = self.restore_shared_files(job, progress, WrittenFiles::ANY)?;
         if !wedges.is_empty() {
             restored.findings.refuse(wedges.join("; "));
@@ -314,7 +319,7 @@ impl Workspace for InPlace<'_> {
     ) -> LocalFuture<'a, Result<RestoredAfter, LoopError>> {
         Box::pin(async move {
             let mut after = RestoredAfter {
-                flags: self.free_wedges(),
+                flags: self.free_wedges()?,
                 rewritten: Vec::new(),
             };
             let shared = self.restore_shared_files(job, progress, WrittenFiles::ANY)?;
@@ -398,10 +403,10 @@ impl WrittenFiles {
 
 impl InPlace<'_> {
     /// Takes away what would keep git from looking at the folder; says what it was.
-    fn free_wedges(&self) -> Vec<String> {
+    fn free_wedges(&self) -> Result<Vec<String>, LoopError> {
         let refs = self.before.as_ref().and_then(|before| before.refs.as_ref());
-        refs.map(|refs| free_wedges(self.root, refs.taken_at(), &self.own_paths))
-            .unwrap_or_default()
+        let freed = refs.map(RefGuard::free_wedges).transpose()?;
+        Ok(freed.unwrap_or_default())
     }
 
     /// The base of a job, and the untracked files that are not its agent's.

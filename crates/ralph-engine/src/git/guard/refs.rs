@@ -15,8 +15,10 @@ use std::time::{Duration, SystemTime};
 use ralph_core::change::shown;
 use serde::{Deserialize, Serialize};
 
+use super::super::lock;
 use super::super::refs::branch_ref;
 use super::super::reset::make_writable;
+use super::super::wedge::free_wedges;
 use super::super::{GitError, Oid, Repo};
 use super::snapshot::{self, Kept, hex_path};
 
@@ -45,6 +47,15 @@ pub struct RefGuard {
     refs: BTreeMap<String, RefValue>,
     /// Files beside them: the list of stashes, the HEADs of other worktrees, settings of agents.
     files: Vec<(String, Kept)>,
+    /// The worktree's own git folder.
+    #[serde(with = "hex_path", default)]
+    git_dir: PathBuf,
+    /// Paths of ralph's own, relative to the root.
+    #[serde(default)]
+    own: Vec<String>,
+    /// The folders among these, and those that they lie in, the outer ones first.
+    #[serde(default)]
+    own_folders: Vec<(String, Kept)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,8 +77,13 @@ pub enum ChangedBy {
 
 impl RefGuard {
     /// Takes a snapshot, before programs of an agent run.
-    /// `besides` are files of the working tree that are put back like refs.
-    pub fn take(repo: &Repo, branch: &str, besides: &[PathBuf]) -> Result<Self, GitError> {
+    /// `besides` are files of the working tree that are put back like refs, `own` are those of ralph.
+    pub fn take(
+        repo: &Repo,
+        branch: &str,
+        besides: &[PathBuf],
+        own: &[PathBuf],
+    ) -> Result<Self, GitError> {
         let mut paths = vec![repo.common_dir.join("logs/refs/stash")];
         paths.extend(other_heads(repo));
         paths.extend(besides.iter().map(|path| repo.root.join(path)));
@@ -82,6 +98,9 @@ impl RefGuard {
             branch: branch_ref(branch),
             refs: read_all(&repo.common_dir)?,
             files,
+            git_dir: repo.git_dir.clone(),
+            own: own.iter().map(|path| hex_of(path)).collect(),
+            own_folders: folders_of(&repo.root, own)?,
         };
         let path = guard.state_dir.join(FILE);
         let text =
@@ -109,8 +128,47 @@ impl RefGuard {
         }))
     }
 
+    /// Takes away what would keep git from looking at the working tree, or ralph from its own files; says what it
+    /// was. Nothing is written through what an agent put in the place of a folder.
+    pub fn free_wedges(&self) -> Result<Vec<String>, GitError> {
+        let mut said = Vec::new();
+        for (path, was) in &self.own_folders {
+            let path = snapshot::unhex_path(path);
+            let full = self.root.join(&path);
+            if let Some(above) = full.parent() {
+                make_writable(above);
+            }
+            let now = Kept::of(&full)?;
+            let is_right = match (was, &now) {
+                (Kept::Absent, Kept::Absent | Kept::Folder) => true,
+                (Kept::Absent, Kept::File { .. }) => !self.has_below(&path),
+                (was, now) => was == now,
+            };
+            if is_right {
+                continue;
+            }
+            was.put_back(&full)?;
+            // One that was removed is made again without words.
+            if now != Kept::Absent {
+                said.push(format!("{} is {} now", shown(&path), now.kind()));
+            }
+        }
+        let own: Vec<PathBuf> = self.own.iter().map(|p| snapshot::unhex_path(p)).collect();
+        said.extend(free_wedges(&self.root, self.taken_at(), &own));
+        Ok(said)
+    }
+
+    /// Tells whether a path is a folder of another one of ralph's own.
+    fn has_below(&self, folder: &Path) -> bool {
+        let mut own = self.own.iter().map(|path| snapshot::unhex_path(path));
+        own.any(|path| path != folder && path.starts_with(folder))
+    }
+
     /// Puts back what changed, and says what it was.
     pub fn restore_changed(&self, by: ChangedBy) -> Result<Vec<String>, GitError> {
+        if !self.git_dir.as_os_str().is_empty() {
+            lock::remove_left(&self.git_dir, &self.common_dir, self.taken_at());
+        }
         let top = self.common_dir.join("refs");
         if top.is_symlink() {
             Kept::Folder.put_back(&top)?;
@@ -304,6 +362,28 @@ impl RefGuard {
             RefValue::Other(kept) => kept.put_back(&full),
         }
     }
+}
+
+/// The folders among these paths, and those that they lie in, as they are. What is a file is none.
+fn folders_of(root: &Path, own: &[PathBuf]) -> Result<Vec<(String, Kept)>, GitError> {
+    let within = own.iter().filter(|path| path.is_relative());
+    let all: BTreeSet<&Path> = within
+        .flat_map(|path| path.ancestors())
+        .filter(|path| !path.as_os_str().is_empty())
+        .collect();
+    let mut folders = Vec::new();
+    for path in all {
+        let full = root.join(path);
+        let is_file = full.symlink_metadata().is_ok_and(|meta| meta.is_file());
+        if !is_file {
+            folders.push((hex_of(path), Kept::of(&full)?));
+        }
+    }
+    Ok(folders)
+}
+
+fn hex_of(path: &Path) -> String {
+    snapshot::hex(path.as_os_str().as_bytes())
 }
 
 impl RefValue {

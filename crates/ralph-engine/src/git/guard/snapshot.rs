@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -96,12 +97,15 @@ impl Kept {
 }
 
 /// Which folder it is, not just what it is called.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct FolderIdentity {
     #[serde(with = "hex_path")]
     path: PathBuf,
     device: u64,
     inode: u64,
+    /// When it was made, where the file system knows: an inode is used again.
+    #[serde(default)]
+    born: Option<SystemTime>,
 }
 
 impl FolderIdentity {
@@ -111,11 +115,21 @@ impl FolderIdentity {
             path: path.to_owned(),
             device: meta.dev(),
             inode: meta.ino(),
+            born: meta.created().ok(),
         })
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Tells whether the same folder is still at its path.
+    pub(super) fn is_there(&self) -> bool {
+        Self::of(&self.path).is_ok_and(|now| {
+            let is_older = self.born.is_none() || now.born.is_none();
+            (now.device, now.inode) == (self.device, self.inode)
+                && (is_older || now.born == self.born)
+        })
     }
 }
 

@@ -181,7 +181,6 @@ fn a23_a_replaced_git_folder_is_refused_by_name_in_place() {
 }
 
 #[test]
-#[ignore = "open: in place a new folder with the inode of the old one is taken for it"]
 fn a23_a_replaced_git_folder_is_told_from_the_old_one_in_place() {
     for _ in 0..5 {
         let project = with_attempts(alone("in_place", REPLACED[3]));
@@ -355,7 +354,7 @@ fn a28_locks_that_an_agent_leaves_are_removed(mode: &str) {
         );
     }
 }
-modes!(a28_locks_that_an_agent_leaves_are_removed, in_place: "closed by locks in place");
+modes!(a28_locks_that_an_agent_leaves_are_removed);
 
 #[test]
 fn a29_a_secret_is_refused_and_its_value_is_said_nowhere() {
@@ -456,7 +455,7 @@ fn a30_pipes_and_sockets_are_refused_or_thrown_away(mode: &str) {
     }
     assert_whole(&project, mode);
 }
-modes!(a30_pipes_and_sockets_are_refused_or_thrown_away, in_place: "closed by wedges in place");
+modes!(a30_pipes_and_sockets_are_refused_or_thrown_away);
 
 #[test]
 fn a30_a_nested_repository_that_the_agent_calls_a_submodule_is_not_taken() {

@@ -59,10 +59,7 @@ fn a31_ralphs_folder_that_is_removed_or_replaced_is_made_again(mode: &str) {
         },
     );
 }
-modes!(
-    a31_ralphs_folder_that_is_removed_or_replaced_is_made_again,
-    in_place: "open: in place .ralph is written through a link, and a file in its place stops every later run"
-);
+modes!(a31_ralphs_folder_that_is_removed_or_replaced_is_made_again);
 
 #[test]
 fn a32_ralph_is_out_of_reach_of_an_agents_signals() {

@@ -83,10 +83,7 @@ fn g01_a_formatter_writes_what_is_trusted(mode: &str) {
     assert_eq!(ran.verdicts(), ["A verified"], "{}", ran.all());
     assert_trusted_is_untouched(&project, config, mode);
 }
-modes!(
-    g01_a_formatter_writes_what_is_trusted,
-    in_place: "closed by what is put back in place after formatting"
-);
+modes!(g01_a_formatter_writes_what_is_trusted);
 
 fn g01_what_a_verify_command_writes_besides_does_not_land(mode: &str) {
     // It commits, moves refs, stages, deletes the task file, leaves a process and a lock.
@@ -112,10 +109,7 @@ fn g01_what_a_verify_command_writes_besides_does_not_land(mode: &str) {
     assert!(!subjects.contains(&"evil".into()), "{subjects:?}");
     assert_whole(&project, mode);
 }
-modes!(
-    g01_what_a_verify_command_writes_besides_does_not_land,
-    in_place: "closed by what is put back in place after verification"
-);
+modes!(g01_what_a_verify_command_writes_besides_does_not_land);
 
 /// A file that verification needs, hidden from git in one way or the other, or there for the agent alone:
 /// what was at the base, what verifies, and what the agent does.

@@ -590,7 +590,7 @@ modes!(commits);
 fn ignored(mode: &str) {
     IGNORED.check(mode);
 }
-modes!(ignored, in_place: "closed by the index in place");
+modes!(ignored);
 
 fn generated(mode: &str) {
     GENERATED.check(mode);
