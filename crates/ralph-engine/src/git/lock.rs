@@ -58,9 +58,10 @@ pub(super) async fn clear_stale(lock: &Path, folders: &[&Path]) -> Result<(), Gi
             };
         }
         if waited >= PATIENCE {
-            let owner = match owner {
-                Sight::Somebody(owner) => owner,
-                Sight::Nobody | Sight::Blind => LockOwner::Unknown,
+            let owner = if let Sight::Somebody(owner) = owner {
+                owner
+            } else {
+                LockOwner::Unknown
             };
             return Err(GitError::Locked {
                 path: lock.to_owned(),
@@ -72,7 +73,7 @@ pub(super) async fn clear_stale(lock: &Path, folders: &[&Path]) -> Result<(), Gi
     }
 }
 
-/// Removes locks that programs left in git's folders since then: nobody waits for the end of what is dead.
+/// Removes locks that programs left in git's folders since then and that no process holds.
 pub(super) fn remove_left(git_dir: &Path, common_dir: &Path, since: SystemTime) {
     let mut left = locks_in(git_dir);
     left.extend(locks_in(common_dir));

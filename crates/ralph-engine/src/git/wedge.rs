@@ -189,7 +189,10 @@ mod tests {
             "{found:?}"
         );
         assert!(root.join("a/keep").exists() && !root.join("a/b/.gitignore").exists());
-        assert!(!root.join("a/other").exists(), "nobody is at its other end");
+        assert!(
+            !root.join("a/other").exists(),
+            "no program is at its other end"
+        );
         assert!(free_wedges(root, SystemTime::UNIX_EPOCH, &own).is_empty());
     }
 }
