@@ -125,6 +125,8 @@ pub struct ChangePolicy {
     pub protect_tests: ProtectTests,
     /// Files that land although a verify command wrote them.
     pub verify_lands: Vec<String>,
+    /// Files that agents read their settings from. They can name programs to run.
+    pub agent_settings: Vec<String>,
 }
 
 impl Default for ChangePolicy {
@@ -135,6 +137,7 @@ impl Default for ChangePolicy {
             secret_allowlist: Vec::new(),
             protect_tests: ProtectTests::Flag,
             verify_lands: Vec::new(),
+            agent_settings: Vec::new(),
         }
     }
 }
@@ -151,6 +154,7 @@ pub struct BadGlob {
 pub struct CompiledPolicy {
     protected: GlobSet,
     secret_allowlist: GlobSet,
+    agent_settings: GlobSet,
     pub max_file_bytes: u64,
     pub protect_tests: ProtectTests,
     pub verify_output: VerifyOutput,
@@ -161,6 +165,7 @@ impl ChangePolicy {
         Ok(CompiledPolicy {
             protected: compile_globs(&self.protected)?,
             secret_allowlist: compile_globs(&self.secret_allowlist)?,
+            agent_settings: compile_globs(&self.agent_settings)?,
             max_file_bytes: self.max_file_bytes,
             protect_tests: self.protect_tests,
             verify_output: VerifyOutput::new(&self.verify_lands)?,

@@ -147,6 +147,9 @@ pub fn inspect(
             ProtectTests::Flag | ProtectTests::Block => flags_of(changed, deciding, contents),
         };
         let mut flags = secrets.flags;
+        if policy.agent_settings.is_match(&changed.path) {
+            flags.push(FlagKind::AgentSettingsChanged);
+        }
         if policy.protect_tests == ProtectTests::Block {
             let of_tests = of_tests.into_iter();
             inspection.refusals.extend(of_tests.map(|what| Refusal {
@@ -379,6 +382,8 @@ pub enum FlagKind {
         line: usize,
     },
     CiChanged,
+    /// The next agent would read it.
+    AgentSettingsChanged,
     SnapshotChanged,
     /// The file has a say in what the verify commands run.
     VerifyConfigChanged,
@@ -406,6 +411,7 @@ impl FlagKind {
                 write!(f, "{path} runs {test} alone now, in line {line}")
             }
             Self::CiChanged => write!(f, "{path} configures CI and was changed"),
+            Self::AgentSettingsChanged => write!(f, "{path} configures agents and was changed"),
             Self::SnapshotChanged => write!(f, "{path} is a snapshot and was changed"),
             Self::VerifyConfigChanged => {
                 write!(f, "{path} decides what verification runs and was changed")

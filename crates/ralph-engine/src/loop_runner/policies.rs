@@ -9,6 +9,8 @@ use ralph_core::{
     termination::{LimitPolicy, Limits, Span},
 };
 
+use crate::agent::kinds;
+
 pub(super) fn limits(config: &Config, span: Span) -> Limits {
     Limits {
         max_iterations: config.loop_.max_iterations.get(),
@@ -32,12 +34,14 @@ pub(crate) fn change(config: &Config) -> ChangePolicy {
     let globs = |list: &[ralph_core::config::GlobPattern]| {
         list.iter().map(|g| g.as_str().to_owned()).collect()
     };
+    let agent_settings = kinds().iter().flat_map(|kind| kind.settings);
     ChangePolicy {
         protected: globs(&config.safety.protected_paths),
         max_file_bytes: u64::from(config.safety.max_file_mb.get()) * 1024 * 1024,
         secret_allowlist: globs(&config.safety.secret_allow),
         protect_tests: config.safety.protect_tests,
         verify_lands: globs(&config.verification.lands),
+        agent_settings: agent_settings.map(|path| (*path).to_owned()).collect(),
     }
 }
 
