@@ -152,16 +152,7 @@ impl Repo {
                 Some((record.get(tab + 1..)?, record.get(..tab)?))
             })
             .collect();
-        let args = [
-            "diff-tree",
-            "-r",
-            "-z",
-            "--raw",
-            "--no-renames",
-            "--no-abbrev",
-        ];
-        let call = self.git(args).arg(parent.as_str()).arg(commit.as_str());
-        let output = call.run().await?;
+        let output = self.raw_diff(parent, commit).await?;
         let mut fields = output.split(|byte| *byte == 0);
         while let (Some(head), Some(path)) = (fields.next(), fields.next()) {
             let head = String::from_utf8_lossy(head);

@@ -110,23 +110,27 @@ impl Repo {
         }
     }
 
-    pub(super) async fn moved_paths(
-        &self,
-        from: &Oid,
-        to: &Oid,
-        own: &[PathBuf],
-    ) -> Result<Vec<MovedPath>, GitError> {
+    /// Lists what differs between two commits: `:MODE MODE ID ID LETTER`, then the path, each ended by a NUL.
+    pub(super) async fn raw_diff(&self, from: &Oid, to: &Oid) -> Result<Vec<u8>, GitError> {
         let args = [
             "diff-tree",
             "-r",
             "-z",
             "--raw",
             "--no-renames",
-            from.as_str(),
-            to.as_str(),
+            "--no-abbrev",
         ];
-        let output = self.git(args).run().await?;
-        let mut moved = parse_raw(&output);
+        let call = self.git(args).arg(from.as_str()).arg(to.as_str());
+        call.run().await
+    }
+
+    pub(super) async fn moved_paths(
+        &self,
+        from: &Oid,
+        to: &Oid,
+        own: &[PathBuf],
+    ) -> Result<Vec<MovedPath>, GitError> {
+        let mut moved = parse_raw(&self.raw_diff(from, to).await?);
         moved.retain(|one| !own.iter().any(|own| one.path.starts_with(own)));
         Ok(moved)
     }

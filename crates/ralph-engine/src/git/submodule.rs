@@ -211,16 +211,7 @@ impl Repo {
         from: &Oid,
         to: &Oid,
     ) -> Result<Vec<PathBuf>, GitError> {
-        let args = [
-            "diff-tree",
-            "-r",
-            "-z",
-            "--raw",
-            "--no-renames",
-            "--no-abbrev",
-        ];
-        let call = self.git(args).arg(from.as_str()).arg(to.as_str());
-        let output = call.run().await?;
+        let output = self.raw_diff(from, to).await?;
         let mut fields = output.split(|byte| *byte == 0);
         let mut left = Vec::new();
         while let (Some(head), Some(path)) = (fields.next(), fields.next()) {

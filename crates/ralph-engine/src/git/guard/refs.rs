@@ -114,15 +114,8 @@ impl RefGuard {
 
     /// The snapshot that a run of ralph left which did not end well.
     pub fn load(state_dir: &Path) -> Result<Option<Self>, GitError> {
-        let path = state_dir.join(FILE);
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(GitError::io("read", &path)(error)),
-        };
-        let guard: Self = serde_json::from_slice(&text)
-            .map_err(|error| GitError::io("read", &path)(error.into()))?;
-        Ok(Some(Self {
+        let guard = snapshot::load::<Self>(&state_dir.join(FILE))?;
+        Ok(guard.map(|guard| Self {
             state_dir: state_dir.to_owned(),
             ..guard
         }))

@@ -147,6 +147,18 @@ pub(super) fn hooks_in(folder: &Path) -> Result<Vec<(String, Kept)>, GitError> {
         .collect()
 }
 
+/// Reads a snapshot from disk; none if there is none.
+pub(super) fn load<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, GitError> {
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(GitError::io("read", path)(error)),
+    };
+    let read = serde_json::from_slice(&text);
+    read.map(Some)
+        .map_err(|error| GitError::io("read", path)(error.into()))
+}
+
 fn write(path: &Path, hex: &str, mode: u32) -> io::Result<()> {
     let is_file = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
     if !is_file {
