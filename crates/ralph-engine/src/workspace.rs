@@ -6,11 +6,11 @@
 mod caches;
 mod copied;
 mod in_place;
-mod layered;
+mod layers;
 
 pub(crate) use caches::CacheAccess;
 pub(crate) use in_place::{BeforeRun, InPlace};
-pub(crate) use layered::{LayerRequest, Layered, Layers, has_leftover_layers, sweep_layers};
+pub(crate) use layers::{LayerRequest, Layered, Layers, has_leftover_layers, sweep_layers};
 
 use std::{
     path::{Path, PathBuf},
