@@ -23,14 +23,26 @@ pub(super) struct EarlyScan {
     began: Instant,
 }
 
+impl EarlyScan {
+    /// Returns what was seen, and against which commit. `None` if it is of no use.
+    pub(super) async fn finish(mut self) -> Option<(Seen, Oid)> {
+        let answer = (&mut self.running).await;
+        let seen = read_seen(&answer.ok()?.ok()?.into_result().ok()?).ok()?;
+        (self.began.elapsed() < FRESH).then(|| (seen, self.of.clone()))
+    }
+}
+
+impl Drop for EarlyScan {
+    fn drop(&mut self) {
+        self.running.abort();
+    }
+}
+
 impl State {
     /// Returns what was seen early, and against which commit. `None` if it is of no use: the caller looks
     /// itself, and then also meets what went wrong. Nothing runs any more when this returns.
     pub(super) async fn finish_early(&mut self) -> Option<(Seen, Oid)> {
-        let answer = (&mut self.early.as_mut()?.running).await;
-        let early = self.early.take()?;
-        let seen = read_seen(&answer.ok()?.ok()?.into_result().ok()?).ok()?;
-        (early.began.elapsed() < FRESH).then_some((seen, early.of))
+        self.early.take()?.finish().await
     }
 }
 
@@ -40,18 +52,27 @@ impl Repo {
     /// here: the look itself meets it again.
     pub async fn start_status(&self) {
         let mut state = self.in_order().await;
-        if let Ok(early) = self.start_scan(&mut state).await {
+        if let Ok(early) = self.start_scan(&mut state, &SCAN).await {
             state.early = Some(early);
         }
     }
 
-    async fn start_scan(&self, state: &mut State) -> Result<EarlyScan, GitError> {
+    /// The same, and other calls go on meanwhile: nothing is written by it.
+    pub async fn start_status_beside(&self) {
+        let mut state = self.in_order().await;
+        let scan: Vec<&str> = ["--no-optional-locks"].into_iter().chain(SCAN).collect();
+        if let Ok(scan) = self.start_scan(&mut state, &scan).await {
+            state.beside = Some(scan);
+        }
+    }
+
+    async fn start_scan(&self, state: &mut State, scan: &[&str]) -> Result<EarlyScan, GitError> {
         let (head, _) = self.current()?;
         self.adopt_real_index(state)?;
         self.shadow.set_head(&head)?;
         self.ensure_index(&head).await?;
         Ok(EarlyScan {
-            running: tokio::spawn(self.git(SCAN).into_answer()),
+            running: tokio::spawn(self.git(scan).into_answer()),
             of: head,
             began: Instant::now(),
         })

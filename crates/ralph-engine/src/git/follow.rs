@@ -26,8 +26,9 @@ enum Stands {
 }
 
 impl Repo {
-    /// Brings the working tree from what `from` holds to what `to` holds, `own` files excepted. Returns the
-    /// files that are left as they are, as they were changed meanwhile. The index stays as it is.
+    /// Brings the working tree from what `from` holds to what `to` holds, submodules with it and `own` files
+    /// excepted. Returns the paths that are left as they are, as they were changed meanwhile. The index stays as
+    /// it is.
     pub async fn follow(
         &self,
         from: &Oid,
@@ -37,6 +38,17 @@ impl Repo {
         if let Some(left) = self.follow_by_hand(to, own).await? {
             return Ok(left);
         }
+        let mut left = self.follow_files(from, to, own).await?;
+        left.extend(self.follow_modules(from, to).await?);
+        Ok(left)
+    }
+
+    async fn follow_files(
+        &self,
+        from: &Oid,
+        to: &Oid,
+        own: &[PathBuf],
+    ) -> Result<Vec<PathBuf>, GitError> {
         let moved = self.moved_paths(from, to, own).await?;
         if moved.is_empty() {
             return Ok(Vec::new());

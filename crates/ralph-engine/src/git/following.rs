@@ -131,7 +131,6 @@ impl Repo {
             self.take_back_spares(&from, &to, &own).await?;
         }
         let mut left = self.follow(&from, &to, &own).await?;
-        left.extend(self.follow_modules(&from, &to).await?);
         crate::failpoint::failpoint("folder-followed");
         let locked = match self.bring_index_along(&from, &to).await {
             Ok(kept) => {

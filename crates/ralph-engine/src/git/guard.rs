@@ -175,6 +175,11 @@ impl Guard {
     /// snapshot: after a crash it may be a person's.
     pub fn restore_changed(&self) -> Result<Vec<Tampered>, GitError> {
         self.check_places()?;
+        self.restore_checked()
+    }
+
+    /// The same for a caller that has just checked the places.
+    pub fn restore_checked(&self) -> Result<Vec<Tampered>, GitError> {
         let mut tampered = Vec::new();
         for (path, was) in &self.files {
             let path = snapshot::unhex_path(path);
@@ -223,7 +228,9 @@ impl Guard {
 
     /// Gives the owner back the rights on git's folders: without them nothing can be looked at.
     fn open_folders(&self) {
-        let tops = self.folders.iter().map(FolderIdentity::path);
+        // One and the same folder, but for a linked worktree.
+        let mut tops: Vec<&Path> = self.folders.iter().map(FolderIdentity::path).collect();
+        tops.dedup();
         let names = [
             "hooks",
             "info",

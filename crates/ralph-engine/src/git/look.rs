@@ -126,15 +126,10 @@ impl Repo {
         Ok(ignored.contains(path))
     }
 
-    /// Returns those of the paths that git does not track and ignores.
-    pub async fn ignored(&self, paths: &[&Path]) -> Result<Vec<PathBuf>, GitError> {
-        let mut found = Vec::new();
-        for path in self.check_ignore(paths, &self.root).await? {
-            if !self.is_tracked(&path).await? {
-                found.push(path);
-            }
-        }
-        Ok(found)
+    /// Returns those of the paths that the rules of the repository ignore, tracked or not.
+    pub async fn ignored_by_rules(&self, paths: &[&Path]) -> Result<Vec<PathBuf>, GitError> {
+        let ignored = self.check_ignore(paths, &self.root).await?;
+        Ok(ignored.into_iter().collect())
     }
 
     /// Returns those of the paths that the rules in a folder keep out of git, tracked or not.

@@ -68,18 +68,49 @@ impl Repo {
 
     /// Where attributes for all folders would stand. `None` if this git can't say.
     async fn find_attribute_files(&self) -> Result<Option<Vec<PathBuf>>, GitError> {
-        use std::os::unix::ffi::OsStringExt;
         let mut files = vec![self.shadow.path().join("info/attributes")];
         for name in ["GIT_ATTR_SYSTEM", "GIT_ATTR_GLOBAL"] {
-            let answer = self.git(["var", name]).answer().await?;
-            let file = answer.stdout.strip_suffix(b"\n").unwrap_or_default();
-            let file = PathBuf::from(std::ffi::OsString::from_vec(file.to_vec()));
-            if answer.code != Some(0) || !file.is_absolute() {
-                return Ok(None);
+            match self.path_answer(&["var", name]).await? {
+                Some(file) => files.push(file),
+                None => return self.likely_attribute_files().await,
             }
-            files.push(file);
         }
         Ok(Some(files))
+    }
+
+    /// The same for a git before 2.41: every place that such a one may have been built to read.
+    async fn likely_attribute_files(&self) -> Result<Option<Vec<PathBuf>>, GitError> {
+        let Some(programs) = self.path_answer(&["--exec-path"]).await? else {
+            return Ok(None);
+        };
+        let of_system = programs.ancestors().map(|prefix| prefix.join("etc"));
+        let of_system = of_system.map(|folder| folder.join("gitattributes"));
+        let var = |name: &str| {
+            let mut vars = self.environment.vars();
+            let found = vars.find(|(key, value)| *key == name && !value.is_empty());
+            found.map(|(_, value)| PathBuf::from(value))
+        };
+        let set = ["config", "--path", "--get", "core.attributesFile"];
+        let of_user = match self.path_answer(&set).await? {
+            Some(file) => Some(file),
+            // Relative to what, git knows.
+            None if self.git(set).answer().await?.code == Some(0) => return Ok(None),
+            None => var("XDG_CONFIG_HOME")
+                .or_else(|| Some(var("HOME")?.join(".config")))
+                .map(|folder| folder.join("git/attributes")),
+        };
+        let of_worktree = self.shadow.path().join("info/attributes");
+        let files = of_system.chain(of_user).chain([of_worktree]);
+        Ok(Some(files.collect()))
+    }
+
+    /// The absolute path that git answers with.
+    async fn path_answer(&self, args: &[&str]) -> Result<Option<PathBuf>, GitError> {
+        use std::os::unix::ffi::OsStringExt;
+        let answer = self.git(args).answer().await?;
+        let file = answer.stdout.strip_suffix(b"\n").unwrap_or_default();
+        let file = PathBuf::from(std::ffi::OsString::from_vec(file.to_vec()));
+        Ok((answer.code == Some(0) && file.is_absolute()).then_some(file))
     }
 }
 

@@ -58,6 +58,8 @@ pub(super) struct State {
     pub(super) landed: Option<(Oid, Vec<TakenFile>)>,
     /// A scan that is under way. It writes the base index, so it ends before anything else begins.
     pub(super) early: Option<EarlyScan>,
+    /// One that writes nothing, so that others need not wait for it.
+    pub(super) beside: Option<EarlyScan>,
 }
 
 /// What was staged last, and the index that holds it.

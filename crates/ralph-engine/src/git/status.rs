@@ -53,16 +53,25 @@ impl Repo {
         let mut state = self.state.lock().await;
         let (head, branch) = self.current()?;
         let early = state.finish_early().await;
+        let beside = match state.beside.take() {
+            Some(scan) => scan.finish().await,
+            None => None,
+        };
         let is_index_adopted = self.adopt_real_index(&mut state)?;
-        let seen = match early {
-            Some((seen, of)) if of == head && !is_index_adopted => seen,
-            _ => {
+        let is_usable = |(_, of): &(Seen, Oid)| *of == head && !is_index_adopted;
+        let early = early.filter(is_usable);
+        // An index of ralph's own may have been seen beside, which says nothing of what a person staged.
+        let had_staged = early.is_none() && state.real_has_staged;
+        let (seen, had_staged) = match early.or(beside.filter(is_usable)) {
+            Some((seen, _)) => (seen, had_staged),
+            None => {
                 self.shadow.set_head(&head)?;
                 self.ensure_index(&head).await?;
-                self.scan().await?
+                (self.scan().await?, false)
             }
         };
-        state.real_has_staged = seen.changed.iter().any(|entry| entry.staged != b'.');
+        let has_staged = seen.changed.iter().any(|entry| entry.staged != b'.');
+        state.real_has_staged = has_staged || had_staged;
         let (changed, untracked) = (seen.changed, seen.untracked);
         Ok(Status {
             head,

@@ -2,7 +2,7 @@
 //! to change is put back after them.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeSet, HashSet},
     path::{Path, PathBuf},
 };
 
@@ -42,9 +42,42 @@ pub(crate) struct BeforeRun {
     /// Files of a person's that git does not track.
     untracked: Vec<(PathBuf, Option<FileStamp>)>,
     /// Settings of agents that git ignores, so that they would outlive the attempt.
-    settings: Vec<PathBuf>,
+    settings: IgnoredSettings,
     /// Files that verify commands made: no work of the agent's.
     made: HashSet<PathBuf>,
+}
+
+/// Settings of agents that git ignores, as the rules say that were in force when git was asked.
+#[derive(Debug, Default)]
+struct IgnoredSettings {
+    paths: Vec<PathBuf>,
+    /// Those that rules ignore, tracked or not.
+    by_rules: Vec<PathBuf>,
+    rules: Option<Vec<Option<FileStamp>>>,
+}
+
+impl IgnoredSettings {
+    /// Asks git, where the rules have changed since it was asked last.
+    async fn find(&mut self, repo: &Repo) -> Result<(), GitError> {
+        let settings = kinds().iter().flat_map(|kind| kind.settings);
+        let settings: Vec<&Path> = settings.map(Path::new).collect();
+        let folders = settings.iter().flat_map(|path| path.ancestors().skip(1));
+        let rules = folders.map(|folder| repo.root().join(folder).join(".gitignore"));
+        let exclude = repo.common_dir().join("info/exclude");
+        let rules: BTreeSet<PathBuf> = rules.chain([exclude]).collect();
+        let rules = Some(rules.iter().map(|path| stamp_of(path)).collect());
+        if self.rules != rules {
+            self.by_rules = repo.ignored_by_rules(&settings).await?;
+            self.rules = rules;
+        }
+        self.paths.clear();
+        for path in &self.by_rules {
+            if !repo.is_tracked(path).await? {
+                self.paths.push(path.clone());
+            }
+        }
+        Ok(())
+    }
 }
 
 impl BeforeRun {
@@ -123,9 +156,7 @@ impl Workspace for InPlace<'_> {
     fn start<'a>(&'a mut self, job: &'a Job) -> LocalFuture<'a, Result<Continued, LoopError>> {
         Box::pin(async {
             if let Some(before) = &mut self.before {
-                let settings = kinds().iter().flat_map(|kind| kind.settings);
-                let settings: Vec<&Path> = settings.map(Path::new).collect();
-                before.settings = self.repo.ignored(&settings).await?;
+                before.settings.find(self.repo).await?;
             }
             let Some(attempt) = &job.start.attempt_ref else {
                 return Ok(Ok(None));
@@ -155,7 +186,7 @@ impl Workspace for InPlace<'_> {
             let refs = RefGuard::take(
                 self.repo,
                 &job.start.branch,
-                &before.settings,
+                &before.settings.paths,
                 &self.own_paths,
             )?;
             before.refs = Some(refs);
@@ -245,12 +276,7 @@ impl Workspace for InPlace<'_> {
             return Ok(Vec::new());
         };
         let mut found = self.restore_refs()?;
-        let tampered = guard.restore_changed()?;
-        let tampered = tampered.iter();
-        found.extend(tampered.map(|t| {
-            let name = t.path.strip_prefix(self.root).unwrap_or(&t.path);
-            format!("{} {}", shown(name), t.how)
-        }));
+        found.extend(self.restore_git_files(guard)?);
         Ok(found)
     }
 
@@ -332,7 +358,7 @@ impl Workspace for InPlace<'_> {
             let (base, untracked) = self.start_of(job)?;
             let Some(StagedCandidate { tree, tip }) = candidate else {
                 after.flags.extend(self.moved_history(job, &base).await?);
-                after.flags.extend(self.restore_git_folder()?);
+                after.flags.extend(self.restore_guarded()?);
                 return Ok(after);
             };
             let tip = tip.unwrap_or(&base);
@@ -341,7 +367,7 @@ impl Workspace for InPlace<'_> {
                     .flags
                     .push("the branch was moved or left; it is put back".into());
             }
-            after.flags.extend(self.restore_git_folder()?);
+            after.flags.extend(self.restore_guarded()?);
             let spec = StageSpec {
                 base: &base,
                 branch: &job.start.branch,
@@ -418,13 +444,26 @@ impl InPlace<'_> {
     }
 
     fn restore_refs(&self) -> Result<Vec<String>, LoopError> {
-        let Some(before) = &self.before else {
-            return Ok(Vec::new());
-        };
         if let Some(guard) = self.guard {
             guard.check_places()?;
         }
-        Ok(before.restore_refs()?)
+        let restored = self.before.as_ref().map(|before| before.restore_refs());
+        Ok(restored.transpose()?.unwrap_or_default())
+    }
+
+    /// Puts back the guarded files of the git folder; the refs are right already.
+    fn restore_guarded(&self) -> Result<Vec<String>, LoopError> {
+        let restored = self.guard.map(|guard| self.restore_git_files(guard));
+        Ok(restored.transpose()?.unwrap_or_default())
+    }
+
+    fn restore_git_files(&self, guard: &Guard) -> Result<Vec<String>, LoopError> {
+        let tampered = guard.restore_checked()?;
+        let said = tampered.iter().map(|t| {
+            let name = t.path.strip_prefix(self.root).unwrap_or(&t.path);
+            format!("{} {}", shown(name), t.how)
+        });
+        Ok(said.collect())
     }
 
     /// Puts the configuration back; returns the names of what was edited.

@@ -1,12 +1,13 @@
 //! Files that are stored by hand are those that git would store as they are, and no others.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use ralph_engine::git::{LandRequest, Oid, Repo};
 use ralph_testkit::TestRepo;
 
-use crate::support::{BRANCH, head, land, open, stage};
+use crate::support::{BRANCH, head, land, open, open_with, stage};
 
 /// Puts a rule for line ends somewhere.
 type Prepare<'a> = &'a dyn Fn(&TestRepo);
@@ -47,15 +48,42 @@ fn is_by_hand(test: &TestRepo, name: &str, content: &str) -> bool {
         .any(|part| part == content.as_bytes())
 }
 
+/// Opens a repository by the git of the machine, or by one before 2.41, which can't name its files of attributes.
+async fn open_by(test: &TestRepo, git: Git) -> Repo {
+    let Git::Old = git else {
+        return open(test).await;
+    };
+    let folder = test.outside().join("old");
+    fs::create_dir_all(&folder).unwrap();
+    let script = "#!/bin/sh\nfor word; do case $word in GIT_ATTR_*) exit 129;; esac; done\n\
+                  PATH=${PATH#*:} exec git \"$@\"\n";
+    let program = folder.join("git");
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    open_with(test, &folder).await
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Git {
+    OfTheMachine,
+    Old,
+}
+
 #[tokio::test]
 async fn files_without_attributes_are_stored_as_they_are_without_git() {
+    for git in [Git::OfTheMachine, Git::Old] {
+        store_without_git(git).await;
+    }
+}
+
+async fn store_without_git(git: Git) {
     let test = TestRepo::new();
     test.file("in/tasks.txt", "x\n").commit("tasks");
-    let repo = open(&test).await;
+    let repo = open_by(&test, git).await;
     land_both(&test, &repo, &head(&test)).await;
     assert_eq!(sizes(&test), [AS_IT_IS, AS_IT_IS]);
     for name in ["HEAD:in/new.txt", "HEAD:in/tasks.txt"] {
-        assert!(is_by_hand(&test, name, WINDOWS), "{name}");
+        assert!(is_by_hand(&test, name, WINDOWS), "{name} {git:?}");
     }
     assert!(test.status().is_empty());
     test.git(["fsck", "--strict"]);
@@ -90,21 +118,27 @@ async fn attributes_hold_wherever_they_stand() {
             let named = t.outside().join("named");
             t.git(["config", "core.attributesFile", named.to_str().unwrap()]);
         }),
+        ("a file that is named from the repository", &|t| {
+            t.file("named", RULE).commit("named");
+            t.git(["config", "core.attributesFile", "named"]);
+        }),
         ("a setting", &|t| {
             t.git(["config", "core.autocrlf", "input"]);
         }),
     ];
-    for (name, prepare) in cases {
+    let gits = [Git::OfTheMachine, Git::Old];
+    let cases = cases.iter().flat_map(|case| gits.map(|git| (case, git)));
+    for ((name, prepare), git) in cases {
         let test = TestRepo::new();
         test.file("in/tasks.txt", "x\n").commit("tasks");
         prepare(&test);
-        let repo = open(&test).await;
+        let repo = open_by(&test, git).await;
         let base = repo.status().await.unwrap().head;
         land_both(&test, &repo, &base).await;
         assert_eq!(
             sizes(&test),
             [LINE_ENDS_CHANGED, LINE_ENDS_CHANGED],
-            "{name}"
+            "{name} {git:?}"
         );
         test.git(["fsck", "--strict"]);
     }

@@ -1,6 +1,7 @@
 //! A scratch repository opened as ralph opens it, and short words for what tests do often.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use ralph_core::change::{ChangeKind, DEFAULT_MAX_FILE_BYTES};
@@ -21,6 +22,23 @@ pub(crate) async fn open_at(test: &TestRepo, start: &Path) -> Result<Repo, GitEr
 
 pub(crate) async fn open(test: &TestRepo) -> Repo {
     open_at(test, test.root()).await.unwrap()
+}
+
+/// Opens it by programs of a folder before those of the path.
+pub(crate) async fn open_with(test: &TestRepo, programs: &Path) -> Repo {
+    let vars = test.environment().into_iter().map(|(name, value)| {
+        if name != "PATH" {
+            return (name, value);
+        }
+        let mut path = OsString::from(programs);
+        path.push(":");
+        path.push(value);
+        (name, path)
+    });
+    let environment = GitEnvironment::from_vars(vars);
+    let state_dir = test.data_dir().join("state");
+    let opened = Repo::open(test.root(), &state_dir, &environment).await;
+    opened.unwrap()
 }
 
 pub(crate) fn head(test: &TestRepo) -> Oid {

@@ -411,6 +411,10 @@ impl Workspace for Layered<'_> {
                 own_paths: &own,
                 max_file_bytes: self.folder.policy.max_file_bytes,
             };
+            if !job.verify_commands().is_empty() {
+                // The layer in which the change is verified begins with what is in the user's folder.
+                self.folder.repo.start_status_beside().await;
+            }
             self.layers.stage(self.folder.repo, &spec).await
         })
     }
