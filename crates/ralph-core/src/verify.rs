@@ -8,7 +8,9 @@ mod normalise;
 mod test_count;
 
 pub use clean::{CleanFinding, judge_clean};
-pub use test_count::{TestCounter, TestCounts, TestFinding, compare_tests, count_tests};
+pub use test_count::{
+    TestCounter, TestCounts, TestFinding, compare_tests, count_report, count_tests, may_be_report,
+};
 
 use std::{fmt::Write, time::Duration};
 

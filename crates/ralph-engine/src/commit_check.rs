@@ -115,6 +115,7 @@ pub async fn check_commit(check: CommitCheck<'_>) -> Result<CheckedCommit, LoopE
                 config: check.config,
                 root: repo.root(),
                 mounts: &|| layers.mounts(&layer).map(Some),
+                written: None,
                 baseline: None,
             };
             let report = run_verify_commands(run, ports, &mut files).await;
@@ -215,6 +216,7 @@ impl CleanClone {
             config,
             root: &root,
             mounts: &mounts,
+            written: None,
             baseline: None,
         };
         Ok(run_verify_commands(run, ports, files).await)

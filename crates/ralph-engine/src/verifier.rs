@@ -8,8 +8,10 @@
 //! Does not choose the commands, judge the result or retry: `ralph_core::verify` compares, the
 //! iteration decides.
 
+mod report_files;
+
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::time::Duration;
 
@@ -19,6 +21,7 @@ use ralph_core::verify::{
 };
 use tokio::time::Instant;
 
+use self::report_files::ReportFiles;
 use crate::process::{
     CappedLog, CommandSpec, Containment, Ended, KeeperName, MountPlan, Output, Running, Tail, spawn,
 };
@@ -40,6 +43,8 @@ pub struct VerifyContext<'a> {
     pub keeper: KeeperName,
     /// Plans what a command sees of the file system; each needs a plan of its own.
     pub mounts: Option<&'a MountPlanner<'a>>,
+    /// Where what they write is found: tests are counted by reports there, if no output counts them.
+    pub written: Option<&'a Path>,
     pub caps: TailCaps,
 }
 
@@ -125,6 +130,9 @@ async fn run_command(
     let began = Instant::now();
     let mut window = Tail::new(usize::MAX, SIGNATURE_WINDOW);
     let mut tests = TestCounter::default();
+    let reports = context
+        .written
+        .map(|folder| ReportFiles::note(folder, command));
     let outcome = match start(command, context) {
         Ok(running) => {
             let mut take = |bytes: &[u8]| {
@@ -140,7 +148,7 @@ async fn run_command(
     let TailCaps { lines, bytes } = context.caps;
     let tail = trim_tail_of(&text, lines, bytes, window.dropped());
     VerifyCommandReport::new(command.clone(), outcome, began.elapsed(), &text, tail)
-        .with_tests(tests.finish())
+        .with_tests(tests.finish().or_else(|| reports?.count_new()))
 }
 
 fn start(command: &VerifyCommand, context: &VerifyContext<'_>) -> Result<Running, String> {

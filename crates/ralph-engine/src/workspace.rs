@@ -116,6 +116,15 @@ pub(crate) struct VerifyLayer {
     by_agent: bool,
 }
 
+impl VerifyLayer {
+    /// Returns the folder that holds what was written below a repository's root.
+    pub(crate) fn written(&self, root: &Path) -> &Path {
+        let mut folders = self.layer.folders().iter();
+        let of_root = folders.find(|folder| folder.target == root);
+        of_root.map_or(self.layer.path(), |folder| &folder.upper)
+    }
+}
+
 pub(crate) trait Workspace {
     /// Returns the folder that agents and verify commands work in.
     fn root(&self) -> &Path;

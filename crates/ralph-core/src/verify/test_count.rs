@@ -12,9 +12,11 @@ mod jvm;
 mod php;
 mod plain;
 mod python;
+mod report_file;
 mod ruby;
 
 pub use compare::{TestFinding, compare_tests};
+pub use report_file::{count_report, may_be_report};
 
 use std::{collections::BTreeSet, sync::LazyLock};
 

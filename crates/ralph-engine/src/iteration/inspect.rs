@@ -266,6 +266,7 @@ async fn run_formatters(
         config: &context.job.config,
         root: here.root(),
         mounts: &mounts,
+        written: None,
         baseline: context.job.baseline.as_ref(),
     };
     let report = run_verify_commands(run, services.verify_ports(), files).await;

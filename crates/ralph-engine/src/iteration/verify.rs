@@ -57,11 +57,13 @@ pub(super) async fn verify(
         Some(made) => here.mounts_of(&made.layer).map(Some),
         None => here.mounts(),
     };
+    let root = here.root();
     let run = CommandRun {
         commands: &commands,
         config: &job.config,
-        root: here.root(),
+        root,
         mounts: &mounts,
+        written: Some(layer.as_ref().map_or(root, |made| made.written(root))),
         baseline: job.baseline.as_ref(),
     };
     let report = run_verify_commands(run, services.verify_ports(), files).await;
@@ -146,6 +148,8 @@ pub(crate) struct CommandRun<'a> {
     pub(crate) root: &'a Path,
     /// Plans what each of them sees of the file system.
     pub(crate) mounts: &'a dyn Fn() -> Result<Option<MountPlan>, LoopError>,
+    /// Where what they write is found from outside, if their tests are to be counted by it.
+    pub(crate) written: Option<&'a Path>,
     /// The results that each one is compared with.
     pub(crate) baseline: Option<&'a VerifyReport>,
 }
@@ -193,6 +197,7 @@ pub(crate) async fn run_verify_commands(
         containment: ports.containment,
         keeper: ports.environment.keeper,
         mounts: Some(&|| (run.mounts)().map_err(|error| error.to_string())),
+        written: run.written,
         caps: TailCaps {
             lines: usize::try_from(verification.tail_lines.get()).unwrap_or(usize::MAX),
             bytes: usize::try_from(verification.tail_bytes.get()).unwrap_or(usize::MAX),

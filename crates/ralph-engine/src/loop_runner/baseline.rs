@@ -50,11 +50,14 @@ impl LoopRunner {
             Some((layers, made)) => layers.mounts(&made.layer).map(Some),
             None => Ok(None),
         };
+        let root = &*self.place.root;
+        let made = layer.as_ref().map(|(_, made)| made);
         let run = CommandRun {
             commands: &commands,
             config: &self.settings.config,
-            root: &self.place.root,
+            root,
             mounts: &mounts,
+            written: Some(made.map_or(root, |made| made.written(root))),
             baseline: None,
         };
         let ports = VerifyPorts {

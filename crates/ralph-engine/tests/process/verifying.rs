@@ -18,6 +18,7 @@ fn context(dir: &Path, containment: Containment) -> VerifyContext<'static> {
         timeout: LIMIT,
         keeper: KeeperName::default(),
         mounts: None,
+        written: None,
         containment,
         caps: TailCaps::default(),
     }

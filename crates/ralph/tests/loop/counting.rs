@@ -239,3 +239,98 @@ fn fewer_tests_are_a_failure_where_tests_are_blocked_and_nothing_where_that_is_o
     off.run(&[]).expect(0);
     assert_eq!(flags(&off), [""; 0]);
 }
+
+/// A project whose verify command prints nothing, and writes a report with as many cases as `cases` has lines.
+fn reporting(line: &str, cases: &str, after: &str, mode: &str) -> Project {
+    let script = json!({"default": [{"do": [
+        {"write": {"path": "A.txt", "text": "x\n"}},
+        {"run": after},
+        {"say": "Task A complete"},
+    ]}]});
+    let config = format!(
+        "loop:\n  max_verify_retries: 0\nverification:\n  commands:\n    - {}\n    - test -d .\n",
+        json!(line)
+    );
+    let project = Project::with_stories(&[story("A")])
+        .config(&config)
+        .script(&script)
+        .env("RALPH_WORKSPACE_MODE", mode);
+    let report = "mkdir -p $(dirname $1)\n{ echo '<?xml version=\"1.0\"?>'\necho '<testsuite name=\"a\">'\n\
+                  while read name; do echo \"<testcase name=\\\"$name\\\"/>\"; done < cases\necho '</testsuite>'; } > $1\n";
+    project
+        .repo
+        .file(
+            ".gitignore",
+            ".ralph/\nbuild/\ntarget/\n/junit.xml\n/out/\n",
+        )
+        .file("report.sh", report)
+        .file("cases", cases)
+        .commit("tests");
+    project
+}
+
+const REPORTS: [&str; 5] = [
+    "sh report.sh target/surefire-reports/TEST-a.xml",
+    "sh report.sh build/test-results/test/TEST-a.xml",
+    "sh report.sh junit.xml",
+    "sh report.sh out/result",
+    "sh report.sh made/by/tests.xml",
+];
+
+#[test]
+fn tests_are_counted_by_the_report_files_that_a_command_writes() {
+    for (at, line) in REPORTS.into_iter().enumerate() {
+        let mode = ["overlay", "in_place"][at % 2];
+        let fewer = reporting(line, "a\nb\nc\n", "printf 'a\\nb\\n' > cases", mode);
+        fewer.run(&[]).expect(0);
+        let flag = format!("`{line}` has 2 tests, 3 before");
+        assert_eq!(flags(&fewer), [flag.as_str()], "{mode}");
+        let record = record(&fewer);
+        assert_eq!(record["verification"][0]["tests"]["passed"], 2);
+        assert!(record["verification"][1]["tests"].is_null(), "{record}");
+        let none = reporting(line, "a\nb\nc\n", ": > cases", mode);
+        let ran = none.run(&["--once"]).expect(3);
+        assert!(
+            tail(&ran).contains("ran no test, 3 before"),
+            "{mode}: {}",
+            tail(&ran)
+        );
+    }
+}
+
+#[test]
+fn a_report_that_was_there_before_counts_nothing() {
+    let old =
+        "<testsuite><testcase name=\"a\"/><testcase name=\"b\"/><testcase name=\"c\"/></testsuite>";
+    for mode in ["overlay", "in_place"] {
+        // The tests are gone, and old reports lie about: one that git ignores, one that the agent made, one that is
+        // part of the change.
+        let write = format!(
+            "echo true > report.sh; mkdir -p build out; echo '{old}' | tee build/old.xml report.xml > out/junit.xml"
+        );
+        let project = reporting("sh report.sh junit.xml", "a\nb\nc\n", &write, mode);
+        project
+            .repo
+            .file("target/surefire-reports/TEST-old.xml", old);
+        project.repo.file("junit.xml", old);
+        let ran = project.run(&["--once"]).expect(3);
+        assert!(
+            tail(&ran).contains("ran no test, 3 before"),
+            "{mode}: {}",
+            tail(&ran)
+        );
+        assert!(project.landed().is_empty());
+    }
+}
+
+#[test]
+fn a_report_file_is_not_counted_beside_what_the_runner_prints() {
+    for mode in ["overlay", "in_place"] {
+        let line = format!("sh report.sh junit.xml && echo '{}'", CARGO[0]);
+        let project = reporting(&line, "a\n", "echo b >> cases", mode);
+        project.run(&[]).expect(0);
+        let record = record(&project);
+        assert_eq!(record["verification"][0]["tests"]["passed"], 3, "{mode}");
+        assert!(record["verification"][1]["tests"].is_null(), "{mode}");
+    }
+}
