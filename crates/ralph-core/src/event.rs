@@ -19,16 +19,8 @@ use crate::{
     signal::Escalation,
     termination::Stop,
     verdict::{IterationOutcome, Verdict},
+    verify::CleanOutcome,
 };
-
-/// The outcome of a check in a fresh clone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CleanOutcome {
-    Passed,
-    Failed,
-    NotChecked,
-}
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(

@@ -7,7 +7,7 @@ mod clean;
 mod normalise;
 mod test_count;
 
-pub use clean::{CleanFinding, judge_clean};
+pub use clean::{CleanFinding, CleanOutcome, CleanResult, judge_clean};
 pub use test_count::{
     TestCounter, TestCounts, TestFinding, compare_tests, count_report, count_tests, may_be_report,
 };

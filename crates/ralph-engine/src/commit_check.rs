@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use ralph_core::{
+    change::shown,
     config::{Config, WorkspaceMode, needs_prepare},
     event::Event,
     task::VerifyCommand,
@@ -151,6 +152,8 @@ pub(crate) struct CleanClone {
     folder: OwnedFolder,
     /// Paths that the commands may read and not write: the data folder, and the repository.
     read_only: Vec<PathBuf>,
+    /// Submodules that are not stored here, and so are empty in it.
+    missing: Vec<PathBuf>,
 }
 
 impl CleanClone {
@@ -165,10 +168,14 @@ impl CleanClone {
         let real = |path: &Path| path.canonicalize().ok();
         let of_repo = [repo.root(), repo.git_dir(), repo.common_dir()];
         read_only.extend(of_repo.into_iter().filter_map(real));
-        let clone = Self { folder, read_only };
+        let mut clone = Self {
+            folder,
+            read_only,
+            missing: Vec::new(),
+        };
         let root = clone.root()?;
         std::fs::create_dir(&root).map_err(|e| file_error("make", &root, e))?;
-        repo.clone_commit(commit, &root).await?;
+        clone.missing = repo.clone_commit(commit, &root).await?;
         Ok(clone)
     }
 
@@ -186,8 +193,10 @@ impl CleanClone {
         let files = read_project_files(&root).map_err(|e| file_error("read", &root, e))?;
         Ok(if prepare_commands == 0 && needs_prepare(&files) {
             Some("set verification.prepare".into())
-        } else if files.names.contains(".gitmodules") {
-            Some("it has submodules".into())
+        } else if let Some(path) = self.missing.first() {
+            let path = shown(path);
+            let what = "is not stored in this repository as the commit records it";
+            Some(format!("its submodule {path} {what}"))
         } else {
             None
         })

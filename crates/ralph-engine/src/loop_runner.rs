@@ -226,7 +226,7 @@ pub async fn run_loop(setup: Setup) -> Result<LoopReport, LoopFailure> {
         Err(error) => Err(error),
     };
     let worked = match worked {
-        Ok(stop) => Ok(runner.check_at_end(stop).await),
+        Ok(stop) => runner.check_at_end(stop).await,
         failed => failed,
     };
     runner.end(worked).await

@@ -43,7 +43,7 @@ pub struct VerifyContext<'a> {
     pub keeper: KeeperName,
     /// Plans what a command sees of the file system; each needs a plan of its own.
     pub mounts: Option<&'a MountPlanner<'a>>,
-    /// Where what they write is found: tests are counted by reports there, if no output counts them.
+    /// The folder in which what they write is found: tests are counted by reports there, if no output counts them.
     pub written: Option<&'a Path>,
     pub caps: TailCaps,
 }

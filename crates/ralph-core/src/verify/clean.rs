@@ -1,5 +1,7 @@
 //! Judges a run of verify commands in a fresh clone of a commit that has landed.
 
+use serde::{Deserialize, Serialize};
+
 use super::VerifyReport;
 
 /// The finding of a check in a fresh clone.
@@ -16,6 +18,70 @@ pub enum CleanFinding {
     NotChecked {
         reason: String,
     },
+}
+
+/// The outcome of a check in a fresh clone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CleanOutcome {
+    Passed,
+    Failed,
+    NotChecked,
+}
+
+/// The result of such a check, as the journal and reports have it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CleanResult {
+    pub commit: String,
+    pub outcome: CleanOutcome,
+    /// The command that fails.
+    pub command: Option<String>,
+    /// The reason why it was not checked.
+    pub reason: Option<String>,
+    /// All of it in one sentence.
+    pub sentence: String,
+}
+
+impl CleanFinding {
+    /// Returns what is kept of it, for a commit that people know by its short name.
+    pub fn result(&self, commit: &str, short: &str) -> CleanResult {
+        let (outcome, sentence) = match self {
+            Self::Passed => (
+                CleanOutcome::Passed,
+                format!("{short} passes in a clean clone"),
+            ),
+            Self::Failed { command, .. } => (
+                CleanOutcome::Failed,
+                format!("{short} fails `{command}` in a clean clone"),
+            ),
+            Self::NotChecked { reason } => (
+                CleanOutcome::NotChecked,
+                format!("not checked in a clean clone: {reason}"),
+            ),
+        };
+        CleanResult {
+            commit: commit.to_owned(),
+            outcome,
+            command: match self {
+                Self::Failed { command, .. } => Some(command.clone()),
+                Self::Passed | Self::NotChecked { .. } => None,
+            },
+            reason: match self {
+                Self::NotChecked { reason } => Some(reason.clone()),
+                Self::Passed | Self::Failed { .. } => None,
+            },
+            sentence,
+        }
+    }
+
+    /// Returns the end of the output of the command that fails.
+    pub fn tail(&self) -> &str {
+        match self {
+            Self::Failed { tail, .. } => tail,
+            Self::Passed | Self::NotChecked { .. } => "",
+        }
+    }
 }
 
 /// Judges a report whose first `prepare` commands make a checkout ready. Only commands that passed before count:

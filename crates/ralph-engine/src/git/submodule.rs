@@ -66,9 +66,34 @@ impl Submodule {
         }
     }
 
+    /// Finds a submodule that is not checked out by what git has stored of it.
+    pub(super) fn stored(git_dir: &Path, link: &Gitlink) -> Option<Self> {
+        let git_dir = git_dir.join("modules").join(&link.path);
+        Some(Self {
+            path: link.path.clone(),
+            commit: link.commit.clone(),
+            git_dir: git_dir.canonicalize().ok()?,
+        })
+    }
+
     fn objects(&self) -> PathBuf {
         self.git_dir.join("objects")
     }
+}
+
+/// The submodules in what `git ls-tree -z` printed.
+pub(super) fn gitlinks_in(listed: &[u8]) -> Vec<Gitlink> {
+    let records = listed.split(|byte| *byte == 0);
+    let links = records.filter_map(|record| {
+        let tab = record.iter().position(|byte| *byte == b'\t')?;
+        let head = std::str::from_utf8(record.get(..tab)?).ok()?;
+        let oid = head.strip_prefix("160000 commit ")?;
+        Some(Gitlink {
+            path: path_of(record.get(tab + 1..)?),
+            commit: Oid::parse(oid).ok()?,
+        })
+    });
+    links.collect()
 }
 
 impl Repo {
@@ -169,18 +194,7 @@ impl Repo {
         for module in modules {
             call = call.arg(&module.path);
         }
-        let output = call.run().await?;
-        let records = output.split(|byte| *byte == 0);
-        let links = records.filter_map(|record| {
-            let tab = record.iter().position(|byte| *byte == b'\t')?;
-            let head = std::str::from_utf8(record.get(..tab)?).ok()?;
-            let oid = head.strip_prefix("160000 commit ")?;
-            Some(Gitlink {
-                path: path_of(record.get(tab + 1..)?),
-                commit: Oid::parse(oid).ok()?,
-            })
-        });
-        Ok(links.collect())
+        Ok(gitlinks_in(&call.run().await?))
     }
 
     /// Writes the files of a submodule's commit into a folder.

@@ -148,7 +148,7 @@ pub(crate) struct CommandRun<'a> {
     pub(crate) root: &'a Path,
     /// Plans what each of them sees of the file system.
     pub(crate) mounts: &'a dyn Fn() -> Result<Option<MountPlan>, LoopError>,
-    /// Where what they write is found from outside, if their tests are to be counted by it.
+    /// The folder in which what they write is found from outside, if their tests are to be counted by it.
     pub(crate) written: Option<&'a Path>,
     /// The results that each one is compared with.
     pub(crate) baseline: Option<&'a VerifyReport>,

@@ -1,9 +1,7 @@
 //! The baseline: the configured commands once a loop, before the first attempt, so that *regressed*
 //! can be told from *was already broken*.
 
-use ralph_core::{
-    change::shown, event::Event, job::Outcome, record::VerificationRecord, task::VerifyCommand,
-};
+use ralph_core::{change::shown, event::Event, record::VerificationRecord, task::VerifyCommand};
 
 use super::{LoopError, LoopRunner};
 use crate::{
@@ -135,11 +133,8 @@ impl LoopRunner {
     }
 
     /// Takes the tests of a change that landed for those that the next one is compared with.
-    pub(super) fn count_landed_tests(&mut self, outcome: &Outcome) {
-        let ran = outcome.log.verification.iter();
-        let mut ran: Vec<&VerificationRecord> = ran
-            .filter(|record| record.run == outcome.last_run)
-            .collect();
+    pub(super) fn count_landed_tests(&mut self, verification: &[VerificationRecord]) {
+        let mut ran: Vec<&VerificationRecord> = last_run_of(verification).collect();
         let baseline = self.baseline.iter_mut();
         for before in baseline.flat_map(|baseline| &mut baseline.commands) {
             let command = before.command.to_string();
@@ -148,4 +143,13 @@ impl LoopRunner {
             }
         }
     }
+}
+
+/// The commands that were run after the last run of an agent.
+pub(super) fn last_run_of(
+    verification: &[VerificationRecord],
+) -> impl Iterator<Item = &VerificationRecord> {
+    let last = verification.iter().map(|record| record.run).max();
+    let records = verification.iter();
+    records.filter(move |record| Some(record.run) == last)
 }

@@ -345,6 +345,7 @@ impl LoopRunner {
                 .baseline
                 .as_deref()
                 .and_then(|b| serde_json::from_str(b).ok());
+            self.recall_landed(&row.id).await?;
             // Who starts it again wants it to go on.
             self.journal.set_paused(&row.id, None).await?;
             return Ok(Resumed::Yes);

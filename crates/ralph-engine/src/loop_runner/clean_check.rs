@@ -3,19 +3,22 @@
 
 use ralph_core::{
     config::CleanCheck,
-    event::{CleanOutcome, Event},
+    event::Event,
+    id::LoopId,
     job::{Job, Outcome},
-    task::VerifyCommand,
+    record::VerificationRecord,
+    task::{TaskId, VerifyCommand},
     termination::Stop,
-    verify::{CleanFinding, judge_clean},
+    verify::{CleanFinding, CleanOutcome, judge_clean},
 };
 
-use super::{LoopError, LoopRunner};
+use super::{LoopError, LoopRunner, baseline::last_run_of};
 use crate::{
     commit_check::{CleanClone, SilentReporter, commands_of},
     git::Oid,
     heartbeat::Heartbeat,
     iteration::{IterationFiles, VerifyPorts},
+    journal_text::oid,
     workspace::read_only_data,
 };
 
@@ -37,78 +40,106 @@ struct DueCheck {
     passed: Vec<String>,
 }
 
+impl DueCheck {
+    fn new(commit: &Oid, own: Vec<VerifyCommand>, verification: &[VerificationRecord]) -> Self {
+        let passed = last_run_of(verification).filter(|one| one.passed);
+        Self {
+            commit: commit.clone(),
+            own,
+            passed: passed.map(|one| one.command.clone()).collect(),
+        }
+    }
+}
+
 impl LoopRunner {
     /// Notes a commit that has landed. One that nothing verified needs no second look.
     pub(super) fn note_landed(&mut self, job: &Job, outcome: &Outcome, commit: &Oid) {
         if outcome.unverified {
             return;
         }
-        let commands = outcome.log.verification.iter();
-        let passed = commands.filter(|one| one.run == outcome.last_run && one.passed);
-        self.clean.due = Some(DueCheck {
-            commit: commit.clone(),
-            own: job.task.verify.clone(),
-            passed: passed.map(|one| one.command.clone()).collect(),
-        });
+        let own = job.task.verify.clone();
+        self.clean.due = Some(DueCheck::new(commit, own, &outcome.log.verification));
+    }
+
+    /// Takes up what a loop landed before it was cut off: the tests of it, and the check that is due.
+    pub(super) async fn recall_landed(&mut self, loop_id: &LoopId) -> Result<(), LoopError> {
+        for record in self.journal.records_of(loop_id).await? {
+            let Some(commit) = &record.git.result_commit else {
+                continue;
+            };
+            self.count_landed_tests(&record.verification);
+            if record.unverified {
+                continue;
+            }
+            let task = TaskId::parse(&record.task_id).ok();
+            let task = task.and_then(|id| self.board.task(&id));
+            let own = task.map(|task| task.verify.clone()).unwrap_or_default();
+            let due = DueCheck::new(&oid(commit)?, own, &record.verification);
+            self.clean.due = Some(due);
+        }
+        Ok(())
     }
 
     /// Checks what has just landed, where each is to be checked. Returns what the record is to say.
-    pub(super) async fn check_landed(&mut self) -> Option<String> {
+    pub(super) async fn check_landed(&mut self) -> Result<Option<String>, LoopError> {
         match self.settings.config.verification.clean_check {
             CleanCheck::Always => self.check_due().await,
-            CleanCheck::End | CleanCheck::Off => None,
+            CleanCheck::End | CleanCheck::Off => Ok(None),
         }
     }
 
     /// Checks what landed last. A loop whose last commit can't be built by others ends as one that a person has
     /// to look at.
-    pub(super) async fn check_at_end(&mut self, stop: Stop) -> Stop {
+    pub(super) async fn check_at_end(&mut self, stop: Stop) -> Result<Stop, LoopError> {
         let is_cut_off = matches!(stop, Stop::Interrupted { .. } | Stop::Failed { .. });
-        if is_cut_off {
-            return stop;
-        }
         match self.settings.config.verification.clean_check {
-            CleanCheck::End | CleanCheck::Always => drop(self.check_due().await),
-            CleanCheck::Off => {}
+            CleanCheck::End | CleanCheck::Always if is_cut_off => {
+                self.leave_unchecked("the loop was stopped before").await?;
+            }
+            CleanCheck::End | CleanCheck::Always => drop(self.check_due().await?),
+            CleanCheck::Off => {
+                self.leave_unchecked("`verification.clean_check` is off")
+                    .await?;
+            }
         }
-        match self.clean.failed.take() {
-            None => stop,
-            Some(reason) => Stop::Halted {
+        Ok(match self.clean.failed.take() {
+            Some(reason) if !is_cut_off => Stop::Halted {
                 reason: format!("{}, but {reason}", stop.sentence()),
             },
-        }
+            Some(_) | None => stop,
+        })
     }
 
-    async fn check_due(&mut self) -> Option<String> {
-        let due = self.clean.due.take()?;
+    async fn leave_unchecked(&mut self, reason: &str) -> Result<(), LoopError> {
+        let Some(due) = self.clean.due.take() else {
+            return Ok(());
+        };
+        let reason = reason.to_owned();
+        let found = CleanFinding::NotChecked { reason };
+        let found = found.result(due.commit.as_str(), due.commit.short());
+        Ok(self.journal.set_clean_check(&self.loop_id, &found).await?)
+    }
+
+    /// Checks what is due, and returns what is to be said of it.
+    async fn check_due(&mut self) -> Result<Option<String>, LoopError> {
+        let Some(due) = self.clean.due.take() else {
+            return Ok(None);
+        };
         let found = self.check_in_clone(&due).await;
         let found = found.unwrap_or_else(|error| CleanFinding::NotChecked {
             reason: error.to_string(),
         });
-        let commit = due.commit.short().to_owned();
-        self.clean.failed = None;
-        let (outcome, message, tail) = match found {
-            CleanFinding::Passed => {
-                let message = format!("{commit} passes in a clean clone");
-                (CleanOutcome::Passed, message, String::new())
-            }
-            CleanFinding::Failed { command, tail } => {
-                let message = format!("{commit} fails `{command}` in a clean clone");
-                self.clean.failed = Some(message.clone());
-                (CleanOutcome::Failed, message, tail)
-            }
-            CleanFinding::NotChecked { reason } => {
-                let message = format!("not checked in a clean clone: {reason}");
-                (CleanOutcome::NotChecked, message, String::new())
-            }
-        };
+        let result = found.result(due.commit.as_str(), due.commit.short());
+        self.journal.set_clean_check(&self.loop_id, &result).await?;
+        let (outcome, message) = (result.outcome, result.sentence);
+        self.clean.failed = (outcome == CleanOutcome::Failed).then(|| message.clone());
         self.tell(&Event::CleanChecked {
-            commit: due.commit.to_string(),
+            commit: result.commit,
             outcome,
             message: message.clone(),
-            tail,
+            tail: found.tail().to_owned(),
         });
-        (outcome != CleanOutcome::Passed).then_some(message)
+        Ok((outcome != CleanOutcome::Passed).then_some(message))
     }
 
     async fn check_in_clone(&mut self, due: &DueCheck) -> Result<CleanFinding, LoopError> {

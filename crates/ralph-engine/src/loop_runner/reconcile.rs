@@ -65,6 +65,7 @@ impl LoopRunner {
             self.place.base = oid(commit)?;
             self.follow_landed(&worked).await?;
             let landed = self.place.base.clone();
+            self.count_landed_tests(&worked.outcome.log.verification);
             self.note_landed(&worked.job, &worked.outcome, &landed);
         }
         let finished = self.finish(worked).await?;

@@ -67,7 +67,7 @@ impl LoopRunner {
             }
         }
         if lands {
-            let flag = self.check_landed().await;
+            let flag = self.check_landed().await?;
             worked.outcome.log.flags.extend(flag);
         }
         let Worked {
@@ -159,7 +159,7 @@ impl LoopRunner {
         let done = match landed {
             LandResult::Landed { commit, subject } => {
                 if let Some(commit) = &commit {
-                    self.count_landed_tests(outcome);
+                    self.count_landed_tests(&outcome.log.verification);
                     self.place.base = commit.clone();
                     self.note_landed(job, outcome, commit);
                 }

@@ -13,10 +13,11 @@ pub(super) use agent::tool;
 use jiff::Timestamp;
 use ralph_core::{
     command::CommandState,
-    event::{CleanOutcome, Event},
+    event::Event,
     figures::{count, duration},
     iteration::ChangedFile,
     sanitize::{columns, one_line},
+    verify::CleanOutcome,
 };
 
 use super::{

@@ -11,6 +11,7 @@ use ralph_core::{
     economics::KeptForecast,
     id::{CheckpointId, LoopId},
     termination::Stop,
+    verify::CleanResult,
 };
 use serde::Serialize;
 
@@ -24,6 +25,9 @@ pub trait LoopStore: Send {
 
     /// Keeps what the verify commands said before any work.
     async fn set_baseline(&mut self, loop_id: &LoopId, baseline: &str) -> Result<()>;
+
+    /// Keeps what was found in a fresh clone of the commit that it landed last.
+    async fn set_clean_check(&mut self, loop_id: &LoopId, found: &CleanResult) -> Result<()>;
 
     /// Marks a loop as paused, or as going on.
     async fn set_paused(&mut self, loop_id: &LoopId, since: Option<Timestamp>) -> Result<()>;
@@ -140,6 +144,8 @@ pub struct LoopRow {
     pub stop: Option<String>,
     /// Since when it pauses.
     pub paused_at: Option<String>,
+    #[serde(skip)]
+    pub clean_check: Option<String>,
 }
 
 /// A loop as a list shows it, with what its iterations come to.

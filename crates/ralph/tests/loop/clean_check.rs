@@ -42,6 +42,32 @@ fn checked(project: Project, when: &str, mode: &str) -> Project {
         .env("RALPH_WORKSPACE_MODE", mode)
 }
 
+fn report(project: &Project, args: &[&str]) -> String {
+    let args: Vec<&str> = ["report"].iter().chain(args).copied().collect();
+    Live::start(project.ralph(&args)).wait().expect(0).all()
+}
+
+/// The clean check that `ralph report` shows, after it was looked for in the text and the page.
+fn reported(project: &Project) -> Value {
+    let output = project.ralph(&["report", "--json"]).output().unwrap();
+    let facts: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found = facts["loops"][0]["cleanCheck"].clone();
+    let sentence = found["sentence"].as_str().unwrap();
+    let text = report(project, &[]);
+    assert!(
+        text.contains(&format!("The last commit: {sentence}.")),
+        "{text}"
+    );
+    let markdown = report(project, &["--format", "markdown"]);
+    assert!(markdown.contains("The last commit: "), "{markdown}");
+    let page = report(project, &["--format", "html"]);
+    assert!(
+        page.contains("<p class=\"ended\">The last commit: "),
+        "{page}"
+    );
+    found
+}
+
 const GREP: &str = "verification:\n  commands:\n    - grep -q good src.txt && echo x > src.txt && echo made > left.txt\n    - [test, -d, .]\n";
 
 #[test]
@@ -138,8 +164,10 @@ fn a_commit_that_passes_only_beside_ignored_files_ends_the_loop_for_a_person_to_
         assert_eq!(stop["why"], "halted");
         let reason = stop["reason"].as_str().unwrap();
         assert!(reason.contains("all tasks are complete, but"), "{reason}");
-        let report = Live::start(project.ralph(&["report"])).wait().expect(0);
-        assert!(report.all().contains("clean clone"), "{}", report.all());
+        let found = reported(&project);
+        assert_eq!(found["outcome"], "failed", "{mode}");
+        assert_eq!(found["command"], "test -f local.txt");
+        assert_eq!(found["commit"], project.repo.git(["rev-parse", "HEAD"]));
     }
 }
 
@@ -155,6 +183,7 @@ fn the_end_says_that_the_last_commit_passes_in_a_clean_clone() {
         let ran = project.run(&[]).expect(0);
         let (outcome, message) = clean_checked(&ran);
         assert_eq!(outcome, "passed", "{mode}: {message}");
+        assert_eq!(reported(&project)["outcome"], "passed", "{mode}");
         let prepared = std::fs::read_to_string(project.repo.home().join("prepared")).unwrap();
         assert_eq!(prepared.lines().count(), 3, "baseline, iteration, clone");
         let clones = project.data_dir().join("clones");
@@ -179,6 +208,9 @@ fn where_something_has_to_be_installed_and_nothing_says_how_the_end_says_so() {
         message,
         "not checked in a clean clone: set verification.prepare"
     );
+    let found = reported(&project);
+    assert_eq!(found["outcome"], "not_checked");
+    assert_eq!(found["reason"], "set verification.prepare");
 }
 
 #[test]
@@ -219,6 +251,14 @@ fn a_loop_that_lands_nothing_checks_nothing_and_always_checks_each_landing() {
     }));
     let ran = idle.run(&["--once"]).expect(3);
     assert_eq!(ran.named("clean_checked").len(), 0);
+    assert!(!report(&idle, &[]).contains("clean clone"));
+    let off = checked(self::project(config), "off", "overlay");
+    let ran = off.run(&[]).expect(0);
+    assert_eq!(ran.named("clean_checked").len(), 0);
+    assert_eq!(
+        reported(&off)["reason"],
+        "`verification.clean_check` is off"
+    );
     let project = Project::with_stories(&[story("A"), story("B")])
         .script(&json!({"default": [good_attempt()]}))
         .config("verification:\n  commands:\n    - test -d .\n");
@@ -239,6 +279,97 @@ fn ctrl_c_ends_a_check() {
     live.signal(Signal::INT);
     let ran = live.wait();
     assert_eq!(clean_checked(&ran).0, "not_checked");
+    assert_eq!(reported(&project)["reason"], "it was stopped");
     assert_eq!(project.landed(), ["A"]);
     project.assert_nothing_alive();
+}
+
+#[test]
+fn what_a_killed_loop_landed_is_checked_at_the_end_of_the_one_that_goes_on() {
+    for point in ["landed", "recorded", "files-written"] {
+        let config = "verification:\n  commands:\n    - test -f local.txt\n";
+        let project = checked(project(config), "end", "overlay");
+        project.repo.file("local.txt", "mine\n");
+        project.run_with("RALPH_FAILPOINT", point);
+        assert_eq!(project.landed(), ["A"], "{point}");
+        let ran = project.run(&[]).expect(4);
+        assert_eq!(clean_checked(&ran).0, "failed", "{point}");
+        assert_eq!(reported(&project)["outcome"], "failed", "{point}");
+    }
+}
+
+/// A project with a submodule that has a submodule of its own.
+fn with_submodules(config: &str) -> Project {
+    let project = project(config);
+    let home = project.repo.home().to_owned();
+    for name in ["inner", "outer"] {
+        let path = home.join(name);
+        std::fs::create_dir(&path).unwrap();
+        let git = |args: &[&str]| {
+            let mut all = vec!["-C", path.to_str().unwrap()];
+            all.extend(["-c", "protocol.file.allow=always"]);
+            all.extend(args);
+            project.repo.git(all);
+        };
+        git(&["init", "--quiet"]);
+        std::fs::write(path.join("file.txt"), format!("{name}\n")).unwrap();
+        git(&["add", "."]);
+        if name == "outer" {
+            let inner = home.join("inner");
+            git(&[
+                "submodule",
+                "--quiet",
+                "add",
+                inner.to_str().unwrap(),
+                "deep",
+            ]);
+        }
+        git(&["commit", "--quiet", "-m", name]);
+    }
+    let outer = home.join("outer");
+    let allow = "protocol.file.allow=always";
+    let add = [
+        "submodule",
+        "--quiet",
+        "add",
+        outer.to_str().unwrap(),
+        "lib",
+    ];
+    project.repo.git(["-c", allow].iter().chain(&add));
+    let update = ["submodule", "--quiet", "update", "--init", "--recursive"];
+    project.repo.git(["-c", allow].iter().chain(&update));
+    project.repo.commit("submodule");
+    project
+}
+
+#[test]
+fn a_commit_with_submodules_is_checked_where_they_are_stored_here() {
+    for mode in MODES {
+        let config = "verification:\n  commands:\n    - grep -q outer lib/file.txt && grep -q inner lib/deep/file.txt\n    - git -C lib/deep log -1\n";
+        let project = checked(with_submodules(config), "end", mode);
+        // What they were cloned from is gone: nothing may be fetched.
+        for name in ["inner", "outer"] {
+            std::fs::remove_dir_all(project.repo.home().join(name)).unwrap();
+        }
+        let ran = project.run(&[]).expect(0);
+        assert_eq!(clean_checked(&ran).0, "passed", "{mode}: {}", ran.all());
+        verify(&project, &["--clean"]).expect(0);
+    }
+}
+
+#[test]
+fn a_commit_whose_submodules_are_not_here_is_not_checked_and_the_end_says_which() {
+    let project = with_submodules("verification:\n  commands:\n    - test -d .\n");
+    project
+        .repo
+        .git(["submodule", "--quiet", "deinit", "--force", "--all"]);
+    std::fs::remove_dir_all(project.repo.root().join(".git/modules")).unwrap();
+    let project = checked(project, "end", "overlay");
+    let ran = project.run(&[]).expect(0);
+    let (outcome, message) = clean_checked(&ran);
+    assert_eq!(outcome, "not_checked", "{message}");
+    assert_eq!(
+        message,
+        "not checked in a clean clone: its submodule lib is not stored in this repository as the commit records it"
+    );
 }

@@ -334,3 +334,34 @@ fn a_report_file_is_not_counted_beside_what_the_runner_prints() {
         assert!(record["verification"][1]["tests"].is_null(), "{mode}");
     }
 }
+
+#[test]
+fn a_loop_that_goes_on_after_a_kill_compares_with_what_landed_last() {
+    let attempt = |summary: &str| {
+        json!({"do": [
+            {"write": {"path": "{id}.txt", "text": "x\n"}},
+            {"write": {"path": "summary.txt", "text": format!("{summary}\n")}},
+            {"say": "Task {id} complete"},
+        ]})
+    };
+    let four = CARGO[0].replace("3 passed", "4 passed");
+    for mode in ["overlay", "in_place"] {
+        // Killed right after the commit, before anything else is written, and when all is.
+        for point in ["landed", "files-written"] {
+            let script = json!({"A": [attempt(&four)], "B": [attempt(CARGO[0])]});
+            let project = Project::with_stories(&[story("A"), story("B")])
+                .config("verification:\n  commands:\n    - cat summary.txt\n")
+                .script(&json!({"tasks": script}))
+                .env("RALPH_WORKSPACE_MODE", mode);
+            project.repo.file("summary.txt", format!("{}\n", CARGO[1]));
+            project.repo.commit("summary");
+            project.run_with("RALPH_FAILPOINT", point);
+            assert_eq!(project.landed(), ["A"], "{mode}, {point}");
+            project.run(&[]).expect(0);
+            let body = project.repo.git(["log", "-1", "--format=%s%n%b"]);
+            assert!(body.starts_with("feat: Write B"), "{mode}, {point}: {body}");
+            let flag = "- `cat summary.txt` has 3 tests, 4 before";
+            assert!(body.contains(flag), "{mode}, {point}: {body}");
+        }
+    }
+}

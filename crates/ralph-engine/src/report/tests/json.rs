@@ -6,13 +6,14 @@ use ralph_core::{
     breaker::BreakerState,
     command::CommandReport,
     dollars::Dollars,
-    event::{AfterGutter, Blocked, CleanOutcome, Event, WaitReason},
+    event::{AfterGutter, Blocked, Event, WaitReason},
     gutter::Gutter,
     handoff::HandoffTrigger,
     health::{HealthState, InterventionLevel},
     id::{CommandId, QuestionId},
     termination::Stop,
     verdict::{Halt, Verdict},
+    verify::CleanOutcome,
 };
 
 use super::{

@@ -1,6 +1,13 @@
 //! Loops: ended or not, listed, and with the totals of their iterations.
 
-use ralph_core::{agent::Usage, dollars::Dollars, id::LoopId, termination::Stop, verdict::Verdict};
+use ralph_core::{
+    agent::Usage,
+    dollars::Dollars,
+    id::LoopId,
+    termination::Stop,
+    verdict::Verdict,
+    verify::{CleanFinding, CleanResult},
+};
 
 use super::{costs::record, *};
 
@@ -18,6 +25,31 @@ pub(in crate::store) async fn only_a_loop_without_an_end_is_interrupted(store: &
         journal.interrupted_loop(&repository, "/w").await.unwrap(),
         None
     );
+}
+
+pub(in crate::store) async fn the_last_clean_check_of_a_loop_is_kept(store: &dyn TestStore) {
+    let (mut journal, repository) = fresh(store).await;
+    for id in ["L1", "L2"] {
+        begin_loop(&mut *journal, &repository, id).await;
+    }
+    let finding = CleanFinding::NotChecked {
+        reason: "so".into(),
+    };
+    let (first, last) = (
+        finding.result("c1", "c1"),
+        CleanFinding::Passed.result("c2", "c2"),
+    );
+    for found in [&first, &last] {
+        let kept = journal.set_clean_check(&"L1".into(), found).await;
+        kept.unwrap();
+    }
+    let kept = async |journal: &mut dyn Journal, id: &str| {
+        let row = journal.any_loop(&id.into()).await.unwrap().unwrap();
+        row.clean_check
+            .map(|text| serde_json::from_str::<CleanResult>(&text).unwrap())
+    };
+    assert_eq!(kept(&mut *journal, "L1").await, Some(last));
+    assert_eq!(kept(&mut *journal, "L2").await, None);
 }
 
 pub(in crate::store) async fn loops_are_listed_newest_first_and_no_more_than_asked_for(

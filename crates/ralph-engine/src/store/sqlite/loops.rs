@@ -5,7 +5,9 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use ralph_core::{checkpoint::Moment, economics::KeptForecast, id::LoopId, termination::Stop};
+use ralph_core::{
+    checkpoint::Moment, economics::KeptForecast, id::LoopId, termination::Stop, verify::CleanResult,
+};
 
 use super::{
     Result, SqliteJournal, checkpoints,
@@ -17,7 +19,7 @@ use crate::store::{
 
 columns!(
     LoopRow as ROW: id, repository_id, worktree, source, goal, branch, base_commit, agent, config,
-    baseline, started_at, ended_at, stop, paused_at
+    baseline, started_at, ended_at, stop, paused_at, clean_check
 );
 columns!(
     ListedLoop as LISTED: id, worktree, source, goal, branch, agent, iterations, verified,
@@ -63,6 +65,12 @@ impl LoopStore for SqliteJournal {
     async fn set_baseline(&mut self, loop_id: &LoopId, baseline: &str) -> Result<()> {
         let set = "UPDATE loop SET baseline = ? WHERE id = ?";
         self.write(sql!("record the baseline", set, baseline, loop_id))
+            .await
+    }
+
+    async fn set_clean_check(&mut self, loop_id: &LoopId, found: &CleanResult) -> Result<()> {
+        let set = "UPDATE loop SET clean_check = ? WHERE id = ?";
+        self.write(sql!("record a clean check", set, json(found)?, loop_id))
             .await
     }
 

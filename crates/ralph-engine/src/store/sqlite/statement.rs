@@ -14,6 +14,7 @@ use ralph_core::{
     signal::Escalation,
     task::TaskId,
     termination::Stop,
+    verify::CleanResult,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use sqlx::{
@@ -281,6 +282,7 @@ macro_rules! stored {
 stored! {
     IterationStart: "an iteration's start",
     IterationRecord: "an iteration's record",
+    CleanResult: "a clean check",
     StepDone: "a step",
     TaskHistory: "a task's history",
     Command: "a command",

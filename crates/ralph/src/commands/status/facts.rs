@@ -9,6 +9,7 @@ use ralph_core::{
     record::IterationRecord,
     task::{Task, TaskId, graph::Problem},
     termination::Stop,
+    verify::CleanResult,
 };
 use ralph_engine::{
     lock::Lock,
@@ -88,6 +89,9 @@ pub(crate) struct LoopFacts {
     pub(crate) paused_at: Option<String>,
     pub(crate) stop: Option<Stop>,
     pub(crate) sentence: Option<String>,
+    /// The result of checking its last commit in a fresh clone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) clean_check: Option<CleanResult>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -308,6 +312,10 @@ pub(crate) fn loop_facts(row: LoopRow, running: bool) -> LoopFacts {
         paused_at: row.paused_at.filter(|_| state == LoopState::Running),
         sentence: stop.as_ref().map(Stop::sentence),
         stop,
+        clean_check: row
+            .clean_check
+            .as_deref()
+            .and_then(|found| serde_json::from_str(found).ok()),
     }
 }
 
