@@ -8,7 +8,7 @@ mod new_files;
 mod snapshot;
 
 pub use find::{FindError, find_source};
-pub(crate) use new_files::{TaskFiles, is_task_place};
+pub(crate) use new_files::{TaskFiles, is_task_place, suggested_in_content};
 pub use snapshot::{RestoredTaskFile, Snapshots, has_mark, put_back_since};
 
 use std::path::{Path, PathBuf};

@@ -190,7 +190,23 @@ impl Project {
             &self.config().tasks,
             self.root(),
             &self.surroundings.start,
+            |names| self.made_by_agents(names),
         )
+    }
+
+    /// Of these files, those that agents made and that no loop worked on. Without a journal there are none.
+    fn made_by_agents(&self, names: &[String]) -> Vec<String> {
+        let look_up = || {
+            block_on(async {
+                Ok(match self.journal().await? {
+                    Some((mut journal, id)) => journal.made_by_agents(&id, names).await?,
+                    None => Vec::new(),
+                })
+            })
+        };
+        // Commands ask for the source from within a runtime too, in which another can't be waited for.
+        let found = std::thread::scope(|scope| scope.spawn(look_up).join());
+        found.ok().and_then(Result::ok).unwrap_or_default()
     }
 
     /// The same, where there may be none; `choose` says how to name one of several.
@@ -201,7 +217,7 @@ impl Project {
     ) -> Result<Option<PathBuf>, CommandError> {
         match self.find_source(named) {
             Ok(path) => Ok(Some(path)),
-            Err(FindError::Nothing { .. }) => Ok(None),
+            Err(FindError::Nothing { .. } | FindError::MadeByAgents { .. }) => Ok(None),
             Err(error @ FindError::Several { .. }) => Err(CommandError::user(error).hint(choose)),
             Err(error @ FindError::NotThere { .. }) => Err(not_found(error)),
         }

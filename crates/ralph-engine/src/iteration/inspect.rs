@@ -24,7 +24,7 @@ use super::{
     diagnosis::inspect_diagnosis,
     verify::{CommandRun, run_verify_commands},
 };
-use crate::{error::LoopError, workspace::Workspace};
+use crate::{error::LoopError, source::suggested_in_content, workspace::Workspace};
 
 /// Of a changed file this much is looked at for secrets.
 const SCAN_BYTES: u64 = 4 * 1024 * 1024;
@@ -67,6 +67,7 @@ pub(super) async fn inspect(
         let path = shown(path);
         found.refuse(format!("{path} can't be stored in a commit made here"));
     }
+    suggest_from_content(workspace, &staged.change, &mut found);
     let changed = changed_files(&staged.change);
     found
         .flags
@@ -171,6 +172,23 @@ pub(super) async fn inspect_written(
         replayed: None,
         suggested: before.suggested.clone(),
     })
+}
+
+/// Takes the tasks of new files that land, and in which ralph would look for tasks, for suggestions.
+fn suggest_from_content(workspace: &dyn Workspace, change: &ChangeSet, found: &mut Findings) {
+    let is_new = |kind: ChangeKind| matches!(kind, ChangeKind::Added | ChangeKind::TypeChanged);
+    let new = change.changes.iter().filter(|change| is_new(change.kind));
+    for path in new.map(|change| &change.path) {
+        let bytes = read_capped(&workspace.changed_file(path)).unwrap_or_default();
+        let suggested = suggested_in_content(path, &bytes);
+        if !suggested.is_empty() {
+            found.flags.push(format!(
+                "{} holds tasks, which are suggestions; it is no task source unless a person names it",
+                shown(path)
+            ));
+            found.suggested.extend(suggested);
+        }
+    }
 }
 
 fn changed_files(change: &ChangeSet) -> Vec<ChangedFile> {

@@ -10,6 +10,8 @@ pub enum FindError {
     NotThere { path: PathBuf },
     #[error("found no tasks in {root}")]
     Nothing { root: PathBuf },
+    #[error("found tasks only in {}, which an agent made", names.join(", "))]
+    MadeByAgents { names: Vec<String> },
     #[error("found more than one task source: {}", names.join(", "))]
     Several { names: Vec<String> },
 }
@@ -21,6 +23,10 @@ impl FindError {
             Self::Nothing { .. } => {
                 "write a prd.json or .ralph/tasks/*.yaml, or name a file: `ralph run FILE`; `ralph tasks add TITLE` makes a first task".into()
             }
+            Self::MadeByAgents { names } => format!(
+                "they are suggestions: `ralph tasks add --from-suggestions`; to work on all of them name the file: `ralph run {}`",
+                names.first().map_or("", String::as_str)
+            ),
             Self::Several { names } => format!(
                 "name one: `ralph run {}`, or set `tasks.source` in ralph.yaml",
                 names.first().map_or("", String::as_str)
@@ -29,25 +35,27 @@ impl FindError {
     }
 }
 
-/// Files that people keep a product's stories in.
-const FILES: [&str; 8] = [
-    "PRD.json",
-    "prd.json",
-    "tasks.json",
-    "scripts/ralph/prd.json",
-    "scripts/ralph/PRD.json",
+/// Files that people keep a product's stories in, and that can be what a project is about.
+pub(super) const CONTENT_FILES: [&str; 4] =
+    ["PRD.json", "prd.json", "tasks.json", "plans/prd.json"];
+
+/// Files of the same kind whose names are ralph's own.
+pub(super) const OWN_FILES: [&str; 4] = [
     ".ralph/prd.json",
     ".ralph/PRD.json",
-    "plans/prd.json",
+    "scripts/ralph/prd.json",
+    "scripts/ralph/PRD.json",
 ];
 
 /// The source to use: the one that was named (relative to `start`), the configured one, or the only
-/// one there is below `root`.
+/// one there is below `root`. A file that an agent made is none, unless it is named: `made_by_agents` says which
+/// of some names are such files.
 pub fn find_source(
     named: Option<&Path>,
     tasks: &TasksConfig,
     root: &Path,
     start: &Path,
+    made_by_agents: impl FnOnce(&[String]) -> Vec<String>,
 ) -> Result<PathBuf, FindError> {
     let existing = |path: PathBuf| match path.canonicalize() {
         Ok(path) => Ok(path),
@@ -68,7 +76,7 @@ pub fn find_source(
             found.push(path);
         }
     };
-    for name in FILES {
+    for name in CONTENT_FILES.iter().chain(&OWN_FILES) {
         add(root.join(name));
     }
     let folder = root.join(&tasks.path);
@@ -82,13 +90,22 @@ pub fn find_source(
         .collect();
     projects.sort();
     projects.into_iter().for_each(&mut add);
+    let name = |path: &PathBuf| super::name_of(path, root);
+    let is_content = |name: &String| CONTENT_FILES.contains(&name.as_str());
+    let contents: Vec<String> = found.iter().map(name).filter(is_content).collect();
+    let mut made = Vec::new();
+    if !contents.is_empty() {
+        made = made_by_agents(&contents);
+        found.retain(|path| !made.contains(&name(path)));
+    }
     match found.len() {
+        0 if !made.is_empty() => Err(FindError::MadeByAgents { names: made }),
         0 => Err(FindError::Nothing {
             root: root.to_owned(),
         }),
         1 => Ok(found.swap_remove(0)),
         _ => Err(FindError::Several {
-            names: found.iter().map(|p| super::name_of(p, root)).collect(),
+            names: found.iter().map(name).collect(),
         }),
     }
 }

@@ -1,8 +1,9 @@
 //! Task files that an agent made: what is in them are suggestions, and the files never stand in the way of a
 //! later run.
 //!
-//! Looks only where ralph alone looks: the folder of the source, the local task store, and places whose names are
-//! ralph's. A `tasks.json` at the top may be what the project is about.
+//! Files are set aside only where ralph alone looks: the folder of the source, the local task store, and places whose
+//! names are ralph's. A `tasks.json` at the top may be what the project is about: it lands, and is no source of tasks
+//! unless a person names it.
 
 use std::{
     collections::HashSet,
@@ -14,16 +15,13 @@ use ralph_core::{
     task::{format, suggested::SuggestedTask},
 };
 
-use super::{Source, SourceError, name_of, suggestion, task_files};
+use super::{
+    Source, SourceError,
+    find::{CONTENT_FILES, OWN_FILES},
+    name_of, suggestion, task_files,
+};
 use crate::plain_file;
 
-/// Names that are ralph's own, from the root of the repository.
-const OWN_FILES: [&str; 4] = [
-    ".ralph/prd.json",
-    ".ralph/PRD.json",
-    "scripts/ralph/prd.json",
-    "scripts/ralph/PRD.json",
-];
 const PROJECTS: &str = ".artefacts";
 
 /// The task files that there are.
@@ -81,6 +79,15 @@ impl TaskFiles {
         }
         Ok(found)
     }
+}
+
+/// The tasks in a new file that lands although ralph would look for tasks there: suggestions.
+pub(crate) fn suggested_in_content(path: &Path, bytes: &[u8]) -> Vec<SuggestedTask> {
+    let Some(name) = path.to_str().filter(|name| CONTENT_FILES.contains(name)) else {
+        return Vec::new();
+    };
+    let tasks = format::parse_loosely(name, bytes).into_iter();
+    tasks.map(|task| suggestion(task, name)).collect()
 }
 
 /// Tells if ralph would look for tasks in a file with this path from the root.

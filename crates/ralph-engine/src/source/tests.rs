@@ -83,7 +83,7 @@ fn the_only_source_is_found_and_several_are_named() {
     let tasks = TasksConfig::default();
     let (_dir, root) = scratch(&[("prd.json", PRD)]);
     assert_eq!(
-        find_source(None, &tasks, &root, &root).unwrap(),
+        find_source(None, &tasks, &root, &root, |_| Vec::new()).unwrap(),
         root.join("prd.json")
     );
 
@@ -91,22 +91,24 @@ fn the_only_source_is_found_and_several_are_named() {
         ("prd.json", PRD),
         (".ralph/tasks/a.yaml", "id: A\ntitle: a\n"),
     ]);
-    let error = find_source(None, &tasks, &root, &root).unwrap_err();
+    let error = find_source(None, &tasks, &root, &root, |_| Vec::new()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "found more than one task source: prd.json, .ralph/tasks"
     );
 
     let (_dir, root) = scratch(&[(".artefacts/x/tasks.json", "{}")]);
-    let found = find_source(None, &tasks, &root, &root).unwrap();
+    let found = find_source(None, &tasks, &root, &root, |_| Vec::new()).unwrap();
     assert_eq!(found, root.join(".artefacts/x/tasks.json"));
 
     let (_dir, root) = scratch(&[]);
     assert!(matches!(
-        find_source(None, &tasks, &root, &root),
+        find_source(None, &tasks, &root, &root, |_| Vec::new()),
         Err(FindError::Nothing { .. })
     ));
-    let named = find_source(Some(Path::new("x.json")), &tasks, &root, &root);
+    let named = find_source(Some(Path::new("x.json")), &tasks, &root, &root, |_| {
+        Vec::new()
+    });
     assert!(matches!(named, Err(FindError::NotThere { .. })));
 }
 

@@ -59,6 +59,13 @@ pub trait IterationStore: Send {
         n: Option<u64>,
     ) -> Result<Option<IterationRecord>>;
 
+    /// Of these paths, those that a landed iteration added and that no loop had its tasks from.
+    async fn made_by_agents(
+        &mut self,
+        repository: &RepositoryId,
+        paths: &[String],
+    ) -> Result<Vec<String>>;
+
     /// The records of one loop, oldest first.
     async fn records_of(&mut self, loop_id: &LoopId) -> Result<Vec<IterationRecord>>;
 

@@ -251,6 +251,100 @@ fn a_second_source_that_an_agent_makes_is_no_source() {
 }
 
 #[test]
+fn a_file_that_can_be_content_lands_and_is_no_source() {
+    let new = "{\"userStories\": [{\"id\": \"N\", \"title\": \"New one\", \"passes\": true}]}";
+    let tasks = "- {id: A, title: Write A, verify: [test -f A.txt]}\n- {id: B, title: Write B, verify: [test -f B.txt]}\n";
+    for mode in MODES {
+        for (at, path) in ["prd.json", "PRD.json", "tasks.json", "plans/prd.json"]
+            .into_iter()
+            .enumerate()
+        {
+            let how = format!("{mode}, {path}");
+            let project = Project::new().env("RALPH_WORKSPACE_MODE", mode);
+            // Beside the folder that is found, or beside a file that has to be named.
+            let is_named = at % 2 == 1;
+            let own = if is_named {
+                "work.yaml"
+            } else {
+                ".ralph/tasks/a.yaml"
+            };
+            project.repo.file(own, tasks).commit("tasks");
+            let project = writing(project, &[(path, new)]);
+            let first = if is_named {
+                vec![own, "--once"]
+            } else {
+                vec!["--once"]
+            };
+            let ran = project.run(&first).expect(0);
+            assert_eq!(project.landed(), ["A"], "{how}");
+            assert_eq!(
+                project.repo.git(["show", &format!("HEAD:{path}")]),
+                new,
+                "{how}"
+            );
+            assert!(listed(&project).contains("New one"), "{how}");
+            let flag = format!("{path} holds tasks, which are suggestions");
+            assert!(ran.all().contains(&flag), "{how}: {}", ran.all());
+            assert!(said(project.ralph(&["report"])).contains(&flag), "{how}");
+            if is_named {
+                // It does not become the source because it is the only one that is found.
+                let ran = project.run(&[]).expect(2);
+                let says = format!("found tasks only in {path}, which an agent made");
+                assert!(ran.stderr().contains(&says), "{how}: {}", ran.stderr());
+                project.run(&[own]).expect(0);
+            } else {
+                assert!(
+                    said(project.ralph(&["status"])).contains("Write B"),
+                    "{how}"
+                );
+                project.run(&[]).expect(0);
+            }
+            assert_eq!(project.landed(), ["A", "B"], "{how}");
+            // Who names it means it, and from then on it is a source like another.
+            project.run(&[path]).expect(0);
+            let ran = project.run(&[]);
+            if is_named {
+                assert_eq!(ran.code(), 0, "{how}: {}", ran.all());
+            } else {
+                assert_eq!(ran.code(), 2, "{how}: {}", ran.all());
+                assert!(ran.stderr().contains("more than one"), "{how}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_of_a_person_beside_it_is_a_source_as_before_and_other_content_is_no_suggestion() {
+    for mode in MODES {
+        let project =
+            Project::with_stories(&[story("A"), story("B")]).env("RALPH_WORKSPACE_MODE", mode);
+        let files = [
+            ("TODO.md", "- [ ] New one\n"),
+            ("tasks.json", "{\"rows\": [1, 2]}\n"),
+            (
+                "docs/prd.json",
+                "{\"userStories\": [{\"id\": \"N\", \"title\": \"New one\"}]}\n",
+            ),
+        ];
+        let project = writing(project, &files);
+        project.run(&[]).expect(0);
+        assert_eq!(project.landed(), ["A", "B"], "{mode}");
+        assert_eq!(listed(&project), "no suggestions\n", "{mode}");
+        for (path, text) in files {
+            assert_eq!(project.repo.read(path), text, "{mode}, {path}");
+        }
+        // What a person adds is a choice that a person has to make.
+        project
+            .repo
+            .file("plans/prd.json", project.repo.read("prd.json"))
+            .commit("more");
+        let ran = project.run(&[]).expect(2);
+        let says = "found more than one task source: prd.json, plans/prd.json";
+        assert!(ran.stderr().contains(says), "{mode}: {}", ran.stderr());
+    }
+}
+
+#[test]
 fn an_executed_project_is_no_exception() {
     for mode in MODES {
         let project = Project::new().env("RALPH_WORKSPACE_MODE", mode);

@@ -1,8 +1,14 @@
 //! Iterations: what a crash leaves, and numbers that are never used again.
 
-use ralph_core::iteration::StepDone;
+use ralph_core::{
+    id::LoopId,
+    iteration::{ChangedFile, StepDone},
+};
 
-use super::*;
+use super::{
+    costs::{iteration, record},
+    *,
+};
 
 pub(in crate::store) async fn an_iteration_without_an_end_is_found_again_with_its_steps(
     store: &dyn TestStore,
@@ -27,6 +33,45 @@ pub(in crate::store) async fn an_iteration_without_an_end_is_found_again_with_it
     assert_eq!(found.n, 1);
     assert_eq!(found.start, start("L1", "I1"));
     assert_eq!(found.steps, [Step::Intent("agent".into()), bundled]);
+}
+
+pub(in crate::store) async fn a_file_that_a_landed_iteration_added_is_an_agents_until_a_loop_works_on_it(
+    store: &dyn TestStore,
+) {
+    let (mut journal, repository) = fresh(store).await;
+    begin_loop(&mut *journal, &repository, "L1").await;
+    for (id, path, kind, commit) in [
+        ("I1", "tasks.json", "added", Some("c1")),
+        ("I2", "PRD.json", "modified", Some("c2")),
+        ("I3", "plans/prd.json", "added", None),
+    ] {
+        let mut record = record(id, "L1", "T1", "2026-01-02T04:00:00Z");
+        record.git.result_commit = commit.map(str::to_owned);
+        record.git.files_changed = vec![ChangedFile {
+            path: path.into(),
+            kind: kind.into(),
+        }];
+        iteration(&mut *journal, &repository, &record, &TokenUsage::default()).await;
+    }
+    let names = ["PRD.json", "tasks.json", "plans/prd.json", "prd.json"].map(str::to_owned);
+    let made = journal.made_by_agents(&repository, &names).await.unwrap();
+    assert_eq!(made, ["tasks.json"]);
+    let id = LoopId::new("L2");
+    let new = NewLoop {
+        id: &id,
+        repository: &repository,
+        worktree: "/w",
+        source: "tasks.json",
+        goal: "X",
+        branch: "ralph/x",
+        base_commit: "b",
+        agent: "x",
+        config: "{}",
+        at: at(),
+    };
+    journal.begin_loop(&new).await.unwrap();
+    let made = journal.made_by_agents(&repository, &names).await.unwrap();
+    assert_eq!(made, [""; 0]);
 }
 
 pub(in crate::store) async fn a_number_is_never_used_again(store: &dyn TestStore) {

@@ -184,6 +184,24 @@ impl IterationStore for SqliteJournal {
             .await
     }
 
+    async fn made_by_agents(
+        &mut self,
+        repository: &RepositoryId,
+        paths: &[String],
+    ) -> Result<Vec<String>> {
+        let mut made = Vec::new();
+        for path in paths {
+            let text = "SELECT ?2 WHERE NOT EXISTS
+                  (SELECT 1 FROM loop WHERE repository_id = ?1 AND source = ?2)
+                AND EXISTS (SELECT 1 FROM iteration, json_each(record, '$.filesChanged') AS file
+                  WHERE repository_id = ?1 AND result_commit IS NOT NULL AND instr(record, ?2) > 0
+                    AND file.value ->> '$.path' = ?2 AND file.value ->> '$.kind' = 'added')";
+            let what = "look up who made a file";
+            made.extend(self.first(sql!(what, text, repository, path)).await?);
+        }
+        Ok(made)
+    }
+
     async fn records_of(&mut self, loop_id: &LoopId) -> Result<Vec<IterationRecord>> {
         let text =
             "SELECT record FROM iteration WHERE loop_id = ? AND record IS NOT NULL ORDER BY n";
