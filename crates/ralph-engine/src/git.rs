@@ -74,7 +74,7 @@ pub use preflight::{Head, Operation, RepoProblem};
 pub use refs::read_branch_tip;
 pub use replay::{Replay, ReplayRequest};
 pub use repo::Repo;
-pub use reset::{ResetSpec, WrittenMeanwhile};
+pub use reset::{ResetSpec, SavedFile, WrittenMeanwhile};
 pub use stage::{StageSpec, Staged};
 pub use stash::{Stash, Unstashed};
 pub use status::{Status, StatusEntry};

@@ -29,7 +29,7 @@ use crate::{
     artefacts::Artefacts,
     environment::Environment,
     error::LoopError,
-    git::{GitError, Oid, Replay, ReplayRequest, Repo, Staged},
+    git::{GitError, Oid, Replay, ReplayRequest, Repo, SavedFile, Staged},
     iteration::Findings,
     layer::Layer,
     process::MountPlan,
@@ -80,6 +80,8 @@ pub(crate) struct RestoredFiles {
 pub(crate) struct StagedCandidate<'a> {
     pub(crate) tree: &'a Oid,
     pub(crate) tip: Option<&'a Oid>,
+    /// The change that made it.
+    pub(crate) files: &'a [ChangedFile],
 }
 
 /// The findings after formatters or verify commands.
@@ -89,6 +91,8 @@ pub(crate) struct RestoredAfter {
     pub(crate) flags: Vec<String>,
     /// Tracked files that they wrote, and that are put back.
     pub(crate) rewritten: Vec<PathBuf>,
+    /// Files among these and new ones that land with the change, if it does.
+    pub(crate) saved: Vec<SavedFile>,
 }
 
 /// The tree that an earlier attempt made of the workspace, or why it could not be continued.
@@ -211,6 +215,11 @@ pub(crate) trait Workspace {
         change: &'a AgentChange,
         verified: VerifyLayer,
     ) -> LocalFuture<'a, Result<Vec<PathBuf>, LoopError>>;
+
+    /// Writes what verify commands wrote in the place of the candidate, and lands with it; returns the paths.
+    fn take_saved(&mut self, _saved: Vec<SavedFile>) -> Result<Vec<PathBuf>, LoopError> {
+        Ok(Vec::new())
+    }
 
     /// Plans what a verify command sees in such a layer.
     fn mounts_of(&self, layer: &Layer) -> Result<MountPlan, LoopError>;

@@ -15,6 +15,7 @@ use super::repo::StageIndex;
 use super::stage::{StageSpec, joined};
 use super::status::{SCAN, Seen, path_of, read_seen};
 use super::{GitError, Oid, Repo};
+use crate::plain_file;
 
 pub struct ResetSpec<'a> {
     pub branch: &'a str,
@@ -32,6 +33,15 @@ pub struct WrittenMeanwhile {
     pub rewritten: Vec<PathBuf>,
     /// New ones that are not ignored. They stay: a person may have made them.
     pub made: Vec<PathBuf>,
+    /// Those of both that were asked for, as they were written.
+    pub saved: Vec<SavedFile>,
+}
+
+/// A file with its content at a moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavedFile {
+    pub path: PathBuf,
+    pub content: Vec<u8>,
 }
 
 impl Repo {
@@ -68,11 +78,13 @@ impl Repo {
         self.publish_index(&mut state).await
     }
 
-    /// Puts the tracked files of the working tree back to what was staged, after programs that ralph started.
+    /// Puts the tracked files of the working tree back to what was staged, after programs that ralph started. Returns
+    /// the content of what they wrote of the files that are to be saved.
     pub async fn restore_staged(
         &self,
         spec: &StageSpec<'_>,
         tree: &Oid,
+        is_saved: &dyn Fn(&Path) -> bool,
     ) -> Result<WrittenMeanwhile, GitError> {
         let mut state = self.in_order().await;
         match state.staged.as_ref().filter(|staged| staged.tree == *tree) {
@@ -98,6 +110,18 @@ impl Repo {
         let mut seen = read_seen(&look().await?)?;
         seen.changed
             .retain(|entry| entry.worktree != b'.' && !is_own(&entry.path));
+        let is_new = |path: &&PathBuf| !is_own(path) && !spec.untracked_before.contains(*path);
+        let written = seen.changed.iter().map(|entry| &entry.path);
+        let written = written.chain(seen.untracked.iter().filter(is_new));
+        let saved = written.filter(|path| is_saved(path)).filter_map(|path| {
+            let whole = self.root.join(path);
+            let meta = fs::symlink_metadata(&whole).ok()?;
+            let fits = meta.is_file() && meta.len() <= spec.max_file_bytes;
+            let content = fits.then(|| plain_file::read(&whole).ok()).flatten()?;
+            let path = path.clone();
+            Some(SavedFile { path, content })
+        });
+        let saved: Vec<SavedFile> = saved.collect();
         if !seen.changed.is_empty() {
             self.drop_attributes(&seen, spec.untracked_before)?;
             let changed: Vec<&Path> = seen.changed.iter().map(|e| e.path.as_path()).collect();
@@ -110,6 +134,7 @@ impl Repo {
         Ok(WrittenMeanwhile {
             rewritten: seen.changed.into_iter().map(|entry| entry.path).collect(),
             made: seen.untracked,
+            saved,
         })
     }
 

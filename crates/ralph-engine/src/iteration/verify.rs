@@ -1,6 +1,6 @@
 //! Verifies a change: the configured commands and the task's own, as they stood when the loop began.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ralph_core::{
     change::shown,
@@ -23,6 +23,7 @@ use crate::{
     clock::Clock,
     environment::Environment,
     error::LoopError,
+    git::SavedFile,
     heartbeat::{HeartbeatWriter, LoopActivity},
     journal_text::oid,
     process::{Containment, MountPlan},
@@ -72,23 +73,34 @@ pub(super) async fn verify(
     let candidate = tree.as_ref().map(|tree| StagedCandidate {
         tree,
         tip: context.tip.as_ref(),
+        files: context
+            .log
+            .change
+            .as_ref()
+            .map_or(&[], |change| &change.files),
     });
     let restoring = workspace.restore_after_commands(job, &context.progress, candidate);
     let restored = restoring.await?;
-    for path in &restored.rewritten {
+    if report.cancelled {
+        return Ok(StepDone::Interrupted);
+    }
+    let mut check = judge(job, &report, context.machine.run());
+    let mut taken = Vec::new();
+    if check.failure.is_none() {
+        let written = VerifyWriting {
+            layer,
+            saved: restored.saved,
+        };
+        taken = settle(context, workspace, services, written, &mut check).await?;
+    }
+    let put_back = restored.rewritten.iter();
+    for path in put_back.filter(|path| !taken.contains(path)) {
         let message = format!(
             "{} was rewritten by verification; it is put back",
             shown(path)
         );
         files.line(&message);
         services.tell(&Event::Notice { message });
-    }
-    if report.cancelled {
-        return Ok(StepDone::Interrupted);
-    }
-    let mut check = judge(job, &report, context.machine.run());
-    if let (None, Some(layer)) = (&check.failure, layer) {
-        settle(context, workspace, services, layer, &mut check).await?;
     }
     let flags = restored.flags.into_iter();
     check
@@ -103,26 +115,38 @@ pub(super) async fn verify(
     Ok(StepDone::Verified { check })
 }
 
-/// Takes what verify commands wrote of what lands with the change into it. What may not land fails it.
+/// The writing of verify commands that passed: in a layer of their own, or in the place of the candidate.
+struct VerifyWriting {
+    layer: Option<VerifyLayer>,
+    saved: Vec<SavedFile>,
+}
+
+/// Takes what verify commands wrote of what lands with the change into it, and returns it. What may not land fails
+/// the change.
 async fn settle(
     context: &mut IterationContext<'_>,
     workspace: &mut dyn Workspace,
     services: &mut Services<'_>,
-    layer: VerifyLayer,
+    written: VerifyWriting,
     check: &mut Check,
-) -> Result<(), LoopError> {
+) -> Result<Vec<PathBuf>, LoopError> {
     let Some(change) = context.log.change.clone() else {
-        return Ok(());
+        return Ok(Vec::new());
     };
-    let settled = workspace.settle_verified(context.job, &change, layer);
-    let written = settled.await?;
+    let written = match written.layer {
+        Some(layer) => {
+            let settled = workspace.settle_verified(context.job, &change, layer);
+            settled.await?
+        }
+        None => workspace.take_saved(written.saved)?,
+    };
     // A change that was brought to a person's commit is not what the agent's layer holds.
     if written.is_empty() || change.replayed.is_some() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let changed = inspect_written(context, workspace, &change, &written).await?;
     if changed.tree == change.tree {
-        return Ok(());
+        return Ok(Vec::new());
     }
     if let Some(refusal) = &changed.refusal {
         let names: Vec<String> = written.iter().map(|path| shown(path)).collect();
@@ -137,7 +161,7 @@ async fn settle(
         services.tell(&Event::Notice { message });
     }
     check.change = Some(Box::new(changed));
-    Ok(())
+    Ok(written)
 }
 
 /// Commands that are to be run, and where.

@@ -23,12 +23,12 @@ use crate::{
     failpoint::failpoint,
     git::{
         ChangedBy, GitError, Guard, History, Oid, RefGuard, Replay, ReplayRequest, Repo, ResetSpec,
-        StageSpec, Staged,
+        SavedFile, StageSpec, Staged,
     },
     iteration::{Findings, LOGS},
     journal_text::{oid, paths_from_text},
     layer::Layer,
-    plain_file::FileStamp,
+    plain_file::{self, FileStamp},
     process::{BindAccess, Containment, MountPlan},
     progress_file::ProgressFile,
     source::{Snapshots, Source, TaskFiles},
@@ -346,7 +346,7 @@ impl Workspace for InPlace<'_> {
         Box::pin(async move {
             let mut after = RestoredAfter {
                 flags: self.free_wedges()?,
-                rewritten: Vec::new(),
+                ..RestoredAfter::default()
             };
             let shared = self.restore_shared_files(job, progress, WrittenFiles::ANY)?;
             after.flags.extend(shared.findings.into_flags());
@@ -356,7 +356,7 @@ impl Workspace for InPlace<'_> {
                 .extend(configs.map(|name| format!("{name} was edited; it is put back")));
             after.flags.extend(self.restore_refs()?);
             let (base, untracked) = self.start_of(job)?;
-            let Some(StagedCandidate { tree, tip }) = candidate else {
+            let Some(StagedCandidate { tree, tip, files }) = candidate else {
                 after.flags.extend(self.moved_history(job, &base).await?);
                 after.flags.extend(self.restore_guarded()?);
                 return Ok(after);
@@ -375,13 +375,33 @@ impl Workspace for InPlace<'_> {
                 own_paths: &self.own_paths,
                 max_file_bytes: self.policy.max_file_bytes,
             };
-            let written = self.repo.restore_staged(&spec, tree).await?;
+            let lands = |path: &Path| {
+                let changed = files.iter().map(|file| Path::new(&file.path));
+                self.policy.verify_output.lands(path, changed)
+            };
+            let written = self.repo.restore_staged(&spec, tree, &lands).await?;
             after.rewritten = written.rewritten;
+            after.saved = written.saved;
             if let Some(before) = &mut self.before {
                 before.made.extend(written.made);
             }
             Ok(after)
         })
+    }
+
+    fn take_saved(&mut self, saved: Vec<SavedFile>) -> Result<Vec<PathBuf>, LoopError> {
+        let mut taken = Vec::new();
+        for SavedFile { path, content } in saved {
+            let whole = self.root.join(&path);
+            plain_file::make_room(&whole)
+                .and_then(|()| std::fs::write(&whole, content))
+                .map_err(|e| file_error("write", &whole, e))?;
+            if let Some(before) = &mut self.before {
+                before.made.remove(&path);
+            }
+            taken.push(path);
+        }
+        Ok(taken)
     }
 
     fn edited_untracked(&self, _job: &Job) -> Result<Vec<PathBuf>, LoopError> {

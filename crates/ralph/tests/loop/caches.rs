@@ -305,46 +305,81 @@ const WRITING: &str = "verification:\n  commands:\n    - echo made > Cargo.lock;
 
 #[test]
 fn a_lock_file_that_verification_writes_lands_with_the_change_that_it_belongs_to() {
-    for (agent, lock) in [
-        ("echo x > A.txt; echo dep >> Cargo.toml", "made"),
-        ("echo x > A.txt; echo mine > Cargo.lock", "made"),
-        ("echo x > A.txt", "old"),
-    ] {
-        let project = project(&[story("A")], WRITING).script(&json!({"default": [attempt(agent)]}));
+    for mode in ["overlay", "in_place"] {
+        for (agent, lock) in [
+            ("echo x > A.txt; echo dep >> Cargo.toml", "made"),
+            ("echo x > A.txt; echo mine > Cargo.lock", "made"),
+            ("echo x > A.txt", "old"),
+        ] {
+            let how = format!("{mode}, {agent}");
+            let project = project(&[story("A")], WRITING)
+                .script(&json!({"default": [attempt(agent)]}))
+                .env("RALPH_WORKSPACE_MODE", mode);
+            project
+                .repo
+                .file("Cargo.toml", "[package]\n")
+                .file("Cargo.lock", "old\n")
+                .file("stamp.txt", "old\n")
+                .commit("files");
+            let ran = project.run(&[]).expect(0);
+            assert_eq!(project.repo.git(["show", "HEAD:Cargo.lock"]), lock, "{how}");
+            assert_eq!(project.repo.read("Cargo.lock").trim(), lock, "{how}");
+            assert_eq!(project.repo.git(["show", "HEAD:stamp.txt"]), "old");
+            // In the user's own folder what verification made stays.
+            let left = if mode == "overlay" { "" } else { "?? gen/" };
+            assert_eq!(project.repo.git(["status", "--porcelain"]), left, "{how}");
+            let told = ran.all().contains("Cargo.lock: as verification wrote it");
+            assert_eq!(told, lock == "made", "{how}: {}", ran.all());
+        }
+    }
+}
+
+#[test]
+fn a_lock_file_of_a_change_that_fails_is_put_back() {
+    let config = format!("{WRITING}    - test -f B.txt\nloop:\n  max_verify_retries: 0\n");
+    for mode in ["overlay", "in_place"] {
+        let project = project(&[story("A")], &config)
+            .script(&json!({"default": [attempt("echo x > A.txt; echo dep >> Cargo.toml")]}))
+            .env("RALPH_WORKSPACE_MODE", mode);
         project
             .repo
             .file("Cargo.toml", "[package]\n")
             .file("Cargo.lock", "old\n")
-            .file("stamp.txt", "old\n")
             .commit("files");
-        let ran = project.run(&[]).expect(0);
-        assert_eq!(
-            project.repo.git(["show", "HEAD:Cargo.lock"]),
-            lock,
-            "{agent}"
-        );
-        assert_eq!(project.repo.read("Cargo.lock").trim(), lock, "{agent}");
-        assert_eq!(project.repo.git(["show", "HEAD:stamp.txt"]), "old");
-        assert_eq!(project.repo.git(["status", "--porcelain"]), "", "{agent}");
-        let told = ran.all().contains("Cargo.lock: as verification wrote it");
-        assert_eq!(told, lock == "made", "{agent}: {}", ran.all());
+        project.run(&["--once"]).expect(3);
+        assert_eq!(project.repo.read("Cargo.lock"), "old\n", "{mode}");
+        assert_eq!(project.repo.read("Cargo.toml"), "[package]\n", "{mode}");
+        assert_eq!(project.landed(), [""; 0], "{mode}");
     }
 }
 
 #[test]
 fn what_the_configuration_names_lands_and_what_may_not_land_does_not() {
-    let config = format!("{WRITING}  lands: [gen/*.txt]\n");
-    let project = project(&[story("A")], &config).script(&good_script());
-    project.run(&[]).expect(0);
-    assert_eq!(project.repo.git(["show", "HEAD:gen/out.txt"]), "made");
-    assert_eq!(
-        project.repo.git(["ls-files", "stamp.txt", "Cargo.lock"]),
-        ""
-    );
-    let config =
+    // In place, what a baseline made is not told from what a person made.
+    let config = format!("{WRITING}  lands: [gen/*.txt]\n  baseline: false\n");
+    let blocked =
         format!("{config}safety:\n  protected_paths: [gen]\nloop:\n  max_verify_retries: 0\n");
-    let project = self::project(&[story("A")], &config).script(&good_script());
-    let ran = project.run(&["--once"]).expect(3);
-    assert_eq!(ran.verdicts(), ["A failed"]);
-    assert!(ran.all().contains("gen/out.txt"), "{}", ran.all());
+    for mode in ["overlay", "in_place"] {
+        let project = project(&[story("A")], &config)
+            .script(&good_script())
+            .env("RALPH_WORKSPACE_MODE", mode);
+        project.run(&[]).expect(0);
+        assert_eq!(
+            project.repo.git(["show", "HEAD:gen/out.txt"]),
+            "made",
+            "{mode}"
+        );
+        assert_eq!(
+            project.repo.git(["ls-files", "stamp.txt", "Cargo.lock"]),
+            "",
+            "{mode}"
+        );
+        let project = self::project(&[story("A")], &blocked)
+            .script(&good_script())
+            .env("RALPH_WORKSPACE_MODE", mode);
+        let ran = project.run(&["--once"]).expect(3);
+        assert_eq!(ran.verdicts(), ["A failed"], "{mode}");
+        assert!(ran.all().contains("gen/out.txt"), "{mode}: {}", ran.all());
+        assert_eq!(project.landed(), [""; 0], "{mode}");
+    }
 }

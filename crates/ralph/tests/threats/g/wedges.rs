@@ -178,10 +178,7 @@ fn g10_a_lock_file_that_belongs_to_the_change_lands_as_verified(mode: &str) {
     assert!(locked != "stale" && locked != "locked", "{mode}: {locked}");
     assert_whole(&project, mode);
 }
-modes!(
-    g10_a_lock_file_that_belongs_to_the_change_lands_as_verified,
-    in_place: "open: in place nothing that verification writes lands"
-);
+modes!(g10_a_lock_file_that_belongs_to_the_change_lands_as_verified);
 
 fn g10_a_person_is_still_told_from_verification(mode: &str) {
     // Nothing that verification writes hides an edit of a person's that was there before.
