@@ -35,6 +35,8 @@ pub enum Event {
         command: String,
         source: String,
         branch: String,
+        /// Where the branch was started from, as `main@abc123`, as far as that is known.
+        from: Option<String>,
         agent: String,
         /// Tells where agents work: in layers, or in the user's own folder and why.
         workspace: String,

@@ -14,7 +14,7 @@ use ralph_core::{
 };
 
 use crate::{
-    git::{GitError, RepoProblem},
+    git::{GitError, LackedCommits, RepoProblem},
     layer::{InPlaceReason, LayerError},
     lock::LockError,
     loop_runner::rewrite::RewriteError,
@@ -101,14 +101,22 @@ pub enum LoopError {
     /// A revert or squash that a crash cut off could not be brought to an end.
     #[error(transparent)]
     Rewrite(#[from] Box<RewriteError>),
-    /// The branch that this loop would work on lacks commits that HEAD has: its task file is an old one.
-    #[error("branch {branch} lacks {missing} of {head}: its task file is an older one")]
-    OutdatedBranch {
+    /// The branch of this loop and HEAD each have work that the other lacks.
+    #[error(
+        "{branch} and {head} have diverged: {branch} has {own} that {head} lacks, {head} has {lacked} that {branch} lacks"
+    )]
+    Diverged {
         branch: String,
         /// The branch that is checked out.
         head: String,
-        /// The number of commits, in words.
-        missing: String,
+        own: LackedCommits,
+        lacked: LackedCommits,
+    },
+    #[error("the commits of {branch} can't be brought onto {onto}: {reason}")]
+    CantBringOnto {
+        branch: String,
+        onto: String,
+        reason: String,
     },
     /// A layer was asked for by `workspace.mode: overlay`, and there can be none.
     #[error("`workspace.mode` is overlay, and no layer can be laid over this repository: {reason}")]
@@ -154,7 +162,8 @@ impl LoopError {
             | Self::BadGlob(_)
             | Self::ConfiguredPath { .. }
             | Self::Artefact { .. }
-            | Self::OutdatedBranch { .. }
+            | Self::Diverged { .. }
+            | Self::CantBringOnto { .. }
             | Self::NoLayer { .. }
             | Self::UnknownCommit { .. }
             | Self::NoVerifyCommands

@@ -57,7 +57,9 @@ mod tree;
 mod wedge;
 
 pub use attempt::attempt_ref;
-pub use branch::BranchOutcome;
+pub use branch::{
+    BranchOutcome, BranchStanding, LackedCommits, MergedBy, SettleConflict, Transplant,
+};
 pub use candidate::{LayerWork, TrackedPaths};
 pub use commits::{Along, CommitInfo, TreeEdit, TreeFile};
 pub use environment::GitEnvironment;

@@ -8,6 +8,7 @@ mod accept_new;
 mod agent_pool;
 mod baseline;
 mod begin;
+mod branch_choice;
 mod breaker;
 mod budget;
 mod checkpoint;
@@ -46,6 +47,7 @@ pub use crate::{
 };
 pub use agent_pool::Fallback;
 pub use begin::{LoopRequest, Setup};
+pub use branch_choice::{BranchRequest, BranchStart, StartPoint, start_of};
 pub use checkpoint::{CheckpointRequest, create_checkpoint};
 pub(crate) use files::TEMPLATE;
 pub use goal::{goal_of, write_goal};
@@ -139,6 +141,8 @@ struct LoopPlace {
     before_run: BeforeRun,
     repository: RepositoryId,
     branch: String,
+    /// Where the branch was started from.
+    start: StartPoint,
     base: Oid,
     /// The working tree as it was found before the next iteration.
     tree: Option<Status>,

@@ -72,6 +72,8 @@ pub enum SourceError {
     },
     #[error("task {task} is in none of the files of {name}")]
     NoSuchTask { task: TaskId, name: String },
+    #[error("there is no {name} in commit {commit}, where this loop would work")]
+    NotOnBranch { name: String, commit: String },
     #[error("{path} is there already")]
     Exists { path: PathBuf },
 }
@@ -89,12 +91,47 @@ impl Source {
         } else {
             vec![path.to_owned()]
         };
-        let mut files = Vec::with_capacity(paths.len());
+        let files = paths.into_iter().map(|path| (path, None)).collect();
+        Self::read_files(path, root, is_folder, files)
+    }
+
+    /// Reads the same source from other files; those with bytes are not read from disk. It is for looking at,
+    /// not for writing.
+    pub(crate) fn read_as(
+        &self,
+        files: Vec<(PathBuf, Option<Vec<u8>>)>,
+        root: &Path,
+    ) -> Result<(Self, Vec<Task>), SourceError> {
+        Self::read_files(&self.path, root, self.is_folder, files)
+    }
+
+    /// Returns whether a file at this path would be part of it.
+    pub(crate) fn has_place_for(&self, path: &Path) -> bool {
+        if self.is_folder {
+            path.parent() == Some(&self.path) && has_task_name(path)
+        } else {
+            path == self.path
+        }
+    }
+
+    fn read_files(
+        path: &Path,
+        root: &Path,
+        is_folder: bool,
+        given: Vec<(PathBuf, Option<Vec<u8>>)>,
+    ) -> Result<(Self, Vec<Task>), SourceError> {
+        let mut files = Vec::with_capacity(given.len());
         let mut tasks = Vec::new();
-        for (index, path) in paths.into_iter().enumerate() {
+        for (index, (path, bytes)) in given.into_iter().enumerate() {
             let index = u32::try_from(index).unwrap_or(u32::MAX);
             let stamp = stamp(&path);
-            let bytes = plain_file::read(&path).map_err(fail(&path))?;
+            let bytes = match bytes {
+                Some(bytes) => bytes,
+                None => plain_file::read(&path).map_err(|source| SourceError::Read {
+                    path: path.clone(),
+                    source,
+                })?,
+            };
             let link = std::fs::read_link(&path).ok();
             let name = name_of(&path, root);
             let mut document = format::parse(&name, index, &bytes)?;
@@ -314,18 +351,21 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
 fn task_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?
         .filter_map(|entry| entry.ok().map(|e| e.path()))
-        .filter(|p| {
-            let known = p
-                .extension()
-                .is_some_and(|e| e == "json" || e == "yaml" || e == "yml");
-            let hidden = p
-                .file_name()
-                .is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
-            known && !hidden && p.is_file()
-        })
+        .filter(|p| has_task_name(p) && p.is_file())
         .collect();
     files.sort();
     Ok(files)
+}
+
+/// Returns whether a file is a task file by its name.
+fn has_task_name(path: &Path) -> bool {
+    let known = path
+        .extension()
+        .is_some_and(|e| e == "json" || e == "yaml" || e == "yml");
+    let hidden = path
+        .file_name()
+        .is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
+    known && !hidden
 }
 
 fn name_of(path: &Path, root: &Path) -> String {

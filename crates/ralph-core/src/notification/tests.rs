@@ -24,6 +24,7 @@ fn started() -> Event {
         command: "ralph run".into(),
         source: "prd.json".into(),
         branch: "ralph/work".into(),
+        from: Some("main@0123456789".into()),
         agent: "claude".into(),
         workspace: "layers in /data/layers".into(),
         tasks: Tally::default(),

@@ -126,11 +126,26 @@ impl Repo {
     /// The same commit on another parent: its tree, author, times and words as they are. `None` for
     /// one that can't be carried over whole: a merge, or one that is signed.
     pub async fn carry_over(&self, commit: &Oid, onto: &Oid) -> Result<Option<Oid>, GitError> {
+        self.carry_over_as(commit, onto, None).await
+    }
+
+    /// The same, with another tree where one is given.
+    pub(super) async fn carry_over_as(
+        &self,
+        commit: &Oid,
+        onto: &Oid,
+        tree: Option<&Oid>,
+    ) -> Result<Option<Oid>, GitError> {
         let args = ["cat-file", "commit", commit.as_str()];
         let content = self.git(args).run().await?;
-        let Some(content) = with_parent(&content, onto) else {
+        let Some(mut content) = with_parent(&content, onto) else {
             return Ok(None);
         };
+        if let Some(tree) = tree {
+            let rest = content.iter().position(|byte| *byte == b'\n').unwrap_or(0);
+            let line = format!("tree {tree}").into_bytes();
+            content.splice(..rest, line);
+        }
         let args = ["hash-object", "-t", "commit", "-w", "--stdin"];
         self.git(args).stdin(content).run_oid().await.map(Some)
     }

@@ -44,6 +44,11 @@ pub enum GitError {
     BadRefName { name: String },
     #[error("branch {branch} is checked out in another worktree, {}", worktree.display())]
     BranchElsewhere { branch: String, worktree: PathBuf },
+    #[error(
+        "can't switch to branch {branch}: what is not committed would be overwritten: {}",
+        paths.join(", ")
+    )]
+    InTheWay { branch: String, paths: Vec<String> },
     #[error("{name} moved while ralph worked on it: expected {expected}, found {found}")]
     RefMoved {
         name: String,
@@ -75,6 +80,7 @@ impl GitError {
             | Self::Locked { .. }
             | Self::BadRefName { .. }
             | Self::BranchElsewhere { .. }
+            | Self::InTheWay { .. }
             | Self::RefMoved { .. }
             | Self::NoIdentity { .. }
             | Self::NoCommit
@@ -98,8 +104,12 @@ impl GitError {
                 path.display()
             )),
             Self::BranchElsewhere { .. } => {
-                Some("run ralph there, or choose another branch".into())
+                Some("run ralph there, or work on another branch with `--branch NAME`".into())
             }
+            Self::InTheWay { branch, .. } => Some(format!(
+                "commit it, put it aside (`git stash -u`) or move it away; `git switch {branch}` goes there; \
+                 `--branch NAME` works on another branch"
+            )),
             Self::NoCommit => Some("make a first commit".into()),
             Self::Failed { stderr, .. } if stderr.contains("dubious ownership") => Some(
                 "the repository belongs to another user: see `git help config`, safe.directory"

@@ -18,9 +18,10 @@ use ralph_core::{
 };
 
 use super::{
-    AgentRuntime, Board, Changed, CostWatch, Fallback, LoopError, LoopOutput, LoopPlace,
-    LoopRunner, LoopSettings, ProjectFiles, TaskScope,
+    AgentRuntime, Board, BranchRequest, Changed, CostWatch, Fallback, LoopError, LoopOutput,
+    LoopPlace, LoopRunner, LoopSettings, ProjectFiles, StartPoint, TaskScope,
     agent_pool::AgentPool,
+    branch_choice::{self, BranchPlan, start_of},
     clean_check::CleanWatch,
     control::ControlChannel,
     files::{feature, refuse_wrong_paths},
@@ -36,7 +37,7 @@ use crate::{
     clock::Clock,
     config_files::ConfigFiles,
     environment::Environment,
-    git::{self, BranchOutcome, Guard, Repo, Status},
+    git::{self, Guard, HeadNow, Repo, Status},
     human::Human,
     inbox::Inbox,
     lock::Lock,
@@ -90,8 +91,8 @@ pub struct LoopRequest {
     pub span: Span,
     pub stash: bool,
     pub mode: Mode,
-    /// The branch of a new loop, where it is not to be called by its tasks.
-    pub branch: Option<String>,
+    /// The branch of a new loop.
+    pub branch: BranchRequest,
     /// The bounds that flags set.
     pub bounds: LoopBounds,
 }
@@ -114,8 +115,17 @@ impl LoopRunner {
         let mut notices = setup.notices.clone();
         notices.extend(found.notices);
         let mut abandoned = None;
+        let wanted = &setup.request.branch;
         let branch = match (&interrupted, found.guarded) {
-            (Some(row), false) => restore::branch_now(repo.head_against(&row.branch)?)?,
+            (Some(row), false) => {
+                let head = repo.head_against(&row.branch)?;
+                // Who names another branch or start wants no part of the loop that HEAD has left.
+                if wanted.excludes(&row.branch) && matches!(head, HeadNow::Elsewhere { .. }) {
+                    BranchNow::Gone
+                } else {
+                    restore::branch_now(head)?
+                }
+            }
             (_, _) => found.branch,
         };
         if let (Some(row), BranchNow::Gone) = (&interrupted, branch) {
@@ -144,7 +154,6 @@ impl LoopRunner {
         let mut runner = Self::assemble(setup, place).await?;
         let workspace = runner.find_layers(interrupted.as_ref()).await?;
         notices.extend(workspace.notes());
-        runner.derive_deciding().await?;
         runner.sweep()?;
         runner.ensure_dot_ralph()?;
         runner.files.progress.archive(runner.output.clock.now())?;
@@ -152,15 +161,19 @@ impl LoopRunner {
         if let Some(row) = &abandoned {
             runner.close_abandoned_loop(row).await?;
         }
-        let resumed = runner.take_over(interrupted).await?;
-        if resumed == Resumed::No {
-            runner.open_new_loop(stash, branch).await?;
-        }
+        let resumed = runner.take_over(interrupted, &branch).await?;
+        let told = match resumed {
+            Resumed::No => runner.open_new_loop(stash, &branch).await?,
+            Resumed::Yes => Told::default(),
+        };
+        runner.derive_deciding().await?;
+        notices.extend(told.warnings);
         let warnings = notices.into_iter().chain(weaknesses).collect();
         let start = Start {
             resumed,
             moved,
             workspace,
+            notices: told.notices,
             warnings,
         };
         Ok((runner, start))
@@ -243,6 +256,7 @@ impl LoopRunner {
                 before_run: BeforeRun::default(),
                 repository,
                 branch: String::new(),
+                start: StartPoint::default(),
                 base,
                 tree: None,
                 layers: None,
@@ -332,15 +346,20 @@ impl LoopRunner {
         }
     }
 
-    /// Goes on with an interrupted loop of the same source. One of another source is brought to an
+    /// Goes on with an interrupted loop of the same source and branch. Another one is brought to an
     /// end first: its work must not be taken for ours.
-    async fn take_over(&mut self, interrupted: Option<LoopRow>) -> Result<Resumed, LoopError> {
+    async fn take_over(
+        &mut self,
+        interrupted: Option<LoopRow>,
+        wanted: &BranchRequest,
+    ) -> Result<Resumed, LoopError> {
         let Some(row) = interrupted else {
             return Ok(Resumed::No);
         };
         self.loop_id.clone_from(&row.id);
         self.place.branch.clone_from(&row.branch);
-        if row.source == self.board.source.name() {
+        self.place.start = start_of(&row.config);
+        if row.source == self.board.source.name() && !wanted.excludes(&row.branch) {
             self.baseline = row
                 .baseline
                 .as_deref()
@@ -370,20 +389,24 @@ impl LoopRunner {
         Ok(())
     }
 
+    /// Plans the branch, takes it where there is something to do, and writes the loop down. Gives what a
+    /// person should hear of it.
     async fn open_new_loop(
         &mut self,
         stash: bool,
-        branch: Option<String>,
-    ) -> Result<(), LoopError> {
-        self.refuse_foreign_changes(stash).await?;
-        self.place.branch = branch.unwrap_or_else(|| self.branch_name());
-        self.refuse_outdated_branch().await?;
-        let branch = self.place.repo.switch_to_branch(&self.place.branch).await?;
-        if branch != BranchOutcome::Current {
-            self.changed = Changed::Something;
-        }
-        self.place.base = self.place.repo.status().await?.head;
+        wanted: &BranchRequest,
+    ) -> Result<Told, LoopError> {
+        let plan = self.plan_branch(wanted).await?;
         self.loop_id = LoopId::new(uuid::Uuid::now_v7());
+        self.place.branch.clone_from(&plan.branch);
+        self.place.start.clone_from(&plan.start);
+        let has_work = self.has_work().await?;
+        if has_work {
+            self.refuse_foreign_changes(stash).await?;
+            self.take_branch(&plan).await?;
+        } else {
+            self.place.base.clone_from(&plan.tip);
+        }
         let config = self.persisted_config();
         let worktree = self.place.root.to_string_lossy().into_owned();
         let new = NewLoop {
@@ -399,28 +422,47 @@ impl LoopRunner {
             at: self.output.clock.now(),
         };
         self.journal.begin_loop(&new).await?;
-        Ok(())
+        Ok(if has_work {
+            Told {
+                notices: plan.notices,
+                warnings: plan.warnings,
+            }
+        } else {
+            Told::default()
+        })
     }
 
-    /// Refuses a branch that lacks commits of HEAD and has another task file. That one is older: what
-    /// was added since would not be seen, and "all tasks are complete" would be said of it.
-    async fn refuse_outdated_branch(&self) -> Result<(), LoopError> {
-        let Some(lacking) = self.place.repo.lacks_of_head(&self.place.branch).await? else {
-            return Ok(());
-        };
-        let sources = self.source_files();
-        if !sources.iter().any(|file| lacking.differing.contains(file)) {
-            return Ok(());
+    /// Plans the branch of a new loop, and puts the tasks on the board as they are there. Changes nothing.
+    pub(super) async fn plan_branch(
+        &mut self,
+        wanted: &BranchRequest,
+    ) -> Result<BranchPlan, LoopError> {
+        let branch = wanted.name.clone().unwrap_or_else(|| self.branch_name());
+        let files = self.source_files();
+        let (repo, journal) = (&self.place.repo, &mut *self.journal);
+        let chosen = (branch.as_str(), &wanted.start);
+        let repository = &self.place.repository;
+        let plan = branch_choice::plan_branch(repo, journal, repository, chosen, &files).await?;
+        let (head, _) = repo.head_and_branch()?;
+        let there = branch_choice::tasks_at(repo, &self.board.source, (&head, &plan.tip)).await?;
+        if let Some((source, tasks)) = there {
+            self.board.replace_tasks(source, tasks)?;
         }
-        Err(LoopError::OutdatedBranch {
-            branch: self.place.branch.clone(),
-            head: lacking.head,
-            missing: if lacking.commits == 1 {
-                "1 commit".to_owned()
-            } else {
-                format!("{} commits", lacking.commits)
-            },
-        })
+        Ok(plan)
+    }
+
+    /// Tells whether there is anything to do on the branch: a task, a person's command, or a question that
+    /// can be asked now.
+    async fn has_work(&mut self) -> Result<bool, LoopError> {
+        let can_ask = self.control.human.is_some() && self.board.open_questions() > 0;
+        if can_ask || self.board.next().is_some() {
+            return Ok(true);
+        }
+        let worktree = self.place.root.to_string_lossy().into_owned();
+        let waiting = self
+            .journal
+            .waiting_commands(&self.place.repository, &worktree);
+        Ok(!waiting.await?.is_empty())
     }
 
     /// Tracked files with changes that are not ralph's.
@@ -479,6 +521,7 @@ impl LoopRunner {
             resumed,
             moved,
             workspace,
+            notices,
             warnings,
         } = start;
         self.tell(&Event::LoopStarted {
@@ -486,6 +529,7 @@ impl LoopRunner {
             command: self.command(),
             source: self.board.source.name().to_owned(),
             branch: self.place.branch.clone(),
+            from: self.place.start.shown(),
             agent: self.runtime.pool.main_name(),
             workspace: workspace.sentence(),
             tasks: self.board.tally(),
@@ -502,6 +546,9 @@ impl LoopRunner {
                     "this repository is a copy of {place}; it has its own history now"
                 ),
             }),
+        }
+        for message in notices {
+            self.tell(&Event::Notice { message });
         }
         for message in warnings {
             self.tell(&Event::Warning { message });
@@ -525,6 +572,14 @@ pub(super) struct Start {
     resumed: Resumed,
     moved: RepositoryMove,
     workspace: WorkspaceFound,
+    notices: Vec<String>,
+    warnings: Vec<String>,
+}
+
+/// The messages about the branch of a new loop.
+#[derive(Debug, Default)]
+struct Told {
+    notices: Vec<String>,
     warnings: Vec<String>,
 }
 

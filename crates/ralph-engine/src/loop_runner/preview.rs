@@ -1,6 +1,6 @@
 //! Shows what a run would do first, without doing it: the task and its whole prompt.
 //!
-//! Writes nothing into the repository and nothing into the journal.
+//! Moves no branch, changes no file, and writes nothing into the journal.
 
 use ralph_core::{
     event::{Blocked, Tally},
@@ -9,7 +9,8 @@ use ralph_core::{
 };
 
 use super::{
-    LoopError, LoopRunner, Setup, WorkspaceFound, WorkspaceLook, place::OpenedRepository, workspace,
+    LoopError, LoopRunner, Setup, WorkspaceFound, WorkspaceLook, branch_choice::BranchPlan,
+    place::OpenedRepository, workspace,
 };
 use crate::{
     error::file_error,
@@ -24,6 +25,10 @@ pub struct Preview {
     /// The task and its prompt; `None` where nothing is ready.
     pub next: Option<(Task, String)>,
     pub branch: String,
+    /// Where the branch was or would be started.
+    pub from: Option<String>,
+    /// Messages about the branch.
+    pub notices: Vec<String>,
     /// The place that its agent would work in.
     pub workspace: WorkspaceFound,
     pub tasks: Tally,
@@ -56,8 +61,15 @@ pub async fn preview(setup: Setup) -> Result<Preview, LoopError> {
         base: head.oid,
         lock: None,
     };
+    let (stash, wanted) = (setup.request.stash, setup.request.branch.clone());
     let mut runner = LoopRunner::assemble(setup, place).await?;
-    runner.place.branch = runner.branch_name();
+    let mut plan = runner.plan_branch(&wanted).await?;
+    runner.place.branch.clone_from(&plan.branch);
+    runner.place.base.clone_from(&plan.tip);
+    if runner.board.next().is_some() {
+        runner.refuse_what_run_refuses(stash, &plan).await?;
+    }
+    plan.notices.append(&mut plan.warnings);
     let next = match runner
         .board
         .next()
@@ -95,11 +107,33 @@ pub async fn preview(setup: Setup) -> Result<Preview, LoopError> {
     };
     Ok(Preview {
         next,
-        branch: runner.place.branch.clone(),
+        branch: plan.branch,
+        from: plan.start.shown(),
+        notices: plan.notices,
         workspace,
         tasks: runner.board.tally(),
         blocked: runner.board.blocked(),
     })
+}
+
+impl LoopRunner {
+    /// Refuses what a run would refuse before it began.
+    async fn refuse_what_run_refuses(
+        &self,
+        stash: bool,
+        plan: &BranchPlan,
+    ) -> Result<(), LoopError> {
+        let repo = &self.place.repo;
+        let paths = self.foreign_changes(&repo.status().await?);
+        if !paths.is_empty() && !stash {
+            return Err(LoopError::Dirty { paths });
+        }
+        // What is put aside first is not in the way.
+        if paths.is_empty() {
+            repo.check_switch(&plan.branch, &plan.tip).await?;
+        }
+        Ok(())
+    }
 }
 
 /// The journal that is there, or an empty one that is thrown away.

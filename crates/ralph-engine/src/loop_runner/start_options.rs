@@ -73,7 +73,7 @@ impl LoopRunner {
         let goal = &self.settings.goal;
         serde_json::json!({
             "effective": config, "files": files, "project": project, "goal": goal,
-            "bounds": self.settings.bounds, "named": self.labels(),
+            "bounds": self.settings.bounds, "named": self.labels(), "start": self.place.start,
         })
         .to_string()
     }
@@ -88,7 +88,7 @@ pub(super) fn labels_of(config: &str) -> LoopLabels {
     part_of(config, "named")
 }
 
-fn part_of<T: Default + serde::de::DeserializeOwned>(config: &str, name: &str) -> T {
+pub(super) fn part_of<T: Default + serde::de::DeserializeOwned>(config: &str, name: &str) -> T {
     let mut kept: Value = serde_json::from_str(config).unwrap_or_default();
     serde_json::from_value(kept[name].take()).unwrap_or_default()
 }

@@ -85,8 +85,8 @@ pub trait LoopStore: Send {
     /// One loop, over or not.
     async fn any_loop(&mut self, id: &LoopId) -> Result<Option<LoopRow>>;
 
-    /// The commits at which loops on a branch began, oldest first.
-    async fn bases_of(&mut self, repository: &RepositoryId, branch: &str) -> Result<Vec<String>>;
+    /// The loops that worked on a branch, oldest first.
+    async fn loops_on(&mut self, repository: &RepositoryId, branch: &str) -> Result<Vec<LoopRow>>;
 
     /// The loop before this one in the same working tree and at the same tasks.
     async fn loop_before(

@@ -191,7 +191,7 @@ async fn a_linked_worktree_lands_on_its_own_branch() {
 
     let error = open(&test)
         .await
-        .switch_to_branch("lane")
+        .switch_to_branch("lane", None)
         .await
         .unwrap_err();
     assert!(

@@ -263,8 +263,8 @@ async fn every_call(repo: &Repo, test: &TestRepo) {
     let staged = stage(repo, &base).await;
     let base = land(repo, &base, &staged).await.unwrap();
     repo.history(&base, BRANCH).await.unwrap();
-    repo.switch_to_branch("ralph/x").await.unwrap();
-    repo.switch_to_branch("main").await.unwrap();
+    repo.switch_to_branch("ralph/x", None).await.unwrap();
+    repo.switch_to_branch("main", None).await.unwrap();
     // By plumbing, so that this test's own git runs nothing that was planted.
     test.file(".git/HEAD", format!("{base}\n"));
     repo.undo_moved_history(BRANCH, &base, &"0190-b".into())

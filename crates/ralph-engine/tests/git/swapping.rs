@@ -94,7 +94,7 @@ async fn of_two_that_move_a_branch_at_once_neither_is_lost() {
 async fn a_branch_that_is_only_packed_is_moved() {
     let test = TestRepo::new();
     let repo = open(&test).await;
-    repo.switch_to_branch("ralph/login").await.unwrap();
+    repo.switch_to_branch("ralph/login", None).await.unwrap();
     test.git(["pack-refs", "--all", "--prune"]);
     assert!(!test.exists(".git/refs/heads/ralph/login"));
     let _ = fs::remove_dir(test.path(".git/refs/heads/ralph"));

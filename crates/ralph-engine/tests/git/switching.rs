@@ -12,7 +12,7 @@ async fn a_branch_is_made_from_head_and_continued_later() {
     let test = TestRepo::new();
     let repo = open(&test).await;
     assert_eq!(
-        repo.switch_to_branch("ralph/login").await.unwrap(),
+        repo.switch_to_branch("ralph/login", None).await.unwrap(),
         BranchOutcome::Made
     );
     assert_eq!(test.branch(), "refs/heads/ralph/login");
@@ -20,13 +20,13 @@ async fn a_branch_is_made_from_head_and_continued_later() {
     test.git(["switch", "-q", "main"]);
     assert!(!test.exists("a"));
     assert_eq!(
-        repo.switch_to_branch("ralph/login").await.unwrap(),
+        repo.switch_to_branch("ralph/login", None).await.unwrap(),
         BranchOutcome::Switched
     );
     assert_eq!(test.log_subjects(), ["on the branch", "start"]);
     assert_eq!((test.read("a"), test.status()), ("a\n".to_owned(), vec![]));
     assert_eq!(
-        repo.switch_to_branch("ralph/login").await.unwrap(),
+        repo.switch_to_branch("ralph/login", None).await.unwrap(),
         BranchOutcome::Current
     );
 }
@@ -41,7 +41,7 @@ async fn a_branch_that_would_overwrite_work_is_not_switched_to() {
     test.git(["switch", "-q", "main"]);
     let repo = open(&test).await;
     test.file("README.md", "mine\n").file("new", "mine\n");
-    assert!(repo.switch_to_branch("other").await.is_err());
+    assert!(repo.switch_to_branch("other", None).await.is_err());
     assert_eq!(test.branch(), "refs/heads/main");
     assert_eq!(
         (test.read("README.md"), test.read("new")),
@@ -54,11 +54,11 @@ async fn odd_and_impossible_branch_names_are_refused() {
     let test = TestRepo::new();
     let repo = open(&test).await;
     for name in ["-f", "a..b", "x.lock", "", "a b", "../x"] {
-        let error = repo.switch_to_branch(name).await.unwrap_err();
+        let error = repo.switch_to_branch(name, None).await.unwrap_err();
         assert!(matches!(error, GitError::BadRefName { .. }), "{name}");
     }
     test.git(["branch", "ralph"]);
-    assert!(repo.switch_to_branch("ralph/x").await.is_err());
+    assert!(repo.switch_to_branch("ralph/x", None).await.is_err());
     assert_eq!(test.branch(), "refs/heads/main");
 }
 

@@ -32,7 +32,6 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         target: RunTarget::Project(args.name.clone()),
         iterations: args.iterations,
         options: args.options.clone(),
-        branch: None,
     };
     run::start(&order, global)
 }

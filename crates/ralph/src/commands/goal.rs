@@ -42,7 +42,6 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         target: RunTarget::Goal(goal),
         iterations: args.max_iterations,
         options: args.options.clone(),
-        branch: None,
     };
     run::start(&order, global)
 }

@@ -143,10 +143,10 @@ fn again(
             max_minutes: bounds.max_minutes,
             max_cost: bounds.max_cost_usd,
             task: bounds.task,
+            branch,
             look: args.look.clone(),
             ..Options::default()
         },
-        branch,
     };
     run::start(&order, global)
 }

@@ -65,7 +65,6 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         target: RunTarget::Source(args.source.clone()),
         iterations: args.max_iterations,
         options: args.options.clone(),
-        branch: None,
     };
     start(&order, global)
 }
@@ -249,9 +248,14 @@ fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
         LoopError::ConfiguredPath { key, .. } => Some(format!(
             "set `{key}` to a path of its own; `ralph config {key}` shows where it was set"
         )),
-        LoopError::OutdatedBranch { branch, .. } => Some(format!(
-            "where {branch} is merged, `git branch -d {branch}` lets `ralph run` make it again from HEAD; \
-             else `git switch {branch}` and merge first"
+        LoopError::Diverged { branch, head, .. } => Some(format!(
+            "`--from HEAD` starts {branch} anew from {head} (where it was is kept), `--onto` brings its commits \
+             onto {head}, `--branch NAME` works on another branch; or `git switch {branch}` and merge {head} \
+             yourself"
+        )),
+        LoopError::CantBringOnto { branch, .. } => Some(format!(
+            "`git switch {branch}` and merge or rebase it yourself; `--from HEAD` starts it anew, and keeps \
+             where it was"
         )),
         LoopError::NoLayer { reason } => reason.hint().or_else(|| {
             Some("`workspace.mode: auto` works in your own folder where there are no layers".into())

@@ -214,7 +214,7 @@ fn what_would_be_told_can_be_looked_at_before() {
         .unwrap();
     let text = String::from_utf8(ran.stdout).unwrap();
     assert!(
-        text.starts_with("would take T1: Write T1\non branch ralph/shop\n"),
+        text.starts_with("would take T1: Write T1\non branch ralph/shop from main@"),
         "{text}"
     );
     assert!(

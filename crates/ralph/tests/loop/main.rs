@@ -39,6 +39,7 @@ mod prd_mode;
 mod real_agents;
 mod refusing;
 mod reverting;
+mod second_day;
 mod speaking;
 mod spending;
 mod squashing;

@@ -282,24 +282,3 @@ fn a_file_where_the_archive_should_be_is_refused() {
         "`memory.archive_dir` is README.md, which is not a folder",
     );
 }
-
-#[test]
-fn a_branch_that_was_merged_and_left_behind_is_refused_and_not_called_complete() {
-    let project = ready();
-    project.run(&[]).expect(0);
-    project.repo.git(["switch", "-q", "main"]);
-    project
-        .repo
-        .git(["merge", "-q", "--no-ff", "-m", "merge", "ralph/work"]);
-    let mut done = story("A");
-    done["passes"] = true.into();
-    project
-        .repo
-        .prd(&crate::support::prd(&[done, story("B")]))
-        .commit("one more");
-    refused(&project, "branch ralph/work lacks 2 commits of main");
-    // The way out that it names.
-    project.repo.git(["branch", "-q", "-d", "ralph/work"]);
-    project.run(&[]).expect(0);
-    assert_eq!(project.landed(), ["A", "B"]);
-}

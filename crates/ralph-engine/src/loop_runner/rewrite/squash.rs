@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use ralph_core::{id::IterationId, sanitize::one_line};
 
-use super::{Ground, Intended, RewriteError, going::name_commits, oid, recover};
+use super::{super::start_of, Ground, Intended, RewriteError, going::name_commits, oid, recover};
 use crate::{
     git::{Along, CommitInfo, CommitKind, Head, Oid, message_with_trailers},
     landing::{ITERATION_TRAILER, LOOP_TRAILER, TASK_TRAILER},
@@ -161,14 +161,19 @@ pub async fn plan_squash(
     })
 }
 
-/// Where ralph first began on this branch, as far as that is still below it.
+/// Where ralph first began on this branch since it was started last, as far as that is still below it. What
+/// was merged before is not this branch's to change any more.
 async fn began(ground: &mut Ground<'_>, head: &Head) -> Result<Option<Oid>, RewriteError> {
-    let bases = ground
+    let loops = ground
         .journal
-        .bases_of(ground.repository, &head.branch)
+        .loops_on(ground.repository, &head.branch)
         .await?;
-    for base in bases {
-        let base = oid(&base)?;
+    let started = loops
+        .iter()
+        .rposition(|row| start_of(&row.config).fresh)
+        .unwrap_or(0);
+    for row in &loops[started..] {
+        let base = oid(&row.base_commit)?;
         if ground.repo.holds(&head.oid, &base).await? {
             return Ok(Some(base));
         }

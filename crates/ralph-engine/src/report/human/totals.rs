@@ -23,6 +23,7 @@ impl HumanText {
             command,
             source,
             branch,
+            from,
             agent,
             workspace,
             tasks,
@@ -40,7 +41,9 @@ impl HumanText {
         let date = page.date();
         page.banner(&title, &date);
         page.line(&format!("tasks   {} · {}", safe(source), tally(tasks)));
-        page.more(&format!("branch  {}", safe(branch)));
+        let from = from.as_ref().map(|from| format!(" from {}", safe(from)));
+        let from = from.unwrap_or_default();
+        page.more(&format!("branch  {}{from}", safe(branch)));
         page.more(&format!("agent   {}", safe(agent)));
         page.more(&format!("where   {}", safe(workspace)));
         let most = count(*max_iterations as usize, "iteration", "iterations");

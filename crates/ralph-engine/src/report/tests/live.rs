@@ -134,7 +134,7 @@ fn is_cleared_before_lines_and_drawn_again_below_them() {
     insta::assert_snapshot!(terminal.above(), @r"
     ━━━ ralph run ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 2026-03-01 ━━━
     [10:00:00] tasks   PRD.json · 1/4 complete (3 remaining: 2 ready, 1 waiting)
-               branch  ralph/users
+               branch  ralph/users from main@0123456789
                agent   claude
                where   layers in /data/layers
                limits  at most 50 iterations

@@ -23,7 +23,7 @@ fn a_loop_in_which_all_goes_well() {
     insta::assert_snapshot!(plain(&story::success(), Verbosity::Normal, Colours::Off), @r"
     ━━━ ralph run ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 2026-03-01 ━━━
     [10:00:00] tasks   PRD.json · 1/4 complete (3 remaining: 2 ready, 1 waiting)
-               branch  ralph/users
+               branch  ralph/users from main@0123456789
                agent   claude
                where   layers in /data/layers
                limits  at most 50 iterations
@@ -51,7 +51,7 @@ fn an_eventful_loop_at_normal_verbosity() {
     insta::assert_snapshot!(plain(&story::eventful(), Verbosity::Normal, Colours::Off), @r"
     ━━━ ralph run, resumed ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 2026-03-01 ━━━
     [10:00:00] tasks   PRD.json · 1/4 complete (3 remaining: 2 ready, 1 waiting)
-               branch  ralph/users
+               branch  ralph/users from main@0123456789
                agent   claude
                where   layers in /data/layers
                limits  at most 50 iterations
@@ -162,7 +162,7 @@ fn verbose_shows_what_the_agent_says_and_does() {
     insta::assert_snapshot!(plain(&story, Verbosity::Verbose, Colours::Off), @r"
     ━━━ ralph run, resumed ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 2026-03-01 ━━━
     [10:00:00] tasks   PRD.json · 1/4 complete (3 remaining: 2 ready, 1 waiting)
-               branch  ralph/users
+               branch  ralph/users from main@0123456789
                agent   claude
                where   layers in /data/layers
                limits  at most 50 iterations
@@ -261,7 +261,7 @@ fn colours_are_there_if_asked_for() {
     insta::assert_snapshot!(text.replace('\x1b', "ESC"), @r"
     ESC[2m━━━ESC[0m ESC[1mralph runESC[0m ESC[2m━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ESC[0m ESC[2m2026-03-01ESC[0m ESC[2m━━━ESC[0m
     ESC[2m[10:00:00]ESC[0m tasks   PRD.json · 1/4 complete (3 remaining: 2 ready, 1 waiting)
-               branch  ralph/users
+               branch  ralph/users from main@0123456789
                agent   claude
                where   layers in /data/layers
                limits  at most 50 iterations

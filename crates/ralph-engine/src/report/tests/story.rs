@@ -49,6 +49,7 @@ pub(super) fn loop_started(resumed: bool) -> Event {
         command: "ralph run".into(),
         source: "PRD.json".into(),
         branch: "ralph/users".into(),
+        from: Some("main@0123456789".into()),
         agent: "claude".into(),
         workspace: "layers in /data/layers".into(),
         tasks: tally(1, 2, 1, 0),

@@ -161,12 +161,15 @@ impl LoopStore for SqliteJournal {
         self.first(sql!("look up a loop", text, id)).await
     }
 
-    async fn bases_of(&mut self, repository: &RepositoryId, branch: &str) -> Result<Vec<String>> {
+    async fn loops_on(&mut self, repository: &RepositoryId, branch: &str) -> Result<Vec<LoopRow>> {
+        let text = format!(
+            "SELECT {ROW} FROM loop WHERE repository_id = ? AND branch = ? ORDER BY started_at, id"
+        );
         self.all(sql!(
-            "look up where a branch began",
-            "SELECT base_commit FROM loop WHERE repository_id = ? AND branch = ? ORDER BY started_at, id",
+            "look up the loops on a branch",
+            text,
             repository,
-            branch,
+            branch
         ))
         .await
     }

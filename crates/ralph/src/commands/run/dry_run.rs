@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use ralph_core::sanitize::terminal_safe;
 use ralph_engine::loop_runner::preview;
 
 use super::{Order, explain, setup};
@@ -19,7 +20,7 @@ pub(crate) async fn run(order: &Order, project: &Project) -> Result<ExitCode, Co
         };
         if is_json {
             output::print_json(&serde_json::json!({
-                "task": null, "branch": preview.branch, "tasks": preview.tasks, "blocked": preview.blocked,
+                "task": null, "branch": preview.branch, "from": preview.from, "tasks": preview.tasks, "blocked": preview.blocked,
             }))?;
         } else {
             output::print(&format!("{sentence}\n"));
@@ -35,16 +36,21 @@ pub(crate) async fn run(order: &Order, project: &Project) -> Result<ExitCode, Co
     };
     if is_json {
         output::print_json(&serde_json::json!({
-            "task": task, "branch": preview.branch, "workspace": preview.workspace.sentence(),
+            "task": task, "branch": preview.branch, "from": preview.from, "workspace": preview.workspace.sentence(),
             "tasks": preview.tasks, "prompt": prompt,
         }))?;
     } else {
+        let from = preview.from.as_ref().map(|from| format!(" from {from}"));
+        let notices = preview.notices.iter().map(|notice| format!("{notice}\n"));
+        let notices: String = notices.collect();
         output::print(&format!(
-            "would take {}: {}\non branch {}\nworkspace: {}\n\n{prompt}",
+            "would take {}: {}\non branch {}{}\n{}workspace: {}\n\n{prompt}",
             task.id,
-            ralph_core::sanitize::terminal_safe(&task.text.title),
+            terminal_safe(&task.text.title),
             preview.branch,
-            ralph_core::sanitize::terminal_safe(&preview.workspace.sentence()),
+            terminal_safe(&from.unwrap_or_default()),
+            terminal_safe(&notices),
+            terminal_safe(&preview.workspace.sentence()),
         ));
     }
     Ok(ExitCode::SUCCESS)

@@ -28,6 +28,18 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) stash: bool,
 
+    /// Work on this branch [default: named after the tasks]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) branch: Option<String>,
+
+    /// Start the branch anew from this commit; commits that it has now are kept under a ref
+    #[arg(long, value_name = "COMMIT", conflicts_with = "onto")]
+    pub(crate) from: Option<String>,
+
+    /// Bring the branch's own commits onto this commit, and go on there [default with no value: HEAD]
+    #[arg(long, value_name = "COMMIT", num_args = 0..=1, default_missing_value = "HEAD")]
+    pub(crate) onto: Option<String>,
+
     /// Print the next task and its prompt without changing anything
     #[arg(long)]
     pub(crate) dry_run: bool,

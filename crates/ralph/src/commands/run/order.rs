@@ -8,7 +8,8 @@ use ralph_core::{
     termination::Span,
 };
 use ralph_engine::loop_runner::{
-    Execution, Iterations, LoopBounds, LoopRequest, Mode, TaskScope, write_goal,
+    BranchRequest, BranchStart, Execution, Iterations, LoopBounds, LoopRequest, Mode, TaskScope,
+    write_goal,
 };
 
 use super::{Options, OutputArgs};
@@ -18,8 +19,6 @@ pub(crate) struct Order {
     pub(crate) target: RunTarget,
     pub(crate) iterations: Option<u32>,
     pub(crate) options: Options,
-    /// The branch of a new loop, where it is to be that of an earlier one.
-    pub(crate) branch: Option<String>,
 }
 
 /// Whose tasks are worked on.
@@ -46,7 +45,6 @@ impl Order {
             target,
             iterations: None,
             options,
-            branch: None,
         }
     }
 
@@ -100,9 +98,22 @@ impl Order {
             span: if options.once { Span::Once } else { Span::All },
             stash: options.stash,
             mode,
-            branch: self.branch.clone(),
+            branch: self.branch(),
             bounds: self.bounds(),
         })
+    }
+
+    /// The branch from the flags.
+    fn branch(&self) -> BranchRequest {
+        let start = match (&self.options.from, &self.options.onto) {
+            (Some(from), _) => BranchStart::From(from.clone()),
+            (None, Some(onto)) => BranchStart::Onto(onto.clone()),
+            (None, None) => BranchStart::Usual,
+        };
+        BranchRequest {
+            name: self.options.branch.clone(),
+            start,
+        }
     }
 
     /// The limits of the loop from the flags.

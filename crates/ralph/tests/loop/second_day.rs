@@ -1,0 +1,358 @@
+//! The second day: a branch was merged, left behind, removed, or is gone on with, and `ralph run` is typed again.
+//!
+//! Tasks are read on the branch that will be worked on, and nobody is told "complete" of an old file.
+
+use serde_json::{Value, json};
+
+use crate::support::{Project, Ran, good_script, prd, story};
+
+/// A first run that landed A on `ralph/work`; the person is on main again.
+fn after_first_run() -> Project {
+    let project = Project::with_stories(&[story("A")]).script(&good_script());
+    project.run(&[]).expect(0);
+    assert_eq!(project.repo.branch(), "refs/heads/ralph/work");
+    project.repo.git(["switch", "-q", "main"]);
+    project
+}
+
+/// Adds a story to the task file as it is on the branch that is checked out, and commits it.
+fn add_story(project: &Project, id: &str) {
+    let mut tasks: Value = serde_json::from_str(&project.repo.read("prd.json")).unwrap();
+    tasks["userStories"].as_array_mut().unwrap().push(story(id));
+    project.repo.prd(&tasks).commit(&format!("add {id}"));
+}
+
+fn short(project: &Project, rev: &str) -> String {
+    project.repo.git(["rev-parse", rev]).trim()[..10].to_owned()
+}
+
+fn refs_below(project: &Project, place: &str) -> Vec<String> {
+    let refs = project
+        .repo
+        .git(["for-each-ref", "--format=%(refname)", place]);
+    refs.lines().map(str::to_owned).collect()
+}
+
+fn notices(ran: &Ran) -> String {
+    let notices = [ran.named("notice"), ran.named("warning")].concat();
+    let notices = notices
+        .iter()
+        .map(|n| n["message"].as_str().unwrap().to_owned());
+    notices.collect::<Vec<_>>().join("\n")
+}
+
+/// The task that a dry run names; that it changes nothing is checked too.
+fn dry_run_task(project: &Project, args: &[&str]) -> Value {
+    let before = project.repo.git(["for-each-ref"]);
+    let ran = project.run(&[&["--dry-run"], args].concat()).expect(0);
+    assert_eq!(project.repo.git(["for-each-ref"]), before, "no ref moved");
+    serde_json::from_slice(&ran.stdout).unwrap()
+}
+
+#[test]
+fn after_a_merge_the_branch_starts_anew_from_head_and_the_new_task_is_done() {
+    let merges: [&[&[&str]]; 4] = [
+        &[&["merge", "-q", "--no-ff", "--no-edit", "ralph/work"]],
+        &[&["merge", "-q", "--ff-only", "ralph/work"]],
+        &[
+            &["merge", "-q", "--squash", "ralph/work"],
+            &["commit", "-q", "-m", "the whole feature"],
+        ],
+        // As a rebase by a forge does it: the same change in another commit, on another base.
+        &[
+            &["commit", "-q", "--allow-empty", "-m", "meanwhile"],
+            &["cherry-pick", "ralph/work"],
+        ],
+    ];
+    for merge in merges {
+        let project = after_first_run();
+        for call in merge {
+            project.repo.git(call.iter());
+        }
+        add_story(&project, "B");
+        let from = format!("main@{}", short(&project, "main"));
+        let looked = dry_run_task(&project, &[]);
+        assert_eq!(
+            (&looked["task"]["id"], &looked["from"]),
+            (&json!("B"), &json!(from)),
+            "{merge:?}"
+        );
+        let ran = project.run(&[]).expect(0);
+        assert_eq!(ran.verdicts(), ["B verified"], "{merge:?}");
+        assert_eq!(ran.one("loop_started")["from"], from, "{merge:?}");
+        assert!(notices(&ran).contains("starts anew"), "{}", ran.all());
+        assert!(project.passes("A") && project.passes("B"));
+        assert_eq!(project.leftovers(), [""; 0]);
+        // Only the new work is on the branch, and main is where the person left it.
+        let own = project
+            .repo
+            .git(["rev-list", "--count", "main..ralph/work"]);
+        assert_eq!(own.trim(), "1", "{merge:?}");
+        project
+            .repo
+            .git(["merge-base", "--is-ancestor", "main", "ralph/work"]);
+    }
+}
+
+#[test]
+fn the_old_tip_of_a_squashed_branch_is_kept() {
+    let project = after_first_run();
+    let tip = project.repo.git(["rev-parse", "ralph/work"]);
+    project.repo.git(["merge", "-q", "--squash", "ralph/work"]);
+    project.repo.commit("the whole feature");
+    add_story(&project, "B");
+    project.run(&[]).expect(0);
+    let kept = refs_below(&project, "refs/ralph/branches");
+    assert_eq!(kept.len(), 1);
+    assert_eq!(project.repo.git(["rev-parse", &kept[0]]), tip);
+}
+
+#[test]
+fn a_branch_that_diverged_is_refused_with_both_sides_named_and_ways_out_that_work() {
+    let diverged = || {
+        let project = after_first_run();
+        add_story(&project, "B");
+        project
+    };
+    let project = diverged();
+    let (own, theirs) = (short(&project, "ralph/work"), short(&project, "main"));
+    let refs = project.repo.git(["for-each-ref"]);
+    for args in [&[][..], &["--dry-run"][..]] {
+        let ran = project.run(args).expect(2);
+        let said = ran
+            .says("ralph/work and main have diverged")
+            .says(&format!("ralph/work has 1 commit (the last is {own} "))
+            .says(&format!("main has 1 commit (the last is {theirs} add B)"))
+            .says("--from HEAD")
+            .says("--onto")
+            .says("--branch NAME");
+        drop(said);
+        assert_eq!(project.repo.branch(), "refs/heads/main");
+        assert_eq!(project.repo.git(["for-each-ref"]), refs);
+    }
+
+    let ran = project.run(&["--from", "HEAD"]).expect(0);
+    assert_eq!(ran.verdicts(), ["A verified", "B verified"]);
+    let kept = refs_below(&project, "refs/ralph/branches");
+    assert!(kept[0].ends_with(&own), "{kept:?}");
+
+    let project = diverged();
+    assert_eq!(dry_run_task(&project, &["--onto"])["task"]["id"], "B");
+    let ran = project.run(&["--onto"]).expect(0);
+    assert_eq!(
+        ran.verdicts(),
+        ["B verified"],
+        "A's commit was brought along"
+    );
+    assert_eq!(project.landed(), ["A", "B"]);
+    assert!(project.passes("A") && project.passes("B"));
+    project
+        .repo
+        .git(["merge-base", "--is-ancestor", "main", "ralph/work"]);
+    assert_eq!(refs_below(&project, "refs/ralph/branches").len(), 1);
+    assert_eq!(project.leftovers(), [""; 0]);
+
+    let project = diverged();
+    let own = short(&project, "ralph/work");
+    let ran = project.run(&["--branch", "ralph/second"]).expect(0);
+    assert_eq!(ran.verdicts(), ["A verified", "B verified"]);
+    assert_eq!(project.repo.branch(), "refs/heads/ralph/second");
+    assert_eq!(
+        short(&project, "ralph/work"),
+        own,
+        "the other one is as it was"
+    );
+}
+
+#[test]
+fn commits_that_conflict_are_not_brought_along_and_nothing_is_changed() {
+    let project = after_first_run();
+    project.repo.file("A.txt", "mine\n").commit("my own A");
+    add_story(&project, "B");
+    let refs = project.repo.git(["for-each-ref"]);
+    project
+        .run(&["--onto", "main"])
+        .expect(2)
+        .says("conflicts in A.txt")
+        .says("--from HEAD");
+    assert_eq!(project.repo.git(["for-each-ref"]), refs);
+    assert_eq!(project.repo.branch(), "refs/heads/main");
+    assert_eq!(project.leftovers(), [""; 0]);
+}
+
+#[test]
+fn work_that_is_not_merged_yet_is_gone_on_with_wherever_the_person_is() {
+    for on_it in [true, false] {
+        let project = Project::with_stories(&[story("A"), story("B")]).script(&good_script());
+        let base = format!("main@{}", short(&project, "main"));
+        project.run(&["--once"]).expect(0);
+        if !on_it {
+            project.repo.git(["switch", "-q", "main"]);
+        }
+        let looked = dry_run_task(&project, &[]);
+        assert_eq!(looked["task"]["id"], "B", "A is done on the branch");
+        let ran = project.run(&[]).expect(0);
+        assert_eq!(ran.verdicts(), ["B verified"]);
+        assert_eq!(ran.one("loop_started")["from"], base);
+        assert_eq!(project.landed(), ["A", "B"]);
+    }
+}
+
+#[test]
+fn a_run_with_nothing_to_do_makes_and_checks_out_nothing() {
+    // Everything is done on the branch, and the person is elsewhere.
+    let project = after_first_run();
+    let refs = project.repo.git(["for-each-ref"]);
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.stop()["why"], "all_complete");
+    assert_eq!(ran.one("loop_ended")["tasks"]["completed"], 1);
+    assert_eq!(project.repo.branch(), "refs/heads/main");
+    assert_eq!(project.repo.git(["for-each-ref"]), refs);
+    // Everything is done before there is a branch; uncommitted work does not matter then.
+    let mut done = story("A");
+    done["passes"] = json!(true);
+    let project = Project::with_stories(&[done]).script(&good_script());
+    project.repo.file("README.md", "mine\n");
+    project.run(&[]).expect(0);
+    assert_eq!(project.repo.branch(), "refs/heads/main");
+    assert_eq!(refs_below(&project, "refs/heads"), ["refs/heads/main"]);
+    assert_eq!(project.repo.read("README.md"), "mine\n");
+}
+
+#[test]
+fn a_branch_that_the_person_removed_is_made_from_head_again() {
+    let project = after_first_run();
+    project.repo.git(["branch", "-q", "-D", "ralph/work"]);
+    let from = format!("main@{}", short(&project, "main"));
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.verdicts(), ["A verified"]);
+    assert_eq!(ran.one("loop_started")["from"], from);
+}
+
+#[test]
+fn a_new_feature_that_starts_from_the_last_ones_branch_says_so() {
+    let project = Project::with_stories(&[story("A")]).script(&good_script());
+    project.run(&[]).expect(0);
+    let mut next = prd(&[story("B")]);
+    next["branchName"] = json!("ralph/next");
+    project.repo.prd(&next).commit("the next feature");
+    let ran = project.run(&[]).expect(0);
+    let from = ran.one("loop_started")["from"].as_str().unwrap().to_owned();
+    assert!(from.starts_with("ralph/work@"), "{from}");
+    let said = notices(&ran);
+    assert!(
+        said.contains("ralph/next starts from ralph/work") && said.contains("--from"),
+        "{said}"
+    );
+    // From main it says nothing of the kind.
+    project.repo.git(["switch", "-q", "main"]);
+    next["branchName"] = json!("ralph/third");
+    next["userStories"] = json!([story("C")]);
+    project.repo.prd(&next).commit("the third feature");
+    let ran = project.run(&[]).expect(0);
+    assert!(!notices(&ran).contains("starts from"), "{}", ran.all());
+    assert_eq!(project.landed(), ["C"]);
+}
+
+#[test]
+fn several_features_are_merged_one_after_the_other_on_the_same_branch_name() {
+    let project = after_first_run();
+    for id in ["B", "C"] {
+        project.repo.git(["merge", "-q", "--no-edit", "ralph/work"]);
+        add_story(&project, id);
+        let ran = project.run(&[]).expect(0);
+        assert_eq!(ran.verdicts(), [format!("{id} verified")]);
+        project.repo.git(["switch", "-q", "main"]);
+    }
+    // A squash makes one commit of the last feature; what was merged before is left alone.
+    project.repo.git(["merge", "-q", "--no-edit", "ralph/work"]);
+    add_story(&project, "D");
+    add_story(&project, "E");
+    project.run(&[]).expect(0);
+    let main = project.repo.git(["rev-parse", "main"]);
+    let squashed = project.ralph(&["squash"]).output().unwrap();
+    assert!(squashed.status.success(), "{squashed:?}");
+    assert_eq!(project.repo.git(["rev-parse", "ralph/work^"]), main);
+    assert_eq!(project.repo.git(["rev-parse", "main"]), main);
+}
+
+#[test]
+fn two_features_side_by_side_are_each_gone_on_with_where_they_are() {
+    let project = Project::new().script(&good_script());
+    for (file, branch, ids) in [
+        ("a.json", "ralph/a", ["A", "B"]),
+        ("c.json", "ralph/c", ["C", "D"]),
+    ] {
+        let tasks = json!({"branchName": branch, "userStories": ids.map(story)});
+        project.repo.file(file, tasks.to_string());
+    }
+    project.repo.commit("two features");
+    project.run(&["a.json", "--once"]).expect(0);
+    project.repo.git(["switch", "-q", "main"]);
+    project.run(&["c.json", "--once"]).expect(0);
+    assert_eq!(project.repo.branch(), "refs/heads/ralph/c");
+    project.run(&["a.json"]).expect(0);
+    assert_eq!(project.repo.branch(), "refs/heads/ralph/a");
+    assert_eq!(project.landed(), ["A", "B"]);
+    project.run(&["c.json"]).expect(0);
+    assert_eq!(project.landed(), ["C", "D"]);
+}
+
+#[test]
+fn the_header_says_the_branch_and_where_it_starts() {
+    let project = Project::with_stories(&[story("A")]).script(&good_script());
+    let from = short(&project, "main");
+    let ran = project.run_for_people(&[]).expect(0);
+    let expected = format!("branch  ralph/work from main@{from}");
+    assert!(ran.all().contains(&expected), "{}", ran.all());
+}
+
+#[test]
+fn an_edit_of_the_task_file_that_the_branch_would_overwrite_is_refused_by_name() {
+    let project = Project::with_stories(&[story("A"), story("B")]).script(&good_script());
+    project.run(&["--once"]).expect(0);
+    project.repo.git(["switch", "-q", "main"]);
+    let edited = prd(&[story("A"), story("B"), story("C")]);
+    project.repo.prd(&edited);
+    let text = project.repo.read("prd.json");
+    for args in [&[][..], &["--dry-run"][..], &["--stash"][..]] {
+        let ran = project.run(args).expect(2);
+        assert!(!ran.all().contains("read-tree"), "{}", ran.all());
+        drop(
+            ran.says("can't switch to branch ralph/work")
+                .says("prd.json"),
+        );
+        assert_eq!(project.repo.branch(), "refs/heads/main");
+        assert_eq!(project.repo.read("prd.json"), text);
+    }
+}
+
+#[test]
+fn a_start_that_does_not_exist_or_fits_no_branch_is_refused() {
+    let project = after_first_run();
+    project
+        .run(&["--from", "nowhere"])
+        .expect(2)
+        .says("nowhere");
+    project
+        .run(&["--onto", "nowhere"])
+        .expect(2)
+        .says("nowhere");
+    project.run(&["--branch", "a..b"]).expect(2).says("a..b");
+    project
+        .run(&["--from", "main", "--onto", "main"])
+        .expect(2)
+        .says("cannot be used with");
+    assert_eq!(project.repo.branch(), "refs/heads/main");
+}
+
+#[test]
+fn after_a_kill_another_start_can_be_asked_for_where_the_person_has_left_the_branch() {
+    let project = Project::with_stories(&[story("A"), story("B")]).script(&good_script());
+    project.run_with("RALPH_FAILPOINT", "agent-running");
+    project.repo.git(["switch", "-q", "main"]);
+    project.run(&[]).expect(2).says("ralph/work");
+    let ran = project.run(&["--branch", "ralph/again"]).expect(0);
+    assert_eq!(ran.verdicts(), ["A verified", "B verified"]);
+    assert_eq!(project.repo.branch(), "refs/heads/ralph/again");
+}
