@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::scene::{
-    MODES, alone, assert_goes_on, assert_whole, each, patient, scene, script, some, with_attempts,
+    MODES, alone, assert_goes_on, assert_whole, each, patient, scene, script, some, story_by,
+    with_attempts,
 };
 use crate::support::{Project, good_script, prd, story};
 
@@ -137,6 +138,133 @@ fn a35_settings_of_agents_that_land_are_flagged() {
         }
     }
 }
+
+/// Tries to trace every process that it finds or is told of, but itself and those that it came from, and to read their
+/// memory; says of each whether it could.
+const TRACE: &str = r#"
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+told = [int(pid) for pid in open(os.environ["HOME"] + "/pids").read().split()]
+mine, pid = set(), os.getpid()
+while pid > 1:
+    mine.add(pid)
+    pid = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
+found = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+for pid in sorted(set(found + told) - mine):
+    traced = libc.ptrace(16, pid, None, None) == 0
+    try:
+        open(f"/proc/{pid}/mem", "rb").close()
+        read = True
+    except OSError:
+        read = False
+    print(pid, "traced" if traced else "safe", "read" if read else "hidden")
+"#;
+
+fn a36_no_process_outside_of_a_run_can_be_traced(mode: &str) {
+    let shell = |name: &str| {
+        format!(
+            "while [ ! -s \"$HOME/pids\" ]; do sleep 0.01; done; python3 \"$HOME/trace.py\" > \"$HOME/{name}\""
+        )
+    };
+    let verify = format!("{}; test -f A.txt", shell("by-verification"));
+    let stories = [story_by("A", &[&verify])];
+    let project = patient(Project::with_stories(&stories), mode)
+        .script(&script(&[("A", &format!("{}; work", shell("by-agent")))]));
+    let home = project.repo.home().to_owned();
+    std::fs::write(home.join("trace.py"), TRACE).unwrap();
+    let live = project.start(&[]);
+    let told = [live.pid().as_raw_nonzero().get(), std::process::id() as i32];
+    let pids = told.map(|pid| pid.to_string()).join(" ");
+    std::fs::write(home.join("pids"), pids).unwrap();
+    live.wait().expect(0);
+    for name in ["by-agent", "by-verification"] {
+        let tried = std::fs::read_to_string(home.join(name)).unwrap();
+        for pid in told.into_iter().chain([1]) {
+            let safe = format!("{pid} safe hidden");
+            let is_safe = tried.lines().any(|line| line == safe);
+            assert!(is_safe, "{mode}, {name}: {pid} in {tried}");
+        }
+        assert!(!tried.contains("traced"), "{mode}, {name}: {tried}");
+    }
+    assert_whole(&project, mode);
+}
+modes!(a36_no_process_outside_of_a_run_can_be_traced);
+
+fn a36_nothing_says_where_docker_is(mode: &str) {
+    let own = story_by("A", &["env > \"$HOME/of-verification\"; test -f A.txt"]);
+    let project = patient(Project::with_stories(&[own]), mode)
+        .script(&script(&[("A", "env > \"$HOME/of-agent\"; work")]))
+        .env("DOCKER_HOST", "unix:///somewhere/else.sock");
+    project.run(&[]).expect(0);
+    for name in ["of-agent", "of-verification"] {
+        let env = std::fs::read_to_string(project.repo.home().join(name)).unwrap();
+        assert!(env.contains("PATH="), "{mode}, {name}");
+        assert!(!env.contains("else.sock"), "{mode}, {name}: {env}");
+    }
+}
+modes!(a36_nothing_says_where_docker_is);
+
+fn a36_a_socket_of_a_service_can_not_be_connected_to(mode: &str) {
+    let shell = "python3 -c 'import os, socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"HOME\"] + \"/docker.sock\")' && touch \"$HOME/connected\"; work";
+    let project = alone(mode, shell);
+    let path = project.repo.home().join("docker.sock");
+    let _listener = std::os::unix::net::UnixListener::bind(path).unwrap();
+    project.run(&[]).expect(0);
+    assert!(!project.repo.home().join("connected").exists(), "{mode}");
+}
+modes!(
+    a36_a_socket_of_a_service_can_not_be_connected_to,
+    both: "open: needs a sandbox"
+);
+
+fn a36_io_uring_is_denied(mode: &str) {
+    let shell = "python3 -c 'import ctypes; p = ctypes.create_string_buffer(120); raise SystemExit(ctypes.CDLL(None).syscall(425, 1, p) < 0)' && touch \"$HOME/ring\"; work";
+    let project = alone(mode, shell);
+    project.run(&[]).expect(0);
+    assert!(!project.repo.home().join("ring").exists(), "{mode}");
+}
+modes!(a36_io_uring_is_denied, both: "open: needs a sandbox");
+
+fn a37_the_token_of_a_service_of_ralphs_can_not_be_read(mode: &str) {
+    let search = |name: &str| {
+        format!(
+            "{{ env; cat /proc/*/environ; cat /proc/*/cmdline; grep -rs a-token-to-find \"$HOME\" .; }} > \"$HOME/{name}\" 2>/dev/null"
+        )
+    };
+    let verify = format!("{}; test -f A.txt", search("by-verification"));
+    let own = story_by("A", &[&verify]);
+    let project = patient(Project::with_stories(&[own]), mode)
+        .script(&script(&[("A", &format!("{}; work", search("by-agent")))]))
+        .config("notify:\n  command: [\"true\"]\n  webhook_token_env: HOOK_WORD\n")
+        .env("HOOK_WORD", "a-token-to-find");
+    project.run(&[]).expect(0);
+    for name in ["by-agent", "by-verification"] {
+        let found = std::fs::read(project.repo.home().join(name)).unwrap();
+        let found = String::from_utf8_lossy(&found);
+        assert!(found.contains("PATH="), "{mode}, {name}: it reads its own");
+        // The line that looks for it is in lists of processes and in the task.
+        let found = found.replace("grep -rs a-token-to-find", "");
+        let found = found.replace("grep\0-rs\0a-token-to-find", "");
+        assert!(!found.contains("HOOK_WORD=a-token"), "{mode}, {name}");
+        assert!(!found.contains("\0a-token"), "{mode}, {name}");
+    }
+}
+modes!(a37_the_token_of_a_service_of_ralphs_can_not_be_read);
+
+fn a37_a_service_of_the_user_can_not_be_called(mode: &str) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let shell = format!(
+        "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 5)' && touch \"$HOME/called\"; work"
+    );
+    let project = alone(mode, &shell);
+    project.run(&[]).expect(0);
+    assert!(!project.repo.home().join("called").exists(), "{mode}");
+}
+modes!(
+    a37_a_service_of_the_user_can_not_be_called,
+    both: "open: needs a sandbox"
+);
 
 #[test]
 fn a38_words_in_tasks_and_files_add_no_right() {
