@@ -90,7 +90,6 @@ pub(crate) struct LoopFacts {
     pub(crate) stop: Option<Stop>,
     pub(crate) sentence: Option<String>,
     /// The result of checking its last commit in a fresh clone.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) clean_check: Option<CleanResult>,
 }
 
