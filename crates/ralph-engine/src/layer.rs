@@ -40,5 +40,6 @@ pub use prefill::{CopySize, FolderCopy, Prefill, PrefillFile};
 pub use reason::{InPlaceReason, PlaceProblem, TriedPlace};
 pub(crate) use removal::remove_tree;
 pub use reserve::DiskReserve;
+pub(crate) use sys::open_beneath;
 pub use sys::FileSystemKind;
 pub use upper::{UpperEntry, UpperFolder, UpperKind};

@@ -32,6 +32,7 @@ pub mod loop_files;
 pub mod loop_runner;
 pub mod monitor;
 pub mod notify;
+mod owner;
 pub mod plain_file;
 pub mod plan;
 pub mod prices;

@@ -2,7 +2,8 @@
 //!
 //! Touches only the files of the commit, and of these only the ones that are as they were before it: what the
 //! user changed meanwhile is left alone and named. A file that the commit does not track any more and whose
-//! rules ignore it stays: it was untracked, and is the user's. May be done again after a crash: a file that has
+//! rules ignore it stays: it was untracked, and is the user's. A file keeps its owner, a new one has that of its
+//! folder. May be done again after a crash: a file that has
 //! followed already is left as it is.
 
 use std::collections::HashSet;
@@ -17,6 +18,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use super::object::ObjectKind;
 use super::rewind::{How, MovedPath};
 use super::{GitError, Oid, Repo};
+use crate::owner::{Owner, make_folders};
 
 /// The bytes of one file of a tree, as they stand in a working tree.
 #[derive(Debug, PartialEq, Eq)]
@@ -243,9 +245,9 @@ impl FileStep {
             }
             (None, Some(after)) => {
                 if let Some(folder) = self.target.parent() {
-                    fs::create_dir_all(folder)?;
+                    make_folders(folder)?;
                 }
-                write(spare, after)?;
+                write(spare, after, Owner::at(&self.target))?;
                 match rename(spare, &self.target, RenameFlags::NOREPLACE) {
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                         fs::remove_file(spare)?;
@@ -255,7 +257,7 @@ impl FileStep {
                 }
             }
             (Some(_), Some(after)) => {
-                write(spare, after)?;
+                write(spare, after, Owner::at(&self.target))?;
                 rename(spare, &self.target, RenameFlags::EXCHANGE)?;
                 if stands(spare)? == self.before {
                     fs::remove_file(spare)?;
@@ -315,9 +317,12 @@ fn rename(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
     Ok(renameat_with(CWD, from, CWD, to, flags)?)
 }
 
-fn write(path: &Path, content: &Stands) -> io::Result<()> {
+fn write(path: &Path, content: &Stands, owner: Option<Owner>) -> io::Result<()> {
     match content {
-        Stands::Link(target) => std::os::unix::fs::symlink(target, path),
+        Stands::Link(target) => {
+            std::os::unix::fs::symlink(target, path)?;
+            owner.inspect(|owner| owner.take_link(path));
+        }
         Stands::File { bytes, executable } => {
             let mode = if *executable { 0o777 } else { 0o666 };
             let mut file = File::options()
@@ -325,9 +330,11 @@ fn write(path: &Path, content: &Stands) -> io::Result<()> {
                 .create_new(true)
                 .mode(mode)
                 .open(path)?;
-            file.write_all(bytes)
+            owner.inspect(|owner| owner.take(&file));
+            file.write_all(bytes)?;
         }
     }
+    Ok(())
 }
 
 fn read(path: &Path) -> Result<Option<Stands>, GitError> {

@@ -143,6 +143,7 @@ impl Repo {
             Err(locked @ GitError::Locked { .. }) => Some(locked.to_string()),
             Err(error) => return Err(error),
         };
+        self.leave_to_owner();
         Ok(FolderFollowed {
             commit: Some(to),
             left,

@@ -23,6 +23,7 @@ use super::shadow::Shadow;
 use super::swap::Reflogs;
 use super::take::TakenFile;
 use super::{GitEnvironment, GitError, Guard, Oid};
+use crate::owner::Owner;
 
 #[derive(Debug)]
 pub struct Repo {
@@ -159,6 +160,18 @@ impl Repo {
         &self.common_dir
     }
 
+    /// Gives what root wrote into the git folders and into ralph's own folder to the owners of these places.
+    pub(super) fn leave_to_owner(&self) {
+        for folder in [&self.git_dir, &self.common_dir] {
+            if let Some(owner) = Owner::at(folder) {
+                owner.take_tree(folder);
+            }
+        }
+        if let Some(owner) = Owner::at(&self.root) {
+            owner.take_tree(&self.root.join(crate::dot_ralph::FOLDER));
+        }
+    }
+
     /// The state, for a call that is not the one that a scan was started early for.
     pub(super) async fn in_order(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().await;
@@ -251,6 +264,13 @@ impl Repo {
             size: meta.len(),
             modified: meta.modified().ok(),
         })
+    }
+}
+
+/// Leaves what root wrote into the repository of another user to them, so that their own git can go on with it.
+impl Drop for Repo {
+    fn drop(&mut self) {
+        self.leave_to_owner();
     }
 }
 

@@ -85,7 +85,7 @@ fn kind_number(_path: &Path) -> io::Result<u64> {
 }
 
 /// Opens a path below a folder. Follows no symbolic link anywhere in it.
-pub(super) fn open_beneath(
+pub(crate) fn open_beneath(
     root: BorrowedFd<'_>,
     path: &Path,
     flags: OFlags,

@@ -34,6 +34,7 @@ mod moved_branch;
 mod notifying;
 mod options;
 mod outcomes;
+mod owners;
 mod places;
 mod prd_mode;
 mod real_agents;

@@ -34,6 +34,7 @@ use crate::{
     iteration::{DIAGNOSIS_FOLDER, Findings},
     journal_text::{oid, paths_from_text},
     layer::{Layer, Prefill, PrefillFile, UpperEntry, UpperKind},
+    owner::{Owner, make_folders},
     plain_file,
     process::MountPlan,
     progress_file::ProgressFile,
@@ -85,10 +86,14 @@ impl Layered<'_> {
                 let from = self.layers.upper().map(|upper| upper.join(path));
                 let bytes = plain_file::read(&from.unwrap_or_default())?;
                 if let Some(folder) = to.parent() {
-                    std::fs::create_dir_all(folder)?;
+                    make_folders(folder)?;
                 }
                 plain_file::make_room(&to)?;
+                let owner = Owner::at(&to);
                 std::fs::write(&to, bytes)?;
+                if let Some(owner) = owner {
+                    owner.take(std::fs::File::open(&to)?);
+                }
             }
             UpperKind::Whiteout => match std::fs::remove_file(&to) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}

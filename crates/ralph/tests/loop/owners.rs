@@ -1,0 +1,158 @@
+//! Repositories that belong to somebody else: root works over one in a layer, and leaves everything to its owner;
+//! an ordinary user works in place, and is told why.
+
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::{Live, Project, good_script, story};
+
+/// The owner of the repository, and its group.
+const OWNER: (u32, u32) = (1234, 1235);
+
+fn does(shell: &str) -> Value {
+    json!({"default": [{"do": [{"run": shell}, {"say": "Task A complete"}]}]})
+}
+
+fn give(path: &Path, (user, group): (u32, u32)) {
+    let owner = format!("{user}:{group}");
+    let chown = Command::new("chown")
+        .args(["-hR", &owner])
+        .arg(path)
+        .status();
+    assert!(chown.unwrap().success());
+}
+
+fn owner_of(path: &Path) -> (u32, u32) {
+    let meta = path.symlink_metadata().unwrap();
+    (meta.uid(), meta.gid())
+}
+
+/// Everything below a folder that is not the owner's.
+fn not_given(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut pending = vec![folder.to_owned()];
+    while let Some(path) = pending.pop() {
+        if owner_of(&path) != OWNER {
+            found.push(path.clone());
+        }
+        if path.symlink_metadata().unwrap().is_dir() {
+            let entries = std::fs::read_dir(&path).unwrap();
+            pending.extend(entries.map(|entry| entry.unwrap().path()));
+        }
+    }
+    found
+}
+
+#[test]
+fn root_works_in_a_layer_over_what_belongs_to_another_user_and_leaves_it_all_to_them() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let mut own = story("A");
+    own["verify"] = json!(["test -f A.txt && grep -q more kept && test -f new/deep/file"]);
+    let project = Project::with_stories(&[own])
+        .script(&does(
+            "set -e; git status > /dev/null; echo x > A.txt; echo more >> kept; mkdir -p new/deep; \
+             echo f > new/deep/file; ln -s kept link; mv dir moved; echo more >> moved/b; git mv old renamed; \
+             rm gone; chmod +x run.sh; echo more >> others",
+        ))
+        .env("RALPH_WORKSPACE_MODE", "overlay");
+    let repo = &project.repo;
+    for path in ["kept", "dir/a", "dir/b", "old", "gone", "run.sh", "others"] {
+        repo.file(path, "1\n");
+    }
+    repo.commit("files");
+    // Without this no git of root's works there, and ralph says so.
+    repo.git(["config", "--global", "safe.directory", "*"]);
+    give(repo.root(), OWNER);
+    give(&repo.root().join("others"), (4321, 4321));
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.verdicts(), ["A verified"]);
+    let files = project.files_of("HEAD");
+    let expected = [
+        "A.txt",
+        "dir/a",
+        "dir/b",
+        "gone",
+        "kept",
+        "link",
+        "moved/a",
+        "moved/b",
+        "new/deep/file",
+        "old",
+        "others",
+        "prd.json",
+        "renamed",
+        "run.sh",
+    ];
+    assert_eq!(files, expected);
+    assert_eq!(repo.read("kept"), "1\nmore\n");
+    assert_eq!(repo.read("moved/b"), "1\nmore\n");
+    let others = repo.root().join("others");
+    assert_eq!(owner_of(&others), (4321, 4321), "a file keeps its owner");
+    give(&others, OWNER);
+    assert_eq!(not_given(repo.root()), Vec::<PathBuf>::new());
+    assert_eq!(project.leftovers(), [""; 0]);
+}
+
+#[test]
+fn what_root_writes_into_the_git_folder_of_another_user_becomes_theirs() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let project = Project::with_stories(&[story("A")])
+        .script(&good_script())
+        .in_place();
+    let repo = &project.repo;
+    repo.git(["config", "--global", "safe.directory", "*"]);
+    give(repo.root(), OWNER);
+    // A second name of it stands elsewhere.
+    let elsewhere = project.outside("elsewhere");
+    std::fs::write(&elsewhere, "root's\n").unwrap();
+    std::fs::hard_link(&elsewhere, repo.root().join(".git/linked")).unwrap();
+    project.run(&[]).expect(0);
+    assert_eq!(project.landed(), ["A"]);
+    assert_eq!(
+        not_given(&repo.root().join(".git")),
+        [repo.root().join(".git/linked")]
+    );
+    assert_eq!(owner_of(&elsewhere), (0, 0));
+    // Their own git goes on with it.
+    let mut commit = repo.command("git");
+    commit.args(["commit", "-q", "--allow-empty", "-m", "theirs"]);
+    commit.uid(OWNER.0).gid(OWNER.1).current_dir(repo.root());
+    give(&repo.home(), OWNER);
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(repo.outside(), open).unwrap();
+    let commit = commit.output().unwrap();
+    assert!(commit.status.success(), "{commit:?}");
+}
+
+#[test]
+fn an_ordinary_user_works_in_place_where_a_file_is_not_theirs_and_is_told_which() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let project = Project::with_stories(&[story("A")])
+        .script(&good_script())
+        .env("RALPH_WORKSPACE_MODE", "auto");
+    project.repo.file("dir/foreign", "1\n").commit("file");
+    give(project.repo.outside(), (65534, 65534));
+    let foreign = project.repo.root().join("dir/foreign");
+    give(&foreign, OWNER);
+    let mut command = project.run_command(&[]);
+    command.uid(65534).gid(65534);
+    let ran = Live::start(command).wait().expect(0);
+    let said = ran.one("loop_started")["workspace"].clone();
+    let expected = format!(
+        "in place: 1 tracked paths belong to another user or group, which a layer can't change, such as {} (user 1234, group 1235)",
+        foreign.display()
+    );
+    let said = said.as_str().unwrap();
+    assert!(said.starts_with(&expected), "{said}");
+    assert_eq!(ran.verdicts(), ["A verified"]);
+}
