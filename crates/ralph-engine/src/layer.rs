@@ -6,6 +6,7 @@
 //! checks       what of a repository a layer can't show as it is
 //! Layer        folders for what is written; as a MountPlan for the process module
 //! UpperFolder  what was written, relative to what was there
+//! Below        what shows where nothing was written
 //! Prefill      writes into an upper folder before a run
 //! ```
 //!
@@ -17,6 +18,7 @@
 //!
 //! Must not read a repository through a mounted overlay: what the user changes meanwhile shows there.
 
+mod below;
 pub mod checks;
 mod machine;
 mod mountinfo;
@@ -32,6 +34,7 @@ mod sys;
 mod tests;
 pub mod upper;
 
+pub use below::{Below, BelowFile};
 pub use machine::MachineFacts;
 pub(crate) use owned::OwnedFolder;
 pub use owned::{Layer, LayerError, LayerFolder, LayerTarget, SweepReport, leftovers, sweep};
@@ -40,6 +43,6 @@ pub use prefill::{CopySize, FolderCopy, Prefill, PrefillFile};
 pub use reason::{InPlaceReason, PlaceProblem, TriedPlace};
 pub(crate) use removal::remove_tree;
 pub use reserve::DiskReserve;
-pub(crate) use sys::open_beneath;
 pub use sys::FileSystemKind;
+pub(crate) use sys::open_beneath;
 pub use upper::{UpperEntry, UpperFolder, UpperKind};

@@ -4,6 +4,10 @@
 //! put into its copy of the git folder is believed but the names in its index: a path that it added by force is
 //! meant, and so is one that it stopped tracking and ignores.
 
+mod brought;
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -18,7 +22,7 @@ use super::repo::State;
 use super::stage::{PathsIn, StageSpec, Staged, joined};
 use super::status::path_of;
 use super::{GitError, Gitlink, History, Oid, Repo};
-use crate::layer::{UpperEntry, UpperKind};
+use crate::layer::{Below, BelowFile, UpperEntry, UpperKind};
 
 /// The mode of a submodule in an index.
 const SUBMODULE: u32 = 0o160_000;
@@ -35,6 +39,8 @@ pub struct LayerWork<'a> {
     pub index: Option<&'a Path>,
     /// The submodules that it moved to another commit.
     pub gitlinks: &'a [Gitlink],
+    /// The folders that show where it holds nothing.
+    pub below: Option<&'a Below>,
 }
 
 /// The paths that a repository tracks.
@@ -88,6 +94,8 @@ struct LayerDiff {
     gone: BTreeSet<PathBuf>,
     /// Tracked files that are shown at another path, by that path: folders were renamed.
     moved: BTreeMap<PathBuf, PathBuf>,
+    /// Files that the base does not track and that are shown at another path, by that path.
+    brought: BTreeMap<PathBuf, BelowFile>,
     /// Paths that can't be stored: special files, folders that can't be read, repositories.
     unstorable: BTreeMap<PathBuf, EntryKind>,
 }
@@ -107,15 +115,18 @@ impl Repo {
         let tracked = index.tracked()?;
         let own = |path: &Path| spec.own_paths.iter().any(|own| path.starts_with(own));
         let mut diff = diff_of(&tracked, work.entries);
+        diff.add_brought(&tracked, work, &own)?;
         diff.written.retain(|path| !own(path));
         diff.gone.retain(|path| !own(path));
         diff.moved.retain(|path, _| !own(path));
-        diff.written
-            .retain(|path| !spec.untracked_before.contains(path));
+        let is_new = |path: &PathBuf| !spec.untracked_before.contains(path);
+        diff.written.retain(is_new);
+        diff.brought.retain(|path, _| is_new(path));
         // Those that are stored by their commit.
         diff.unstorable
             .retain(|path, _| !work.gitlinks.iter().any(|link| link.path == *path));
         let dropped = self.apply_index(&mut diff, &tracked, work).await?;
+        let large = diff.bring_up(work, spec.max_file_bytes)?;
         let mut renormalised = self.renormalised(&diff, &tracked, work).await?;
         renormalised.retain(|(path, ..)| !own(path) && !dropped.contains(path));
         let mut changes = changes(&diff, &tracked, work.folder, &dropped);
@@ -132,6 +143,7 @@ impl Repo {
             size: 0,
         }));
         let mut left_out: Vec<PathBuf> = diff.unstorable.keys().cloned().collect();
+        changes.extend(large);
         let mut kept = Vec::new();
         for changed in &changes {
             let is_link = gitlinks.iter().any(|link| link.path == changed.path);
@@ -254,7 +266,10 @@ impl Repo {
             meant.as_ref().map(found)
         };
         let new = diff.written.iter().chain(diff.moved.keys());
+        let repositories = diff.repositories();
         let new: Vec<&Path> = new
+            .chain(diff.brought.keys())
+            .chain(&repositories)
             .map(PathBuf::as_path)
             .filter(|path| !tracked.holds(path))
             .collect();
@@ -271,7 +286,7 @@ impl Repo {
             .collect();
         let untracked: Vec<&Path> = untracked.iter().map(PathBuf::as_path).collect();
         let asked: Vec<&Path> = new.iter().chain(&untracked).copied().collect();
-        let ignored = self.ignored_of(&asked, tracked, work).await?;
+        let ignored = self.ignored_of(&asked, diff, tracked, work).await?;
         let is_forced = |path: &Path| is_meant(path.as_os_str().as_bytes()) == Some(true);
         let left_out: HashSet<PathBuf> = new
             .iter()
@@ -285,6 +300,9 @@ impl Repo {
             .collect();
         diff.written.retain(|path| !left_out.contains(path));
         diff.moved.retain(|path, _| !left_out.contains(path));
+        diff.brought.retain(|path, _| !left_out.contains(path));
+        // Such as a dependency that was installed with its history.
+        diff.unstorable.retain(|path, _| !left_out.contains(path));
         Ok(dropped)
     }
 
@@ -303,13 +321,19 @@ impl Repo {
     async fn ignored_of(
         &self,
         paths: &[&Path],
+        diff: &LayerDiff,
         tracked: &TrackedFiles<'_>,
         work: &LayerWork<'_>,
     ) -> Result<HashSet<PathBuf>, GitError> {
         if paths.is_empty() {
             return Ok(HashSet::new());
         }
-        let rules = self.rules_folder(".gitignore", tracked, work).await?;
+        let rules = self.rules_folder(".gitignore", diff, tracked, work).await?;
+        // Some rules are about folders alone.
+        for repository in diff.repositories() {
+            let folder = rules.path().join(repository);
+            std::fs::create_dir_all(&folder).map_err(GitError::io("make", &folder))?;
+        }
         self.check_ignore(paths, rules.path()).await
     }
 
@@ -343,7 +367,8 @@ impl Repo {
         if other.is_empty() {
             return Ok(Vec::new());
         }
-        let folder = self.rules_folder(".gitattributes", tracked, work).await?;
+        let folder = self.rules_folder(".gitattributes", diff, tracked, work);
+        let folder = folder.await?;
         let paths: Vec<&Path> = other.iter().map(|(path, _)| path.as_path()).collect();
         self.check_out_to(folder.path(), &paths).await?;
         let list: Vec<u8> = paths
@@ -379,10 +404,11 @@ impl Repo {
     }
 
     /// Makes a folder that holds the files of this name alone: those of the base, with those of the upper folder
-    /// in their place.
+    /// in their place, and those of folders that were renamed where these are now.
     async fn rules_folder(
         &self,
         name: &str,
+        diff: &LayerDiff,
         tracked: &TrackedFiles<'_>,
         work: &LayerWork<'_>,
     ) -> Result<tempfile::TempDir, GitError> {
@@ -399,18 +425,30 @@ impl Repo {
             .0
             .iter()
             .map(|file| Path::new(OsStr::from_bytes(file.path)))
-            .filter(|path| is_rule(path) && !hidden.contains(path))
+            .filter(|path| is_rule(path) && !hidden.contains(path) && !diff.gone.contains(*path))
             .collect();
         self.check_out_to(rules.path(), &of_base).await?;
+        let moved = diff.moved.iter().filter(|(to, _)| is_rule(to));
+        let moved: Vec<(&PathBuf, &PathBuf)> = moved.collect();
+        let aside = tempfile::tempdir_in(self.shadow.path())
+            .map_err(GitError::io("make a folder in", self.shadow.path()))?;
+        let before: Vec<&Path> = moved.iter().map(|(_, from)| from.as_path()).collect();
+        self.check_out_to(aside.path(), &before).await?;
         let of_agent = work
             .entries
             .iter()
             .filter(|entry| is_rule(&entry.path) && matches!(entry.kind, UpperKind::File { .. }));
-        for entry in of_agent {
-            let (from, to) = (
-                work.folder.join(&entry.path),
-                rules.path().join(&entry.path),
-            );
+        let of_agent = of_agent.map(|entry| (entry.path.clone(), work.folder.join(&entry.path)));
+        let moved = moved.iter();
+        let moved = moved.map(|(to, from)| (to.to_path_buf(), aside.path().join(from)));
+        let brought = diff.brought.iter().filter(|(to, _)| is_rule(to));
+        let brought = brought.map(|(to, file)| (to.clone(), file.from.clone()));
+        for (path, from) in of_agent.chain(moved).chain(brought) {
+            let to = rules.path().join(path);
+            // Git reads no rules through a link.
+            if !std::fs::symlink_metadata(&from).is_ok_and(|meta| meta.is_file()) {
+                continue;
+            }
             let folder = to.parent().unwrap_or(&to);
             std::fs::create_dir_all(folder)
                 .and_then(|()| std::fs::copy(&from, &to))
@@ -504,16 +542,26 @@ fn diff_of(tracked: &TrackedFiles<'_>, entries: &[UpperEntry]) -> LayerDiff {
     let mut diff = LayerDiff::default();
     let submodules = tracked.0.iter().filter(|file| file.mode == SUBMODULE);
     let submodules: HashSet<PathBuf> = submodules.map(|file| path_of(file.path)).collect();
+    let renamed_submodule = |entry: &UpperEntry| match &entry.kind {
+        UpperKind::Folder {
+            lower: Some(lower), ..
+        } => *lower != entry.path && submodules.contains(lower),
+        _ => false,
+    };
+    let renamed = entries.iter().filter(|entry| renamed_submodule(entry));
+    let renamed: HashSet<&Path> = renamed.map(|entry| entry.path.as_path()).collect();
     // What is in a submodule is its own: this repository records its commit alone.
     let in_submodule = |path: &Path| {
-        !submodules.is_empty() && path.ancestors().skip(1).any(|a| submodules.contains(a))
+        let is_one = |above: &Path| submodules.contains(above) || renamed.contains(above);
+        !submodules.is_empty() && path.ancestors().skip(1).any(is_one)
     };
     let repositories: BTreeSet<&Path> = entries
         .iter()
         .filter(|entry| entry.path.file_name().is_some_and(|name| name == ".git"))
         .filter_map(|entry| entry.path.parent())
         .filter(|folder| !folder.as_os_str().is_empty())
-        .filter(|folder| !submodules.contains(*folder) && !in_submodule(folder))
+        .filter(|folder| !submodules.contains(*folder) && !renamed.contains(folder))
+        .filter(|folder| !in_submodule(folder))
         .collect();
     for repository in &repositories {
         diff.unstorable
@@ -547,6 +595,9 @@ fn diff_of(tracked: &TrackedFiles<'_>, entries: &[UpperEntry]) -> LayerDiff {
                     diff.gone.extend(tracked.below(path));
                 }
                 if let Some(lower) = lower.as_ref().filter(|lower| *lower != path) {
+                    if submodules.contains(lower) {
+                        diff.moved.insert(path.clone(), lower.clone());
+                    }
                     for file in tracked.below(lower) {
                         let Ok(rest) = file.strip_prefix(lower) else {
                             continue;
@@ -648,6 +699,3 @@ fn entry_of(full: &Path) -> Option<(EntryKind, u64)> {
     };
     Some((entry, meta.len()))
 }
-
-#[cfg(test)]
-mod tests;

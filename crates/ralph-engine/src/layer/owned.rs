@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use super::below::Below;
 use super::checks;
 use super::mountinfo::read_mounts;
 use super::place::LayerPlace;
@@ -176,6 +177,17 @@ impl Layer {
         let mut folders = self.folders.iter_mut();
         if let Some(folder) = folders.find(|folder| folder.target == target) {
             folder.lowers = lowers;
+        }
+    }
+
+    /// The folders below what is written in a target, top first.
+    pub fn below(&self, target: &Path) -> Below {
+        let folder = self.folders.iter().find(|folder| folder.target == target);
+        let mut folders = folder.map_or(Vec::new(), |folder| folder.lowers.clone());
+        folders.push(target.to_owned());
+        Below {
+            folders,
+            xattrs: self.options.xattrs,
         }
     }
 

@@ -196,7 +196,7 @@ impl Prefill {
                     if copied.bytes > budget.bytes {
                         return Ok(false);
                     }
-                    self.copy_file(&source, &made, name, &path.join(name))?;
+                    self.copy_from((&source, name), (&made, name), &path.join(name))?;
                 }
                 _ => return Ok(false),
             }
@@ -207,18 +207,14 @@ impl Prefill {
         Ok(true)
     }
 
-    fn copy_file(
+    fn copy_from(
         &self,
-        source: &OwnedFd,
-        made: &OwnedFd,
-        name: &OsStr,
+        (source, old_name): (&OwnedFd, &OsStr),
+        (made, name): (&OwnedFd, &OsStr),
         path: &Path,
     ) -> io::Result<()> {
-        let mut from = File::from(open_beneath(
-            source.as_fd(),
-            Path::new(name),
-            OFlags::RDONLY,
-        )?);
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+        let mut from = File::from(open_beneath(source.as_fd(), Path::new(old_name), flags)?);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mut to = File::from(openat(made, name, flags, Mode::RUSR | Mode::WUSR)?);
         io::copy(&mut from, &mut to)?;
@@ -226,6 +222,22 @@ impl Prefill {
         let meta = from.metadata()?;
         to.set_permissions(meta.permissions())?;
         to.set_times(FileTimes::new().set_modified(meta.modified()?))
+    }
+
+    /// Copies a file or a link from elsewhere.
+    pub fn copy(&self, from: &Path, path: &Path) -> io::Result<()> {
+        let (folder, name) = self.make_room(path)?;
+        let (Some(parent), Some(old_name)) = (from.parent(), from.file_name()) else {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput));
+        };
+        let source = openat(CWD, parent, FOLDER | OFlags::CLOEXEC, Mode::empty())?;
+        let stat = statat(&source, old_name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+            let target = rustix::fs::readlinkat(&source, old_name, Vec::new())?;
+            symlinkat(target.as_c_str(), &folder, name)?;
+            return self.take_owner(&folder, name, path);
+        }
+        self.copy_from((&source, old_name), (&folder, name), path)
     }
 
     /// Deletes what this folder holds at a path, so that the lower's shows again.

@@ -4,7 +4,7 @@
 //! trusts no name. Never looks at the lower folder.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -92,6 +92,21 @@ pub enum ScanError {
     Io { path: PathBuf, source: io::Error },
 }
 
+/// The entries of one folder, each with its kind; none for a folder.
+pub(super) type FolderEntries = Vec<(OsString, Option<UpperKind>)>;
+
+/// The look of a path in one of several folders that are laid over each other.
+pub(super) enum FolderLook {
+    /// Lets show what lies below.
+    Absent,
+    /// A file, a mark, or a folder that can't be read: nothing of what lies below shows.
+    Hiding,
+    Folder {
+        entries: FolderEntries,
+        is_opaque: bool,
+    },
+}
+
 /// The marks of an overlay on a folder.
 struct FolderMarks {
     opaque: Opaque,
@@ -171,13 +186,8 @@ impl UpperFolder {
                 return Ok(());
             }
         }
-        for entry in Dir::read_from(&opened).map_err(|e| fail(e.into()))? {
-            let entry = entry.map_err(|e| fail(e.into()))?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            if name == "." || name == ".." {
-                continue;
-            }
-            let path = folder.path.join(name);
+        for (name, kind) in self.entries_of(&opened, &marks).map_err(fail)? {
+            let path = folder.path.join(&name);
             if path.as_os_str().len() > LONGEST_PATH {
                 found.push(UpperEntry {
                     path: path.iter().take(3).collect(),
@@ -185,27 +195,54 @@ impl UpperFolder {
                 });
                 continue;
             }
-            let stat =
-                statat(&opened, name, AtFlags::SYMLINK_NOFOLLOW).map_err(|e| fail(e.into()))?;
-            match FileType::from_raw_mode(stat.st_mode) {
-                FileType::Directory => {
-                    let lower = folder.lower.as_ref().map(|lower| lower.join(name));
+            match kind {
+                Some(kind) => found.push(UpperEntry { path, kind }),
+                None => {
+                    let lower = folder.lower.as_ref().map(|lower| lower.join(&name));
                     pending.push_back(PendingFolder { path, lower });
-                }
-                kind => {
-                    let is_mark = kind == FileType::RegularFile
-                        && marks.opaque == Opaque::HoldsWhiteouts
-                        && self.is_whiteout_by_attribute(&opened, name);
-                    let kind = if is_mark {
-                        UpperKind::Whiteout
-                    } else {
-                        kind_of(kind, &stat)
-                    };
-                    found.push(UpperEntry { path, kind });
                 }
             }
         }
         Ok(())
+    }
+
+    /// Lists the entries of an open folder, each with its kind; `None` for a folder.
+    fn entries_of(&self, opened: &OwnedFd, marks: &FolderMarks) -> io::Result<FolderEntries> {
+        let mut found = Vec::new();
+        for entry in Dir::read_from(opened)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let stat = statat(opened, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            let is_mark = kind == FileType::RegularFile
+                && marks.opaque == Opaque::HoldsWhiteouts
+                && self.is_whiteout_by_attribute(opened, name);
+            let kind = match kind {
+                FileType::Directory => None,
+                _ if is_mark => Some(UpperKind::Whiteout),
+                kind => Some(kind_of(kind, &stat)),
+            };
+            found.push((name.to_owned(), kind));
+        }
+        Ok(found)
+    }
+
+    /// Looks at one folder as the layer below another.
+    pub(super) fn look(&self, path: &Path) -> io::Result<FolderLook> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let opened = match open_beneath(self.root.as_fd(), path, flags) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FolderLook::Absent),
+            Err(_) => return Ok(FolderLook::Hiding),
+            Ok(opened) => opened,
+        };
+        let marks = self.marks(&opened)?;
+        Ok(FolderLook::Folder {
+            entries: self.entries_of(&opened, &marks)?,
+            is_opaque: marks.opaque == Opaque::Yes,
+        })
     }
 
     /// Opens a plain file that it holds, for reading.
@@ -232,9 +269,7 @@ impl UpperFolder {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         let folder = open_beneath(self.root.as_fd(), folder, flags)?;
         let target = rustix::fs::readlinkat(&folder, name, Vec::new())?;
-        Ok(PathBuf::from(std::ffi::OsString::from_vec(
-            target.into_bytes(),
-        )))
+        Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
     }
 
     /// Measures it, also while a program writes to it.

@@ -503,11 +503,13 @@ impl Layers {
             path: module.path,
             commit: module.commit,
         }));
+        let below = self.layer().map(|layer| layer.below(&self.root));
         let work = LayerWork {
             folder: self.upper().unwrap_or(&self.root),
             entries: &entries,
             index: index.as_deref(),
             gitlinks: &gitlinks,
+            below: below.as_ref(),
         };
         Ok(repo.stage_layer(spec, &work).await?)
     }

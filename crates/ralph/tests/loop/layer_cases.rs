@@ -385,3 +385,154 @@ fn an_attempt_that_made_a_file_of_a_folder_is_gone_on_with() {
     assert_eq!(project.repo.read("was"), "file\n");
     assert!(!project.repo.exists("gone"));
 }
+
+/// A repository that ignores `node_modules` and files of logs, and has some.
+fn with_ignored(shell: &str) -> Project {
+    let project = layered(&format!("set -e; {shell}; echo x > A.txt"));
+    project
+        .repo
+        .file(".gitignore", "node_modules/\nignored/\n*.log\n")
+        .file("src/main.c", "main\n")
+        .file("src/deep/part.c", "part\n")
+        .file("src/.gitignore", "*.tmp\n")
+        .commit("sources");
+    for path in ["a/index.js", "b/deep/x.js", "c/debug.log"] {
+        let path = format!("node_modules/{path}");
+        project.repo.file(&path, "1\n");
+    }
+    project.repo.file("src/made.tmp", "1\n");
+    project
+}
+
+#[test]
+fn what_was_ignored_by_its_old_name_and_is_not_by_its_new_one_is_part_of_the_change() {
+    for (shell, expected) in [
+        (
+            "mv node_modules vendor; echo more >> vendor/a/index.js; mv vendor/b lib; mv lib lib2",
+            vec!["lib2/deep/x.js", "vendor/a/index.js"],
+        ),
+        (
+            // A renamed folder that is renamed, with one taken out of it, and put into a new one.
+            "mv node_modules one; mv one two; mkdir three; mv two/b three/; mv three/b/deep up; mv two three/two",
+            vec!["three/two/a/index.js", "up/x.js"],
+        ),
+        (
+            "mv node_modules vendor; rm vendor/a/index.js; rm -r vendor/b; mkdir vendor/b; echo new > vendor/b/y.js",
+            vec!["vendor/b/y.js"],
+        ),
+        ("mv node_modules ignored", vec![]),
+        ("mv node_modules vendor; mv vendor node_modules", vec![]),
+        (
+            // Its own rules go with a folder.
+            "mv src other",
+            vec![
+                "other/.gitignore",
+                "other/deep/part.c",
+                "other/main.c",
+                "src/.gitignore",
+                "src/deep/part.c",
+                "src/main.c",
+            ],
+        ),
+        (
+            "mkdir ignored; mv src ignored/",
+            vec!["src/.gitignore", "src/deep/part.c", "src/main.c"],
+        ),
+        (
+            "mv src/deep node_modules/deep; mv node_modules src/vendor",
+            vec![
+                "src/deep/part.c",
+                "src/vendor/a/index.js",
+                "src/vendor/b/deep/x.js",
+                "src/vendor/deep/part.c",
+            ],
+        ),
+        (
+            // As a virtual environment does, whose own rules ignore all of it.
+            "mkdir ignored; printf '*' > node_modules/.gitignore; mv node_modules env",
+            vec![],
+        ),
+    ] {
+        let project = with_ignored(shell);
+        let ran = project.run(&[]).expect(0);
+        assert_eq!(ran.verdicts(), ["A verified"], "{shell}");
+        let mut expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
+        expected.extend(["A.txt".to_owned(), "prd.json".to_owned()]);
+        expected.sort();
+        assert_eq!(project.files_of("HEAD"), expected, "{shell}");
+        assert_eq!(project.repo.read("node_modules/a/index.js"), "1\n");
+        assert_eq!(project.repo.read("src/made.tmp"), "1\n", "{shell}");
+        // What ignored this one has moved.
+        let mut left = project.leftovers();
+        left.retain(|line| line != "?? src/made.tmp");
+        assert_eq!(left, [""; 0], "{shell}");
+    }
+    let project = with_ignored("mv node_modules vendor; echo more >> vendor/a/index.js");
+    project.run(&[]).expect(0);
+    assert_eq!(project.repo.read("vendor/a/index.js"), "1\nmore\n");
+    assert_eq!(project.repo.read("vendor/b/deep/x.js"), "1\n");
+}
+
+#[test]
+fn a_renamed_folder_brings_along_what_is_in_the_caches_of_ralph() {
+    let mut first = story("A");
+    first["verify"] = json!([
+        "test -f A.txt && mkdir -p node_modules/made && echo 2 > node_modules/made/by && rm -f node_modules/old"
+    ]);
+    let mut second = crate::support::story_after("B", &["A"]);
+    second["verify"] =
+        json!(["test -f vendor/made/by && test -f vendor/own && test ! -e vendor/old"]);
+    let script = json!({"default": [{"do": [
+        {"run": "test ! -d node_modules/made || mv node_modules vendor; echo x > {id}.txt"},
+        {"say": "Task {id} complete"},
+    ]}]});
+    let project = Project::with_stories(&[first, second])
+        .script(&script)
+        .env("RALPH_WORKSPACE_MODE", "overlay");
+    project
+        .repo
+        .file(".gitignore", "node_modules/\n")
+        .commit("ignore");
+    project
+        .repo
+        .file("node_modules/own", "1\n")
+        .file("node_modules/old", "1\n");
+    project.run(&[]).expect(0);
+    assert_eq!(
+        project.files_of("HEAD"),
+        ["B.txt", "prd.json", "vendor/made/by", "vendor/own"]
+    );
+}
+
+#[test]
+fn a_file_too_large_for_a_commit_is_refused_also_if_a_renamed_folder_brings_it() {
+    let project = with_ignored("mv node_modules vendor").env("RALPH_SAFETY_MAX_FILE_MB", "1");
+    let big = "x".repeat(1_200_000);
+    project.repo.file("node_modules/big.bin", &big);
+    let ran = project.run(&["--once"]).expect(4);
+    assert_eq!(ran.verdicts(), ["A refused"]);
+    assert!(
+        ran.all().contains("vendor/big.bin has 1200000 bytes"),
+        "{}",
+        ran.all()
+    );
+    assert_eq!(project.leftovers(), [""; 0]);
+}
+
+#[test]
+fn a_repository_in_an_ignored_folder_is_no_work() {
+    let install = "git init -q node_modules/dep; cd node_modules/dep; echo 1 > f; git add f; git commit -qm x; cd ../..";
+    let project = with_ignored(install);
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.verdicts(), ["A verified"]);
+    assert_eq!(project.files_of("HEAD"), ["A.txt", "prd.json"]);
+    // By a name that is not ignored it is a repository that no one names.
+    let project = with_ignored(&format!("{install}; mv node_modules/dep dep"));
+    let ran = project.run(&["--once"]).expect(4);
+    assert_eq!(ran.verdicts(), ["A refused"]);
+    let project = with_ignored("mv node_modules vendor");
+    let args = ["init", "-q", "node_modules/dep"];
+    project.repo.git(args);
+    let ran = project.run(&["--once"]).expect(4);
+    assert_eq!(ran.verdicts(), ["A refused"]);
+}

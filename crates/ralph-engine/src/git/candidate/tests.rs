@@ -139,3 +139,24 @@ fn the_git_folder_is_no_work_and_only_what_stands_in_the_way_is_named() {
         ]
     );
 }
+
+#[test]
+fn a_submodule_that_is_renamed_is_moved_as_the_commit_that_it_is() {
+    let mut base = tracked(&["lib", "other"]);
+    base.0[0].mode = SUBMODULE;
+    let found = diff_of(
+        &base,
+        &[
+            whiteout("lib"),
+            folder("deep", None),
+            folder("deep/lib", Some("lib")),
+            file("deep/lib/.git"),
+        ],
+    );
+    assert_eq!(names(&found.gone), ["lib"]);
+    assert_eq!(names(found.moved.keys()), ["deep/lib"]);
+    assert!(
+        found.written.is_empty() && found.unstorable.is_empty(),
+        "{found:?}"
+    );
+}
