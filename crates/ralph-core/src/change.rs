@@ -14,6 +14,7 @@ mod tests;
 pub use deciding::DecidingFiles;
 pub use inspect::{
     Contents, Flag, FlagKind, Inspection, Refusal, RefusalReason, inspect, submodule_paths,
+    submodule_urls,
 };
 pub use locks::{VerifyOutput, is_manifest};
 pub use secret::{ALLOW_MARK, Certainty, SecretHit, redact_secrets, scan_secrets};

@@ -80,4 +80,4 @@ pub use reset::{ResetSpec, SavedFile, WrittenMeanwhile};
 pub use stage::{StageSpec, Staged};
 pub use stash::{Stash, Unstashed};
 pub use status::{Status, StatusEntry};
-pub use submodule::{Gitlink, Submodule};
+pub use submodule::{CommitAt, Gitlink, Submodule};

@@ -4,7 +4,7 @@
 //! and quotes nothing of a file but the names of its tests.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     fmt,
     path::{Component, Path, PathBuf},
 };
@@ -195,19 +195,43 @@ fn nested_repository(
         None
     } else if !submodules.now.contains(path) {
         Some(RefusalReason::NestedRepository)
-    } else if submodules.before.contains(path) || is_added_submodule(path, contents) {
+    } else if submodules.before.contains(path)
+        || submodules.urls.contains_key(path) && is_added_submodule(path, contents)
+    {
         None
     } else {
         Some(RefusalReason::MadeSubmodule)
     }
 }
 
-/// Returns whether the git folder of a submodule is where `git submodule add` puts it.
+/// Returns whether the git folder of a submodule is where `git submodule add` puts it, and was cloned.
 fn is_added_submodule(path: &Path, contents: &Contents<'_>) -> bool {
     let text = (contents.now)(&path.join(".git")).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let git_dir = text.strip_prefix("gitdir:").map(str::trim);
-    git_dir.is_some_and(|dir| dir.split('/').any(|part| part == "modules"))
+    git_dir.is_some_and(|dir| {
+        dir.split('/').any(|part| part == "modules") && is_cloned(&path.join(dir), contents)
+    })
+}
+
+/// Returns whether the settings in a git folder name a remote. That of a linked worktree can't be read here.
+fn is_cloned(git_dir: &Path, contents: &Contents<'_>) -> bool {
+    let mut place = PathBuf::new();
+    for part in git_dir.components() {
+        match part {
+            Component::Normal(name) => place.push(name),
+            Component::ParentDir if place.pop() => {}
+            Component::CurDir => {}
+            Component::ParentDir => return git_dir.iter().any(|part| part == "worktrees"),
+            // Git makes it relative.
+            Component::RootDir | Component::Prefix(_) => return false,
+        }
+    }
+    let text = (contents.now)(&place.join("config")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    sections(&text).any(|(name, values)| {
+        name.starts_with("remote ") && value_of(&values, "url").is_some_and(|url| !url.is_empty())
+    })
 }
 
 fn special_file(changed: &Changed) -> Option<RefusalReason> {
@@ -326,6 +350,8 @@ fn secrets_of(
 struct NamedSubmodules {
     before: HashSet<PathBuf>,
     now: HashSet<PathBuf>,
+    /// Those of now that can be cloned from somewhere.
+    urls: HashMap<PathBuf, String>,
 }
 
 /// Reads what `.gitmodules` names only if a repository is among the changes.
@@ -334,14 +360,14 @@ fn named_submodules(change: &ChangeSet, contents: &Contents<'_>) -> NamedSubmodu
     if !kinds.any(|entry| *entry == EntryKind::Repository) {
         return NamedSubmodules::default();
     }
-    let paths = |text: Option<Vec<u8>>| {
-        submodule_paths(&String::from_utf8_lossy(&text.unwrap_or_default()))
-    };
+    let text =
+        |bytes: Option<Vec<u8>>| String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
     let file = Path::new(".gitmodules");
-    let (before, now) = ((contents.before)(file), (contents.now)(file));
+    let (before, now) = (text((contents.before)(file)), text((contents.now)(file)));
     NamedSubmodules {
-        before: paths(before),
-        now: paths(now),
+        before: submodule_paths(&before),
+        now: submodule_paths(&now),
+        urls: submodule_urls(&now),
     }
 }
 
@@ -352,6 +378,36 @@ pub fn submodule_paths(text: &str) -> HashSet<PathBuf> {
         (key.trim() == "path").then(|| PathBuf::from(value.trim().trim_matches('"')))
     });
     paths.collect()
+}
+
+/// Returns the places that the text of a `.gitmodules` has submodules from, by their paths.
+pub fn submodule_urls(text: &str) -> HashMap<PathBuf, String> {
+    let named = sections(text).filter_map(|(_, values)| {
+        let url = value_of(&values, "url").filter(|url| !url.is_empty())?;
+        Some((PathBuf::from(value_of(&values, "path")?), url))
+    });
+    named.collect()
+}
+
+/// The sections of a text in the format of git's settings, each with its lines.
+fn sections(text: &str) -> impl Iterator<Item = (&str, Vec<(&str, &str)>)> {
+    let mut found: Vec<(&str, Vec<(&str, &str)>)> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(rest) = line.strip_prefix('[') {
+            found.push((rest, Vec::new()));
+        } else if let (Some((_, values)), Some((key, value))) =
+            (found.last_mut(), line.split_once('='))
+        {
+            values.push((key.trim(), value.trim()));
+        }
+    }
+    found.into_iter()
+}
+
+fn value_of(values: &[(&str, &str)], key: &str) -> Option<String> {
+    let mut values = values.iter().rev();
+    let (_, value) = values.find(|(name, _)| name.eq_ignore_ascii_case(key))?;
+    Some(value.trim_matches('"').to_owned())
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -384,6 +440,8 @@ pub enum FlagKind {
     CiChanged,
     /// The next agent would read it.
     AgentSettingsChanged,
+    /// A new submodule, whose URL leads to another machine.
+    SubmoduleElsewhere,
     SnapshotChanged,
     /// The file has a say in what the verify commands run.
     VerifyConfigChanged,
@@ -412,6 +470,10 @@ impl FlagKind {
             }
             Self::CiChanged => write!(f, "{path} configures CI and was changed"),
             Self::AgentSettingsChanged => write!(f, "{path} configures agents and was changed"),
+            Self::SubmoduleElsewhere => write!(
+                f,
+                "{path} is a new submodule from another machine, which was not asked for its commit"
+            ),
             Self::SnapshotChanged => write!(f, "{path} is a snapshot and was changed"),
             Self::VerifyConfigChanged => {
                 write!(f, "{path} decides what verification runs and was changed")

@@ -135,11 +135,24 @@ fn refuses_a_nested_repository_but_not_a_submodule() {
     for (dot_git, refused) in [
         (None, true),
         (Some("gitdir: ../../elsewhere\n"), true),
+        (Some("gitdir: /repo/.git/modules/lib\n"), true),
+        (Some("gitdir: ../../../modules/lib\n"), true),
+        // As `git init --separate-git-dir` leaves it.
+        (Some("gitdir: ../../.git/modules/made\n"), true),
         (Some("gitdir: ../../.git/modules/lib\n"), false),
+        // A linked worktree has them in the folder that it shares.
+        (
+            Some("gitdir: ../../../main/.git/worktrees/w/modules/lib\n"),
+            false,
+        ),
     ] {
         let now = |path: &std::path::Path| match path.to_str()? {
             ".gitmodules" => Some(modules.into()),
             "vendor/lib/.git" => dot_git.map(Into::into),
+            ".git/modules/lib/config" => {
+                Some("[core]\n\tbare = false\n[remote \"origin\"]\n\turl = ../lib\n".into())
+            }
+            ".git/modules/made/config" => Some("[core]\n\tbare = false\n".into()),
             _ => None,
         };
         let contents = Contents {

@@ -5,7 +5,7 @@
 //! those of the repository around it, with other objects.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::call::Index;
 use super::index_file::copy_index;
@@ -28,6 +28,17 @@ pub struct Submodule {
     /// The commit that the repository around it records.
     pub commit: Oid,
     pub git_dir: PathBuf,
+}
+
+/// The place of a submodule's commit, besides the git folder of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommitAt {
+    /// A repository on this machine has it.
+    Here,
+    /// The URL leads to this machine, and nothing there has it.
+    Nowhere,
+    /// The URL leads to another machine, which is not asked.
+    Elsewhere,
 }
 
 impl Submodule {
@@ -184,15 +195,69 @@ impl Repo {
         Ok(call.answer().await?.code == Some(0))
     }
 
+    /// Tells if a commit is where a URL leads, so that who clones gets it.
+    pub async fn is_at(&self, url: &str, commit: &Oid) -> Result<CommitAt, GitError> {
+        let Some(place) = self.place_of(url).await? else {
+            return Ok(CommitAt::Elsewhere);
+        };
+        let is_inside = |folder: &Path| place.starts_with(folder);
+        if self.folders().into_iter().any(is_inside) {
+            return Ok(CommitAt::Nowhere);
+        }
+        let mut bare = place.clone().into_os_string();
+        bare.push(".git");
+        let git_dirs = [place.join(".git"), place, PathBuf::from(bare)];
+        for git_dir in git_dirs.into_iter().filter(|d| d.join("objects").is_dir()) {
+            let module = Submodule {
+                path: PathBuf::new(),
+                commit: commit.clone(),
+                git_dir,
+            };
+            if self.module_holds(&module, commit).await? {
+                return Ok(CommitAt::Here);
+            }
+        }
+        Ok(CommitAt::Nowhere)
+    }
+
+    /// The place on this machine that the URL of a submodule leads to.
+    async fn place_of(&self, url: &str) -> Result<Option<PathBuf>, GitError> {
+        let on_disk = |url: &str| {
+            let path = url.strip_prefix("file://").unwrap_or(url);
+            path.starts_with('/').then(|| PathBuf::from(path))
+        };
+        if !url.starts_with("./") && !url.starts_with("../") {
+            return Ok(on_disk(url));
+        }
+        // From where this repository was cloned, or itself.
+        let origin = self.git(["config", "--get", "remote.origin.url"]);
+        let origin = origin.answer().await?;
+        let origin = String::from_utf8_lossy(&origin.stdout).trim().to_owned();
+        let from = match origin.as_str() {
+            "" => Some(self.root.clone()),
+            origin => on_disk(origin),
+        };
+        Ok(from.map(|mut place| {
+            for part in Path::new(url).components() {
+                match part {
+                    Component::ParentDir => drop(place.pop()),
+                    Component::Normal(name) => place.push(name),
+                    Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+                }
+            }
+            place
+        }))
+    }
+
     /// Returns the commits that a tree records for these submodules.
     pub async fn gitlinks_of(
         &self,
         tree: &Oid,
-        modules: &[Submodule],
+        paths: impl IntoIterator<Item = &Path>,
     ) -> Result<Vec<Gitlink>, GitError> {
         let mut call = self.git(["ls-tree", "-z", tree.as_str(), "--"]);
-        for module in modules {
-            call = call.arg(&module.path);
+        for path in paths {
+            call = call.arg(path);
         }
         Ok(gitlinks_in(&call.run().await?))
     }

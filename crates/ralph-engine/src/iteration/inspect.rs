@@ -10,7 +10,8 @@ use std::{
 
 use ralph_core::{
     change::{
-        ChangeKind, ChangeSet, Contents, Inspection, Refusal, inspect as inspect_change, shown,
+        ChangeKind, ChangeSet, Changed, Contents, EntryKind, Flag, FlagKind, Inspection, Refusal,
+        RefusalReason, inspect as inspect_change, shown, submodule_urls,
     },
     event::Event,
     iteration::{AgentChange, ChangedFile, Purpose, RefusedChange, StepDone},
@@ -24,7 +25,12 @@ use super::{
     diagnosis::inspect_diagnosis,
     verify::{CommandRun, run_verify_commands},
 };
-use crate::{error::LoopError, source::suggested_in_content, workspace::Workspace};
+use crate::{
+    error::LoopError,
+    git::{CommitAt, Staged},
+    source::suggested_in_content,
+    workspace::Workspace,
+};
 
 /// Of a changed file this much is looked at for secrets.
 const SCAN_BYTES: u64 = 4 * 1024 * 1024;
@@ -60,7 +66,7 @@ pub(super) async fn inspect(
     found
         .flags
         .extend(keep_untracked(context, workspace).await?);
-    let Inspection { refusals, flags } = scan(context, workspace, &staged.change).await?;
+    let Inspection { refusals, flags } = scan(context, workspace, &staged).await?;
     found.flags.extend(flags.iter().map(ToString::to_string));
     found.refuse_all(&refusals);
     if let (true, Some(path)) = (refusals.is_empty(), staged.left_out.first()) {
@@ -153,7 +159,7 @@ pub(super) async fn inspect_written(
     let staged = workspace.stage(context.job).await?;
     context.tip = staged.tip.clone();
     let mut found = Findings::default();
-    let Inspection { refusals, flags } = scan(context, workspace, &staged.change).await?;
+    let Inspection { refusals, flags } = scan(context, workspace, &staged).await?;
     let flags = flags.iter().map(ToString::to_string);
     found
         .flags
@@ -220,8 +226,9 @@ pub(super) async fn restore_protected(
 async fn scan(
     context: &IterationContext<'_>,
     workspace: &dyn Workspace,
-    change: &ChangeSet,
+    staged: &Staged,
 ) -> Result<Inspection, LoopError> {
+    let change = &staged.change;
     let repo = workspace.repo();
     let now = |path: &Path| read_capped(&workspace.changed_file(path));
     let deciding = workspace.deciding();
@@ -239,9 +246,10 @@ async fn scan(
             now: &now,
             before: &before,
         };
-        let inspection = inspect_change(change, workspace.policy(), deciding, &contents);
+        let mut inspection = inspect_change(change, workspace.policy(), deciding, &contents);
         let unread = unread.into_inner();
         if unread.is_empty() {
+            inspect_submodules(workspace, staged, &mut inspection).await?;
             return Ok(inspection);
         }
         for path in unread {
@@ -249,6 +257,43 @@ async fn scan(
             at_base.insert(path, read);
         }
     }
+}
+
+/// Refuses submodules that were added at commits which no clone can get.
+async fn inspect_submodules(
+    workspace: &dyn Workspace,
+    staged: &Staged,
+    inspection: &mut Inspection,
+) -> Result<(), LoopError> {
+    let changes = staged.change.changes.iter();
+    let is_added = |c: &&Changed| c.kind == ChangeKind::Added && c.entry == EntryKind::Repository;
+    let added = changes.filter(is_added);
+    let added: Vec<&Path> = added.map(|changed| changed.path.as_path()).collect();
+    if added.is_empty() {
+        return Ok(());
+    }
+    let modules = read_capped(&workspace.changed_file(Path::new(".gitmodules")));
+    let urls = submodule_urls(&String::from_utf8_lossy(&modules.unwrap_or_default()));
+    let repo = workspace.repo();
+    for link in repo.gitlinks_of(&staged.tree, added).await? {
+        // One without is refused by another rule.
+        let Some(url) = urls.get(&link.path) else {
+            continue;
+        };
+        let path = link.path;
+        match repo.is_at(url, &link.commit).await? {
+            CommitAt::Here => {}
+            CommitAt::Nowhere => inspection.refusals.push(Refusal {
+                path,
+                reason: RefusalReason::MadeSubmodule,
+            }),
+            CommitAt::Elsewhere => inspection.flags.push(Flag {
+                path,
+                kind: FlagKind::SubmoduleElsewhere,
+            }),
+        }
+    }
+    Ok(())
 }
 
 /// Returns what to say of an agent that claims the end of all work while there is some left.

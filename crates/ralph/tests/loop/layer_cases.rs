@@ -536,3 +536,60 @@ fn a_repository_in_an_ignored_folder_is_no_work() {
     let ran = project.run(&["--once"]).expect(4);
     assert_eq!(ran.verdicts(), ["A refused"]);
 }
+
+#[test]
+fn a_repository_that_only_looks_like_a_submodule_is_refused() {
+    let make = "git init -q --separate-git-dir .git/modules/sub sub; cd sub; echo one > file; git add file; \
+        git commit -qm made; cd ..; ";
+    let name = |url: &str| {
+        format!(
+            "git config -f .gitmodules submodule.sub.path sub; git config -f .gitmodules submodule.sub.url '{url}'; "
+        )
+    };
+    let remote = |url: &str| format!("git -C sub remote add origin '{url}'; ");
+    let relative = "echo gitdir: ../.git/modules/sub > sub/.git; ";
+    let elsewhere = "https://example.invalid/sub";
+    let forged = [
+        format!("{make}{}", name(elsewhere)),
+        // The same with a relative path to the git folder, as git makes it.
+        format!("{make}{relative}{}", name(elsewhere)),
+        format!(
+            "{make}git config -f .gitmodules submodule.sub.path sub; {}",
+            remote("/nowhere")
+        ),
+        // The place that it names is there, and does not have the commit.
+        format!("{make}{relative}{}{}", name("MODULE"), remote("MODULE")),
+        format!(
+            "{make}{relative}{}{}",
+            name("../module"),
+            remote("../module")
+        ),
+        format!(
+            "{make}{relative}{}{}",
+            name("../nowhere"),
+            remote("../nowhere")
+        ),
+        format!("{make}{relative}{}{}", name("./sub"), remote("./sub")),
+    ];
+    for mode in ["overlay", "in_place"] {
+        // The rules are the same; one of either kind shows that they hold in place too.
+        let places = if mode == "overlay" { 0..7 } else { 1..4 };
+        for forged in &forged[places] {
+            let (project, _) = with_submodule("true", "test -f A.txt");
+            let module = project.outside("module");
+            let shell = forged.replace("MODULE", module.to_str().unwrap());
+            let shell = format!("set -e; {shell} git add .gitmodules sub; echo x > A.txt");
+            let project = project
+                .script(&does(&shell))
+                .env("RALPH_WORKSPACE_MODE", mode);
+            let ran = project.run(&["--once"]).expect(4);
+            assert_eq!(ran.verdicts(), ["A refused"], "{mode}: {shell}");
+            assert!(
+                ran.all().contains("git submodule add"),
+                "{mode}: {}",
+                ran.all()
+            );
+            assert_eq!(project.repo.git(["ls-files", "sub"]), "", "{mode}: {shell}");
+        }
+    }
+}

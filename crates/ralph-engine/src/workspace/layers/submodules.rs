@@ -132,7 +132,8 @@ impl Layers {
     ) -> Result<(), LoopError> {
         let added = self.taken_submodules();
         if !added.is_empty() {
-            let links = repo.gitlinks_of(tree, &added).await?;
+            let paths = added.iter().map(|module| module.path.as_path());
+            let links = repo.gitlinks_of(tree, paths).await?;
             let is_there = |m: &&Submodule| {
                 links
                     .iter()
@@ -146,7 +147,8 @@ impl Layers {
             return Ok(());
         }
         let prefill = self.prefill(layer)?;
-        let links = repo.gitlinks_of(tree, &self.submodules).await?;
+        let paths = self.submodules.iter().map(|module| module.path.as_path());
+        let links = repo.gitlinks_of(tree, paths).await?;
         for module in &self.submodules {
             if !links.iter().any(|link| link.path == module.path) {
                 let hidden = prefill.whiteout(&module.path);
