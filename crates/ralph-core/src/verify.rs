@@ -39,6 +39,10 @@ pub enum CommandOutcome {
         #[serde(rename = "afterMs", with = "millis")]
         after: Duration,
     },
+    /// It did what it may not, and was ended.
+    Stopped {
+        why: String,
+    },
     NotStarted {
         why: String,
     },
@@ -51,6 +55,7 @@ impl std::fmt::Display for CommandOutcome {
             Self::Failed { code } => write!(f, "failed with exit code {code}"),
             Self::Signalled { signal } => write!(f, "ended by signal {signal}"),
             Self::TimedOut { after } => write!(f, "timed out after {} s", after.as_secs_f64()),
+            Self::Stopped { why } => write!(f, "stopped: {why}"),
             Self::NotStarted { why } => write!(f, "not started: {why}"),
         }
     }
@@ -270,10 +275,15 @@ impl Signature {
             CommandOutcome::Failed { code } => hash.update(format!("failed {code}")),
             CommandOutcome::Signalled { signal } => hash.update(format!("signal {signal}")),
             CommandOutcome::TimedOut { .. } => hash.update("timed out"),
+            CommandOutcome::Stopped { .. } => hash.update("stopped"),
             CommandOutcome::NotStarted { why } => hash.update(format!("not started {why}")),
         }
-        // Where a hanging command was cut off is chance: that it hangs is the failure.
-        if !matches!(outcome, CommandOutcome::TimedOut { .. }) {
+        // Where a command was cut off is chance: that it had to be is the failure.
+        let is_cut = matches!(
+            outcome,
+            CommandOutcome::TimedOut { .. } | CommandOutcome::Stopped { .. }
+        );
+        if !is_cut {
             let lines = normalise(output);
             for line in lines.iter().skip(lines.len().saturating_sub(LINES)) {
                 hash.update([0]);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use ralph_core::{
     change::shown,
-    config::{Config, WorkspaceMode, needs_prepare},
+    config::{Config, Gigabytes, WorkspaceMode, needs_prepare},
     event::Event,
     task::VerifyCommand,
     verify::VerifyReport,
@@ -97,7 +97,7 @@ pub async fn check_commit(check: CommitCheck<'_>) -> Result<CheckedCommit, LoopE
                 temp_dir: &temp_dir,
                 read_only: read_only.clone(),
                 containment: check.containment,
-                max_bytes: None,
+                max_bytes: check.config.workspace.max_gb.map(Gigabytes::bytes),
                 unfinished: None,
                 caches: CacheAccess::Read,
             };

@@ -28,6 +28,7 @@ mod prefill;
 mod reason;
 mod removal;
 mod reserve;
+mod space;
 mod sys;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
@@ -43,6 +44,8 @@ pub use prefill::{CopySize, FolderCopy, Prefill, PrefillFile};
 pub use reason::{InPlaceReason, PlaceProblem, TriedPlace};
 pub(crate) use removal::remove_tree;
 pub use reserve::DiskReserve;
+pub(crate) use space::free_bytes;
+pub use space::{LayerSpace, SpaceMeter, UpperSpace};
 pub use sys::FileSystemKind;
 pub(crate) use sys::open_beneath;
 pub use upper::{UpperEntry, UpperFolder, UpperKind};

@@ -19,7 +19,7 @@ pub use control::{AgentControl, ControlReply, ControlRequest, LocalFuture, StopO
 pub use cost::CostWatcher;
 pub use handoff::HandoffWatcher;
 pub use health::{HealthWatcher, WatchedRun};
-pub use space::{LayerSpace, SpaceWatcher};
+pub use space::SpaceWatcher;
 pub use tap::AgentTap;
 pub use watcher::{Followed, Observation, TreeProbe, Watcher, WatcherStep};
 

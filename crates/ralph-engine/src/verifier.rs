@@ -22,6 +22,7 @@ use ralph_core::verify::{
 use tokio::time::Instant;
 
 use self::report_files::ReportFiles;
+use crate::layer::{SpaceMeter, UpperSpace};
 use crate::process::{
     CappedLog, CommandSpec, Containment, Ended, KeeperName, MountPlan, Output, Running, Tail, spawn,
 };
@@ -134,13 +135,13 @@ async fn run_command(
         .written
         .map(|folder| ReportFiles::note(folder, command));
     let outcome = match start(command, context) {
-        Ok(running) => {
+        Ok((running, space)) => {
             let mut take = |bytes: &[u8]| {
                 log.push(bytes);
                 window.push(bytes);
                 tests.read(bytes);
             };
-            watch(running, context.timeout, &mut take).await
+            watch(running, context.timeout, space, &mut take).await
         }
         Err(why) => CommandOutcome::NotStarted { why },
     };
@@ -151,7 +152,10 @@ async fn run_command(
         .with_tests(tests.finish().or_else(|| reports?.count_new()))
 }
 
-fn start(command: &VerifyCommand, context: &VerifyContext<'_>) -> Result<Running, String> {
+fn start(
+    command: &VerifyCommand,
+    context: &VerifyContext<'_>,
+) -> Result<(Running, Option<SpaceMeter>), String> {
     let (program, args) = match command {
         VerifyCommand::Shell(line) => ("/bin/sh", vec!["-c".to_owned(), line.clone()]),
         VerifyCommand::Argv(argv) => match argv.split_first() {
@@ -167,22 +171,46 @@ fn start(command: &VerifyCommand, context: &VerifyContext<'_>) -> Result<Running
     if let Some(plan) = context.mounts {
         spec.mounts = plan()?;
     }
-    spawn(&spec, context.containment).map_err(|error| error.to_string())
+    let space = spec.mounts.as_ref().and_then(UpperSpace::of);
+    let space = space.map(|space| SpaceMeter::from_now(Box::new(space)));
+    let running = spawn(&spec, context.containment).map_err(|error| error.to_string())?;
+    Ok((running, space))
 }
 
-/// Reads until the program ends or its time is up. Dropped halfway, it kills the tree.
+/// Reads until the program ends, its time is up, or it has written too much. Dropped halfway, it kills the tree.
 async fn watch(
     mut running: Running,
     timeout: Duration,
+    space: Option<SpaceMeter>,
     take: &mut impl FnMut(&[u8]),
 ) -> CommandOutcome {
-    match running.finish_within(timeout, take).await {
-        Some(Ok(Ended::Code(0))) => CommandOutcome::Passed,
-        Some(Ok(Ended::Code(code))) => CommandOutcome::Failed { code },
-        Some(Ok(Ended::Signal(signal))) => CommandOutcome::Signalled { signal },
-        Some(Err(error)) => CommandOutcome::NotStarted {
+    let cut = async {
+        tokio::select! {
+            () = tokio::time::sleep(timeout) => CommandOutcome::TimedOut { after: timeout },
+            why = fills_up(space) => CommandOutcome::Stopped { why },
+        }
+    };
+    match running.finish_unless(cut, take).await {
+        Ok(Ok(Ended::Code(0))) => CommandOutcome::Passed,
+        Ok(Ok(Ended::Code(code))) => CommandOutcome::Failed { code },
+        Ok(Ok(Ended::Signal(signal))) => CommandOutcome::Signalled { signal },
+        Ok(Err(error)) => CommandOutcome::NotStarted {
             why: format!("its end could not be awaited: {error}"),
         },
-        None => CommandOutcome::TimedOut { after: timeout },
+        Err(cut) => cut,
+    }
+}
+
+/// Waits until a layer holds more than it may, and says so.
+async fn fills_up(space: Option<SpaceMeter>) -> String {
+    let Some(mut space) = space else {
+        return std::future::pending().await;
+    };
+    let began = Instant::now();
+    loop {
+        tokio::time::sleep(SpaceMeter::LOOK).await;
+        if let Some(why) = space.look(began.elapsed()) {
+            return why;
+        }
     }
 }

@@ -31,10 +31,10 @@ use crate::{
     error::LoopError,
     git::{GitError, Oid, Replay, ReplayRequest, Repo, SavedFile, Staged},
     iteration::Findings,
-    layer::Layer,
+    layer::{Layer, LayerSpace},
     process::MountPlan,
     progress_file::ProgressFile,
-    supervisor::{LayerSpace, LocalFuture},
+    supervisor::LocalFuture,
 };
 
 /// The paths of the data folder that programs of an agent's may read and not write: all of it, or ralph's own

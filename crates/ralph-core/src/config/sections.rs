@@ -262,8 +262,8 @@ section! {
         pub caches: Vec<String> = ["node_modules", "target", ".venv", "venv", "vendor", ".gradle", ".tox"]
             .map(String::from)
             .to_vec(),
-        /// Gigabytes that an agent may write into its layer: one that writes more is stopped. None for half of
-        /// what is free on the disk when the loop begins.
+        /// Gigabytes that an agent, a formatter or a verify command may write into its layer: one that writes more
+        /// is stopped. None for half of what is free on the disk when the loop begins.
         pub max_gb: Option<Gigabytes> = None,
     }
 }

@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MountPlan {
     pub steps: Vec<MountStep>,
+    /// The most bytes that may be written into the upper folders of its overlays. The kernel knows no such limit:
+    /// who starts the program watches it.
+    pub max_written: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

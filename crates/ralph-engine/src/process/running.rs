@@ -316,18 +316,30 @@ impl Running {
         time: Duration,
         take: &mut impl FnMut(&[u8]),
     ) -> Option<io::Result<Ended>> {
+        let ended = self.finish_unless(tokio::time::sleep(time), take).await;
+        ended.ok()
+    }
+
+    /// The same until something else has come to be: returns that.
+    pub async fn finish_unless<T>(
+        &mut self,
+        other: impl Future<Output = T>,
+        take: &mut impl FnMut(&[u8]),
+    ) -> Result<io::Result<Ended>, T> {
         let mut pipe = self.stdout.take();
         let to_its_end = async {
             drain(&mut pipe, take).await;
             self.wait().await
         };
-        if let Ok(ended) = tokio::time::timeout(time, to_its_end).await {
-            return Some(ended);
-        }
+        let why = tokio::select! {
+            biased;
+            ended = to_its_end => return Ok(ended),
+            why = other => why,
+        };
         let _ = self.stop(StopPlan::KILL).await;
         // Nothing holds the other end any more.
         drain(&mut pipe, take).await;
-        None
+        Err(why)
     }
 
     /// Ends the program, step by step, and waits until its tree is dead.

@@ -27,12 +27,12 @@ use crate::{
     },
     iteration::{Findings, LOGS},
     journal_text::{oid, paths_from_text},
-    layer::Layer,
+    layer::{Layer, LayerSpace},
     plain_file::{self, FileStamp},
     process::{BindAccess, Containment, MountPlan},
     progress_file::ProgressFile,
     source::{Snapshots, Source, TaskFiles},
-    supervisor::{LayerSpace, LocalFuture},
+    supervisor::LocalFuture,
 };
 
 /// The state of things before the programs of an iteration ran, as far as it is put back or told of.

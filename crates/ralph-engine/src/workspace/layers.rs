@@ -2,7 +2,6 @@
 
 mod layered;
 mod leftovers;
-mod space;
 mod submodules;
 mod verifying;
 
@@ -20,7 +19,6 @@ use ralph_core::{change::shown, id::IterationId, job::Job};
 
 use self::{
     leftovers::{LayerOwner, sweep_folder},
-    space::free_bytes,
     submodules::alternates,
 };
 use super::{
@@ -36,7 +34,7 @@ use crate::{
         CopySize, DiskReserve, FolderCopy, InPlaceReason, Layer, LayerFolder, LayerPlace,
         LayerTarget, PlaceKind, PlaceRequest, Prefill, UpperEntry,
         checks::{CheckRequest, SocketSearch, check_repository},
-        remove_tree,
+        free_bytes, remove_tree,
         upper::Descent,
     },
     plain_file,
@@ -349,6 +347,7 @@ impl Layers {
     /// meanwhile, have an overlay of their own: what a program writes there is dropped when it ends.
     pub(crate) fn mounts(&self, layer: &Layer) -> Result<MountPlan, LoopError> {
         let mut plan = layer.mount_plan()?;
+        plan.max_written = Some(self.max_bytes);
         // A bind of the data folder would uncover them again: they are covered last.
         plan.steps.retain(
             |step| !matches!(step, MountStep::Cover { path } if *path == self.place.folder),
@@ -365,7 +364,7 @@ impl Layers {
 
     fn add_logs(&self, layer: &Layer, plan: &mut MountPlan) -> Result<(), LoopError> {
         let folder = layer.path().join("logs");
-        let (upper, work) = (folder.join("upper"), folder.join("work"));
+        let (upper, work) = (logs_in(layer), folder.join("work"));
         let ready = std::fs::create_dir_all(&self.logs)
             .and_then(|()| remove_tree(&folder))
             .and_then(|()| std::fs::create_dir_all(&upper))
@@ -598,6 +597,11 @@ fn is_about(folders: &[PathBuf], paths: &[PathBuf]) -> bool {
                 .iter()
                 .any(|folder| path.starts_with(folder) || folder.starts_with(path))
     })
+}
+
+/// The folder that holds what is written to the logs in a layer, as long as a program sees it.
+fn logs_in(layer: &Layer) -> PathBuf {
+    layer.path().join("logs").join("upper")
 }
 
 /// The folder of a layer that is laid over a repository's root.

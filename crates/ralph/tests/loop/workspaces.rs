@@ -109,3 +109,30 @@ fn an_agent_that_writes_more_than_it_may_is_stopped_by_name_and_ralph_goes_on() 
     assert!(!project.repo.exists("big.bin"));
     assert_eq!(project.leftovers(), [""; 0]);
 }
+
+#[test]
+fn a_command_that_writes_more_than_it_may_is_stopped_by_name_too() {
+    // Without the end that ralph brings, it would write and wait for very long.
+    let floods = "dd if=/dev/zero of=big.bin bs=1M count=64 2> /dev/null; sleep 80";
+    let said = "stopped: it wrote 64";
+    for (kind, code, verdict) in [
+        ("prepare", 3, "A failed"),
+        ("commands", 3, "A failed"),
+        // What a formatter does wrong is said, and does not stand in the way of a change that is right.
+        ("format", 0, "A verified"),
+    ] {
+        // Where there is no file of a change yet, the baseline runs it, which is to pass.
+        let line = format!("test ! -f A.txt || {{ {floods}; }}");
+        let project = layered()
+            .config(&format!("verification:\n  {kind}:\n    - '{line}'\n"))
+            .env("RALPH_WORKSPACE_MAX_GB", "0.02");
+        project.repo.file(".gitignore", "*.bin\n").commit("ignore");
+        let ran = project.run(&["--once"]).expect(code);
+        assert_eq!(ran.verdicts(), [verdict], "{kind}");
+        let record = project.repo.read(".ralph/logs/iteration-1.json");
+        assert!(record.contains(said), "{kind}: {record}");
+        assert!(record.contains("workspace.max_gb"), "{kind}: {record}");
+        assert!(!project.repo.exists("big.bin"), "{kind}");
+        assert_eq!(project.leftovers(), [""; 0], "{kind}");
+    }
+}

@@ -24,7 +24,7 @@ use super::super::{
     Continued, InPlace, RestoredAfter, RestoredFiles, StagedCandidate, VerifyLayer, Workspace,
     in_place::{WrittenFiles, start_of},
 };
-use super::{Layers, ParkedLayer, folder_of, is_named, space::UpperSpace};
+use super::{Layers, ParkedLayer, folder_of, is_named, logs_in};
 use crate::{
     agent::DoneFile,
     artefacts::Artefacts,
@@ -33,13 +33,13 @@ use crate::{
     git::{GitError, Replay, ReplayRequest, Repo, StageSpec, Staged},
     iteration::{DIAGNOSIS_FOLDER, Findings},
     journal_text::{oid, paths_from_text},
-    layer::{Layer, Prefill, PrefillFile, UpperEntry, UpperKind},
+    layer::{Layer, LayerSpace, Prefill, PrefillFile, UpperEntry, UpperKind, UpperSpace},
     owner::{Owner, make_folders},
     plain_file,
     process::MountPlan,
     progress_file::ProgressFile,
     source::is_task_place,
-    supervisor::{LayerSpace, LocalFuture},
+    supervisor::LocalFuture,
 };
 
 /// The user's folder, seen through a layer.
@@ -295,8 +295,7 @@ impl Workspace for Layered<'_> {
         let layer = self.layers.layer()?;
         let uppers = layer.folders().iter().map(|folder| folder.upper.clone());
         Some(Box::new(UpperSpace {
-            uppers: uppers.collect(),
-            place: self.layers.place.folder.clone(),
+            uppers: uppers.chain([logs_in(layer)]).collect(),
             xattrs: self.layers.place.options.xattrs,
             max_bytes: self.layers.max_bytes,
         }))
