@@ -394,7 +394,8 @@ fn resolve(path: &Path) -> io::Result<(PathBuf, PathBuf)> {
         match ancestor.canonicalize() {
             Ok(existing) => {
                 let rest = path.strip_prefix(ancestor).unwrap_or(Path::new(""));
-                let whole = existing.join(rest);
+                // A join with an empty path would leave a slash at the end.
+                let whole = existing.join(rest).components().collect();
                 return Ok((existing, whole));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

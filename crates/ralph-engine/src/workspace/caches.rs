@@ -8,6 +8,9 @@
 //! Only the process that holds the worktree's lock writes here. A process that shows a cache to programs holds its
 //! lock shared, and as long as it does, nothing of the cache is deleted.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::BTreeMap,
     fs::{self, DirBuilder, File},

@@ -1,10 +1,11 @@
 //! Where agents work: said at the start, by `--dry-run` and by `doctor`; and how much they may write there.
 
 use std::os::unix::net::UnixListener;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{Live, Project, good_attempt, good_script, story};
+use crate::support::{Live, Project, good_attempt, good_script, prd, story};
 
 fn layered() -> Project {
     Project::with_stories(&[story("A")])
@@ -134,5 +135,51 @@ fn a_command_that_writes_more_than_it_may_is_stopped_by_name_too() {
         assert!(record.contains("workspace.max_gb"), "{kind}: {record}");
         assert!(!project.repo.exists("big.bin"), "{kind}");
         assert_eq!(project.leftovers(), [""; 0], "{kind}");
+    }
+}
+
+/// A data folder on another disk than the repository's, if there is one.
+fn data_in_memory(project: &Project) -> Option<tempfile::TempDir> {
+    use std::os::unix::fs::MetadataExt as _;
+    let device = |path: &Path| path.metadata().map(|meta| meta.dev()).ok();
+    let memory = Path::new("/dev/shm");
+    let other = device(memory).filter(|found| Some(*found) != device(project.repo.root()));
+    other.and_then(|_| tempfile::tempdir_in(memory).ok())
+}
+
+#[test]
+fn layers_are_kept_beside_the_repository_where_the_data_folder_cannot_hold_them_and_that_is_said() {
+    let project = layered();
+    let beside = project.repo.root().with_file_name(".ralph-layers");
+    let place = format!("layers in {}", beside.display());
+    let in_memory = data_in_memory(&project);
+    let elsewhere = in_memory.as_ref().map(|folder| folder.path().join("data"));
+    project.repo.file(".gitignore", "data/\n").commit("ignore");
+    let inside = project.repo.root().join("data");
+    let mut project = project;
+    for data in elsewhere.into_iter().chain([inside]) {
+        project = project.env("RALPH_DATA_DIR", &data);
+        let check = doctor(&project);
+        assert_eq!(check["message"], place.as_str(), "{check}");
+        let hint = check["hint"].as_str().unwrap_or_default();
+        assert!(hint.contains("beside the repository"), "{check}");
+        project.repo.prd(&prd(&[story("A")])).commit("again");
+        let ran = project.run(&["--once"]).expect(0);
+        assert_eq!(ran.one("loop_started")["workspace"], place.as_str());
+        assert!(
+            ran.all().contains("layers are kept beside the repository"),
+            "{}",
+            ran.all()
+        );
+        assert_eq!(ran.verdicts(), ["A verified"], "{}", data.display());
+        let left = std::fs::read_dir(&beside).unwrap().flatten();
+        let left: Vec<String> = left
+            .map(|entry| entry.file_name().into_string().unwrap())
+            .filter(|name| name.starts_with("layer"))
+            .collect();
+        assert_eq!(left, [""; 0]);
+        assert!(!data.join("layers").exists(), "{}", data.display());
+        project.repo.git(["rm", "-q", "A.txt"]);
+        project.repo.commit("take back");
     }
 }
