@@ -220,7 +220,17 @@ pub enum Event {
         usage: Usage,
         /// Tells what blocks what, where work is left that is not ready.
         blocked: Vec<Blocked>,
+        /// Lists what a person can do next.
+        next: Vec<NextStep>,
     },
+}
+
+/// A command that a person can type next.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NextStep {
+    pub command: String,
+    /// Tells what it shows or does.
+    pub what: String,
 }
 
 /// Describes what follows where work goes round in circles.

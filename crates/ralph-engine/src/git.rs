@@ -78,6 +78,6 @@ pub use replay::{Replay, ReplayRequest};
 pub use repo::Repo;
 pub use reset::{ResetSpec, SavedFile, WrittenMeanwhile};
 pub use stage::{StageSpec, Staged};
-pub use stash::{Stash, Unstashed};
+pub use stash::{FoundStash, Stash, Unstashed};
 pub use status::{Status, StatusEntry};
 pub use submodule::{CommitAt, Gitlink, Submodule};

@@ -24,6 +24,7 @@ mod idle;
 mod jobs;
 mod link;
 mod mode;
+mod next_steps;
 mod place;
 mod policies;
 mod preview;
@@ -531,8 +532,9 @@ impl LoopRunner {
         if let Some(guard) = self.place.guard.take() {
             keep_first(&mut failure, guard.release());
         }
-        self.tell_suggestions().await;
+        self.bring_back_at_end().await;
         let event = Event::LoopEnded {
+            next: self.next_steps().await,
             sentence: stop.end_sentence(self.board.tally().unverified),
             hint: self.hint(&stop),
             exit_code: stop.exit_code(),

@@ -47,6 +47,7 @@ fn ended(stop: Stop) -> Event {
         seconds: 1.0,
         usage: Usage::default(),
         blocked: Vec::new(),
+        next: Vec::new(),
         stop,
     }
 }

@@ -103,10 +103,10 @@ pub type SettleConflict<'a> = dyn Fn(&Path, [&[u8]; 3]) -> Option<Vec<u8>> + Syn
 const MAX_SETTLED_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A merge that git could not do alone.
-struct MergeConflict {
+pub(super) struct MergeConflict {
     /// The merge, with conflicts marked in these files.
     tree: Oid,
-    paths: Vec<PathBuf>,
+    pub(super) paths: Vec<PathBuf>,
 }
 
 impl Repo {
@@ -175,7 +175,7 @@ impl Repo {
     }
 
     /// Merges two trees, or says where they conflict.
-    async fn merge_trees(
+    pub(super) async fn merge_trees(
         &self,
         base: &Oid,
         ours: &Oid,

@@ -6,8 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
+use ralph_core::change::shown;
+
 use super::call::Index;
-use super::repo::remove_if_there;
 use super::reset::remove_created;
 use super::stage::joined;
 use super::status::Seen;
@@ -16,6 +17,14 @@ use super::{GitError, Oid, Repo};
 /// Work that was put aside; `git stash list` shows it too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stash(pub Oid);
+
+/// A stash in the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundStash {
+    pub stash: Stash,
+    /// The name that git gives it, which changes when others come and go.
+    pub name: String,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unstashed {
@@ -27,7 +36,7 @@ pub enum Unstashed {
 }
 
 impl Repo {
-    /// `None` if there was nothing to put aside. `own_paths` and nested repositories stay.
+    /// `None` if there was nothing to put aside. `own_paths` and untracked files stay.
     pub async fn stash_user_work(
         &self,
         message: &str,
@@ -43,9 +52,7 @@ impl Repo {
         let mut seen = self.scan().await?;
         let own = |path: &Path| own_paths.iter().any(|own| path.starts_with(own));
         seen.changed.retain(|entry| !own(&entry.path));
-        seen.untracked
-            .retain(|path| !own(path) && !self.root.join(path).is_dir());
-        if seen.changed.is_empty() && seen.untracked.is_empty() {
+        if seen.changed.is_empty() {
             return Ok(None);
         }
         let branch = branch.unwrap_or_else(|| "(no branch)".to_owned());
@@ -56,6 +63,21 @@ impl Repo {
         Ok(Some(Stash(stash)))
     }
 
+    /// The stashes whose message has this text, newest first.
+    pub async fn stashes(&self, text: &str) -> Result<Vec<FoundStash>, GitError> {
+        let _state = self.in_order().await;
+        let list = self.git(["stash", "list", "--format=%H %gs"]).run().await?;
+        let list = String::from_utf8_lossy(&list);
+        let found = list.lines().enumerate().filter_map(|(place, line)| {
+            let (oid, message) = line.split_once(' ')?;
+            let stash = Stash(Oid::parse(oid).ok()?);
+            let name = format!("stash@{{{place}}}");
+            message.contains(text).then_some(FoundStash { stash, name })
+        });
+        Ok(found.collect())
+    }
+
+    /// Brings work back that was put aside. Where that would leave conflicts in files, nothing is touched.
     pub async fn unstash_user_work(&self, stash: &Stash) -> Result<Unstashed, GitError> {
         let mut state = self.in_order().await;
         state.base_index = None;
@@ -71,6 +93,15 @@ impl Repo {
             .position(|oid| oid == stash.0.as_str())
             .ok_or_else(|| GitError::StashGone(stash.0.clone()))?;
         let name = format!("stash@{{{place}}}");
+        let parent = format!("{}^1", stash.0);
+        let args = ["rev-parse", "--verify", parent.as_str()];
+        let made_on = self.git(args).run_oid().await?;
+        if let Err(conflict) = self.merge_trees(&made_on, &head, &stash.0).await? {
+            let paths = conflict.paths.iter().map(|path| shown(path));
+            let paths: Vec<String> = paths.collect();
+            let reason = format!("{} changed meanwhile", paths.join(", "));
+            return Ok(Unstashed::Kept { reason });
+        }
         let args = ["stash", "pop", "--quiet", "--index", &name];
         let answer = self.git(args).magic_pathspecs().answer().await?;
         self.publish_index(&mut state).await?;
@@ -82,8 +113,7 @@ impl Repo {
         })
     }
 
-    /// A stash is a commit of the working tree, whose parents are HEAD, the index as a commit, and
-    /// the untracked files as a commit.
+    /// A stash is a commit of the working tree, whose parents are HEAD and the index as a commit.
     async fn store_stash(&self, head: &Oid, seen: &Seen, message: &str) -> Result<Oid, GitError> {
         let index = self.git(["write-tree"]).run_oid().await?;
         let index = self
@@ -101,10 +131,6 @@ impl Repo {
             .await?;
 
         let mut args = vec!["commit-tree", "-p", head.as_str(), "-p", index.as_str()];
-        let untracked = self.commit_untracked(seen, message).await?;
-        if let Some(untracked) = &untracked {
-            args.extend(["-p", untracked.as_str()]);
-        }
         args.extend(["-F", "-", work.as_str()]);
         let stash = self
             .git(args)
@@ -116,34 +142,13 @@ impl Repo {
         Ok(stash)
     }
 
-    async fn commit_untracked(&self, seen: &Seen, message: &str) -> Result<Option<Oid>, GitError> {
-        if seen.untracked.is_empty() {
-            return Ok(None);
-        }
-        remove_if_there(&self.shadow.stage_index())?;
-        let untracked: Vec<&Path> = seen.untracked.iter().map(PathBuf::as_path).collect();
-        self.update_stage(&self.in_root(&untracked)).await?;
-        let tree = self
-            .git(["write-tree"])
-            .index(Index::Stage)
-            .run_oid()
-            .await?;
-        let args = ["commit-tree", "-F", "-", tree.as_str()];
-        let message = format!("untracked files: {message}\n");
-        self.git(args).stdin(message).run_oid().await.map(Some)
-    }
-
     /// Puts the given paths back to HEAD, in the index and in the working tree.
     async fn take_away(&self, head: &Oid, seen: &Seen) -> Result<(), GitError> {
         let (added, known): (Vec<_>, Vec<_>) =
             seen.changed.iter().partition(|entry| entry.staged == b'A');
         let added: Vec<&Path> = added.iter().map(|entry| entry.path.as_path()).collect();
         let known: Vec<&Path> = known.iter().map(|entry| entry.path.as_path()).collect();
-        for path in added
-            .iter()
-            .copied()
-            .chain(seen.untracked.iter().map(PathBuf::as_path))
-        {
+        for path in &added {
             remove_created(&self.root, path)?;
         }
         if !added.is_empty() {

@@ -48,19 +48,6 @@ impl LoopRunner {
         Ok(added)
     }
 
-    /// Says how many suggestions a person may take, at the end of a loop.
-    pub(super) async fn tell_suggestions(&mut self) {
-        let found = self.journal.suggestions(&self.place.repository).await;
-        let many = match found.map_or(0, |all| all.len()) {
-            0 => return,
-            1 => "1 suggested task".to_owned(),
-            many => format!("{many} suggested tasks"),
-        };
-        self.tell(&Event::Notice {
-            message: format!("{many}: `ralph tasks add --from-suggestions`"),
-        });
-    }
-
     /// Notes in the journal that these are no suggestions any more.
     pub(super) async fn take_accepted(&mut self, added: &[NewTask]) -> Result<(), LoopError> {
         if added.is_empty() {

@@ -396,14 +396,18 @@ impl LoopRunner {
         stash: bool,
         wanted: &BranchRequest,
     ) -> Result<Told, LoopError> {
-        let plan = self.plan_branch(wanted).await?;
+        let mut plan = self.plan_branch(wanted).await?;
         self.loop_id = LoopId::new(uuid::Uuid::now_v7());
         self.place.branch.clone_from(&plan.branch);
         self.place.start.clone_from(&plan.start);
         let has_work = self.has_work().await?;
         if has_work {
-            self.refuse_foreign_changes(stash).await?;
-            self.take_branch(&plan).await?;
+            plan.notices
+                .extend(self.refuse_foreign_changes(stash).await?);
+            if let Err(error) = self.take_branch(&plan).await {
+                self.bring_back().await;
+                return Err(error);
+            }
         } else {
             self.place.base.clone_from(&plan.tip);
         }
@@ -478,28 +482,15 @@ impl LoopRunner {
     }
 
     /// The user's uncommitted work is theirs: refused by name, or put aside if they said so.
-    async fn refuse_foreign_changes(&mut self, stash: bool) -> Result<(), LoopError> {
+    async fn refuse_foreign_changes(&mut self, stash: bool) -> Result<Option<String>, LoopError> {
         let foreign = self.foreign_changes(&self.place.repo.status().await?);
         if foreign.is_empty() {
-            return Ok(());
+            Ok(None)
+        } else if stash {
+            self.put_aside().await
+        } else {
+            Err(LoopError::Dirty { paths: foreign })
         }
-        let own = self.own_paths();
-        if !stash {
-            return Err(LoopError::Dirty { paths: foreign });
-        }
-        let message = "ralph: work put aside by `ralph run --stash`";
-        if self
-            .place
-            .repo
-            .stash_user_work(message, &own)
-            .await?
-            .is_some()
-        {
-            let message =
-                "your uncommitted work is put aside: `git stash pop` brings it back".to_owned();
-            self.tell(&Event::Notice { message });
-        }
-        Ok(())
     }
 
     /// The PRD's own name, else the parent task's title, else the project's, behind the prefix.

@@ -86,7 +86,7 @@ async fn a_dirty_tree_is_told_and_can_be_put_aside_and_brought_back() {
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(test.status(), [" M prd.json"]);
+    assert_eq!(test.status(), [" M prd.json", "?? \"b b\""]);
     assert!(test.git(["stash", "list"]).contains("ralph: put aside"));
     assert_eq!(repo.stash_user_work("again", &own).await.unwrap(), None);
 
@@ -107,5 +107,7 @@ async fn a_stash_that_does_not_fit_any_more_is_kept() {
     test.file("README.md", "other\n").commit("other");
     let back = repo.unstash_user_work(&stash).await.unwrap();
     assert!(matches!(back, Unstashed::Kept { .. }));
+    assert_eq!(test.read("README.md"), "other\n", "no marks of a conflict");
+    assert_eq!(test.status(), [""; 0]);
     assert!(test.git(["stash", "list"]).contains("aside"));
 }

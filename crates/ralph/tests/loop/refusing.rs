@@ -51,10 +51,10 @@ fn uncommitted_work_is_put_aside_where_the_user_asks_for_it() {
     project.repo.git(["add", "staged.txt"]);
     project.run(&["--stash"]).expect(0);
     assert_eq!(project.files_of("HEAD"), ["A.txt", "prd.json"]);
-    assert_eq!(project.repo.read("README.md"), "scratch\n");
-    project.repo.git(["stash", "pop", "-q"]);
+    // It is back at the end, staged where it was.
     assert_eq!(project.repo.read("README.md"), "changed\n");
-    assert!(project.repo.exists("staged.txt"));
+    assert_eq!(project.leftovers(), [" M README.md", "A  staged.txt"]);
+    assert_eq!(project.repo.git(["stash", "list"]), "");
 }
 
 #[test]

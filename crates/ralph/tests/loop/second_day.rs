@@ -356,3 +356,153 @@ fn after_a_kill_another_start_can_be_asked_for_where_the_person_has_left_the_bra
     assert_eq!(ran.verdicts(), ["A verified", "B verified"]);
     assert_eq!(project.repo.branch(), "refs/heads/ralph/again");
 }
+
+/// `command: what` of each step that the end names.
+fn next_steps(ran: &Ran) -> Vec<String> {
+    let ended = ran.one("loop_ended");
+    let steps = ended["next"].as_array().unwrap().iter();
+    let steps = steps.map(|step| {
+        let (command, what) = (&step["command"], &step["what"]);
+        format!("{}: {}", command.as_str().unwrap(), what.as_str().unwrap())
+    });
+    steps.collect()
+}
+
+#[test]
+fn the_end_says_how_to_look_at_the_branch_and_how_to_merge_it() {
+    let project = Project::with_stories(&[story("A"), story("B")]).script(&good_script());
+    let one = project.run(&["--once"]).expect(0);
+    assert_eq!(
+        next_steps(&one),
+        [
+            "git diff main...ralph/work: 1 commit on ralph/work",
+            "ralph report: everything about this feature",
+            "git switch main && git merge ralph/work: take it into main",
+        ]
+    );
+    let all = project.run(&[]).expect(0);
+    let steps = next_steps(&all);
+    assert_eq!(
+        steps[0],
+        "git diff main...ralph/work: 2 commits on ralph/work"
+    );
+    assert_eq!(steps[2], "ralph squash: one commit of ralph's 2");
+    // The commands are ones that work.
+    let diff = project.repo.git(["diff", "--stat", "main...ralph/work"]);
+    assert!(diff.contains("A.txt") && diff.contains("B.txt"), "{diff}");
+    project.repo.git(["switch", "-q", "main"]);
+    project.repo.git(["merge", "-q", "ralph/work"]);
+    let nothing = project.run(&[]).expect(0);
+    assert_eq!(next_steps(&nothing), [""; 0], "all of it is merged");
+}
+
+#[test]
+fn the_end_is_readable_and_names_the_next_steps() {
+    let project = Project::with_stories(&[story("A")]).script(&good_script());
+    let ran = project.run_for_people(&[]).expect(0);
+    let text = ran.all();
+    let after = text
+        .split("next:\n")
+        .nth(1)
+        .unwrap_or_else(|| panic!("{text}"));
+    let steps: Vec<&str> = after.lines().take(3).map(str::trim).collect();
+    assert_eq!(
+        steps,
+        [
+            "git diff main...ralph/work                1 commit on ralph/work",
+            "ralph report                              everything about this feature",
+            "git switch main && git merge ralph/work   take it into main",
+        ]
+    );
+}
+
+#[test]
+fn the_end_names_questions_that_wait() {
+    let asks = json!({"default": [{"do": [{"say": "<escalate type=\"clarification\"><question>Which?</question></escalate>"}]}]});
+    let project = Project::with_stories(&[story("A")]).script(&asks);
+    let ran = project.run(&[]).expect(4);
+    let steps = next_steps(&ran);
+    assert!(
+        steps.contains(&"ralph escalations: 1 question waits for an answer".to_owned()),
+        "{steps:?}"
+    );
+}
+
+#[test]
+fn a_stash_takes_tracked_changes_only_and_is_back_at_the_end() {
+    for in_place in [true, false] {
+        let mut project = Project::with_stories(&[story("A")]).script(&good_script());
+        if in_place {
+            project = project.in_place();
+        }
+        project
+            .repo
+            .file("README.md", "mine\n")
+            .file("untracked.txt", "mine too\n");
+        let ran = project.run(&["--stash"]).expect(0);
+        assert_eq!(project.landed(), ["A"]);
+        assert_eq!(project.files_of("HEAD"), ["A.txt", "prd.json"]);
+        assert_eq!(project.repo.read("README.md"), "mine\n");
+        assert_eq!(project.repo.read("untracked.txt"), "mine too\n");
+        assert_eq!(project.leftovers(), [" M README.md", "?? untracked.txt"]);
+        assert_eq!(project.repo.git(["stash", "list"]), "");
+        assert!(
+            notices(&ran).contains("your uncommitted changes are back"),
+            "{}",
+            ran.all()
+        );
+    }
+}
+
+#[test]
+fn a_stash_that_does_not_fit_the_landed_work_is_named_and_kept() {
+    let writes = json!({"default": [{"do": [
+        {"write": {"path": "README.md", "text": "the agent's\n"}},
+        {"write": {"path": "{id}.txt", "text": "{id}\n"}},
+        {"say": "Task {id} complete"},
+    ]}]});
+    let project = Project::with_stories(&[story("A")]).script(&writes);
+    project.repo.file("README.md", "mine\n");
+    let ran = project.run(&["--stash"]).expect(0);
+    assert!(
+        notices(&ran).contains("README.md changed meanwhile"),
+        "{}",
+        ran.all()
+    );
+    assert_eq!(project.repo.read("README.md"), "the agent's\n");
+    assert_eq!(project.leftovers(), [""; 0]);
+    let steps = next_steps(&ran);
+    let named = "git stash pop 'stash@{0}': work that ralph put aside";
+    assert!(steps.contains(&named.to_owned()), "{steps:?}");
+    // Also by later loops, until it is gone.
+    let again = project.run(&[]).expect(0);
+    assert!(next_steps(&again).contains(&named.to_owned()));
+}
+
+#[test]
+fn a_stash_of_a_killed_run_is_back_at_the_end_of_the_resumed_one() {
+    let project = Project::with_stories(&[story("A")]).script(&good_script());
+    project.repo.file("README.md", "mine\n");
+    let mut killed = project.run_command(&["--stash"]);
+    killed.env("RALPH_FAILPOINT", "agent-running");
+    killed.output().unwrap();
+    assert_eq!(project.repo.read("README.md"), "scratch\n");
+    project.run(&[]).expect(0);
+    assert_eq!(project.repo.read("README.md"), "mine\n");
+    assert_eq!(project.repo.git(["stash", "list"]), "");
+}
+
+#[test]
+fn what_was_put_aside_is_back_at_once_where_the_branch_can_not_be_taken() {
+    let project = Project::with_stories(&[story("A"), story("B")]).script(&good_script());
+    project.run(&["--once"]).expect(0);
+    project.repo.git(["switch", "-q", "main"]);
+    project
+        .repo
+        .file("README.md", "mine\n")
+        .file("A.txt", "in the way\n");
+    project.run(&["--stash"]).expect(2).says("A.txt");
+    assert_eq!(project.repo.read("README.md"), "mine\n");
+    assert_eq!(project.repo.git(["stash", "list"]), "");
+    assert_eq!(project.repo.branch(), "refs/heads/main");
+}

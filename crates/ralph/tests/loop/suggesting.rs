@@ -97,11 +97,9 @@ fn a_task_that_an_agent_adds_is_kept_shown_and_in_nobodys_way() {
                 said(project.ralph(&["status"])).contains("1 suggestion of agents"),
                 "{about}"
             );
-            let notices = ran.named("notice");
-            let told = notices
-                .iter()
-                .any(|n| n["message"] == "1 suggested task: `ralph tasks add --from-suggestions`");
-            assert!(told, "{about}");
+            let next = ran.one("loop_ended")["next"].clone();
+            let told = json!({"command": "ralph tasks add --from-suggestions", "what": "1 suggested task"});
+            assert!(next.as_array().unwrap().contains(&told), "{about}");
             let logs = project.repo.read(".ralph/logs/iteration-1.json");
             assert!(logs.contains("\"suggested\""), "{about}");
             // A later run is not stopped by it.

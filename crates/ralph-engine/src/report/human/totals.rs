@@ -16,6 +16,9 @@ use crate::report::{
 /// Blocked tasks that are listed at normal verbosity.
 const MAX_BLOCKED: usize = 20;
 
+/// Commands that are longer do not push the others' descriptions to the right.
+const WIDE: usize = 44;
+
 impl HumanText {
     pub(super) fn loop_started(&mut self, page: &mut Page, event: &Event) {
         let Event::LoopStarted {
@@ -64,6 +67,7 @@ impl HumanText {
             exit_code,
             blocked,
             tasks,
+            next,
             ..
         } = event
         else {
@@ -112,6 +116,15 @@ impl HumanText {
         }
         if *exit_code != 0 {
             page.more(&format!("  exit code {exit_code}: {}", meaning(*exit_code)));
+        }
+        if !next.is_empty() {
+            page.more(&format!("  {}", page.paint().text(Tone::Name, "next:")));
+        }
+        let width = next.iter().map(|step| step.command.chars().count());
+        let width = width.filter(|width| *width <= WIDE).max().unwrap_or(0);
+        for step in next {
+            let command = format!("{:width$}", safe(&step.command));
+            page.more(&format!("    {command}   {}", safe(&step.what)));
         }
     }
 

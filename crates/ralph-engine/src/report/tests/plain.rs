@@ -43,6 +43,9 @@ fn a_loop_in_which_all_goes_well() {
     [10:15:33] ✓ all tasks are complete
                  4/4 complete (0 remaining)
                  4 iterations · 15m 33s · 1.2M tokens · $4.20
+                 next:
+                   git diff main...ralph/users   2 commits on ralph/users
+                   ralph report                  everything about this feature
     ");
 }
 
@@ -281,6 +284,9 @@ fn colours_are_there_if_asked_for() {
     ESC[2m[10:15:33]ESC[0m ESC[32mESC[1m✓ESC[0m ESC[1mall tasks are completeESC[0m
                  4/4 complete (0 remaining)
                  4 iterations · 15m 33s · 1.2M tokens · $4.20
+                 ESC[36mnext:ESC[0m
+                   git diff main...ralph/users   2 commits on ralph/users
+                   ralph report                  everything about this feature
     ");
 }
 

@@ -7,7 +7,7 @@ pub(super) use scenes::{eventful, limit, success};
 use jiff::Timestamp;
 use ralph_core::{
     agent::{AgentEvent, Usage},
-    event::{Blocked, Event, Tally},
+    event::{Blocked, Event, NextStep, Tally},
     iteration::ChangedFile,
     signal::{Escalation, EscalationKind},
     termination::Stop,
@@ -157,7 +157,25 @@ pub(super) fn loop_ended(stop: Stop, tasks: Tally, blocked: Vec<Blocked>) -> Eve
         seconds: 933.0,
         usage: usage(1_234_567, Some(4.2)),
         blocked,
+        next: Vec::new(),
     }
+}
+
+/// The end of a loop that did all there was to do, and what can be done with it.
+pub(super) fn loop_done(tasks: Tally) -> Event {
+    let mut event = loop_ended(Stop::AllComplete, tasks, vec![]);
+    if let Event::LoopEnded { next, .. } = &mut event {
+        *next = [
+            ("git diff main...ralph/users", "2 commits on ralph/users"),
+            ("ralph report", "everything about this feature"),
+        ]
+        .map(|(command, what)| NextStep {
+            command: command.into(),
+            what: what.into(),
+        })
+        .into();
+    }
+    event
 }
 
 pub(super) fn escalation() -> Escalation {

@@ -24,7 +24,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
 
-    /// Stash uncommitted changes (`git stash`) instead of refusing to start
+    /// Stash uncommitted changes of tracked files, and put them back at the end
     #[arg(long)]
     pub(crate) stash: bool,
 

@@ -9,8 +9,8 @@ use ralph_core::{
 };
 
 use super::{
-    Story, at, escalation, inspected, iteration_ended, iteration_started, landed, loop_ended,
-    loop_started, tally, text, tool, tool_done, usage, verify_ended, verify_started,
+    Story, at, escalation, inspected, iteration_ended, iteration_started, landed, loop_done,
+    loop_ended, loop_started, tally, text, tool, tool_done, usage, verify_ended, verify_started,
 };
 
 /// Nothing goes wrong.
@@ -59,10 +59,7 @@ pub(in crate::report::tests) fn success() -> Story {
             ),
         ),
         (at(63), iteration_ended(1, "US-002", Verdict::Verified, "")),
-        (
-            at(933),
-            loop_ended(Stop::AllComplete, tally(4, 0, 0, 0), vec![]),
-        ),
+        (at(933), loop_done(tally(4, 0, 0, 0))),
     ]
 }
 

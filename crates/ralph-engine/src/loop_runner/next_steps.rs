@@ -1,0 +1,153 @@
+//! The end of a loop for people: work that was put aside comes back, and what can be done next is said.
+//!
+//! Nothing of it can fail a loop: what can't be found out is left out.
+
+use ralph_core::{
+    event::{Event, NextStep},
+    figures::count,
+};
+
+use super::{LoopError, LoopRunner};
+use crate::git::{Along, CommitInfo, Oid, Unstashed};
+
+/// The message of ralph's stashes begins with this; the loop's id follows.
+pub(super) const STASH: &str = "ralph: work put aside by --stash, loop";
+
+/// Branches that people merge into, where it is not known from which one ralph started.
+const USUAL: [&str; 3] = ["main", "master", "trunk"];
+
+impl LoopRunner {
+    /// Puts the user's uncommitted work aside, for this loop.
+    pub(super) async fn put_aside(&mut self) -> Result<Option<String>, LoopError> {
+        let own = self.own_paths();
+        let message = format!("{STASH} {}", self.loop_id);
+        let stashed = self.place.repo.stash_user_work(&message, &own).await?;
+        Ok(stashed.map(|_| {
+            "your uncommitted changes of tracked files are put aside until the end (`git stash list`)"
+                .to_owned()
+        }))
+    }
+
+    /// Brings back at the end what this loop put aside, if HEAD is still where the loop worked.
+    pub(super) async fn bring_back_at_end(&mut self) {
+        let head = self.place.repo.head_and_branch();
+        if head.is_ok_and(|(_, now)| now.as_ref() == Some(&self.place.branch))
+            && self.bring_back().await
+        {
+            let message = "your uncommitted changes are back".into();
+            self.tell(&Event::Notice { message });
+        }
+    }
+
+    /// Brings back what this loop put aside; returns whether it did. What does not fit stays in the stash, and
+    /// is named.
+    pub(super) async fn bring_back(&mut self) -> bool {
+        let mark = format!("{STASH} {}", self.loop_id);
+        let Ok(stashes) = self.place.repo.stashes(&mark).await else {
+            return false;
+        };
+        let mut is_back = false;
+        for found in stashes {
+            let reason = match self.place.repo.unstash_user_work(&found.stash).await {
+                Ok(Unstashed::Back) => {
+                    is_back = true;
+                    continue;
+                }
+                Ok(Unstashed::Kept { reason }) => reason,
+                Err(error) => error.to_string(),
+            };
+            let message = format!("your uncommitted changes stay in the stash: {reason}");
+            self.tell(&Event::Warning { message });
+        }
+        is_back
+    }
+
+    /// Lists what a person can do now.
+    pub(super) async fn next_steps(&mut self) -> Vec<NextStep> {
+        let mut steps = self.steps_with_branch().await.unwrap_or_default();
+        let questions = self.board.open_questions();
+        if questions > 0 {
+            let many = count(questions, "question waits", "questions wait");
+            steps.push(step("ralph escalations", format!("{many} for an answer")));
+        }
+        let suggestions = self.journal.suggestions(&self.place.repository).await;
+        let suggestions = suggestions.map_or(0, |all| all.len());
+        if suggestions > 0 {
+            let many = count(suggestions, "suggested task", "suggested tasks");
+            steps.push(step("ralph tasks add --from-suggestions", many));
+        }
+        let stashes = self.place.repo.stashes(STASH).await.unwrap_or_default();
+        for found in stashes {
+            let command = format!("git stash pop '{}'", found.name);
+            steps.push(step(command, "work that ralph put aside".to_owned()));
+        }
+        steps
+    }
+
+    /// Lists what can be done with the work on the branch.
+    async fn steps_with_branch(&mut self) -> Result<Vec<NextStep>, LoopError> {
+        let repo = &self.place.repo;
+        let branch = &self.place.branch;
+        let mut steps = Vec::new();
+        let report = || step("ralph report", "everything about this feature".to_owned());
+        let Some(tip) = repo.branch_tip(branch)? else {
+            return Ok(steps);
+        };
+        let (base, into) = self.base_of_branch()?;
+        let Ok(base_commit) = Oid::parse(&self.place.start.commit) else {
+            return Ok(steps);
+        };
+        let commits = repo.commits_between(&base_commit, &tip, Along::FirstParents);
+        let commits = commits.await?;
+        if commits.is_empty() {
+            if self.machine.tally().iterations > 0 {
+                steps.push(report());
+            }
+            return Ok(steps);
+        }
+        let many = count(commits.len(), "commit", "commits");
+        let look = format!("git diff {base}...{branch}");
+        steps.push(step(look, format!("{many} on {branch}")));
+        steps.push(report());
+        let (_, current) = repo.head_and_branch()?;
+        let ralphs = commits.iter().filter(|commit| is_ralphs(commit)).count();
+        if ralphs > 1 && current.as_ref() == Some(branch) {
+            steps.push(step(
+                "ralph squash",
+                format!("one commit of ralph's {ralphs}"),
+            ));
+        }
+        if let Some(into) = into {
+            let merge = format!("git switch {into} && git merge {branch}");
+            steps.push(step(merge, format!("take it into {into}")));
+        }
+        Ok(steps)
+    }
+
+    /// Returns what the branch is compared with, and the branch that it can be merged into.
+    fn base_of_branch(&self) -> Result<(String, Option<String>), LoopError> {
+        let (repo, start) = (&self.place.repo, &self.place.start);
+        let exists = |name: &str| {
+            let is_other = name != self.place.branch;
+            Ok::<_, LoopError>(is_other && !name.is_empty() && repo.branch_tip(name)?.is_some())
+        };
+        for name in [start.from.as_str()].into_iter().chain(USUAL) {
+            // A tag or `HEAD~1` is no branch, and may be no name for one either.
+            if exists(name).unwrap_or(false) {
+                return Ok((name.to_owned(), Some(name.to_owned())));
+            }
+        }
+        Ok((start.commit.chars().take(10).collect(), None))
+    }
+}
+
+fn is_ralphs(commit: &CommitInfo) -> bool {
+    commit.trailer("Ralph-Iteration").next().is_some()
+}
+
+fn step(command: impl Into<String>, what: String) -> NextStep {
+    NextStep {
+        command: command.into(),
+        what,
+    }
+}
