@@ -26,6 +26,10 @@ const NO_LOWER: [&str; 9] = [
     "mqueue",
     "securityfs",
 ];
+/// The map of a namespace that knows all users.
+const EVERYONE: &str = "0 0 4294967295";
+/// The user that stands for those that a namespace does not know.
+const OVERFLOW_ID: u32 = 65534;
 /// The sockets that are bound to a path now.
 const BOUND_SOCKETS: &str = "/proc/net/unix";
 
@@ -68,10 +72,7 @@ pub enum SearchExtent {
 
 /// Looks at all of it.
 pub fn check_repository(request: &CheckRequest<'_>) -> io::Result<RepositoryCheck> {
-    let mut reasons = Vec::new();
-    if request.containment == Containment::UserNamespace {
-        reasons.extend(foreign_owners(request.root, request.tracked));
-    }
+    let mut reasons: Vec<InPlaceReason> = foreign_owners(request).into_iter().collect();
     let mut sub_mounts = Vec::new();
     for mount in mounts_below(&read_mounts()?, request.root) {
         if can_lie_below(&mount, request.containment) {
@@ -90,11 +91,62 @@ pub fn check_repository(request: &CheckRequest<'_>) -> io::Result<RepositoryChec
     })
 }
 
-/// Finds tracked files, and folders that hold some, whose user or group is not ralph's: a user
-/// namespace knows no other, and the kernel refuses to copy them with EOVERFLOW.
-pub fn foreign_owners(root: &Path, tracked: &[PathBuf]) -> Option<InPlaceReason> {
-    let own_user = rustix::process::geteuid().as_raw();
-    let own_group = rustix::process::getegid().as_raw();
+/// The users or groups that can own what is written in a layer.
+enum KnownIds {
+    /// A user namespace of one program knows its own alone.
+    Own(u32),
+    /// The ranges that the namespace of this process has, each a first one and a count.
+    Ranges(Vec<(u32, u32)>),
+}
+
+impl KnownIds {
+    /// Reads those that this process knows.
+    fn read(map: &str) -> Self {
+        let text = fs::read_to_string(map).unwrap_or_else(|_| EVERYONE.to_owned());
+        Self::parse(&text)
+    }
+
+    fn parse(text: &str) -> Self {
+        let ranges = text.lines().filter_map(|line| {
+            let mut words = line.split_whitespace();
+            let first = words.next()?.parse().ok()?;
+            Some((first, words.nth(1)?.parse().ok()?))
+        });
+        Self::Ranges(ranges.collect())
+    }
+
+    fn hold(&self, id: u32) -> bool {
+        match self {
+            Self::Own(own) => id == *own,
+            Self::Ranges(ranges) => {
+                let is_in = |(first, count): &(u32, u32)| id >= *first && id - first < *count;
+                // In a part of them the overflow id stands for all that are not known.
+                self.are_all() || id != OVERFLOW_ID && ranges.iter().any(is_in)
+            }
+        }
+    }
+
+    fn are_all(&self) -> bool {
+        matches!(self, Self::Ranges(ranges) if matches!(ranges.as_slice(), [(0, u32::MAX)]))
+    }
+}
+
+/// Finds tracked files, and folders that hold some, whose user or group a namespace does not know: the
+/// kernel refuses to copy them with EOVERFLOW.
+fn foreign_owners(request: &CheckRequest<'_>) -> Option<InPlaceReason> {
+    let CheckRequest { root, tracked, .. } = *request;
+    let (users, groups) = if request.containment == Containment::UserNamespace {
+        let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+        (KnownIds::Own(user.as_raw()), KnownIds::Own(group.as_raw()))
+    } else {
+        (
+            KnownIds::read("/proc/self/uid_map"),
+            KnownIds::read("/proc/self/gid_map"),
+        )
+    };
+    if users.are_all() && groups.are_all() {
+        return None;
+    }
     let mut folders = HashSet::new();
     let mut first = None;
     let mut count = 0;
@@ -102,7 +154,7 @@ pub fn foreign_owners(root: &Path, tracked: &[PathBuf]) -> Option<InPlaceReason>
         let Ok(meta) = fs::symlink_metadata(root.join(path)) else {
             return;
         };
-        if meta.uid() != own_user || meta.gid() != own_group {
+        if !users.hold(meta.uid()) || !groups.hold(meta.gid()) {
             count += 1;
             first.get_or_insert_with(|| (path.to_owned(), meta.uid(), meta.gid()));
         }
@@ -243,4 +295,28 @@ fn bound_paths(list: &[u8]) -> impl Iterator<Item = &Path> {
         let start = line.iter().position(|&byte| byte == b'/')?;
         Some(Path::new(OsStr::from_bytes(line.get(start..)?)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_knows_the_users_that_its_map_names() {
+        let everyone = KnownIds::parse("         0          0 4294967295\n");
+        for id in [0, 1000, OVERFLOW_ID] {
+            assert!(everyone.hold(id), "{id}");
+        }
+        let container = KnownIds::parse("0 1000 1\n1 100000 65536\n");
+        for (id, is_known) in [
+            (0, true),
+            (1, true),
+            (65536, true),
+            (65537, false),
+            (OVERFLOW_ID, false),
+        ] {
+            assert_eq!(container.hold(id), is_known, "{id}");
+        }
+        assert!(KnownIds::Own(5).hold(5) && !KnownIds::Own(5).hold(0));
+    }
 }

@@ -155,7 +155,8 @@ impl Layer {
         // The root of an overlay looks like the root of its upper folder.
         let meta = fs::metadata(&target.path)?;
         if rustix::process::geteuid().is_root() {
-            std::os::unix::fs::chown(&upper, Some(meta.uid()), Some(meta.gid()))?;
+            // Root of a user namespace can't give to all users.
+            let _ = std::os::unix::fs::chown(&upper, Some(meta.uid()), Some(meta.gid()));
         }
         fs::set_permissions(&upper, Permissions::from_mode(meta.mode() & 0o7777))?;
         self.folders.push(LayerFolder {

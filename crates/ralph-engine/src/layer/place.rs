@@ -156,9 +156,10 @@ impl LayerPlace {
             repository: &repository,
             ..*request
         };
-        let xattrs = match request.containment {
-            Containment::PidNamespace => OverlayXattrs::Trusted,
-            Containment::UserNamespace => OverlayXattrs::User,
+        let xattrs: &[OverlayXattrs] = match request.containment {
+            // Root of a user namespace, as in many containers, may not set trusted attributes.
+            Containment::PidNamespace => &[OverlayXattrs::Trusted, OverlayXattrs::User],
+            Containment::UserNamespace => &[OverlayXattrs::User],
             Containment::Subreaper | Containment::ProcessGroup => {
                 return Err(no_namespace(request.containment));
             }
@@ -221,26 +222,31 @@ impl PlaceCandidate {
     fn become_place(
         self,
         request: &PlaceRequest<'_>,
-        xattrs: OverlayXattrs,
+        xattrs: &[OverlayXattrs],
     ) -> Result<LayerPlace, CandidateFailure> {
         make_own(&self.folder)?;
         let mut failure = None;
-        for sync in [OverlaySync::Volatile, OverlaySync::Durable] {
-            let options = OverlayOptions { xattrs, sync };
-            match run_trial(&self.folder, request, options) {
-                Ok(folder_rename) => {
-                    return Ok(LayerPlace {
-                        folder: self.folder,
-                        kind: self.kind,
-                        file_system: self.file_system,
-                        disk: self.disk,
-                        options,
-                        folder_rename,
-                        max_bytes: self.max_bytes,
-                    });
+        for &xattrs in xattrs {
+            let mut last = None;
+            for sync in [OverlaySync::Volatile, OverlaySync::Durable] {
+                let options = OverlayOptions { xattrs, sync };
+                match run_trial(&self.folder, request, options) {
+                    Ok(folder_rename) => {
+                        return Ok(LayerPlace {
+                            folder: self.folder,
+                            kind: self.kind,
+                            file_system: self.file_system,
+                            disk: self.disk,
+                            options,
+                            folder_rename,
+                            max_bytes: self.max_bytes,
+                        });
+                    }
+                    Err(found) => last = Some(found),
                 }
-                Err(found) => failure = Some(found),
             }
+            // The first is what is wanted most: its failure is told.
+            failure = failure.or(last);
         }
         // Nothing is left where nothing works. One that was there before and is in use is not empty.
         let _ = fs::remove_dir(&self.folder);

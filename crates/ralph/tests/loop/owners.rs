@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Live, Project, good_script, story};
+use crate::support::{Live, Project, Ran, good_attempt, good_script, story};
 
 /// The owner of the repository, and its group.
 const OWNER: (u32, u32) = (1234, 1235);
@@ -155,4 +155,68 @@ fn an_ordinary_user_works_in_place_where_a_file_is_not_theirs_and_is_told_which(
     let said = said.as_str().unwrap();
     assert!(said.starts_with(&expected), "{said}");
     assert_eq!(ran.verdicts(), ["A verified"]);
+}
+
+/// `ralph run` as root of a user namespace that knows one user, as in a container without privileges.
+fn run_in_container(project: &Project) -> Ran {
+    let run = project.run_command(&[]);
+    let mut command = project.repo.command("unshare");
+    command
+        .args(["--user", "--map-root-user"])
+        .arg(run.get_program())
+        .args(run.get_args())
+        .current_dir(run.get_current_dir().unwrap());
+    let own = run.get_envs();
+    command.envs(own.filter_map(|(name, value)| Some((name, value?))));
+    command.uid(65534).gid(65534);
+    Live::start(command).wait()
+}
+
+#[test]
+fn root_of_a_container_without_privileges_works_in_layers_and_sees_whom_it_does_not_know() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let shell = "set -e; echo x > A.txt; echo more >> dir/a; mv dir moved; rm gone";
+    let project = Project::with_stories(&[story("A"), story("B")]).script(&json!({"tasks": {
+        "A": [{"do": [{"run": shell}, {"say": "Task A complete"}]}],
+    }, "default": [good_attempt()]}));
+    let project = project.env("RALPH_WORKSPACE_MODE", "auto");
+    let repo = &project.repo;
+    for path in ["dir/a", "gone", "foreign"] {
+        repo.file(path, "1\n");
+    }
+    repo.commit("files");
+    give(repo.outside(), (65534, 65534));
+    let ran = run_in_container(&project).expect(0);
+    let said = ran.one("loop_started")["workspace"].clone();
+    let place = format!("layers in {}/layers", project.data_dir().display());
+    assert_eq!(said, place.as_str());
+    assert_eq!(ran.verdicts(), ["A verified", "B verified"]);
+    let status = repo.git(["-c", "safe.directory=*", "ls-files"]);
+    let expected = [
+        "A.txt",
+        "B.txt",
+        "README.md",
+        "foreign",
+        "moved/a",
+        "prd.json",
+    ];
+    assert_eq!(status.lines().collect::<Vec<_>>(), expected);
+    assert_eq!(repo.read("moved/a"), "1\nmore\n");
+    assert_eq!(owner_of(&repo.root().join("moved/a")), (65534, 65534));
+    // A file of a user whom the namespace does not know could not be changed in a layer.
+    give(&repo.root().join("foreign"), OWNER);
+    repo.prd(&crate::support::prd(&[story("C")]));
+    repo.git(["-c", "safe.directory=*", "add", "-A"]);
+    repo.git(["-c", "safe.directory=*", "commit", "-q", "-m", "again"]);
+    give(&repo.root().join(".git"), (65534, 65534));
+    let ran = run_in_container(&project).expect(0);
+    let said = ran.one("loop_started")["workspace"].clone();
+    let said = said.as_str().unwrap();
+    assert!(said.contains("belong to another user or group"), "{said}");
+    assert!(
+        said.contains("repo/foreign (user 65534, group 65534)"),
+        "{said}"
+    );
 }
