@@ -292,7 +292,7 @@ impl Layers {
         }
     }
 
-    /// Takes the reserve, where an agent has left little else.
+    /// Takes the reserve, where a program has left little else. The next agent's run holds it again.
     fn release_reserve(&mut self) {
         if free_bytes(&self.place.folder).is_none_or(|free| free < RESERVE) {
             self.reserve = None;

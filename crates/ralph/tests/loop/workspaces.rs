@@ -183,3 +183,53 @@ fn layers_are_kept_beside_the_repository_where_the_data_folder_cannot_hold_them_
         project.repo.commit("take back");
     }
 }
+
+#[test]
+fn a_disk_that_is_full_is_an_error_for_an_agent_and_for_a_command_and_not_for_ralph() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    // The disk is filled by another path to it, which is not counted: else the limit would come first.
+    let fill = "dd if=/dev/zero of=\"$HOME/disk/big\" bs=1M count=400 2> \"$HOME/SAID\"";
+    let agent = format!(
+        "{}; head -c 100000 /dev/zero > in-layer 2> \"$HOME/layer\" && exit 1; rm in-layer \"$HOME/disk/big\"; echo x > A.txt",
+        fill.replace("SAID", "agent")
+    );
+    let script = json!({"default": [{"do": [{"run": agent}, {"say": "Task A complete"}]}]});
+    let mut own = story("A");
+    let verify = format!("test -f A.txt && ! {}", fill.replace("SAID", "verify"));
+    own["verify"] = json!([verify]);
+    let project = Project::with_stories(&[own])
+        .script(&script)
+        .env("RALPH_WORKSPACE_MODE", "overlay");
+    // No folder but that of the small disk can hold layers, and the journal is there too.
+    let data = project.data_dir();
+    std::fs::create_dir_all(&data).unwrap();
+    let project = project.env("TMPDIR", &data);
+    let beside = project.repo.root().with_file_name(".ralph-layers");
+    std::fs::write(beside, "").unwrap();
+    let run = project.run_command(&["--once"]);
+    let mut command = project.repo.command("unshare");
+    let mount = "mount -t tmpfs -o size=200m tmpfs \"$0\" && mkdir \"$HOME/disk\" && \
+        mount --bind \"$0\" \"$HOME/disk\" && exec \"$@\"";
+    command
+        .args(["--mount", "sh", "-c", mount])
+        .arg(&data)
+        .arg(run.get_program())
+        .args(run.get_args())
+        .envs(
+            run.get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .current_dir(run.get_current_dir().unwrap());
+    let ran = Live::start(command).wait().expect(0);
+    let place = format!("layers in {}/layers", data.display());
+    assert_eq!(ran.one("loop_started")["workspace"], place.as_str());
+    assert_eq!(ran.verdicts(), ["A verified"]);
+    for name in ["agent", "layer", "verify"] {
+        let said = std::fs::read_to_string(project.repo.home().join(name)).unwrap();
+        assert!(said.contains("No space left on device"), "{name}: {said}");
+    }
+    assert_eq!(project.landed(), ["A"]);
+    assert_eq!(project.leftovers(), [""; 0]);
+}

@@ -524,7 +524,8 @@ impl Workspace for Layered<'_> {
         _progress: &'a str,
         _candidate: Option<StagedCandidate<'a>>,
     ) -> LocalFuture<'a, Result<RestoredAfter, LoopError>> {
-        // What they wrote is in a layer.
+        // What they wrote is in a layer, and may have filled the disk.
+        self.layers.release_reserve();
         Box::pin(async { Ok(RestoredAfter::default()) })
     }
 
