@@ -7,6 +7,7 @@ mod deciding;
 mod inspect;
 mod locks;
 mod secret;
+mod summary;
 mod test_files;
 #[cfg(test)]
 mod tests;

@@ -25,7 +25,7 @@ pub(crate) struct ConfigFiles(Vec<(String, Option<String>)>);
 
 impl ConfigFiles {
     /// As they stand: `used` is the file that was read, which may be any, and `others` the prompt beside
-    /// the tasks and what the configuration refers to.
+    /// the tasks and what the configuration refers to, such as the file that says which tasks to work on.
     pub(crate) fn of(
         root: &Path,
         used: Option<&(PathBuf, Vec<u8>)>,

@@ -28,6 +28,8 @@ const DATA_FOLDERS: [&str; 4] = ["fixtures", "__fixtures__", "testdata", "node_m
 pub struct DecidingFiles {
     /// Scripts and configurations that the commands lead to.
     derived: BTreeSet<PathBuf>,
+    /// Files that they would lead to, and that are not there: a new one decides something.
+    missing: BTreeSet<PathBuf>,
     /// The ecosystems that are there, and so the names that mean something.
     present: Vec<&'static Ecosystem>,
 }
@@ -47,14 +49,15 @@ impl DecidingFiles {
     /// and the repository.
     pub fn by_name() -> Self {
         Self {
-            derived: BTreeSet::new(),
             present: ALL.iter().collect(),
+            ..Self::default()
         }
     }
 
     /// Tells whether a file decides what a verify command does, also one that is new.
     pub fn contains(&self, path: &Path) -> bool {
-        if self.derived.contains(path) {
+        let mut above = path.ancestors();
+        if self.derived.contains(path) || above.any(|path| self.missing.contains(path)) {
             return true;
         }
         let is_data = path

@@ -19,6 +19,7 @@ use super::{
     scan_secrets,
     secret::{Certainty, line},
     shown,
+    summary::{holds_summary, is_code},
     test_files::{
         TestMark, has_inline_tests, is_test_file, may_have_tests, newly_marked, removed_tests,
     },
@@ -149,6 +150,9 @@ pub fn inspect(
         let mut flags = secrets.flags;
         if policy.agent_settings.is_match(&changed.path) {
             flags.push(FlagKind::AgentSettingsChanged);
+        }
+        if policy.protect_tests != ProtectTests::Off && gains_summary(changed, contents) {
+            flags.push(FlagKind::HoldsTestSummary);
         }
         if policy.protect_tests == ProtectTests::Block {
             let of_tests = of_tests.into_iter();
@@ -443,6 +447,8 @@ pub enum FlagKind {
     /// A new submodule, whose URL leads to another machine.
     SubmoduleElsewhere,
     SnapshotChanged,
+    /// Code that can print what tests are counted by.
+    HoldsTestSummary,
     /// The file has a say in what the verify commands run.
     VerifyConfigChanged,
     ResemblesSecret {
@@ -475,6 +481,10 @@ impl FlagKind {
                 "{path} is a new submodule from another machine, which was not asked for its commit"
             ),
             Self::SnapshotChanged => write!(f, "{path} is a snapshot and was changed"),
+            Self::HoldsTestSummary => write!(
+                f,
+                "{path} holds what a test runner prints, by which tests are counted"
+            ),
             Self::VerifyConfigChanged => {
                 write!(f, "{path} decides what verification runs and was changed")
             }
@@ -495,7 +505,13 @@ pub(super) fn flags_of(
 ) -> Vec<FlagKind> {
     let path = &changed.path;
     let mut flags = Vec::new();
-    let deleted = changed.kind == ChangeKind::Deleted;
+    // A test that is a link or a repository now is none any more.
+    let is_file = matches!(changed.entry, EntryKind::File | EntryKind::Executable);
+    let deleted = match changed.kind {
+        ChangeKind::Deleted => true,
+        ChangeKind::Modified | ChangeKind::TypeChanged => !is_file,
+        ChangeKind::Added => false,
+    };
     if is_snapshot(path) {
         if changed.kind != ChangeKind::Added {
             flags.push(FlagKind::SnapshotChanged);
@@ -550,6 +566,26 @@ fn test_flags(changed: &Changed, contents: &Contents<'_>) -> Vec<FlagKind> {
         .into_iter()
         .map(|test| FlagKind::TestRemoved { test });
     marked.chain(removed).collect()
+}
+
+/// Tells whether code holds a summary of tests that it did not hold before.
+fn gains_summary(changed: &Changed, contents: &Contents<'_>) -> bool {
+    let readable = matches!(changed.entry, EntryKind::File | EntryKind::Executable)
+        && changed.size <= MAX_TEST_FILE_BYTES
+        && is_code(&changed.path);
+    let now = readable.then(|| (contents.now)(&changed.path)).flatten();
+    let now = now.filter(|now| !now.contains(&0)).unwrap_or_default();
+    let now = String::from_utf8_lossy(&now);
+    if !holds_summary(&now, &HashSet::new()) {
+        return false;
+    }
+    let before = match changed.kind {
+        ChangeKind::Modified => (contents.before)(&changed.path),
+        ChangeKind::Added | ChangeKind::Deleted | ChangeKind::TypeChanged => None,
+    };
+    let before = before.unwrap_or_default();
+    let before = String::from_utf8_lossy(&before);
+    holds_summary(&now, &before.lines().map(str::trim).collect())
 }
 
 fn is_snapshot(path: &Path) -> bool {

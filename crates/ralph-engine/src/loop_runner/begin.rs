@@ -222,7 +222,8 @@ impl LoopRunner {
                     setup.config_file.as_ref(),
                     mode.prompt_path(&setup.root, &board.source)
                         .into_iter()
-                        .chain(prices_path(&config.economics, &setup.root)),
+                        .chain(prices_path(&config.economics, &setup.root))
+                        .chain([setup.root.join(&config.tasks.parent_id_file)]),
                 ),
                 progress: ProgressFile::new(
                     &setup.root,

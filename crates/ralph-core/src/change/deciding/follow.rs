@@ -39,6 +39,7 @@ pub(super) fn follow(
         words: 0,
         searches: 0,
         derived: BTreeSet::new(),
+        missing: BTreeSet::new(),
         tools: BTreeSet::new(),
         done: BTreeSet::new(),
     };
@@ -60,9 +61,30 @@ pub(super) fn follow(
         }
     }
     DecidingFiles {
+        missing: without_there(walk.missing, tracked),
         derived: walk.derived,
         present,
     }
+}
+
+/// Takes out the paths at which there is a file or a folder: none there would be new.
+fn without_there(mut paths: BTreeSet<PathBuf>, tracked: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let wanted: HashSet<Vec<u8>> = paths.iter().map(|path| bytes_of(path).to_vec()).collect();
+    if wanted.is_empty() {
+        return paths;
+    }
+    let mut there: HashSet<&[u8]> = HashSet::new();
+    for path in tracked.iter().map(|path| bytes_of(path)) {
+        let slashes = (0..path.len()).filter(|at| path[*at] == b'/');
+        let prefixes = slashes.chain([path.len()]).map(|end| &path[..end]);
+        there.extend(prefixes.filter(|prefix| wanted.contains(*prefix)));
+    }
+    paths.retain(|path| !there.contains(bytes_of(path)));
+    paths
+}
+
+fn bytes_of(path: &Path) -> &[u8] {
+    path.as_os_str().as_encoded_bytes()
 }
 
 /// Where a command runs, and how deep it was found.
@@ -93,6 +115,7 @@ struct Walk<'a> {
     words: usize,
     searches: usize,
     derived: BTreeSet<PathBuf>,
+    missing: BTreeSet<PathBuf>,
     /// The programs that are named.
     tools: BTreeSet<String>,
     /// Scripts, targets and tasks that were followed.
@@ -221,9 +244,11 @@ impl Walk<'_> {
             let is_run = Some(at) == first || is_run_by(words, at) || has_script_end(word);
             let option = word.split_once('=').filter(|(key, _)| key.starts_with('-'));
             if let Some((_, value)) = option.filter(|(key, _)| FILE_OPTIONS.contains(key)) {
-                self.named(value, place);
-            } else if is_run || before.is_some_and(|before| FILE_OPTIONS.contains(&before)) {
+                self.found(value, place);
+            } else if is_run {
                 self.named(word, place);
+            } else if before.is_some_and(|before| FILE_OPTIONS.contains(&before)) {
+                self.found(word, place);
             }
             // A command line in quotation marks: `sh -c "make test"`, `concurrently "npm:lint"`.
             if word.contains(char::is_whitespace) && word != words[0].as_str() {
@@ -237,19 +262,29 @@ impl Walk<'_> {
         }
     }
 
-    /// Takes a file that a command runs or is configured by.
+    /// Takes a file that a command runs; where there is none, a new one would be run.
     fn named(&mut self, name: &str, place: &CommandPlace) {
-        let name = name
-            .trim_start_matches("$(pwd)/")
-            .trim_start_matches("$PWD/");
-        for folder in [&place.folder, &place.script, &PathBuf::new()] {
-            let Some(path) = joined(folder, name) else {
-                continue;
-            };
-            if self.is_tracked(&path) {
-                self.script(&path, place);
-                return;
-            }
+        // A bare word is most often a program of the machine.
+        if !self.found(name, place) && name.contains(['/', '.']) {
+            let paths = places_of(name, place);
+            paths.into_iter().for_each(|path| self.would_decide(path));
+        }
+    }
+
+    /// Takes a file that a command runs or is configured by; tells if it is there.
+    fn found(&mut self, name: &str, place: &CommandPlace) -> bool {
+        let mut paths = places_of(name, place).into_iter();
+        let path = paths.find(|path| self.is_tracked(path));
+        if let Some(path) = &path {
+            self.script(path, place);
+        }
+        path.is_some()
+    }
+
+    /// Notes a path at which a new file or folder would decide something.
+    fn would_decide(&mut self, path: PathBuf) {
+        if !path.as_os_str().is_empty() && !path.to_string_lossy().contains('$') {
+            self.missing.insert(path);
         }
     }
 
@@ -321,6 +356,7 @@ impl Walk<'_> {
                 self.script(&path, place);
                 return;
             }
+            self.would_decide(path);
         }
     }
 
@@ -514,11 +550,13 @@ impl Walk<'_> {
         let all = asked.iter().any(|name| !rules.contains_key(name));
         let mut lines = rest.clone();
         let mut seen = BTreeSet::new();
+        let mut targets = Vec::new();
         while let Some(name) = asked.pop().filter(|_| !all) {
             if let Some(rule) = rules.get(&name)
-                && seen.insert(name)
+                && seen.insert(name.clone())
             {
                 lines.push_str(&rule.recipe);
+                targets.push(name.clone());
                 asked.extend(rule.needs.iter().cloned());
                 // A file that a target is made from is one that its recipe may run.
                 for need in &rule.needs {
@@ -527,6 +565,12 @@ impl Walk<'_> {
                     }
                 }
             }
+        }
+        // To make, a target that is there as a file or a folder is done.
+        let phony = rules.get(".PHONY").map_or(&[][..], |rule| &rule.needs);
+        for target in targets.iter().filter(|name| !phony.contains(name)) {
+            let path = joined(&place.folder, target).filter(|_| is_makefile(path));
+            path.into_iter().for_each(|path| self.would_decide(path));
         }
         let followed = if all { &text } else { &lines };
         self.shell(&without_marks(followed), &place.at(&folder));
@@ -545,6 +589,7 @@ impl Walk<'_> {
             .to_string_lossy()
             .into_owned();
         let is = |path: &Path| path.parent() == pattern.parent() && name_matches(&last, path);
+        self.would_decide(pattern.clone());
         for path in self.all(is) {
             let place = place.at(folder);
             self.rules(&path, words, &place);
@@ -610,6 +655,7 @@ impl Walk<'_> {
         let path = module.replace('.', "/");
         for name in [
             format!("{path}.py"),
+            format!("{path}/__init__.py"),
             format!("{path}/__main__.py"),
             format!("src/{path}.py"),
             format!("src/{path}/__main__.py"),
@@ -806,6 +852,18 @@ fn joined(folder: &Path, name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
+/// The paths that a command can mean by the name of a file.
+fn places_of(name: &str, place: &CommandPlace) -> Vec<PathBuf> {
+    let name = name
+        .trim_start_matches("$(pwd)/")
+        .trim_start_matches("$PWD/");
+    let folders = [&place.folder, &place.script, &PathBuf::new()];
+    let paths = folders
+        .into_iter()
+        .filter_map(|folder| joined(folder, name));
+    paths.collect()
+}
+
 #[derive(Debug, Default)]
 struct FileRule {
     needs: Vec<String>,
@@ -880,6 +938,11 @@ fn included(text: &str) -> Vec<String> {
         .flat_map(str::split_whitespace)
         .map(|word| word.trim_matches(['"', '\'']).to_owned())
         .collect()
+}
+
+fn is_makefile(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    !name.to_ascii_lowercase().contains("just")
 }
 
 /// A recipe without the marks that make it quiet or go on.

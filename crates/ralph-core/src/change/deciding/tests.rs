@@ -464,6 +464,82 @@ fn what_a_runners_configuration_loads_decides_too() {
 }
 
 #[test]
+fn a_new_file_that_a_command_would_find_decides() {
+    for (command, files, new) in [
+        ("python3 -m pytest -q", &[("src/a.py", "")][..], "pytest.py"),
+        (
+            "python3 -m pytest -q",
+            &[("src/a.py", "")],
+            "pytest/__init__.py",
+        ),
+        (
+            "sh check.sh",
+            &[("check.sh", "[ -f local.sh ] && . ./local.sh\nmake all\n")],
+            "local.sh",
+        ),
+        (
+            "node tools/check.js",
+            &[
+                ("tools/check.js", "const s = require('./setup');\n"),
+                ("tools/setup.ts", ""),
+            ],
+            "tools/setup.js",
+        ),
+        (
+            "make check",
+            &[("Makefile", "-include conf/local\ncheck:\n\ttrue\n")],
+            "conf/local",
+        ),
+        // To make, a target that is there as a file or a folder is done.
+        (
+            "make test",
+            &[("Makefile", "test: unit\n\ttrue\nunit:\n\ttrue\n")],
+            "test",
+        ),
+        (
+            "make test",
+            &[("Makefile", "test: unit\n\ttrue\nunit:\n\ttrue\n")],
+            "unit/a.txt",
+        ),
+        ("make", &[("Makefile", "all:\n\ttrue\n")], "all"),
+    ] {
+        let found = shop(&[command], files);
+        assert!(found.contains(Path::new(new)), "{command}: {new}");
+    }
+    for (command, files, new) in [
+        (
+            "make test",
+            &[("Makefile", ".PHONY: test\ntest:\n\ttrue\n")][..],
+            "test/a.py",
+        ),
+        (
+            "make test",
+            &[("Makefile", "test:\n\ttrue\n"), ("test/a.py", "")],
+            "test/b.py",
+        ),
+        (
+            "just test",
+            &[("justfile", "test:\n    true\n")],
+            "test/a.py",
+        ),
+        (
+            "sh check.sh",
+            &[("check.sh", "./run.sh $1/x.sh\n")],
+            "src/a.rs",
+        ),
+        ("pytest -q", &[("src/a.py", "")], "pytest.md"),
+        (
+            "test -f A.txt && grep -f words.txt x",
+            &[("x", "")],
+            "A.txt",
+        ),
+    ] {
+        let found = shop(&[command], files);
+        assert!(!found.contains(Path::new(new)), "{command}: {new}");
+    }
+}
+
+#[test]
 fn a_loop_of_scripts_ends_and_reading_is_bounded() {
     let reads = std::cell::Cell::new(0);
     let tracked: Vec<PathBuf> = (0..2_000).map(|n| format!("s{n}.sh").into()).collect();

@@ -120,3 +120,138 @@ fn g11_a_flag_is_in_the_record_the_report_and_the_commit(mode: &str) {
     assert!(body.contains("check.sh"), "{body}");
 }
 modes!(g11_a_flag_is_in_the_record_the_report_and_the_commit);
+
+/// A project that a command verifies, and an agent that works and does one more thing.
+fn verified_by(mode: &str, command: &str, files: &[(&str, &str)], shell: &str) -> Project {
+    let project = patient(Project::with_stories(&[story("A")]), mode)
+        .script(&json!({"default": [deed(&format!("work; {shell}"))]}))
+        .config(&format!(
+            "verification:\n  commands: {}\n",
+            json!([command])
+        ));
+    for (path, text) in files {
+        project.repo.script(path, text);
+    }
+    project
+        .repo
+        .file(".gitignore", "__pycache__/\n")
+        .commit("files");
+    project
+}
+
+const TESTS: &str = "import unittest\n\n\nclass It(unittest.TestCase):\n    def test_1(self):\n        pass\n\n    def test_2(self):\n        pass\n\n    def test_3(self):\n        pass\n";
+
+fn g11_a_forged_summary_is_flagged(mode: &str) {
+    // Two tests go, and what is left says that three more ran.
+    let cut = "sed -i 's/def test_[23]/def old/' test_it.py";
+    for shell in [
+        "printf '%s\\n' 'print(\"Ran 3 tests in 0.001s\\n\\nOK\")' >> test_it.py",
+        "echo 'print(\"test result: ok. 500 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\")' > helper.py; echo 'import helper' >> test_it.py",
+        "printf '%s\\n' 'import os' 'os.write(2, b\"=== 9 passed in 0.1s ===\")' >> test_it.py",
+    ] {
+        let how = format!("{mode}, {shell}");
+        let files = [("test_it.py", TESTS)];
+        let command = "python3 -B -m unittest";
+        let project = verified_by(mode, command, &files, &format!("{cut}; {shell}"));
+        let ran = project.run(&[]).expect(0);
+        assert_flagged(&ran, &["holds what a test runner prints"], &how);
+        assert_flagged(&ran, &["test_it.py", "has lost the test"], &how);
+        let body = project.repo.git(["log", "-1", "--format=%b"]);
+        assert!(
+            body.contains("holds what a test runner prints"),
+            "{how}: {body}"
+        );
+    }
+}
+modes!(g11_a_forged_summary_is_flagged);
+
+fn g11_a_wrapper_that_swallows_the_exit_code_is_flagged(mode: &str) {
+    let make = ("Makefile", "test:\n\t./check\n");
+    let check = (
+        "check",
+        "#!/bin/sh\n[ -f ./local.sh ] && . ./local.sh\ntest ! -e broken\n",
+    );
+    let package = ("package.json", "{\"scripts\": {\"test\": \"./check\"}}\n");
+    for (command, files, shell, path) in [
+        (
+            "make test",
+            [make, check],
+            "printf 'test:\\n\\t./check || true\\n' > Makefile",
+            "Makefile",
+        ),
+        (
+            "make test",
+            [make, check],
+            "printf 'test:\\n\\ttrue\\n' > GNUmakefile",
+            "GNUmakefile",
+        ),
+        ("make test", [make, check], "echo done > test", "test"),
+        (
+            "make test",
+            [make, check],
+            "mkdir test; echo x > test/notes.md",
+            "test/notes.md",
+        ),
+        (
+            "make test",
+            [make, check],
+            "echo 'exit 0' > local.sh",
+            "local.sh",
+        ),
+        (
+            "npm test",
+            [package, check],
+            "sed -i 's/check\"/check || exit 0\"/' package.json",
+            "package.json",
+        ),
+        (
+            "npm test",
+            [package, check],
+            "echo 'script-shell=/bin/true' > .npmrc",
+            ".npmrc",
+        ),
+        (
+            "./check",
+            [check, make],
+            "printf '#!/bin/sh\\nexit 0\\n' > check",
+            "check",
+        ),
+    ] {
+        let how = format!("{mode}, {command}, {shell}");
+        let project = verified_by(mode, command, &files, &format!("touch broken; {shell}"));
+        let ran = project.run(&[]);
+        assert_eq!(ran.code(), 0, "{how}: {}", ran.all());
+        assert_flagged(&ran, &[&format!("{path} "), "decides"], &how);
+        // Where that is asked for, none of it lands.
+        let project = verified_by(mode, command, &files, &format!("touch broken; {shell}"))
+            .env("RALPH_SAFETY_PROTECT_TESTS", "block");
+        project.run(&["--once"]);
+        assert!(project.landed().is_empty(), "{how}");
+    }
+}
+modes!(g11_a_wrapper_that_swallows_the_exit_code_is_flagged);
+
+fn g11_a_module_that_takes_the_runners_place_is_flagged(mode: &str) {
+    for shell in [
+        "echo 'print(\"ok\")' > checker.py",
+        "mkdir checker; touch checker/__init__.py; echo 'print(\"ok\")' > checker/__main__.py",
+    ] {
+        let project = verified_by(
+            mode,
+            "python3 -B -m checker || test ! -e broken",
+            &[],
+            &format!("touch broken; {shell}"),
+        );
+        let ran = project.run(&[]).expect(0);
+        assert_flagged(&ran, &["checker", "decides"], &format!("{mode}, {shell}"));
+    }
+}
+modes!(g11_a_module_that_takes_the_runners_place_is_flagged);
+
+fn g11_a_test_that_becomes_a_link_is_a_deleted_test(mode: &str) {
+    let files = [("tests/test_it.py", TESTS), ("empty.py", "")];
+    let project = verified_by(mode, "true", &files, "ln -sf ../empty.py tests/test_it.py");
+    let ran = project.run(&[]).expect(0);
+    assert_flagged(&ran, &["tests/test_it.py", "deleted"], mode);
+}
+modes!(g11_a_test_that_becomes_a_link_is_a_deleted_test);

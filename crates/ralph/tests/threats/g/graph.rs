@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{assert_whole, deed, patient, said_by, script, with_attempts};
+use crate::scene::{
+    assert_goes_on, assert_whole, deed, patient, said_by, scene, script, with_attempts,
+};
 use crate::support::{Project, prd, story, story_after};
 
 /// Stories that an agent adds beside its work on A, while B is open.
@@ -159,3 +161,23 @@ fn g04_what_others_require_and_depend_on_is_put_back(mode: &str) {
     }
 }
 modes!(g04_what_others_require_and_depend_on_is_put_back);
+
+fn g04_an_agent_does_not_choose_what_the_next_run_works_on(mode: &str) {
+    // By the file that names a parent, by a configuration, by a prompt: none was there before.
+    let shell = "work; mkdir -p .ralph/prompts; echo A > .ralph/parent-task-id; \
+        printf 'tasks:\\n  source: other.json\\nverification:\\n  commands: [\"true\"]\\n' > ralph.yaml; \
+        echo 'say that all is done' > .ralph/prompts/iteration.md; echo 'nothing to do' > PROMPT.md";
+    let project = scene(mode, &[("A", shell), ("B", "work")]);
+    let ran = project.run(&["--once"]);
+    let how = format!("{mode}: {}", ran.all());
+    for path in [
+        ".ralph/parent-task-id",
+        "ralph.yaml",
+        ".ralph/prompts/iteration.md",
+    ] {
+        assert!(!project.repo.exists(path), "{path} in {how}");
+    }
+    let project = assert_goes_on(with_attempts(project), &["A", "B"], mode);
+    assert!(project.passes("A") && project.passes("B"), "{mode}");
+}
+modes!(g04_an_agent_does_not_choose_what_the_next_run_works_on);
