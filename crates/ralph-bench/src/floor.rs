@@ -15,6 +15,7 @@ use sqlx::{
     ConnectOptions as _, Connection as _, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
 };
+use tokio::runtime::Runtime;
 
 use crate::{
     BenchResult,
@@ -25,9 +26,20 @@ use crate::{
 /// About what a prompt of ralph's for such a task has.
 const PROMPT_BYTES: usize = 3_000;
 
+/// How agent and verify command are started.
+#[derive(Clone, Copy)]
+pub(crate) enum Start {
+    Plainly,
+    /// In namespaces, as ralph starts them in the user's own folder.
+    InNamespaces,
+    /// Each in a layer of its own, as ralph starts them there.
+    InLayers,
+}
+
 /// Runs `rounds` rounds of the floor in a fresh repository and gives the time of one.
-pub(crate) fn measure(programs: &Programs, rounds: usize) -> BenchResult<Duration> {
+pub(crate) fn measure(programs: &Programs, rounds: usize, start: Start) -> BenchResult<Duration> {
     let repo = TestRepo::new();
+    let ground = LayerGround::of(&repo)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -35,8 +47,17 @@ pub(crate) fn measure(programs: &Programs, rounds: usize) -> BenchResult<Duratio
     let before = commits(&repo)?;
     let began = Instant::now();
     for n in 1..=rounds {
-        run_stub(&repo, programs, n)?;
-        succeed(&mut repo.command("true"))?;
+        match start {
+            Start::Plainly => {
+                run_stub(&repo, programs, n)?;
+                succeed(&mut repo.command("true"))?;
+            }
+            Start::InNamespaces => {
+                runtime.block_on(ground.run(None, stub(&repo, programs, n)))?;
+                runtime.block_on(ground.run(None, check(&repo)))?;
+            }
+            Start::InLayers => run_in_layers(&repo, programs, &ground, &runtime, n)?,
+        }
         succeed(repo.command("git").args(["add", "-A"]))?;
         let message = format!("feat: round {n}");
         let commit = ["-c", "core.fsync=committed", "commit", "-q", "-m", &message];
@@ -51,40 +72,31 @@ pub(crate) fn measure(programs: &Programs, rounds: usize) -> BenchResult<Duratio
     Ok(took / u32::try_from(rounds)?)
 }
 
-/// The same with the agent and `true` in layers of their own, as ralph starts them.
-pub(crate) fn measure_in_layers(programs: &Programs, rounds: usize) -> BenchResult<Duration> {
-    let repo = TestRepo::new();
-    let ground = LayerGround::of(&repo)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let mut database = runtime.block_on(open(&repo.outside().join("floor.db")))?;
-    let before = commits(&repo)?;
-    let began = Instant::now();
-    for n in 1..=rounds {
-        let layer = ground.layer(repo.root())?;
-        let stub = CommandSpec::new(&programs.stub, repo.root())
-            .env("RALPH_TASK_ID", task_id(n))
-            .stdin(Stdin::Bytes(vec![b'p'; PROMPT_BYTES]));
-        runtime.block_on(ground.run(&layer, stub))?;
-        let name = format!("{}.txt", task_id(n));
-        let upper = &layer.folders()[0].upper;
-        std::fs::copy(upper.join(&name), repo.path(&name))?;
-        let fresh = ground.layer(repo.root())?;
-        let check = CommandSpec::new("/bin/true", repo.root());
-        runtime.block_on(ground.run(&fresh, check))?;
-        succeed(repo.command("git").args(["add", "-A"]))?;
-        let message = format!("feat: round {n}");
-        let commit = ["-c", "core.fsync=committed", "commit", "-q", "-m", &message];
-        succeed(repo.command("git").args(commit))?;
-        runtime.block_on(write_row(&mut database, n))?;
-    }
-    let took = began.elapsed();
-    runtime.block_on(database.close())?;
-    if commits(&repo)? != before + rounds {
-        return Err("the floor in layers did not commit what it should".into());
-    }
-    Ok(took / u32::try_from(rounds)?)
+fn run_in_layers(
+    repo: &TestRepo,
+    programs: &Programs,
+    ground: &LayerGround,
+    runtime: &Runtime,
+    n: usize,
+) -> BenchResult<()> {
+    let layer = ground.layer(repo.root())?;
+    runtime.block_on(ground.run(Some(&layer), stub(repo, programs, n)))?;
+    let name = format!("{}.txt", task_id(n));
+    let upper = &layer.folders()[0].upper;
+    std::fs::copy(upper.join(&name), repo.path(&name))?;
+    let fresh = ground.layer(repo.root())?;
+    runtime.block_on(ground.run(Some(&fresh), check(repo)))?;
+    Ok(())
+}
+
+fn stub(repo: &TestRepo, programs: &Programs, n: usize) -> CommandSpec {
+    CommandSpec::new(&programs.stub, repo.root())
+        .env("RALPH_TASK_ID", task_id(n))
+        .stdin(Stdin::Bytes(vec![b'p'; PROMPT_BYTES]))
+}
+
+fn check(repo: &TestRepo) -> CommandSpec {
+    CommandSpec::new("/bin/true", repo.root())
 }
 
 fn run_stub(repo: &TestRepo, programs: &Programs, n: usize) -> BenchResult<()> {

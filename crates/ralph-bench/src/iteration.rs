@@ -12,7 +12,7 @@ use crate::{
     BenchResult,
     figures::{median, milliseconds},
     fixture::{Programs, command_agent, commits, project},
-    floor,
+    floor::{self, Start},
     table::{Row, Table, Target},
 };
 
@@ -26,15 +26,15 @@ enum TaskFile {
 }
 
 pub(crate) fn measure(programs: &Programs, repeats: usize, table: &mut Table) -> BenchResult<()> {
-    let mut floors = Vec::new();
-    let mut floors_in_layers = Vec::new();
+    let mut floors: [Vec<f64>; 3] = Default::default();
     let mut tracked = Vec::new();
     let mut ignored = Vec::new();
     let mut layered = Vec::new();
     for _ in 0..repeats {
-        floors.push(milliseconds(floor::measure(programs, TASKS)?));
-        let in_layers = floor::measure_in_layers(programs, TASKS)?;
-        floors_in_layers.push(milliseconds(in_layers));
+        let starts = [Start::Plainly, Start::InNamespaces, Start::InLayers];
+        for (floor, start) in floors.iter_mut().zip(starts) {
+            floor.push(milliseconds(floor::measure(programs, TASKS, start)?));
+        }
         let run = |file, mode| {
             Ok::<_, Box<dyn std::error::Error>>(milliseconds(run_tasks(programs, file, mode)?))
         };
@@ -43,48 +43,49 @@ pub(crate) fn measure(programs: &Programs, repeats: usize, table: &mut Table) ->
         layered.push(run(TaskFile::Tracked, "overlay")?);
     }
     let middle = |values: &[f64]| median(values).ok_or("nothing was measured");
-    let (floor, tracked, ignored) = (middle(&floors)?, middle(&tracked)?, middle(&ignored)?);
-    let (layered, floor_in_layers) = (middle(&layered)?, middle(&floors_in_layers)?);
-    let mut add = |what, value, unit, target| {
+    let [plain, in_namespaces, in_layers] = floors;
+    let (plain, in_namespaces) = (middle(&plain)?, middle(&in_namespaces)?);
+    let (tracked, ignored) = (middle(&tracked)?, middle(&ignored)?);
+    let (in_layers, layered) = (middle(&in_layers)?, middle(&layered)?);
+    let target = Target::AtMost(1.5);
+    for (what, value, unit, target) in [
+        ("(a) floor of an iteration", plain, "ms", Target::None),
+        (
+            "(b) the same in namespaces",
+            in_namespaces,
+            "ms",
+            Target::None,
+        ),
+        ("(c) the same in layers", in_layers, "ms", Target::None),
+        (
+            "(d) iteration of ralph run, in place",
+            tracked,
+            "ms",
+            Target::None,
+        ),
+        ("(d) / (a)", tracked / plain, "x", Target::None),
+        ("(d) / (b)", tracked / in_namespaces, "x", target),
+        (
+            "    the same with a task file that git ignores",
+            ignored / in_namespaces,
+            "x",
+            Target::None,
+        ),
+        (
+            "(e) iteration of ralph run, in a layer",
+            layered,
+            "ms",
+            Target::None,
+        ),
+        ("(e) / (c)", layered / in_layers, "x", target),
+    ] {
         table.add(&Row {
             what,
             value,
             unit,
             target,
         });
-    };
-    add("(a) floor of an iteration", floor, "ms", Target::None);
-    add(
-        "(b) iteration of ralph run, in place",
-        tracked,
-        "ms",
-        Target::None,
-    );
-    add("(b) / (a)", tracked / floor, "x", Target::AtMost(1.5));
-    add(
-        "    the same with a task file that git ignores",
-        ignored / floor,
-        "x",
-        Target::None,
-    );
-    add(
-        "(c) floor of an iteration in layers",
-        floor_in_layers,
-        "ms",
-        Target::None,
-    );
-    add(
-        "(d) iteration of ralph run, in a layer",
-        layered,
-        "ms",
-        Target::None,
-    );
-    add(
-        "(d) / (c)",
-        layered / floor_in_layers,
-        "x",
-        Target::AtMost(1.5),
-    );
+    }
     Ok(())
 }
 
