@@ -32,6 +32,7 @@ mod grep;
 mod guard;
 mod history;
 mod identity;
+mod ignore_rules;
 mod index_file;
 mod land;
 mod lock;

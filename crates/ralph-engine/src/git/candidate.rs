@@ -11,18 +11,22 @@ mod tests;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use ralph_core::change::{ChangeKind, ChangeSet, Changed, EntryKind};
 
 use super::call::Index;
+use super::ignore_rules::IgnoreRules;
 use super::index_file::{IndexFile, Parsed};
+use super::object::ObjectKind;
+use super::plain::Storing;
 use super::repo::State;
 use super::stage::{PathsIn, StageSpec, Staged, joined};
 use super::status::path_of;
 use super::{GitError, Gitlink, History, Oid, Repo};
 use crate::layer::{Below, BelowFile, UpperEntry, UpperKind};
+use crate::plain_file;
 
 /// The mode of a submodule in an index.
 const SUBMODULE: u32 = 0o160_000;
@@ -100,6 +104,17 @@ struct LayerDiff {
     unstorable: BTreeMap<PathBuf, EntryKind>,
 }
 
+impl LayerDiff {
+    fn changes_attributes(&self) -> bool {
+        let changed = self.written.iter().chain(&self.gone);
+        let mut changed = changed.chain(self.moved.keys());
+        changed.any(|path| {
+            path.file_name()
+                .is_some_and(|name| name == ".gitattributes")
+        })
+    }
+}
+
 impl Repo {
     /// Writes the tree of a candidate.
     pub async fn stage_layer(
@@ -122,6 +137,12 @@ impl Repo {
         let is_new = |path: &PathBuf| !spec.untracked_before.contains(path);
         diff.written.retain(is_new);
         diff.brought.retain(|path, _| is_new(path));
+        // Files that were written again as they are, or only touched, are no change, unless git is to store them
+        // in another form.
+        if !diff.changes_attributes() {
+            diff.written
+                .retain(|path| !self.is_as_in_base(path, &tracked, work.folder));
+        }
         // Those that are stored by their commit.
         diff.unstorable
             .retain(|path, _| !work.gitlinks.iter().any(|link| link.path == *path));
@@ -204,6 +225,27 @@ impl Repo {
             change: ChangeSet { changes },
             left_out,
         })
+    }
+
+    /// Tells whether a file in a folder is what the base has: the same bytes, of the same kind.
+    fn is_as_in_base(&self, path: &Path, tracked: &TrackedFiles<'_>, folder: &Path) -> bool {
+        let (Some(objects), Some(file)) = (&self.objects, tracked.get(path)) else {
+            return false;
+        };
+        let full = folder.join(path);
+        let mode = match entry_of(&full) {
+            Some((EntryKind::File, _)) => 0o100_644,
+            Some((EntryKind::Executable, _)) => 0o100_755,
+            Some((EntryKind::Symlink { .. }, _)) => 0o120_000,
+            _ => return false,
+        };
+        let bytes = if mode == 0o120_000 {
+            std::fs::read_link(&full).map(|target| target.into_os_string().into_vec())
+        } else {
+            plain_file::read(&full)
+        };
+        let is_same = |bytes: Vec<u8>| objects.format().id_of(ObjectKind::Blob, &bytes) == *file.id;
+        mode == file.mode && bytes.is_ok_and(is_same)
     }
 
     /// Lists what the base tracks.
@@ -325,7 +367,11 @@ impl Repo {
         tracked: &TrackedFiles<'_>,
         work: &LayerWork<'_>,
     ) -> Result<HashSet<PathBuf>, GitError> {
-        if paths.is_empty() {
+        let may_be_ignored = match self.known_rules(diff, tracked, work) {
+            Some(rules) => paths.iter().any(|path| rules.may_ignore(path)),
+            None => !paths.is_empty(),
+        };
+        if !may_be_ignored {
             return Ok(HashSet::new());
         }
         let rules = self.rules_folder(".gitignore", diff, tracked, work).await?;
@@ -335,6 +381,49 @@ impl Repo {
             std::fs::create_dir_all(&folder).map_err(GitError::io("make", &folder))?;
         }
         self.check_ignore(paths, rules.path()).await
+    }
+
+    /// Reads the rules of the candidate. `None` where a file of them can't be had without git.
+    fn known_rules(
+        &self,
+        diff: &LayerDiff,
+        tracked: &TrackedFiles<'_>,
+        work: &LayerWork<'_>,
+    ) -> Option<IgnoreRules> {
+        let is_rules = |path: &Path| path.file_name().is_some_and(|name| name == ".gitignore");
+        let mut elsewhere = diff.moved.keys().chain(diff.brought.keys());
+        if self.storing == Storing::LeftToGit || elsewhere.any(|path| is_rules(path)) {
+            return None;
+        }
+        let mut rules = IgnoreRules::default();
+        rules.add_excludes(&self.excludes);
+        rules.add_file(&self.shadow.path().join("info/exclude"));
+        let written = work.entries.iter();
+        let written = written.filter(|entry| !matches!(entry.kind, UpperKind::Folder { .. }));
+        let written: HashMap<&Path, &UpperKind> = written
+            .filter(|entry| is_rules(&entry.path))
+            .map(|entry| (entry.path.as_path(), &entry.kind))
+            .collect();
+        for file in tracked.all() {
+            let path = path_of(file.path);
+            if !is_rules(&path) || written.contains_key(path.as_path()) || diff.gone.contains(&path)
+            {
+                continue;
+            }
+            let text = plain_file::read(&self.root.join(&path)).ok()?;
+            let format = self.objects.as_ref()?.format();
+            if format.id_of(ObjectKind::Blob, &text) != *file.id {
+                return None;
+            }
+            rules.add(&text);
+        }
+        for (path, kind) in written {
+            // Git reads no rules through a link.
+            if matches!(kind, UpperKind::File { .. }) {
+                rules.add(&plain_file::read(&work.folder.join(path)).ok()?);
+            }
+        }
+        Some(rules)
     }
 
     /// Finds files that the agent did not write and that its index has in another form: attributes that it

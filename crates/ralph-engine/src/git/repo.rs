@@ -14,6 +14,7 @@ use super::call::{Answer, first_look};
 use super::config::{last_value, parse_settings};
 use super::early::EarlyScan;
 use super::identity::Identity;
+use super::ignore_rules::ExcludesFile;
 use super::index_file::{IndexFile, copy_index};
 use super::lock::clear_stale;
 use super::object::{Format, Objects};
@@ -38,6 +39,7 @@ pub struct Repo {
     pub(super) objects: Option<Objects>,
     pub(super) reflogs: Reflogs,
     pub(super) storing: Storing,
+    pub(super) excludes: ExcludesFile,
     /// Where attributes would stand that hold everywhere; `None` in it if that is not known.
     pub(super) attribute_files: OnceCell<Option<Vec<PathBuf>>>,
     pub(super) identity: OnceCell<Identity>,
@@ -123,6 +125,7 @@ impl Repo {
         shadow.copy_info(&places.git_dir, &places.common_dir)?;
         let objects = Format::of(&settings)
             .map(|format| Objects::new(places.common_dir.join("objects"), format));
+        let excludes = ExcludesFile::of(&settings, &environment);
         let repo = Self {
             program,
             environment,
@@ -134,6 +137,7 @@ impl Repo {
             objects,
             reflogs: Reflogs::of(&settings),
             storing: Storing::of(&settings),
+            excludes,
             attribute_files: OnceCell::new(),
             identity: OnceCell::new(),
             state: Mutex::default(),

@@ -519,6 +519,36 @@ fn a_script_that_a_verify_command_leads_to_is_flagged_when_it_changes() {
 }
 
 #[test]
+fn files_that_are_touched_or_written_again_as_they_are_are_no_change() {
+    let again = "touch check.sh; sed -i s/nothing-like-it/x/ check.sh; cp -p run.sh t; mv t run.sh; rm link; ln -s run.sh link";
+    for (more, verdict, files) in [
+        ("; echo x > A.txt", "A verified", vec!["A.txt"]),
+        ("", "A no_change", vec![]),
+    ] {
+        let project = layered(&format!("{again}{more}"));
+        project
+            .repo
+            .file(
+                "ralph.yaml",
+                "verification:\n  commands:\n    - sh check.sh\n",
+            )
+            .file("check.sh", "exit 0\n")
+            .script("run.sh", "#!/bin/sh\n");
+        std::os::unix::fs::symlink("run.sh", project.repo.path("link")).unwrap();
+        project.repo.commit("files");
+        let ran = project.run(&["--once"]);
+        assert_eq!(ran.verdicts(), [verdict]);
+        let inspected = ran.named("inspected");
+        let found = inspected
+            .iter()
+            .flat_map(|event| event["files"].as_array().unwrap());
+        let found: Vec<&str> = found.map(|file| file["path"].as_str().unwrap()).collect();
+        assert_eq!(found, files);
+        assert_eq!(ran.flags(), [""; 0]);
+    }
+}
+
+#[test]
 fn links_to_the_data_folder_and_to_the_logs_are_followed() {
     let project = layered("echo x > A.txt");
     let (real, link) = (project.outside("real-data"), project.outside("data-link"));
