@@ -118,7 +118,8 @@ fn the_json_contract() {
             "endedAt": "2026-01-02T04:00:00Z",
             "pausedAt": null,
             "stop": { "why": "nothing_ready" },
-            "sentence": "work is left, but no task is ready"
+            "sentence": "work is left, but no task is ready",
+            "cleanCheck": null
         }],
         "iterations": 3,
         "seconds": 450.0,

@@ -82,7 +82,8 @@ fn the_json_contract_after_a_loop() {
             "endedAt": "2026-01-02T04:00:00Z",
             "pausedAt": null,
             "stop": { "why": "iterations", "max": 2 },
-            "sentence": "the limit of 2 iterations is reached"
+            "sentence": "the limit of 2 iterations is reached",
+            "cleanCheck": null
         })
     );
     assert_eq!(
