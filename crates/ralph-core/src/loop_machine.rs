@@ -13,7 +13,7 @@ use crate::{
     breaker::{Breaker, BreakerState, Sample},
     config::{OnMaxAttempts, OnOpen},
     dollars::Dollars,
-    economics::{Alert, Budget},
+    economics::{Alert, Budget, Reserve},
     gutter::GutterFindings,
     health::HealthState,
     record::IterationRecord,
@@ -325,6 +325,7 @@ impl Loop {
             now: view.now(),
             elapsed: view.elapsed(),
             spent: self.tally.spent,
+            reserve: self.tally.reserve,
             errors_in_a_row: self.tally.errors_in_a_row,
             fruitless: self.tally.fruitless,
             fruitless_tasks: u32::try_from(self.tally.fruitless_tasks.len()).unwrap_or(u32::MAX),
@@ -440,12 +441,50 @@ pub struct LoopTally {
     /// The last task that was set aside because its own budget denied it.
     pub unfunded: Option<Alert>,
     pub last: Option<LastIteration>,
+    /// Tells what another iteration may cost, as far as that is known.
+    pub reserve: Option<Reserve>,
+    /// Iterations of earlier processes that count against the same limits.
+    pub earlier: EarlierIterations,
     /// The number of the last iteration.
     pub number: u64,
     /// Usage limits that were met in a row.
     pub limit: Option<LimitRow>,
     /// Budgets of which it was said that they are nearly used up, or that they are.
     pub alerted: Vec<(Budget, bool)>,
+}
+
+/// Iterations that earlier processes made of a loop.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EarlierIterations {
+    counted: u32,
+}
+
+impl EarlierIterations {
+    /// Takes one as [`LoopTally`] would have; one that ended because ralph was gone counts too.
+    pub fn add(&mut self, verdict: &Verdict, is_cut_off: bool) {
+        let counts = match verdict {
+            Verdict::Interrupted => is_cut_off,
+            Verdict::LimitHit { .. } | Verdict::Diagnosed => false,
+            Verdict::Verified
+            | Verdict::Unverified
+            | Verdict::Progress
+            | Verdict::UnverifiedProgress
+            | Verdict::Unclaimed
+            | Verdict::Failed { .. }
+            | Verdict::NoChange { .. }
+            | Verdict::Refused { .. }
+            | Verdict::Escalated
+            | Verdict::Budget { .. }
+            | Verdict::Handoff { .. }
+            | Verdict::TimedOut { .. }
+            | Verdict::Terminated { .. }
+            | Verdict::Overloaded { .. }
+            | Verdict::Overtaken { .. }
+            | Verdict::AgentUnavailable { .. }
+            | Verdict::AgentError { .. } => true,
+        };
+        self.counted += u32::from(counts);
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -468,7 +507,7 @@ pub enum WorkMoved {
 impl LoopTally {
     /// The iterations that a limit of them is about: a diagnosis is part of the attempt after it.
     pub fn counted(&self) -> u32 {
-        self.iterations - self.diagnoses
+        self.iterations - self.diagnoses + self.earlier.counted
     }
 
     /// Takes an iteration in which no agent could work: it says nothing of the task or the loop, and

@@ -62,6 +62,10 @@ pub struct IterationRecord {
     pub health_state: HealthState,
 }
 
+/// The flag of an iteration that ended because ralph itself was gone. It counts as one, though the same attempt
+/// is made again: its agent has worked, and was paid.
+pub const CUT_OFF: &str = "ralph was gone before its agent had ended";
+
 impl IterationRecord {
     /// Everything that its agents suggest as tasks: in their closing block, and in task files.
     pub fn follow_ups(&self) -> Vec<FollowUp> {

@@ -29,7 +29,7 @@ use limit::{after_limit, after_lost_fallback};
 use crate::{
     config::{OnGutter, OnMaxAttempts},
     dollars::Dollars,
-    economics::Budget,
+    economics::{Budget, Reserve},
     gutter::{Gutter, GutterFindings, GutterLimits, Made},
     health::HealthState,
     task::TaskId,
@@ -39,10 +39,11 @@ use crate::{
 /// Describes what is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
+    /// 0 is no limit.
     pub max_iterations: u32,
-    /// The time that a run of the command may take; `None` is no limit.
+    /// The time that the loop may take; `None` is no limit.
     pub max_time: Option<Duration>,
-    /// Tells what a run of the command may cost; `None` is no limit.
+    /// Tells what the loop may cost; `None` is no limit.
     pub max_cost: Option<Dollars>,
     pub on_max_attempts: OnMaxAttempts,
     pub gutter: GutterPolicy,
@@ -92,6 +93,8 @@ pub struct LoopSnapshot<'a> {
     pub elapsed: Duration,
     /// Tells what this run of the command has cost, as far as agents tell.
     pub spent: Dollars,
+    /// Tells what another iteration may cost, as far as that is known.
+    pub reserve: Option<Reserve>,
     pub errors_in_a_row: u32,
     /// Iterations since the last verified commit, and on how many tasks.
     pub fruitless: u32,
@@ -262,6 +265,7 @@ fn criteria(snapshot: &LoopSnapshot<'_>) -> Snapshot {
         sick: snapshot.agent_trouble.sick,
         errors_in_a_row: snapshot.errors_in_a_row,
         spent: snapshot.spent,
+        reserve: snapshot.reserve,
         iterations: snapshot.iterations,
         elapsed: snapshot.elapsed,
         fruitless: Fruitless {
@@ -435,6 +439,7 @@ pub struct Snapshot {
     pub sick: Option<FailingStreak>,
     pub errors_in_a_row: u32,
     pub spent: Dollars,
+    pub reserve: Option<Reserve>,
     pub iterations: u32,
     pub elapsed: Duration,
     pub fruitless: Fruitless,
@@ -509,17 +514,22 @@ fn consecutive_errors(at: &Snapshot, limits: &Limits) -> Option<Stop> {
 }
 
 fn budget_exhausted(at: &Snapshot, limits: &Limits) -> Option<Stop> {
-    let max_usd = limits.max_cost.filter(|max| at.spent >= *max)?;
-    Some(Stop::Budget {
+    let max_usd = limits.max_cost?;
+    // As with budgets: an iteration that would be cut off by the limit is not begun.
+    let left = max_usd.without(at.spent);
+    let unfunded = at.reserve.filter(|Reserve(reserve)| *reserve > left);
+    let is_spent = at.spent >= max_usd;
+    (is_spent || unfunded.is_some()).then_some(Stop::Budget {
         spent_usd: at.spent,
         max_usd,
         budget: None,
+        reserve_usd: unfunded.filter(|_| !is_spent),
     })
 }
 
 fn max_iterations(at: &Snapshot, limits: &Limits) -> Option<Stop> {
     let max = limits.max_iterations;
-    (at.iterations >= max).then_some(Stop::Iterations { max })
+    (max > 0 && at.iterations >= max).then_some(Stop::Iterations { max })
 }
 
 fn max_duration(at: &Snapshot, limits: &Limits) -> Option<Stop> {

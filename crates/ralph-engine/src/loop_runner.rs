@@ -6,6 +6,7 @@
 mod abandoned_loop;
 mod accept_new;
 mod agent_pool;
+mod allowance;
 mod baseline;
 mod begin;
 mod branch_choice;
@@ -47,6 +48,7 @@ pub use crate::{
     error::{Changed, LoopError, LoopFailure},
 };
 pub use agent_pool::Fallback;
+pub use allowance::{AllowanceStart, allowance_of};
 pub use begin::{LoopRequest, Setup};
 pub use branch_choice::{BranchRequest, BranchStart, StartPoint, start_of};
 pub use checkpoint::{CheckpointRequest, create_checkpoint};
@@ -58,11 +60,15 @@ pub use mode::{Execution, Iterations, Mode, project_of};
 pub(crate) use policies::change as change_policy;
 pub use preview::{Preview, preview};
 pub use rewrite::{revert, squash};
-pub use start_options::{LoopBounds, bounds_of};
+pub use start_options::{LoopBounds, bounds_of, parent_of};
 pub use tidy::UntidyWorktree;
 pub use workspace_found::{WorkspaceFound, WorkspaceLook};
 
-use std::{collections::HashSet, path::PathBuf, time::Instant};
+use std::{
+    collections::HashSet,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use jiff::Timestamp;
 use ralph_core::{
@@ -127,6 +133,8 @@ pub struct LoopRunner {
     baseline: Option<VerifyReport>,
     clean: CleanWatch,
     began: Instant,
+    /// The time that earlier processes had of the same allowance.
+    earlier_time: Duration,
     /// Records that this run of the command has changed something.
     changed: Changed,
 }
@@ -173,6 +181,10 @@ struct LoopSettings {
     prices: Prices,
     /// The limits that flags set.
     bounds: start_options::LoopBounds,
+    /// Since when the limits count.
+    allowance: AllowanceStart,
+    /// True if the limit of iterations follows from the open tasks.
+    counts_tasks: bool,
     /// The goal that is worked at, where it is one.
     goal: Option<Goal>,
 }
@@ -341,6 +353,7 @@ impl LoopRunner {
     /// Goes on from what the journal has: an iteration that a crash cut off, limits, questions.
     async fn resume_from_journal(&mut self) -> Result<(), LoopError> {
         self.reconcile(UnfinishedPolicy::Resume).await?;
+        self.recall_allowance().await?;
         let worktree = self.place.root.to_string_lossy().into_owned();
         let records = self
             .journal
@@ -358,15 +371,18 @@ impl LoopRunner {
 
     /// Tells the machine what was done, and people what it makes of that.
     async fn apply_step(&mut self, done: LoopStep) -> Result<(), LoopError> {
-        let verified = match &done {
-            LoopStep::IterationEnded(ended) => ended.verdict.completes(),
-            _ => false,
+        let (ended, verified) = match &done {
+            LoopStep::IterationEnded(ended) => (true, ended.verdict.completes()),
+            _ => (false, false),
         };
         let breaker = self.machine.breaker().state();
         let now = self.loop_moment();
         let view = View::new(&self.board, &self.settings.config, now);
         self.machine.apply(done, &view);
         self.tell_breaker_change(breaker);
+        if ended {
+            self.recall_reserve().await?;
+        }
         if verified {
             self.forecast_after_iteration().await?;
         }
@@ -605,7 +621,7 @@ impl LoopRunner {
     fn loop_moment(&self) -> LoopMoment {
         LoopMoment {
             now: self.output.clock.now(),
-            elapsed: self.began.elapsed(),
+            elapsed: self.elapsed(),
             signal: *self.control.stop.borrow(),
             main_back_at: self.runtime.pool.back_at(),
             pause: self.control.pause,

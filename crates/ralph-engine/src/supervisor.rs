@@ -15,6 +15,7 @@ mod space;
 mod tap;
 mod watcher;
 
+pub(crate) use agent_run::report as agent_report;
 pub use control::{AgentControl, ControlReply, ControlRequest, LocalFuture, StopOnly};
 pub use cost::CostWatcher;
 pub use handoff::HandoffWatcher;

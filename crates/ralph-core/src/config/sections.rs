@@ -186,11 +186,11 @@ pub enum CleanCheck {
 section! {
     /// When ralph stops: limits of a run, an iteration and a task.
     pub struct LoopConfig {
-        /// Iterations of one run of the command.
-        pub max_iterations: NonZeroU32 = count(50),
-        /// Minutes of one run of the command; none for no limit.
+        /// Iterations of a loop, counted from `ralph run` on; 0 for no limit.
+        pub max_iterations: u32 = 50,
+        /// Minutes of a loop, counted from `ralph run` on; none for no limit.
         pub max_minutes: Option<Minutes> = None,
-        /// Dollars that one run of the command may cost, as far as the agent tells; none for no limit.
+        /// Dollars that a loop may cost, as far as the agent tells, counted from `ralph run` on; none for no limit.
         pub max_cost_usd: Option<Dollars> = None,
         /// Minutes after the start of an iteration at which its agent is stopped; verify commands have
         /// their own limit.

@@ -167,6 +167,7 @@ fn limits() -> Vec<(Stop, &'static str)> {
         spent_usd: Dollars::told(50.125),
         max_usd: Dollars::told(50.0),
         budget: None,
+        reserve_usd: None,
     };
     let denied = Stop::BudgetDenied(Alert {
         budget: Budget {

@@ -128,6 +128,7 @@ fn the_events_that_are_an_occasion() {
                 spent_usd: spent,
                 max_usd: spent,
                 budget: None,
+                reserve_usd: None,
             }),
             Some(Limit),
         ),

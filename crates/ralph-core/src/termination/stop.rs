@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     dollars::Dollars,
-    economics::{Alert, Budget, Scope},
+    economics::{Alert, Budget, Reserve, Scope},
     health::HealthState,
     verdict::Verdict,
 };
@@ -35,6 +35,9 @@ pub enum Stop {
         /// The budget that it was, where it is not the limit of the command itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         budget: Option<Budget>,
+        /// Tells what another iteration may cost, where the rest can't fund that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reserve_usd: Option<Reserve>,
     },
     /// A budget of the configuration is used up, or could not fund another iteration.
     BudgetDenied(Alert),
@@ -98,6 +101,7 @@ impl Stop {
                 spent_usd: *spent_usd,
                 max_usd: *max_usd,
                 budget: *budget,
+                reserve_usd: None,
             }),
             _ => None,
         }
@@ -163,6 +167,16 @@ impl Stop {
                 spent_usd,
                 max_usd,
                 budget: None,
+                reserve_usd: Some(Reserve(reserve)),
+            } => format!(
+                "the limit of {max_usd} can't fund another iteration: {} are left, and one may cost {reserve}",
+                max_usd.without(*spent_usd)
+            ),
+            Self::Budget {
+                spent_usd,
+                max_usd,
+                budget: None,
+                reserve_usd: None,
             } => {
                 format!("the limit of {max_usd} is reached: {spent_usd} are spent")
             }

@@ -77,6 +77,7 @@ fn snapshot<'a>(last: Option<Last<'a>>) -> LoopSnapshot<'a> {
         now: time("12:00"),
         elapsed: Duration::from_secs(60),
         spent: Dollars::NOTHING,
+        reserve: None,
         errors_in_a_row: 0,
         fruitless: 0,
         fruitless_tasks: 0,

@@ -80,7 +80,7 @@ pub(crate) fn run_line(run: u32, agent: &str) -> String {
 /// begins with the mark of its first run, lines marked as stderr are taken for that, and each run is read
 /// by itself: the last one is concluded. `Err` is of the reader or of the sink.
 pub async fn read_stream(
-    make: fn() -> Box<dyn Dialect>,
+    make: impl Fn() -> Box<dyn Dialect>,
     stream: impl Read + Unpin,
     end: RecordedEnd<'_>,
     mut sink: impl FnMut(&AgentEvent) -> io::Result<()>,

@@ -69,6 +69,11 @@ impl IterationFiles {
         })
     }
 
+    /// The log of the raw stream of an iteration.
+    pub(crate) fn stream_path(root: &Path, n: u64) -> PathBuf {
+        root.join(LOGS).join(format!("iteration-{n}.stream"))
+    }
+
     /// Returns how people find the readable log of an iteration.
     pub(crate) fn shown(n: u64) -> String {
         format!("{LOGS}/iteration-{n}.txt")

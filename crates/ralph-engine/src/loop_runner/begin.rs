@@ -5,6 +5,7 @@
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use ralph_core::{
@@ -18,9 +19,10 @@ use ralph_core::{
 };
 
 use super::{
-    AgentRuntime, Board, BranchRequest, Changed, CostWatch, Fallback, LoopError, LoopOutput,
-    LoopPlace, LoopRunner, LoopSettings, ProjectFiles, StartPoint, TaskScope,
+    AgentRuntime, AllowanceStart, Board, BranchRequest, Changed, CostWatch, Fallback, LoopError,
+    LoopOutput, LoopPlace, LoopRunner, LoopSettings, ProjectFiles, StartPoint, TaskScope,
     agent_pool::AgentPool,
+    allowance::counts_tasks,
     branch_choice::{self, BranchPlan, start_of},
     clean_check::CleanWatch,
     control::ControlChannel,
@@ -95,6 +97,8 @@ pub struct LoopRequest {
     pub branch: BranchRequest,
     /// The bounds that flags set.
     pub bounds: LoopBounds,
+    /// Since when the limits count.
+    pub allowance: AllowanceStart,
 }
 
 impl LoopRunner {
@@ -241,6 +245,8 @@ impl LoopRunner {
                 deciding: DecidingFiles::by_name(),
                 goal: mode.goal().cloned(),
                 bounds: setup.request.bounds,
+                allowance: setup.request.allowance.or_now(setup.clock.now()),
+                counts_tasks: counts_tasks(mode),
                 config,
             },
             runtime: AgentRuntime {
@@ -279,6 +285,7 @@ impl LoopRunner {
             },
             costs: CostWatch::default(),
             began: setup.began,
+            earlier_time: Duration::ZERO,
             changed: Changed::Nothing,
             baseline: None,
             clean: CleanWatch::default(),
@@ -366,8 +373,10 @@ impl LoopRunner {
                 .as_deref()
                 .and_then(|b| serde_json::from_str(b).ok());
             self.recall_landed(&row.id).await?;
-            // Who starts it again wants it to go on.
+            // Who starts it again wants it to go on, as far as is said now.
             self.journal.set_paused(&row.id, None).await?;
+            let config = self.with_bounds(&row.config);
+            self.journal.set_config(&row.id, &config).await?;
             return Ok(Resumed::Yes);
         }
         self.abandon(&row).await?;

@@ -146,7 +146,10 @@ impl LoopRunner {
     /// Counted on from what this run of the command has had.
     fn iterations_left(&self) -> u32 {
         let counted = self.machine.tally().counted() + 1;
-        self.machine.limits().max_iterations.saturating_sub(counted)
+        match self.machine.limits().max_iterations {
+            0 => u32::MAX,
+            max => max.saturating_sub(counted),
+        }
     }
 
     fn job_limits(&self) -> JobLimits {
@@ -157,7 +160,7 @@ impl LoopRunner {
             .max_minutes_per_iteration
             .duration();
         let whole = self.machine.limits().max_time;
-        let left = whole.map(|all| all.saturating_sub(self.began.elapsed()));
+        let left = whole.map(|all| all.saturating_sub(self.elapsed()));
         JobLimits {
             own_ms: millis(own),
             run_left_ms: left.map(millis),

@@ -54,7 +54,7 @@ impl Mode {
             Self::Execute(execution) if execution.iterations == Iterations::ByTasks => {
                 board.attempts_of_open(config).max(1)
             }
-            Self::Run | Self::Execute(_) | Self::Goal(_) => config.loop_.max_iterations.get(),
+            Self::Run | Self::Execute(_) | Self::Goal(_) => config.loop_.max_iterations,
         }
     }
 }

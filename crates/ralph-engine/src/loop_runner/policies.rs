@@ -13,7 +13,7 @@ use crate::agent::kinds;
 
 pub(super) fn limits(config: &Config, span: Span) -> Limits {
     Limits {
-        max_iterations: config.loop_.max_iterations.get(),
+        max_iterations: config.loop_.max_iterations,
         max_time: config.loop_.max_minutes.as_ref().map(|m| m.duration()),
         max_cost: config.loop_.max_cost_usd,
         on_max_attempts: config.loop_.on_max_attempts,

@@ -1,22 +1,31 @@
 //! Finishes or undoes what a crash left. An intent without a result is looked up, never repeated
 //! blindly: is there a commit with this iteration's trailer?
 
+use std::time::Duration;
+
 use ralph_core::{
+    agent::{AgentEvent, Ending},
     event::Event,
-    iteration::{Action, StepDone},
+    iteration::{Action, AgentEnded, RanBy, StepDone},
     job::{Job, Outcome},
+    record::CUT_OFF,
+    signal::Signals,
     task::{Status, TaskId},
 };
 
 use super::{Beginning, Board, Changed, LoopError, LoopRunner, TaskScope, mode::project_of};
 use crate::{
+    agent::{RecordedEnd, read_stream, run_line},
     artefacts::Artefacts,
     git::{Landed, ResetSpec},
     iteration::{self, AgentSeen, IterationContext, IterationFiles, Services, note},
     journal_text::{oid, paths_from_text},
     landing::ITERATION_TRAILER,
+    plain_file,
+    process::Ended,
     source::{Source, has_mark},
     store::{LoopRow, Step, UnfinishedIteration},
+    supervisor::agent_report,
     workspace::Workspace,
 };
 
@@ -265,10 +274,69 @@ async fn look_up(
         Action::Verify => !tree_is_as_inspected(context, workspace).await?,
         Action::Inspect | Action::Keep { .. } | Action::Record { .. } | Action::Done => false,
     };
-    if interrupted {
-        note(context, services, &StepDone::Interrupted).await?;
+    if !interrupted {
+        return Ok(Reopen::No);
+    }
+    if context.agent == AgentSeen::Started {
+        context.log.flags.push(CUT_OFF.to_owned());
+    }
+    match cut_off_run(context, workspace, services).await {
+        Some(ended) => {
+            if let Action::Bundle { .. } = context.machine.next() {
+                let prompt_bytes = 0;
+                note(context, services, &StepDone::Bundled { prompt_bytes }).await?;
+            }
+            note(context, services, &StepDone::AgentEnded(Box::new(ended))).await?;
+        }
+        None => note(context, services, &StepDone::Interrupted).await?,
     }
     Ok(Reopen::No)
+}
+
+/// Reads back what the agent that died with ralph had used, from the log of its stream.
+async fn cut_off_run(
+    context: &IterationContext<'_>,
+    workspace: &dyn Workspace,
+    services: &Services<'_>,
+) -> Option<AgentEnded> {
+    let (Action::Bundle { .. } | Action::StartAgent { .. }) = context.machine.next() else {
+        return None;
+    };
+    let run = u32::try_from(context.log.runs.len()).ok()? + 1;
+    let path = IterationFiles::stream_path(workspace.root(), context.job.number);
+    let log = plain_file::read(&path).ok()?;
+    let begins = run_line(run, &services.agent_name);
+    let mut lines = log.split_inclusive(|byte| *byte == b'\n');
+    // The agent of another run, or another agent, would be read wrongly.
+    lines.find(|line| *line == begins.as_bytes())?;
+    let rest: Vec<u8> = lines.flatten().copied().collect();
+    let mut tool_calls = 0;
+    let end = RecordedEnd {
+        ended: Ended::Signal(9),
+        stderr: b"",
+    };
+    let stream = [run_line(1, &services.agent_name).as_bytes(), &rest].concat();
+    let read = read_stream(
+        || services.agent.dialect(),
+        stream.as_slice(),
+        end,
+        |event| {
+            tool_calls += u64::from(matches!(event, AgentEvent::Tool { .. }));
+            Ok(())
+        },
+    );
+    let mut conclusion = read.await.ok()?;
+    conclusion.ending = Ending::Stopped;
+    conclusion.final_message.clear();
+    Some(AgentEnded {
+        by: RanBy {
+            agent: services.agent_name.clone(),
+            command: Vec::new(),
+        },
+        report: agent_report(conclusion, tool_calls, Duration::ZERO),
+        signals: Signals::default(),
+        handoff: None,
+    })
 }
 
 async fn look_up_landing(

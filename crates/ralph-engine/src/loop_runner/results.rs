@@ -34,10 +34,13 @@ impl LoopRunner {
                 hint.replace("`ralph run", &execute)
                     .replace("--max-iterations", "--iterations")
             }
-            // A goal is too long to type again.
-            (None, Some(_)) => hint
-                .replace("`ralph run --once`", "`ralph run`")
-                .replace("`ralph run`", "`ralph resume`"),
+            // A goal is too long to type again, and `resume` has only what is left.
+            (None, Some(_)) => match more_for_goal(stop) {
+                Some(more) => more.to_owned(),
+                None => hint
+                    .replace("`ralph run --once`", "`ralph run`")
+                    .replace("`ralph run`", "`ralph resume`"),
+            },
             (None, None) => hint.to_owned(),
         })
     }
@@ -150,6 +153,18 @@ impl LoopRunner {
             max_attempts: self.board.max_attempts(&task.id, &self.settings.config),
             why,
         }
+    }
+}
+
+/// The way to go on towards a goal after a limit of the loop.
+fn more_for_goal(stop: &Stop) -> Option<&'static str> {
+    match stop {
+        Stop::Iterations { .. } => Some("`ralph resume --max-iterations N` goes on"),
+        Stop::Minutes { .. } => Some("`ralph resume --max-minutes N` goes on"),
+        Stop::Budget { budget: None, .. } => {
+            Some("`ralph resume --max-cost N` goes on with the work that was kept")
+        }
+        _ => None,
     }
 }
 

@@ -74,14 +74,31 @@ impl LoopRunner {
         serde_json::json!({
             "effective": config, "files": files, "project": project, "goal": goal,
             "bounds": self.settings.bounds, "named": self.labels(), "start": self.place.start,
+            "allowance": self.settings.allowance,
+            "parent": self.board.parent().map(|task| task.id.to_string()),
         })
         .to_string()
+    }
+
+    /// What the journal keeps of a loop that goes on, with the bounds of now.
+    pub(super) fn with_bounds(&self, kept: &str) -> String {
+        let Ok(mut kept) = serde_json::from_str::<Value>(kept) else {
+            return kept.to_owned();
+        };
+        kept["bounds"] = serde_json::json!(self.settings.bounds);
+        kept["allowance"] = serde_json::json!(self.settings.allowance);
+        kept.to_string()
     }
 }
 
 /// The bounds of a loop, from what the journal keeps of its configuration.
 pub fn bounds_of(config: &str) -> LoopBounds {
     part_of(config, "bounds")
+}
+
+/// The parent task whose descendants a loop worked on, if there was one.
+pub fn parent_of(config: &str) -> Option<String> {
+    part_of(config, "parent")
 }
 
 pub(super) fn labels_of(config: &str) -> LoopLabels {

@@ -271,7 +271,10 @@ impl HumanText {
         };
         page.banner(
             &format!("Iteration {iteration}: {task}{guided}"),
-            &format!("{nth} of {max_iterations}"),
+            &match max_iterations {
+                0 => nth.to_string(),
+                max => format!("{nth} of {max}"),
+            },
         );
         let title = page.paint().text(Tone::Heading, &safe(title));
         let which = match diagnoses {

@@ -81,7 +81,7 @@ impl Scene {
 }
 
 fn iterations(settings: &Settings) -> u32 {
-    settings.resolved.config.loop_.max_iterations.get()
+    settings.resolved.config.loop_.max_iterations
 }
 
 fn limit(n: u32) -> String {

@@ -29,6 +29,9 @@ pub trait LoopStore: Send {
     /// Keeps what was found in a fresh clone of the commit that it landed last.
     async fn set_clean_check(&mut self, loop_id: &LoopId, found: &CleanResult) -> Result<()>;
 
+    /// Replaces what is kept of the configuration of a loop.
+    async fn set_config(&mut self, loop_id: &LoopId, config: &str) -> Result<()>;
+
     /// Marks a loop as paused, or as going on.
     async fn set_paused(&mut self, loop_id: &LoopId, since: Option<Timestamp>) -> Result<()>;
 

@@ -282,7 +282,8 @@ fn never_began(ending: &Ending, ended: Ended) -> bool {
         && matches!(ending, Ending::NoResult { .. } | Ending::Error { .. })
 }
 
-fn report(conclusion: Conclusion, tool_calls: u64, took: Duration) -> AgentReport {
+/// The report of a run that came to this conclusion.
+pub(crate) fn report(conclusion: Conclusion, tool_calls: u64, took: Duration) -> AgentReport {
     let model = conclusion.model.as_deref();
     AgentReport {
         calls: complete(conclusion.calls, conclusion.usage.into(), model),

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use ralph_engine::loop_runner::AllowanceStart;
+
 use super::run::{self, Options, Order, RunTarget};
 use crate::{cli::Global, commands::CommandAccess, error::CommandError};
 
@@ -13,8 +15,8 @@ pub(crate) struct Args {
     /// Name of the project: a folder in `.artefacts/`
     name: String,
 
-    /// Stop after this many iterations [default: the attempts that the open tasks have]
-    #[arg(long, visible_alias = "max-iterations", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Stop after this many iterations; 0 for no limit [default: the attempts that the open tasks have]
+    #[arg(long, visible_alias = "max-iterations", value_name = "N")]
     iterations: Option<u32>,
 
     #[command(flatten)]
@@ -32,6 +34,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         target: RunTarget::Project(args.name.clone()),
         iterations: args.iterations,
         options: args.options.clone(),
+        allowance: AllowanceStart::default(),
     };
     run::start(&order, global)
 }

@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use ralph_core::goal::{Goal, Promise};
 
+use ralph_engine::loop_runner::AllowanceStart;
+
 use super::run::{self, Options, Order, RunTarget};
 use crate::{cli::Global, commands::CommandAccess, error::CommandError};
 
@@ -20,7 +22,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT", default_value = Promise::DEFAULT)]
     completion_promise: String,
 
-    /// Stop after this many iterations
+    /// Stop after this many iterations; 0 for no limit
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_iterations: Option<u32>,
 
@@ -42,6 +44,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         target: RunTarget::Goal(goal),
         iterations: args.max_iterations,
         options: args.options.clone(),
+        allowance: AllowanceStart::default(),
     };
     run::start(&order, global)
 }

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
             iterations,
             ..
         } => {
-            let most = project.config().loop_.max_iterations.get();
+            let most = project.config().loop_.max_iterations;
             let iterations = iterations.unwrap_or(most.max(iteration));
             in_range("--iteration", iteration, iterations)?;
             Params::Execute {

@@ -9,7 +9,7 @@ use std::{
 use ralph_core::command::Command;
 use ralph_engine::{
     lock::Lock,
-    loop_runner::{LoopBounds, bounds_of, goal_of, project_of},
+    loop_runner::{AllowanceStart, LoopBounds, allowance_of, bounds_of, goal_of, project_of},
     store::{Journal, LoopRow, RepositoryId},
 };
 
@@ -37,15 +37,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
 
-    /// Stop after this many iterations [default: as the loop was started]
-    #[arg(long, visible_alias = "iterations", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Stop after this many more iterations; 0 for no limit [default: what the loop has left]
+    #[arg(long, visible_alias = "iterations", value_name = "N")]
     max_iterations: Option<u32>,
 
-    /// Stop after this many minutes [default: as the loop was started]
+    /// Stop after this many more minutes [default: what the loop has left]
     #[arg(long, value_name = "N", value_parser = run::finite)]
     max_minutes: Option<f64>,
 
-    /// Stop when the cost reaches this many dollars [default: as the loop was started]
+    /// Stop when this many more dollars are spent [default: what the loop has left]
     #[arg(long, value_name = "N", value_parser = run::finite)]
     max_cost: Option<f64>,
 
@@ -105,6 +105,13 @@ fn again(
         max_cost_usd: args.max_cost,
         task: None,
     };
+    // What a person says now counts from now on; the rest goes on.
+    let kept = allowance_of(config);
+    let allowance = AllowanceStart {
+        iterations: kept.iterations.filter(|_| args.max_iterations.is_none()),
+        cost: kept.cost.filter(|_| args.max_cost.is_none()),
+        time: kept.time.filter(|_| args.max_minutes.is_none()),
+    };
     let bounds = bounds.or(bounds_of(config));
     let (command, target, branch) = if let Some(goal) = goal_of(config) {
         let command = format!("ralph loop \"{}\"", goal.title());
@@ -147,6 +154,7 @@ fn again(
             look: args.look.clone(),
             ..Options::default()
         },
+        allowance,
     };
     run::start(&order, global)
 }

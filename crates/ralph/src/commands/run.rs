@@ -29,7 +29,7 @@ use ralph_engine::{
     git,
     inbox::Inbox,
     lock::LockError,
-    loop_runner::{LoopError, LoopFailure, LoopReport, Setup, run_loop},
+    loop_runner::{AllowanceStart, LoopError, LoopFailure, LoopReport, Setup, run_loop},
     process::{Containment, Detection},
 };
 
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// Task file or folder [default: detected if there is only one]
     source: Option<PathBuf>,
 
-    /// Stop after this many iterations
+    /// Stop after this many iterations; 0 for no limit
     #[arg(long, value_name = "N")]
     max_iterations: Option<u32>,
 
@@ -65,6 +65,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         target: RunTarget::Source(args.source.clone()),
         iterations: args.max_iterations,
         options: args.options.clone(),
+        allowance: AllowanceStart::default(),
     };
     start(&order, global)
 }

@@ -150,7 +150,9 @@ fn a_limit_ends_it_with_work_left_and_resume_goes_on_with_the_same_goal() {
         .unwrap()
         .to_owned();
     let agent = format!("command:{}", project.outside("agent.sh").display());
-    let text = project.told(&["resume", &id, "--json", "--agent", &agent]);
+    let more = ["--max-iterations", "1"];
+    let args = [&["resume", &id, "--json", "--agent", &agent][..], &more].concat();
+    let text = project.told(&args);
     assert!(text.contains("\"all_complete\""), "{text}");
     assert_eq!(project.repo.git(["show", "HEAD:numbers.txt"]), "1\n2");
     let listed: Value = serde_json::from_str(&project.told(&["loops", "--json"])).unwrap();
@@ -298,7 +300,7 @@ fn what_is_said_names_the_command_that_was_typed_and_the_one_that_goes_on() {
     let text = String::from_utf8(ran.stdout).unwrap();
     assert!(text.starts_with("━━━ ralph loop ━"), "{text}");
     assert!(
-        text.contains("`ralph resume` goes on; `--max-iterations N` allows more"),
+        text.contains("`ralph resume --max-iterations N` goes on"),
         "{text}"
     );
     // And so it does, as far as it is asked to now.

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic, its helpers too")]
 
+mod allowance;
 mod answering;
 mod caches;
 mod checkpoints;

@@ -38,10 +38,10 @@ fn the_limit_of_iterations_counts_this_run_of_the_command() {
 }
 
 #[test]
-fn a_limit_of_nothing_is_refused_and_not_taken_for_a_prompt() {
+fn a_limit_that_is_no_number_is_refused_and_not_taken_for_a_prompt() {
     let project = three();
     let before = project.repo.head();
-    project.run(&["--max-iterations=0"]).expect(2);
+    project.run(&["--max-iterations=-1"]).expect(2);
     project.run(&["--max-iterations=x"]).expect(2);
     assert_eq!(project.repo.head(), before);
 }

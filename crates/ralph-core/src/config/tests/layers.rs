@@ -146,7 +146,7 @@ fn each_layer_wins_over_those_below_it() {
     };
     let expect = |layers: &Layers, n: u32, origin: Origin| {
         let resolved = resolve(layers).unwrap();
-        assert_eq!(resolved.config.loop_.max_iterations.get(), n);
+        assert_eq!(resolved.config.loop_.max_iterations, n);
         assert_eq!(resolved.origin("loop.max_iterations"), &origin);
         assert_eq!(resolved.origin("loop.max_attempts"), &Origin::Default);
     };

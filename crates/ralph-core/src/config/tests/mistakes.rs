@@ -22,9 +22,9 @@ fn an_unknown_key_comes_with_its_place_and_the_likely_one() {
 
 #[test]
 fn a_wrong_type_says_what_was_expected_and_found() {
-    assert_snapshot!(mistakes("loop:\n  max_iterations: fifty\n"), @"ralph.yaml:2:19: `loop.max_iterations`: expected a whole number of at least 1, found the text `fifty`");
-    assert_snapshot!(mistakes("loop:\n  max_iterations: \"50\"\n"), @"ralph.yaml:2:19: `loop.max_iterations`: expected a whole number of at least 1, found the text `50`; take away the quotes");
-    assert_snapshot!(mistakes("loop:\n  max_iterations: 1.5\n"), @"ralph.yaml:2:19: `loop.max_iterations`: expected a whole number of at least 1, found 1.5");
+    assert_snapshot!(mistakes("loop:\n  max_iterations: fifty\n"), @"ralph.yaml:2:19: `loop.max_iterations`: expected a whole number of at least 0, found the text `fifty`");
+    assert_snapshot!(mistakes("loop:\n  max_iterations: \"50\"\n"), @"ralph.yaml:2:19: `loop.max_iterations`: expected a whole number of at least 0, found the text `50`; take away the quotes");
+    assert_snapshot!(mistakes("loop:\n  max_iterations: 1.5\n"), @"ralph.yaml:2:19: `loop.max_iterations`: expected a whole number of at least 0, found 1.5");
     assert_snapshot!(mistakes("loop: 5\n"), @"ralph.yaml:1:7: `loop`: expected a section with keys such as `max_iterations`, found 5");
     assert_snapshot!(mistakes("verification:\n  baseline: yes\n"), @"ralph.yaml:2:13: `verification.baseline`: expected `true` or `false`, found the text `yes`");
     assert_snapshot!(mistakes("verification:\n  commands:\n"), @"ralph.yaml:2:11: `verification.commands`: expected a list of commands, each a list of words or a line for the shell, found nothing; leave the key out for its default");
@@ -39,7 +39,7 @@ fn a_wrong_type_says_what_was_expected_and_found() {
 
 #[test]
 fn a_limit_out_of_range_names_its_key() {
-    assert_snapshot!(mistakes("loop:\n  max_iterations: 0\n"), @"ralph.yaml:2:19: `loop.max_iterations`: expected a whole number of at least 1, found 0");
+    assert_snapshot!(mistakes("loop:\n  max_iterations: -1\n"), @"ralph.yaml:2:19: `loop.max_iterations`: expected a whole number of at least 0, found -1");
     assert_snapshot!(mistakes("loop:\n  max_attempts: -1\n"), @"ralph.yaml:2:17: `loop.max_attempts`: expected a whole number of at least 1, found -1");
     assert_snapshot!(mistakes("loop:\n  max_minutes: 0\n"), @"ralph.yaml:2:16: `loop.max_minutes`: expected a number greater than 0 and at most 527040 or nothing, found 0");
     assert_snapshot!(mistakes("loop:\n  idle_minutes: -0.5\n"), @"ralph.yaml:2:17: `loop.idle_minutes`: expected a number greater than 0 and at most 527040, found -0.5");
@@ -101,7 +101,7 @@ fn every_mistake_of_every_layer_is_reported() {
         project: file("ralph.yaml", "loop: {max_errors: 0}\nnope: 1\n"),
         env: env(&[
             ("RALPH_LOOP_MAX_ATTEMPTS", "many"),
-            ("MAX_ITERATIONS", "0"),
+            ("MAX_ITERATIONS", "-1"),
             ("RALPH_CLAUDE_ARGS", "[a"),
             ("RALPH_CLAUDE_COMMAND", "claude"),
         ]),
@@ -124,7 +124,7 @@ fn every_mistake_of_every_layer_is_reported() {
     ralph.yaml:1:20: `loop.max_errors`: expected a whole number of at least 1, found 0
     ralph.yaml:2:1: unknown key `nope`; `ralph config` lists the keys there are
     environment variable RALPH_CLAUDE_ARGS: not valid YAML: unclosed bracket '['
-    environment variable MAX_ITERATIONS: `loop.max_iterations`: expected a whole number of at least 1, found 0
+    environment variable MAX_ITERATIONS: `loop.max_iterations`: expected a whole number of at least 0, found -1
     environment variable RALPH_CLAUDE_COMMAND: `claude.command`: expected a list of texts that is not empty, found the text `claude`; write ["claude"]
     environment variable RALPH_LOOP_MAX_ATTEMPTS: `loop.max_attempts`: expected a whole number of at least 1, found the text `many`
     --max-minutes: `loop.max_minutes`: expected a number greater than 0 and at most 527040 or nothing, found 0

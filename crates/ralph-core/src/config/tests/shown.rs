@@ -237,11 +237,11 @@ fn the_schema_describes_every_key() {
     assert_eq!(schema["title"], "ralph.yaml");
     assert_eq!(schema["additionalProperties"], false);
     let iterations = &schema["properties"]["loop"]["properties"]["max_iterations"];
-    assert_eq!(iterations["minimum"], 1);
+    assert_eq!(iterations["minimum"], 0);
     assert_eq!(iterations["default"], 50);
     assert_eq!(
         iterations["description"],
-        "Iterations of one run of the command."
+        "Iterations of a loop, counted from `ralph run` on; 0 for no limit."
     );
 }
 

@@ -26,6 +26,7 @@ fn budget(spent: f64) -> Stop {
         spent_usd: Dollars::told(spent),
         max_usd: Dollars::told(0.5),
         budget: None,
+        reserve_usd: None,
     }
 }
 

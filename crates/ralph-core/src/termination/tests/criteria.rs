@@ -19,6 +19,7 @@ const FINE: Snapshot = Snapshot {
     sick: None,
     errors_in_a_row: 2,
     spent: Dollars::whole(49),
+    reserve: None,
     iterations: 9,
     elapsed: Duration::from_secs(3599),
     fruitless: Fruitless {

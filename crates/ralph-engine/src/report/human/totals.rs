@@ -49,8 +49,14 @@ impl HumanText {
         page.more(&format!("branch  {}{from}", safe(branch)));
         page.more(&format!("agent   {}", safe(agent)));
         page.more(&format!("where   {}", safe(workspace)));
-        let most = count(*max_iterations as usize, "iteration", "iterations");
-        page.more(&format!("limits  at most {most}"));
+        let most = match max_iterations {
+            0 => "no limit of iterations".to_owned(),
+            max => format!(
+                "at most {}",
+                count(*max as usize, "iteration", "iterations")
+            ),
+        };
+        page.more(&format!("limits  {most}"));
         if *resumed {
             page.more("        continues the interrupted loop");
         }

@@ -111,7 +111,10 @@ impl StatusLine {
             } => {
                 self.task = Some(LiveTask {
                     id: one_line(task, 24),
-                    nth: format!("{nth}/{max_iterations}"),
+                    nth: match max_iterations {
+                        0 => nth.to_string(),
+                        max => format!("{nth}/{max}"),
+                    },
                     since: at,
                 });
                 self.spent = Usage::default();

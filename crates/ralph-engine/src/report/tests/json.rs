@@ -254,6 +254,7 @@ fn each_stop_brings_its_own_figures() {
         spent_usd: Dollars::told(0.6),
         max_usd: Dollars::told(0.5),
         budget: None,
+        reserve_usd: None,
     });
     assert!(
         budget.contains(r#""stop":{"why":"budget","spentUsd":0.6,"maxUsd":0.5}"#),

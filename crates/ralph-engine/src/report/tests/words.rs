@@ -105,6 +105,7 @@ fn every_end_says_what_its_exit_code_means() {
                 spent_usd: Dollars::told(0.6),
                 max_usd: Dollars::told(0.5),
                 budget: None,
+                reserve_usd: None,
             },
             "exit code 5: budget exhausted",
         ),

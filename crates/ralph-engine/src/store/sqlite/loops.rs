@@ -74,6 +74,12 @@ impl LoopStore for SqliteJournal {
             .await
     }
 
+    async fn set_config(&mut self, loop_id: &LoopId, config: &str) -> Result<()> {
+        let set = "UPDATE loop SET config = ? WHERE id = ?";
+        self.write(sql!("keep the bounds of a loop", set, config, loop_id))
+            .await
+    }
+
     async fn set_paused(&mut self, loop_id: &LoopId, since: Option<Timestamp>) -> Result<()> {
         let set = "UPDATE loop SET paused_at = ? WHERE id = ?";
         self.write(sql!("note a pause", set, since, loop_id)).await

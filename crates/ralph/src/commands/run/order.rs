@@ -1,6 +1,6 @@
 //! The order of a person who starts a loop: which tasks, how many iterations, the rest.
 
-use std::path::PathBuf;
+use std::{num::NonZeroU32, path::PathBuf};
 
 use ralph_core::{
     config::{Config, FlagValue, Given, OnMaxAttempts, Origin},
@@ -8,8 +8,8 @@ use ralph_core::{
     termination::Span,
 };
 use ralph_engine::loop_runner::{
-    BranchRequest, BranchStart, Execution, Iterations, LoopBounds, LoopRequest, Mode, TaskScope,
-    write_goal,
+    AllowanceStart, BranchRequest, BranchStart, Execution, Iterations, LoopBounds, LoopRequest,
+    Mode, TaskScope, write_goal,
 };
 
 use super::{Options, OutputArgs};
@@ -19,6 +19,8 @@ pub(crate) struct Order {
     pub(crate) target: RunTarget,
     pub(crate) iterations: Option<u32>,
     pub(crate) options: Options,
+    /// Since when its limits count, where it is the rest of an earlier loop's.
+    pub(crate) allowance: AllowanceStart,
 }
 
 /// Whose tasks are worked on.
@@ -45,6 +47,7 @@ impl Order {
             target,
             iterations: None,
             options,
+            allowance: AllowanceStart::default(),
         }
     }
 
@@ -85,7 +88,8 @@ impl Order {
                 }
                 // A goal has as many attempts as there are iterations.
                 if is_default(MAX_ATTEMPTS) {
-                    config.loop_.max_attempts = config.loop_.max_iterations;
+                    let most = NonZeroU32::new(config.loop_.max_iterations);
+                    config.loop_.max_attempts = most.unwrap_or(NonZeroU32::MAX);
                 }
                 let source = write_goal(&project.git_root()?, goal).map_err(super::explain)?;
                 (source, None, Mode::Goal(goal.clone()))
@@ -100,6 +104,7 @@ impl Order {
             mode,
             branch: self.branch(),
             bounds: self.bounds(),
+            allowance: self.allowance,
         })
     }
 
