@@ -1,4 +1,4 @@
-//! `ralph report`: what a loop came to: commits, tasks, what went wrong, what is left; as text,
+//! `ralph report`: what the loops of a feature came to: commits, tasks, what went wrong, what is left; as text,
 //! Markdown, JSON, or one page of HTML.
 //!
 //! Says plainly what nothing stood behind. Never asks git; the journal has the commits.
@@ -27,11 +27,15 @@ use crate::{
 
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
-    /// The loop, by its id or the beginning of it [default: the last one]
+    /// Only this loop, by its id or the beginning of it [default: all loops of the last one's feature]
     #[arg(long = "loop", value_name = "ID", conflicts_with = "all")]
     loop_id: Option<String>,
 
-    /// Report on all loops of the same tasks
+    /// Only the last loop
+    #[arg(long, conflicts_with_all = ["loop_id", "all"])]
+    last: bool,
+
+    /// All loops of the same task file, whatever their parent task
     #[arg(long)]
     all: bool,
 
@@ -59,10 +63,11 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
-    let which = match (&args.loop_id, args.all) {
-        (Some(id), _) => facts::Which::One(id),
-        (None, true) => facts::Which::All,
-        (None, false) => facts::Which::Last,
+    let which = match (&args.loop_id, args.all, args.last) {
+        (Some(id), _, _) => facts::Which::One(id),
+        (None, true, _) => facts::Which::All,
+        (None, false, true) => facts::Which::Last,
+        (None, false, false) => facts::Which::Feature,
     };
     let facts = project::block_on(facts::gather(project, which))?;
     let text = match (args.format(), &args.output) {

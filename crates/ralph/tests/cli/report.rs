@@ -107,7 +107,7 @@ fn nothing_accounted() -> serde_json::Value {
 fn the_json_contract() {
     let repo = eventful();
     let expected = json!({
-        "source": "prd.json",
+        "source": "prd.json", "parent": null, "wholeFeature": true,
         "loops": [{
             "id": "0190-L1",
             "state": "ended",
@@ -256,7 +256,23 @@ fn the_last_loop_one_by_its_id_and_all_of_them() {
         let ids: Vec<String> = loops.iter().map(|l| l["id"].to_string()).collect();
         (ids.join(" "), report["iterations"].clone())
     };
-    assert_eq!(ids(&["report", "--json"]), ("\"0191-L2\"".into(), json!(1)));
+    assert_eq!(
+        ids(&["report", "--json"]),
+        ("\"0190-L1\" \"0191-L2\"".into(), json!(4)),
+        "the feature"
+    );
+    assert_eq!(
+        ids(&["report", "--json", "--last"]),
+        ("\"0191-L2\"".into(), json!(1))
+    );
+    let text = ralph(&repo, &["report"]).text(0).to_owned();
+    assert!(
+        text.starts_with("# prd.json on ralph/shop, 2 loops\n"),
+        "{text}"
+    );
+    let says =
+        "It covers all loops of this feature; `ralph report --last` is about the last one only.";
+    assert!(text.contains(says), "{text}");
     assert_eq!(
         ids(&["report", "--json", "--loop", "0190"]),
         ("\"0190-L1\"".into(), json!(3))

@@ -40,6 +40,7 @@ mod places;
 mod prd_mode;
 mod real_agents;
 mod refusing;
+mod reporting;
 mod reverting;
 mod second_day;
 mod speaking;

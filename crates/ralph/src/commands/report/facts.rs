@@ -13,6 +13,7 @@ use ralph_core::{
 use ralph_engine::{
     forecast::compared,
     lock::Lock,
+    loop_runner::parent_of,
     store::{
         Journal, JournalError, LoopModelCost, LoopRow, RepositoryId, RewriteKind, SpendingScope,
     },
@@ -33,6 +34,8 @@ use crate::{
 
 /// Which loops to report on.
 pub(super) enum Which<'a> {
+    /// All of the source and the parent task that the last one worked on.
+    Feature,
     Last,
     One(&'a str),
     /// All of the source that the last one worked on.
@@ -50,14 +53,18 @@ pub(super) async fn gather(
     let source = rows
         .last()
         .map_or_else(String::new, |row| row.source.clone());
+    let parent = rows.last().and_then(|row| parent_of(&row.config));
     let worktree = project.worktree();
-    let all = journal.loops_of(&repository, &worktree, &source).await?;
-    let is_all = all.len() == rows.len();
+    let mut all = journal.loops_of(&repository, &worktree, &source).await?;
+    all.retain(|row| parent_of(&row.config) == parent);
+    let is_feature = all.len() == rows.len();
     let mut metrics = SuccessMetrics::default();
     let mut commands = BTreeMap::new();
     let mut totals = Totals::default();
     let mut facts = ReportFacts {
         source,
+        parent,
+        whole_feature: is_feature,
         ..ReportFacts::default()
     };
     let fates = Fates::read(&mut *journal, &repository).await?;
@@ -111,7 +118,7 @@ pub(super) async fn gather(
         let tasks = &now.tasks;
         tasks.completed > 0 && tasks.completed + tasks.skipped == tasks.total
     });
-    facts.metrics.iterations_per_feature = (is_all && is_complete).then_some(facts.iterations);
+    facts.metrics.iterations_per_feature = (is_feature && is_complete).then_some(facts.iterations);
     Ok(facts)
 }
 
@@ -132,6 +139,13 @@ async fn loops(
         Which::All => Ok(journal
             .loops_of(repository, &worktree, &last.source)
             .await?),
+        Which::Feature => {
+            let parent = parent_of(&last.config);
+            let loops = journal.loops_of(repository, &worktree, &last.source);
+            let mut loops = loops.await?;
+            loops.retain(|row| parent_of(&row.config) == parent);
+            Ok(loops)
+        }
         Which::Last | Which::One(_) => Ok(vec![last]),
     }
 }

@@ -25,6 +25,10 @@ use crate::commands::{
 #[serde(rename_all = "camelCase")]
 pub(super) struct ReportFacts {
     pub(super) source: String,
+    /// The parent task of the last loop, if it had one.
+    pub(super) parent: Option<String>,
+    /// These are all loops of the source with that parent.
+    pub(super) whole_feature: bool,
     pub(super) loops: Vec<LoopFacts>,
     pub(super) iterations: usize,
     /// Spent in iterations.
