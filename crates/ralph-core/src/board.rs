@@ -514,6 +514,13 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Counts a task that is worked on right now as in progress, and not as ready.
+    pub fn take_running(&mut self, is_ready: bool, task: Option<&Task>) {
+        self.ready -= usize::from(is_ready);
+        let is_marked = task.is_some_and(|task| task.status == Status::InProgress);
+        self.in_progress += usize::from(!is_marked);
+    }
+
     fn add(&mut self, leaf: Resolution, is_asking: bool) {
         self.total += 1;
         self.in_progress += usize::from(leaf.status == Status::InProgress);

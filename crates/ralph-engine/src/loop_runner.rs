@@ -22,6 +22,7 @@ mod forecast;
 mod goal;
 mod gutter;
 mod idle;
+mod in_progress;
 mod jobs;
 mod link;
 mod mode;
@@ -135,6 +136,8 @@ pub struct LoopRunner {
     began: Instant,
     /// The time that earlier processes had of the same allowance.
     earlier_time: Duration,
+    /// The task that its file says is in progress.
+    marked: Option<in_progress::ProgressMark>,
     /// Records that this run of the command has changed something.
     changed: Changed,
 }
@@ -402,6 +405,7 @@ impl LoopRunner {
         let worker = self.runtime.pool.worker();
         let job = self.new_job(task, &status).await?;
         self.tell_started(&job);
+        self.mark_in_progress(&job)?;
         let worked = self.perform(job, Beginning::Fresh).await?;
         let finished = self.finish(worked).await?;
         self.take_new_tasks().await?;
@@ -542,6 +546,7 @@ impl LoopRunner {
             Ok(stop) => (stop, None),
             Err(error) => (error.as_stop(self.changed), Some(error)),
         };
+        keep_first(&mut failure, self.take_back_mark());
         keep_first(&mut failure, self.write_results(&stop).await);
         keep_first(&mut failure, self.close_loop(&stop).await);
         keep_first(&mut failure, self.restore_at_end());

@@ -238,6 +238,30 @@ impl Source {
         Ok(written)
     }
 
+    /// The text of one of its files, as last read or written.
+    pub(crate) fn bytes_of(&self, path: &Path) -> Option<&[u8]> {
+        let mut files = self.files.iter();
+        files.find(|file| file.path == path).map(SourceFile::bytes)
+    }
+
+    /// Replaces the text of one of its files if it is still this one; returns whether it was.
+    pub(crate) fn exchange(
+        &mut self,
+        path: &Path,
+        old: &[u8],
+        new: Vec<u8>,
+    ) -> Result<bool, SourceError> {
+        let mut files = self.files.iter_mut();
+        let Some(file) = files.find(|file| file.path == path) else {
+            return Ok(false);
+        };
+        if plain_file::read(path).is_ok_and(|now| now == old) {
+            file.replace(new)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
     /// Undoes what a run of an agent on `own` did to the files that is not its to do.
     pub fn put_back(&mut self, own: &TaskId) -> Result<Vec<Tampering>, SourceError> {
         let mut tampering = Vec::new();

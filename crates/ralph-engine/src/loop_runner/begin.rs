@@ -286,6 +286,7 @@ impl LoopRunner {
             costs: CostWatch::default(),
             began: setup.began,
             earlier_time: Duration::ZERO,
+            marked: None,
             changed: Changed::Nothing,
             baseline: None,
             clean: CleanWatch::default(),

@@ -62,6 +62,10 @@ impl LoopRunner {
             task.status = Status::Open;
             self.board.mark(&task.id, Status::Open)?;
         }
+        if task.status == Status::InProgress {
+            task.status = Status::Open;
+            self.clear_mark(&task, &oid(&start.base_commit)?).await?;
+        }
         let job = self.job(n, start, task, Vec::new()).await?;
         let started = has_mark(&self.place.state_dir, job.iteration.as_str());
         let cut_off = CutOff {

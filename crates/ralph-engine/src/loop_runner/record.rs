@@ -60,11 +60,20 @@ impl LoopRunner {
     pub(super) async fn finish(&mut self, mut worked: Worked) -> Result<Finished, LoopError> {
         let accepted = self.accept_new(&mut worked.outcome)?;
         let lands = worked.outcome.landing == LandingState::Due;
+        // A commit has the task as it will be, never as one that is worked on.
+        if !worked.outcome.verdict.completes() {
+            self.take_back_mark()?;
+        }
         while worked.outcome.landing == LandingState::Due {
             match self.land(&mut worked).await? {
                 LandingEnd::Settled => {}
                 LandingEnd::BranchMoved => worked = self.go_on_where_branch_is(worked).await?,
             }
+        }
+        if worked.outcome.verdict.completes() {
+            self.marked = None;
+        } else {
+            self.take_back_mark()?;
         }
         if lands {
             let flag = self.check_landed().await?;

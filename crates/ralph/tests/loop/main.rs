@@ -24,6 +24,7 @@ mod gutter;
 mod handing_over;
 mod health;
 mod in_place;
+mod in_progress;
 mod intervening;
 mod landing;
 mod layer_cases;

@@ -143,11 +143,19 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
         id: task.id.clone(),
         title: task.text.title.clone(),
     };
-    let next = board.next().and_then(|id| board.task(id));
     let under_way = match (&told.last_iteration, running) {
         (Some(last), true) if last.ended_at.is_none() => TaskId::parse(&last.task_id).ok(),
         (_, _) => None,
     };
+    // The one that is worked on is not there to be taken.
+    let is_free = |id: &&TaskId| Some(*id) != under_way.as_ref();
+    let next = board.next().filter(is_free);
+    let next = next.or_else(|| board.ready().find(is_free));
+    let next = next.and_then(|id| board.task(id));
+    let mut counts = board.counts();
+    if let Some(task) = &under_way {
+        counts.take_running(board.is_ready(task), board.task(task));
+    }
     let marks = Marks {
         next: next.map(|task| &task.id),
         under_way: under_way.as_ref(),
@@ -156,7 +164,7 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
     Ok(Facts {
         source: source.name().to_owned(),
         parent: board.scope().and_then(|id| board.task(id)).map(named),
-        tasks: board.counts(),
+        tasks: counts,
         next: next.map(|task| Next {
             task: named(task),
             attempt: board.attempts(&task.id) + 1,

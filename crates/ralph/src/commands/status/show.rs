@@ -104,7 +104,12 @@ fn tally(tasks: &Counts) -> String {
         paint(Tone::Good, &"█".repeat(done)),
         paint(Tone::Faint, &"░".repeat(BAR - done))
     );
+    let others = [tasks.completed, tasks.ready, tasks.asking, tasks.waiting];
+    let aside = [tasks.blocked, tasks.failed, tasks.skipped];
+    let counted: usize = others.iter().chain(&aside).sum();
+    let running = tasks.total.saturating_sub(counted);
     let counts = [
+        ("being worked on", running, Tone::Plain),
         ("unverified", tasks.unverified, Tone::Careful),
         ("ready", tasks.ready, Tone::Plain),
         ("with a question", tasks.asking, Tone::Careful),
