@@ -201,7 +201,8 @@ mod tests {
     #[test]
     fn a_loop_counts_where_no_keeper_is_in_between() {
         let data = tempfile::tempdir().unwrap();
-        let lock = Lock::acquire(data.path(), Path::new("/repo")).unwrap();
+        let lock =
+            Lock::acquire(data.path(), Path::new("/repo"), crate::lock::LockUse::Loop).unwrap();
         let place = CommandPlace {
             data_dir: Some(data.path()),
             worktree: None,

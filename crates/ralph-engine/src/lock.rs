@@ -28,12 +28,31 @@ pub enum LockError {
 /// Before the namespace that the number of the process is of.
 const NAMESPACE: &str = "namespace ";
 
+/// The reason for which a process holds the lock of a worktree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockUse {
+    /// A loop: it obeys the queue, and stops when it is asked to.
+    Loop,
+    /// Anything that is over soon by itself.
+    Command,
+}
+
+impl LockUse {
+    fn line(self) -> &'static str {
+        match self {
+            Self::Loop => "for a loop",
+            Self::Command => "for a command",
+        }
+    }
+}
+
 /// A live process that holds a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LockHolder {
     pub(crate) pid: u32,
     /// The namespace that the number is of, where there are such.
     pub(crate) namespace: Option<String>,
+    held_for: LockUse,
 }
 
 impl LockHolder {
@@ -45,10 +64,17 @@ impl LockHolder {
             .strip_prefix("process ")?
             .parse()
             .ok()?;
-        let namespace = lines.find_map(|line| line.strip_prefix(NAMESPACE));
+        let rest: Vec<&str> = lines.collect();
+        let namespace = rest.iter().find_map(|line| line.strip_prefix(NAMESPACE));
+        let held_for = if rest.contains(&LockUse::Command.line()) {
+            LockUse::Command
+        } else {
+            LockUse::Loop
+        };
         Some(Self {
             pid,
             namespace: namespace.map(|name| name.trim().to_owned()),
+            held_for,
         })
     }
 
@@ -78,7 +104,7 @@ enum Hold {
 }
 
 /// Holds a lock file, and writes into it who does.
-fn hold(path: &Path) -> std::io::Result<Hold> {
+fn hold(path: &Path, held_for: LockUse) -> std::io::Result<Hold> {
     let mut file = File::options()
         .create(true)
         .truncate(false)
@@ -97,17 +123,21 @@ fn hold(path: &Path) -> std::io::Result<Hold> {
     }
     file.set_len(0)?;
     file.rewind()?;
-    writeln!(file, "process {}", std::process::id())?;
+    // In one piece: who reads it must not take one for the other.
+    let mut text = format!("process {}\n", std::process::id());
     if let Some(namespace) = pid_namespace() {
-        writeln!(file, "{NAMESPACE}{namespace}")?;
+        text.push_str(&format!("{NAMESPACE}{namespace}\n"));
     }
+    text.push_str(held_for.line());
+    text.push('\n');
+    file.write_all(text.as_bytes())?;
     Ok(Hold::Ours(file))
 }
 
 impl Lock {
-    pub fn acquire(data_dir: &Path, worktree: &Path) -> Result<Self, LockError> {
+    pub fn acquire(data_dir: &Path, worktree: &Path, held_for: LockUse) -> Result<Self, LockError> {
         let what = || format!("ralph works in {}", worktree.display());
-        Self::take(lock_file(data_dir, worktree), what)
+        Self::take(lock_file(data_dir, worktree), held_for, what)
     }
 
     /// One monitor a data folder: two would ask, tell and start everything twice.
@@ -118,14 +148,18 @@ impl Lock {
                 data_dir.display()
             )
         };
-        Self::take(data_dir.join("monitor.lock"), what)
+        Self::take(data_dir.join("monitor.lock"), LockUse::Loop, what)
     }
 
-    fn take(path: PathBuf, what: impl FnOnce() -> String) -> Result<Self, LockError> {
+    fn take(
+        path: PathBuf,
+        held_for: LockUse,
+        what: impl FnOnce() -> String,
+    ) -> Result<Self, LockError> {
         let held = path
             .parent()
             .map_or(Ok(()), std::fs::create_dir_all)
-            .and_then(|()| hold(&path));
+            .and_then(|()| hold(&path, held_for));
         match held {
             Ok(Hold::Ours(file)) => Ok(Self { _file: file }),
             Ok(Hold::Anothers { owner }) => Err(LockError::Held {
@@ -141,7 +175,14 @@ impl Lock {
         Self::holder(data_dir, worktree).map(|holder| holder.pid)
     }
 
-    /// The same, with the namespace of its number.
+    /// The same, where it is a loop.
+    pub fn owner_loop(data_dir: &Path, worktree: &Path) -> Option<u32> {
+        let holder = Self::holder(data_dir, worktree);
+        let holder = holder.filter(|holder| holder.held_for == LockUse::Loop);
+        holder.map(|holder| holder.pid)
+    }
+
+    /// The process that holds the lock, with the namespace of its number.
     pub(crate) fn holder(data_dir: &Path, worktree: &Path) -> Option<LockHolder> {
         LockHolder::of(&lock_file(data_dir, worktree))
     }
@@ -186,19 +227,32 @@ mod tests {
     fn a_second_ralph_in_the_same_worktree_is_refused_by_name() {
         let data = tempfile::tempdir().unwrap();
         let here = Path::new("/repo");
-        let lock = Lock::acquire(data.path(), here).unwrap();
+        let lock = Lock::acquire(data.path(), here, LockUse::Loop).unwrap();
         assert!(Lock::is_held(data.path(), here));
         assert_eq!(Lock::owner(data.path(), here), Some(std::process::id()));
-        let error = Lock::acquire(data.path(), here).unwrap_err().to_string();
+        let again = Lock::acquire(data.path(), here, LockUse::Loop);
+        let error = again.unwrap_err().to_string();
         let expected = format!(
             "another ralph works in /repo (process {})",
             std::process::id()
         );
         assert_eq!(error, expected);
-        Lock::acquire(data.path(), Path::new("/other")).unwrap();
+        Lock::acquire(data.path(), Path::new("/other"), LockUse::Loop).unwrap();
         drop(lock);
         assert!(!Lock::is_held(data.path(), here));
         assert_eq!(Lock::owner(data.path(), here), None);
-        Lock::acquire(data.path(), here).unwrap();
+        Lock::acquire(data.path(), here, LockUse::Loop).unwrap();
+    }
+
+    #[test]
+    fn a_loop_is_told_from_a_command_that_holds_the_lock_for_a_moment() {
+        let data = tempfile::tempdir().unwrap();
+        let here = Path::new("/repo");
+        let own = Some(std::process::id());
+        for (held_for, owner_loop) in [(LockUse::Loop, own), (LockUse::Command, None)] {
+            let _lock = Lock::acquire(data.path(), here, held_for).unwrap();
+            assert_eq!(Lock::owner(data.path(), here), own);
+            assert_eq!(Lock::owner_loop(data.path(), here), owner_loop);
+        }
     }
 }

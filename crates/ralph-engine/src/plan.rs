@@ -28,7 +28,7 @@ use crate::{
     environment::Environment,
     git::{self, GitError, Repo},
     identity,
-    lock::{Lock, LockError},
+    lock::{Lock, LockError, LockUse},
     plain_file,
     process::{CappedLog, Containment, LogCaps, SpawnError},
     side_budget::SideBudget,
@@ -131,7 +131,7 @@ pub async fn ask<T>(
     question: &Question<'_, T>,
 ) -> Result<PlanReport<T>, PlanError> {
     // A loop that works here would change files, and be blamed on the one that is asked.
-    let _lock = Lock::acquire(&asking.data_dir, &asking.root)?;
+    let _lock = Lock::acquire(&asking.data_dir, &asking.root, LockUse::Command)?;
     let state_dir = state_dir(&asking)?;
     let repo = Repo::open(&asking.root, &state_dir, &asking.git_environment).await?;
     let logs = logs_folder(&asking.root)?;

@@ -21,6 +21,7 @@ use ralph_engine::{
     source::{self, FindError, Source},
     store::{Journal, RepositoryId},
 };
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{cli::Global, error::CommandError};
 
@@ -343,8 +344,12 @@ fn not_found(error: FindError) -> CommandError {
 pub(crate) fn block_on<T>(
     future: impl Future<Output = Result<T, CommandError>>,
 ) -> Result<T, CommandError> {
-    tokio::runtime::Builder::new_current_thread()
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build()?
-        .block_on(future)
+        .build()?;
+    runtime.block_on(async {
+        // Whoever holds the worktree's lock is poked by other commands, and must not die of it.
+        let _poked = signal(SignalKind::user_defined1())?;
+        future.await
+    })
 }

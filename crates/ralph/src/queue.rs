@@ -22,7 +22,6 @@ use ralph_engine::{
     store::{CommandEffects, CommandEnd, Journal, RepositoryId},
 };
 use serde::Serialize;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     cli::Global,
@@ -105,8 +104,6 @@ pub(crate) async fn deliver(
     command: &Command,
     patience: Duration,
 ) -> Result<Sent, CommandError> {
-    // The holder of the lock may be signalled, and that must not end this process.
-    let _poked = signal(SignalKind::user_defined1())?;
     let root = project.git_root()?;
     let (mut journal, repository) = open(project, &root).await?;
     let id = journal
@@ -150,6 +147,11 @@ pub(crate) async fn deliver(
             "queued: the loop handles it after the current iteration".into(),
             None,
         )),
+        Outcome::OtherCommand => Ok(sent(
+            SentState::Queued,
+            "queued: another ralph command is at work here".into(),
+            Some("whatever is run next, `ralph run` for example, does it".into()),
+        )),
         Outcome::NextRun => Ok(sent(
             SentState::Queued,
             "queued: an interrupted iteration has to be finished first".into(),
@@ -161,6 +163,8 @@ pub(crate) async fn deliver(
 enum Outcome {
     Report(CommandReport),
     LoopIsBusy,
+    /// A command that is no loop holds the lock for long.
+    OtherCommand,
     NextRun,
 }
 
@@ -194,10 +198,15 @@ impl Waiting<'_> {
             }
             let owner = Lock::owner(&data, &self.root);
             if owner.is_some() && owner != poked {
-                poked = signal_owner(&data, &self.root, Signal::USR1)?;
+                poked = signal_owner(Signal::USR1, || Lock::owner(&data, &self.root))?;
             }
             if Instant::now() > self.until {
-                return Ok(Outcome::LoopIsBusy);
+                let is_loop = Lock::owner_loop(&data, &self.root).is_some();
+                return Ok(if is_loop {
+                    Outcome::LoopIsBusy
+                } else {
+                    Outcome::OtherCommand
+                });
             }
             tokio::time::sleep(LOOK_AGAIN).await;
         }
@@ -277,17 +286,16 @@ pub(crate) async fn source_path(
     }
 }
 
-/// Sends a signal to the holder of the lock, if there is one.
+/// Sends a signal to the process that `owner` finds at the lock, if there is one.
 pub(crate) fn signal_owner(
-    data: &Path,
-    root: &Path,
     signal: Signal,
+    owner: impl Fn() -> Option<u32>,
 ) -> Result<Option<u32>, CommandError> {
-    let Some(process) = Lock::owner(data, root) else {
+    let Some(process) = owner() else {
         return Ok(None);
     };
     // Asked again once the process is held fast: another one can't have got its number since.
-    let sent = signal_if(process, signal, || Lock::owner(data, root) == Some(process));
+    let sent = signal_if(process, signal, || owner() == Some(process));
     let sent = sent.map_err(|error| {
         CommandError::user(format!("can't signal process {process}: {error}"))
             .hint("it may belong to another user")

@@ -42,7 +42,7 @@ use crate::{
     git::{self, Guard, HeadNow, Repo, Status},
     human::Human,
     inbox::Inbox,
-    lock::Lock,
+    lock::{Lock, LockUse},
     plain_file,
     prices::{prices_path, read_prices},
     process::Detection,
@@ -106,7 +106,7 @@ impl LoopRunner {
     pub(super) async fn begin(setup: Setup) -> Result<(Self, Start), LoopError> {
         refuse_wrong_paths(&setup.config, &setup.root)?;
         let state_dir = state_dir(&setup.root, &setup.data_dir)?;
-        let lock = Lock::acquire(&setup.data_dir, &setup.root)?;
+        let lock = Lock::acquire(&setup.data_dir, &setup.root, LockUse::Loop)?;
         // What a killed run left is put back before git is asked anything.
         let found = restore::restore_git(&state_dir)?;
         let repo = Repo::open(&setup.root, &state_dir, &setup.git_environment).await?;

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     config_files::ConfigFiles,
     git::{self, Guard, Repo},
-    lock::Lock,
+    lock::{Lock, LockUse},
     source::Source,
     store::{Journal, RepositoryId},
 };
@@ -48,7 +48,7 @@ pub async fn run_waiting_commands(
     idle: &IdleWorktree,
     now: Timestamp,
 ) -> Result<QueueRemainder, LoopError> {
-    let _lock = Lock::acquire(&idle.data_dir, &idle.root)?;
+    let _lock = Lock::acquire(&idle.data_dir, &idle.root, LockUse::Command)?;
     let state_dir = state_dir(&idle.root, &idle.data_dir)?;
     let repo = Repo::open(&idle.root, &state_dir, &idle.git_environment).await?;
     if Guard::is_in_force(&state_dir) {
@@ -95,7 +95,7 @@ pub async fn run_waiting_commands(
 
 /// Makes the repository known to the journal, where ralph never ran before.
 pub async fn register(idle: &IdleWorktree, now: Timestamp) -> Result<RepositoryId, LoopError> {
-    let _lock = Lock::acquire(&idle.data_dir, &idle.root)?;
+    let _lock = Lock::acquire(&idle.data_dir, &idle.root, LockUse::Command)?;
     let state_dir = state_dir(&idle.root, &idle.data_dir)?;
     let repo = Repo::open(&idle.root, &state_dir, &idle.git_environment).await?;
     let mut journal = crate::store::open(&idle.data_dir).await?;

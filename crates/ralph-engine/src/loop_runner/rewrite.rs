@@ -31,7 +31,7 @@ use crate::{
     failpoint::failpoint,
     git::{self, Head, Oid, Repo},
     identity,
-    lock::Lock,
+    lock::{Lock, LockUse},
     plain_file,
     store::{Journal, NewRewrite, RepositoryId, RewriteBody, RewriteKind, RewriteRow},
 };
@@ -77,7 +77,7 @@ impl Opened {
     /// Takes the lock, and puts back what a killed loop left in the git folder.
     pub async fn open(opening: &Opening<'_>) -> Result<Self, RewriteError> {
         let root = opening.root;
-        let lock = Lock::acquire(opening.data_dir, root)?;
+        let lock = Lock::acquire(opening.data_dir, root, LockUse::Command)?;
         let state_dir = super::place::state_dir(root, opening.data_dir)?;
         let found = restore_git(&state_dir)?;
         let repo = Repo::open(root, &state_dir, opening.git_environment).await?;

@@ -11,7 +11,7 @@ use super::LoopError;
 use crate::{
     git::{GitEnvironment, Guard, Repo, is_following},
     identity,
-    lock::Lock,
+    lock::{Lock, LockUse},
     store::RepositoryId,
     workspace::{has_leftover_layers, sweep_layers},
 };
@@ -47,7 +47,7 @@ impl UntidyWorktree {
         if !self.follows && !has_leftover_layers(&self.data_dir, &self.root, unfinished) {
             return Ok(());
         }
-        let Ok(_lock) = Lock::acquire(&self.data_dir, &self.root) else {
+        let Ok(_lock) = Lock::acquire(&self.data_dir, &self.root, LockUse::Command) else {
             return Ok(());
         };
         // In the user's own folder an agent was at work: what it left is put back by the next run first.

@@ -29,7 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
     let (data, root) = (project.data_dir()?, project.root().to_owned());
-    let Some(process) = queue::signal_owner(&data, &root, Signal::TERM)? else {
+    let the_loop = || Lock::owner_loop(&data, &root);
+    let Some(process) = queue::signal_owner(Signal::TERM, the_loop)? else {
         return say(args, None, "no loop is running here");
     };
     if args.no_wait {
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandErr
 
 fn wait(data: &Path, root: &Path, process: u32) -> Result<(), CommandError> {
     let until = Instant::now() + PATIENCE;
-    while Lock::owner(data, root) == Some(process) {
+    while Lock::owner_loop(data, root) == Some(process) {
         if Instant::now() > until {
             let text = format!("process {process} was asked to stop but is still running");
             return Err(CommandError::user(text)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ralph_engine::lock::Lock;
+use ralph_engine::lock::{Lock, LockUse};
 use ralph_testkit::{TestRepo, agents};
 use serde_json::{Value, json};
 
@@ -351,7 +351,7 @@ fn a_wrong_graph_and_another_ralph_are_told() {
         "prd.json",
         r#"[{"id":"A","title":"a","passes":false,"dependsOn":["A"]}]"#,
     );
-    let _lock = Lock::acquire(&repo.data_dir(), repo.root()).unwrap();
+    let _lock = Lock::acquire(&repo.data_dir(), repo.root(), LockUse::Loop).unwrap();
     let ran = ralph(&repo, &["doctor", "--json"]);
     assert_eq!(
         only(&ran, "tasks")["message"],

@@ -1,7 +1,10 @@
 //! `ralph status`.
 
 use ralph_core::{termination::Stop, verdict::Verdict};
-use ralph_engine::{lock::Lock, store::TaskHistory};
+use ralph_engine::{
+    lock::{Lock, LockUse},
+    store::TaskHistory,
+};
 use ralph_testkit::TestRepo;
 use serde_json::json;
 
@@ -217,7 +220,7 @@ fn a_loop_without_an_end_is_running_while_its_process_holds_the_lock() {
     let repo = shop();
     let mut past = Written::begin(&repo, "prd.json", "L1");
     past.start("US-002", 1);
-    let lock = Lock::acquire(&repo.data_dir(), repo.root()).unwrap();
+    let lock = Lock::acquire(&repo.data_dir(), repo.root(), LockUse::Loop).unwrap();
     let status = ralph(&repo, &["status", "--json"]).json(0);
     assert_eq!(status["running"], true);
     assert_eq!(status["loop"]["state"], "running");

@@ -1,6 +1,7 @@
 //! A person steers from another terminal: while a loop runs, and when none does.
 
 mod crashing;
+mod cuts;
 mod idle;
 
 use std::path::PathBuf;

@@ -2,6 +2,7 @@
 
 pub(crate) mod beside;
 mod crash;
+mod poked;
 mod refusals;
 
 use serde_json::{Value, json};
