@@ -174,8 +174,8 @@ pub struct ContextUse {
     pub turns: Vec<u64>,
 }
 
-/// Turns whose use is kept.
-const MAX_TURNS: usize = 2_000;
+/// Turns whose use is kept, at least; of twice as many the older half is dropped.
+const KEPT_TURNS: usize = 1_000;
 
 /// As it is written down: with the shares beside the figures that they come from.
 #[derive(Serialize)]
@@ -198,8 +198,8 @@ impl From<ContextUse> for WrittenContext {
 
 impl ContextUse {
     pub fn push(&mut self, tokens: u64) {
-        if self.turns.len() == MAX_TURNS {
-            self.turns.remove(0);
+        if self.turns.len() == 2 * KEPT_TURNS {
+            self.turns.drain(..KEPT_TURNS);
         }
         self.turns.push(tokens);
     }

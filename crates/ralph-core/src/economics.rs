@@ -24,5 +24,6 @@ pub use prices::{
     Prices, Rate,
 };
 pub use tokens::{
-    Caller, CostByKind, MAX_CALLS, ModelCall, TokenRecord, Tokens, Totals, account, complete,
+    Caller, CostByKind, MAX_CALLS, ModelCall, ModelCalls, TokenRecord, Tokens, Totals, account,
+    complete,
 };

@@ -12,6 +12,7 @@ mod done_file;
 mod fields;
 mod gemini;
 mod interactive;
+mod json;
 mod jsonl;
 mod opencode;
 pub(crate) mod output;

@@ -260,8 +260,8 @@ async fn run_round(
 struct EventTap<'a>(&'a mut dyn FnMut(&AgentEvent));
 
 impl AgentTap for EventTap<'_> {
-    fn agent_event(&mut self, event: &AgentEvent) {
-        (self.0)(event);
+    fn agent_event(&mut self, event: AgentEvent) {
+        (self.0)(&event);
     }
 }
 

@@ -23,6 +23,13 @@ use ralph_core::event::Event;
 pub trait Reporter: Send {
     fn report(&mut self, event: &Event, at: Timestamp);
 
+    /// Reports what happened at once, in its order.
+    fn report_all(&mut self, events: &[Event], at: Timestamp) {
+        for event in events {
+            self.report(event, at);
+        }
+    }
+
     /// Called about four times a second, so that a status line moves while nothing happens.
     fn tick(&mut self, _now: Timestamp) {}
 

@@ -288,26 +288,34 @@ impl<R: RunningAgent> Supervisor<'_, R> {
 
     /// Reports what the agent said, in its order, and asks the watchers about it.
     async fn take_events(&mut self) {
+        // One moment for all that came at once.
+        let elapsed = self.began.elapsed();
         let used = self.run.used();
         if !used.is_empty() {
-            let now = self.now();
+            let now = self.tools.moment(elapsed);
             let steps = self.ask(|watcher| watcher.used(&used, now));
             self.act(steps).await;
         }
         for event in self.run.take_events() {
-            let ended_call = self.tools.observe(&event);
-            self.tap.agent_event(&event);
-            let now = self.now();
-            let steps = if let AgentEvent::Nudge { text, state } = &event {
-                self.nudge_answered(mark(&[text]), *state)
-            } else if let Some(beat) = Beat::of(&event) {
-                let seen = Observation { beat, ended_call };
-                self.ask(|watcher| watcher.observe(&seen, now))
-            } else {
-                VecDeque::new()
+            let beat = Beat::of(&event);
+            let ended_call = beat.and_then(|beat| self.tools.observe(beat, &event));
+            let answered = match &event {
+                AgentEvent::Nudge { text, state } => Some((mark(&[text]), *state)),
+                _ => None,
+            };
+            self.tap.agent_event(event);
+            let now = self.tools.moment(elapsed);
+            let steps = match (answered, beat) {
+                (Some((mark, state)), _) => self.nudge_answered(mark, state),
+                (None, Some(beat)) => {
+                    let seen = Observation { beat, ended_call };
+                    self.ask(|watcher| watcher.observe(&seen, now))
+                }
+                (None, None) => VecDeque::new(),
             };
             self.act(steps).await;
         }
+        self.tap.catch_up();
     }
 
     /// Returns what the agent itself says of a message: its watcher hears of it.
@@ -385,7 +393,8 @@ impl<R: RunningAgent> Supervisor<'_, R> {
     fn nudge(&mut self, text: &str) -> NudgeState {
         let state = self.run.say(text);
         let text = text.to_owned();
-        self.tap.agent_event(&AgentEvent::Nudge { text, state });
+        self.tap.agent_event(AgentEvent::Nudge { text, state });
+        self.tap.catch_up();
         state
     }
 

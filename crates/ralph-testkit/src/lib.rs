@@ -9,5 +9,7 @@ pub mod captures;
 pub mod fake_agent;
 pub mod model;
 mod test_repo;
+mod tool_stream;
 
 pub use test_repo::TestRepo;
+pub use tool_stream::{StreamDialect, ToolStream};

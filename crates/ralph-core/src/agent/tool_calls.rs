@@ -62,16 +62,18 @@ struct Begun {
 }
 
 impl ToolCalls {
-    /// Takes note of an event; returns the call that ends with it, if one does.
-    pub fn observe(&mut self, event: &AgentEvent) -> Option<ToolCall> {
-        let label = || match event {
+    /// Takes note of an event and its beat; returns the call that ends with it, if one does.
+    pub fn observe(&mut self, beat: Beat, event: &AgentEvent) -> Option<ToolCall> {
+        self.note(beat, || match event {
             AgentEvent::Tool { name, target, .. } => {
-                let label = format!("{name} {target}");
-                label.chars().take(MAX_LABEL).collect()
+                let mut label = format!("{name} {target}");
+                if let Some((cut, _)) = label.char_indices().nth(MAX_LABEL) {
+                    label.truncate(cut);
+                }
+                label
             }
             _ => String::new(),
-        };
-        self.note(Beat::of(event)?, label)
+        })
     }
 
     pub(crate) fn note(&mut self, beat: Beat, label: impl FnOnce() -> String) -> Option<ToolCall> {
@@ -292,16 +294,22 @@ mod tests {
         }
     }
 
+    impl ToolCalls {
+        fn hear(&mut self, event: &AgentEvent) -> Option<ToolCall> {
+            self.observe(Beat::of(event)?, event)
+        }
+    }
+
     #[test]
     fn a_call_is_known_by_its_begin_and_its_end() {
         let mut calls = ToolCalls::default();
-        assert_eq!(calls.observe(&begin("1", "make")), None);
-        assert_eq!(calls.observe(&begin("2", "ls")), None);
+        assert_eq!(calls.hear(&begin("1", "make")), None);
+        assert_eq!(calls.hear(&begin("2", "ls")), None);
         assert_eq!(calls.under_way(), 2);
-        let made = calls.observe(&end("1", false)).expect("a call");
+        let made = calls.hear(&end("1", false)).expect("a call");
         assert_eq!(made.result, CallResult::Failed);
-        assert_eq!(calls.observe(&end("1", false)), None, "it has ended");
-        let listed = calls.observe(&end("2", true)).expect("a call");
+        assert_eq!(calls.hear(&end("1", false)), None, "it has ended");
+        let listed = calls.hear(&end("2", true)).expect("a call");
         assert_eq!(listed.result, CallResult::Ok);
         assert_ne!(made.what, listed.what);
         assert_eq!((calls.under_way(), calls.total()), (0, 2));
@@ -311,19 +319,19 @@ mod tests {
     #[test]
     fn a_turn_ends_the_tools_before_it_and_their_end_is_heard_all_the_same() {
         let mut calls = ToolCalls::default();
-        calls.observe(&begin("1", "a"));
-        calls.observe(&turn());
-        calls.observe(&begin("2", "b"));
+        calls.hear(&begin("1", "a"));
+        calls.hear(&turn());
+        calls.hear(&begin("2", "b"));
         let at = |calls: &ToolCalls| {
             let now = calls.moment(Duration::ZERO);
             (now.tools, now.tools_this_turn)
         };
         assert_eq!(at(&calls), (2, 1));
-        assert!(calls.observe(&end("1", true)).is_some());
+        assert!(calls.hear(&end("1", true)).is_some());
         assert_eq!(at(&calls), (1, 1));
-        calls.observe(&begin("2", "again"));
+        calls.hear(&begin("2", "again"));
         assert_eq!(at(&calls), (1, 1), "the same id is the same call");
-        assert!(calls.observe(&end("2", true)).is_some());
+        assert!(calls.hear(&end("2", true)).is_some());
         assert_eq!(at(&calls), (0, 0));
     }
 
@@ -331,9 +339,9 @@ mod tests {
     fn the_last_failures_are_remembered_and_no_more() {
         let mut calls = ToolCalls::default();
         for n in 0..5_000 {
-            calls.observe(&begin(&n.to_string(), &n.to_string()));
+            calls.hear(&begin(&n.to_string(), &n.to_string()));
             if n >= 4_990 {
-                calls.observe(&end(&n.to_string(), false));
+                calls.hear(&end(&n.to_string(), false));
             }
             assert!(calls.under_way() <= MAX_UNDER_WAY);
         }

@@ -132,6 +132,21 @@ fn calls_beyond_the_cap_are_summed_by_model_and_caller() {
 }
 
 #[test]
+fn calls_of_ever_new_models_are_bounded_too_and_no_token_is_lost() {
+    let one = |i: usize| call(&format!("m{i}"), Caller::Agent, tokens(1, 2, 0, 0));
+    let calls = complete((0..10_000).map(one).collect(), Tokens::default(), None);
+    assert_eq!(calls.len(), 2_100);
+    let sum = calls
+        .iter()
+        .fold(Tokens::default(), |s, c| s.plus(c.tokens));
+    assert_eq!(sum, tokens(10_000, 20_000, 0, 0));
+    assert_eq!(
+        (calls[2_099].model.as_deref(), calls[2_099].caller),
+        (None, Caller::Rest)
+    );
+}
+
+#[test]
 fn what_an_agent_says_of_its_run_is_shared_by_what_its_calls_cost() {
     let calls = [
         call("claude-opus-4-8", Caller::Agent, tokens(100_000, 0, 0, 0)),

@@ -129,12 +129,64 @@ pub struct ModelCall {
     pub told: Option<Dollars>,
 }
 
+/// The calls of a run in their order, in bounded memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelCalls {
+    first: Vec<ModelCall>,
+    /// The sums of those beyond, by model and caller.
+    sums: Vec<ModelCall>,
+}
+
+/// Models and callers that are summed up one by one; what others used beyond is told of no model.
+const MAX_SUMS: usize = 100;
+
+impl ModelCalls {
+    pub fn push(&mut self, call: ModelCall) {
+        if self.first.len() < MAX_CALLS {
+            return self.first.push(call);
+        }
+        let mut same = self.sums.iter().position(|sum| sum.is_like(&call));
+        if same.is_none() && self.sums.len() == MAX_SUMS {
+            same = Some(MAX_SUMS - 1);
+            let last = &mut self.sums[MAX_SUMS - 1];
+            (last.model, last.caller) = (None, Caller::Rest);
+        }
+        match same {
+            Some(at) => self.sums[at].add(&call),
+            None => self.sums.push(call),
+        }
+    }
+
+    pub fn into_all(mut self) -> Vec<ModelCall> {
+        self.first.append(&mut self.sums);
+        self.first
+    }
+}
+
+impl ModelCall {
+    fn is_like(&self, other: &Self) -> bool {
+        self.model == other.model && self.caller == other.caller
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.tokens = self.tokens.plus(other.tokens);
+        self.told = match (self.told, other.told) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or_default().plus(b.unwrap_or_default())),
+        };
+    }
+}
+
 /// The calls of a run, bounded, with what is missing to the run's own sum as one more.
 pub fn complete(calls: Vec<ModelCall>, sum: Tokens, model: Option<&str>) -> Vec<ModelCall> {
     let seen = calls
         .iter()
         .fold(Tokens::default(), |sum, call| sum.plus(call.tokens));
-    let mut calls = bounded(calls);
+    let mut all = ModelCalls::default();
+    for call in calls {
+        all.push(call);
+    }
+    let mut calls = all.into_all();
     let rest = sum.without(seen);
     if !rest.is_none() {
         calls.push(ModelCall {
@@ -144,28 +196,6 @@ pub fn complete(calls: Vec<ModelCall>, sum: Tokens, model: Option<&str>) -> Vec<
             told: None,
         });
     }
-    calls
-}
-
-fn bounded(mut calls: Vec<ModelCall>) -> Vec<ModelCall> {
-    if calls.len() <= MAX_CALLS {
-        return calls;
-    }
-    let mut sums: Vec<ModelCall> = Vec::new();
-    for call in calls.split_off(MAX_CALLS) {
-        let of_same = |sum: &&mut ModelCall| sum.model == call.model && sum.caller == call.caller;
-        match sums.iter_mut().find(of_same) {
-            Some(sum) => {
-                sum.tokens = sum.tokens.plus(call.tokens);
-                sum.told = match (sum.told, call.told) {
-                    (None, None) => None,
-                    (a, b) => Some(a.unwrap_or_default().plus(b.unwrap_or_default())),
-                };
-            }
-            None => sums.push(call),
-        }
-    }
-    calls.append(&mut sums);
     calls
 }
 

@@ -5,7 +5,7 @@
 use ralph_core::{
     agent::{Ending, Usage},
     dollars::Dollars,
-    economics::{Budget, Meter, ModelCall, Tokens},
+    economics::{Budget, Meter, ModelCall, ModelCalls, Tokens},
 };
 
 /// When it can be known what a run of an agent costs.
@@ -49,23 +49,23 @@ impl CostLimit {
 /// All calls of a run, of which each is handed out once while it goes on.
 #[derive(Debug, Default)]
 pub(super) struct CallLog {
-    calls: Vec<ModelCall>,
-    handed_out: usize,
+    calls: ModelCalls,
+    new: Vec<ModelCall>,
 }
 
 impl CallLog {
     pub(super) fn push(&mut self, call: ModelCall) {
+        self.new.push(call.clone());
         self.calls.push(call);
     }
 
     /// Returns those that were not handed out yet.
     pub(super) fn take_new(&mut self) -> Vec<ModelCall> {
-        let from = std::mem::replace(&mut self.handed_out, self.calls.len());
-        self.calls[from..].to_vec()
+        std::mem::take(&mut self.new)
     }
 
     pub(super) fn into_all(self) -> Vec<ModelCall> {
-        self.calls
+        self.calls.into_all()
     }
 }
 

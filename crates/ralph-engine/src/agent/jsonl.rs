@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::{
     Agent, Costs, Credential, Dialect, RunContext,
     fields::{count, text_of},
+    json::Json,
     table::AgentSetup,
     with_env,
 };
@@ -119,12 +120,17 @@ impl Agent for JsonlAgent {
 }
 
 /// One event of a stream; `None` for what is none, such as a word that a library printed.
-pub(super) fn parse_event(line: &[u8]) -> Option<Value> {
+///
+/// What is under the keys of `skipped` is as if it were missing.
+pub(super) fn parse_event<'a>(
+    line: &'a [u8],
+    skipped: &'static [&'static str],
+) -> Option<Json<'a>> {
     if !line.trim_ascii_start().starts_with(b"{") {
         return None;
     }
-    let event: Value = serde_json::from_slice(line).ok()?;
-    event["type"].is_string().then_some(event)
+    let event = Json::parse(line, skipped).ok()?;
+    event["type"].as_str().is_some().then_some(event)
 }
 
 /// A value as a line for the input of an agent.
@@ -151,7 +157,7 @@ pub(super) fn started(model: &Option<String>, session: &Option<String>) -> Agent
 }
 
 /// The call of a tool, by the fields of its event.
-pub(super) fn tool_called(id: &Value, name: &Value, input: &Value) -> AgentEvent {
+pub(super) fn tool_called(id: &Json<'_>, name: &Json<'_>, input: &Json<'_>) -> AgentEvent {
     AgentEvent::Tool {
         id: text_of(id),
         name: text_of(name),
@@ -159,13 +165,13 @@ pub(super) fn tool_called(id: &Value, name: &Value, input: &Value) -> AgentEvent
     }
 }
 
-pub(super) fn tool_done(id: &Value, ok: bool) -> AgentEvent {
+pub(super) fn tool_done(id: &Json<'_>, ok: bool) -> AgentEvent {
     let id = text_of(id);
     AgentEvent::ToolDone { id, ok }
 }
 
 /// The tokens of a call, by the names of its fields: input, output, read from the cache, written to it.
-pub(super) fn tokens(usage: &Value, names: [&str; 4]) -> Tokens {
+pub(super) fn tokens(usage: &Json<'_>, names: [&str; 4]) -> Tokens {
     let [input, output, cache_read, cache_write] = names.map(|name| count(&usage[name]));
     Tokens {
         input,
@@ -191,14 +197,31 @@ pub(super) fn capped(text: &str) -> String {
     text[cut.unwrap_or(0)..].to_owned()
 }
 
+/// Drops the beginning of words that grow without an end; the end is what is read of them.
+pub(super) fn keep_end(said: &mut String) {
+    if said.len() > 2 * FINAL_MESSAGE_BYTES {
+        *said = capped(said);
+    }
+}
+
 /// The first line of a failure, cut where it is long.
 pub(super) fn first_line(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or("");
-    line.chars().take(300).collect()
+    shortened(line, 300).to_owned()
+}
+
+/// The first so many characters of a text.
+fn shortened(text: &str, chars: usize) -> &str {
+    let cut = if text.len() <= chars {
+        None
+    } else {
+        text.char_indices().nth(chars)
+    };
+    cut.map_or(text, |(at, _)| &text[..at])
 }
 
 /// The one thing that a tool works on, for a person who watches.
-pub(super) fn tool_target(input: &Value) -> String {
+pub(super) fn tool_target(input: &Json<'_>) -> String {
     const KEYS: [&str; 10] = [
         "file_path",
         "filePath",
@@ -213,7 +236,7 @@ pub(super) fn tool_target(input: &Value) -> String {
     ];
     let found = KEYS.iter().find_map(|key| input[*key].as_str());
     let line = found.unwrap_or("").lines().next().unwrap_or("");
-    line.chars().take(200).collect()
+    shortened(line, 200).to_owned()
 }
 
 /// The ending that an API's refusal makes, by its status.
@@ -305,7 +328,7 @@ mod tests {
     #[test]
     fn what_is_no_event_is_not_one() {
         for line in ["", "not json", "{\"type\":", "[1]", "{\"kind\":\"x\"}"] {
-            assert_eq!(parse_event(line.as_bytes()), None, "{line}");
+            assert_eq!(parse_event(line.as_bytes(), &[]), None, "{line}");
         }
     }
 }

@@ -105,8 +105,8 @@ pub async fn read_stream(
         } else {
             dialect.read_line(line.bytes, &mut events);
         }
-        // No agent is there to get them, and they would pile up.
-        let _ = dialect.replies();
+        // Nothing is there to get them, and they would pile up.
+        let _ = (dialect.replies(), dialect.used());
         for event in events.drain(..) {
             sink(&event)?;
         }

@@ -90,5 +90,5 @@ fn nowhere(agent: &dyn Agent) -> Result<CappedLog, SpawnError> {
 struct NoTap;
 
 impl AgentTap for NoTap {
-    fn agent_event(&mut self, _event: &AgentEvent) {}
+    fn agent_event(&mut self, _event: AgentEvent) {}
 }

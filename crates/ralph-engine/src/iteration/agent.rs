@@ -204,11 +204,7 @@ async fn supervise(
     (run, done_file, watchers): (&RunContext, &DoneFile, &mut RunWatchers),
 ) -> Result<Result<SupervisedRun, SpawnError>, LoopError> {
     let limits = run_limits(context);
-    let mut tap = ReportTap {
-        text: &mut files.text,
-        reporter: services.reporter,
-        clock: services.clock,
-    };
+    let mut tap = ReportTap::new(&mut files.text, services.reporter, services.clock);
     let spec = AgentRunSpec {
         agent: services.agent,
         context: run,

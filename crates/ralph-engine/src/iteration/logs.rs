@@ -111,19 +111,52 @@ impl IterationFiles {
 }
 
 /// Passes what is told of a running agent on to the iteration's log and to the reporter.
+///
+/// What the agent says at once is written at once.
 pub(super) struct ReportTap<'a> {
-    pub(super) text: &'a mut CappedLog,
-    pub(super) reporter: &'a mut dyn Reporter,
-    pub(super) clock: &'a dyn Clock,
+    text: &'a mut CappedLog,
+    reporter: &'a mut dyn Reporter,
+    clock: &'a dyn Clock,
+    /// Events that are not told yet, and their lines in the log.
+    events: Vec<Event>,
+    lines: String,
+}
+
+impl<'a> ReportTap<'a> {
+    pub(super) fn new(
+        text: &'a mut CappedLog,
+        reporter: &'a mut dyn Reporter,
+        clock: &'a dyn Clock,
+    ) -> Self {
+        Self {
+            text,
+            reporter,
+            clock,
+            events: Vec::new(),
+            lines: String::new(),
+        }
+    }
 }
 
 impl AgentTap for ReportTap<'_> {
-    fn agent_event(&mut self, event: &AgentEvent) {
-        write_event(self.text, event);
-        self.event(&Event::Agent(event.clone()));
+    fn agent_event(&mut self, event: AgentEvent) {
+        add_lines(&mut self.lines, &event);
+        self.events.push(Event::Agent(event));
+    }
+
+    fn catch_up(&mut self) {
+        if !self.lines.is_empty() {
+            self.text.push(self.lines.as_bytes());
+            self.lines.clear();
+        }
+        if !self.events.is_empty() {
+            self.reporter.report_all(&self.events, self.clock.now());
+            self.events.clear();
+        }
     }
 
     fn event(&mut self, event: &Event) {
+        self.catch_up();
         self.reporter.report(event, self.clock.now());
     }
 
@@ -136,16 +169,19 @@ impl AgentTap for ReportTap<'_> {
     }
 }
 
-/// Writes what the agent does, as a person reads it.
-fn write_event(log: &mut CappedLog, event: &AgentEvent) {
-    let mut line = match event {
+/// Adds what the agent does, as a person reads it.
+fn add_lines(lines: &mut String, event: &AgentEvent) {
+    match event {
         AgentEvent::ToolDone { ok: true, .. }
         | AgentEvent::Usage(_)
         | AgentEvent::Turn { .. }
         | AgentEvent::Thinking { .. } => return,
-        AgentEvent::Result(result) => format!("{}\n{}", event.line(), result.text),
-        _ => event.line(),
-    };
-    line.push('\n');
-    let _ = log.write_all(line.as_bytes());
+        AgentEvent::Result(result) => {
+            lines.push_str(&event.line());
+            lines.push('\n');
+            lines.push_str(&result.text);
+        }
+        _ => lines.push_str(&event.line()),
+    }
+    lines.push('\n');
 }

@@ -2,6 +2,7 @@
 //! holds up neither the loop nor the others.
 
 use std::pin::pin;
+use std::slice;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -164,9 +165,15 @@ impl Listener {
 
 impl Reporter for Listener {
     fn report(&mut self, event: &Event, at: Timestamp) {
-        lock(&self.router).observe(event, at);
+        self.report_all(slice::from_ref(event), at);
+    }
+
+    fn report_all(&mut self, events: &[Event], at: Timestamp) {
+        for event in events {
+            lock(&self.router).observe(event, at);
+        }
         self.tell_trouble(at);
-        self.shown.report(event, at);
+        self.shown.report_all(events, at);
     }
 
     fn tick(&mut self, now: Timestamp) {

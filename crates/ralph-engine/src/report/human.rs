@@ -83,14 +83,16 @@ impl HumanText {
         self.columns = columns;
     }
 
-    /// The event as whole lines; empty if it is not shown.
-    pub(super) fn render(&mut self, event: &Event, at: Timestamp) -> String {
+    /// Events that happened at once as whole lines; empty if none of them is shown.
+    pub(super) fn render(&mut self, events: &[Event], at: Timestamp) -> String {
         let paint = Paint(self.look.colours);
         let mut page = Page::new(at, &self.look.time_zone, paint, self.columns);
-        if self.look.verbosity == Verbosity::Quiet {
-            self.quiet(&mut page, event);
-        } else {
-            self.all(&mut page, event, at);
+        for event in events {
+            if self.look.verbosity == Verbosity::Quiet {
+                self.quiet(&mut page, event);
+            } else {
+                self.all(&mut page, event, at);
+            }
         }
         page.into_text()
     }

@@ -1,7 +1,7 @@
 //! Reporters that write line after line and redraw nothing: text for a person who reads a log, JSON for other
 //! programs.
 
-use std::io::Write;
+use std::{io::Write, slice};
 
 use jiff::Timestamp;
 use ralph_core::event::Event;
@@ -33,7 +33,11 @@ impl<W: Write> PlainReporter<W> {
 
 impl<W: Write + Send> Reporter for PlainReporter<W> {
     fn report(&mut self, event: &Event, at: Timestamp) {
-        let text = self.human.render(event, at);
+        self.report_all(slice::from_ref(event), at);
+    }
+
+    fn report_all(&mut self, events: &[Event], at: Timestamp) {
+        let text = self.human.render(events, at);
         self.sink.write(&text);
     }
 }
@@ -62,10 +66,18 @@ impl<W: Write> JsonLines<W> {
 
 impl<W: Write + Send> Reporter for JsonLines<W> {
     fn report(&mut self, event: &Event, at: Timestamp) {
-        // All keys are strings and nothing is read on the way: this can't fail.
-        if let Ok(line) = serde_json::to_string(&JsonLine { at, event }) {
-            self.sink.write(&format!("{line}\n"));
+        self.report_all(slice::from_ref(event), at);
+    }
+
+    fn report_all(&mut self, events: &[Event], at: Timestamp) {
+        let mut lines = Vec::new();
+        for event in events {
+            // All keys are strings and nothing is read on the way: this can't fail.
+            if serde_json::to_writer(&mut lines, &JsonLine { at, event }).is_ok() {
+                lines.push(b'\n');
+            }
         }
+        self.sink.write(&lines);
     }
 }
 
@@ -82,11 +94,12 @@ impl<W: Write> ReportSink<W> {
     }
 
     /// Writes all of it in one go, and flushes: a line is seen when it happens.
-    pub(super) fn write(&mut self, text: &str) {
+    pub(super) fn write(&mut self, text: impl AsRef<[u8]>) {
+        let text = text.as_ref();
         if self.closed || text.is_empty() {
             return;
         }
-        let written = self.out.write_all(text.as_bytes());
+        let written = self.out.write_all(text);
         self.closed = written.and_then(|()| self.out.flush()).is_err();
     }
 

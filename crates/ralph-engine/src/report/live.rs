@@ -5,7 +5,7 @@
 
 mod status;
 
-use std::io::Write;
+use std::{io::Write, slice};
 
 use jiff::Timestamp;
 use ralph_core::event::Event;
@@ -110,9 +110,15 @@ impl Live {
 
 impl Reporter for Live {
     fn report(&mut self, event: &Event, at: Timestamp) {
+        self.report_all(slice::from_ref(event), at);
+    }
+
+    fn report_all(&mut self, events: &[Event], at: Timestamp) {
         self.human.set_columns(self.sink.get().columns());
-        self.status.observe(event, at);
-        let lines = self.human.render(event, at);
+        for event in events {
+            self.status.observe(event, at);
+        }
+        let lines = self.human.render(events, at);
         if lines.is_empty() {
             self.redraw(at);
         } else {

@@ -23,7 +23,10 @@ const MAX_QUOTED: usize = 400;
 
 pub(super) struct Page {
     text: String,
-    at: Zoned,
+    at: Timestamp,
+    zone: TimeZone,
+    /// The time in front of its lines, once there is one.
+    stamp: Option<String>,
     paint: Paint,
     columns: usize,
 }
@@ -40,7 +43,9 @@ impl Page {
     pub(super) fn new(at: Timestamp, zone: &TimeZone, paint: Paint, columns: usize) -> Self {
         Self {
             text: String::new(),
-            at: at.to_zoned(zone.clone()),
+            at,
+            zone: zone.clone(),
+            stamp: None,
             paint,
             columns,
         }
@@ -59,7 +64,7 @@ impl Page {
     }
 
     pub(super) fn date(&self) -> String {
-        self.at.strftime("%Y-%m-%d").to_string()
+        self.local().strftime("%Y-%m-%d").to_string()
     }
 
     pub(super) fn blank(&mut self) {
@@ -68,9 +73,19 @@ impl Page {
 
     /// A line with its time.
     pub(super) fn line(&mut self, text: &str) {
-        let time = self.at.strftime("[%H:%M:%S]").to_string();
-        let time = self.paint.text(Tone::Faint, &time);
-        self.text.push_str(&format!("{time} {}\n", text.trim_end()));
+        if self.stamp.is_none() {
+            let time = self.local().strftime("[%H:%M:%S]").to_string();
+            self.stamp = Some(self.paint.text(Tone::Faint, &time));
+        }
+        self.text
+            .push_str(self.stamp.as_deref().unwrap_or_default());
+        self.text.push(' ');
+        self.text.push_str(text.trim_end());
+        self.text.push('\n');
+    }
+
+    fn local(&self) -> Zoned {
+        self.at.to_zoned(self.zone.clone())
     }
 
     pub(super) fn marked(&mut self, mark: Mark, text: &str) {

@@ -27,6 +27,8 @@ pub struct HealthWatcher {
     policy: HealthConfig,
     began: Timestamp,
     looks: Looks,
+    /// When it last gave a sign of life.
+    heard: Option<Duration>,
     heartbeat: Option<HeartbeatWriter>,
     /// Steps that follow from a choice that another watcher followed.
     left: Vec<WatcherStep>,
@@ -67,6 +69,7 @@ impl HealthWatcher {
             run,
             policy,
             began: now,
+            heard: None,
             heartbeat,
             left: Vec::new(),
         };
@@ -242,7 +245,11 @@ enum News {
 impl Watcher for HealthWatcher {
     fn observe(&mut self, seen: &Observation, now: RunMoment) -> Vec<WatcherStep> {
         self.looks.active = true;
-        let mut steps = self.react(&Sign::Heartbeat, now);
+        let mut steps = Vec::new();
+        // Of what came at once, one is a sign of life enough.
+        if self.heard.replace(now.elapsed) != Some(now.elapsed) {
+            steps = self.react(&Sign::Heartbeat, now);
+        }
         if let Some(call) = seen.ended_call {
             steps.extend(self.react(&Sign::Called(call), now));
         }

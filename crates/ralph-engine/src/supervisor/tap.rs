@@ -5,7 +5,10 @@ use ralph_core::{agent::AgentEvent, event::Event};
 /// Hears of a run as it happens. Only passes on.
 pub trait AgentTap {
     /// What the agent said or did.
-    fn agent_event(&mut self, event: &AgentEvent);
+    fn agent_event(&mut self, event: AgentEvent);
+
+    /// The agent has said no more for now: what was held back to be told at once is told.
+    fn catch_up(&mut self) {}
 
     /// What the supervisor, a watcher or the outside has to tell about the run.
     fn event(&mut self, _event: &Event) {}

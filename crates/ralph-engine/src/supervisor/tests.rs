@@ -138,9 +138,9 @@ struct FakeTap {
 }
 
 impl AgentTap for FakeTap {
-    fn agent_event(&mut self, event: &AgentEvent) {
+    fn agent_event(&mut self, event: AgentEvent) {
         self.happened.add(match event {
-            AgentEvent::Text { text } => text.clone(),
+            AgentEvent::Text { text } => text,
             AgentEvent::Nudge { text, state } => format!("nudge {text} {state:?}"),
             other => other.line(),
         });

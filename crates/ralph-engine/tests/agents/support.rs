@@ -171,8 +171,8 @@ pub(crate) fn agent(name: &str, yaml: &str) -> Box<dyn Agent> {
 struct Teller(mpsc::Sender<AgentEvent>);
 
 impl AgentTap for Teller {
-    fn agent_event(&mut self, event: &AgentEvent) {
-        let _ = self.0.send(event.clone());
+    fn agent_event(&mut self, event: AgentEvent) {
+        let _ = self.0.send(event);
     }
 }
 

@@ -1,5 +1,8 @@
 //! Agents whose output or end is hard to take: floods, broken streams, children that stay.
 
+use std::io::BufWriter;
+
+use ralph_testkit::{StreamDialect, ToolStream};
 use serde_json::json;
 
 use crate::support::{Project, good_script, story, write_program};
@@ -52,6 +55,55 @@ fn a_flood_of_a_command_agent_is_bounded_too() {
     let peak = live.kilobytes("VmHWM");
     live.wait().expect(0);
     assert!(peak <= 64 * 1024, "{peak} kB");
+}
+
+/// The most memory that ralph took while an agent called a tool so often.
+fn peak_of_tool_calls(dialect: StreamDialect, calls: usize) -> u64 {
+    let project = Project::with_stories(&[story("A")]);
+    let stream = project.outside("stream.jsonl");
+    let mut file = BufWriter::new(std::fs::File::create(&stream).unwrap());
+    let answer = 100;
+    let stream_of_calls = ToolStream {
+        dialect,
+        calls,
+        answer,
+    };
+    stream_of_calls.write("Task A complete", &mut file).unwrap();
+    drop(file);
+    let program = project.outside("agent.sh");
+    let shell = format!("cat {}; echo x > A.txt", stream.display());
+    write_program(&program, &shell);
+    let project = project.config(&format!(
+        "agent: {{name: mine, command: [{program:?}], dialect: {}}}\nlogs: {{max_mb: 1}}\n",
+        dialect.name()
+    ));
+    let mut live = project.start(&[]);
+    live.wait_for("landed");
+    let peak = live.kilobytes("VmHWM");
+    live.wait().expect(0);
+    peak
+}
+
+/// Each call is a message of its own, and was remembered with its tokens once: 200 bytes a call.
+fn assert_memory_does_not_grow_with_calls(dialect: StreamDialect) {
+    let few = peak_of_tool_calls(dialect, 8_000);
+    let many = peak_of_tool_calls(dialect, 32_000);
+    assert!(many < few + 2 * 1024, "{few} kB, then {many} kB");
+}
+
+#[test]
+fn memory_does_not_grow_with_the_number_of_events_of_claude() {
+    assert_memory_does_not_grow_with_calls(StreamDialect::Claude);
+}
+
+#[test]
+fn memory_does_not_grow_with_the_number_of_events_of_pi() {
+    assert_memory_does_not_grow_with_calls(StreamDialect::Pi);
+}
+
+#[test]
+fn memory_does_not_grow_with_the_number_of_events_of_codex() {
+    assert_memory_does_not_grow_with_calls(StreamDialect::Codex);
 }
 
 #[test]

@@ -12,12 +12,13 @@ use ralph_core::{
     agent::{AgentEvent, AgentResult, NudgeState},
     economics::ModelCall,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     agent::{
         Conclusion, Dialect,
         fields::{count, moment, number, objects, said_texts, text_of, word},
+        json::Json,
         jsonl::{capped, notice, other, to_line, tool_called, tool_done},
     },
     process::Ended,
@@ -136,7 +137,7 @@ fn user_message(text: &str, last: &str) -> Vec<u8> {
 }
 
 impl ClaudeStream {
-    fn take(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+    fn take(&mut self, line: &Json<'_>, events: &mut Vec<AgentEvent>) {
         let session = line["session_id"].as_str();
         // A line that some other program printed can't know the session.
         if let (Some(own), Some(session)) = (self.session.as_deref(), session)
@@ -171,7 +172,7 @@ impl ClaudeStream {
         session.is_some_and(|session| known.is_none_or(|known| known == session))
     }
 
-    fn system(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+    fn system(&mut self, line: &Json<'_>, events: &mut Vec<AgentEvent>) {
         let text = |key: &str| text_of(&line[key]);
         let event = match line["subtype"].as_str().unwrap_or_default() {
             "init" => self.begin(line),
@@ -220,7 +221,7 @@ impl ClaudeStream {
         events.push(event);
     }
 
-    fn begin(&mut self, line: &Value) -> AgentEvent {
+    fn begin(&mut self, line: &Json<'_>) -> AgentEvent {
         let keep = |known: &mut Option<String>, key: &str| {
             *known = known.take().or_else(|| word(&line[key]));
             known.clone()
@@ -240,7 +241,7 @@ impl ClaudeStream {
         started
     }
 
-    fn assistant(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+    fn assistant(&mut self, line: &Json<'_>, events: &mut Vec<AgentEvent>) {
         let own = line["parent_tool_use_id"].as_str().is_none();
         let message = &line["message"];
         if !message.is_object() {
@@ -267,7 +268,7 @@ impl ClaudeStream {
     }
 
     /// Results of tools, and what was said to it, on its way to the model.
-    fn user(&mut self, message: &Value, is_replay: bool, events: &mut Vec<AgentEvent>) {
+    fn user(&mut self, message: &Json<'_>, is_replay: bool, events: &mut Vec<AgentEvent>) {
         if is_replay {
             return self.delivered(&message["content"], events);
         }
@@ -282,7 +283,7 @@ impl ClaudeStream {
         }
     }
 
-    fn delivered(&mut self, content: &Value, events: &mut Vec<AgentEvent>) {
+    fn delivered(&mut self, content: &Json<'_>, events: &mut Vec<AgentEvent>) {
         let text: String = said_texts(content).collect();
         let is = |sent: &String| text.strip_suffix(HEED) == Some(sent);
         if let Some(at) = self.pending.iter().position(is) {
@@ -292,7 +293,7 @@ impl ClaudeStream {
         }
     }
 
-    fn rate_limit(&mut self, info: &Value, events: &mut Vec<AgentEvent>) {
+    fn rate_limit(&mut self, info: &Json<'_>, events: &mut Vec<AgentEvent>) {
         if !info.is_object() {
             return;
         }
@@ -313,7 +314,7 @@ impl ClaudeStream {
     }
 
     /// There is no person to ask: what would wait for one is refused, and said.
-    fn asked(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+    fn asked(&mut self, line: &Json<'_>, events: &mut Vec<AgentEvent>) {
         let request = &line["request"];
         let Some(id) = line["request_id"].as_str().filter(|_| request.is_object()) else {
             return unknown(line, events);
@@ -335,7 +336,7 @@ impl ClaudeStream {
         self.result = Some(said);
     }
 
-    fn end(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+    fn end(&mut self, line: &Json<'_>, events: &mut Vec<AgentEvent>) {
         let said = ClaudeResult::read(line);
         self.usage.sum_up(line);
         events.push(AgentEvent::Usage(self.usage.usage()));
@@ -347,7 +348,7 @@ impl ClaudeStream {
     }
 }
 
-fn unknown(line: &Value, events: &mut Vec<AgentEvent>) {
+fn unknown(line: &Json<'_>, events: &mut Vec<AgentEvent>) {
     let kind = text_of(&line["type"]);
     events.push(match line["subtype"].as_str() {
         Some(sub) => other(format!("{kind}/{sub}")),

@@ -2,17 +2,19 @@
 //!
 //! Its errors are sentences: the status of a response is read out of them, and few words besides.
 
+use std::collections::VecDeque;
+
 use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::{
     agent::{AgentEvent, AgentResult, Ending, Usage},
     usage_limit::reset_time,
 };
-use serde_json::Value;
 
 use crate::{
     agent::{
         Conclusion, Dialect,
         fields::{count, text_of},
+        json::Json,
         jsonl::{by_status, first_line, limit_reached, notice, other, parse_event, started},
         no_result,
     },
@@ -27,8 +29,8 @@ pub(super) struct CodexStream {
     /// Its last words so far.
     said: String,
     usage: Usage,
-    /// Tools that began and have not ended.
-    running: Vec<String>,
+    /// The last tools that began and have not ended.
+    running: VecDeque<String>,
     end: Option<TurnEnd>,
     /// Its words on a failure before it gave up, or was stopped.
     failure: Option<String>,
@@ -40,6 +42,8 @@ enum TurnEnd {
     Failed(String),
 }
 
+/// Tools that run at once.
+const MAX_RUNNING: usize = 100;
 /// Retries after which a key that does not fit is not going to.
 const HOPELESS_RETRIES: u32 = 2;
 
@@ -54,7 +58,7 @@ impl CodexStream {
 
 impl Dialect for CodexStream {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
-        let Some(event) = parse_event(line) else {
+        let Some(event) = parse_event(line, &["aggregated_output"]) else {
             return;
         };
         match event["type"].as_str().unwrap_or_default() {
@@ -123,15 +127,18 @@ impl CodexStream {
         }
     }
 
-    fn item_started(&mut self, item: &Value, events: &mut Vec<AgentEvent>) {
+    fn item_started(&mut self, item: &Json<'_>, events: &mut Vec<AgentEvent>) {
         if let Some((name, target)) = tool(item) {
             let id = text_of(&item["id"]);
-            self.running.push(id.clone());
+            if self.running.len() == MAX_RUNNING {
+                self.running.pop_front();
+            }
+            self.running.push_back(id.clone());
             events.push(AgentEvent::Tool { id, name, target });
         }
     }
 
-    fn item_completed(&mut self, item: &Value, events: &mut Vec<AgentEvent>) {
+    fn item_completed(&mut self, item: &Json<'_>, events: &mut Vec<AgentEvent>) {
         match item["type"].as_str().unwrap_or_default() {
             "agent_message" => {
                 self.said = text_of(&item["text"]);
@@ -146,12 +153,12 @@ impl CodexStream {
         }
     }
 
-    fn tool_completed(&mut self, item: &Value, events: &mut Vec<AgentEvent>) {
+    fn tool_completed(&mut self, item: &Json<'_>, events: &mut Vec<AgentEvent>) {
         let Some((name, target)) = tool(item) else {
             return;
         };
         let id = text_of(&item["id"]);
-        match self.running.iter().position(|running| *running == id) {
+        match self.running.iter().rposition(|running| *running == id) {
             Some(at) => {
                 self.running.remove(at);
             }
@@ -163,8 +170,8 @@ impl CodexStream {
             }),
         }
         let is_done = item["status"].as_str().is_none_or(|s| s == "completed");
-        let code = item["exit_code"].as_i64();
-        let ok = is_done && code.is_none_or(|code| code == 0);
+        let code = item["exit_code"].as_f64();
+        let ok = is_done && code.is_none_or(|code| code == 0.0);
         events.push(AgentEvent::ToolDone { id, ok });
     }
 
@@ -185,7 +192,7 @@ impl CodexStream {
         });
     }
 
-    fn completed(&mut self, usage: &Value, events: &mut Vec<AgentEvent>) {
+    fn completed(&mut self, usage: &Json<'_>, events: &mut Vec<AgentEvent>) {
         let (read, written) = (
             count(&usage["cached_input_tokens"]),
             count(&usage["cache_write_input_tokens"]),
@@ -221,10 +228,14 @@ impl CodexStream {
 }
 
 /// The name of a tool, and what it works on; nothing for an item that is no tool.
-fn tool(item: &Value) -> Option<(String, String)> {
+fn tool(item: &Json<'_>) -> Option<(String, String)> {
     let target = match item["type"].as_str()? {
         "command_execution" => text_of(&item["command"]),
-        "file_change" => text_of(&item["changes"][0]["path"]),
+        "file_change" => item["changes"]
+            .elements()
+            .first()
+            .map(|change| text_of(&change["path"]))
+            .unwrap_or_default(),
         "mcp_tool_call" => format!("{} {}", text_of(&item["server"]), text_of(&item["tool"])),
         "collab_tool_call" => text_of(&item["tool"]),
         "web_search" => text_of(&item["query"]),

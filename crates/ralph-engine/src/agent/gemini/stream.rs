@@ -3,15 +3,17 @@
 //! What goes wrong while it asks again is on stderr alone: what takes long is ended by the limits of a
 //! run, never from here.
 
-use ralph_core::agent::{AgentEvent, AgentResult, Ending, Usage};
+use ralph_core::agent::{AgentEvent, AgentResult, Ending, FINAL_MESSAGE_BYTES, Usage};
 use serde_json::Value;
 
 use crate::{
     agent::{
         Conclusion, Dialect,
-        fields::{text_of, word},
+        fields::{count, text_of, word},
+        json::Json,
         jsonl::{
-            by_status, first_line, notice, other, parse_event, started, tool_called, tool_done,
+            by_status, first_line, keep_end, notice, other, parse_event, started, tool_called,
+            tool_done,
         },
         no_result,
     },
@@ -36,7 +38,7 @@ const TURNS_USED_UP: i32 = 53;
 
 impl Dialect for GeminiStream {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
-        let Some(event) = parse_event(line) else {
+        let Some(event) = parse_event(line, &["output"]) else {
             return;
         };
         let kind = event["type"].as_str().unwrap_or_default();
@@ -53,6 +55,11 @@ impl Dialect for GeminiStream {
                 }
                 self.said
                     .push_str(event["content"].as_str().unwrap_or_default());
+                if self.said.len() > 2 * FINAL_MESSAGE_BYTES {
+                    self.tell(events);
+                    keep_end(&mut self.said);
+                    self.told = self.said.len();
+                }
             }
             // The prompt comes back.
             "message" => {}
@@ -91,7 +98,7 @@ impl Dialect for GeminiStream {
 }
 
 impl GeminiStream {
-    fn begin(&mut self, event: &Value, events: &mut Vec<AgentEvent>) {
+    fn begin(&mut self, event: &Json<'_>, events: &mut Vec<AgentEvent>) {
         self.session = word(&event["session_id"]);
         self.model = word(&event["model"]);
         events.push(started(&self.model, &self.session));
@@ -108,9 +115,9 @@ impl GeminiStream {
         self.told = self.said.len();
     }
 
-    fn end(&mut self, event: &Value, events: &mut Vec<AgentEvent>) {
+    fn end(&mut self, event: &Json<'_>, events: &mut Vec<AgentEvent>) {
         let stats = &event["stats"];
-        let count = |name: &str| stats[name].as_u64().unwrap_or(0);
+        let count = |name: &str| count(&stats[name]);
         let (prompt, cached) = (count("input_tokens"), count("cached"));
         self.usage = Usage {
             input_tokens: prompt.saturating_sub(cached),

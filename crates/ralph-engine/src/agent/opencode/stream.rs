@@ -15,10 +15,11 @@ use crate::{
     agent::{
         Conclusion, Dialect,
         cost::CallLog,
-        fields::text_of,
+        fields::{count, number, text_of},
+        json::Json,
         jsonl::{
-            by_status, first_line, limit_reached, other, parse_event, started, tool_called,
-            tool_done,
+            by_status, first_line, keep_end, limit_reached, other, parse_event, started,
+            tool_called, tool_done,
         },
         no_result,
     },
@@ -56,7 +57,7 @@ impl OpenCodeStream {
 
 impl Dialect for OpenCodeStream {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
-        let Some(event) = parse_event(line) else {
+        let Some(event) = parse_event(line, &[]) else {
             return;
         };
         if !self.is_own(&event, events) {
@@ -74,6 +75,7 @@ impl Dialect for OpenCodeStream {
                     self.said.push('\n');
                 }
                 self.said.push_str(&text);
+                keep_end(&mut self.said);
                 events.push(AgentEvent::Text { text });
             }
             "tool_use" => tool_used(part, events),
@@ -115,7 +117,7 @@ impl Dialect for OpenCodeStream {
 
 impl OpenCodeStream {
     /// The first session is its own; another's is a subagent's, or of another program.
-    fn is_own(&mut self, event: &Value, events: &mut Vec<AgentEvent>) -> bool {
+    fn is_own(&mut self, event: &Json<'_>, events: &mut Vec<AgentEvent>) -> bool {
         let Some(session) = event["sessionID"].as_str() else {
             return false;
         };
@@ -126,9 +128,8 @@ impl OpenCodeStream {
         self.session.as_deref() == Some(session)
     }
 
-    fn step_finished(&mut self, part: &Value, events: &mut Vec<AgentEvent>) {
+    fn step_finished(&mut self, part: &Json<'_>, events: &mut Vec<AgentEvent>) {
         let tokens = &part["tokens"];
-        let count = |value: &Value| value.as_u64().unwrap_or(0);
         let mut step = Usage {
             input_tokens: count(&tokens["input"]),
             output_tokens: count(&tokens["output"]) + count(&tokens["reasoning"]),
@@ -164,7 +165,7 @@ impl OpenCodeStream {
         self.last = Some(LastEvent::Step { reason });
     }
 
-    fn failed(&mut self, event: &Value, events: &mut Vec<AgentEvent>) {
+    fn failed(&mut self, event: &Json<'_>, events: &mut Vec<AgentEvent>) {
         let ending = by_error(event);
         if let Ending::Limit { resets_at } = ending {
             events.push(limit_reached(resets_at));
@@ -185,13 +186,13 @@ impl OpenCodeStream {
     }
 }
 
-fn tool_used(part: &Value, events: &mut Vec<AgentEvent>) {
+fn tool_used(part: &Json<'_>, events: &mut Vec<AgentEvent>) {
     let state = &part["state"];
     let id = &part["callID"];
     events.push(tool_called(id, &part["tool"], &state["input"]));
     // A command that failed is completed too.
-    let code = state["metadata"]["exit"].as_i64();
-    let ok = state["status"] == "completed" && code.is_none_or(|code| code == 0);
+    let code = state["metadata"]["exit"].as_f64();
+    let ok = state["status"] == "completed" && code.is_none_or(|code| code == 0.0);
     events.push(tool_done(id, ok));
 }
 
@@ -215,7 +216,7 @@ fn by_reason(reason: &str) -> Ending {
     }
 }
 
-fn by_error(event: &Value) -> Ending {
+fn by_error(event: &Json<'_>) -> Ending {
     let error = &event["error"];
     let data = &error["data"];
     let name = error["name"].as_str().unwrap_or_default();
@@ -230,8 +231,7 @@ fn by_error(event: &Value) -> Ending {
         "ProviderModelNotFoundError" => return Ending::Rejected { message },
         _ => {}
     }
-    let status = data["statusCode"].as_u64();
-    match status.and_then(|status| u16::try_from(status).ok()) {
+    match number::<u16>(&data["statusCode"]) {
         Some(429 | 402) if is_limit(data) => Ending::Limit {
             resets_at: resets_at(event),
         },
@@ -244,7 +244,7 @@ fn by_error(event: &Value) -> Ending {
 
 /// Tells whether a refusal says that a subscription or a quota is used up: by its type or code, where the body
 /// has one.
-fn is_limit(data: &Value) -> bool {
+fn is_limit(data: &Json<'_>) -> bool {
     let error = error_of_body(data);
     ["type", "code"]
         .iter()
@@ -252,19 +252,19 @@ fn is_limit(data: &Value) -> bool {
         .any(|word| word == "usage_limit_reached" || word.ends_with("UsageLimitError"))
 }
 
-fn error_of_body(data: &Value) -> Value {
+fn error_of_body(data: &Json<'_>) -> Value {
     let body = data["responseBody"].as_str().unwrap_or_default();
     let body: Value = serde_json::from_str(body).unwrap_or_default();
     body["error"].clone()
 }
 
 /// The time at which it passes: as the body says, else so many seconds after the event.
-fn resets_at(event: &Value) -> Option<Timestamp> {
+fn resets_at(event: &Json<'_>) -> Option<Timestamp> {
     let data = &event["error"]["data"];
     if let Some(at) = error_of_body(data)["resets_at"].as_i64() {
         return Timestamp::from_second(at).ok();
     }
-    let now = Timestamp::from_millisecond(event["timestamp"].as_i64()?).ok()?;
+    let now = Timestamp::from_millisecond(number(&event["timestamp"])?).ok()?;
     let wait: i64 = data["responseHeaders"]["retry-after"]
         .as_str()?
         .parse()

@@ -12,13 +12,14 @@ use ralph_core::{
     agent::{AgentEvent, AgentResult, Ending},
     economics::{Caller, ModelCall},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::guarded;
 use crate::{
     agent::{
         Conclusion, Dialect,
         fields::{self, count, number, said_texts, text_of, word},
+        json::Json,
         jsonl::{capped, limit_reached, notice, other, started, to_line, tool_called, tool_done},
     },
     process::Ended,
@@ -48,6 +49,14 @@ enum Stopping {
     Obeyed,
 }
 
+/// Keys under which nothing is ever read: pieces of what comes again as a whole, and copies.
+const SKIPPED: [&str; 4] = [
+    "assistantMessageEvent",
+    "partialResult",
+    "toolResults",
+    "messages",
+];
+
 /// The names of ralph's own commands.
 const STATE: &str = "state";
 const PROMPT: &str = "prompt";
@@ -60,7 +69,7 @@ impl Dialect for PiStream {
         if !line.starts_with(b"{") {
             return;
         }
-        match fields::parse(line) {
+        match fields::parse(line, &SKIPPED) {
             Some(line) => self.take(&line, events),
             None => events.push(other("broken line")),
         }
@@ -127,7 +136,7 @@ impl Dialect for PiStream {
 }
 
 impl PiStream {
-    fn take(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+    fn take(&mut self, line: &Json<'_>, events: &mut Vec<AgentEvent>) {
         let message = &line["message"];
         match line["type"].as_str().unwrap_or_default() {
             "session" => {
@@ -185,7 +194,7 @@ impl PiStream {
         }
     }
 
-    fn response(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+    fn response(&mut self, line: &Json<'_>, events: &mut Vec<AgentEvent>) {
         match self.nudges.answered(line, events) {
             NudgeReply::Foreign => {}
             NudgeReply::Taken => return,
@@ -220,7 +229,7 @@ impl PiStream {
         }
     }
 
-    fn message(&mut self, message: &Value, events: &mut Vec<AgentEvent>) {
+    fn message(&mut self, message: &Json<'_>, events: &mut Vec<AgentEvent>) {
         match message["role"].as_str().unwrap_or_default() {
             "assistant" => self.answer(message, events),
             "user" => {
@@ -238,7 +247,7 @@ impl PiStream {
         }
     }
 
-    fn answer(&mut self, message: &Value, events: &mut Vec<AgentEvent>) {
+    fn answer(&mut self, message: &Json<'_>, events: &mut Vec<AgentEvent>) {
         if let (Some(provider), Some(model)) =
             (message["provider"].as_str(), message["model"].as_str())
         {
@@ -255,7 +264,7 @@ impl PiStream {
         self.state.last = Some(PiAnswer::read(message));
     }
 
-    fn compacted(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+    fn compacted(&mut self, line: &Json<'_>, events: &mut Vec<AgentEvent>) {
         let result = &line["result"];
         if !result.is_object() {
             let why = line["errorMessage"].as_str().unwrap_or("aborted");
@@ -299,7 +308,7 @@ impl PiStream {
     }
 
     /// There is no person to ask: a dialog is cancelled, and said.
-    fn asked(&mut self, line: &Value, events: &mut Vec<AgentEvent>) {
+    fn asked(&mut self, line: &Json<'_>, events: &mut Vec<AgentEvent>) {
         let method = text_of(&line["method"]);
         let text = word(&line["title"]).unwrap_or_else(|| text_of(&line["message"]));
         match (method.as_str(), line["id"].as_str()) {

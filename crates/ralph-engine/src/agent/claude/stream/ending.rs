@@ -7,12 +7,11 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use ralph_core::agent::{AgentResult, Ending};
 
-use serde_json::Value;
-
 use crate::{
     agent::{
         asked_to_end, describe_end,
         fields::{number, objects, text_of, word},
+        json::Json,
         jsonl::{first_line, tool_target},
         limit_in_words, no_result,
     },
@@ -77,7 +76,7 @@ impl ApiFailures {
 }
 
 impl ClaudeResult {
-    pub(super) fn read(line: &Value) -> Self {
+    pub(super) fn read(line: &Json<'_>) -> Self {
         let subtype = text_of(&line["subtype"]);
         let terminal = word(&line["terminal_reason"]);
         let turns: Option<u32> = number(&line["num_turns"]);
@@ -137,7 +136,7 @@ impl ClaudeResult {
         // Some versions show the answer of the API as it came.
         if self.is_error
             && words.starts_with('{')
-            && let Ok(answer) = serde_json::from_str::<Value>(words)
+            && let Ok(answer) = Json::parse(words.as_bytes(), &[])
             && let Some(message) = word(&answer["error"]["message"])
         {
             return Cow::Owned(message);
@@ -259,11 +258,10 @@ fn is_network(message: &str) -> bool {
     .any(|words| message.starts_with(words))
 }
 
-fn why_not(text: &str, errors: &Value, terminal: Option<&str>) -> String {
+fn why_not(text: &str, errors: &Json<'_>, terminal: Option<&str>) -> String {
     // What it says about itself to its makers is no reason that a user could read.
-    let errors = errors.as_array().into_iter().flatten();
     let mut shown: Vec<String> = Vec::new();
-    for error in errors.filter_map(Value::as_str) {
+    for error in errors.elements().iter().filter_map(Json::as_str) {
         let line = first_line(error);
         let is_said = line.is_empty() || shown.contains(&line);
         if !is_said && !error.starts_with("[ede_diagnostic]") && shown.len() < MAX_ERRORS {
@@ -283,7 +281,7 @@ fn why_not(text: &str, errors: &Value, terminal: Option<&str>) -> String {
 }
 
 /// A tool that was refused, and what would allow it; nothing where no tool is named.
-fn denied(denial: &Value) -> Option<String> {
+fn denied(denial: &Json<'_>) -> Option<String> {
     let tool = denial["tool_name"].as_str().filter(|t| !t.is_empty())?;
     let input = &denial["tool_input"];
     let rules = match tool {

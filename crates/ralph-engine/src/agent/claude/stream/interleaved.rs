@@ -8,13 +8,12 @@ use std::{borrow::Cow, ops::Range};
 
 use memchr::memmem;
 use serde::de::IgnoredAny;
-use serde_json::Value;
 
-use crate::agent::fields;
+use crate::agent::{fields, json::Json};
 
 /// A part of a line.
-pub(super) enum LinePart {
-    Event(Value),
+pub(super) enum LinePart<'a> {
+    Event(Json<'a>),
     /// It says that the run has ended, and not readably how.
     BrokenResult,
     Broken,
@@ -28,6 +27,8 @@ pub(super) struct InterleavedLines {
     tries: u32,
 }
 
+/// Keys under which nothing is ever read: pieces of what comes again as a whole, and copies.
+const SKIPPED: [&str; 3] = ["tool_use_result", "delta", "content_block"];
 const START: &[u8] = br#"{"type":"#;
 const RESULT: &[u8] = br#"{"type":"result""#;
 /// A longer beginning is not kept, and a longer line not put together.
@@ -39,7 +40,7 @@ const MAX_INNER: usize = 8;
 
 impl InterleavedLines {
     /// The events of a line; none for one that is not an event of any kind.
-    pub(super) fn read(&mut self, line: &[u8], session: Option<&str>) -> Vec<LinePart> {
+    pub(super) fn read<'a>(&mut self, line: &'a [u8], session: Option<&str>) -> Vec<LinePart<'a>> {
         let line = line.trim_ascii_end();
         let mut text = line.trim_ascii_start();
         if text.starts_with(b"{")
@@ -70,14 +71,14 @@ impl InterleavedLines {
     }
 
     /// Takes the line as the rest of the torn one, if it is that.
-    fn join(&mut self, rest: &[u8], session: Option<&str>) -> Option<Vec<LinePart>> {
+    fn join(&mut self, rest: &[u8], session: Option<&str>) -> Option<Vec<LinePart<'static>>> {
         if self.head.is_empty() || self.head.len() + rest.len() > MAX_BYTES {
             return None;
         }
         let whole = [&self.head[..], rest].concat();
         if let Some(event) = parse_own(&whole, session) {
             self.head.clear();
-            return Some(vec![LinePart::Event(event)]);
+            return Some(vec![LinePart::Event(event.into_owned())]);
         }
         if find_inner(&whole, session, EndedInside::No).is_some() {
             // The rest was torn too.
@@ -92,7 +93,7 @@ impl InterleavedLines {
     }
 
     /// Takes the events out of the middle of a line, and reads what they were printed into.
-    fn split(&mut self, mut text: Cow<'_, [u8]>, session: Option<&str>) -> Vec<LinePart> {
+    fn split(&mut self, mut text: Cow<'_, [u8]>, session: Option<&str>) -> Vec<LinePart<'static>> {
         let mut inner = Vec::new();
         let mut ends = EndedInside::No;
         while inner.len() < MAX_INNER
@@ -110,7 +111,7 @@ impl InterleavedLines {
             }
             if let Some(outer) = parse_own(&text, session) {
                 // It was begun before what was printed into it.
-                inner.insert(0, LinePart::Event(outer));
+                inner.insert(0, LinePart::Event(outer.into_owned()));
                 return inner;
             }
         }
@@ -142,7 +143,7 @@ enum EndedInside {
 
 struct InnerEvent {
     at: Range<usize>,
-    event: Value,
+    event: Json<'static>,
 }
 
 /// The event that was printed into a line: where the line stops to be readable. An object that belongs
@@ -172,21 +173,24 @@ fn find_inner(text: &[u8], session: Option<&str>, ends: EndedInside) -> Option<I
 
 /// The whole event that begins there, if one of the run's own does.
 fn own_at(text: &[u8], start: usize, session: Option<&str>) -> Option<InnerEvent> {
-    let mut values = serde_json::Deserializer::from_slice(&text[start..]).into_iter::<Value>();
+    let mut values = serde_json::Deserializer::from_slice(&text[start..]).into_iter::<Json<'_>>();
     let event = values.next()?.ok()?;
     let at = start..start + values.byte_offset();
-    is_own(&event, session).then_some(InnerEvent { at, event })
+    is_own(&event, session).then(|| InnerEvent {
+        at,
+        event: event.into_owned(),
+    })
 }
 
-fn parse(text: &[u8]) -> Option<Value> {
-    fields::parse(text).filter(Value::is_object)
+fn parse(text: &[u8]) -> Option<Json<'_>> {
+    fields::parse(text, &SKIPPED).filter(Json::is_object)
 }
 
-fn parse_own(text: &[u8], session: Option<&str>) -> Option<Value> {
+fn parse_own<'a>(text: &'a [u8], session: Option<&str>) -> Option<Json<'a>> {
     parse(text).filter(|event| is_own(event, session))
 }
 
-fn is_own(event: &Value, session: Option<&str>) -> bool {
+fn is_own(event: &Json<'_>, session: Option<&str>) -> bool {
     match (event["session_id"].as_str(), session) {
         (Some(said), Some(own)) => said == own,
         (Some(_), None) => true,

@@ -3,18 +3,17 @@
 //! Each message counts once, however often the stream repeats it; the sums of a `result` are final,
 //! hold subagents too, and replace what was counted on the way.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use ralph_core::{
     agent::{AgentEvent, ContextUse, Usage},
-    economics::{Caller, ModelCall, Tokens},
+    economics::{Caller, ModelCall, ModelCalls, Tokens},
 };
-
-use serde_json::Value;
 
 use crate::agent::{
     cost::add_tokens,
     fields::{amount, count, objects, word},
+    json::Json,
     jsonl::tokens,
 };
 
@@ -23,24 +22,41 @@ const WINDOW: u64 = 200_000;
 const LONG_WINDOW: u64 = 1_000_000;
 /// Of English and of code, about.
 const LETTERS_A_TOKEN: u64 = 4;
+/// Messages that may still grow: the stream repeats one of the last ones, never an old one.
+const MAX_OPEN: usize = 64;
+/// Subagents whose messages are followed at once.
+const MAX_STREAMS: usize = 1_000;
 
 #[derive(Default)]
 pub(super) struct ClaudeUsage {
     usage: Usage,
     context: ContextUse,
     model: Option<String>,
-    /// The place of each message's call among `calls`.
-    counted: HashMap<String, usize>,
-    /// The figures of each message so far.
-    calls: Vec<ModelCall>,
-    /// The growth of these figures since this was last asked for.
+    /// The last messages, oldest first.
+    open: VecDeque<OpenMessage>,
+    /// The calls of the messages before them.
+    calls: ModelCalls,
+    /// The growth of all figures since this was last asked for.
     fresh: Vec<ModelCall>,
-    /// About how many tokens each message of a subagent has written, by its length.
-    guessed: HashMap<String, u64>,
     /// By the sums of the last result.
     models: BTreeMap<String, Tokens>,
     /// The messages that are being streamed: the agent's own, and one of each subagent.
     current: HashMap<Option<String>, String>,
+}
+
+/// A message whose figures may grow.
+struct OpenMessage {
+    id: String,
+    call: ModelCall,
+    /// About how many tokens it has written, by its length; for a message of a subagent.
+    guessed: u64,
+}
+
+impl OpenMessage {
+    /// The number of tokens that it has written, by its own word or by its length.
+    fn written(&self) -> u64 {
+        self.call.tokens.output.max(self.guessed)
+    }
 }
 
 impl ClaudeUsage {
@@ -53,35 +69,12 @@ impl ClaudeUsage {
     }
 
     pub(super) fn into_parts(mut self) -> (ContextUse, Vec<ModelCall>) {
-        self.add_the_unseen();
-        (self.context, self.calls)
-    }
-
-    /// A result sums up by model. What the calls that were seen do not come to is that model's too:
-    /// answers that were cut off, and calls that the stream does not show.
-    fn add_the_unseen(&mut self) {
-        let of = |call: &ModelCall| call.model.as_deref().map(plain_name).map(str::to_owned);
-        let is_known = |call: &ModelCall| of(call).is_some_and(|m| self.models.contains_key(&m));
-        // Named otherwise in the result: it can't be said which are which.
-        if !self.calls.iter().all(is_known) {
-            return;
+        for message in self.open {
+            self.calls.push(message.call);
         }
-        for (model, sum) in &self.models {
-            let seen = self
-                .calls
-                .iter()
-                .filter(|call| of(call).as_deref() == Some(model))
-                .fold(Tokens::default(), |sum, call| sum.plus(call.tokens));
-            let rest = sum.without(seen);
-            if !rest.is_none() {
-                self.calls.push(ModelCall {
-                    model: Some(model.clone()),
-                    caller: Caller::Rest,
-                    tokens: rest,
-                    told: None,
-                });
-            }
-        }
+        let mut calls = self.calls.into_all();
+        add_the_unseen(&mut calls, &self.models);
+        (self.context, calls)
     }
 
     /// Until a result says the window, the model's name does.
@@ -96,25 +89,27 @@ impl ClaudeUsage {
     }
 
     /// Counts a whole message, of the agent itself or of a subagent.
-    pub(super) fn add_message(&mut self, message: &Value, own: bool, events: &mut Vec<AgentEvent>) {
+    pub(super) fn add_message(
+        &mut self,
+        message: &Json<'_>,
+        own: bool,
+        events: &mut Vec<AgentEvent>,
+    ) {
         let (Some(id), Some(tokens)) = (message["id"].as_str(), message_tokens(&message["usage"]))
         else {
             return;
         };
         let model = word(&message["model"]);
-        let is_new = !self.counted.contains_key(id);
-        if is_new {
-            self.counted.insert(id.to_owned(), self.calls.len());
-            self.calls.push(ModelCall {
-                model: model.clone(),
-                caller: if own { Caller::Agent } else { Caller::Subagent },
-                ..ModelCall::default()
-            });
-        }
-        let before = self.written(id);
-        self.add(id, tokens);
+        let at = self.place(id);
+        let is_new = at.is_none();
+        let at = at.unwrap_or_else(|| {
+            let caller = if own { Caller::Agent } else { Caller::Subagent };
+            self.open(id, model.clone(), caller)
+        });
+        let before = self.open[at].written();
+        self.add(at, tokens);
         if !own {
-            self.guess(id, &message["content"], before);
+            self.guess(at, &message["content"], before);
         }
         if is_new && own {
             let used = tokens.context();
@@ -131,54 +126,71 @@ impl ClaudeUsage {
         }
     }
 
+    /// The place of a message among the open ones.
+    fn place(&self, id: &str) -> Option<usize> {
+        self.open.iter().rposition(|message| message.id == id)
+    }
+
+    /// Opens a message, and closes the oldest where there are too many; returns its place.
+    fn open(&mut self, id: &str, model: Option<String>, caller: Caller) -> usize {
+        if self.open.len() == MAX_OPEN
+            && let Some(oldest) = self.open.pop_front()
+        {
+            self.calls.push(oldest.call);
+        }
+        self.open.push_back(OpenMessage {
+            id: id.to_owned(),
+            call: ModelCall {
+                model,
+                caller,
+                ..ModelCall::default()
+            },
+            guessed: 0,
+        });
+        self.open.len() - 1
+    }
+
     /// The stream never says how long an answer of a subagent became, and shows of it only what goes
     /// to its tools: the length of that says how many tokens it took at least, until the result does.
     /// For questions meanwhile; not for the record.
-    fn guess(&mut self, id: &str, content: &Value, before: u64) {
+    fn guess(&mut self, at: usize, content: &Json<'_>, before: u64) {
         let letters = written_bytes(content) as u64;
-        *self.guessed.entry(id.to_owned()).or_default() += letters.div_ceil(LETTERS_A_TOKEN);
-        let more = self.written(id).saturating_sub(before);
+        let message = &mut self.open[at];
+        message.guessed += letters.div_ceil(LETTERS_A_TOKEN);
+        let more = message.written().saturating_sub(before);
         // What the message itself says is among the fresh already.
         let told = self.fresh.last().map_or(0, |call| call.tokens.output);
-        if let Some(call) = self.counted.get(id).and_then(|at| self.calls.get(*at)) {
-            self.fresh.push(ModelCall {
-                tokens: Tokens {
-                    output: more.saturating_sub(told),
-                    ..Tokens::default()
-                },
-                ..call.clone()
-            });
-        }
-    }
-
-    /// The number of tokens that a message has written, by its own word or by its length.
-    fn written(&self, id: &str) -> u64 {
-        let at = self.counted.get(id);
-        let told = at.and_then(|at| self.calls.get(*at));
-        let guessed = self.guessed.get(id).copied().unwrap_or(0);
-        told.map_or(0, |call| call.tokens.output).max(guessed)
+        self.fresh.push(ModelCall {
+            tokens: Tokens {
+                output: more.saturating_sub(told),
+                ..Tokens::default()
+            },
+            ..message.call.clone()
+        });
     }
 
     /// The end of a streamed message says how long it became.
     pub(super) fn partial(
         &mut self,
-        event: &Value,
+        event: &Json<'_>,
         whose: Option<String>,
         events: &mut Vec<AgentEvent>,
     ) {
         let kind = event["type"].as_str().unwrap_or_default();
         match (kind, word(&event["message"]["id"])) {
             ("message_start", Some(id)) => {
+                if self.current.len() >= MAX_STREAMS {
+                    self.current.clear();
+                }
                 self.current.insert(whose, id);
             }
             ("message_start", None) | ("message_stop", _) => {
                 self.current.remove(&whose);
             }
             ("message_delta", _) => {
-                let tokens = message_tokens(&event["usage"]);
-                if let (Some(id), Some(tokens)) = (self.current.get(&whose).cloned(), tokens)
-                    && self.add(&id, tokens)
-                {
+                let at = self.current.get(&whose).and_then(|id| self.place(id));
+                if let (Some(at), Some(tokens)) = (at, message_tokens(&event["usage"])) {
+                    self.add(at, tokens);
                     events.push(AgentEvent::Usage(self.usage));
                 }
             }
@@ -186,12 +198,9 @@ impl ClaudeUsage {
         }
     }
 
-    /// Takes what a message came to, if it is one that was seen; returns whether it is.
-    fn add(&mut self, id: &str, tokens: Tokens) -> bool {
-        let at = self.counted.get(id).copied();
-        let Some(call) = at.and_then(|at| self.calls.get_mut(at)) else {
-            return false;
-        };
+    /// Takes what an open message came to.
+    fn add(&mut self, at: usize, tokens: Tokens) {
+        let call = &mut self.open[at].call;
         // A message's figures only grow.
         let grown = tokens.without(call.tokens);
         call.tokens = call.tokens.plus(grown);
@@ -200,13 +209,15 @@ impl ClaudeUsage {
             ..call.clone()
         });
         add_tokens(&mut self.usage, grown);
-        true
     }
 
     /// Takes the sums of a result.
-    pub(super) fn sum_up(&mut self, result: &Value) {
-        let models = result["modelUsage"].as_object().into_iter().flatten();
-        let models: BTreeMap<&String, &Value> = models.filter(|(_, m)| m.is_object()).collect();
+    pub(super) fn sum_up(&mut self, result: &Json<'_>) {
+        let models = result["modelUsage"].fields().iter();
+        let models: BTreeMap<&str, &Json<'_>> = models
+            .filter(|(_, model)| model.is_object())
+            .map(|(name, model)| (name.as_ref(), model))
+            .collect();
         let context_tokens = self.usage.context_tokens;
         if !models.is_empty() {
             self.usage = Usage::default();
@@ -223,11 +234,39 @@ impl ClaudeUsage {
         }
         self.usage.context_tokens = context_tokens;
         self.usage.cost_usd = amount(&result["total_cost_usd"]);
-        let own = self.model.as_ref().and_then(|model| models.get(model));
+        let own = self.model.as_deref().and_then(|model| models.get(model));
         let model = own.or_else(|| models.values().next());
         let window = model.map_or(0, |model| count(&model["contextWindow"]));
         if window > 0 {
             self.context.window = Some(window);
+        }
+    }
+}
+
+/// A result sums up by model. What the calls that were seen do not come to is that model's too:
+/// answers that were cut off, and calls that the stream does not show.
+fn add_the_unseen(calls: &mut Vec<ModelCall>, models: &BTreeMap<String, Tokens>) {
+    fn of(call: &ModelCall) -> Option<&str> {
+        call.model.as_deref().map(plain_name)
+    }
+    let is_known = |call: &ModelCall| of(call).is_some_and(|model| models.contains_key(model));
+    // Named otherwise in the result: it can't be said which are which.
+    if !calls.iter().all(is_known) {
+        return;
+    }
+    for (model, sum) in models {
+        let seen = calls
+            .iter()
+            .filter(|call| of(call) == Some(model))
+            .fold(Tokens::default(), |sum, call| sum.plus(call.tokens));
+        let rest = sum.without(seen);
+        if !rest.is_none() {
+            calls.push(ModelCall {
+                model: Some(model.clone()),
+                caller: Caller::Rest,
+                tokens: rest,
+                told: None,
+            });
         }
     }
 }
@@ -238,7 +277,7 @@ fn plain_name(model: &str) -> &str {
 }
 
 /// The tokens of a message; nothing where it does not say.
-fn message_tokens(usage: &Value) -> Option<Tokens> {
+fn message_tokens(usage: &Json<'_>) -> Option<Tokens> {
     let names = [
         "input_tokens",
         "output_tokens",
@@ -249,7 +288,7 @@ fn message_tokens(usage: &Value) -> Option<Tokens> {
 }
 
 /// The tokens of a model, in the sums of a result.
-fn model_tokens(usage: &Value) -> Tokens {
+fn model_tokens(usage: &Json<'_>) -> Tokens {
     let names = [
         "inputTokens",
         "outputTokens",
@@ -260,11 +299,11 @@ fn model_tokens(usage: &Value) -> Tokens {
 }
 
 /// The number of bytes that the model wrote for the content of a message.
-fn written_bytes(content: &Value) -> usize {
-    let of_block = |block: &Value| {
+fn written_bytes(content: &Json<'_>) -> usize {
+    let of_block = |block: &Json<'_>| {
         let texts = ["text", "thinking", "name"].map(|key| block[key].as_str().map_or(0, str::len));
         let input = Some(&block["input"]).filter(|input| input.is_object());
-        texts.iter().sum::<usize>() + input.map_or(0, |input| input.to_string().len())
+        texts.iter().sum::<usize>() + input.map_or(0, |input| input.written_bytes())
     };
     content.as_str().map_or(0, str::len) + objects(content).map(of_block).sum::<usize>()
 }

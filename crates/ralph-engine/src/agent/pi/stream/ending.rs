@@ -12,6 +12,7 @@ use crate::{
     agent::{
         asked_to_end, describe_end,
         fields::{moment, said_texts, text_of, word},
+        json::Json,
         jsonl::first_line,
         no_result,
     },
@@ -51,7 +52,7 @@ pub(super) struct PiAnswer {
 }
 
 impl PiAnswer {
-    pub(super) fn read(message: &Value) -> Self {
+    pub(super) fn read(message: &Json<'_>) -> Self {
         let texts: Vec<&str> = said_texts(&message["content"]).collect();
         Self {
             text: texts.join("\n"),

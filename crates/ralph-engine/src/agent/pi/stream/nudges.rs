@@ -7,6 +7,7 @@ use ralph_core::agent::{AgentEvent, NudgeState};
 use serde_json::{Value, json};
 
 use super::super::guarded;
+use crate::agent::json::Json;
 
 #[derive(Default)]
 pub(super) struct PiNudges {
@@ -55,7 +56,7 @@ impl PiNudges {
         self.sent.iter().all(|sent| sent.is_answered)
     }
 
-    pub(super) fn answered(&mut self, line: &Value, events: &mut Vec<AgentEvent>) -> NudgeReply {
+    pub(super) fn answered(&mut self, line: &Json<'_>, events: &mut Vec<AgentEvent>) -> NudgeReply {
         let Some(at) = self.sent.iter().position(|sent| line["id"] == *sent.id) else {
             return NudgeReply::Foreign;
         };

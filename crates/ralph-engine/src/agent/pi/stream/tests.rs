@@ -8,6 +8,7 @@ use ralph_core::{
     agent::{FINAL_MESSAGE_BYTES, NudgeState, Usage},
     dollars::Dollars,
 };
+use serde_json::Value;
 
 /// Returns what the program wrote to stdout; a capture of both directions says which lines those are.
 fn captured(name: &str) -> Vec<String> {

@@ -7,11 +7,11 @@ use ralph_core::{
     dollars::Dollars,
     economics::{Caller, ModelCall, Tokens},
 };
-use serde_json::Value;
 
 use crate::agent::{
     cost::{CallLog, add_tokens},
     fields::amount,
+    json::Json,
     jsonl::tokens,
 };
 
@@ -24,7 +24,7 @@ pub(super) struct MessageUsage {
 
 impl MessageUsage {
     /// Reads what a message says; its input is without what came from the cache or went into it.
-    pub(super) fn read(usage: &Value) -> Option<Self> {
+    pub(super) fn read(usage: &Json<'_>) -> Option<Self> {
         usage.is_object().then(|| Self {
             tokens: tokens(usage, ["input", "output", "cacheRead", "cacheWrite"]),
             // Pi says 0 where it knows no price, which is not the same as costing nothing.
