@@ -143,6 +143,10 @@ pub enum Damage {
         "the newest checkpoint is missing: iteration {iteration} has none (the last is number {n})"
     )]
     End { n: u64, iteration: u64 },
+    #[error(
+        "the newest checkpoint is missing: the loop was given {made}, and the last is number {n}"
+    )]
+    Cut { n: u64, made: u64 },
 }
 
 impl Damage {
@@ -154,7 +158,7 @@ impl Damage {
             | Self::Column { id, .. }
             | Self::Order { id, .. }
             | Self::Link { id, .. } => Some(id),
-            Self::End { .. } => None,
+            Self::End { .. } | Self::Cut { .. } => None,
         }
     }
 
@@ -166,7 +170,8 @@ impl Damage {
             | Self::Column { n, .. }
             | Self::Order { n, .. }
             | Self::Link { n, .. }
-            | Self::End { n, .. } => *n,
+            | Self::End { n, .. }
+            | Self::Cut { n, .. } => *n,
         }
     }
 }
@@ -201,16 +206,16 @@ impl Chain {
         Ok(())
     }
 
-    /// Returns whether the chain reaches as far as the iterations of its loop that have a record. A loop that
-    /// began before there were checkpoints may have none at all.
-    pub fn end(&self, newest_record: Option<u64>) -> Result<(), Damage> {
+    /// Returns whether the chain reaches as far as the iterations of its loop that have a record, and as the
+    /// number of checkpoints that the loop was given. A loop that began before there were checkpoints may have
+    /// none at all.
+    pub fn end(&self, newest_record: Option<u64>, made: u64) -> Result<(), Damage> {
+        let n = self.length;
         match newest_record {
-            Some(iteration) if self.length > 0 && self.newest_iteration < Some(iteration) => {
-                Err(Damage::End {
-                    n: self.length,
-                    iteration,
-                })
+            Some(iteration) if n > 0 && self.newest_iteration < Some(iteration) => {
+                Err(Damage::End { n, iteration })
             }
+            Some(_) | None if n < made => Err(Damage::Cut { n, made }),
             Some(_) | None => Ok(()),
         }
     }

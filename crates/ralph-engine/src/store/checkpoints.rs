@@ -34,6 +34,9 @@ pub trait CheckpointStore: Send {
     /// The id of a loop's newest checkpoint.
     async fn last_checkpoint_id(&mut self, loop_id: &LoopId) -> Result<Option<CheckpointId>>;
 
+    /// The number of the newest checkpoint that a loop was given, also if it is not there any more.
+    async fn checkpoints_made(&mut self, loop_id: &LoopId) -> Result<u64>;
+
     /// The checkpoints whose id begins with this text, or if there is none, ends with it; at most two, which is one too
     /// many.
     async fn checkpoints_like(
@@ -50,7 +53,7 @@ pub trait CheckpointStore: Send {
         most: u32,
     ) -> Result<Vec<Link>>;
 
-    /// The loops of a repository that have checkpoints, oldest first.
+    /// The loops of a repository that were given checkpoints, oldest first.
     async fn checkpointed_loops(&mut self, repository: &RepositoryId) -> Result<Vec<LoopId>>;
 }
 

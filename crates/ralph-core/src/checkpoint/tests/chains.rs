@@ -122,11 +122,23 @@ fn a_newest_one_that_is_gone_is_missed_by_its_iteration() {
     for link in &links()[..2] {
         seen.take(link).unwrap();
     }
-    assert_eq!(seen.end(Some(2)), Ok(()));
+    assert_eq!(seen.end(Some(2), 2), Ok(()));
     let (n, iteration) = (2, 3);
-    assert_eq!(seen.end(Some(3)), Err(Damage::End { n, iteration }));
+    assert_eq!(seen.end(Some(3), 3), Err(Damage::End { n, iteration }));
     let of_before_there_were_any = Chain::default();
-    assert_eq!(of_before_there_were_any.end(Some(9)), Ok(()));
+    assert_eq!(of_before_there_were_any.end(Some(9), 0), Ok(()));
+}
+
+#[test]
+fn one_that_is_gone_behind_the_last_iteration_is_missed_by_how_many_there_were() {
+    let mut seen = Chain::default();
+    let cut = |n, made| Err(Damage::Cut { n, made });
+    assert_eq!(seen.end(None, 2), cut(0, 2));
+    for link in &links()[..2] {
+        seen.take(link).unwrap();
+    }
+    assert_eq!(seen.end(Some(2), 3), cut(2, 3));
+    assert_eq!(seen.end(None, 2), Ok(()));
 }
 
 proptest! {

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     Result, SqliteJournal,
-    statement::{columns, sql, unreadable},
+    statement::{Statement, columns, sql, unreadable},
 };
 use crate::store::{CheckpointFilter, CheckpointStore, RepositoryId};
 
@@ -67,6 +67,11 @@ impl CheckpointStore for SqliteJournal {
             .await
     }
 
+    async fn checkpoints_made(&mut self, loop_id: &LoopId) -> Result<u64> {
+        let made = self.first(made(loop_id)).await?;
+        Ok(made.unwrap_or_default())
+    }
+
     async fn checkpoints_like(
         &mut self,
         repository: &RepositoryId,
@@ -106,7 +111,7 @@ impl CheckpointStore for SqliteJournal {
         self.all(sql!(
             "list the loops with checkpoints",
             "SELECT id FROM loop WHERE repository_id = ?
-             AND EXISTS (SELECT 1 FROM checkpoint WHERE loop_id = loop.id) ORDER BY id",
+             AND checkpoints > 0 ORDER BY id",
             repository,
         ))
         .await
@@ -130,6 +135,12 @@ pub(super) async fn add_to(
     Ok(())
 }
 
+/// Looks up the number of the newest checkpoint that a loop was given.
+fn made(loop_id: &LoopId) -> Statement {
+    let text = "SELECT checkpoints FROM loop WHERE id = ?";
+    sql!("count the checkpoints of a loop", text, loop_id)
+}
+
 /// Returns what the next checkpoint of a loop follows. A newest one that can't be read is followed by its
 /// hash alone: that it is damaged is what `verify` is there to say.
 async fn before(
@@ -140,8 +151,13 @@ async fn before(
     let what = "look up the last checkpoint";
     let newest = "SELECT n, hash, body FROM checkpoint WHERE loop_id = ? ORDER BY n DESC LIMIT 1";
     let newest: Option<(u64, String, String)> = sql!(what, newest, loop_id).first(db).await?;
+    let made: Option<u64> = made(loop_id).first(db).await?;
+    let made = made.unwrap_or_default();
     let Some((n, hash, body)) = newest else {
-        return Ok(Before::default());
+        return Ok(Before {
+            n: made,
+            ..Before::default()
+        });
     };
     let taken_back: Vec<String> = sql!(
         what,
@@ -156,7 +172,7 @@ async fn before(
     .all(db)
     .await?;
     Ok(Before {
-        n,
+        n: n.max(made),
         hash: Some(hash),
         checkpoint: serde_json::from_str(&body).ok(),
         taken_back: HashSet::from_iter(taken_back),

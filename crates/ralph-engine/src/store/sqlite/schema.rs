@@ -24,7 +24,7 @@ macro_rules! migrations {
 /// Version, description and text of each migration. Listed here instead of read by sqlx's `migrate!`:
 /// its proc macro brings a second sqlx and a second SQLite into every build, for the machine that compiles.
 #[rustfmt::skip]
-const LISTED: [(i64, &str, &str); 11] = migrations![
+const LISTED: [(i64, &str, &str); 12] = migrations![
     1 "journal" "0001_journal.sql",
     2 "quick questions" "0002_quick_questions.sql",
     3 "commands" "0003_commands.sql",
@@ -36,6 +36,7 @@ const LISTED: [(i64, &str, &str); 11] = migrations![
     11 "side runs" "0011_side_runs.sql",
     12 "monitor" "0012_monitor.sql",
     13 "clean check" "0013_clean_check.sql",
+    14 "counted checkpoints" "0014_counted_checkpoints.sql",
 ];
 
 pub(super) static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
@@ -69,7 +70,7 @@ pub(super) async fn bring_forward(db: &mut SqliteConnection, path: &Path) -> Res
     MIGRATIONS.run(db).await.map_err(|e| cant_open(path, e))
 }
 
-fn refuse_newer(applied: &[i64], path: &Path) -> Result<()> {
+pub(super) fn refuse_newer(applied: &[i64], path: &Path) -> Result<()> {
     let known = MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0);
     match applied.iter().copied().max() {
         Some(found) if found > known => Err(JournalError::Newer {
@@ -82,7 +83,7 @@ fn refuse_newer(applied: &[i64], path: &Path) -> Result<()> {
 }
 
 /// The versions that the journal has; none if it is new.
-async fn applied(db: &mut SqliteConnection) -> Result<Vec<i64>, sqlx::Error> {
+pub(super) async fn applied(db: &mut SqliteConnection) -> Result<Vec<i64>, sqlx::Error> {
     let tables: Vec<(String,)> = sqlx::query_as(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name = '_sqlx_migrations'",
     )

@@ -105,6 +105,7 @@ async fn look_through(
 ) -> Result<VerifiedLoop, CommandError> {
     // Asked first: a loop that runs adds to both while this looks.
     let newest = journal.newest_record(&loop_id).await?;
+    let made = journal.checkpoints_made(&loop_id).await?;
     let mut chain = Chain::default();
     let mut after = None;
     let damage = loop {
@@ -114,7 +115,7 @@ async fn look_through(
         }
         match part.last() {
             Some(last) => after = Some(last.n),
-            None => break chain.end(newest).err(),
+            None => break chain.end(newest, made).err(),
         }
     };
     Ok(VerifiedLoop {

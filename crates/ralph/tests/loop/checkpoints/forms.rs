@@ -189,6 +189,15 @@ fn rows_that_are_gone_or_moved_are_named() {
             "the newest checkpoint is missing: iteration 3 has none",
         ),
         (
+            // That of the stop, which no iteration misses.
+            "DELETE FROM checkpoint WHERE n = (SELECT max(n) FROM checkpoint)",
+            "the newest checkpoint is missing: the loop was given 4, and the last is number 3",
+        ),
+        (
+            "DELETE FROM checkpoint",
+            "the newest checkpoint is missing: the loop was given 4, and the last is number 0",
+        ),
+        (
             "UPDATE checkpoint SET n = 9 WHERE n = 2",
             "has number 3, but number 2 is due",
         ),

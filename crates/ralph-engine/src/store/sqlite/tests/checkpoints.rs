@@ -52,7 +52,40 @@ async fn a_newest_row_that_is_gone_is_missed() {
     let newest = journal.newest_record(&"L1".into()).await.unwrap();
     assert_eq!(newest, Some(2));
     let (n, iteration) = (1, 2);
-    assert_eq!(seen.end(newest), Err(Damage::End { n, iteration }));
+    assert_eq!(seen.end(newest, 2), Err(Damage::End { n, iteration }));
+}
+
+#[tokio::test]
+async fn a_number_is_not_given_again_where_the_newest_row_is_gone() {
+    let (_dir, mut journal, repository) = journal().await;
+    begin_loop(&mut journal, &repository, "L1").await;
+    for id in ["a", "b"] {
+        let moment = moment("L1", id, Trigger::Manual);
+        journal.add_checkpoint(&repository, &moment).await.unwrap();
+    }
+    sql(&mut journal, "DELETE FROM checkpoint WHERE id = 'b'").await;
+    assert_eq!(
+        journal.checkpoints_made(&"L1".into()).await.unwrap(),
+        2,
+        "what is gone is counted"
+    );
+    let third = moment("L1", "c", Trigger::Manual);
+    journal.add_checkpoint(&repository, &third).await.unwrap();
+    let damage = verify(&chain(&mut journal, "L1").await).unwrap_err();
+    assert!(
+        matches!(
+            damage,
+            Damage::Order {
+                n: 3,
+                expected: 2,
+                ..
+            }
+        ),
+        "{damage}"
+    );
+    sql(&mut journal, "DELETE FROM checkpoint").await;
+    let listed = journal.checkpointed_loops(&repository).await.unwrap();
+    assert_eq!(listed, ["L1".into()], "a loop that lost all is looked at");
 }
 
 #[tokio::test]
