@@ -8,11 +8,14 @@ use std::path::{Path, PathBuf};
 
 use super::call::Index;
 use super::index_file::copy_index;
-use super::refs::{branch_ref, check_ref_name};
+use super::refs::{branch_ref, check_ref_name, lock_of};
 use super::repo::StageIndex;
 use super::status::path_of;
 use super::tree::IndexTree;
-use super::{GitError, Oid, Repo};
+use super::{GitError, LockOwner, Oid, Repo};
+
+/// The number of times a person may write their index while ralph brings it along, before that is left for later.
+const TRIES: usize = 20;
 
 pub struct LandRequest<'a> {
     pub branch: &'a str,
@@ -121,26 +124,37 @@ impl Repo {
         to: &Oid,
     ) -> Result<Vec<PathBuf>, GitError> {
         let mut state = self.in_order().await;
-        if state.base_index.as_ref() == Some(to) && !self.may_have_staged(&state) {
-            self.publish_index(&mut state).await?;
+        if state.base_index.as_ref() == Some(to)
+            && !self.may_have_staged(&state)
+            && self.publish_over_seen(&mut state).await?
+        {
             return Ok(Vec::new());
         }
-        let kept = self.add_to_real_index(from, to).await?;
         state.staged = None;
         state.forget_real_index();
-        Ok(kept)
+        for _ in 0..TRIES {
+            if let Some(kept) = self.add_to_real_index(from, to).await? {
+                return Ok(kept);
+            }
+        }
+        Err(GitError::Locked {
+            path: lock_of(&self.real_index()),
+            owner: LockOwner::Unknown,
+        })
     }
 
+    /// `None` if the person wrote their index meanwhile.
     async fn add_to_real_index(
         &self,
         parent: &Oid,
         commit: &Oid,
-    ) -> Result<Vec<PathBuf>, GitError> {
+    ) -> Result<Option<Vec<PathBuf>>, GitError> {
         let real = self.real_index();
+        let stamp = self.stamp_of_real_index();
         let (mut kept, mut lines) = (Vec::new(), Vec::new());
         match copy_index(&real, &self.shadow.stage_index()) {
             Ok(()) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(kept),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Some(kept)),
             Err(error) => return Err(GitError::io("copy", &real)(error)),
         }
         let staged = self.git(["ls-files", "--stage", "-z"]).index(Index::Stage);
@@ -178,15 +192,16 @@ impl Repo {
             lines.push(0);
         }
         if lines.is_empty() {
-            return Ok(kept);
+            return Ok(Some(kept));
         }
         let call = self.git(["update-index", "-z", "--index-info"]);
         call.index(Index::Stage).stdin(lines).run().await?;
         // Files that have followed are not looked at again by the user's git.
         let refresh = ["update-index", "-q", "--refresh"];
         let _ = self.git(refresh).index(Index::Stage).answer().await?;
-        self.publish(&self.shadow.stage_index()).await?;
-        Ok(kept)
+        let staged = self.shadow.stage_index();
+        let done = self.publish(&staged, |now| now == stamp).await?;
+        Ok(done.then_some(kept))
     }
 
     /// The index of a tree that this process did not stage, or not last.

@@ -53,7 +53,8 @@ pub(super) struct State {
     /// The real index as it was last copied, in either direction.
     real_index: Option<IndexStamp>,
     pub(super) staged: Option<StagedTree>,
-    /// True if the real index held something staged when it was last looked at.
+    /// True if the real index held something staged when it was last looked at, or was taken over since and
+    /// not looked at.
     pub(super) real_has_staged: bool,
     /// The commit that the base index is known to equal.
     pub(super) base_index: Option<Oid>,
@@ -90,7 +91,7 @@ impl State {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct IndexStamp {
+pub(super) struct IndexStamp {
     inode: u64,
     size: u64,
     modified: Option<SystemTime>,
@@ -190,6 +191,7 @@ impl Repo {
             return Ok(false);
         }
         state.base_index = None;
+        state.real_has_staged = true;
         let (from, to) = (self.real_index(), self.shadow.index());
         match copy_index(&from, &to) {
             Ok(()) => self.copy_shared_indexes()?,
@@ -216,13 +218,28 @@ impl Repo {
 
     /// Gives the person an index that matches what ralph left in the working tree.
     pub(super) async fn publish_index(&self, state: &mut State) -> Result<(), GitError> {
-        self.publish(&self.shadow.index()).await?;
+        self.publish(&self.shadow.index(), |_| true).await?;
         state.real_index = self.stamp_of_real_index();
         Ok(())
     }
 
-    /// Puts a copy of an index in the place of the real one, by git's own protocol.
-    pub(super) async fn publish(&self, index: &Path) -> Result<(), GitError> {
+    /// The same, unless the person wrote theirs since it was last copied; says whether it was done.
+    pub(super) async fn publish_over_seen(&self, state: &mut State) -> Result<bool, GitError> {
+        let (own, seen) = (self.shadow.index(), state.real_index);
+        let done = self.publish(&own, |now| now == seen).await?;
+        if done {
+            state.real_index = self.stamp_of_real_index();
+        }
+        Ok(done)
+    }
+
+    /// Puts a copy of an index in the place of the real one, by git's own protocol, if that is still as
+    /// expected once nobody else can write it; says whether it was.
+    pub(super) async fn publish(
+        &self,
+        index: &Path,
+        is_expected: impl FnOnce(Option<IndexStamp>) -> bool,
+    ) -> Result<bool, GitError> {
         let real = self.real_index();
         let (ours, lock) = (self.git_dir.join("ralph-index"), lock_of(&real));
         // Linked, not written, as the lock: a lock that is also our file is ours, also after a crash.
@@ -235,10 +252,16 @@ impl Repo {
             clear_stale(&lock, &self.folders()).await?;
             fs::hard_link(&ours, &lock).map_err(GitError::io("lock with", &lock))?;
         }
+        if !is_expected(self.stamp_of_real_index()) {
+            remove_if_there(&lock)?;
+            remove_if_there(&ours)?;
+            return Ok(false);
+        }
         clear_folder(&real)
             .and_then(|()| fs::rename(&lock, &real))
             .map_err(GitError::io("write", &real))?;
-        remove_if_there(&ours)
+        remove_if_there(&ours)?;
+        Ok(true)
     }
 
     /// Returns whether the real index may hold what a person staged.
@@ -260,7 +283,7 @@ impl Repo {
         [&self.root, &self.git_dir, &self.common_dir]
     }
 
-    fn stamp_of_real_index(&self) -> Option<IndexStamp> {
+    pub(super) fn stamp_of_real_index(&self) -> Option<IndexStamp> {
         use std::os::unix::fs::MetadataExt;
         let meta = fs::symlink_metadata(self.real_index()).ok()?;
         Some(IndexStamp {

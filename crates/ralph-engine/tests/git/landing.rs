@@ -398,3 +398,48 @@ async fn lands_in_a_repository_with_long_object_names_and_in_a_sparse_one() {
         test.git(["fsck", "--strict"]);
     }
 }
+
+#[tokio::test]
+async fn what_a_person_stages_at_any_moment_before_the_index_follows_stays_staged() {
+    for moment in ["after a look", "after a look that was taken over", "last"] {
+        let test = TestRepo::new();
+        test.file("mine", "base\n").commit("mine");
+        let repo = open(&test).await;
+        let base = head(&test);
+        let stage_mine = || {
+            test.file("mine", "person\n");
+            test.git(["add", "mine"]);
+        };
+        repo.status().await.unwrap();
+        if moment.starts_with("after a look") {
+            stage_mine();
+        }
+        if moment.ends_with("taken over") {
+            repo.tracked_paths().await.unwrap();
+        }
+        test.file("a", "a\n");
+        let before = crate::support::paths(&["mine"]);
+        let mut spec = crate::support::spec(&base, &before);
+        let own = [PathBuf::from("mine")];
+        spec.own_paths = &own;
+        let staged = repo.stage(&spec).await.unwrap();
+        let landing = LandRequest {
+            changed_index: ralph_engine::git::ChangedIndex::Persons,
+            own: &[],
+            branch: BRANCH,
+            tree: &staged.tree,
+            parent: &base,
+            tip: &base,
+            message: "feat: a\n",
+            also: &[],
+        };
+        repo.land(&landing).await.unwrap();
+        if moment == "last" {
+            stage_mine();
+        }
+        repo.finish_following().await.unwrap();
+        assert_eq!(test.git(["show", "HEAD:mine"]), "base", "{moment}");
+        let staged = test.git(["diff", "--cached", "--name-only"]);
+        assert_eq!(staged, "mine", "{moment}");
+    }
+}
