@@ -68,6 +68,7 @@ async fn write(repo: &TestRepo) -> BenchResult<Vec<f64>> {
     let mut times = Vec::with_capacity(WRITES);
     for _ in 0..WRITES {
         let asked = CheckpointRequest {
+            who: String::new(),
             note: Some(note.clone()),
             commit: row.base_commit.clone(),
             at: SystemClock.now(),

@@ -309,8 +309,10 @@ impl Board {
     /// Charged attempts: the file's count where it has one, else the journal's.
     pub fn attempts(&self, id: &TaskId) -> u32 {
         let filed = self.graph.get(id).and_then(|task| task.attempts.made);
-        let counted = self.history(id).map_or(0, |history| history.attempts);
-        filed.map_or(counted, |filed| filed.max(counted))
+        let history = self.history(id);
+        let counted = history.map_or(0, |history| history.attempts);
+        let free = history.map_or(0, |history| history.uncharged);
+        filed.map_or(counted, |filed| filed.saturating_sub(free).max(counted))
     }
 
     /// The attempts that a task may have; `usual` is for those that don't say.
@@ -543,6 +545,9 @@ impl Counts {
 pub struct TaskHistory {
     /// Charged attempts since it was opened.
     pub attempts: u32,
+    /// Attempts that its file counts beside them: work that was cut off or handed over.
+    #[serde(skip_serializing_if = "is_none")]
+    pub uncharged: u32,
     pub last_signature: Option<String>,
     /// The number of times in a row that signature came.
     pub same_failure: u32,
@@ -594,6 +599,7 @@ impl TaskHistory {
             kept_ref: self.kept_ref.clone(),
             goes_on: self.goes_on,
             gutter: self.gutter.clone().opened(),
+            uncharged: self.uncharged,
             ..Self::default()
         }
     }

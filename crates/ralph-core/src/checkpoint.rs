@@ -9,7 +9,9 @@ mod chain;
 mod make;
 
 pub use chain::{Chain, Damage, Link, Sealed, canonical, seal, verify};
-pub use make::{Before, IterationWork, Left, Moment, Spent, Stopped, continuation};
+pub use make::{
+    Before, IterationWork, Left, Moment, Spent, Stopped, continuation, run_before, summary,
+};
 
 pub use crate::signal::BlockedItem;
 

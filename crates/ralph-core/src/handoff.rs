@@ -60,18 +60,6 @@ pub struct HandoffState {
     pub in_a_row: u32,
     /// The phase that an agent last said to be in.
     pub phase: Option<ExecutionPhase>,
-    pub next: Next,
-}
-
-/// Describes what the next agent at a task begins with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Next {
-    /// As any attempt.
-    #[default]
-    Attempt,
-    /// It goes on where another was cut off, and is told what that one left.
-    GoesOn,
 }
 
 impl HandoffState {
@@ -87,11 +75,7 @@ impl HandoffState {
     /// After an iteration at the task in which its agent said to be in this phase.
     pub fn after(self, verdict: &Verdict, told: Option<ExecutionPhase>) -> Self {
         let phase = told.or(self.phase);
-        let goes_on = |in_a_row| Self {
-            in_a_row,
-            phase,
-            next: Next::GoesOn,
-        };
+        let goes_on = |in_a_row| Self { in_a_row, phase };
         match verdict {
             Verdict::Handoff { .. } => goes_on(self.in_a_row.saturating_add(1)),
             // It is not the agent's doing, and it says nothing of the work.

@@ -88,8 +88,10 @@ pub struct AttemptHistory {
 pub struct PromptParts {
     /// Tells what a person wrote down for every task.
     pub instructions: Option<Instructions>,
-    /// Tells what an agent that continues the work of another is told.
+    /// Tells what agents at this task noted before.
     pub continuation: Option<String>,
+    /// Tells what the agents of the task before this one noted, in short.
+    pub previous_task: Option<String>,
     pub guidance: Vec<Guidance>,
     /// Tells what this task depends on and was skipped, in sentences.
     pub skipped: Vec<String>,

@@ -53,26 +53,33 @@ pub fn belongs_to(text: &str, feature: &ProgressFeature) -> bool {
     header.is_none_or(|name| name.trim() == fold(&feature.name))
 }
 
-/// The Codebase Patterns, at most `max_bytes` of them.
-pub fn patterns(text: &str, max_bytes: usize) -> String {
-    let section = section_range(text).map_or("", |(start, end)| text[start..end].trim());
-    truncate_at_line(section, max_bytes).to_owned()
+/// The Codebase Patterns.
+pub fn patterns(text: &str) -> &str {
+    section_range(text).map_or("", |(start, end)| text[start..end].trim())
 }
 
-/// The file with an entry appended and its patterns added on top, pruned to `max_bytes` by dropping
-/// the oldest entries.
-pub fn record(text: &str, entry: &ProgressEntry, max_bytes: usize) -> String {
+/// The sizes that a progress file is kept within.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryCaps {
+    pub file_bytes: usize,
+    pub patterns_bytes: usize,
+}
+
+/// The file with an entry appended and its patterns added on top, kept within its caps by dropping the oldest entries
+/// and the oldest patterns.
+pub fn record(text: &str, entry: &ProgressEntry, caps: MemoryCaps) -> String {
     let mut out = ensure_patterns(text);
     for learning in &entry.learnings {
         if let Some(pattern) = pattern_of(learning) {
             add_pattern(&mut out, pattern);
         }
     }
+    prune_patterns(&mut out, caps.patterns_bytes);
     if !out.ends_with('\n') {
         out.push('\n');
     }
     out.push_str(&render_entry(entry));
-    prune(&out, max_bytes)
+    prune(&out, caps.file_bytes)
 }
 
 /// The file with a note that iterations were taken back: what it tells of them is not in the code any
@@ -226,15 +233,26 @@ fn prune(text: &str, max_bytes: usize) -> String {
     format!("{head}{}", &entries[cut..])
 }
 
-fn truncate_at_line(text: &str, max_bytes: usize) -> &str {
-    if text.len() <= max_bytes {
-        return text;
+/// Drops the oldest patterns, which are the first of the list, until the rest fits. Where that is not enough, or there
+/// is no list, drops the first lines.
+fn prune_patterns(text: &mut String, max_bytes: usize) {
+    let Some((start, end)) = section_range(text) else {
+        return;
+    };
+    let section = text[start..end].trim_end();
+    if section.trim_start().len() <= max_bytes {
+        return;
     }
-    let mut end = max_bytes;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text[..end].rfind('\n').map_or("", |i| &text[..i])
+    let fits = |mark: &str, before: usize| {
+        let mut places = section.match_indices(mark).map(|(at, _)| at);
+        places.find(|at| before + section.len() - at <= max_bytes)
+    };
+    let list = section.find("\n- ").unwrap_or(0);
+    let (from, to) = match fits("\n- ", list) {
+        Some(to) => (list, to),
+        None => (0, fits("\n", 0).unwrap_or(section.len())),
+    };
+    text.replace_range(start + from..start + to, "");
 }
 
 /// Returns the first paragraph of a message, for an agent that gave no summary.

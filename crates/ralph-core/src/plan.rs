@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::{
     board::Board,
     lint::{Finding, LintContext, Severity, lint},
-    prompt::{Template, TemplateError, as_data, fill, head_within},
+    prompt::{Template, TemplateError, fill, head_within, in_tags},
     task::{
         Task, TaskId,
         format::{Format, FormatError, Syntax, parse, write_new},
@@ -286,24 +286,24 @@ pub fn render_plan_prompt(
 ) -> Result<String, TemplateError> {
     let each = BRIEF_BYTES / prompt.briefs.len().max(1);
     let brief = |brief: &Brief| {
-        let text = as_data(&head_within(brief.text.trim(), each));
-        context! { name => as_data(&brief.name), text }
+        let text = in_tags(&head_within(brief.text.trim(), each));
+        context! { name => in_tags(&brief.name), text }
     };
     let existing = prompt.existing.iter().take(EXISTING);
     let repair = prompt.repair.map(|repair| {
         let faults = repair.faults.join("\n");
         context! {
-            faults => as_data(&head_within(&faults, FAULT_BYTES)),
-            answer => as_data(&head_within(repair.answer.trim(), ANSWER_BYTES)),
+            faults => in_tags(&head_within(&faults, FAULT_BYTES)),
+            answer => in_tags(&head_within(repair.answer.trim(), ANSWER_BYTES)),
         }
     });
     let values = context! {
         briefs => prompt.briefs.iter().map(brief).collect::<Vec<_>>(),
         existing => existing
-            .map(|(id, title)| context! { id => as_data(id), title => as_data(title) })
+            .map(|(id, title)| context! { id => in_tags(id), title => in_tags(title) })
             .collect::<Vec<_>>(),
         existing_more => prompt.existing.len().saturating_sub(EXISTING),
-        verify => prompt.verify.iter().map(|line| as_data(line)).collect::<Vec<_>>(),
+        verify => prompt.verify.iter().map(|line| in_tags(line)).collect::<Vec<_>>(),
         answer_in_prompt => prompt.answer_by == AnswerBy::Prompt,
         schema => prompt.schema,
         max_tasks => MAX_TASKS,

@@ -1,8 +1,8 @@
 //! The prompt of one run of an agent: a template, filled from parts that each have a cap.
 //!
-//! Describes what comes from tasks, files and command output is delimited as data, so that a sentence in a
-//! task file can't pass for an instruction of ralph's. Nothing here reads a file: the engine passes
-//! the parts, and the user's own template where there is one.
+//! Text of others stands between tags that say how to take it: `<task>` is the work to do, `<guidance>` and
+//! `<project>` come from people, `<data>` is information only. No text can close its tags or open others.
+//! Nothing here reads a file: the engine passes the parts, and the user's own template where there is one.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -35,6 +35,7 @@ pub struct PromptCaps {
     pub instructions_bytes: usize,
     pub diagnosis_bytes: usize,
     pub continuation_bytes: usize,
+    pub previous_task_bytes: usize,
 }
 
 impl Default for PromptCaps {
@@ -52,6 +53,7 @@ impl Default for PromptCaps {
             instructions_bytes: 16 * 1024,
             diagnosis_bytes: 8 * 1024,
             continuation_bytes: 16 * 1024,
+            previous_task_bytes: 4 * 1024,
         }
     }
 }
@@ -69,8 +71,10 @@ pub struct Bundle<'a> {
     /// `AGENTS.md` files of the folders concerned: path and text, nearest the root first.
     pub agents_md: Vec<(String, String)>,
     pub last: Option<LastAttempt<'a>>,
-    /// Where the agent before was cut off, as its checkpoint says it; `None` where none was.
+    /// Tells what agents at this task noted before, as its newest checkpoint says it.
     pub continuation: Option<String>,
+    /// Tells what the agents of the task before this one noted, in short.
+    pub previous_task: Option<String>,
     pub guidance: Vec<String>,
     /// Tells what an agent found out about earlier attempts.
     pub diagnosis: Option<&'a Diagnosis>,
@@ -222,34 +226,22 @@ fn not_a_command(text: String) -> String {
 
 fn context(bundle: &Bundle<'_>, caps: &PromptCaps) -> minijinja::Value {
     let task = bundle.task;
-    let data = |text: &str| as_data(text);
-    let list = |items: &[String]| -> Vec<String> {
-        let mut shown: Vec<String> = items
-            .iter()
-            .take(caps.file_list)
-            .map(|f| as_data(f))
-            .collect();
-        if items.len() > caps.file_list {
-            shown.push(format!("… and {} more", items.len() - caps.file_list));
-        }
-        shown
-    };
     let per_file = caps.agents_md_bytes / bundle.agents_md.len().max(1);
     let agents_md: Vec<_> = bundle
         .agents_md
         .iter()
         .map(
-            |(path, text)| minijinja::context! { path, text => data(&head_within(text, per_file)) },
+            |(path, text)| minijinja::context! { path => in_tags(path), text => in_tags(&head_within(text, per_file)) },
         )
         .collect();
     let last = bundle.last.as_ref().map(|last| {
         minijinja::context! {
-            sentence => data(&last.sentence),
+            sentence => in_tags(&last.sentence),
             work_is_here => last.work_is_here,
             failure => last.failure.map(|f| minijinja::context! {
-                command => data(&f.command),
-                baseline => f.against_baseline.clone(),
-                tail => data(&trim_tail(f.tail.trim_end(), caps.failure_lines, caps.failure_bytes)),
+                command => in_tags(&f.command),
+                baseline => in_tags(&f.against_baseline),
+                tail => in_tags(&trim_tail(f.tail.trim_end(), caps.failure_lines, caps.failure_bytes)),
             }),
         }
     });
@@ -257,16 +249,16 @@ fn context(bundle: &Bundle<'_>, caps: &PromptCaps) -> minijinja::Value {
         .facts
         .greps
         .iter()
-        .map(|(pattern, found)| minijinja::context! { pattern => data(pattern), found => data(&head_within(found, caps.grep_bytes)) })
+        .map(|(pattern, found)| minijinja::context! { pattern => in_tags(pattern), found => in_tags(&head_within(found, caps.grep_bytes)) })
         .collect();
     minijinja::context! {
         task => minijinja::context! {
             id => task.id.as_str(),
-            title => data(&task.text.title),
-            description => data(&head_within(&task.text.description, caps.description_bytes)),
-            acceptance => task.text.acceptance.iter().take(caps.acceptance_entries).map(|a| data(a)).collect::<Vec<_>>(),
-            notes => task.text.notes.as_deref().map(|n| data(&trim_tail(n.trim_end(), 100, caps.guidance_bytes))),
-            labels => task.labels.clone(),
+            title => in_tags(&task.text.title),
+            description => in_tags(&head_within(&task.text.description, caps.description_bytes)),
+            acceptance => list(&task.text.acceptance, caps.acceptance_entries),
+            notes => task.text.notes.as_deref().map(|n| in_tags(&trim_tail(n.trim_end(), 100, caps.guidance_bytes))),
+            labels => list(&task.labels, usize::MAX),
             expects_change => task.text.expects_change,
         },
         count => minijinja::context! {
@@ -276,25 +268,26 @@ fn context(bundle: &Bundle<'_>, caps: &PromptCaps) -> minijinja::Value {
             run => bundle.count.run,
         },
         instructions => bundle.instructions.as_ref().map(|own| minijinja::context! {
-            path => data(&own.path),
-            text => as_instructions(&head_within(own.text.trim(), caps.instructions_bytes)),
+            path => in_tags(&own.path),
+            text => in_tags(&head_within(own.text.trim(), caps.instructions_bytes)),
         }),
-        verify => bundle.verify.clone(),
-        patterns => data(&head_within(&bundle.patterns, caps.patterns_bytes)),
+        verify => list(&bundle.verify, usize::MAX),
+        patterns => in_tags(&head_within(&bundle.patterns, caps.patterns_bytes)),
         agents_md,
         last,
-        continuation => bundle.continuation.as_deref().map(|text| data(&head_within(text.trim_end(), caps.continuation_bytes))),
-        guidance => bundle.guidance.iter().map(|g| data(&head_within(g, caps.guidance_bytes))).collect::<Vec<_>>(),
+        continuation => bundle.continuation.as_deref().map(|text| in_tags(&head_within(text.trim_end(), caps.continuation_bytes))),
+        previous_task => bundle.previous_task.as_deref().map(|text| in_tags(&head_within(text.trim_end(), caps.previous_task_bytes))),
+        guidance => bundle.guidance.iter().map(|g| in_tags(&head_within(g, caps.guidance_bytes))).collect::<Vec<_>>(),
         facts => minijinja::context! {
-            branch => bundle.facts.branch.clone(),
-            diff_stat => data(&trim_tail(&bundle.facts.diff_stat, caps.file_list, caps.grep_bytes)),
-            changed_files => list(&bundle.facts.changed_files),
-            task_files => list(&bundle.facts.task_files),
+            branch => in_tags(&bundle.facts.branch),
+            diff_stat => in_tags(&trim_tail(&bundle.facts.diff_stat, caps.file_list, caps.grep_bytes)),
+            changed_files => list(&bundle.facts.changed_files, caps.file_list),
+            task_files => list(&bundle.facts.task_files, caps.file_list),
             greps,
         },
         diagnosis => bundle.diagnosis.map(|found| minijinja::context! {
             iteration => found.iteration,
-            text => data(&head_within(&found.text, caps.diagnosis_bytes)),
+            text => in_tags(&head_within(&found.text, caps.diagnosis_bytes)),
         }),
         diagnose => bundle.diagnose.as_ref().map(|diagnose| diagnose_context(diagnose, caps)),
         progress_file => bundle.progress_file.clone(),
@@ -307,28 +300,33 @@ fn diagnose_context(diagnose: &DiagnosisBrief, caps: &PromptCaps) -> minijinja::
         .iter()
         .map(|(verdict, stat)| {
             minijinja::context! {
-                verdict => as_data(verdict),
-                stat => as_data(&head_within(stat, caps.grep_bytes)),
+                verdict => in_tags(verdict),
+                stat => in_tags(&head_within(stat, caps.grep_bytes)),
             }
         })
         .collect();
     minijinja::context! {
-        sentence => as_data(&diagnose.sentence),
+        sentence => in_tags(&diagnose.sentence),
         file => diagnose.file.clone(),
         attempts,
     }
 }
 
-/// Text that stands between `<instructions>` marks, and can neither close them nor be data.
-fn as_instructions(text: &str) -> String {
-    as_data(text)
-        .replace("</instructions", "<\\/instructions")
-        .replace("<instructions", "<\\instructions")
+/// The first of these entries, and how many more there are.
+fn list(items: &[String], most: usize) -> Vec<String> {
+    let mut shown: Vec<String> = items.iter().take(most).map(|item| in_tags(item)).collect();
+    if items.len() > most {
+        shown.push(format!("… and {} more", items.len() - most));
+    }
+    shown
 }
 
-/// Text that stands between `<data>` marks: it can't close them, and hides nothing.
-pub(crate) fn as_data(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+/// The tags that text of others stands between. The last are those of templates from before there was `<project>`.
+const TAGS: [&str; 5] = ["task", "guidance", "project", "data", "instructions"];
+
+/// Text that stands between tags, whichever they are: it can't close them, opens none, and hides nothing.
+pub(crate) fn in_tags(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             // Zero-width and direction marks are how an instruction hides from a person's eye.
@@ -336,15 +334,37 @@ pub(crate) fn as_data(text: &str) -> String {
             | '\u{202a}'..='\u{202e}'
             | '\u{2060}'..='\u{2069}'
             | '\u{feff}' => {
-                out.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
+                shown.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
             }
-            '\n' | '\t' => out.push(c),
-            c if c.is_control() => out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
-            c => out.push(c),
+            '\n' | '\t' => shown.push(c),
+            c if c.is_control() => shown.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+            c => shown.push(c),
         }
     }
-    out.replace("</data", "<\\/data")
-        .replace("<data", "<\\data")
+    let mut out = String::with_capacity(shown.len());
+    for (at, piece) in shown.split('<').enumerate() {
+        if at > 0 {
+            out.push('<');
+        }
+        if at > 0 && is_tag(piece) {
+            out.push('\\');
+        }
+        out.push_str(piece);
+    }
+    out
+}
+
+/// Returns true if what follows a `<` makes it a tag, opening or closing, however it is spelt.
+fn is_tag(after: &str) -> bool {
+    let name = after.trim_start_matches(|c: char| c.is_whitespace() || c == '/');
+    TAGS.iter().any(|tag| {
+        let Some(found) = name.get(..tag.len()) else {
+            return false;
+        };
+        let next = name[tag.len()..].chars().next();
+        found.eq_ignore_ascii_case(tag)
+            && next.is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.' | ':'))
+    })
 }
 
 /// The beginning of `text`, at most `max_bytes` of it.

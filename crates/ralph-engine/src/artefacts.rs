@@ -14,7 +14,7 @@ use ralph_core::{
         obstacles::Obstacles,
         parse_verify_commands, render_task_part,
         state::{EntryStatus, Log, LogEntry},
-        template::{Params, render},
+        template::{Params, PickedTask, render},
     },
     config::Config,
     id::IterationId,
@@ -78,6 +78,15 @@ impl Artefacts {
         Ok(opened)
     }
 
+    /// Remembers what the next prompt has to say of files that could not be read.
+    pub(crate) fn tell_next(&mut self, said: Vec<String>) -> Result<(), LoopError> {
+        if said.is_empty() {
+            return Ok(());
+        }
+        self.before.set_aside.extend(said);
+        self.before.save(&self.state_dir)
+    }
+
     pub(crate) fn folder(&self) -> &Folder {
         &self.folder
     }
@@ -121,6 +130,11 @@ impl Artefacts {
     pub(crate) fn before_run(&mut self, job: &Job) -> Result<(), LoopError> {
         let number = self.number(job);
         let (log, obstacles) = self.read_both()?;
+        let known = if self.before.iteration_id == job.iteration {
+            std::mem::take(&mut self.before.known)
+        } else {
+            obstacles.ids()
+        };
         self.write_if_missing(&self.folder.state(), &log.render())?;
         self.write_if_missing(&self.folder.obstacles(), &obstacles.render())?;
         self.remove_done()?;
@@ -133,6 +147,7 @@ impl Artefacts {
             spec: read_text(&self.folder.spec()),
             // The prompt has told them.
             set_aside: Vec::new(),
+            known,
         };
         self.before.save(&self.state_dir)
     }
@@ -181,7 +196,10 @@ impl Artefacts {
             iteration: number,
             // Counted on from what the project has had before this run of the command.
             iterations: number.saturating_add(job.prompt.iterations_left),
-            task: Some(&task),
+            task: Some(PickedTask {
+                id: job.task.id.as_str(),
+                part: &task,
+            }),
         };
         Ok(render(own.as_ref(), &params)?)
     }
@@ -204,10 +222,13 @@ impl Artefacts {
             status,
             summary: summary(log, status, verdict),
             files_modified: files(log),
-            obstacles: obstacles.map_or_else(Vec::new, |all| all.met_in(number)),
+            obstacles: obstacles
+                .map_or_else(Vec::new, |all| all.met_in(number, &self.before.known)),
         });
         if entries != was {
-            write_atomically(&self.folder.state(), entries.render().as_bytes())?;
+            let path = self.folder.state();
+            let text = entries.render_after(&read_text(&path).unwrap_or_default());
+            write_atomically(&path, text.as_bytes())?;
         }
         Ok(())
     }

@@ -9,8 +9,8 @@ use std::{
 
 use jiff::Timestamp;
 use ralph_core::{
-    config::MemoryConfig,
-    memory::{self, ProgressEntry, ProgressFeature},
+    config::Config,
+    memory::{self, MemoryCaps, ProgressEntry, ProgressFeature},
 };
 
 use crate::{
@@ -24,7 +24,7 @@ pub(crate) struct ProgressFile {
     root: PathBuf,
     path: PathBuf,
     archive: PathBuf,
-    max_bytes: usize,
+    caps: MemoryCaps,
     /// The subject of the file.
     feature: ProgressFeature,
     /// When a new one says that it was begun.
@@ -34,15 +34,20 @@ pub(crate) struct ProgressFile {
 impl ProgressFile {
     pub(crate) fn new(
         root: &Path,
-        memory: &MemoryConfig,
+        config: &Config,
         feature: ProgressFeature,
         began: Timestamp,
     ) -> Self {
+        let memory = &config.memory;
+        let bytes = |n: std::num::NonZeroU64| usize::try_from(n.get()).unwrap_or(usize::MAX);
         Self {
             root: root.to_owned(),
             path: root.join(&memory.progress_file),
             archive: root.join(&memory.archive_dir),
-            max_bytes: usize::try_from(memory.max_bytes.get()).unwrap_or(usize::MAX),
+            caps: MemoryCaps {
+                file_bytes: bytes(memory.max_bytes),
+                patterns_bytes: bytes(config.prompt.patterns_bytes),
+            },
             feature,
             began,
         }
@@ -100,7 +105,7 @@ impl ProgressFile {
     }
 
     pub(crate) fn append(&self, entry: &ProgressEntry) -> Result<(), LoopError> {
-        self.write(&memory::record(&self.read()?, entry, self.max_bytes))
+        self.write(&memory::record(&self.read()?, entry, self.caps))
     }
 
     pub(crate) fn write(&self, text: &str) -> Result<(), LoopError> {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{BadFile, IterationRef};
 use crate::{
     figures::count,
-    prompt::{as_data, head_within},
+    prompt::{head_within, in_tags},
 };
 
 const FILE: &str = "obstacles.json";
@@ -85,13 +85,20 @@ impl Obstacles {
         .collect()
     }
 
-    /// Ids of those that an iteration met.
-    pub fn met_in(&self, iteration: u64) -> Vec<String> {
+    pub fn ids(&self) -> Vec<String> {
+        let ids = self.list.iter().filter_map(id);
+        ids.map(str::to_owned).collect()
+    }
+
+    /// Ids of those that an iteration met. One that was known before it is not among them: another tool may have
+    /// counted iterations otherwise.
+    pub fn met_in(&self, iteration: u64, known: &[String]) -> Vec<String> {
         let met = self.list.iter().filter(|one| {
             let number = one.get("iteration").and_then(Value::as_u64);
             number == Some(iteration)
         });
-        met.filter_map(|one| id(one).map(str::to_owned)).collect()
+        let ids = met.filter_map(id).map(str::to_owned);
+        ids.filter(|id| !known.contains(id)).collect()
     }
 }
 
@@ -180,7 +187,7 @@ pub fn render_part(open: &[Obstacle]) -> String {
     // The newest first: they are the likeliest to be met again.
     for one in open.iter().rev() {
         let message = head_within(&one.message, MESSAGE_BYTES);
-        let line = as_data(&format!("- {} (task {}): {message}\n", one.id, one.task_id));
+        let line = in_tags(&format!("- {} (task {}): {message}\n", one.id, one.task_id));
         if lines.len() + line.len() > PART_BYTES {
             break;
         }
@@ -191,7 +198,7 @@ pub fn render_part(open: &[Obstacle]) -> String {
         lines.push_str(&format!("- … and {left} more in {FILE}\n"));
     }
     format!(
-        "\n### Obstacles that are open\n\nAgents before you met these. Do not run into them again; one that \
+        "\n## Obstacles that are open\n\nAgents before you met these. Do not run into them again; one that \
          your work resolves, mark as resolved.\n<data>\n{lines}</data>\n"
     )
 }

@@ -3,7 +3,7 @@
 //! Agents add to it and ralph puts right what they got wrong: what stood there before comes back, and
 //! `completed` is ralph's word alone. Fields that are not known here stay. Reads and writes no file.
 
-use serde::Serialize;
+use serde::{Serialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 
 use super::{BadFile, IterationRef};
@@ -47,6 +47,34 @@ impl Log {
     pub fn render(&self) -> String {
         let text = serde_json::to_string_pretty(&self.0).unwrap_or_default();
         text + "\n"
+    }
+
+    /// The log as a text that goes on from another: entries that both begin with stand there as they do, byte for
+    /// byte.
+    pub fn render_after(&self, text: &str) -> String {
+        let (Ok(before), Some(ends)) = (Self::parse(text.as_bytes()), entry_ends(text)) else {
+            return self.render();
+        };
+        let same = |(one, other): &(&Value, &Value)| one == other;
+        let kept = self.0.iter().zip(&before.0).take_while(same).count();
+        if kept == self.0.len() && kept == before.0.len() {
+            return text.to_owned();
+        }
+        let Some(end) = kept.checked_sub(1).and_then(|last| ends.get(last)) else {
+            return self.render();
+        };
+        let rest = if kept == before.0.len() {
+            &text[*end..]
+        } else {
+            "\n]\n"
+        };
+        let mut out = text[..*end].to_owned();
+        for entry in &self.0[kept..] {
+            let entry = serde_json::to_string_pretty(entry).unwrap_or_default();
+            out.push_str(",\n  ");
+            out.push_str(&entry.replace('\n', "\n  "));
+        }
+        out + rest
     }
 
     /// The number that an iteration has here: its own, unless the log of a project that was taken over
@@ -154,6 +182,23 @@ fn as_claim(entry: &Value, at: IterationRef<'_>, said: &mut Vec<String>) -> Valu
         object.insert(list.into(), texts.into());
     }
     Value::Object(object)
+}
+
+/// Returns where each entry of a list ends in its text.
+fn entry_ends(text: &str) -> Option<Vec<usize>> {
+    let mut at = text.find('[')? + 1;
+    let mut ends = Vec::new();
+    loop {
+        let rest = text[at..].trim_start_matches([' ', '\t', '\r', '\n', ',']);
+        if rest.starts_with(']') {
+            return Some(ends);
+        }
+        at = text.len() - rest.len();
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        values.next()?.ok()?;
+        at += values.byte_offset();
+        ends.push(at);
+    }
 }
 
 fn is_completed(entry: &Map<String, Value>) -> bool {

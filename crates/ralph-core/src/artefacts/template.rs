@@ -10,11 +10,12 @@ use super::{
     obstacles::{self, Obstacle},
 };
 use crate::prompt::{
-    Bundle, PromptCaps, Template, TemplateError, as_data, environment, fill, head_within,
+    Bundle, PromptCaps, Template, TemplateError, environment, fill, head_within, in_tags,
     render_prompt,
 };
 
 const TASK_PART: &str = include_str!("task_part.md");
+const ASK: &str = include_str!("ask.md");
 
 /// Describes what the files of the project add to a prompt.
 #[derive(Debug, Clone, Default)]
@@ -24,7 +25,7 @@ pub struct FromFiles {
     pub set_aside: Vec<String>,
 }
 
-/// Renders the part as Markdown; what in it comes from files stands in `<data>` marks.
+/// Renders the part as Markdown; what in it comes from files stands between tags.
 ///
 /// Made of the same parts, with the same caps, as the prompt of `ralph run`.
 pub fn render_task_part(
@@ -39,13 +40,14 @@ pub fn render_task_part(
     let mut text = render_prompt(&template, bundle, caps)?;
     text.push_str(&obstacles::render_part(&files.open));
     if !files.set_aside.is_empty() {
-        text.push_str("\n### Files that could not be read\n\nThe agent before you left files of the project in a state that could not be used. They are back as they were before it; what it wrote is kept, if you need something of it. Write valid JSON.\n<data>\n");
+        text.push_str("\n## Files that could not be read\n\nThe agent before you left files of the project in a state that could not be used. They are back as they were before it; if you need something of what it wrote, look where it is kept. Write valid JSON.\n<data>\n");
         for line in &files.set_aside {
-            text.push_str(&as_data(&format!("- {line}\n")));
+            text.push_str(&in_tags(&format!("- {line}\n")));
         }
         text.push_str("</data>\n");
     }
-    Ok(text.trim_end().to_owned())
+    text.push_str(ASK);
+    Ok(text.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -96,10 +98,16 @@ pub enum Params<'a> {
         /// Which iteration, and how many there can be at most.
         iteration: u32,
         iterations: u32,
-        /// The part about the task that ralph has picked, as Markdown. What in it comes from files
-        /// stands in `<data>` marks already.
-        task: Option<&'a str>,
+        task: Option<PickedTask<'a>>,
     },
+}
+
+/// The task that ralph has picked for an iteration.
+#[derive(Debug, Clone, Copy)]
+pub struct PickedTask<'a> {
+    pub id: &'a str,
+    /// The part of the prompt about it, as Markdown. What in it comes from files stands between tags already.
+    pub part: &'a str,
 }
 
 /// Which round of an interview, and of how many.
@@ -157,7 +165,8 @@ impl Params<'_> {
             } => vec![
                 ("iteration", (*iteration).into()),
                 ("iterations", (*iterations).into()),
-                ("task", (*task).into()),
+                ("task", task.map(|task| task.part).into()),
+                ("task_id", task.map_or("ID", |task| task.id).into()),
             ],
         }
     }
@@ -353,5 +362,5 @@ impl RepairParams<'_> {
 
 /// Delimits as data what a person or another agent wrote, with a cap on each piece.
 fn piece(text: &str) -> String {
-    as_data(&head_within(text, PIECE_BYTES))
+    in_tags(&head_within(text, PIECE_BYTES))
 }

@@ -68,6 +68,8 @@ pub struct IterationWork {
     pub said: ClosingBlock,
     /// Why its agent hands over, in a sentence of ralph's.
     pub handed_over: Option<String>,
+    /// The last calls to tools that failed, newest first.
+    pub failed_calls: Vec<String>,
     /// `None` between two runs: an iteration is counted at its end.
     pub spent: Option<Spent>,
     pub verification: Vec<CommandResult>,
@@ -185,9 +187,7 @@ impl Moment {
     fn context(&self, old: Option<&Checkpoint>) -> Context {
         let mut context = old.map_or_else(Context::default, |old| old.context.clone());
         if let Some(work) = &self.work {
-            add(&mut context.decisions, &work.said.decisions);
-            add(&mut context.assumptions, &work.said.assumptions);
-            add(&mut context.constraints, &work.said.constraints);
+            context.hear(&work.said);
         }
         context
     }
@@ -248,16 +248,24 @@ impl Moment {
         let goes_on = goes_on.is_some_and(|work| work.found != Found::Complete);
         if !goes_on && (self.work.is_some() || self.stopped.is_some()) {
             lines.push(match execution.pending.first() {
-                Some(next) => format!("Next is task {} {}.", next.task_id, next.title),
-                None => "No task is ready.".to_owned(),
+                Some(next) => format!("{NEXT_IS}{} {}.", next.task_id, next.title),
+                None => NONE_IS_NEXT.to_owned(),
             });
         }
         cut(&lines.join("\n"), MAX_NEXT)
     }
 }
 
+/// The beginning of the line that names the next task.
+const NEXT_IS: &str = "Next is task ";
+/// The line that says that there is none.
+const NONE_IS_NEXT: &str = "No task is ready.";
+
 /// Most characters of why an agent hands over: failed calls may be named in it.
 const MAX_WHY: usize = 800;
+/// Most calls that failed, and most characters of each.
+const MAX_CALLS: usize = 5;
+const MAX_CALL: usize = 120;
 
 fn after_work(work: &IterationWork) -> Vec<String> {
     let id = &work.task.task_id;
@@ -270,20 +278,32 @@ fn after_work(work: &IterationWork) -> Vec<String> {
     if let Some(kept) = &work.kept {
         lines.push(format!("The work so far is kept as {kept}."));
     }
-    if let Some(why) = &work.handed_over {
+    let why = work.handed_over.as_deref();
+    if let Some(why) = why {
         lines.push(format!("It handed over: {}.", cut(why, MAX_WHY)));
     }
     let own = work.said.handoff.as_ref();
-    let own = own.filter(|_| work.handed_over.is_none()).cloned();
+    let own = own.filter(|_| why.is_none()).cloned();
     for (what, said) in [
         ("It handed over", &own),
+        ("Its summary", &work.said.summary),
         ("It said what is next", &work.said.next),
     ] {
         if let Some(said) = said {
             lines.push(format!("{what}: {}", cut(said, MAX_CHARS)));
         }
     }
+    lines.extend(failed(&work.failed_calls, why.unwrap_or_default()));
     lines
+}
+
+/// Names the calls that failed, unless a text names them already.
+fn failed(calls: &[String], named_in: &str) -> Option<String> {
+    let calls = calls.iter().take(MAX_CALLS);
+    let calls: Vec<String> = calls.map(|call| one_line(call, MAX_CALL)).collect();
+    let first = calls.first()?;
+    (!named_in.contains(first.as_str()))
+        .then(|| format!("Calls that failed last: {}", calls.join("; ")))
 }
 
 /// Adds what is new, and drops the oldest where there are too many.
@@ -337,21 +357,122 @@ pub fn continuation(checkpoint: &Checkpoint) -> String {
     );
     section(&mut text, "Completed", execution.completed.iter().map(item));
     section(&mut text, "Pending", execution.pending.iter().map(item));
-    let blocked = execution.blocked.iter();
-    let blocked = blocked.map(|one| match one.reason.trim() {
-        "" => one.item.clone(),
-        reason => format!("{}: {reason}", one.item),
-    });
-    section(&mut text, "Blocked", blocked);
+    section(&mut text, "Blocked", execution.blocked.iter().map(blocked));
     section(
         &mut text,
         "Key Decisions",
         context.decisions.iter().cloned(),
     );
+    for (heading, entries) in [
+        ("Assumptions", &context.assumptions),
+        ("Constraints", &context.constraints),
+    ] {
+        if !entries.is_empty() {
+            section(&mut text, heading, entries.iter().cloned());
+        }
+    }
     let next = recovery.continuation_prompt.trim_end();
     // Writing to a string can't fail.
     let _ = write!(text, "\n### Next Steps\n{next}\n");
     text
+}
+
+/// Returns what the agents of the next task are told of this one: what became of it, and what holds for those after
+/// it.
+pub fn summary(checkpoint: &Checkpoint) -> String {
+    let Checkpoint {
+        metadata,
+        context,
+        recovery,
+        ..
+    } = checkpoint;
+    let mut text = format!("Iteration {}:\n", metadata.iteration.unwrap_or(0));
+    let is_next = |line: &&str| line.starts_with(NEXT_IS) || *line == NONE_IS_NEXT;
+    let lines = recovery.continuation_prompt.lines();
+    for line in lines.filter(|line| !is_next(line)) {
+        let _ = writeln!(text, "{line}");
+    }
+    lists(&mut text, "so far", context);
+    text
+}
+
+/// Returns what a run said that another repairs within its iteration, and which of its calls failed. Empty where
+/// there is nothing of it.
+pub fn run_before(said: &ClosingBlock, failed_calls: &[String]) -> String {
+    let mut text = String::new();
+    for (what, said) in [
+        ("Its summary", &said.summary),
+        ("It said what is next", &said.next),
+    ] {
+        if let Some(said) = said {
+            let _ = writeln!(text, "{what}: {}", cut(said, MAX_CHARS));
+        }
+    }
+    if let Some(failed) = failed(failed_calls, "") {
+        let _ = writeln!(text, "{failed}");
+    }
+    let mut context = Context::default();
+    context.hear(said);
+    lists(&mut text, "of that run", &context);
+    if !said.blocked.is_empty() {
+        section(&mut text, "Blocked", said.blocked.iter().map(blocked));
+    }
+    if text.is_empty() {
+        return text;
+    }
+    format!("## From the run before yours in this iteration\n\n{text}")
+}
+
+/// Writes the lists of a context that have entries.
+fn lists(text: &mut String, of: &str, context: &Context) {
+    for (heading, entries) in [
+        ("Decisions", &context.decisions),
+        ("Assumptions", &context.assumptions),
+        ("Constraints", &context.constraints),
+    ] {
+        if !entries.is_empty() {
+            section(text, &format!("{heading} {of}"), entries.iter().cloned());
+        }
+    }
+}
+
+impl Checkpoint {
+    /// Adds what agents at the same task said in earlier iterations, newest first. A checkpoint has the words of its
+    /// own loop alone, and obstacles of its own iteration.
+    pub fn recalling<'a>(mut self, earlier: impl Iterator<Item = &'a ClosingBlock>) -> Self {
+        let mut oldest_first: Vec<&ClosingBlock> = earlier.collect();
+        for one in oldest_first.iter().flat_map(|said| &said.blocked) {
+            let known = &mut self.execution.blocked;
+            if known.len() < MAX_ITEMS && !known.contains(one) {
+                known.push(one.clone());
+            }
+        }
+        oldest_first.reverse();
+        let newest = std::mem::take(&mut self.context);
+        for said in oldest_first {
+            self.context.hear(said);
+        }
+        add(&mut self.context.decisions, &newest.decisions);
+        add(&mut self.context.assumptions, &newest.assumptions);
+        add(&mut self.context.constraints, &newest.constraints);
+        self
+    }
+}
+
+impl Context {
+    /// Adds what an agent said.
+    fn hear(&mut self, said: &ClosingBlock) {
+        add(&mut self.decisions, &said.decisions);
+        add(&mut self.assumptions, &said.assumptions);
+        add(&mut self.constraints, &said.constraints);
+    }
+}
+
+fn blocked(one: &BlockedItem) -> String {
+    match one.reason.trim() {
+        "" => one.item.clone(),
+        reason => format!("{}: {reason}", one.item),
+    }
 }
 
 fn item(item: &Item) -> String {

@@ -44,6 +44,7 @@ fn work(iteration: u64, id: &str, found: Found) -> IterationWork {
         kept: None,
         said: ClosingBlock::default(),
         handed_over: None,
+        failed_calls: Vec::new(),
         spent: Some(Spent::default()),
         verification: Vec::new(),
     }

@@ -6,6 +6,11 @@ fn at() -> Timestamp {
     "2026-01-02T03:04:05Z".parse().unwrap()
 }
 
+const CAPS: MemoryCaps = MemoryCaps {
+    file_bytes: 10_000,
+    patterns_bytes: 1_000,
+};
+
 fn feature() -> ProgressFeature {
     ProgressFeature {
         name: "Login form".into(),
@@ -43,7 +48,7 @@ fn a_new_file_has_a_header_and_an_empty_patterns_section() {
 
 #[test]
 fn an_entry_is_appended_and_its_patterns_go_to_the_top() {
-    let text = record(&render_new(&feature(), at()), &entry(1), 10_000);
+    let text = record(&render_new(&feature(), at()), &entry(1), CAPS);
     insta::assert_snapshot!(text, @r"
     # Progress: Login form
 
@@ -67,14 +72,14 @@ fn an_entry_is_appended_and_its_patterns_go_to_the_top() {
     Learnings:
     - the linter is slow
     ");
-    assert_eq!(patterns(&text, 1_000), "- forms live in src/");
+    assert_eq!(patterns(&text), "- forms live in src/");
 }
 
 #[test]
 fn a_pattern_is_added_once() {
     let mut text = render_new(&feature(), at());
     for n in 1..=3 {
-        text = record(&text, &entry(n), 10_000);
+        text = record(&text, &entry(n), CAPS);
     }
     assert_eq!(text.matches("- forms live in src/").count(), 1);
 }
@@ -83,20 +88,79 @@ fn a_pattern_is_added_once() {
 fn the_oldest_entries_are_pruned_and_the_patterns_stay() {
     let mut text = render_new(&feature(), at());
     for n in 1..=20 {
-        text = record(&text, &entry(n), 1_000);
+        text = record(
+            &text,
+            &entry(n),
+            MemoryCaps {
+                file_bytes: 1_000,
+                ..CAPS
+            },
+        );
     }
     assert!(text.len() <= 1_000, "{}", text.len());
     assert!(text.contains("## Iteration 20:"));
     assert!(!text.contains("## Iteration 1:"));
     assert!(text.starts_with("# Progress: Login form"));
-    assert_eq!(patterns(&text, 1_000), "- forms live in src/");
+    assert_eq!(patterns(&text), "- forms live in src/");
 }
 
 #[test]
-fn patterns_are_capped_at_a_line() {
-    let text = format!("{PATTERNS_HEADING}\n\n- one\n- two\n- three\n");
-    assert_eq!(patterns(&text, 13), "- one\n- two");
-    assert_eq!(patterns("nothing here", 10), "");
+fn the_codebase_patterns_have_a_cap_of_their_own_and_the_newest_stay() {
+    let caps = MemoryCaps {
+        patterns_bytes: 40,
+        ..CAPS
+    };
+    let mut text = render_new(&feature(), at());
+    for n in 1..=9 {
+        let learnings = vec![format!("pattern: number {n}")];
+        text = record(
+            &text,
+            &ProgressEntry {
+                learnings,
+                ..entry(n)
+            },
+            caps,
+        );
+    }
+    assert_eq!(patterns(&text), "- number 7\n- number 8\n- number 9");
+    assert_eq!(text.matches("## Iteration ").count(), 9, "{text}");
+    assert_eq!(patterns("nothing here"), "");
+}
+
+#[test]
+fn patterns_that_an_agent_wrote_itself_are_kept_within_the_cap_too() {
+    let caps = MemoryCaps {
+        patterns_bytes: 30,
+        ..CAPS
+    };
+    let recorded = |section: &str| {
+        let text = format!("{PATTERNS_HEADING}\n{section}\n## Notes\n\nmine\n");
+        let learnings = Vec::new();
+        let text = record(
+            &text,
+            &ProgressEntry {
+                learnings,
+                ..entry(1)
+            },
+            caps,
+        );
+        assert!(text.contains("\n## Notes\n\nmine\n"), "{text}");
+        patterns(&text).to_owned()
+    };
+    for (section, expected) in [
+        (
+            "As we agreed:\n- one\n- two\n- three",
+            "As we agreed:\n- two\n- three",
+        ),
+        (
+            "first words\nsecond words\nthird words",
+            "second words\nthird words",
+        ),
+        ("- a pattern of forty characters, all in one", ""),
+        ("\n- short", "- short"),
+    ] {
+        assert_eq!(recorded(section), expected, "{section}");
+    }
 }
 
 #[test]
@@ -113,7 +177,7 @@ fn a_file_of_another_feature_is_told_apart() {
 
 #[test]
 fn an_agents_edit_stays_unless_it_loses_what_was_there() {
-    let before = record(&render_new(&feature(), at()), &entry(1), 10_000);
+    let before = record(&render_new(&feature(), at()), &entry(1), CAPS);
     let appended = format!("{before}\nmore\n");
     assert_eq!(accept_edit(&before, &appended), Some(appended));
     assert_eq!(accept_edit(&before, "gone"), None);
@@ -123,7 +187,7 @@ fn an_agents_edit_stays_unless_it_loses_what_was_there() {
 
 #[test]
 fn a_file_without_a_patterns_section_gets_one() {
-    let text = record("my notes\n", &entry(1), 10_000);
+    let text = record("my notes\n", &entry(1), CAPS);
     assert!(
         text.starts_with("my notes\n\n## Codebase Patterns\n"),
         "{text}"

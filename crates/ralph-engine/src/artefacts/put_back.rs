@@ -111,14 +111,17 @@ impl Artefacts {
             FoundFileState::Read(after) => {
                 let (log, found) = state::reconcile(&before, &after, at);
                 said.extend(found);
-                log.render()
+                log.render_after(&self.before.state)
             }
             FoundFileState::SetAside(why) => {
                 said.push(why);
                 self.before.state.clone()
             }
         };
-        write_if_it_differs(&path, &should)?;
+        // What stood there before stays as it was written, not only what it says.
+        if read_text(&path).as_ref() != Some(&should) {
+            write_atomically(&path, should.as_bytes())?;
+        }
         let path = self.folder.obstacles();
         let parse = obstacles::Obstacles::parse;
         let before = parse(self.before.obstacles.as_bytes()).unwrap_or_default();

@@ -24,6 +24,9 @@ pub(super) struct Snapshot {
     pub(super) spec: Option<String>,
     /// What the next prompt says of files that could not be read.
     pub(super) set_aside: Vec<String>,
+    /// Ids of the obstacles that were there before the iteration.
+    #[serde(default)]
+    pub(super) known: Vec<String>,
 }
 
 impl Snapshot {

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::{
+    checkpoint::run_before,
     config::Config,
     iteration::{Failure, Purpose},
     memory,
@@ -70,10 +71,11 @@ pub(crate) async fn bundle(
             .iter()
             .map(ToString::to_string)
             .collect(),
-        patterns: memory::patterns(&context.progress, caps.patterns_bytes),
+        patterns: memory::patterns(&context.progress).to_owned(),
         agents_md: agents_md(workspace.root(), &job.task, caps.agents_md_bytes),
         last,
-        continuation: job.prompt.continuation.clone().filter(|_| fix.is_none()),
+        continuation: continuation(context, fix),
+        previous_task: job.prompt.previous_task.clone(),
         guidance: guidance(context),
         diagnosis: history.diagnosis.as_ref(),
         diagnose: job.prompt.diagnose.clone(),
@@ -95,6 +97,16 @@ pub(crate) async fn bundle(
 fn own_template(context: &IterationContext<'_>) -> Option<Template> {
     let (name, text) = context.job.prompt.template.clone()?;
     Some(Template { name, text })
+}
+
+/// Returns what agents noted before: in earlier iterations, and in an earlier run of this one that is repaired.
+fn continuation(context: &IterationContext<'_>, fix: Option<&Failure>) -> Option<String> {
+    let earlier = context.job.prompt.continuation.clone();
+    let log = &context.log;
+    let run = fix.map(|_| run_before(&log.said.block, &log.failed_calls));
+    let run = run.filter(|text| !text.is_empty());
+    let parts: Vec<String> = run.into_iter().chain(earlier).collect();
+    (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
 /// Returns what people said, and what they skipped that this task would have stood on.

@@ -201,7 +201,7 @@ impl Scene {
             parent: None,
         };
         let now = job.started_at;
-        let progress = ProgressFile::new(&root, &job.config.memory, feature, now);
+        let progress = ProgressFile::new(&root, &job.config, feature, now);
         let policy = change_policy(&job.config).compile().unwrap();
         let config_files = ConfigFiles::default();
         let mut snapshots = Snapshots::default();

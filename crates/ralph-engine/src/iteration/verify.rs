@@ -419,7 +419,7 @@ fn failure(command: &VerifyCommandReport, comparison: Comparison) -> Failure {
         tail: format!("{}\n[{}]", command.tail.trim_end(), command.outcome),
         against_baseline: match comparison {
             Comparison::Passed | Comparison::NewFailure => String::new(),
-            Comparison::Regressed => "it passed before your change".into(),
+            Comparison::Regressed => "it passed before any work was done".into(),
             Comparison::AlreadyBroken {
                 same_signature: true,
             } => "it failed the same way before any work was done".into(),

@@ -53,8 +53,10 @@ impl InPlaceLanding<'_> {
         let task = &job.task;
         // What lands completes its task, but for a step towards a goal.
         if !outcome.verdict.is_progress() {
+            let free = self.board.state(&task.id).map_or(0, |s| s.uncharged);
+            let attempts = Some(job.attempt + free);
             self.board
-                .write_status(&task.id, Status::Completed, Some(job.attempt))?;
+                .write_status(&task.id, Status::Completed, attempts)?;
         }
         if let Some(artefacts) = self.artefacts {
             let found = outcome.verdict.sentence();

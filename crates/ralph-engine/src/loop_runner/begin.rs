@@ -119,6 +119,7 @@ impl LoopRunner {
         let mut notices = setup.notices.clone();
         notices.extend(found.notices);
         let mut abandoned = None;
+        let mut unreadable = Vec::new();
         let wanted = &setup.request.branch;
         let branch = match (&interrupted, found.guarded) {
             (Some(row), false) => {
@@ -140,7 +141,9 @@ impl LoopRunner {
             if found.guarded {
                 restore::restore_config(&state_dir, row, &mut *journal).await?;
             }
-            notices.extend(restore::restore_tasks(&state_dir, row, &mut *journal).await?);
+            let restored = restore::restore_tasks(&state_dir, row, &mut *journal).await?;
+            notices.extend(restored.notices);
+            unreadable = restored.unreadable;
         }
         notices.extend(restore::finish_rewrite(&setup, &repo, &mut *journal, &repository).await?);
         let head = repo.preflight().await?;
@@ -156,6 +159,9 @@ impl LoopRunner {
             lock: Some(lock),
         };
         let mut runner = Self::assemble(setup, place).await?;
+        if let Some(artefacts) = &mut runner.files.artefacts {
+            artefacts.tell_next(unreadable)?;
+        }
         let workspace = runner.find_layers(interrupted.as_ref()).await?;
         notices.extend(workspace.notes());
         runner.sweep()?;
@@ -231,7 +237,7 @@ impl LoopRunner {
                 ),
                 progress: ProgressFile::new(
                     &setup.root,
-                    &config.memory,
+                    &config,
                     feature(&board, &setup.root),
                     setup.clock.now(),
                 ),

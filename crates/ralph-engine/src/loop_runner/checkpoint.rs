@@ -18,18 +18,19 @@ use ralph_core::{
 };
 
 use super::{Board, LoopRunner};
-use crate::store::{Journal, JournalError, LoopRow, RepositoryId};
+use crate::store::{Journal, JournalError, LoopRow, NewGuidance, RepositoryId};
 
 /// A checkpoint that a person asks for.
 #[derive(Debug, Clone)]
 pub struct CheckpointRequest {
     pub note: Option<String>,
+    pub who: String,
     /// The tip of the loop's branch.
     pub commit: String,
     pub at: Timestamp,
 }
 
-/// Makes the checkpoint that a person asked for, beside a loop or after it.
+/// Makes the checkpoint that a person asked for, beside a loop or after it. A note is guidance for the next agent, too.
 pub async fn create_checkpoint(
     journal: &mut dyn Journal,
     repository: &RepositoryId,
@@ -41,7 +42,7 @@ pub async fn create_checkpoint(
         loop_id: row.id.clone(),
         at: asked.at,
         trigger: Trigger::Manual,
-        note: asked.note,
+        note: asked.note.clone(),
         branch: row.branch.clone(),
         commit: asked.commit,
         agent: row.agent.clone(),
@@ -50,7 +51,19 @@ pub async fn create_checkpoint(
         blocked: None,
         stopped: None,
     };
-    journal.add_checkpoint(repository, &moment).await
+    let sealed = journal.add_checkpoint(repository, &moment).await?;
+    if let Some(text) = asked.note {
+        let guidance = NewGuidance {
+            task: None,
+            text,
+            who: asked.who,
+            at: asked.at,
+            iteration: None,
+        };
+        let source = &row.source;
+        journal.add_guidance(repository, source, &guidance).await?;
+    }
+    Ok(sealed)
 }
 
 impl LoopRunner {
@@ -75,6 +88,7 @@ impl LoopRunner {
                 Verdict::Handoff { .. } => outcome.log.handoff.as_ref().map(|h| h.sentence.clone()),
                 _ => None,
             },
+            failed_calls: outcome.log.failed_calls.clone(),
             spent: Some(Spent {
                 usage: record.usage,
                 tool_calls: outcome.log.tool_calls,

@@ -3,15 +3,14 @@
 use std::time::Duration;
 
 use ralph_core::{
-    checkpoint::{Trigger, continuation, valid},
+    checkpoint::{Checkpoint, Damage, Trigger, continuation, summary, valid},
     event::Event,
     gutter::Gutter,
-    handoff::Next,
     id::IterationId,
     iteration::{Handoffs, IterationPolicy, Lands, Purpose},
     job::{AttemptHistory, JOB_VERSION, Job, JobCost, JobLimits, PromptParts, StartPoint},
     prompt::{DiagnosisBrief, Instructions},
-    record::Guidance,
+    record::{Guidance, IterationRecord},
     task::{Task, TaskId},
 };
 
@@ -25,8 +24,10 @@ use crate::{
     store::{CheckpointFilter, IterationStart, TaskHistory},
 };
 
-/// Checkpoints that are looked through for the newest of a task.
-const LOOKED_AT: u32 = 100;
+/// Checkpoints that are looked through for the newest that work led to.
+const LOOKED_AT: u32 = 8;
+/// Iterations at a task whose agents are recalled.
+const MOST_RECALLED: usize = 10;
 
 impl LoopRunner {
     /// Begins an iteration in the journal, and makes its job.
@@ -74,7 +75,8 @@ impl LoopRunner {
         guidance: Vec<Guidance>,
     ) -> Result<Job, LoopError> {
         let state = self.board.state(&task.id).cloned().unwrap_or_default();
-        let continuation = self.continuation(&task.id, &state, &start).await?;
+        let continuation = self.continuation(&task.id).await?;
+        let previous_task = self.previous_task(&task.id).await?;
         let diagnose = match &start.diagnose {
             Some(gutter) => Some(self.brief_diagnosis(&task.id, gutter).await?),
             None => None,
@@ -110,6 +112,7 @@ impl LoopRunner {
             prompt: PromptParts {
                 instructions: self.instructions(),
                 continuation,
+                previous_task,
                 guidance,
                 skipped: self.skipped_dependencies(&task.id),
                 diagnose,
@@ -245,46 +248,53 @@ impl LoopRunner {
         Ok(what_to_find_out(&self.place.repo, task, gutter, &records).await)
     }
 
-    /// Returns what a fresh agent is told of the one before it, where it continues work that was cut off.
-    async fn continuation(
-        &mut self,
-        task: &TaskId,
-        state: &TaskHistory,
-        start: &IterationStart,
-    ) -> Result<Option<String>, LoopError> {
-        let continues = state.handoff.next == Next::GoesOn && state.goes_on;
-        if !continues || start.diagnose.is_some() {
-            return Ok(None);
-        }
-        let id = task.as_str();
-        // A new loop may go on with what an earlier one left.
-        let loop_id = self.loop_id.clone();
-        for of in [
-            CheckpointFilter::Loop(&loop_id),
-            CheckpointFilter::Repository,
-        ] {
-            let links = self
-                .journal
-                .checkpoints(&self.place.repository, of, LOOKED_AT);
-            let (found, damage) = valid(&links.await?);
+    /// Returns what agents at this task noted before, whatever became of their work.
+    async fn continuation(&mut self, task: &TaskId) -> Result<Option<String>, LoopError> {
+        let records = self.task_records(task, MOST_RECALLED).await?;
+        let is_open = |record: &&IterationRecord| !record.verdict.completes();
+        let records: Vec<&IterationRecord> = records.iter().take_while(is_open).collect();
+        for (at, record) in records.iter().enumerate() {
+            let of = CheckpointFilter::Iteration(&record.loop_id, record.iteration);
+            let (found, damage) = self.checkpoints_of_work(of).await?;
             if let Some(damage) = damage {
                 let message = format!(
                     "{damage}; it is not gone on from, `ralph checkpoint verify` says more"
                 );
                 self.tell(&Event::Warning { message });
             }
-            let mut ours = found.into_iter().filter(|one| {
-                let is_work = match one.metadata.trigger {
-                    Trigger::Iteration | Trigger::Phase | Trigger::Handoff => true,
-                    Trigger::Stop | Trigger::Manual => false,
-                };
-                is_work && one.metadata.task_id.as_deref() == Some(id)
-            });
-            if let Some(newest) = ours.next() {
-                return Ok(Some(continuation(&newest)));
+            if let Some(newest) = found.into_iter().next() {
+                let earlier = records[at + 1..].iter().map(|record| &record.said.block);
+                return Ok(Some(continuation(&newest.recalling(earlier))));
             }
         }
         Ok(None)
+    }
+
+    /// Returns what is worth knowing of the task that was worked at last on this branch, if it is another.
+    async fn previous_task(&mut self, task: &TaskId) -> Result<Option<String>, LoopError> {
+        let of = CheckpointFilter::Repository;
+        let (found, _) = self.checkpoints_of_work(of).await?;
+        let mut here = found
+            .into_iter()
+            .filter(|one| one.recovery.branch == self.place.branch);
+        let last = here.next();
+        let other = last.filter(|one| one.metadata.task_id.as_deref() != Some(task.as_str()));
+        Ok(other.as_ref().map(summary))
+    }
+
+    /// The checkpoints that agents' work led to, newest first, and the first damage among them.
+    async fn checkpoints_of_work(
+        &mut self,
+        of: CheckpointFilter<'_>,
+    ) -> Result<(Vec<Checkpoint>, Option<Damage>), LoopError> {
+        let repository = &self.place.repository;
+        let links = self.journal.checkpoints(repository, of, LOOKED_AT);
+        let (mut found, damage) = valid(&links.await?);
+        found.retain(|one| match one.metadata.trigger {
+            Trigger::Iteration | Trigger::Phase | Trigger::Handoff => true,
+            Trigger::Stop | Trigger::Manual => false,
+        });
+        Ok((found, damage))
     }
 }
 

@@ -136,6 +136,7 @@ impl JournalLink<'_> {
             kept: None,
             said: log.said.block.clone(),
             handed_over: None,
+            failed_calls: log.failed_calls.clone(),
             spent: None,
             verification: last_results(log),
         };

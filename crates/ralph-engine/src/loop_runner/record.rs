@@ -385,6 +385,7 @@ impl LoopRunner {
         if verdict.completes() {
             return TaskHistory {
                 attempts: self.board.attempts(&job.task.id),
+                uncharged: before.uncharged,
                 progress,
                 unverified: outcome.unverified,
                 ..TaskHistory::default()
@@ -413,6 +414,7 @@ impl LoopRunner {
         let (feedback, last_verdict) = told_next(outcome, before.feedback, before.last_verdict);
         TaskHistory {
             attempts: self.board.attempts(&job.task.id) + charged,
+            uncharged: before.uncharged + self.counted_free(outcome),
             last_signature,
             same_failure,
             goes_on: verdict.keeps_work() && kept.is_some(),
@@ -427,19 +429,25 @@ impl LoopRunner {
         }
     }
 
+    /// Counts work that is not charged where it is counted all the same: an artefacts project has an entry in its log
+    /// for every agent, and its tasks have as many attempts.
+    fn counted_free(&self, outcome: &Outcome) -> u32 {
+        let is_counted = self.files.artefacts.is_some() && outcome.agent_started;
+        u32::from(is_counted && !outcome.verdict.is_charged())
+    }
+
     fn after_record(
         &mut self,
         job: &Job,
         verdict: &Verdict,
         state: TaskHistory,
     ) -> Result<(), LoopError> {
-        let attempts = state.attempts;
+        let before = self.board.state(&job.task.id).cloned().unwrap_or_default();
+        let attempts = state.attempts + state.uncharged;
+        let is_more = verdict.is_charged() && job.purpose() == Purpose::Attempt
+            || state.uncharged > before.uncharged;
         self.board.set_state(&job.task.id, state);
-        if verdict.completes() {
-            return Ok(());
-        }
-        let is_attempt = job.purpose() == Purpose::Attempt;
-        if verdict.is_charged() && is_attempt && job.task.attempts.made.is_some() {
+        if !verdict.completes() && is_more && job.task.attempts.made.is_some() {
             self.board
                 .write_status(&job.task.id, job.task.status, Some(attempts))?;
         }
@@ -455,6 +463,9 @@ impl LoopRunner {
             state.gutter.due = None;
             state.gutter.made = Made::Once;
         }
+        // The agent of a diagnosis is in the log as well, whatever it came to.
+        let logged = self.files.artefacts.is_some() && outcome.agent_started;
+        state.uncharged += u32::from(logged);
         if let Some(diagnosis) = &outcome.diagnosis {
             state.gutter.diagnosis = Some(Diagnosis::clone(diagnosis));
         }

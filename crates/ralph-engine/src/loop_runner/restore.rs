@@ -10,7 +10,7 @@ use std::{
 };
 
 use jiff::Timestamp;
-use ralph_core::{change::shown, iteration::StepDone};
+use ralph_core::{change::shown, iteration::StepDone, task::format::Tampering};
 
 use super::{LoopError, Setup, files::own_files, rewrite};
 use crate::{
@@ -147,15 +147,24 @@ pub(super) async fn restore_config(
     }
 }
 
+/// Describes what is to be said of task files that were put back.
+#[derive(Debug, Default)]
+pub(super) struct RestoredTasks {
+    /// To a person.
+    pub(super) notices: Vec<String>,
+    /// To the next agent, of files that could not be read any more.
+    pub(super) unreadable: Vec<String>,
+}
+
 /// If ralph was killed while an agent ran, what changed in the task files since is the agent's: its
-/// claims are undone before they are read. Gives what a person should hear about it.
+/// claims are undone before they are read.
 pub(super) async fn restore_tasks(
     state_dir: &Path,
     row: &LoopRow,
     journal: &mut dyn Journal,
-) -> Result<Vec<String>, LoopError> {
+) -> Result<RestoredTasks, LoopError> {
     let Some(unfinished) = journal.unfinished_iteration(&row.id).await? else {
-        return Ok(Vec::new());
+        return Ok(RestoredTasks::default());
     };
     // Once the change is verified, the files are as ralph wants them.
     let done = unfinished.steps.iter().rev().find_map(|step| match step {
@@ -163,7 +172,7 @@ pub(super) async fn restore_tasks(
         Step::Intent(_) => None,
     });
     let (None | Some(StepDone::Bundled { .. } | StepDone::AgentEnded(_))) = done else {
-        return Ok(Vec::new());
+        return Ok(RestoredTasks::default());
     };
     let start = &unfinished.start;
     let restored = source::put_back_since(state_dir, start.id.as_str(), &start.task)?;
@@ -176,7 +185,24 @@ pub(super) async fn restore_tasks(
             state_dir.display()
         )
     });
-    Ok(notices.collect())
+    let unreadable = restored.iter().filter_map(|file| {
+        let name = file.path.file_name()?.to_string_lossy();
+        let message = file.tampering.iter().find_map(|what| match what {
+            Tampering::Unreadable { message } => Some(message),
+            Tampering::Status { .. }
+            | Tampering::Added { .. }
+            | Tampering::Attempts { .. }
+            | Tampering::Rewritten { .. }
+            | Tampering::Header { .. } => None,
+        })?;
+        Some(format!(
+            "{name} could not be used ({message}); it is back as it was"
+        ))
+    });
+    Ok(RestoredTasks {
+        notices: notices.collect(),
+        unreadable: unreadable.collect(),
+    })
 }
 
 /// A revert or squash that was cut off goes before everything that looks at tasks or history.

@@ -183,7 +183,7 @@ fn completed(task: &Task, record: Option<&IterationRecord>) -> Completed {
     Completed {
         landed: Some(LandedIn {
             iteration: record.iteration,
-            attempts: record.attempt,
+            attempts: task.attempts.made.unwrap_or(record.attempt),
             commit: record.git.result_commit.clone(),
             proof: if record.unverified {
                 Proof::Unverified

@@ -61,5 +61,7 @@ pub trait CheckpointStore: Send {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckpointFilter<'a> {
     Loop(&'a LoopId),
+    /// Those of one iteration of a loop.
+    Iteration(&'a LoopId, u64),
     Repository,
 }

@@ -48,6 +48,14 @@ pub trait CommandStore: Send {
         effects: &CommandEffects,
     ) -> Result<()>;
 
+    /// Keeps guidance for the prompts of a source.
+    async fn add_guidance(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+        new: &NewGuidance,
+    ) -> Result<()>;
+
     /// The guidance that the next prompt of a task has to tell. Changes nothing.
     async fn guidance(
         &mut self,

@@ -357,3 +357,13 @@ fn what_an_interview_costs_counts_for_the_project_and_a_used_up_budget_refuses_t
         "{said}"
     );
 }
+
+#[test]
+fn a_signal_of_a_headless_agent_is_removed_after_every_run() {
+    let done = "test ! -e $A/done.md || exit 1\necho done > $A/done.md\n";
+    let repo = project(&format!("{done}{GOOD}"));
+    repo.file("answers.yaml", "storage: a box\n");
+    interview(&repo, &["--answers", "answers.yaml"]).text(0);
+    assert_eq!(runs(&repo), "2");
+    assert!(!repo.path(".artefacts/shop/done.md").exists());
+}

@@ -150,6 +150,9 @@ fn a_fresh_agent_would_be_told_what_failed_and_what_is_next() {
              ### Key Decisions\n\
              - keep it small\n\
              \n\
+             ### Assumptions\n\
+             - UTF-8\n\
+             \n\
              ### Next Steps\n\
              Go on with task B. Last time: verification failed: test -f B.txt.\n\
              The work so far is kept as {kept}.\n\

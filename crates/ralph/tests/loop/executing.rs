@@ -234,7 +234,7 @@ fn a_projects_own_template_is_used_and_guarded() {
         .file(".ralph/prompts/execute.md", own)
         .commit("own");
     let ran = shop.execute(&[]).expect(4);
-    assert!(shop.prompt(1, 1).starts_with("Do it: Id: T1 "));
+    assert!(shop.prompt(1, 1).starts_with("Do it: ## The task\n\nId: T1 (attempt 1 of 3)\n<task>\n"));
     assert!(shop.prompt(1, 1).contains("(1/6 of shop)"));
     assert_eq!(ran.verdicts(), ["T1 refused"]);
     assert_eq!(shop.project.repo.read(".ralph/prompts/execute.md"), own);
@@ -262,4 +262,100 @@ fn what_is_not_there_or_not_readable_is_said_before_anything_is_done() {
         shop.read("tasks.json"),
         tasks(&[task("T1", &[]), task("T2", &["T1"])])
     );
+}
+
+#[test]
+fn the_log_is_added_to_as_a_text_and_earlier_entries_stay_byte_for_byte() {
+    // The agent writes the whole file in a layout of its own.
+    let shop = Shop::with(&[], Tracked::Yes, "whole()");
+    shop.write("tasks.json", TASKS).write("state.json", STATE);
+    shop.project.repo.commit("taken over");
+    shop.execute(&[]).expect(0);
+    let text = shop.read("state.json");
+    let before = STATE.strip_suffix("\n]\n").unwrap();
+    let added = text
+        .strip_prefix(before)
+        .unwrap_or_else(|| panic!("{text}"));
+    assert!(
+        added.starts_with(",\n  {\n    \"iteration\": 3,\n    \"task_id\": \"T2\",\n    \"status\": \"completed\",\n"),
+        "{added}"
+    );
+    assert!(added.ends_with("\n  }\n]\n"), "{added}");
+    assert_eq!(
+        shop.project
+            .repo
+            .git(["show", "HEAD:.artefacts/shop/state.json"]),
+        text.trim_end()
+    );
+    let removed = shop
+        .project
+        .diff_lines("HEAD", ".artefacts/shop/state.json");
+    let removed: Vec<_> = removed.iter().filter(|l| l.starts_with('-')).collect();
+    assert_eq!(removed, [""; 0], "lines are added and none is changed");
+}
+
+#[test]
+fn an_obstacle_from_before_is_not_taken_for_one_of_an_iteration_that_has_its_number() {
+    let shop = Shop::with(
+        &[],
+        Tracked::Yes,
+        "meet(message='port 80 is taken')\nwhole()",
+    );
+    // Another tool counted its iterations otherwise: this one comes from a third, and the log has two.
+    let old = OBSTACLES.replace("\"iteration\": 2", "\"iteration\": 3");
+    shop.write("tasks.json", TASKS)
+        .write("state.json", STATE)
+        .write("obstacles.json", &old);
+    shop.project.repo.commit("taken over");
+    shop.execute(&[]).expect(0);
+    let entry = &shop.json("state.json")[2];
+    assert_eq!(
+        (&entry["iteration"], &entry["obstacles"]),
+        (&json!(3), &json!(["O2"]))
+    );
+}
+
+#[test]
+fn the_examples_in_a_prompt_have_the_id_of_its_own_task() {
+    let shop = Shop::new("whole()");
+    shop.execute(&[]).expect(0);
+    for (iteration, own, other) in [(1, "T1", "T2"), (2, "T2", "T1")] {
+        let prompt = shop.prompt(iteration, 1);
+        let id = |id: &str| format!("\"task_id\": \"{id}\"");
+        assert_eq!(prompt.matches(&id(own)).count(), 2, "{prompt}");
+        assert_eq!(prompt.matches(&id(other)).count(), 0, "{prompt}");
+    }
+}
+
+#[test]
+fn tasks_and_results_count_attempts_as_the_log_does_and_a_handoff_is_not_charged() {
+    let python = "
+if N == 1:
+    pathlib.Path('half.txt').write_text('x')
+    log('attempted')
+    print('<ralph>\\nhandoff: the context is full\\n</ralph>')
+elif N == 2:
+    pathlib.Path('half.txt').write_text('more')
+    log(); done()
+else:
+    whole()";
+    let mut only = task("T1", &[]);
+    only["max_attempts"] = json!(2);
+    let shop = Shop::with(&[only], Tracked::Yes, python).env("RALPH_LOOP_MAX_VERIFY_RETRIES", "0");
+    let ran = shop.execute(&["--iterations", "2"]).expect(3);
+    assert_eq!(ran.verdicts(), ["T1 handoff", "T1 failed"]);
+    assert_eq!(shop.log(), ["1 T1 attempted", "2 T1 attempted"]);
+    assert_eq!(shop.standing(), ["T1 pending 2"]);
+    let results = shop.read("results.md");
+    assert!(
+        results.contains("- **T1** Write T1 (open, 2 of 2 attempts)\n"),
+        "{results}"
+    );
+    // One of two attempts is charged: there is another.
+    let ran = shop.execute(&[]).expect(0);
+    assert_eq!(ran.verdicts(), ["T1 verified"]);
+    assert_eq!(shop.log().len(), 3);
+    assert_eq!(shop.standing(), ["T1 completed 3"]);
+    let results = shop.read("results.md");
+    assert!(results.contains(", iteration 3, 3 attempts\n"), "{results}");
 }

@@ -77,10 +77,20 @@ fn each_verified_step_lands_and_the_promise_ends_it() {
     let phases = status["iterations"].as_array().unwrap().iter();
     let phases: Vec<&serde_json::Value> = phases.map(|one| &one["phase"]).collect();
     assert_eq!(phases, ["testing", "testing", "complete"]);
-    // The same prompt each time: nothing of what went before is in it.
+    // The same prompt each time, but for what the agents before noted.
     let prompt = |n: u32| std::fs::read_to_string(project.outside(&format!("prompt-{n}"))).unwrap();
-    assert_eq!(prompt(1), prompt(2));
-    assert_eq!(prompt(2), prompt(3));
+    for n in [2, 3] {
+        let prompt_n = prompt(n);
+        let (before, noted) = prompt_n
+            .split_once("\n## What agents before you noted\n")
+            .unwrap();
+        let (noted, after) = noted.split_once("</data>\n").unwrap();
+        assert_eq!(format!("{before}{after}"), prompt(1));
+        assert!(
+            noted.contains(&format!("## Handoff from Iteration {}", n - 1)),
+            "{noted}"
+        );
+    }
     assert!(prompt(1).contains(GOAL) && prompt(1).contains("<promise>COUNTED</promise>"));
 }
 

@@ -144,7 +144,7 @@ fn an_agent_whose_context_is_nearly_full_is_asked_to_wrap_up_and_a_fresh_one_goe
         "Go on with task A. Last time: handed over: its context was nearly full.\n",
         "It handed over: 72 % of its context are in use (145001 of 200000 tokens), more than 70 %.\n",
         "It said what is next: write the other half\n",
-        "Its files are in the working tree, uncommitted. Go on from them.",
+        "The files of that attempt are in the working tree, uncommitted. Go on from them.",
         "half-A.txt",
     ] {
         assert!(prompt.contains(part), "{part:?} in {prompt}");

@@ -29,6 +29,7 @@ mod intervening;
 mod landing;
 mod layer_cases;
 mod layers;
+mod learning;
 mod limits;
 mod loops;
 mod monitoring;

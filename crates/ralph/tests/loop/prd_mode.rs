@@ -75,7 +75,10 @@ fn instructions_beside_the_prd_stand_in_every_prompt_before_the_task() {
         let told = prompt.find("Use British spelling.").unwrap();
         let task = prompt.find("## The task").unwrap();
         assert!(told < task, "{prompt}");
-        assert!(prompt.contains("in PROMPT.md, for every task"), "{prompt}");
+        assert!(
+            prompt.contains("From PROMPT.md, for every task:\n<project>\n"),
+            "{prompt}"
+        );
     }
     assert_eq!(project.repo.read("PROMPT.md"), TOLD);
     assert_eq!(project.leftovers(), ["?? PROMPT.md"]);

@@ -101,8 +101,12 @@ fn open_ones_are_in_the_prompt_as_data_and_within_a_cap() {
 }
 
 #[test]
-fn what_an_iteration_met_is_known_by_its_number() {
+fn what_an_iteration_met_has_its_number_and_was_not_known_before() {
     let new =
-        json!({"id": "O9", "task_id": "T2", "message": "m", "resolved": false, "iteration": 4});
-    assert_eq!(file(json!([one("O1", false), new])).met_in(4), ["O9"]);
+        json!({"id": "O9", "task_id": "T2", "message": "m", "resolved": false, "iteration": 1});
+    let all = file(json!([one("O1", false), new]));
+    assert_eq!(all.met_in(1, &[]), ["O1", "O9"]);
+    assert_eq!(all.met_in(1, &["O1".to_owned()]), ["O9"]);
+    assert_eq!(all.met_in(2, &[]), [""; 0]);
+    assert_eq!(all.ids(), ["O1", "O9"]);
 }

@@ -155,3 +155,39 @@ fn it_is_written_as_a_person_would_read_it() {
     );
     assert_eq!(Log::default().render(), "[]\n");
 }
+
+#[test]
+fn it_is_added_to_as_a_text_and_what_stood_there_stays_byte_for_byte() {
+    let two = json!({"iteration": 2, "task_id": "T2"});
+    let two_lines = ",\n  {\n    \"iteration\": 2,\n    \"task_id\": \"T2\"\n  }";
+    for (before, expected) in [
+        (
+            "[{\"iteration\":1,\"note\":\"a ] b\"}]",
+            "[{\"iteration\":1,\"note\":\"a ] b\"}@]",
+        ),
+        (
+            "[\n\t{ \"iteration\": 1, \"note\": \"a ] b\" }\n]\n\n",
+            "[\n\t{ \"iteration\": 1, \"note\": \"a ] b\" }@\n]\n\n",
+        ),
+    ] {
+        let mut log = Log::parse(before.as_bytes()).unwrap();
+        assert_eq!(log.render_after(before), before);
+        log.0.push(two.clone());
+        let text = log.render_after(before);
+        assert_eq!(text, expected.replace('@', two_lines));
+        // The last entry alone is written anew where it says something else now.
+        log.0[1]["task_id"] = json!("T3");
+        let again = log.render_after(&text);
+        let kept = expected.split('@').next().unwrap();
+        let changed = two_lines.replace("T2", "T3");
+        assert_eq!(again, format!("{kept}{changed}\n]\n"));
+    }
+}
+
+#[test]
+fn a_text_that_is_no_log_or_begins_otherwise_is_not_gone_on_from() {
+    let log = log(json!([{"iteration": 1}]));
+    for text in ["", "{", "[]\n", "[{\"iteration\": 9}]"] {
+        assert_eq!(log.render_after(text), log.render(), "{text}");
+    }
+}

@@ -31,19 +31,21 @@ fn the_set_up_makes_the_blank_brief_and_nothing_else() {
     insta::assert_snapshot!(render(None, &params).unwrap());
 }
 
-fn execute(task: Option<&str>) -> String {
+fn execute(part: Option<&str>) -> String {
     let params = Params::Execute {
         project: &shop(),
         iteration: 4,
         iterations: 12,
-        task,
+        task: part.map(|part| PickedTask { id: "T7", part }),
     };
     render(None, &params).unwrap()
 }
 
 #[test]
 fn the_execution_is_told_its_task_its_files_and_that_ralph_verifies() {
-    insta::assert_snapshot!(execute(Some("Id: T2\n<data>\nAdd the form\n</data>")));
+    insta::assert_snapshot!(execute(Some(
+        "## The task\n\nId: T7\n<task>\nAdd the form\n</task>"
+    )));
 }
 
 #[test]

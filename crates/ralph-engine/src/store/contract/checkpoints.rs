@@ -38,6 +38,7 @@ pub(in crate::store) fn work(iteration: u64, found: Found) -> Option<Box<Iterati
         kept: None,
         said: ClosingBlock::default(),
         handed_over: None,
+        failed_calls: Vec::new(),
         spent: Some(Spent::default()),
         verification: Vec::new(),
     }))

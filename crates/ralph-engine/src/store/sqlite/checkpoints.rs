@@ -38,14 +38,21 @@ impl CheckpointStore for SqliteJournal {
         of: CheckpointFilter<'_>,
         most: u32,
     ) -> Result<Vec<Link>> {
-        let (condition, order, id) = match of {
-            CheckpointFilter::Loop(id) => ("loop_id = ?", "n", id.as_str()),
-            CheckpointFilter::Repository => ("repository_id = ?", "id", repository.0.as_str()),
+        let (condition, order, id, iteration) = match of {
+            CheckpointFilter::Loop(id) => ("loop_id = ?1", "n", id.as_str(), None),
+            CheckpointFilter::Iteration(id, iteration) => {
+                let condition = "loop_id = ?1 AND iteration = ?2";
+                (condition, "n", id.as_str(), Some(iteration))
+            }
+            CheckpointFilter::Repository => {
+                ("repository_id = ?1", "id", repository.0.as_str(), None)
+            }
         };
         let text = format!(
-            "SELECT {LINK} FROM checkpoint WHERE {condition} ORDER BY {order} DESC LIMIT ?"
+            "SELECT {LINK} FROM checkpoint WHERE {condition} ORDER BY {order} DESC LIMIT ?3"
         );
-        self.all(sql!("list the checkpoints", text, id, most)).await
+        let found = sql!("list the checkpoints", text, id, iteration, most);
+        self.all(found).await
     }
 
     async fn checkpoints_after(&mut self, loop_id: &LoopId) -> Result<HashMap<u64, CheckpointId>> {

@@ -93,6 +93,17 @@ impl CommandStore for SqliteJournal {
         tx.commit().await
     }
 
+    async fn add_guidance(
+        &mut self,
+        repository: &RepositoryId,
+        source: &str,
+        new: &NewGuidance,
+    ) -> Result<()> {
+        let mut tx = self.begin("keep guidance").await?;
+        insert_guidance(&mut tx, repository, source, new).await?;
+        tx.commit().await
+    }
+
     async fn guidance(
         &mut self,
         repository: &RepositoryId,

@@ -21,7 +21,7 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A note for the checkpoint; the next agent sees it too
+    /// A note for the checkpoint, and guidance for the next agent
     #[arg(long, short, value_name = "TEXT")]
     note: Option<String>,
 
@@ -45,6 +45,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         let commit = commit(&project, &mut *journal, &repository, &row).await?;
         let asked = CheckpointRequest {
             note: args.note.as_deref().map(|note| note.trim().to_owned()),
+            who: project.who(),
             commit,
             at: Project::now(),
         };

@@ -160,6 +160,8 @@ impl<'a> Scene<'a> {
         let report = run_headless(&*self.agent, &headless, config, cost, prompt, stop)
             .await
             .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;
+        // Its process has ended: the file would only be taken for the end of another.
+        interview::clear_done(&self.named.folder).map_err(CommandError::from)?;
         if let Some(budget) = &mut budget {
             let agent = self.agent_name();
             let recorded = budget.record(&agent, &report, Project::now());

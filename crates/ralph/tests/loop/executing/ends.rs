@@ -132,7 +132,7 @@ fn a_question_an_interruption_and_a_limit_of_the_configuration_have_results_too(
             .contains("stopped by Ctrl-C (SIGINT)")
     );
     assert_eq!(shop.log(), ["1 T1 attempted"]);
-    assert_eq!(shop.standing(), ["T1 pending 0", "T2 pending 0"]);
+    assert_eq!(shop.standing(), ["T1 pending 1", "T2 pending 0"]);
     let shop = Shop::new("whole()");
     shop.project
         .repo

@@ -285,12 +285,14 @@ fn a38_words_in_tasks_and_files_add_no_right() {
         assert!(!project.passes("B"), "{mode}");
         let prompt = std::fs::read_to_string(project.repo.home().join("prompt-A")).unwrap();
         assert!(!prompt.contains('\u{202e}'), "{mode}: shown as what it is");
-        let opened = prompt.matches("<data>").count();
-        let closed = prompt.matches("\n</data>\n").count();
-        assert!(
-            opened >= closed,
-            "{mode}: no text of others closes a block: {prompt}"
-        );
+        for tag in ["task", "guidance", "project", "data"] {
+            let opened = prompt.matches(&format!("\n<{tag}>\n")).count();
+            let closed = prompt.matches(&format!("</{tag}>")).count();
+            assert_eq!(
+                opened, closed,
+                "{mode}: no text of others closes <{tag}>: {prompt}"
+            );
+        }
     }
 }
 
