@@ -37,6 +37,10 @@ pub(crate) fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
+pub(crate) fn megabytes_per_second(bytes: u64, time: Duration) -> f64 {
+    bytes as f64 / 1e6 / time.as_secs_f64()
+}
+
 pub(crate) fn gigabytes_per_second(bytes: u64, time: Duration) -> f64 {
     bytes as f64 / 1e9 / time.as_secs_f64()
 }

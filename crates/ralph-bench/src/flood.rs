@@ -90,7 +90,7 @@ fn flood_ralph(programs: &Programs, shape: &FloodShape) -> BenchResult<FloodResu
 }
 
 /// The highest resident size that the kernel noted for a child, until it ends.
-fn watch_peak(child: &mut Child) -> BenchResult<f64> {
+pub(crate) fn watch_peak(child: &mut Child) -> BenchResult<f64> {
     let status = format!("/proc/{}/status", child.id());
     let mut peak_kb = 0;
     while child.try_wait()?.is_none() {

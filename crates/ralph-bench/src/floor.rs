@@ -116,7 +116,8 @@ fn run_stub(repo: &TestRepo, programs: &Programs, n: usize) -> BenchResult<()> {
     }
 }
 
-fn succeed(command: &mut Command) -> BenchResult<()> {
+/// Runs a command, which must not fail.
+pub(crate) fn succeed(command: &mut Command) -> BenchResult<()> {
     let status = command.stdin(Stdio::null()).status()?;
     if status.success() {
         Ok(())

@@ -4,6 +4,7 @@
 //! figure is a median unless it says otherwise; floor and ralph take turns, so that a busy machine slows both.
 
 mod checkpoint;
+mod events;
 mod figures;
 mod fixture;
 mod flood;
@@ -12,6 +13,7 @@ mod history;
 mod iteration;
 mod layer;
 mod status;
+mod stories;
 mod table;
 mod tasks;
 
@@ -28,12 +30,14 @@ struct Options {
     only: Vec<String>,
 }
 
-const SECTIONS: [(&str, Section); 8] = [
+const SECTIONS: [(&str, Section); 10] = [
     ("iteration", iteration::measure),
     ("layer", layer::measure),
     ("checkpoint", checkpoint::measure),
     ("flood", flood::measure),
+    ("events", events::measure),
     ("tasks", tasks::measure),
+    ("stories", stories::measure),
     ("status", status::measure),
     ("history", history::measure),
     ("version", status::measure_version),

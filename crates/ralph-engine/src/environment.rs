@@ -65,6 +65,9 @@ const WITHHELD_ENDINGS: [&str; 8] = [
     "_PRIVATE_KEY",
     "_CREDENTIALS",
 ];
+/// What the reflog says of commits that programs of a run make: others are a person's.
+pub(crate) const REFLOG_ACTION: &str = "agent of ralph";
+
 /// The variables that an agent needs to reach its own model.
 const AGENT_PREFIXES: [&str; 3] = ["ANTHROPIC_", "CLAUDE_", "AWS_BEARER_TOKEN_BEDROCK"];
 
@@ -105,6 +108,9 @@ impl Environment {
             worktree: Some(worktree),
         };
         self.keeper = place.keeper_name();
+        self.vars.retain(|(key, _)| key != "GIT_REFLOG_ACTION");
+        self.vars
+            .push(("GIT_REFLOG_ACTION".into(), REFLOG_ACTION.into()));
         for (name, value) in &mut self.withheld {
             // It may be relative to where ralph was started.
             if name == DATA_DIR {

@@ -128,6 +128,9 @@ pub enum LoopError {
     /// An agent or a person left the branch while no ralph was there to see it.
     #[error("HEAD is at {found}, but an interrupted loop works on branch {branch}")]
     LeftBranch { branch: String, found: String },
+    /// Someone moved it while ralph worked: nothing more is written where it was.
+    #[error("the repository is no longer at {}", .0.display())]
+    MovedAway(PathBuf),
     /// An agent had edited `ralph.yaml` when ralph was killed. It is put back; read it again.
     #[error("{0} was edited while an agent ran, and is put back")]
     ConfigRestored(PathBuf),
@@ -174,6 +177,7 @@ impl LoopError {
             | Self::IllegalStep(_)
             | Self::IllegalTransition(_)
             | Self::File { .. }
+            | Self::MovedAway(_)
             | Self::ConfigRestored(_) => false,
         }
     }

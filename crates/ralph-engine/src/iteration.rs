@@ -51,7 +51,7 @@ use crate::{
     report::Reporter,
     store::Step,
     supervisor::{AgentControl, LocalFuture},
-    workspace::Workspace,
+    workspace::{Workspace, check_there},
 };
 
 /// The loop that an iteration belongs to, as far as the iteration talks to it.
@@ -224,6 +224,7 @@ async fn drive(
 ) -> Result<(), LoopError> {
     let mut prompt = String::new();
     loop {
+        check_there(workspace.root())?;
         let action = context.machine.next();
         if let Some(done) = cost::out_of_budget(context, &action) {
             note(context, services, &done).await?;

@@ -114,7 +114,7 @@ use crate::{
     report::Reporter,
     source::Snapshots,
     store::{Journal, RepositoryId, Step},
-    workspace::{BeforeRun, Layers},
+    workspace::{BeforeRun, Layers, check_there},
 };
 
 /// A running loop: what it decides by, what it works with, and where it tells of it.
@@ -290,6 +290,7 @@ impl LoopRunner {
     async fn work(&mut self) -> Result<Stop, LoopError> {
         self.resume_from_journal().await?;
         loop {
+            check_there(&self.place.root)?;
             let done = match self.machine.next(&self.view()) {
                 LoopAction::ObeyCommands => {
                     self.set_activity(LoopActivity::Between, None);
@@ -546,10 +547,15 @@ impl LoopRunner {
             Ok(stop) => (stop, None),
             Err(error) => (error.as_stop(self.changed), Some(error)),
         };
-        keep_first(&mut failure, self.take_back_mark());
-        keep_first(&mut failure, self.write_results(&stop).await);
+        let is_there = check_there(&self.place.root).is_ok();
+        if is_there {
+            keep_first(&mut failure, self.take_back_mark());
+            keep_first(&mut failure, self.write_results(&stop).await);
+        }
         keep_first(&mut failure, self.close_loop(&stop).await);
-        keep_first(&mut failure, self.restore_at_end());
+        if is_there {
+            keep_first(&mut failure, self.restore_at_end());
+        }
         if let Some(guard) = self.place.guard.take() {
             keep_first(&mut failure, guard.release());
         }

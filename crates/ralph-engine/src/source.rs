@@ -48,6 +48,10 @@ pub struct SourceFile {
     stamp: Option<FileStamp>,
 }
 
+/// The files of a source that were written since they were read.
+#[derive(Debug)]
+pub struct WrittenSince(Vec<usize>);
+
 fn suggestion(task: Task, file: &str) -> SuggestedTask {
     SuggestedTask {
         task,
@@ -263,9 +267,15 @@ impl Source {
     }
 
     /// Undoes what a run of an agent on `own` did to the files that is not its to do.
-    pub fn put_back(&mut self, own: &TaskId) -> Result<Vec<Tampering>, SourceError> {
+    /// `written` are the files to look at.
+    pub fn put_back(
+        &mut self,
+        written: &WrittenSince,
+        own: &TaskId,
+    ) -> Result<Vec<Tampering>, SourceError> {
         let mut tampering = Vec::new();
-        for file in &mut self.files {
+        for &at in &written.0 {
+            let file = &mut self.files[at];
             if stamp(&file.path) == file.stamp {
                 continue;
             }
@@ -283,9 +293,16 @@ impl Source {
         Ok(tampering)
     }
 
-    /// The tasks that were written into its files since they were read.
-    pub(crate) fn added(&self) -> Vec<SuggestedTask> {
-        let written = self.files.iter().filter(|f| stamp(&f.path) != f.stamp);
+    /// Finds the files that were written since they were read.
+    pub fn written(&self) -> WrittenSince {
+        let files = self.files.iter().enumerate();
+        let written = files.filter(|(_, file)| stamp(&file.path) != file.stamp);
+        WrittenSince(written.map(|(at, _)| at).collect())
+    }
+
+    /// The tasks that were written into these files since they were read.
+    pub(crate) fn added(&self, written: &WrittenSince) -> Vec<SuggestedTask> {
+        let written = written.0.iter().map(|at| &self.files[*at]);
         let added = written.flat_map(|file| {
             let now = plain_file::read(&file.path).unwrap_or_default();
             let added = format::added_tasks(&file.name, &file.bytes, &now);
@@ -357,6 +374,9 @@ impl SourceFile {
 
     fn replace(&mut self, bytes: Vec<u8>) -> Result<(), SourceError> {
         write_atomically(&self.path, &bytes)?;
+        if bytes.len() >= LARGE {
+            make_older(&self.path);
+        }
         self.bytes = bytes;
         self.stamp = stamp(&self.path);
         Ok(())
@@ -371,12 +391,33 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), SourceError> {
     })
 }
 
+/// From this size on it takes git longer to read a file than to be started.
+const LARGE: usize = 256 * 1024;
+
+/// Makes a file that was just written two seconds older. Git reads one again that is as new as its index, to
+/// the second, in each command; a task file that is stored at once would be read again and again.
+fn make_older(path: &Path) {
+    let older = || {
+        let file = std::fs::File::options().write(true).open(path)?;
+        let written = file.metadata()?.modified()?;
+        file.set_modified(written - std::time::Duration::from_secs(2))
+    };
+    // It only saves time.
+    let _: std::io::Result<()> = older();
+}
+
 /// The task files of a folder, by name.
 fn task_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?
-        .filter_map(|entry| entry.ok().map(|e| e.path()))
-        .filter(|p| has_task_name(p) && p.is_file())
-        .collect();
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)?.flatten() {
+        let path = entry.path();
+        // Most say what they are without being looked at.
+        let is_file =
+            |kind: std::fs::FileType| kind.is_file() || kind.is_symlink() && path.is_file();
+        if has_task_name(&path) && entry.file_type().is_ok_and(is_file) {
+            files.push(path);
+        }
+    }
     files.sort();
     Ok(files)
 }

@@ -96,6 +96,8 @@ pub struct SupervisedRun {
 const TICK: Duration = Duration::from_millis(250);
 /// The time that an agent may take to exit after its last word.
 const LINGER: Duration = Duration::from_secs(30);
+/// The time that is taken to hear what an agent has said already, before a limit ends it.
+const MOMENT: Duration = Duration::from_millis(50);
 /// Between two wakings of the watchers, at least: one that asks for too many must not take all the time.
 const REST: Duration = Duration::from_millis(50);
 
@@ -208,7 +210,11 @@ impl<R: RunningAgent> Supervisor<'_, R> {
                 },
                 () = self.control.ready() => self.obey().await,
                 () = until(alarm.map(|(at, _)| at)) => {
-                    if let Some((_, alarm)) = alarm {
+                    self.hear_what_is_there().await;
+                    // It may have ended, or spoken, while ralph itself was stopped.
+                    if let Some((at, alarm)) = self.next_alarm()
+                        && at <= Instant::now()
+                    {
                         self.ring(alarm);
                     }
                 }
@@ -230,13 +236,29 @@ impl<R: RunningAgent> Supervisor<'_, R> {
         }
     }
 
+    /// Reads what the agent has said and done already.
+    async fn hear_what_is_there(&mut self) {
+        // An agent that never stops to speak does not put its limits off.
+        let until = Instant::now() + MOMENT;
+        while Instant::now() < until {
+            match tokio::time::timeout_at(until.into(), self.run.next()).await {
+                Ok(RunHeard::Output) => {
+                    self.heard = Instant::now();
+                    self.take_events().await;
+                }
+                Ok(RunHeard::Other) => {}
+                Ok(RunHeard::Ended) | Err(_) => return,
+            }
+        }
+    }
+
     fn now(&self) -> RunMoment {
         self.tools.moment(self.began.elapsed())
     }
 
     /// The next moment at which patience ends, and what that means.
     fn next_alarm(&self) -> Option<(Instant, Alarm)> {
-        if self.state != RunState::Going {
+        if self.state != RunState::Going || self.run.has_exited() {
             return None;
         }
         let limits = self.limits;

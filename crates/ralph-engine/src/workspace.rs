@@ -37,6 +37,17 @@ use crate::{
     supervisor::LocalFuture,
 };
 
+/// Refuses to go on where the repository was: one that was moved away must not get a new folder in its old
+/// place.
+pub(crate) fn check_there(root: &Path) -> Result<(), LoopError> {
+    match std::fs::metadata(root) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(LoopError::MovedAway(root.to_owned()))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// The paths of the data folder that programs of an agent's may read and not write: all of it, or ralph's own
 /// files in it where the repository or another folder of the environment lies in it too.
 pub(crate) fn read_only_data(

@@ -3,10 +3,13 @@
 //! Commits on top of the base are accepted. Anything else (amend, reset, rebase, another branch) is
 //! history moved: what it made is kept aside under a ref, never thrown away.
 
+use std::io::{Read as _, Seek as _, SeekFrom};
+
 use ralph_core::id::IterationId;
 
 use super::refs::{HeadFile, branch_ref, check_ref_name, read_branch, read_head, write_head};
 use super::{GitError, Oid, Repo};
+use crate::{environment::REFLOG_ACTION, plain_file};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum History {
@@ -18,6 +21,18 @@ pub enum History {
     Rewritten { found: Option<Oid> },
     /// HEAD is not on the branch.
     LeftBranch { head: String },
+}
+
+/// Words with which git's own commands begin what they write into a reflog when they make a commit.
+const COMMITTING: [&str; 6] = ["commit", "merge", "pull", "cherry-pick", "revert", "am"];
+/// The part of a reflog that is looked at.
+const REFLOG_BYTES: u64 = 256 * 1024;
+const HEAD_LOG: &str = "logs/HEAD";
+
+/// Tells whether git's own commands write this into a reflog when they make a commit: `commit (merge)`.
+fn is_committing(action: &str) -> bool {
+    let word = action.split(' ').next().unwrap_or_default();
+    COMMITTING.contains(&word)
 }
 
 /// Where moved history was put; `None` if there was nothing to keep.
@@ -50,6 +65,34 @@ impl Repo {
             Some(tip) if self.is_ancestor(base, &tip).await? => Ok(History::Ahead { tip }),
             found => Ok(History::Rewritten { found }),
         }
+    }
+
+    /// The length of the reflog of HEAD; nothing where none is kept.
+    pub fn reflog_bytes(&self) -> Option<u64> {
+        let found = std::fs::symlink_metadata(self.git_dir.join(HEAD_LOG)).ok()?;
+        Some(found.len())
+    }
+
+    /// The last commit that a person made with git since the reflog of HEAD was this long, and what it is about.
+    /// A person has the identity that ralph commits with; programs of a run leave their own word there, and
+    /// one in a container, which may not, seldom has it.
+    pub async fn persons_commit(&self, since: u64) -> Option<String> {
+        let who = &self.identity().await.ok()?.committer;
+        let mut log = plain_file::open(&self.git_dir.join(HEAD_LOG)).ok()?;
+        log.seek(SeekFrom::Start(since)).ok()?;
+        let mut new = Vec::new();
+        log.take(REFLOG_BYTES).read_to_end(&mut new).ok()?;
+        let new = String::from_utf8_lossy(&new);
+        new.lines().rev().find_map(|line| {
+            let (ids, message) = line.split_once('\t')?;
+            let (word, subject) = message.split_once(": ")?;
+            let mut ids = ids.splitn(3, ' ').skip(1);
+            let (made, by) = (ids.next()?, ids.next()?);
+            let is_persons =
+                word != REFLOG_ACTION && is_committing(word) && by.starts_with(who.as_str());
+            let short = made.get(..10).unwrap_or(made);
+            is_persons.then(|| format!("{short} ({subject})"))
+        })
     }
 
     /// Puts the branch and HEAD back to the recorded commit. Files and index stay as they are.

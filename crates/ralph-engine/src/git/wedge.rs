@@ -3,6 +3,7 @@
 //!
 //! Follows no symlink, looks into no git folder, and takes away nothing that git could have stored.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -26,8 +27,9 @@ pub(crate) fn free_wedges(root: &Path, since: SystemTime, own: &[PathBuf]) -> Ve
     if !changed_before(root, since) {
         make_writable(root);
     }
+    let mut opened = HashSet::new();
     for path in own {
-        found.extend(open_own(root, path));
+        found.extend(open_own(root, path, &mut opened));
     }
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -94,8 +96,10 @@ fn is_left(path: &Path, kind: fs::FileType) -> bool {
 }
 
 /// Makes a file of ralph's own one that it can read and write, with the folders that it lies in.
-fn open_own(root: &Path, path: &Path) -> Option<String> {
+/// `opened` are the folders that were looked at already.
+fn open_own<'a>(root: &Path, path: &'a Path, opened: &mut HashSet<&'a Path>) -> Option<String> {
     let mut folders: Vec<&Path> = path.ancestors().skip(1).collect();
+    folders.retain(|folder| opened.insert(folder));
     folders.reverse();
     for folder in folders {
         let full = root.join(folder);

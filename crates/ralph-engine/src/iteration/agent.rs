@@ -28,7 +28,7 @@ use crate::{
         RunLimits, RunPorts, SpaceWatcher, SupervisedRun, TreeProbe, WatchedRun, Watcher,
         run_agent,
     },
-    workspace::Workspace,
+    workspace::{Workspace, check_there},
 };
 
 /// The prompt of a run, and its number.
@@ -80,6 +80,7 @@ pub(super) async fn run(
     )
     .await?;
     failpoint("agent-ended");
+    check_there(workspace.root())?;
     workspace.after_run(context.job)?;
     // An agent that can't be started is an outcome like any other: the record says so.
     let SupervisedRun {

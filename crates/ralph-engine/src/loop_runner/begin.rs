@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
 use ralph_core::{
     breaker::Breaker,
     change::DecidingFiles,
@@ -16,6 +17,7 @@ use ralph_core::{
     id::LoopId,
     loop_machine::{Loop, PauseState},
     termination::{Limits, Span},
+    time::later,
 };
 
 use super::{
@@ -430,6 +432,7 @@ impl LoopRunner {
         }
         let config = self.persisted_config();
         let worktree = self.place.root.to_string_lossy().into_owned();
+        let at = self.after_last_loop().await?;
         let new = NewLoop {
             id: &self.loop_id,
             repository: &self.place.repository,
@@ -440,7 +443,7 @@ impl LoopRunner {
             base_commit: self.place.base.as_str(),
             agent: &self.runtime.pool.main_name(),
             config: &config,
-            at: self.output.clock.now(),
+            at,
         };
         self.journal.begin_loop(&new).await?;
         Ok(if has_work {
@@ -450,6 +453,19 @@ impl LoopRunner {
             }
         } else {
             Told::default()
+        })
+    }
+
+    /// The time at which a new loop begins: now, but never before the last one. With a clock that went back,
+    /// the last loop would not be the last.
+    async fn after_last_loop(&mut self) -> Result<Timestamp, LoopError> {
+        let now = self.output.clock.now();
+        let loops = self.journal.loops(&self.place.repository, 1).await?;
+        let last: Option<Timestamp> = loops.first().and_then(|row| row.started_at.parse().ok());
+        Ok(match last {
+            // A whole second, so that the texts of the two are in order too.
+            Some(last) if last >= now => later(last, Duration::from_secs(1)),
+            Some(_) | None => now,
         })
     }
 

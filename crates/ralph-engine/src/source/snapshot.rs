@@ -215,7 +215,8 @@ mod tests {
         let mut snapshots = Snapshots::default();
         snapshots.take(&source, top.path(), "one").unwrap();
         std::fs::write(&path, "- {id: a, title: a, status: open, notes: x}\n").unwrap();
-        source.put_back(&own).unwrap();
+        let written = source.written();
+        source.put_back(&written, &own).unwrap();
         snapshots.take(&source, top.path(), "two").unwrap();
         let forged = "- {id: a, title: a, status: completed, notes: x}\n";
         std::fs::write(&path, forged).unwrap();

@@ -58,7 +58,9 @@ fn an_agents_claim_in_the_file_is_put_back() {
     let path = root.join("prd.json");
     let (mut source, _) = Source::read(&path, &root).unwrap();
     std::fs::write(&path, PRD.replace("false", "true")).unwrap();
-    let tampering = source.put_back(&TaskId::parse("A").unwrap()).unwrap();
+    let written = source.written();
+    let own = TaskId::parse("A").unwrap();
+    let tampering = source.put_back(&written, &own).unwrap();
     assert_eq!(tampering.len(), 2);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), PRD);
 }

@@ -39,6 +39,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct BeforeRun {
     refs: Option<RefGuard>,
+    /// The length of the reflog: what is in it beyond was done since.
+    reflog: Option<u64>,
     /// Files of a person's that git does not track.
     untracked: Vec<(PathBuf, Option<FileStamp>)>,
     /// Settings of agents that git ignores, so that they would outlive the attempt.
@@ -97,6 +99,7 @@ impl BeforeRun {
     pub(crate) fn release(&mut self) -> Result<(), GitError> {
         self.untracked.clear();
         self.made.clear();
+        self.reflog = None;
         self.refs.take().map_or(Ok(()), RefGuard::release)
     }
 }
@@ -190,6 +193,7 @@ impl Workspace for InPlace<'_> {
                 &self.own_paths,
             )?;
             before.refs = Some(refs);
+            before.reflog = self.repo.reflog_bytes();
         }
         let files = TaskFiles::find(self.root, &job.config.tasks, self.source);
         self.snapshots.known = Some(files);
@@ -247,13 +251,20 @@ impl Workspace for InPlace<'_> {
     ) -> LocalFuture<'a, Result<Findings, LoopError>> {
         Box::pin(async {
             let mut found = Findings::default();
-            found.flags.extend(self.restore_refs()?);
             let (base, branch) = (oid(&job.start.base_commit)?, &job.start.branch);
+            let persons = self.persons_commit().await;
+            found.flags.extend(self.restore_refs()?);
             match &self.repo.history(&base, branch).await? {
                 History::Unmoved => {}
-                History::Ahead { .. } => found
-                    .flags
-                    .push("the agent committed by itself; its commits are squashed".into()),
+                History::Ahead { .. } => match persons {
+                    // One folder can't hold two works apart: what is whose is for the person to say.
+                    Some(commit) => {
+                        found.halt(self.keep_persons_commit(job, &base, &commit).await?)
+                    }
+                    None => found
+                        .flags
+                        .push("the agent committed by itself; its commits are squashed".into()),
+                },
                 History::Rewritten { .. } | History::LeftBranch { .. } => {
                     let undone = self.repo.undo_moved_history(branch, &base, &job.iteration);
                     let kept = undone.await?;
@@ -354,15 +365,19 @@ impl Workspace for InPlace<'_> {
             after
                 .flags
                 .extend(configs.map(|name| format!("{name} was edited; it is put back")));
-            after.flags.extend(self.restore_refs()?);
             let (base, untracked) = self.start_of(job)?;
+            let persons = self.persons_commit().await;
+            after.flags.extend(self.restore_refs()?);
             let Some(StagedCandidate { tree, tip, files }) = candidate else {
                 after.flags.extend(self.moved_history(job, &base).await?);
                 after.flags.extend(self.restore_guarded()?);
                 return Ok(after);
             };
             let tip = tip.unwrap_or(&base);
-            if self.repo.put_branch_back(&job.start.branch, tip).await? {
+            if let Some(commit) = persons {
+                let kept = self.keep_persons_commit(job, tip, &commit).await?;
+                after.flags.push(kept);
+            } else if self.repo.put_branch_back(&job.start.branch, tip).await? {
                 after
                     .flags
                     .push("the branch was moved or left; it is put back".into());
@@ -496,6 +511,29 @@ impl InPlace<'_> {
         Ok(names.collect())
     }
 
+    /// The last commit that a person made since the run began, as far as that can be known.
+    async fn persons_commit(&self) -> Option<String> {
+        let since = self.before.as_ref().and_then(|before| before.reflog)?;
+        self.repo.persons_commit(since).await
+    }
+
+    /// Takes a person's commits off the branch that programs of the run work on, and keeps them under a ref;
+    /// returns what to tell the person.
+    async fn keep_persons_commit(
+        &self,
+        job: &Job,
+        base: &Oid,
+        commit: &str,
+    ) -> Result<String, LoopError> {
+        let branch = &job.start.branch;
+        let undone = self.repo.undo_moved_history(branch, base, &job.iteration);
+        let kept = undone.await?.branch.unwrap_or_default();
+        Ok(format!(
+            "a person committed {commit} on {branch} while ralph worked in the same folder; it is not squashed, \
+             but kept at {kept}: `git merge {kept}` brings it back"
+        ))
+    }
+
     /// Puts the branch back where a program that ralph started rewrote history or left it.
     async fn moved_history(&self, job: &Job, base: &Oid) -> Result<Option<String>, LoopError> {
         let branch = &job.start.branch;
@@ -519,16 +557,17 @@ impl InPlace<'_> {
         let mut found = Findings::default();
         dot_ralph::ensure(self.root)
             .map_err(|e| file_error("make", &self.root.join(dot_ralph::FOLDER), e))?;
-        if wrote.tasks {
-            found.suggested.extend(self.source.added());
+        let written = wrote.tasks.then(|| self.source.written());
+        if let Some(written) = &written {
+            found.suggested.extend(self.source.added(written));
         }
         if let Some(artefacts) = &mut self.artefacts {
             found
                 .flags
                 .extend(artefacts.restore_tasks(job, self.source)?);
         }
-        if wrote.tasks {
-            let tampering = self.source.put_back(&job.task.id)?;
+        if let Some(written) = &written {
+            let tampering = self.source.put_back(written, &job.task.id)?;
             let tampering = tampering.iter().map(|t| format!("task file: {t}"));
             found.flags.extend(tampering);
         }

@@ -242,6 +242,10 @@ fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
         LoopError::LeftBranch { branch, .. } => Some(format!(
             "`git switch {branch}`, then `ralph run` continues; without that branch the loop can't continue"
         )),
+        LoopError::MovedAway(_) => Some(
+            "`ralph run` in its new place starts over with what is not landed; moved back, it continues"
+                .into(),
+        ),
         LoopError::Dirty { .. } => Some("commit your changes, or use `ralph run --stash`".into()),
         LoopError::Artefact { .. } => {
             Some("fix it, or move it away: ralph creates a new one".into())

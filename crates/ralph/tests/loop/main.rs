@@ -32,6 +32,7 @@ mod layers;
 mod learning;
 mod limits;
 mod loops;
+mod meanwhile;
 mod monitoring;
 mod moved_branch;
 mod notifying;
