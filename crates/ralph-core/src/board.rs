@@ -11,6 +11,7 @@
 //!   as what it is. What is completed stays completed, and skipped is stronger than the other two.
 //! - A dependency is met by a completed leaf or a complete container, never by a skipped one. What a
 //!   container depends on, all its leaves depend on.
+//! - A task for a person (`HUMAN-…`) counts as blocked until a person has completed or skipped it.
 //! - A task in progress can be chosen: the run that left it so is gone.
 //! - A task with an open question is not chosen. A person who changes what the task says has answered;
 //!   one who opens a blocked task again starts it again.
@@ -644,7 +645,10 @@ struct Resolution {
 impl ResolvedStatuses {
     fn of(graph: &Graph) -> Self {
         let shape = graph.shape();
-        let own = |node: Node| graph.task(node).status;
+        let own = |node: Node| match graph.task(node) {
+            task if task.is_left_to_person() => Status::Blocked,
+            task => task.status,
+        };
         // For a container the status that takes its leaves out, its own or that of one around it.
         let mut hold: Vec<Option<Status>> = vec![None; shape.len()];
         let mut status: Vec<Status> = graph.tasks().iter().map(|task| task.status).collect();

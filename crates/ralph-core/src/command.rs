@@ -31,6 +31,11 @@ pub enum Command {
     Unblock {
         task: TaskId,
     },
+    /// A person has done a task.
+    Done {
+        task: TaskId,
+        note: Option<String>,
+    },
     Revert {
         iteration: u64,
         others: Others,
@@ -160,6 +165,7 @@ impl Command {
             Self::Retry { .. } => "retry",
             Self::Skip { .. } => "skip",
             Self::Unblock { .. } => "unblock",
+            Self::Done { .. } => "tasks done",
             Self::Revert { .. } => "revert",
             Self::Restore { .. } => "checkpoint restore",
             Self::Say { .. } => "say",
@@ -235,6 +241,13 @@ mod tests {
                     reason: "not now".into(),
                 },
                 json!({"command": "skip", "task": "A", "reason": "not now"}),
+            ),
+            (
+                Command::Done {
+                    task: id("HUMAN-A"),
+                    note: Some("key bought".into()),
+                },
+                json!({"command": "done", "task": "HUMAN-A", "note": "key bought"}),
             ),
             (
                 Command::Revert {

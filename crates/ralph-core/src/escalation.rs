@@ -58,6 +58,8 @@ pub enum AnswerKind {
     Guidance,
     Skip,
     Retry,
+    /// A person has done the task.
+    Done,
     /// The task says something else now.
     Edited,
 }
@@ -142,13 +144,15 @@ impl AnswerKind {
             Self::Guidance => "guidance".into(),
             Self::Skip => "skip".into(),
             Self::Retry => "retry".into(),
+            Self::Done => "the task was done by a person".into(),
             Self::Edited => "the task was edited".into(),
         }
     }
 }
 
 impl Question {
-    fn options(&self) -> &[String] {
+    /// The ways that are offered, in the order of their numbers.
+    pub fn options(&self) -> &[String] {
         self.escalation.as_ref().map_or(&[], |e| &e.options)
     }
 

@@ -101,6 +101,12 @@ pub enum Event {
     VerifyStarted {
         command: String,
     },
+    /// A verify command that runs printed something; told at most once a second.
+    VerifyOutput {
+        command: String,
+        /// The last line that it has printed.
+        line: String,
+    },
     VerifyEnded {
         command: String,
         passed: bool,

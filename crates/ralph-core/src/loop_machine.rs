@@ -45,8 +45,8 @@ pub trait LoopView {
     fn main_back_at(&self) -> Option<Timestamp>;
     /// Returns whether a person paused the loop.
     fn pause_state(&self) -> PauseState;
-    /// Returns true if a person is at the terminal who can be asked.
-    fn person_is_there(&self) -> bool;
+    /// Returns whether a person is at the terminal who can be asked.
+    fn person(&self) -> PersonAtTerminal;
 }
 
 /// The charged attempts of a task, and its limit.
@@ -66,7 +66,7 @@ pub enum LoopAction {
     Settle {
         task_decision: TaskDecision,
     },
-    /// Ask the person at the terminal, if there is a question.
+    /// Ask the person at the terminal, if there is a question that they have not put off.
     AskPerson,
     /// Wait until a person resumes the loop.
     Pause,
@@ -109,7 +109,7 @@ pub enum LoopStep {
     Settled,
     /// The person said something, or a command came meanwhile.
     PersonAnswered,
-    /// No question is open, or the person has left.
+    /// No question is open but those that were put off.
     NothingAsked,
     Resumed,
     BaselineMeasured,
@@ -149,6 +149,17 @@ pub enum PauseState {
     #[default]
     Running,
     Paused,
+}
+
+/// Tells whether a person is at the terminal, and when they are asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PersonAtTerminal {
+    #[default]
+    Away,
+    /// Asked when there is nothing else to do.
+    There,
+    /// Asked before anything else is done.
+    Needed,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -237,14 +248,8 @@ impl Loop {
             LoopPhase::Settling(decision) => LoopAction::Settle {
                 task_decision: decision.task_decision.clone(),
             },
-            LoopPhase::Asking(decision) => {
-                let can_ask = view.person_is_there() && view.signal().is_none() && !self.aborted;
-                if can_ask {
-                    LoopAction::AskPerson
-                } else {
-                    self.gate(decision, view)
-                }
-            }
+            LoopPhase::Asking(decision) if self.asks_now(decision, view) => LoopAction::AskPerson,
+            LoopPhase::Asking(decision) => self.gate(decision, view),
             LoopPhase::Deciding(decision) => self.gate(decision, view),
             LoopPhase::Breaker => self.pass_breaker(),
             LoopPhase::Reloading => LoopAction::ReloadTasks,
@@ -348,6 +353,21 @@ impl Loop {
                 until: self.breaker.until().map(to_the_second),
             }),
             sick: self.tally.sick,
+        }
+    }
+
+    /// A question stops nothing while there is other work: the person is asked when the loop is idle.
+    fn asks_now(&self, decision: &Decision, view: &dyn LoopView) -> bool {
+        if view.signal().is_some() || self.aborted {
+            return false;
+        }
+        let is_idle = view.pause_state() == PauseState::Paused
+            || decision.stop == Some(Stop::Question)
+            || matches!(decision.limit, Some(AfterLimit::Wait { .. }));
+        match view.person() {
+            PersonAtTerminal::Away => false,
+            PersonAtTerminal::There => is_idle,
+            PersonAtTerminal::Needed => true,
         }
     }
 
@@ -510,6 +530,12 @@ impl LoopTally {
         self.iterations - self.diagnoses + self.earlier.counted
     }
 
+    /// A person has said how to go on: what came before says nothing of what comes now.
+    pub fn forget_fruitless(&mut self) {
+        self.fruitless = 0;
+        self.fruitless_tasks.clear();
+    }
+
     /// Takes an iteration in which no agent could work: it says nothing of the task or the loop, and
     /// nothing is counted.
     pub fn add_idle(
@@ -566,8 +592,7 @@ impl LoopTally {
         };
         self.sick = self.sick_after(ended);
         if verdict.lands() {
-            self.fruitless = 0;
-            self.fruitless_tasks.clear();
+            self.forget_fruitless();
         } else if !says_nothing_against_the_loop(ended) {
             self.fruitless += 1;
             self.fruitless_tasks.insert(ended.task.clone());

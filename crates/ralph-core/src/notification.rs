@@ -177,6 +177,7 @@ pub fn occasion(event: &Event) -> Option<Occasion> {
         | Event::Agent(_)
         | Event::Inspected { .. }
         | Event::VerifyStarted { .. }
+        | Event::VerifyOutput { .. }
         | Event::VerifyEnded { .. }
         | Event::Landed { .. }
         | Event::IterationEnded { .. }

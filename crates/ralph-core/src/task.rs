@@ -37,6 +37,13 @@ pub struct Task {
     pub place: Place,
 }
 
+impl Task {
+    /// Returns true for work that waits for a person to do it.
+    pub fn is_left_to_person(&self) -> bool {
+        self.id.is_for_person() && self.status.is_workable()
+    }
+}
+
 /// What a task says to its reader.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -138,6 +145,9 @@ pub struct Place {
 /// Longest id in bytes: it stands in file names and in commit trailers.
 const MAX_BYTES: usize = 120;
 
+/// The ids of tasks for a person begin with it.
+pub const FOR_PERSON: &str = "HUMAN-";
+
 /// The name of a task, checked once at the edge so that it is safe everywhere behind it: as a file
 /// name, as an argument, in a trailer, on a terminal.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -178,6 +188,11 @@ impl TaskId {
 
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns true for `HUMAN-…`: work that only a person can do, and that no agent is given.
+    pub fn is_for_person(&self) -> bool {
+        self.0.starts_with(FOR_PERSON)
     }
 }
 

@@ -10,6 +10,7 @@ mod test_count;
 pub use clean::{CleanFinding, CleanOutcome, CleanResult, judge_clean};
 pub use test_count::{
     TestCounter, TestCounts, TestFinding, compare_tests, count_report, count_tests, may_be_report,
+    strip_terminal,
 };
 
 use std::{fmt::Write, time::Duration};

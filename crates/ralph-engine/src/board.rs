@@ -129,6 +129,11 @@ impl Board {
         questions.filter_map(|(id, state)| Some((id, state.question.as_deref()?)))
     }
 
+    /// Tasks for a person that wait to be done.
+    pub(crate) fn for_person(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.for_person()
+    }
+
     /// True if another task than this one can be taken.
     pub(crate) fn ready_besides(&self, task: Option<&TaskId>) -> bool {
         self.tasks.ready().any(|ready| Some(ready) != task)

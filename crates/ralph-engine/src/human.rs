@@ -1,4 +1,4 @@
-//! The person at the terminal, if there is one: asked where the loop stands, answered at once.
+//! The person at the terminal, if there is one: asked when the loop has nothing else to do.
 //!
 //! Only asks. What an answer does goes through the same queue as one from another terminal.
 
@@ -6,10 +6,24 @@ use std::{future::Future, pin::Pin};
 
 use ralph_core::{command::Answer, escalation::Question};
 
-/// A person who can be asked. `None` means that the person is gone.
+/// The reply of a person who was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PersonReply {
+    Answer(Answer),
+    /// Not now: the question stays open.
+    Later,
+    /// The terminal is closed.
+    Gone,
+}
+
+/// A person who can be asked.
 pub trait Human: Send {
+    /// Asks a question. Dropped halfway, it is taken back.
     fn ask<'a>(
         &'a mut self,
         question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = Option<Answer>> + 'a>>;
+    ) -> Pin<Box<dyn Future<Output = PersonReply> + 'a>>;
+
+    /// Takes note of the questions that are open now, for a person who wants to answer by themselves.
+    fn set_open_questions(&mut self, _open: &[Question]) {}
 }

@@ -83,7 +83,7 @@ use ralph_core::{
     job::{Job, Outcome},
     loop_machine::{IterationSummary, Loop, LoopAction, LoopStep},
     task::{Status as TaskStatus, TaskId},
-    termination::Stop,
+    termination::{Stop, TaskDecision},
     time::to_the_second,
     verify::VerifyReport,
 };
@@ -91,7 +91,7 @@ use ralph_core::{
 use self::{
     budget::BudgetDecision,
     clean_check::CleanWatch,
-    control::{ControlChannel, PersonReply},
+    control::{AskOutcome, ControlChannel},
     forecast::ForecastState,
     link::{JournalLink, LinkedIteration, QueueProgress},
     reconcile::{CutOff, Reopen, UnfinishedPolicy},
@@ -295,15 +295,20 @@ impl LoopRunner {
                 LoopAction::ObeyCommands => {
                     self.set_activity(LoopActivity::Between, None);
                     self.carry_out_commands().await?;
+                    self.show_open_questions().await?;
                     LoopStep::CommandsObeyed
                 }
                 LoopAction::Settle { task_decision } => {
+                    let may_ask = task_decision != TaskDecision::Keep;
                     self.settle(task_decision).await?;
+                    if may_ask {
+                        self.show_open_questions().await?;
+                    }
                     LoopStep::Settled
                 }
                 LoopAction::AskPerson => match self.ask_person().await? {
-                    PersonReply::Given => LoopStep::PersonAnswered,
-                    PersonReply::None => LoopStep::NothingAsked,
+                    AskOutcome::DecideAgain => LoopStep::PersonAnswered,
+                    AskOutcome::NothingToAsk => LoopStep::NothingAsked,
                 },
                 LoopAction::Pause => {
                     self.wait_while_paused().await?;
@@ -636,7 +641,7 @@ impl LoopRunner {
             signal: *self.control.stop.borrow(),
             main_back_at: self.runtime.pool.back_at(),
             pause: self.control.pause,
-            person_is_there: self.control.human.is_some(),
+            person: self.control.person(),
             executes: self.files.artefacts.is_some(),
         }
     }

@@ -12,7 +12,7 @@ mod paint;
 mod waiting;
 
 pub use lines::{JsonLines, PlainReporter};
-pub use live::{Live, Screen};
+pub use live::{Foot, Live, LiveScreen, Screen, ShownPause};
 pub use paint::{Colours, Tone};
 
 use std::io::Write;
@@ -66,23 +66,31 @@ pub struct ReportStyle {
     pub time_zone: TimeZone,
 }
 
-/// Which reporter, and where it writes.
+/// Which reporter of lines, and where it writes.
 pub enum ReportKind {
     JsonLines(Box<dyn Write + Send>),
     Plain(Box<dyn Write + Send>, ReportStyle),
-    Live(Box<dyn Screen>, ReportStyle),
 }
 
 pub fn make(kind: ReportKind) -> Box<dyn Reporter> {
     match kind {
         ReportKind::JsonLines(out) => Box::new(JsonLines::new(out)),
         ReportKind::Plain(out, look) => Box::new(PlainReporter::new(out, look)),
-        // Who asks for quiet wants no line that moves.
-        ReportKind::Live(screen, look) if look.verbosity == Verbosity::Quiet => {
-            Box::new(PlainReporter::new(screen, look))
-        }
-        ReportKind::Live(screen, look) => Box::new(Live::new(screen, look)),
     }
+}
+
+/// Makes the reporter of a terminal, with the screen for who reads its keys; there is none where no line moves,
+/// as who asks for quiet wants.
+pub fn on_terminal(
+    screen: Box<dyn Screen>,
+    look: ReportStyle,
+) -> (Box<dyn Reporter>, Option<LiveScreen>) {
+    if look.verbosity == Verbosity::Quiet {
+        return (Box::new(PlainReporter::new(screen, look)), None);
+    }
+    let live = Live::new(screen, look);
+    let screen = live.screen();
+    (Box::new(live), Some(screen))
 }
 
 #[cfg(test)]

@@ -8,8 +8,10 @@
 //! Does not choose the commands, judge the result or retry: `ralph_core::verify` compares, the
 //! iteration decides.
 
+mod last_line;
 mod report_files;
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -21,6 +23,7 @@ use ralph_core::verify::{
 };
 use tokio::time::Instant;
 
+use self::last_line::LastLine;
 use self::report_files::ReportFiles;
 use crate::layer::{SpaceMeter, UpperSpace};
 use crate::process::{
@@ -30,6 +33,11 @@ use crate::process::{
 /// How much of the output's end tells failures apart. Far more than a prompt gets, so that where it
 /// begins matters little.
 const SIGNATURE_WINDOW: usize = 256 * 1024;
+
+/// The interval at which it is told that a command still runs, and how many of them pass between two lines of
+/// its output.
+const TICK: Duration = Duration::from_millis(250);
+const TICKS_A_LINE: u32 = 4;
 
 /// Where and how verify commands run.
 #[derive(Clone)]
@@ -77,6 +85,11 @@ pub enum VerifyEvent<'a> {
         total: usize,
         command: &'a VerifyCommand,
     },
+    /// It still runs. Has the last line of its output now and then, if there is a new one.
+    Running {
+        command: &'a VerifyCommand,
+        line: Option<String>,
+    },
     Finished {
         index: usize,
         total: usize,
@@ -105,7 +118,7 @@ pub async fn run_commands(
         let ran = tokio::select! {
             biased;
             () = &mut cancel => None,
-            ran = run_command(command, context, log) => Some(ran),
+            ran = run_command(command, context, log, on_event) => Some(ran),
         };
         let Some(ran) = ran else {
             log.push(b"[cancelled]\n");
@@ -127,6 +140,7 @@ async fn run_command(
     command: &VerifyCommand,
     context: &VerifyContext<'_>,
     log: &mut CappedLog,
+    on_event: &mut dyn FnMut(VerifyEvent<'_>),
 ) -> VerifyCommandReport {
     let began = Instant::now();
     let mut window = Tail::new(usize::MAX, SIGNATURE_WINDOW);
@@ -136,12 +150,28 @@ async fn run_command(
         .map(|folder| ReportFiles::note(folder, command));
     let outcome = match start(command, context) {
         Ok((running, space)) => {
+            let last = RefCell::new(LastLine::default());
             let mut take = |bytes: &[u8]| {
                 log.push(bytes);
                 window.push(bytes);
                 tests.read(bytes);
+                last.borrow_mut().push(bytes);
             };
-            watch(running, context.timeout, space, &mut take).await
+            let mut ended = pin!(watch(running, context.timeout, space, &mut take));
+            let mut ticks = 0_u32;
+            loop {
+                tokio::select! {
+                    biased;
+                    outcome = &mut ended => break outcome,
+                    () = tokio::time::sleep(TICK) => {}
+                }
+                ticks = ticks.wrapping_add(1);
+                let line = ticks
+                    .is_multiple_of(TICKS_A_LINE)
+                    .then(|| last.borrow_mut().take_changed());
+                let line = line.flatten();
+                on_event(VerifyEvent::Running { command, line });
+            }
         }
         Err(why) => CommandOutcome::NotStarted { why },
     };

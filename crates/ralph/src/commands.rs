@@ -154,7 +154,7 @@ subcommands! {
         Cost(cost::Args => run in project; reads),
         /// Show the tokens that the last loop used, by kind and by model
         Tokens(tokens::Args => run in project; reads),
-        /// List, show and add tasks
+        /// List, show and add tasks, and mark them as done
         #[command(subcommand)]
         Tasks(tasks::TasksCommand => dispatch; asks),
         /// Use an agent to turn a brief, a PRD or a folder of specifications into tasks

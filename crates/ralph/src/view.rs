@@ -2,6 +2,7 @@
 //!
 //! Makes text; `output` prints it. Colours only where standard output is a terminal that wants them.
 
+pub(crate) mod key_mode;
 pub(crate) mod places;
 pub(crate) mod plot;
 pub(crate) mod screen;

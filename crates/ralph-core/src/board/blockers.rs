@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Board;
 use crate::task::graph::{Flaw, Node};
-use crate::task::{Status, TaskId};
+use crate::task::{Status, Task, TaskId};
 
 /// Tasks that `stuck` names at most.
 const MAX_STUCK: usize = 20;
@@ -40,6 +40,10 @@ pub enum Why {
     Held(Status),
     /// The task's own status.
     Itself(Status),
+    /// The task, or a container around it, is for a person.
+    ForPerson,
+    /// A dependency that is for a person.
+    PersonNotDone,
     /// The task is ready, but a question about it is open.
     Question,
     /// The task, or a container around it, is its own ancestor.
@@ -60,6 +64,18 @@ impl fmt::Display for Blocker {
             Why::Missing => write!(f, "{id} does not exist")?,
             Why::Held(status) => write!(f, "{id}, which contains it, is {status}")?,
             Why::Itself(status) => write!(f, "it is {status}")?,
+            Why::ForPerson => {
+                write!(
+                    f,
+                    "it is for a person: `ralph tasks done {id}` when it is done"
+                )?;
+            }
+            Why::PersonNotDone => {
+                write!(
+                    f,
+                    "{id} is for a person: `ralph tasks done {id}` when it is done"
+                )?;
+            }
             Why::Question => f.write_str("it is set aside: a question is open")?,
             Why::ParentCycle => write!(f, "{id} is its own ancestor")?,
         }
@@ -146,6 +162,10 @@ impl Board {
             through: None,
         };
         let status = self.resolved.status(task);
+        let mut line = std::iter::successors(Some(task), |node| self.graph.shape().parent(*node));
+        if let Some(person) = line.find(|node| self.is_undone_for_person(*node)) {
+            return Some(blocker(person, Why::ForPerson));
+        }
         match status {
             Status::Open | Status::InProgress | Status::Completed => return None,
             Status::Blocked | Status::Failed | Status::Skipped => {}
@@ -161,6 +181,22 @@ impl Board {
                 };
                 blocker(container, why)
             })
+    }
+
+    /// Leaves in scope that are for a person, who has neither done nor skipped them, in their order.
+    pub fn for_person(&self) -> impl Iterator<Item = &Task> {
+        let nodes = self.order.iter().copied();
+        let undone = nodes.filter(|node| self.is_undone_for_person(*node));
+        undone.map(|node| self.graph.task(node))
+    }
+
+    /// Returns true for a task that a person has neither done nor skipped.
+    fn is_undone_for_person(&self, node: Node) -> bool {
+        let is_over = matches!(
+            self.resolved.status(node),
+            Status::Completed | Status::Skipped
+        );
+        self.graph.task(node).id.is_for_person() && !is_over
     }
 
     /// Returns what `node`, the task or a container around it, waits for by itself.
@@ -184,7 +220,9 @@ impl Board {
             .filter(|on| self.resolved.status(**on) != Status::Completed)
             .map(|on| {
                 let status = self.resolved.status(*on);
-                let why = if self.graph.shape().is_leaf(*on) {
+                let why = if self.is_undone_for_person(*on) {
+                    Why::PersonNotDone
+                } else if self.graph.shape().is_leaf(*on) {
                     Why::NotCompleted(status)
                 } else {
                     Why::ContainerNotComplete(status)

@@ -212,6 +212,9 @@ section! {
         pub idle_minutes_tool: Minutes = Minutes::whole(60),
         /// Seconds a process is given to end by itself before it is killed.
         pub stop_grace_seconds: NonZeroU32 = count(10),
+        /// Minutes that a question waits at the terminal for an answer; then it is put off, and the loop goes on
+        /// without it, or ends.
+        pub ask_minutes: Minutes = Minutes::whole(30),
         /// When ralph finds that work goes round in circles.
         pub gutter: GutterConfig = GutterConfig::default(),
     }

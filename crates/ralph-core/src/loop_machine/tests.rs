@@ -23,7 +23,7 @@ struct World {
     exhausted: Option<(TaskId, ChargedAttempts)>,
     back_at: Option<Timestamp>,
     pause: PauseState,
-    person: bool,
+    person: PersonAtTerminal,
 }
 
 impl LoopView for World {
@@ -54,7 +54,7 @@ impl LoopView for World {
     fn pause_state(&self) -> PauseState {
         self.pause
     }
-    fn person_is_there(&self) -> bool {
+    fn person(&self) -> PersonAtTerminal {
         self.person
     }
 }
@@ -83,7 +83,7 @@ fn world() -> World {
         exhausted: None,
         back_at: None,
         pause: PauseState::Running,
-        person: false,
+        person: PersonAtTerminal::Away,
     }
 }
 
@@ -198,7 +198,7 @@ fn a_signal_ends_the_loop_before_anything_else_is_started() {
     let mut machine = new_loop();
     let world = World {
         signal: Some(15),
-        person: true,
+        person: PersonAtTerminal::There,
         pause: PauseState::Paused,
         ..world()
     };
@@ -206,12 +206,81 @@ fn a_signal_ends_the_loop_before_anything_else_is_started() {
     assert_eq!(action, LoopAction::End(Stop::Interrupted { signal: 15 }));
 }
 
+/// A world in which nothing is left but a question.
+fn only_a_question() -> World {
+    World {
+        work: RemainingWork {
+            all_complete: false,
+            other_ready: false,
+            same_ready: false,
+            questions: 1,
+        },
+        ..world()
+    }
+}
+
+#[test]
+fn a_question_waits_while_another_task_is_ready_and_is_asked_when_the_loop_is_idle() {
+    let busy = World {
+        person: PersonAtTerminal::There,
+        work: RemainingWork {
+            questions: 1,
+            ..world().work
+        },
+        ..world()
+    };
+    assert_eq!(
+        run_until_interesting(&mut new_loop(), &busy),
+        LoopAction::Iterate { task: task("A") }
+    );
+    let table = [
+        World {
+            person: PersonAtTerminal::There,
+            ..only_a_question()
+        },
+        World {
+            pause: PauseState::Paused,
+            ..busy
+        },
+        World {
+            person: PersonAtTerminal::Needed,
+            ..world()
+        },
+    ];
+    for idle in table {
+        assert_eq!(
+            run_until_interesting(&mut new_loop(), &idle),
+            LoopAction::AskPerson
+        );
+    }
+}
+
+#[test]
+fn an_answer_after_iterations_without_a_commit_lets_the_loop_go_on() {
+    let mut machine = new_loop();
+    let lonely = World {
+        work: RemainingWork {
+            other_ready: false,
+            ..world().work
+        },
+        ..world()
+    };
+    for _ in 0..3 {
+        machine.apply(ended(Verdict::Unclaimed), &lonely);
+    }
+    machine.tally_mut().forget_fruitless();
+    assert_eq!(
+        run_until_interesting(&mut machine, &lonely),
+        LoopAction::Iterate { task: task("A") }
+    );
+}
+
 #[test]
 fn a_person_at_the_terminal_is_asked_and_then_all_is_decided_again() {
     let mut machine = new_loop();
     let there = World {
-        person: true,
-        ..world()
+        person: PersonAtTerminal::There,
+        ..only_a_question()
     };
     assert_eq!(
         run_until_interesting(&mut machine, &there),
@@ -224,7 +293,7 @@ fn a_person_at_the_terminal_is_asked_and_then_all_is_decided_again() {
         LoopAction::AskPerson
     );
     machine.apply(LoopStep::NothingAsked, &there);
-    assert_eq!(machine.next(&there), LoopAction::MeasureBaseline);
+    assert_eq!(machine.next(&there), LoopAction::End(Stop::Question));
 }
 
 #[test]

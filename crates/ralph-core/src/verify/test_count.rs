@@ -16,6 +16,7 @@ mod report_file;
 mod ruby;
 
 pub use compare::{TestFinding, compare_tests};
+pub use plain::strip_terminal;
 pub use report_file::{count_report, may_be_report};
 
 use std::{collections::BTreeSet, sync::LazyLock};

@@ -233,6 +233,19 @@ pub(crate) async fn run_verify_commands(
             VerifyEvent::Started { command, .. } => Event::VerifyStarted {
                 command: command.to_string(),
             },
+            VerifyEvent::Running { line: None, .. } => {
+                if reporter.wants_ticks() {
+                    reporter.tick(clock.now());
+                }
+                return;
+            }
+            VerifyEvent::Running {
+                command,
+                line: Some(line),
+            } => Event::VerifyOutput {
+                command: command.to_string(),
+                line,
+            },
             VerifyEvent::Finished { report, .. } => Event::VerifyEnded {
                 command: report.command.to_string(),
                 passed: report.passed() && !lost_alone(run, report),

@@ -280,6 +280,8 @@ impl LoopRunner {
             control: ControlChannel {
                 inbox: setup.inbox,
                 human: setup.human,
+                put_off: HashSet::new(),
+                asks_first: false,
                 who: setup.who,
                 pause: PauseState::Running,
                 since: setup.clock.now(),

@@ -5,6 +5,7 @@
 //! that ends the command: so a crash in between does no harm.
 
 mod answer;
+mod done;
 mod reopen;
 mod restore;
 mod revert;
@@ -181,6 +182,7 @@ impl CommandExecutor<'_> {
             Command::Skip { task, reason } => self.skip(row, task, reason).await,
             Command::Retry { task, feedback } => self.retry(row, task, feedback.as_deref()).await,
             Command::Unblock { task } => self.unblock(row, task).await,
+            Command::Done { task, note } => self.done(row, task, note.as_deref()).await,
             Command::Revert {
                 iteration,
                 others,

@@ -3,12 +3,15 @@
 //!
 //! Decides nothing about tasks: that is the command executor's, the same one when no loop runs.
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 use ralph_core::{
-    command::{Answer, Command, CommandReport, When},
+    command::{Command, CommandReport, CommandState, When},
     escalation::Question,
     event::Event,
-    loop_machine::PauseState,
+    id::QuestionId,
+    loop_machine::{PauseState, PersonAtTerminal},
 };
 
 use super::{
@@ -19,17 +22,21 @@ use super::{
 use crate::{
     agent::StopRequest,
     heartbeat::LoopActivity,
-    human::Human,
+    human::{Human, PersonReply},
     inbox::Inbox,
     iteration::stop_asked,
     source::Source,
-    store::{CommandEffects, CommandEnd, CommandRow},
+    store::{CommandEffects, CommandEnd, CommandRow, Journal, JournalError, RepositoryId},
 };
 
 /// The way in for people: the queue of commands, the terminal, signals.
 pub(super) struct ControlChannel {
     pub(super) inbox: Inbox,
     pub(super) human: Option<Box<dyn Human>>,
+    /// Questions that the person at the terminal has put off, or left without an answer for too long.
+    pub(super) put_off: HashSet<QuestionId>,
+    /// The person at the terminal is asked before anything else is done.
+    pub(super) asks_first: bool,
     pub(super) who: String,
     pub(super) pause: PauseState,
     /// When this loop was started: what was asked for before was asked of another.
@@ -38,22 +45,57 @@ pub(super) struct ControlChannel {
     pub(super) stop: StopRequest,
 }
 
-/// The reaction of the person at the terminal.
+/// Describes what follows after the person at the terminal was to be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PersonReply {
-    Given,
-    None,
+pub(super) enum AskOutcome {
+    /// Something was said, or put off.
+    DecideAgain,
+    NothingToAsk,
 }
 
 /// The end of a question at the terminal.
 enum TerminalAnswer {
-    /// `None`: the person is gone.
-    Answered(Option<Answer>),
+    Replied(PersonReply),
     /// By a command, or a signal.
     Interrupted,
 }
 
+/// Where the commands to a loop come from.
+#[derive(Clone, Copy)]
+pub(super) struct CommandQueue<'a> {
+    pub(super) repository: &'a RepositoryId,
+    pub(super) worktree: &'a str,
+    pub(super) inbox: &'a Inbox,
+    pub(super) who: &'a str,
+}
+
+impl CommandQueue<'_> {
+    /// Returns the commands that wait. Those that were typed where the loop runs are written down first.
+    pub(super) async fn waiting(
+        &self,
+        journal: &mut dyn Journal,
+        now: Timestamp,
+    ) -> Result<Vec<CommandRow>, JournalError> {
+        for command in self.inbox.take_typed() {
+            journal
+                .submit_command(self.repository, self.worktree, &command, self.who, now)
+                .await?;
+        }
+        journal
+            .waiting_commands(self.repository, self.worktree)
+            .await
+    }
+}
+
 impl ControlChannel {
+    pub(super) fn person(&self) -> PersonAtTerminal {
+        match (&self.human, self.asks_first) {
+            (None, _) => PersonAtTerminal::Away,
+            (Some(_), false) => PersonAtTerminal::There,
+            (Some(_), true) => PersonAtTerminal::Needed,
+        }
+    }
+
     pub(super) fn resume(&mut self) -> &'static str {
         match std::mem::take(&mut self.pause) {
             PauseState::Paused => "the loop goes on",
@@ -84,6 +126,9 @@ impl LoopRunner {
         self.changed = Changed::Something;
         for row in rows {
             let report = self.carry_out(&row).await?;
+            if report.state == CommandState::Done && says_how_to_go_on(&row.command) {
+                self.machine.tally_mut().forget_fruitless();
+            }
             self.tell(&commanded(&row, report));
         }
         // Only now: what a command wrote before a crash is no edit of a person's.
@@ -91,11 +136,14 @@ impl LoopRunner {
     }
 
     async fn waiting_commands(&mut self) -> Result<Vec<CommandRow>, LoopError> {
-        let worktree = self.place.root.to_string_lossy().into_owned();
-        Ok(self
-            .journal
-            .waiting_commands(&self.place.repository, &worktree)
-            .await?)
+        let queue = CommandQueue {
+            repository: &self.place.repository,
+            worktree: &self.place.root.to_string_lossy(),
+            inbox: &self.control.inbox,
+            who: &self.control.who,
+        };
+        let now = self.output.clock.now();
+        Ok(queue.waiting(&mut *self.journal, now).await?)
     }
 
     /// Returns whether a command waits. A journal that can't be read fails at its next reader.
@@ -118,6 +166,7 @@ impl LoopRunner {
             Command::Retry { .. }
             | Command::Skip { .. }
             | Command::Unblock { .. }
+            | Command::Done { .. }
             | Command::Revert { .. }
             | Command::Restore { .. }
             | Command::Say { .. }
@@ -195,58 +244,77 @@ impl LoopRunner {
         self.set_state_running()
     }
 
-    /// Asks the person at the terminal the oldest question that is open, if there are both.
-    pub(super) async fn ask_person(&mut self) -> Result<PersonReply, LoopError> {
-        let Some(question) = self.open_question().await? else {
-            return Ok(PersonReply::None);
+    /// Asks the person at the terminal the oldest question that is open and that they have not put off.
+    pub(super) async fn ask_person(&mut self) -> Result<AskOutcome, LoopError> {
+        self.control.asks_first = false;
+        let open = self.open_questions().await?;
+        let put_off = &self.control.put_off;
+        let Some(question) = open.into_iter().find(|q| !put_off.contains(&q.id)) else {
+            return Ok(AskOutcome::NothingToAsk);
         };
         let Some(mut human) = self.control.human.take() else {
-            return Ok(PersonReply::None);
+            return Ok(AskOutcome::NothingToAsk);
         };
+        self.set_activity(LoopActivity::Between, None);
         self.output.reporter.make_room();
-        let asked = {
-            let mut asking = human.ask(&question);
-            loop {
-                tokio::select! {
-                    answer = &mut asking => break TerminalAnswer::Answered(answer),
-                    // Who decides next sees the stop.
-                    () = stop_asked(&mut self.control.stop) => break TerminalAnswer::Interrupted,
-                    () = self.control.inbox.knock() => {
-                        if self.has_waiting_commands().await {
-                            break TerminalAnswer::Interrupted;
-                        }
+        let ended = self.await_reply(&mut *human, &question).await;
+        if !matches!(ended, TerminalAnswer::Replied(PersonReply::Gone)) {
+            self.control.human = Some(human);
+        }
+        match ended {
+            TerminalAnswer::Replied(PersonReply::Answer(answer)) => {
+                self.control.inbox.add(Command::Answer {
+                    of: Some(question.id.to_string()),
+                    answer,
+                    amend: None,
+                });
+            }
+            TerminalAnswer::Replied(PersonReply::Later) => {
+                self.control.put_off.insert(question.id);
+                let message = format!(
+                    "question {id} stays open: `ralph answer {id}` answers it",
+                    id = question.id
+                );
+                self.tell(&Event::Notice { message });
+            }
+            // The questions wait; or a command came, and if it is no answer, the question is asked again.
+            TerminalAnswer::Replied(PersonReply::Gone) | TerminalAnswer::Interrupted => {}
+        }
+        self.carry_out_commands().await?;
+        Ok(AskOutcome::DecideAgain)
+    }
+
+    /// Waits for what the person says, for a command or a stop; a person who says nothing has put it off.
+    async fn await_reply(&mut self, human: &mut dyn Human, question: &Question) -> TerminalAnswer {
+        let patience = self.settings.config.loop_.ask_minutes.duration();
+        let mut asking = human.ask(question);
+        let too_long = tokio::time::sleep(patience);
+        tokio::pin!(too_long);
+        loop {
+            tokio::select! {
+                reply = &mut asking => return TerminalAnswer::Replied(reply),
+                () = &mut too_long => return TerminalAnswer::Replied(PersonReply::Later),
+                // Who decides next sees the stop.
+                () = stop_asked(&mut self.control.stop) => return TerminalAnswer::Interrupted,
+                () = self.control.inbox.knock() => {
+                    if self.has_waiting_commands().await {
+                        return TerminalAnswer::Interrupted;
                     }
                 }
             }
-        };
-        let answer = match asked {
-            TerminalAnswer::Answered(Some(answer)) => answer,
-            // The person is gone: the questions wait.
-            TerminalAnswer::Answered(None) => return Ok(PersonReply::Given),
-            // A command came in; if it is no answer, the question is asked again.
-            TerminalAnswer::Interrupted => {
-                self.control.human = Some(human);
-                self.carry_out_commands().await?;
-                return Ok(PersonReply::Given);
-            }
-        };
-        self.control.human = Some(human);
-        let command = Command::Answer {
-            of: Some(question.id.to_string()),
-            answer,
-            amend: None,
-        };
-        let worktree = self.place.root.to_string_lossy().into_owned();
-        let (now, who) = (self.now(), self.control.who.clone());
-        self.journal
-            .submit_command(&self.place.repository, &worktree, &command, &who, now)
-            .await?;
-        self.carry_out_commands().await?;
-        Ok(PersonReply::Given)
+        }
     }
 
-    async fn open_question(&mut self) -> Result<Option<Question>, LoopError> {
-        Ok(self.open_questions().await?.into_iter().next())
+    /// Shows the person at the terminal which questions are open.
+    pub(super) async fn show_open_questions(&mut self) -> Result<(), LoopError> {
+        if self.control.human.is_none() {
+            return Ok(());
+        }
+        let open = self.open_questions().await?;
+        if let Some(human) = &mut self.control.human {
+            human.set_open_questions(&open);
+        }
+        Ok(())
     }
 
     /// The questions that keep tasks of this loop from being taken, oldest first.
@@ -281,10 +349,24 @@ impl LoopRunner {
     pub(super) async fn note_edits(&mut self) -> Result<(), LoopError> {
         let (source, now) = (self.board.source.name().to_owned(), self.now());
         for (task, state) in self.board.take_answered() {
+            self.machine.tally_mut().forget_fruitless();
             self.journal
                 .answer_by_edit(&self.place.repository, &source, &task, &state, now)
                 .await?;
         }
         Ok(())
     }
+}
+
+/// Returns true if a person says by it that the loop is to go on: what failed before does not count any more.
+fn says_how_to_go_on(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Answer { .. }
+            | Command::Retry { .. }
+            | Command::Unblock { .. }
+            | Command::Done { .. }
+            | Command::Skip { .. }
+            | Command::Resume
+    )
 }

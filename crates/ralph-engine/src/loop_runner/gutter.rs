@@ -125,7 +125,9 @@ impl LoopRunner {
                 self.add_human_task(task, &gutter)?;
                 self.ask_about(task, &gutter, iteration).await?;
                 // Who sits at the terminal is asked right now: nothing goes on before they answer.
-                if self.control.human.is_none() {
+                if self.control.human.is_some() {
+                    self.control.asks_first = true;
+                } else {
                     self.control.pause = PauseState::Paused;
                 }
                 Ok(())

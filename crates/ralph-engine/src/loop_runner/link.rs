@@ -19,7 +19,7 @@ use ralph_core::{
 use super::{
     LoopError,
     checkpoint::results,
-    control::{ControlChannel, commanded},
+    control::{CommandQueue, ControlChannel, commanded},
 };
 use crate::{
     agent::StopRequest,
@@ -176,10 +176,13 @@ impl AgentControl for JournalLink<'_> {
                 requests.push(ControlRequest::Stop);
             }
             // A journal that can't be read is seen by the next who writes to it.
-            let rows = self
-                .journal
-                .waiting_commands(self.repository, &self.worktree)
-                .await;
+            let queue = CommandQueue {
+                repository: self.repository,
+                worktree: &self.worktree,
+                inbox: &self.control.inbox,
+                who: &self.control.who,
+            };
+            let rows = queue.waiting(&mut *self.journal, self.clock.now()).await;
             for row in rows.unwrap_or_default() {
                 if self.queue.seen.insert(row.id) {
                     requests.extend(self.take(row, tap).await);
@@ -260,6 +263,7 @@ impl JournalLink<'_> {
             Command::Retry { .. }
             | Command::Skip { .. }
             | Command::Unblock { .. }
+            | Command::Done { .. }
             | Command::Revert { .. }
             | Command::Restore { .. }
             | Command::Answer { .. } => return None,

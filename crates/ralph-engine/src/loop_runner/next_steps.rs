@@ -5,6 +5,7 @@
 use ralph_core::{
     event::{Event, NextStep},
     figures::count,
+    sanitize::one_line,
 };
 
 use super::{LoopError, LoopRunner};
@@ -12,6 +13,10 @@ use crate::git::{Along, CommitInfo, Oid, Unstashed};
 
 /// The message of ralph's stashes begins with this; the loop's id follows.
 pub(super) const STASH: &str = "ralph: work put aside by --stash, loop";
+
+/// Tasks for a person that are named, and the columns of their titles.
+const MOST_FOR_PERSON: usize = 3;
+const MOST_TITLE: usize = 80;
 
 /// Branches that people merge into, where it is not known from which one ralph started.
 const USUAL: [&str; 3] = ["main", "master", "trunk"];
@@ -69,6 +74,11 @@ impl LoopRunner {
         if questions > 0 {
             let many = count(questions, "question waits", "questions wait");
             steps.push(step("ralph escalations", format!("{many} for an answer")));
+        }
+        for task in self.board.for_person().take(MOST_FOR_PERSON) {
+            let command = format!("ralph tasks done {}", task.id);
+            let title = one_line(&task.text.title, MOST_TITLE);
+            steps.push(step(command, format!("when a person has done it: {title}")));
         }
         let suggestions = self.journal.suggestions(&self.place.repository).await;
         let suggestions = suggestions.map_or(0, |all| all.len());

@@ -27,7 +27,14 @@ use crate::{
 impl LoopRunner {
     /// The hint of a stop, for the command that was typed.
     pub(super) fn hint(&self, stop: &Stop) -> Option<String> {
-        let hint = stop.hint()?;
+        let hint = match (stop, self.board.for_person().next()) {
+            (Stop::NothingReady, Some(task)) => format!(
+                "{id} is for a person: `ralph tasks done {id}` when it is done, then `ralph run` goes on; \
+                 `ralph status` shows what blocks what",
+                id = task.id
+            ),
+            (_, _) => stop.hint()?.to_owned(),
+        };
         Some(match (&self.files.artefacts, &self.settings.goal) {
             (Some(_), _) => {
                 let execute = format!("`{}", self.command());
@@ -41,7 +48,7 @@ impl LoopRunner {
                     .replace("`ralph run --once`", "`ralph run`")
                     .replace("`ralph run`", "`ralph resume`"),
             },
-            (None, None) => hint.to_owned(),
+            (None, None) => hint,
         })
     }
 

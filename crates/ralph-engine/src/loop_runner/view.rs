@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_core::{
     config::Config,
-    loop_machine::{ChargedAttempts, LoopView, PauseState},
+    loop_machine::{ChargedAttempts, LoopView, PauseState, PersonAtTerminal},
     task::TaskId,
     termination::RemainingWork,
 };
@@ -20,7 +20,7 @@ pub(super) struct LoopMoment {
     pub(super) signal: Option<i32>,
     pub(super) main_back_at: Option<Timestamp>,
     pub(super) pause: PauseState,
-    pub(super) person_is_there: bool,
+    pub(super) person: PersonAtTerminal,
     /// A project of artefacts is executed.
     pub(super) executes: bool,
 }
@@ -87,7 +87,7 @@ impl LoopView for View<'_> {
         self.at.pause
     }
 
-    fn person_is_there(&self) -> bool {
-        self.at.person_is_there
+    fn person(&self) -> PersonAtTerminal {
+        self.at.person
     }
 }

@@ -15,7 +15,7 @@ use ralph_core::{
     verdict::Verdict,
 };
 
-use super::{LoopRunner, agent_pool::WorkerChange};
+use super::{LoopRunner, agent_pool::WorkerChange, control::CommandQueue};
 use crate::{
     heartbeat::LoopActivity,
     iteration::{Wait, WaitEnd, WaitPorts, wait_until},
@@ -143,16 +143,18 @@ impl LoopRunner {
     async fn wait(&mut self, wait: Wait) -> WaitEnd {
         self.set_activity(LoopActivity::Wait, Some(wait.until));
         let worktree = self.place.root.to_string_lossy().into_owned();
-        let (inbox, journal, repository) = (
-            &self.control.inbox,
-            &mut *self.journal,
-            &self.place.repository,
-        );
+        let (journal, clock) = (&mut *self.journal, &*self.output.clock);
+        let queue = CommandQueue {
+            repository: &self.place.repository,
+            worktree: &worktree,
+            inbox: &self.control.inbox,
+            who: &self.control.who,
+        };
         // A journal that can't be read is seen by the next who reads it.
         let called = async {
             loop {
-                inbox.knock().await;
-                let rows = journal.waiting_commands(repository, &worktree).await;
+                queue.inbox.knock().await;
+                let rows = queue.waiting(journal, clock.now()).await;
                 if rows.map_or(true, |rows| !rows.is_empty()) {
                     return;
                 }

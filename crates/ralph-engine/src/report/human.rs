@@ -8,7 +8,7 @@ mod attention;
 mod totals;
 mod verdict;
 
-pub(super) use agent::tool;
+pub(super) use agent::{TOOL_NAME_COLUMNS, tool};
 
 use jiff::Timestamp;
 use ralph_core::{
@@ -125,6 +125,7 @@ impl HumanText {
             | Event::Agent(_)
             | Event::Inspected { .. }
             | Event::VerifyStarted { .. }
+            | Event::VerifyOutput { .. }
             | Event::VerifyEnded { .. }
             | Event::Landed { .. }
             | Event::Waiting { .. }
@@ -187,7 +188,7 @@ impl HumanText {
             Event::VerifyStarted { command } if self.shows(Verbosity::Verbose) => {
                 page.indented(Mark::Begin, &safe(command));
             }
-            Event::VerifyStarted { .. } => {}
+            Event::VerifyStarted { .. } | Event::VerifyOutput { .. } => {}
             Event::VerifyEnded { .. } => verify_ended(page, event),
             Event::Landed { .. } => self.landed(page, event),
             Event::IterationEnded { .. } => self.iteration_ended(page, event),

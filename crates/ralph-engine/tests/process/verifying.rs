@@ -154,6 +154,7 @@ async fn a_cancelled_run_stops_kills_and_does_not_pass() {
     let mut log = CappedLog::new(file, LogCaps::default());
     let mut seen = Vec::new();
     let mut watch = |event: VerifyEvent<'_>| match event {
+        VerifyEvent::Running { .. } => {}
         VerifyEvent::Started { index, total, .. } => seen.push(format!("start {index}/{total}")),
         VerifyEvent::Finished { index, report, .. } => {
             seen.push(format!("end {index} {}", report.outcome));

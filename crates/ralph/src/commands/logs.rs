@@ -3,7 +3,7 @@
 //! An agent wrote most of it: shown on a terminal, it can do nothing there.
 
 mod follow;
-mod tail;
+pub(crate) mod tail;
 
 use std::{
     fs::File,

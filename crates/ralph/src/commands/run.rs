@@ -1,12 +1,14 @@
 //! `ralph run`: chooses the seams once, and hands them to the driver.
 
 mod agent;
+mod console;
 mod dry_run;
 mod options;
 mod order;
 mod person;
 mod reporter;
 mod signals;
+mod terminal_input;
 
 pub(crate) use agent::{
     agent_setup, choose as choose_agent, choose_with as choose_agent_with, chosen as chosen_agent,
@@ -145,7 +147,7 @@ fn setup(order: &Order, project: &Project) -> Result<Setup, CommandError> {
         check_program(&*agent, &root)?;
     }
     let inbox = Inbox::default();
-    let stop = signals::listen(inbox.clone())?;
+    let ports = options.look.open(&inbox, &root)?;
     Ok(Setup {
         began: std::time::Instant::now(),
         data_dir: project.data_dir()?,
@@ -156,12 +158,12 @@ fn setup(order: &Order, project: &Project) -> Result<Setup, CommandError> {
         detection: detection(project)?,
         environment,
         git_environment: git::GitEnvironment::from_vars(project.surroundings.env.iter().cloned()),
-        stop,
+        stop: ports.stop,
         inbox,
-        human: options.look.person(),
+        human: ports.human,
         who: project.who(),
         clock: Box::new(SystemClock),
-        reporter: options.look.reporter(),
+        reporter: ports.reporter,
         notices: project.notices(),
         config,
         root,

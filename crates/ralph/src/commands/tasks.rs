@@ -1,6 +1,7 @@
 //! `ralph tasks`: the tasks of any format, in the one model that ralph has of them.
 
 mod add;
+mod done;
 mod list;
 mod new_id;
 mod show;
@@ -15,5 +16,7 @@ subcommands! {
         Show(show::Args => run in project; reads),
         /// Add a task, or take over what agents suggested
         Add(add::Args => run in project; asks),
+        /// Mark a task as done by a person, such as one with an id `HUMAN-…`
+        Done(done::Args => run; writes),
     }
 }

@@ -4,14 +4,13 @@
 
 use std::time::Duration;
 
-use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::oneshot,
     time::{Interval, MissedTickBehavior, interval},
 };
 
-use super::{Tone, paint};
+use super::{Tone, key_mode::KeyMode, paint};
 use crate::{error::CommandError, output};
 
 /// The other screen, without a cursor and without wrapping, and back.
@@ -66,7 +65,7 @@ impl Ends {
 
 /// The other screen of the terminal, with keys that are read one by one; dropped, all is as it was.
 struct Screen {
-    modes: Termios,
+    _keys: KeyMode,
 }
 
 impl Screen {
@@ -80,15 +79,9 @@ impl Screen {
         if !output::stdout_is_terminal() {
             return Err(refuse("the standard output"));
         }
-        let stdin = rustix::stdio::stdin();
-        let modes = termios::tcgetattr(stdin).map_err(|_| refuse("the standard input"))?;
-        let mut keys = modes.clone();
-        keys.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
-        keys.special_codes[SpecialCodeIndex::VMIN] = 1;
-        keys.special_codes[SpecialCodeIndex::VTIME] = 0;
-        termios::tcsetattr(stdin, OptionalActions::Now, &keys).map_err(CommandError::internal)?;
+        let keys = KeyMode::enter().map_err(|_| refuse("the standard input"))?;
         output::print(ENTER);
-        Ok(Self { modes })
+        Ok(Self { _keys: keys })
     }
 
     /// Draws as many lines as there is room for; what is too wide the terminal cuts.
@@ -146,8 +139,5 @@ pub(crate) fn every(period: Duration) -> Interval {
 impl Drop for Screen {
     fn drop(&mut self) {
         output::print(LEAVE);
-        let stdin = rustix::stdio::stdin();
-        // A terminal that is gone needs no care.
-        let _ = termios::tcsetattr(stdin, OptionalActions::Now, &self.modes);
     }
 }

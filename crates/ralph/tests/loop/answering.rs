@@ -375,3 +375,56 @@ fn an_answer_given_while_a_loop_pauses_is_obeyed_at_once() {
     live.wait().expect(0);
     assert_eq!(project.landed(), ["B", "A"]);
 }
+
+#[test]
+fn a_task_for_a_person_is_left_to_a_person_who_marks_it_done() {
+    let person = json!({"id": "HUMAN-1", "title": "Buy a key", "passes": false});
+    let tasks = [person, story_after("A", &["HUMAN-1"]), story("B")];
+    let project = Project::with_stories(&tasks).script(&good_script());
+    let ran = project.run(&[]).expect(4);
+    assert_eq!(ran.verdicts(), ["B verified"]);
+    assert_eq!(ran.stop()["why"], "nothing_ready");
+    let ended = ran.one("loop_ended");
+    let hint = ended["hint"].as_str().unwrap();
+    assert!(
+        hint.contains("`ralph tasks done HUMAN-1` when it is done"),
+        "{hint}"
+    );
+    let next = ended["next"].as_array().unwrap();
+    assert!(
+        next.iter()
+            .any(|step| step["command"] == "ralph tasks done HUMAN-1"),
+        "{next:?}"
+    );
+    for open_again in ["retry", "unblock"] {
+        let error = project.refused(&[open_again, "--task", "HUMAN-1"]);
+        assert!(error.contains("no agent is given it"), "{error}");
+        assert!(error.contains("`ralph tasks done HUMAN-1`"), "{error}");
+    }
+    let said = project.told(&["tasks", "done", "HUMAN-1", "--note", "in the vault"]);
+    assert_eq!(said, "HUMAN-1 is done; prd.json is committed\n");
+    let story = project.story_in_file("HUMAN-1");
+    assert_eq!(story["passes"], true);
+    let notes = story["notes"].as_str().unwrap();
+    assert!(notes.starts_with("Done by ann on 20"), "{notes}");
+    assert!(notes.ends_with(": in the vault"), "{notes}");
+    let error = project.refused(&["tasks", "done", "HUMAN-1"]);
+    assert!(error.contains("HUMAN-1 is complete already"), "{error}");
+    assert_eq!(project.run(&[]).expect(0).verdicts(), ["A verified"]);
+}
+
+#[test]
+fn a_person_can_mark_any_task_done_and_it_counts_as_unverified() {
+    let project = asked();
+    let said = project.told(&["tasks", "done", "A"]);
+    assert_eq!(
+        said,
+        "A is done; no command verified it; prd.json is committed\n"
+    );
+    assert_eq!(
+        questions(&project, &["--all"])["questions"][0]["answer"]["how"],
+        "done"
+    );
+    assert_eq!(project.status()["tasks"]["unverified"], 1);
+    assert_eq!(project.run(&[]).expect(0).verdicts(), [""; 0]);
+}

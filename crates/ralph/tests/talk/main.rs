@@ -7,6 +7,7 @@ mod claude;
 mod hand_over;
 mod health;
 mod interview;
+mod keys;
 mod panic;
 mod pi;
 mod refusing;

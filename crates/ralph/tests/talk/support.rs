@@ -3,6 +3,7 @@
 mod inside;
 mod pane;
 mod processes;
+mod running;
 
 pub(crate) use inside::{is_inside, session_inside};
 pub(crate) use pane::Pane;
@@ -128,8 +129,13 @@ impl Scene {
 
     /// A shell in the folder that the agent is to work in.
     pub(crate) fn shell(&self) -> Pane {
+        self.shell_of(160, 45)
+    }
+
+    /// The same in a terminal of this size.
+    pub(crate) fn shell_of(&self, columns: usize, rows: usize) -> Pane {
         let bash = ["bash", "--norc", "--noprofile", "-i"].map(str::to_owned);
-        let pane = Pane::start(self, &bash);
+        let pane = Pane::start(self, &bash, (columns, rows));
         pane.wait_for("ready>");
         pane
     }

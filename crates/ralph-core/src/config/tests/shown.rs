@@ -101,6 +101,7 @@ fn every_value_is_shown_with_its_origin() {
       idle_minutes: 15  # default
       idle_minutes_tool: 60  # default
       stop_grace_seconds: 10  # default
+      ask_minutes: 30  # default
       gutter:
         max_same_failure: 3  # default
         max_churn_commits: 2  # default

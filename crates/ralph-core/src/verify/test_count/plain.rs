@@ -13,7 +13,7 @@ static TERMINAL: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Returns what a terminal would show of a line, without colours.
-pub(super) fn strip_terminal(line: &str) -> Cow<'_, str> {
+pub fn strip_terminal(line: &str) -> Cow<'_, str> {
     let line = line.trim_end_matches('\r');
     let line = line.rsplit('\r').next().unwrap_or(line);
     TERMINAL.replace_all(line, "")

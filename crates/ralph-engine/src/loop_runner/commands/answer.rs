@@ -177,6 +177,10 @@ pub(super) fn skipped() -> AnswerKind {
     AnswerKind::Skip
 }
 
+pub(super) fn done() -> AnswerKind {
+    AnswerKind::Done
+}
+
 pub(super) fn retried() -> AnswerKind {
     AnswerKind::Retry
 }

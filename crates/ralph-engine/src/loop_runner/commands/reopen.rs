@@ -71,6 +71,15 @@ impl CommandExecutor<'_> {
                 "task {id} is a container: its leaves are worked on, not itself"
             )));
         }
+        if id.is_for_person() {
+            return Err(CommandRefusal::hinted(
+                format!("{id} is for a person: no agent is given it"),
+                format!(
+                    "`ralph tasks done {id}` when it is done, `ralph skip --task {id} --reason TEXT` \
+                     if it is not to be done"
+                ),
+            ));
+        }
         if task.status == Status::Completed {
             return Err(CommandRefusal::hinted(
                 format!("{id} is complete"),

@@ -6,7 +6,7 @@ use ralph_core::{
     event::Event,
     gutter::Gutter,
     task::{
-        Status, TaskId,
+        FOR_PERSON, Status, TaskId,
         format::{Change, NewTask},
     },
 };
@@ -21,7 +21,7 @@ impl LoopRunner {
         task: &TaskId,
         gutter: &Gutter,
     ) -> Result<(), LoopError> {
-        let Ok(id) = TaskId::parse(&format!("HUMAN-{task}")) else {
+        let Ok(id) = TaskId::parse(&format!("{FOR_PERSON}{task}")) else {
             return Ok(());
         };
         self.reread_tasks()?;
@@ -53,7 +53,7 @@ fn new_task(id: &TaskId, stuck: &TaskId, gutter: &Gutter) -> NewTask {
         title: format!("Human intervention required: {stuck}"),
         description: format!(
             "{}. `ralph escalations` shows the question with what was found out, `ralph answer {stuck}` \
-             answers it. No agent is given this task: complete or skip it when {stuck} is settled.",
+             answers it. No agent is given this task: `ralph tasks done {id}` when {stuck} is settled.",
             gutter.sentence()
         ),
         acceptance: Vec::new(),

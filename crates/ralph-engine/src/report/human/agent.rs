@@ -23,7 +23,7 @@ const MAX_RUNNING: usize = 32;
 const BEFORE_TOOL: usize = 15;
 
 /// Room for the usual names of tools, so that their targets stand below one another.
-const TOOL_NAME_COLUMNS: usize = 5;
+pub(in crate::report) const TOOL_NAME_COLUMNS: usize = 5;
 
 impl HumanText {
     pub(super) fn agent(&mut self, page: &mut Page, event: &AgentEvent) {

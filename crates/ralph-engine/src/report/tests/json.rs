@@ -121,6 +121,8 @@ fn iteration_lines() -> Vec<(Event, &'static str)> {
         (Event::Waiting { reason: WaitReason::Overload, until: at(14), seconds: 10.0, nth: 2, detail: "try 1 of 6: 529".into() },
          r#""event":"waiting","reason":"overload","until":"2026-03-01T09:00:14Z","seconds":10.0,"nth":2,"detail":"try 1 of 6: 529"}"#),
         (story::verify_started("make"), r#""event":"verify_started","command":"make"}"#),
+        (Event::VerifyOutput { command: "make".into(), line: "cc a.c".into() },
+         r#""event":"verify_output","command":"make","line":"cc a.c"}"#),
         (story::verify_ended("make", 1.5, "regressed"),
          r#""event":"verify_ended","command":"make","passed":false,"seconds":1.5,"againstBaseline":"regressed"}"#),
         (story::landed("T", Some("abc"), true),
@@ -295,6 +297,7 @@ fn heading(event: &Event) -> &'static str {
         Event::Agent(_) => "### `agent`",
         Event::Inspected { .. } => "### `inspected`",
         Event::VerifyStarted { .. } => "### `verify_started`",
+        Event::VerifyOutput { .. } => "### `verify_output`",
         Event::VerifyEnded { .. } => "### `verify_ended`",
         Event::Landed { .. } => "### `landed`",
         Event::Waiting { .. } => "### `waiting`",
@@ -332,8 +335,8 @@ fn the_documentation_names_every_field_of_every_event() {
         }
     }
     let documented = DOCS.lines().filter(|l| l.starts_with("### `")).count();
-    assert_eq!(headings.len(), 25);
-    assert_eq!(documented, 25);
+    assert_eq!(headings.len(), 26);
+    assert_eq!(documented, 26);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use ralph_core::{
 };
 
 use super::{
-    super::{Colours, Live, ReportKind, Reporter, Verbosity, make},
+    super::{Colours, Foot, Live, Reporter, Verbosity, on_terminal},
     look,
     screen::FakeTerminal,
     story::{self, at},
@@ -172,7 +172,7 @@ fn is_gone_at_the_end_also_if_ralph_fails_half_way() {
 
 fn live_of(terminal: &FakeTerminal) -> Box<dyn Reporter> {
     let look = look(Verbosity::Normal, Colours::Off);
-    make(ReportKind::Live(Box::new(terminal.clone()), look))
+    on_terminal(Box::new(terminal.clone()), look).0
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn says_each_step_of_an_iteration() {
             Event::Agent(AgentEvent::Result(Default::default())),
             "inspecting the change",
         ),
-        (story::verify_started("npm test"), "verify npm test"),
+        (story::verify_started("npm test"), "verify npm test 0s"),
         (story::verify_ended("npm test", 1.0, "passed"), "verifying"),
         (story::landed("US-002", None, false), "recording"),
     ];
@@ -267,7 +267,8 @@ fn tools_are_only_in_the_status_line_unless_asked_for() {
 fn quiet_moves_nothing() {
     let terminal = FakeTerminal::new(80);
     let look = look(Verbosity::Quiet, Colours::Off);
-    let mut quiet = make(ReportKind::Live(Box::new(terminal.clone()), look));
+    let (mut quiet, screen) = on_terminal(Box::new(terminal.clone()), look);
+    assert!(screen.is_none());
     quiet.tick(at(0));
     assert_eq!(terminal.writes(), 0);
     tell(quiet.as_mut(), &story::success());
@@ -321,4 +322,135 @@ fn a_wait_counts_down_and_ends_with_what_comes_next() {
         "{}",
         terminal.bottom()
     );
+}
+
+#[test]
+fn the_last_tools_stay_above_the_status_line_and_a_failed_one_says_so() {
+    let (terminal, mut live) = editing(80, "src/model.rs");
+    for (id, name, target) in [
+        ("t2", "Bash", "cargo test"),
+        ("t3", "Read", "a.rs"),
+        ("t4", "Read", "b.rs"),
+    ] {
+        live.report(&story::tool(id, name, target), at(7));
+    }
+    live.report(&story::tool_done("t1", true), at(8));
+    live.report(&story::tool_done("t2", false), at(8));
+    live.report(&story::tool_done("t3", true), at(8));
+    live.tick(at(9));
+    let above = terminal.above();
+    let last: Vec<&str> = above.lines().rev().take(3).collect();
+    assert_eq!(
+        last,
+        [
+            "    read  a.rs",
+            "    bash  cargo test (failed)",
+            "    edit  src/model.rs"
+        ]
+    );
+    assert!(
+        terminal.bottom().contains("read b.rs"),
+        "{}",
+        terminal.bottom()
+    );
+    live.finish();
+    assert!(
+        !terminal.above().contains("cargo test"),
+        "{}",
+        terminal.above()
+    );
+}
+
+#[test]
+fn a_verify_command_is_shown_with_a_clock_and_its_last_line_and_the_tools_stay() {
+    let (terminal, mut live) = editing(80, "src/model.rs");
+    live.report(&story::tool_done("t1", true), at(7));
+    live.report(&story::verify_started("cargo test --workspace"), at(10));
+    let output = Event::VerifyOutput {
+        command: "cargo test --workspace".into(),
+        line: "test login ... ok".into(),
+    };
+    live.report(&output, at(81));
+    assert_eq!(terminal.bottom(), "  │ test login ... ok");
+    let above = terminal.above();
+    let last: Vec<&str> = above.lines().rev().take(2).collect();
+    assert_eq!(
+        last,
+        [
+            "⠇ US-002 · 3/50 · verify cargo test --workspace 1m 11s · 1m 17s · 12.3k tokens",
+            "    edit  src/model.rs"
+        ]
+    );
+    live.report(
+        &story::verify_ended("cargo test --workspace", 80.0, "passed"),
+        at(90),
+    );
+    assert!(
+        terminal.bottom().contains("verifying"),
+        "{}",
+        terminal.bottom()
+    );
+}
+
+fn commanded(command: &str) -> Event {
+    Event::Commanded {
+        id: ralph_core::id::CommandId::new(1),
+        command: command.into(),
+        report: ralph_core::command::CommandReport::done("so it is"),
+    }
+}
+
+#[test]
+fn after_a_pause_it_says_paused_until_it_goes_on() {
+    let (terminal, mut live) = editing(120, "src/model.rs");
+    live.report(&commanded("pause"), at(7));
+    assert!(
+        terminal.bottom().contains("pauses after this iteration"),
+        "{}",
+        terminal.bottom()
+    );
+    let ended = story::iteration_ended(3, "US-002", ralph_core::verdict::Verdict::Verified, "");
+    live.report(&ended, at(8));
+    assert_eq!(terminal.bottom(), "‖ paused; `ralph resume` continues · 8s");
+    live.report(&commanded("resume"), at(9));
+    assert!(
+        terminal.bottom().contains("choosing a task"),
+        "{}",
+        terminal.bottom()
+    );
+}
+
+#[test]
+fn the_foot_has_the_keys_or_the_end_of_what_is_typed() {
+    let (terminal, mut live) = editing(40, "src/model.rs");
+    let screen = live.screen();
+    let keys = Foot::Keys {
+        notice: "question 1 waits: a answers".into(),
+        keys: "p pause · s say · l log · q stop".into(),
+    };
+    screen.set_foot(keys, at(7));
+    assert_eq!(
+        terminal.bottom(),
+        "  question 1 waits: a answers · p pause…"
+    );
+    let typed = Foot::Input {
+        prompt: "Say: ".into(),
+        text: "0123456789".repeat(5),
+    };
+    screen.set_foot(typed, at(7));
+    assert_eq!(terminal.bottom(), "Say: 789012345678901234567890123456789");
+    live.report(
+        &Event::Warning {
+            message: "mind this".into(),
+        },
+        at(7),
+    );
+    assert!(
+        terminal.above().contains("! mind this\n⠼ US-002"),
+        "{}",
+        terminal.above()
+    );
+    assert_eq!(terminal.bottom(), "Say: 789012345678901234567890123456789");
+    screen.set_foot(Foot::Empty, at(8));
+    assert!(terminal.bottom().contains("edit"), "{}", terminal.bottom());
 }

@@ -19,6 +19,8 @@ struct Inner {
     /// The number of writes.
     writes: usize,
     wraps: bool,
+    /// The cursor went back to the first column.
+    at_start: bool,
 }
 
 impl FakeTerminal {
@@ -28,6 +30,7 @@ impl FakeTerminal {
             rows: vec![String::new()],
             writes: 0,
             wraps: true,
+            at_start: false,
         })))
     }
 
@@ -55,18 +58,15 @@ impl Inner {
     fn put(&mut self, text: &str) {
         let mut chars = text.chars();
         while let Some(c) = chars.next() {
-            let row = self.rows.last_mut().unwrap();
+            let row = self.rows.last().unwrap();
             match c {
                 '\n' => self.rows.push(String::new()),
                 '\x1b' => self.obey(&mut chars),
-                // Only ever used to empty the line.
-                '\r' => {
-                    let rest: String = chars.by_ref().take(4).collect();
-                    assert_eq!(rest, "\x1b[2K");
-                    row.clear();
-                }
+                // Only ever used to take lines away.
+                '\r' => self.at_start = true,
                 c => {
                     assert!(!c.is_control(), "{c:?} reached the terminal");
+                    assert!(!self.at_start, "a line is written over");
                     if columns(row) + columns(c.encode_utf8(&mut [0; 4])) > self.width {
                         assert!(self.wraps, "the status line does not fit");
                         self.rows.push(String::new());
@@ -89,6 +89,17 @@ impl Inner {
         match code.as_str() {
             "?7l" => self.wraps = false,
             "?7h" => self.wraps = true,
+            "2K" | "J" => {
+                assert!(self.at_start, "{code} in the middle of a line");
+                self.rows.last_mut().unwrap().clear();
+                self.at_start = false;
+            }
+            up if up.ends_with('A') => {
+                let up: usize = up.trim_end_matches('A').parse().unwrap();
+                assert!(self.at_start && up < self.rows.len(), "{code}");
+                // Everything below is cleared right after.
+                self.rows.truncate(self.rows.len() - up);
+            }
             colour if colour.ends_with('m') => {}
             other => panic!("the code {other:?} reached the terminal"),
         }

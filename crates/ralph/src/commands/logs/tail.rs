@@ -8,7 +8,7 @@ use std::{
 const BLOCK: u64 = 64 * 1024;
 
 /// The offset of the first of the last `lines` lines.
-pub(super) fn start_of_tail(file: &mut File, lines: usize) -> io::Result<u64> {
+pub(crate) fn start_of_tail(file: &mut File, lines: usize) -> io::Result<u64> {
     let size = file.seek(SeekFrom::End(0))?;
     if lines == 0 {
         return Ok(size);

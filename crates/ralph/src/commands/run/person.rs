@@ -1,86 +1,95 @@
-//! The person at the terminal: reads an answer to a question that is on the screen.
-//!
-//! Only asks; the question itself was shown by the reporter. A thread waits for lines, one for each
-//! that is asked for, so that a signal or an answer from elsewhere is heard meanwhile.
+//! The answers of the person at the terminal: what can be chosen, what a line means, and a person who types
+//! whole lines because nothing on the screen moves.
 
-use std::{future::Future, io::BufRead as _, pin::Pin, sync::mpsc};
+use std::{future::Future, io, pin::Pin};
 
 use ralph_core::{command::Answer, escalation::Question};
-use ralph_engine::human::Human;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use ralph_engine::human::{Human, PersonReply};
 
+use super::terminal_input::TerminalInput;
 use crate::output;
 
-const CHOICES: &str = "Options: [1-9] Select option  [c] Custom  [s] Skip  [r] Retry  [a] Abort";
-
-#[derive(Default)]
-pub(super) struct Person {
-    keyboard: Option<Keyboard>,
+/// Lists what can be typed to a question; only options that it has.
+pub(super) fn choices(question: &Question) -> String {
+    let options = match question.options().len() {
+        0 => String::new(),
+        1 => "[1] Select option  ".to_owned(),
+        n => format!("[1-{n}] Select option  "),
+    };
+    format!("Options: {options}[c] Custom  [s] Skip  [r] Retry  [a] Abort  [l] Later")
 }
 
-struct Keyboard {
-    ask: mpsc::Sender<()>,
-    lines: UnboundedReceiver<Option<String>>,
-    /// A line was asked for and has not come: the question was answered elsewhere before.
-    waits: bool,
-}
-
-/// Parses a line as a choice.
+/// A line as a choice.
 #[derive(Debug, PartialEq, Eq)]
-enum Choice {
-    Answer(Answer),
+pub(super) enum Choice {
+    Reply(PersonReply),
     /// The answer is on the next line.
     Custom,
-    Unclear,
+    /// It means nothing here, and why.
+    Unclear(String),
 }
 
-fn choice(line: &str) -> Choice {
+pub(super) fn choice(line: &str, question: &Question) -> Choice {
     let word = line.trim().to_lowercase();
-    match word.as_str() {
-        "c" | "custom" => Choice::Custom,
-        "s" | "skip" => Choice::Answer(Answer::Skip),
-        "r" | "retry" => Choice::Answer(Answer::Retry),
-        "a" | "abort" => Choice::Answer(Answer::Abort),
+    let answer = match word.as_str() {
+        "c" | "custom" => return Choice::Custom,
+        "l" | "later" => return Choice::Reply(PersonReply::Later),
+        "s" | "skip" => Answer::Skip,
+        "r" | "retry" => Answer::Retry,
+        "a" | "abort" => Answer::Abort,
         number => match number.parse::<u8>() {
-            Ok(number @ 1..=9) => Choice::Answer(Answer::Option { number }),
-            Ok(_) | Err(_) => Choice::Unclear,
+            Ok(number) => Answer::Option { number },
+            Err(_) => return Choice::Unclear("a number, c, s, r, a or l".to_owned()),
         },
+    };
+    match question.told(&answer) {
+        Ok(_) => Choice::Reply(PersonReply::Answer(answer)),
+        Err(error) => Choice::Unclear(error.to_string()),
     }
 }
 
-impl Keyboard {
-    fn open() -> Self {
-        let (ask, asked) = mpsc::channel::<()>();
-        let (send, lines) = unbounded_channel();
-        // Not one of the runtime's: it may wait for a line for ever, and the end of ralph must not.
-        std::thread::spawn(move || {
-            while asked.recv().is_ok() {
-                let mut line = String::new();
-                let read = std::io::stdin().lock().read_line(&mut line);
-                let line = matches!(read, Ok(1..)).then_some(line);
-                if send.send(line).is_err() {
-                    return;
-                }
-            }
-        });
-        Self {
-            ask,
-            lines,
-            waits: false,
-        }
+/// A person who types lines; the terminal is left in its usual mode.
+pub(super) struct LinePerson {
+    input: TerminalInput,
+    typed: Vec<u8>,
+}
+
+impl LinePerson {
+    pub(super) fn open() -> io::Result<Self> {
+        Ok(Self {
+            input: TerminalInput::open()?,
+            typed: Vec::new(),
+        })
     }
 
     async fn line(&mut self, prompt: &str) -> Option<String> {
         output::print(prompt);
         let mut open = OpenLine::Yes;
-        if !self.waits {
-            self.ask.send(()).ok()?;
-            self.waits = true;
+        loop {
+            if let Some(end) = self.typed.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.typed.drain(..=end).collect();
+                open.close();
+                return Some(String::from_utf8_lossy(&line).into_owned());
+            }
+            self.typed.extend(self.input.read().await?);
         }
-        let line = self.lines.recv().await?;
-        self.waits = false;
-        open.close();
-        line
+    }
+
+    async fn reply(&mut self, question: &Question) -> Option<PersonReply> {
+        output::print(&format!("\n{}\n", choices(question)));
+        loop {
+            let line = self.line("Choice: ").await?;
+            match choice(&line, question) {
+                Choice::Reply(reply) => return Some(reply),
+                Choice::Custom => {
+                    let text = self.line("Guidance: ").await?.trim().to_owned();
+                    if !text.is_empty() {
+                        return Some(PersonReply::Answer(Answer::Guidance { text }));
+                    }
+                }
+                Choice::Unclear(why) => output::print(&format!("{why}\n")),
+            }
+        }
     }
 }
 
@@ -104,56 +113,73 @@ impl Drop for OpenLine {
     }
 }
 
-impl Human for Person {
+impl Human for LinePerson {
     fn ask<'a>(
         &'a mut self,
         question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = Option<Answer>> + 'a>> {
-        let keyboard = self.keyboard.get_or_insert_with(Keyboard::open);
-        Box::pin(async move {
-            output::print(&format!("\n{CHOICES}\n"));
-            loop {
-                let line = keyboard.line("Choice: ").await?;
-                match choice(&line) {
-                    Choice::Answer(answer) => match question.told(&answer) {
-                        Ok(_) => return Some(answer),
-                        Err(error) => output::print(&format!("{error}\n")),
-                    },
-                    Choice::Custom => {
-                        let text = keyboard.line("Guidance: ").await?;
-                        let text = text.trim().to_owned();
-                        if !text.is_empty() {
-                            return Some(Answer::Guidance { text });
-                        }
-                    }
-                    Choice::Unclear => output::print("a number, c, s, r or a\n"),
-                }
-            }
-        })
+    ) -> Pin<Box<dyn Future<Output = PersonReply> + 'a>> {
+        Box::pin(async move { self.reply(question).await.unwrap_or(PersonReply::Gone) })
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    pub(in super::super) fn question(options: &[&str]) -> Question {
+        serde_json::from_value(json!({
+            "id": 1, "taskId": "A", "iteration": 1, "askedBy": "agent",
+            "askedAt": "2026-01-02T03:04:05Z", "question": "Which?", "answer": null,
+            "escalation": {
+                "type": "deviation", "summary": "", "context": "", "options": options,
+                "question": "Which?", "raw": "",
+            },
+        }))
+        .unwrap()
+    }
 
     #[test]
     fn every_choice_is_understood_and_anything_else_is_asked_again() {
-        let answer = |answer| Choice::Answer(answer);
+        let answer = |answer| Choice::Reply(PersonReply::Answer(answer));
+        let unclear = || Choice::Unclear("a number, c, s, r, a or l".into());
         let table = [
             ("1\n", answer(Answer::Option { number: 1 })),
-            (" 9 ", answer(Answer::Option { number: 9 })),
-            ("s", answer(Answer::Skip)),
-            ("R\n", answer(Answer::Retry)),
-            ("abort", answer(Answer::Abort)),
-            ("c", Choice::Custom),
-            ("0", Choice::Unclear),
-            ("10", Choice::Unclear),
-            ("", Choice::Unclear),
-            ("yes", Choice::Unclear),
+            (" 2 ", answer(Answer::Option { number: 2 })),
+            ("S\n", answer(Answer::Skip)),
+            ("retry", answer(Answer::Retry)),
+            ("a", answer(Answer::Abort)),
+            ("c\n", Choice::Custom),
+            ("l\n", Choice::Reply(PersonReply::Later)),
+            (
+                "3",
+                Choice::Unclear("question 1 has no option 3, only 1 to 2".into()),
+            ),
+            (
+                "0",
+                Choice::Unclear("question 1 has no option 0, only 1 to 2".into()),
+            ),
+            ("", unclear()),
+            ("yes", unclear()),
         ];
+        let question = question(&["Use v2", "Use v1"]);
         for (line, meant) in table {
-            assert_eq!(choice(line), meant, "{line:?}");
+            assert_eq!(choice(line, &question), meant, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn only_options_that_exist_are_offered() {
+        let rest = "[c] Custom  [s] Skip  [r] Retry  [a] Abort  [l] Later";
+        let table: [(&[&str], &str); 3] = [
+            (&[], ""),
+            (&["one"], "[1] Select option  "),
+            (&["one", "two"], "[1-2] Select option  "),
+        ];
+        for (options, offered) in table {
+            let question = question(options);
+            assert_eq!(choices(&question), format!("Options: {offered}{rest}"));
         }
     }
 }

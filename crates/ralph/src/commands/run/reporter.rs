@@ -1,15 +1,27 @@
 //! Chooses the reporter: JSON lines, plain lines, or a terminal that is redrawn.
 
-use std::io::IsTerminal as _;
+use std::{
+    io::{self, IsTerminal as _},
+    path::Path,
+};
 
 use jiff::tz::TimeZone;
 use ralph_engine::{
+    agent::StopRequest,
     human::Human,
-    report::{self, Colours, ReportKind, Reporter, Verbosity},
+    inbox::Inbox,
+    report::{self, Colours, LiveScreen, ReportKind, Reporter, Verbosity},
 };
 
-use super::person::Person;
+use super::{console::Console, person::LinePerson, signals};
 use crate::ask::has_terminal;
+
+/// The ways to and from the person who started the loop.
+pub(super) struct RunPorts {
+    pub(super) reporter: Box<dyn Reporter>,
+    pub(super) human: Option<Box<dyn Human>>,
+    pub(super) stop: StopRequest,
+}
 
 /// The flags for the output of progress.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -32,15 +44,39 @@ impl OutputArgs {
         self.json
     }
 
-    /// The person at the terminal, if there is one and the output is for people.
-    pub(crate) fn person(&self) -> Option<Box<dyn Human>> {
-        (has_terminal() && !self.json).then(|| Box::new(Person::default()) as Box<dyn Human>)
+    /// Opens the terminal, if there is one and the output is for people. Signals are heard from now on.
+    pub(super) fn open(&self, inbox: &Inbox, root: &Path) -> io::Result<RunPorts> {
+        let (reporter, screen) = self.reporter();
+        let person = has_terminal() && !self.json;
+        Ok(match screen.filter(|_| person) {
+            Some(screen) => {
+                let shown = screen.clone();
+                let stop = signals::listen_and_tell(inbox.clone(), move |text| {
+                    shown.print(&format!("{text}\n"), crate::project::Project::now());
+                })?;
+                let console = Console::open(screen, inbox.clone(), root)?;
+                RunPorts {
+                    reporter,
+                    human: Some(Box::new(console)),
+                    stop,
+                }
+            }
+            None => RunPorts {
+                reporter,
+                human: if person {
+                    Some(Box::new(LinePerson::open()?))
+                } else {
+                    None
+                },
+                stop: signals::listen(inbox.clone())?,
+            },
+        })
     }
 
-    pub(crate) fn reporter(&self) -> Box<dyn Reporter> {
-        let out = std::io::stdout();
+    fn reporter(&self) -> (Box<dyn Reporter>, Option<LiveScreen>) {
+        let out = io::stdout();
         if self.json {
-            return report::make(ReportKind::JsonLines(Box::new(out)));
+            return (report::make(ReportKind::JsonLines(Box::new(out))), None);
         }
         let look = report::ReportStyle {
             verbosity: match (self.quiet, self.verbose) {
@@ -59,9 +95,9 @@ impl OutputArgs {
         };
         let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
         if out.is_terminal() && !dumb {
-            report::make(ReportKind::Live(Box::new(console::Term::stdout()), look))
+            report::on_terminal(Box::new(console::Term::stdout()), look)
         } else {
-            report::make(ReportKind::Plain(Box::new(out), look))
+            (report::make(ReportKind::Plain(Box::new(out), look)), None)
         }
     }
 }

@@ -7,9 +7,19 @@ use tokio::{
     sync::watch,
 };
 
-use crate::output;
+use crate::{output, view::key_mode};
 
 pub(crate) fn listen(inbox: Inbox) -> std::io::Result<StopRequest> {
+    listen_and_tell(inbox, |text| {
+        output::print_to_stderr(&format!("\n{text}\n"))
+    })
+}
+
+/// The same; a person is told in another way that it stops.
+pub(super) fn listen_and_tell(
+    inbox: Inbox,
+    tell: impl Fn(&str) + Send + 'static,
+) -> std::io::Result<StopRequest> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;
@@ -28,10 +38,11 @@ pub(crate) fn listen(inbox: Inbox) -> std::io::Result<StopRequest> {
                 }
             };
             if asked {
+                key_mode::restore();
                 std::process::exit(128 + number);
             }
             asked = true;
-            output::print_to_stderr("\nstopping; press again to stop immediately\n");
+            tell("stopping; Ctrl-C stops immediately");
             let _ = sender.send(Some(number));
         }
     });

@@ -11,13 +11,18 @@ pub(crate) struct Pane {
 
 impl Pane {
     /// Starts a program in a new terminal, with nothing of the environment of this process.
-    pub(crate) fn start(scene: &Scene, program: &[String]) -> Self {
+    pub(crate) fn start(
+        scene: &Scene,
+        program: &[String],
+        (columns, rows): (usize, usize),
+    ) -> Self {
         let pane = Self {
             socket: scene.folder().join("tmux"),
         };
         let env = scene.env().iter().map(|(k, v)| format!("{k}={v}"));
         let repo = scene.repo();
-        let mut args: Vec<String> = ["new-session", "-d", "-x", "160", "-y", "45", "-c"]
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let mut args: Vec<String> = ["new-session", "-d", "-x", &columns, "-y", &rows, "-c"]
             .map(str::to_owned)
             .to_vec();
         args.extend([repo.to_str().unwrap(), "--", "env", "-i"].map(str::to_owned));
@@ -46,6 +51,30 @@ impl Pane {
     /// What the terminal shows, and showed before.
     pub(crate) fn screen(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-J", "-S", "-"])
+    }
+
+    /// The rows that the terminal shows now, without blank ones at the end.
+    pub(crate) fn visible(&self) -> Vec<String> {
+        let shown = self.tmux(&["capture-pane", "-p"]);
+        let mut rows: Vec<String> = shown.lines().map(str::to_owned).collect();
+        while rows.last().is_some_and(|row| row.trim().is_empty()) {
+            rows.pop();
+        }
+        rows
+    }
+
+    /// Waits until the terminal shows this somewhere.
+    #[track_caller]
+    pub(crate) fn wait_to_see(&self, text: &str) {
+        wait(
+            || {
+                self.visible()
+                    .iter()
+                    .any(|row| row.contains(text))
+                    .then_some(())
+            },
+            || format!("no {text:?} in:\n{}", self.visible().join("\n")),
+        );
     }
 
     #[track_caller]
