@@ -234,7 +234,10 @@ fn a_projects_own_template_is_used_and_guarded() {
         .file(".ralph/prompts/execute.md", own)
         .commit("own");
     let ran = shop.execute(&[]).expect(4);
-    assert!(shop.prompt(1, 1).starts_with("Do it: ## The task\n\nId: T1 (attempt 1 of 3)\n<task>\n"));
+    assert!(
+        shop.prompt(1, 1)
+            .starts_with("Do it: ## The task\n\nId: T1 (attempt 1 of 3)\n<task>\n")
+    );
     assert!(shop.prompt(1, 1).contains("(1/6 of shop)"));
     assert_eq!(ran.verdicts(), ["T1 refused"]);
     assert_eq!(shop.project.repo.read(".ralph/prompts/execute.md"), own);

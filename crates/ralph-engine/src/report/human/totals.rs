@@ -114,12 +114,6 @@ impl HumanText {
                 safe(hint)
             ));
         }
-        let unverified = self.unverified(tasks);
-        if *exit_code == 0 && unverified > 0 {
-            let many = count(unverified, "task", "tasks");
-            let words = format!("unverified: {many} without a verify command");
-            page.more(&format!("  {}", page.paint().text(Tone::Careful, &words)));
-        }
         if *exit_code != 0 {
             page.more(&format!("  exit code {exit_code}: {}", meaning(*exit_code)));
         }
@@ -131,6 +125,13 @@ impl HumanText {
         for step in next {
             let command = format!("{:width$}", safe(&step.command));
             page.more(&format!("    {command}   {}", safe(&step.what)));
+        }
+        // The last line of all, so that nobody takes the work for verified.
+        let unverified = self.unverified(tasks);
+        if *exit_code == 0 && unverified > 0 {
+            let many = count(unverified, "task", "tasks");
+            let words = format!("unverified: {many} without a verify command");
+            page.more(&format!("  {}", page.paint().text(Tone::Careful, &words)));
         }
     }
 
