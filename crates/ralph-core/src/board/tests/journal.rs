@@ -101,10 +101,17 @@ fn the_file_counts_attempts_where_it_has_a_field_for_them() {
     let mut filed = task("a");
     filed.attempts.made = Some(3);
     filed.attempts.max = Some(3);
-    let board = board_with(vec![filed], history.clone());
+    let board = board_with(vec![filed.clone()], history.clone());
     assert_eq!(board.attempts(&id("a")), 3);
     let spent = board.spent(9).unwrap();
     assert_eq!((spent.attempts, spent.max_attempts), (3, 3));
+    // One of the three was cut off: it is counted, and not charged.
+    let cut_off = TaskHistory {
+        uncharged: 1,
+        ..history.clone()
+    };
+    let board = board_with(vec![filed], cut_off);
+    assert_eq!((board.attempts(&id("a")), board.spent(9)), (2, None));
     let board = board_with(vec![task("a")], history);
     assert_eq!(board.attempts(&id("a")), 2);
     assert_eq!(board.spent(9), None);

@@ -157,3 +157,83 @@ fn everything_has_a_cap_and_the_newest_is_kept() {
     assert!(made.context.decisions[19].chars().count() <= 301);
     assert!(last.body.len() < 20_000, "{}", last.body.len());
 }
+
+fn block(decision: &str, obstacle: &str) -> ClosingBlock {
+    ClosingBlock {
+        decisions: vec![decision.into()],
+        constraints: vec!["no network".into()],
+        blocked: vec![BlockedItem {
+            item: obstacle.into(),
+            reason: "no key".into(),
+        }],
+        ..ClosingBlock::default()
+    }
+}
+
+#[test]
+fn a_continuation_recalls_what_was_said_at_the_task_before() {
+    let mut last = moment(3);
+    last.work = Some(Box::new(IterationWork {
+        said: block("third", "the server"),
+        failed_calls: vec!["Bash make\nbrowser-test".into(), "Read a.rs".into()],
+        ..work(3, "A", Found::Checked)
+    }));
+    let last = chain(&[last]).remove(0).checkpoint;
+    let earlier = [block("second", "the disk"), block("first", "the server")];
+    let text = continuation(&last.recalling(earlier.iter()));
+    for part in [
+        "\n### Blocked\n- the server: no key\n- the disk: no key\n\n",
+        "\n### Key Decisions\n- first\n- second\n- third\n\n### Constraints\n- no network\n\n### Next",
+        "\nCalls that failed last: Bash make browser-test; Read a.rs\n",
+    ] {
+        assert!(text.contains(part), "{part:?} in {text}");
+    }
+}
+
+#[test]
+fn failed_calls_are_not_named_twice() {
+    let mut last = moment(1);
+    last.work = Some(Box::new(IterationWork {
+        handed_over: Some("3 of its steps in a row failed, the last of them: Bash make".into()),
+        failed_calls: vec!["Bash make".into()],
+        ..work(1, "A", Found::Changed)
+    }));
+    let last = chain(&[last]).remove(0).checkpoint;
+    assert_eq!(continuation(&last).matches("Bash make").count(), 1);
+}
+
+#[test]
+fn the_next_task_is_told_what_became_of_this_one_and_what_holds_on() {
+    let mut done = moment(1);
+    done.work = Some(Box::new(IterationWork {
+        sentence: "verified".into(),
+        said: ClosingBlock {
+            summary: Some("it is written".into()),
+            ..block("text files", "the server")
+        },
+        ..work(4, "A", Found::Complete)
+    }));
+    done.pending = Some(vec![item("B")]);
+    let done = chain(&[done]).remove(0).checkpoint;
+    assert_eq!(
+        summary(&done),
+        "Iteration 4:\nTask A is done: verified.\nIts summary: it is written\n\n\
+         ### Decisions so far\n- text files\n\n### Constraints so far\n- no network\n"
+    );
+}
+
+#[test]
+fn a_run_that_repairs_is_told_what_the_one_before_it_said() {
+    assert_eq!(run_before(&ClosingBlock::default(), &[]), "");
+    let said = ClosingBlock {
+        next: Some("look at the port".into()),
+        ..block("text files", "the server")
+    };
+    assert_eq!(
+        run_before(&said, &["Bash make".into()]),
+        "## From the run before yours in this iteration\n\n\
+         It said what is next: look at the port\nCalls that failed last: Bash make\n\n\
+         ### Decisions of that run\n- text files\n\n### Constraints of that run\n- no network\n\n\
+         ### Blocked\n- the server: no key\n"
+    );
+}

@@ -81,6 +81,32 @@ pub(in crate::store) async fn each_loop_has_a_chain_of_its_own(store: &dyn TestS
     assert_eq!(last, Some("b".into()));
 }
 
+pub(in crate::store) async fn those_of_one_iteration_are_found_newest_first(store: &dyn TestStore) {
+    let (mut journal, repository) = fresh(store).await;
+    begin_loop(&mut *journal, &repository, "L1").await;
+    begin_loop(&mut *journal, &repository, "L2").await;
+    for (loop_id, id, iteration) in [
+        ("L1", "a", 1),
+        ("L1", "b", 2),
+        ("L1", "c", 2),
+        ("L2", "d", 2),
+    ] {
+        let mut moment = moment(loop_id, id, Trigger::Phase);
+        moment.work = work(iteration, Found::Checked);
+        journal.add_checkpoint(&repository, &moment).await.unwrap();
+    }
+    // One that a person asks for has the number of the newest iteration.
+    let asked = moment("L1", "e", Trigger::Manual);
+    journal.add_checkpoint(&repository, &asked).await.unwrap();
+    for (iteration, expected) in [(1, &["a"][..]), (2, &["e", "c", "b"]), (3, &[])] {
+        let loop_id = "L1".into();
+        let of = CheckpointFilter::Iteration(&loop_id, iteration);
+        let found = journal.checkpoints(&repository, of, 9).await.unwrap();
+        let ids: Vec<&str> = found.iter().map(|link| link.id.as_str()).collect();
+        assert_eq!(ids, expected, "{iteration}");
+    }
+}
+
 pub(in crate::store) async fn one_is_found_by_the_beginning_or_the_end_of_its_id(
     store: &dyn TestStore,
 ) {

@@ -124,6 +124,16 @@ pub(in crate::store) async fn guidance_for_the_next_prompt_belongs_to_its_task_f
     }
 }
 
+pub(in crate::store) async fn guidance_can_be_kept_without_a_command(store: &dyn TestStore) {
+    let (mut journal, repository) = fresh(store).await;
+    let new = guidance(None, "noted");
+    let added = journal.add_guidance(&repository, "prd.json", &new);
+    added.await.unwrap();
+    assert_eq!(told(&mut *journal, &repository, "A").await, ["noted"]);
+    let other = journal.guidance(&repository, "other.json", &task("A"));
+    assert_eq!(other.await.unwrap(), []);
+}
+
 pub(in crate::store) async fn a_question_and_its_answer_are_kept(store: &dyn TestStore) {
     let (mut journal, repository) = fresh(store).await;
     let new = NewQuestion {

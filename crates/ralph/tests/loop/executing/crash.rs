@@ -153,21 +153,22 @@ fn another_loop_after_a_kill_does_not_take_the_projects_files_for_work() {
 
 #[test]
 fn a_task_file_that_was_corrupt_when_ralph_was_killed_is_named_in_the_next_prompt() {
-    let shop = Shop::new("(D / 'tasks.json').write_text('{\"half\": [1')").in_place();
-    let ran = killed(&shop, "agent-ended");
-    assert_eq!(ran.code(), -9, "{}", ran.all());
-    assert_eq!(shop.read("tasks.json"), "{\"half\": [1");
-    let shop = shop.agent("whole()");
-    shop.execute(&[]).expect(0);
-    assert_eq!(shop.standing(), ["T1 completed 2", "T2 completed 1"]);
-    let told = "## Files that could not be read\n";
-    let prompt = shop.prompt(2, 1);
-    let (_, named) = prompt
-        .split_once(told)
-        .unwrap_or_else(|| panic!("{prompt}"));
-    assert!(
-        named.contains("\n- tasks.json could not be used ("),
-        "{named}"
-    );
-    assert!(!shop.prompt(3, 1).contains(told), "told once");
+    let corrupt = "(D / 'tasks.json').write_text('{\"half\": [1')";
+    for shop in [Shop::new(corrupt).in_place(), Shop::new(corrupt)] {
+        let ran = killed(&shop, "agent-ended");
+        assert_eq!(ran.code(), -9, "{}", ran.all());
+        let shop = shop.agent("whole()");
+        shop.execute(&[]).expect(0);
+        assert_eq!(shop.standing(), ["T1 completed 2", "T2 completed 1"]);
+        let told = "## Files that could not be read\n";
+        let prompt = shop.prompt(2, 1);
+        let (_, named) = prompt
+            .split_once(told)
+            .unwrap_or_else(|| panic!("{prompt}"));
+        assert!(
+            named.contains("\n- tasks.json could not be used ("),
+            "{named}"
+        );
+        assert!(!shop.prompt(3, 1).contains(told), "told once");
+    }
 }
