@@ -283,6 +283,8 @@ async fn look_up(
     }
     if context.agent == AgentSeen::Started {
         context.log.flags.push(CUT_OFF.to_owned());
+        // Its words in files that it may write are judged like those of any agent.
+        workspace.after_run(context.job)?;
     }
     match cut_off_run(context, workspace, services).await {
         Some(ended) => {

@@ -175,7 +175,7 @@ fn it_is_added_to_as_a_text_and_what_stood_there_stays_byte_for_byte() {
         log.0.push(two.clone());
         let text = log.render_after(before);
         assert_eq!(text, expected.replace('@', two_lines));
-        // The last entry alone is written anew where it says something else now.
+        // The last entry alone is written again where it says something else now.
         log.0[1]["task_id"] = json!("T3");
         let again = log.render_after(&text);
         let kept = expected.split('@').next().unwrap();
