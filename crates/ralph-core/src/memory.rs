@@ -82,6 +82,17 @@ pub fn record(text: &str, entry: &ProgressEntry, caps: MemoryCaps) -> String {
     prune(&out, caps.file_bytes)
 }
 
+/// Returns true if the file has the entry of this iteration.
+pub fn has_entry(text: &str, entry: &ProgressEntry) -> bool {
+    let heading = heading(entry);
+    text.lines().any(|line| line == heading)
+}
+
+fn heading(entry: &ProgressEntry) -> String {
+    let title = fold(&entry.title);
+    format!("{ENTRY_PREFIX}{}: {title} ({})", entry.n, entry.task)
+}
+
 /// The file with a note that iterations were taken back: what it tells of them is not in the code any
 /// more. Once for each revert, whose `id` is in it.
 pub fn taken_back(text: &str, iterations: &[u64], id: &str, at: Timestamp) -> String {
@@ -119,10 +130,8 @@ pub fn accept_edit(before: &str, after: &str) -> Option<String> {
 
 fn render_entry(entry: &ProgressEntry) -> String {
     let mut out = format!(
-        "\n{ENTRY_PREFIX}{}: {} ({})\n\n{} — {}\n",
-        entry.n,
-        fold(&entry.title),
-        entry.task,
+        "\n{}\n\n{} — {}\n",
+        heading(entry),
         entry.at.strftime("%Y-%m-%d %H:%M UTC"),
         fold(&entry.verdict),
     );

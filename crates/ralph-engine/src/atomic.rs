@@ -32,6 +32,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn write_new(new: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
+    crate::failpoint::fault("file")?;
     let mut file = File::options().write(true).create_new(true).open(new)?;
     if let Ok(old) = fs::metadata(target) {
         // Only root can give a file away; for other users it is theirs already, or they can't.
@@ -57,12 +58,22 @@ fn new_name(target: &Path) -> io::Result<PathBuf> {
 pub fn sweep(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        let owner = owner(&entry.file_name());
-        if owner.is_some_and(|pid| rustix::process::test_kill_process(pid).is_err()) {
+        if is_left(&entry.file_name()) {
             fs::remove_file(entry.path())?;
         }
     }
     Ok(())
+}
+
+/// Lists what killed processes left in `folder`.
+pub fn left(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let left = entries.filter(|entry| is_left(&entry.file_name()));
+    left.map(|entry| entry.path()).collect()
+}
+
+fn is_left(name: &OsStr) -> bool {
+    owner(name).is_some_and(|pid| rustix::process::test_kill_process(pid).is_err())
 }
 
 /// The process that a name says is writing it.

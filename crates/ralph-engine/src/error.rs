@@ -14,6 +14,7 @@ use ralph_core::{
 };
 
 use crate::{
+    disk_fault::DiskFault,
     git::{GitError, LackedCommits, RepoProblem},
     layer::{InPlaceReason, LayerError},
     lock::LockError,
@@ -38,6 +39,8 @@ pub struct LoopFailure {
     pub changed: Changed,
     /// The end that was told to those who watch; none where the loop had not begun.
     pub told: Option<Stop>,
+    /// The way out that was told with it.
+    pub hint: Option<String>,
 }
 
 impl From<LoopError> for LoopFailure {
@@ -46,6 +49,7 @@ impl From<LoopError> for LoopFailure {
             error,
             changed: Changed::Nothing,
             told: None,
+            hint: None,
         }
     }
 }
@@ -148,8 +152,12 @@ fn list_problems(problems: &[String]) -> String {
 }
 
 impl LoopError {
-    /// Returns true if the user's input is at fault: usage, configuration, repository or task file.
+    /// Returns true if the user's input is at fault: usage, configuration, repository or task file. A disk that is
+    /// full or fails is not, whatever was being read or written.
     pub fn is_users(&self) -> bool {
+        if DiskFault::of(self).is_some() {
+            return false;
+        }
         match self {
             Self::Rewrite(error) => !error.is_internal(),
             Self::Git(_)

@@ -1,10 +1,20 @@
 //! Places where a test can have ralph die, as a power cut would have it.
 //!
 //! `RALPH_FAILPOINT=name` or `name:n` ends the process by SIGKILL at the n-th pass of that place.
-//! Release builds have none of it.
+//!
+//! `RALPH_FAULT=ENOSPC:place:n` has the disk fail at that place from its n-th pass on, and `ENOSPC:place:n-m` from
+//! the n-th to the m-th; `EIO` likewise. Release builds have none of it.
+
+use std::{
+    io,
+    sync::{
+        Mutex, OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+};
 
 /// Every failpoint, in the order of the steps, so that a test can go through all of them.
-pub const ALL: [&str; 16] = [
+pub const ALL: [&str; 17] = [
     "loop-begun",
     "iteration-begun",
     "attempt-taken-up",
@@ -20,6 +30,7 @@ pub const ALL: [&str; 16] = [
     "landed",
     "kept",
     "recorded",
+    "progress-written",
     "files-written",
 ];
 
@@ -35,6 +46,62 @@ pub const OF_REWRITES: [&str; 6] = [
 /// The same in a command of a person's: its file is written, and all but its end is.
 pub const OF_COMMANDS: [&str; 2] = ["command-written", "command-applied"];
 
+/// Every place where the disk can be made to fail.
+pub const FAULTS: [&str; 6] = ["journal", "file", "git-object", "log", "progress", "status"];
+
+/// Fails here as a disk would, if the environment says so.
+pub fn fault(place: &'static str) -> io::Result<()> {
+    if !cfg!(debug_assertions) {
+        return Ok(());
+    }
+    debug_assert!(FAULTS.contains(&place), "unknown place {place}");
+    static WANTED: OnceLock<Option<WantedFault>> = OnceLock::new();
+    let wanted = WANTED.get_or_init(|| WantedFault::parse(&std::env::var("RALPH_FAULT").ok()?));
+    match wanted {
+        Some(wanted) if wanted.place == place => wanted.pass(),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A fault that a test has asked for.
+#[derive(Debug)]
+struct WantedFault {
+    code: i32,
+    place: String,
+    first: u32,
+    last: u32,
+    passed: AtomicU32,
+}
+
+impl WantedFault {
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split(':');
+        let code = match parts.next()? {
+            "ENOSPC" => libc::ENOSPC,
+            "EIO" => libc::EIO,
+            _ => return None,
+        };
+        let place = parts.next()?.to_owned();
+        let passes = parts.next()?;
+        let (first, last) = passes.split_once('-').unwrap_or((passes, "4294967295"));
+        Some(Self {
+            code,
+            place,
+            first: first.parse().ok()?,
+            last: last.parse().ok()?,
+            passed: AtomicU32::new(0),
+        })
+    }
+
+    fn pass(&self) -> io::Result<()> {
+        let nth = self.passed.fetch_add(1, Ordering::Relaxed) + 1;
+        if (self.first..=self.last).contains(&nth) {
+            return Err(io::Error::from_raw_os_error(self.code));
+        }
+        Ok(())
+    }
+}
+
 /// Dies here if the environment says so.
 pub fn failpoint(name: &'static str) {
     if cfg!(debug_assertions) {
@@ -46,7 +113,6 @@ pub fn failpoint(name: &'static str) {
 }
 
 fn hit(name: &'static str) {
-    use std::sync::{Mutex, OnceLock};
     static WANTED: OnceLock<Option<(String, Mutex<u32>)>> = OnceLock::new();
     let wanted = WANTED.get_or_init(|| {
         let text = std::env::var("RALPH_FAILPOINT").ok()?;

@@ -22,13 +22,19 @@ pub fn write_id(common_dir: &Path, id: &str) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    std::fs::write(file, format!("{id}\n"))
+    // Half of an id would make another repository of this one.
+    crate::atomic::write(&file, format!("{id}\n").as_bytes())
 }
 
 /// A short name for a worktree, safe in a path: what ralph keeps about it lies under this.
 pub fn worktree_name(worktree: &Path) -> String {
     let hash = sha2::Sha256::digest(worktree.as_os_str().as_encoded_bytes());
     hash[..12].iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// Tells whether a text is such a name.
+pub(crate) fn is_worktree_name(text: &str) -> bool {
+    text.len() == 24 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn id_file(common_dir: &Path) -> PathBuf {

@@ -10,6 +10,7 @@ pub mod board;
 pub mod clock;
 pub mod commit_check;
 mod config_files;
+pub mod disk_fault;
 pub mod dot_ralph;
 mod durable;
 pub mod environment;

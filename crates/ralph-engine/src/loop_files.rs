@@ -19,11 +19,19 @@ use ralph_core::{
 };
 use serde::Serialize;
 
+use crate::failpoint::fault;
+
 const FOLDER: &str = "ralph-loops";
 
 /// Where the files of a loop are.
 pub fn folder(data_dir: &Path, loop_id: &LoopId) -> PathBuf {
     data_dir.join(FOLDER).join(loop_id.as_str())
+}
+
+/// Counts the loops that have files here.
+pub fn count(data_dir: &Path) -> usize {
+    let folders = fs::read_dir(data_dir.join(FOLDER)).into_iter().flatten();
+    folders.count()
 }
 
 /// The files of one loop, and what its status says now.
@@ -69,13 +77,9 @@ pub(crate) struct LoopEnd<'a> {
 }
 
 impl LoopFiles {
-    pub(crate) fn open(data_dir: &Path, status: LoopStatus) -> io::Result<Self> {
+    pub(crate) fn new(data_dir: &Path, status: LoopStatus) -> Self {
         let folder = folder(data_dir, &status.loop_id);
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder)?;
-        Ok(Self { folder, status })
+        Self { folder, status }
     }
 
     pub(crate) fn write_status(&self) -> io::Result<()> {
@@ -111,6 +115,11 @@ impl LoopFiles {
     /// The worktree's lock makes this the only writer, so that one name for the new text will do; what
     /// a kill left of it is written over.
     fn write(&self, name: &str, value: &impl Serialize) -> io::Result<()> {
+        fault("status")?;
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.folder)?;
         write(&self.folder, name, value)
     }
 }
@@ -131,6 +140,10 @@ fn write(folder: &Path, name: &str, value: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec_pretty(value)?;
     text.push(b'\n');
     let new = folder.join(format!(".{name}.new"));
-    fs::write(&new, text)?;
-    fs::rename(new, folder.join(name))
+    fs::write(&new, text)
+        .and_then(|()| fs::rename(&new, folder.join(name)))
+        .inspect_err(|_| {
+            // Half of it would only take what little room there is.
+            let _ = fs::remove_file(&new);
+        })
 }

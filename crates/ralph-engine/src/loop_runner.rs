@@ -24,13 +24,16 @@ mod gutter;
 mod idle;
 mod in_progress;
 mod jobs;
+mod killed_runs;
 mod link;
+mod lost_journal;
 mod mode;
 mod next_steps;
 mod place;
 mod policies;
 mod preview;
 mod questions;
+mod rebuilt_files;
 mod reconcile;
 mod record;
 mod restore;
@@ -54,8 +57,11 @@ pub use begin::{LoopRequest, Setup};
 pub use branch_choice::{BranchRequest, BranchStart, StartPoint, start_of};
 pub use checkpoint::{CheckpointRequest, create_checkpoint};
 pub(crate) use files::TEMPLATE;
+pub use files::check_configured_paths;
 pub use goal::{goal_of, write_goal};
 pub use idle::{IdleWorktree, QueueRemainder, register, run_waiting_commands};
+pub use killed_runs::{Leftover, WorktreeLook};
+pub use lost_journal::copies_of_journal;
 pub use mode::{Execution, Iterations, Mode, project_of};
 #[cfg(test)]
 pub(crate) use policies::change as change_policy;
@@ -96,6 +102,7 @@ use self::{
     link::{JournalLink, LinkedIteration, QueueProgress},
     reconcile::{CutOff, Reopen, UnfinishedPolicy},
     record::Worked,
+    status_files::FilesWritten,
     view::{LoopMoment, View},
 };
 use crate::{
@@ -103,6 +110,7 @@ use crate::{
     artefacts::Artefacts,
     clock::Clock,
     config_files::ConfigFiles,
+    disk_fault::DiskFault,
     environment::Environment,
     git::{Guard, Oid, Repo, Status},
     heartbeat::{Heartbeat, LoopActivity},
@@ -214,9 +222,10 @@ struct AgentRuntime {
 struct LoopOutput {
     reporter: Box<dyn Reporter>,
     clock: Box<dyn Clock>,
-    /// The files by which others follow this loop; none where nothing is begun, or it can't be written.
+    /// The files by which others follow this loop; none where nothing is begun.
     loop_files: Option<LoopFiles>,
-    /// Its heartbeat, where its files can be written.
+    files_written: FilesWritten,
+    /// Its heartbeat, once it has begun.
     heartbeat: Option<Heartbeat>,
 }
 
@@ -565,10 +574,20 @@ impl LoopRunner {
             keep_first(&mut failure, guard.release());
         }
         self.bring_back_at_end().await;
+        // A loop that was done and whose end could not be written has failed all the same.
+        let stop = match &failure {
+            Some(error) => error.as_stop(self.changed),
+            None => stop,
+        };
+        let fault = failure.as_ref().and_then(|error| DiskFault::of(error));
+        let hint = match fault {
+            Some(fault) => Some(self.hint_of_fault(fault)),
+            None => self.hint(&stop),
+        };
         let event = Event::LoopEnded {
             next: self.next_steps().await,
             sentence: stop.end_sentence(self.board.tally().unverified),
-            hint: self.hint(&stop),
+            hint: hint.clone(),
             exit_code: stop.exit_code(),
             iterations: self.machine.tally().iterations,
             tasks: self.board.tally(),
@@ -589,6 +608,7 @@ impl LoopRunner {
                 error,
                 changed: self.changed,
                 told: Some(stop),
+                hint: fault.and(hint),
             }),
         }
     }

@@ -121,7 +121,8 @@ fn move_aside(path: &Path) -> io::Result<()> {
     }
 }
 
-fn free_name(folder: &Path, name: &std::ffi::OsStr) -> std::path::PathBuf {
+/// Returns a path in `folder` where nothing is: by this name, or with a number behind it.
+pub(crate) fn free_name(folder: &Path, name: &std::ffi::OsStr) -> std::path::PathBuf {
     let mut nth = 1_u32;
     loop {
         let mut free = name.to_owned();

@@ -15,6 +15,7 @@ use ralph_core::{
 
 use crate::{
     error::{LoopError, file_error},
+    failpoint::fault,
     iteration::LOGS,
     plain_file,
 };
@@ -108,6 +109,18 @@ impl ProgressFile {
         self.write(&memory::record(&self.read()?, entry, self.caps))
     }
 
+    /// Adds an entry to the file that is there, unless it has it. It may be about another feature, and archived next.
+    pub(crate) fn append_missing(&self, entry: &ProgressEntry) -> Result<(), LoopError> {
+        let mut text = self.on_disk()?;
+        if text.trim().is_empty() {
+            text = memory::render_new(&self.feature, self.began);
+        }
+        if memory::has_entry(&text, entry) {
+            return Ok(());
+        }
+        self.write(&memory::record(&text, entry, self.max_bytes))
+    }
+
     pub(crate) fn write(&self, text: &str) -> Result<(), LoopError> {
         let path = &self.path;
         let now = plain_file::read(path).ok();
@@ -116,6 +129,7 @@ impl ProgressFile {
             return Ok(());
         }
         let write = || {
+            fault("progress")?;
             // A text that is only longer is appended to, as at the end of nearly all iterations.
             if let Some(added) = added
                 && std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
@@ -133,7 +147,14 @@ impl ProgressFile {
             plain_file::make_room(path)?;
             plain_file::make_room(&temporary)?;
             std::fs::write(&temporary, text)?;
-            std::fs::rename(&temporary, path)
+            match std::fs::rename(&temporary, path) {
+                // The logs are on a disk of their own.
+                Err(error) if error.kind() == std::io::ErrorKind::CrossesDevices => {
+                    std::fs::remove_file(&temporary)?;
+                    plain_file::replace(path, text.as_bytes())
+                }
+                other => other,
+            }
         };
         write().map_err(|source| file_error("write", path, source))
     }

@@ -61,6 +61,24 @@ pub async fn open(data_dir: &Path) -> Result<Box<dyn Journal>> {
     Ok(Box::new(sqlite::SqliteJournal::open(data_dir).await?))
 }
 
+/// Looks whether the journal in `data_dir` is there and whole. Changes nothing, whatever it finds.
+pub async fn look(data_dir: &Path) -> JournalLook {
+    sqlite::look(data_dir).await
+}
+
+/// The condition of a journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JournalLook {
+    Absent,
+    /// It holds no loop: it is new, or took the place of one that was lost.
+    Empty,
+    Whole,
+    /// A newer ralph wrote it.
+    Newer(String),
+    /// It can't be read, or not all of it.
+    Damaged(String),
+}
+
 /// The result of anything that is asked of a journal.
 pub(crate) type Result<T, E = JournalError> = std::result::Result<T, E>;
 
@@ -102,4 +120,19 @@ pub enum JournalError {
         what: &'static str,
         source: serde_json::Error,
     },
+}
+
+impl JournalError {
+    /// A way out, where there is one.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Open { .. } | Self::Query { .. } | Self::Row { .. } => {
+                Some("`ralph doctor` looks whether the journal is whole, and says what to do")
+            }
+            // They say it themselves.
+            Self::Newer { .. } | Self::Older { .. } | Self::Backup { .. } | Self::Busy { .. } => {
+                None
+            }
+        }
+    }
 }

@@ -171,8 +171,8 @@ subcommands! {
         Lint(lint::Args => run in project; reads),
         /// Verify a commit with the configured commands, in a fresh layer or a clean clone
         Verify(verify::Args => run; writes),
-        /// Check the machine, the repository and the agent
-        Doctor(doctor::Args => run; reads),
+        /// Check the machine, the repository, the journal and the agent
+        Doctor(doctor::Args => run; asks),
         /// Test the configured notifications
         #[command(subcommand)]
         Notify(notify::NotifyCommand => dispatch; asks),

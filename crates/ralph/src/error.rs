@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 
 use ralph_core::board::UnknownTask;
-use ralph_engine::{interview::InterviewError, store::JournalError};
+use ralph_engine::{disk_fault::DiskFault, interview::InterviewError, store::JournalError};
 
 /// Why a command could not do what it was asked.
 #[derive(Debug)]
@@ -58,6 +58,8 @@ impl CommandError {
     pub(crate) fn exit_code(&self) -> u8 {
         match self.kind {
             ErrorKind::Internal => 1,
+            // A fault of the disk is no mistake of the user's, also where their file could not be read.
+            ErrorKind::User if DiskFault::of(&*self.error).is_some() => 1,
             ErrorKind::User => 2,
             ErrorKind::Budget => 5,
             ErrorKind::Unavailable => 6,
@@ -96,12 +98,18 @@ macro_rules! internal {
 }
 
 internal!(
-    JournalError,
     UnknownTask,
     minijinja::Error,
     serde_json::Error,
     std::io::Error,
 );
+
+impl From<JournalError> for CommandError {
+    fn from(error: JournalError) -> Self {
+        let hint = error.hint();
+        Self::internal(error).hint_opt(hint.map(str::to_owned))
+    }
+}
 
 /// The files of an interview are in the user's own folder.
 impl From<InterviewError> for CommandError {

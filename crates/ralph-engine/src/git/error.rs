@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{LockOwner, Oid};
+use crate::disk_fault::DiskFault;
 
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
@@ -64,8 +65,12 @@ pub enum GitError {
 }
 
 impl GitError {
-    /// Tells whether files that an agent wrote can be the reason: without them it does not come again.
+    /// Tells whether files that an agent wrote can be the reason: without them it does not come again. A disk that
+    /// is full or fails is no reason to throw an agent's work away.
     pub(crate) fn is_of_files(&self) -> bool {
+        if DiskFault::of(self).is_some() {
+            return false;
+        }
         match self {
             Self::Failed { .. }
             | Self::TimedOut { .. }
@@ -97,7 +102,11 @@ impl GitError {
             }
             Self::Bare { .. } => Some("run ralph in a clone or a worktree of it".into()),
             Self::ReplacedGitDir { .. } => {
-                Some("look at what replaced it and put the original back".into())
+                Some(
+                    "look at what replaced it and put the original back; if the one that is there is right, \
+                     `ralph doctor --fix` accepts it"
+                        .into(),
+                )
             }
             Self::Locked { path, .. } => Some(format!(
                 "wait for it to end, or remove {} if nothing uses it",

@@ -10,15 +10,17 @@ mod snapshot;
 pub use refs::{ChangedBy, RefGuard};
 
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use self::snapshot::{FolderIdentity, Kept, hex_path};
+use self::snapshot::{FolderIdentity, FolderNow, Kept, hex_path};
 use super::refs::{HeadFile, parse_head, read_branch, read_head};
 use super::reset::make_writable;
 use super::{GitError, Repo};
+use crate::plain_file;
 
 const FILE: &str = "git-guard.json";
 
@@ -30,11 +32,12 @@ const OF_WORKTREE: &[&str] = &[
     "commondir",
     "gitdir",
 ];
+/// The file with the id that ralph knows the repository by.
+const OWN_ID: &str = "ralph/id";
 /// Files of the folder that all worktrees share.
 const OF_REPOSITORY: &[&str] = &[
     "config",
-    // What ralph knows the repository by.
-    "ralph/id",
+    OWN_ID,
     "info/attributes",
     "info/exclude",
     "info/grafts",
@@ -57,6 +60,8 @@ const OPERATIONS: &[&str] = &[
 pub struct Guard {
     #[serde(skip)]
     state_dir: PathBuf,
+    #[serde(skip)]
+    origin: SnapshotOrigin,
     #[serde(with = "hex_path")]
     dot_git: PathBuf,
     /// What `.git` is: a folder, or a file with this content.
@@ -66,6 +71,16 @@ pub struct Guard {
     #[serde(with = "hex_path")]
     hooks: PathBuf,
     hooks_were: Vec<(String, Kept)>,
+}
+
+/// The process that took a snapshot.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum SnapshotOrigin {
+    /// This one: its disk is not mounted again while it runs.
+    ThisProcess,
+    /// One that was killed, maybe before a restart of the machine.
+    #[default]
+    Earlier,
 }
 
 /// Where HEAD is, as against the branch that it was on when the watch began.
@@ -111,6 +126,7 @@ impl Guard {
         let hooks = repo.common_dir.join("hooks");
         let guard = Self {
             state_dir: repo.state_dir.clone(),
+            origin: SnapshotOrigin::ThisProcess,
             dot_git_was: Kept::of(&dot_git)?,
             dot_git,
             folders: vec![
@@ -214,6 +230,12 @@ impl Guard {
             let aside = self.state_dir.join(taken);
             fs::write(&aside, bytes).map_err(GitError::io("write", &aside))?;
         }
+        if let (Kept::Folder, Some(name)) = (&now, path.file_name()) {
+            // A rebase that a person has begun since, say. On another device it is moved aside where it is.
+            let mut taken = std::ffi::OsString::from("taken-away-");
+            taken.push(name);
+            let _ = fs::rename(path, plain_file::free_name(&self.state_dir, &taken));
+        }
         let how = match (&now, was) {
             (_, Kept::Absent) => TamperedHow::Created,
             (Kept::Absent, _) => TamperedHow::Removed,
@@ -264,6 +286,11 @@ impl Guard {
     /// Refuses a `.git` that is not the one that the snapshot is of.
     pub fn check_places(&self) -> Result<(), GitError> {
         self.open_folders();
+        self.compare_places()
+    }
+
+    /// The same for one that only looks: changes nothing.
+    pub fn compare_places(&self) -> Result<(), GitError> {
         let replaced = |found: String| GitError::ReplacedGitDir {
             path: self.dot_git.clone(),
             found,
@@ -277,7 +304,14 @@ impl Guard {
             )));
         }
         for place in &self.folders {
-            if !place.is_there() {
+            let is_same = match (place.now(), self.origin) {
+                (FolderNow::Same, _) => true,
+                (FolderNow::Remounted, SnapshotOrigin::Earlier) => true,
+                (FolderNow::OnOtherDevice, SnapshotOrigin::Earlier) => self.has_own_id()?,
+                (FolderNow::Remounted | FolderNow::OnOtherDevice, SnapshotOrigin::ThisProcess)
+                | (FolderNow::Another, _) => false,
+            };
+            if !is_same {
                 return Err(replaced(format!(
                     "{} is another folder now",
                     place.path().display()
@@ -285,6 +319,29 @@ impl Guard {
             }
         }
         Ok(())
+    }
+
+    /// Tells whether the id that ralph knows the repository by is as it was.
+    fn has_own_id(&self) -> Result<bool, GitError> {
+        let path = self.folders[1].path().join(OWN_ID);
+        let now = Kept::of(&path)?;
+        Ok(matches!(now, Kept::File { .. }) && self.kept(&path) == Some(&now))
+    }
+
+    /// Takes the snapshots of a worktree out of force, whatever they say: what is there now is right. They are
+    /// kept beside their places. Returns whether there was one.
+    pub fn set_aside(state_dir: &Path) -> Result<bool, GitError> {
+        let mut found = false;
+        for name in [FILE, refs::FILE] {
+            let path = state_dir.join(name);
+            let aside = state_dir.join(format!("{name}.set-aside"));
+            match fs::rename(&path, aside) {
+                Ok(()) => found = true,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(GitError::io("set aside", &path)(error)),
+            }
+        }
+        Ok(found)
     }
 
     fn write(&self) -> Result<(), GitError> {

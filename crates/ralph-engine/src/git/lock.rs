@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use super::GitError;
 use super::wedge::changed_before;
+use crate::plain_file;
 
 /// The time that to wait for an owner to finish before saying that it is in the way.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -100,13 +101,9 @@ fn locks_in(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// No git makes a folder of one.
+/// No git makes a folder of one: what an agent made is moved aside.
 fn remove_lock(lock: &Path) -> io::Result<()> {
-    if lock.is_dir() && !lock.is_symlink() {
-        fs::remove_dir_all(lock)
-    } else {
-        fs::remove_file(lock)
-    }
+    plain_file::remove(lock)
 }
 
 enum Sight {

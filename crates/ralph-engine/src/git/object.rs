@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use super::config::{Setting, last_value};
 use super::{GitError, Oid};
 use crate::durable::write_out;
+use crate::failpoint::fault;
 
 /// The longest block that deflate stores as it is.
 const STORED_BLOCK: usize = 0xffff;
@@ -164,7 +165,8 @@ impl Objects {
             named: false,
         };
         let stored = deflate_stored(&[&header(kind, content), content]);
-        match object.file.write_all(&stored) {
+        let written = fault("git-object").and_then(|()| object.file.write_all(&stored));
+        match written {
             Ok(()) => Ok(object),
             Err(error) => Err(GitError::io("write", &object.path)(error)),
         }

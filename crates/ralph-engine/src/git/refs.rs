@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::{GitError, Oid};
+use crate::plain_file;
 
 const BRANCHES: &str = "refs/heads/";
 
@@ -96,11 +97,11 @@ pub(super) fn write_head(git_dir: &Path, branch: &str) -> Result<(), GitError> {
     replace_under_lock(&path, content.as_bytes()).map_err(GitError::io("write", &path))
 }
 
-/// Takes away a folder that stands where git has a file. Git makes none there.
+/// Moves a folder aside that stands where git has a file. Git makes none there.
 pub(super) fn clear_folder(path: &Path) -> io::Result<()> {
     let is_folder = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
     if is_folder {
-        fs::remove_dir_all(path)
+        plain_file::make_room(path)
     } else {
         Ok(())
     }

@@ -44,7 +44,8 @@ pub(crate) fn free_wedges(root: &Path, since: SystemTime, own: &[PathBuf]) -> Ve
             }
             Err(error) if error.raw_os_error() == Some(libc::ENAMETOOLONG) => {
                 // What can't be named from here can be removed from above.
-                if let Some(above) = folder.parent().filter(|above| *above != root) {
+                let above = folder.parent().filter(|above| *above != root);
+                if let Some(above) = above.filter(|above| !changed_before(above, since)) {
                     let _ = fs::remove_dir_all(above);
                     found.push(format!("{} has a path that is too long", name(root, above)));
                 }

@@ -10,6 +10,7 @@ use ralph_core::{agent::AgentEvent, event::Event, record::IterationRecord};
 use crate::{
     clock::Clock,
     error::{LoopError, file_error},
+    failpoint::fault,
     plain_file,
     process::{CappedLog, LogCaps},
     report::Reporter,
@@ -44,7 +45,9 @@ impl IterationFiles {
 
     fn named(root: &Path, name: &str, max_mb: u32) -> Result<Self, LoopError> {
         let folder = root.join(LOGS);
-        std::fs::create_dir_all(&folder).map_err(|e| file_error("make", &folder, e))?;
+        fault("log")
+            .and_then(|()| std::fs::create_dir_all(&folder))
+            .map_err(|e| file_error("make", &folder, e))?;
         let total = u64::from(max_mb) * 1024 * 1024;
         let caps = LogCaps {
             total,
@@ -94,20 +97,63 @@ impl IterationFiles {
         let _ = self.stream.finish();
     }
 
-    /// Writes the record and ends the logs. Not durable: the journal has it.
-    pub(crate) fn finish(self, record: &IterationRecord) -> Result<(), LoopError> {
+    /// Writes the verdict and the record, and ends the logs. Not durable: the journal has it, and what a kill leaves
+    /// out is written by the next run.
+    pub(crate) fn end(mut self, record: &IterationRecord) -> Result<(), LoopError> {
+        let _ = self.text.write_all(last_lines(record).as_bytes());
+        self.end_with_record(record)
+    }
+
+    /// Writes what is missing of an iteration that has ended.
+    pub(crate) fn rebuild(
+        root: &Path,
+        record: &IterationRecord,
+        max_mb: u32,
+    ) -> Result<(), LoopError> {
+        let files = Self::open(root, record.iteration, max_mb)?;
+        let text = plain_file::read(&files.record.with_extension("txt"));
+        if text.is_ok_and(|text| text.ends_with(last_lines(record).as_bytes())) {
+            return files.end_with_record(record);
+        }
+        files.end(record)
+    }
+
+    fn end_with_record(self, record: &IterationRecord) -> Result<(), LoopError> {
         let _ = self.text.finish();
         let _ = self.stream.finish();
-        let text = serde_json::to_string_pretty(record).unwrap_or_default();
         let write = || {
+            let text = serde_json::to_string_pretty(record)?;
             if let Some(folder) = self.record.parent() {
                 std::fs::create_dir_all(folder)?;
             }
             plain_file::make_room(&self.record)?;
-            std::fs::write(&self.record, text + "\n")
+            // A reader finds the whole of it or nothing.
+            fault("log")?;
+            let new = self.record.with_extension("json.new");
+            plain_file::remove(&new)?;
+            std::fs::write(&new, text + "\n")?;
+            std::fs::rename(&new, &self.record)
         };
         write().map_err(|e| file_error("write", &self.record, e))
     }
+
+    /// Returns whether iteration `n` has logs here, and no record beside them.
+    pub(crate) fn lacks_record(root: &Path, n: u64) -> bool {
+        let log = root.join(LOGS).join(format!("iteration-{n}.txt"));
+        let record = plain_file::read(&log.with_extension("json"));
+        let is_whole =
+            record.is_ok_and(|text| serde_json::from_slice::<serde::de::IgnoredAny>(&text).is_ok());
+        log.exists() && !is_whole
+    }
+}
+
+/// The end of the readable log.
+fn last_lines(record: &IterationRecord) -> String {
+    let mut last = format!("\n== verdict\n{}\n", record.verdict.sentence());
+    if let Some(diagnosis) = &record.diagnosis {
+        last.push_str(&format!("\n== diagnosis\n{}\n", diagnosis.text));
+    }
+    last
 }
 
 /// Passes what is told of a running agent on to the iteration's log and to the reporter.

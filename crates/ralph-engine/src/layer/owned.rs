@@ -250,7 +250,8 @@ pub fn leftovers(place: &Path) -> Vec<PathBuf> {
         let name = entry.file_name();
         let rest = name.to_str().and_then(|name| name.strip_prefix(LAYER));
         let process = rest.and_then(|rest| rest.split('-').next());
-        process.is_some_and(|id| !Path::new("/proc").join(id).exists())
+        is_own_name(name.as_bytes())
+            && process.is_some_and(|id| !Path::new("/proc").join(id).exists())
     });
     left.map(|entry| entry.path()).collect()
 }
@@ -266,10 +267,7 @@ pub fn sweep(place: &Path, is_kept: &dyn Fn(&Path) -> bool) -> io::Result<SweepR
         let name = entry?.file_name();
         let base = name.as_bytes().strip_suffix(LOCK.as_bytes());
         let base = base.unwrap_or(name.as_bytes()).to_owned();
-        if [LAYER, TRIAL, CLONE]
-            .iter()
-            .any(|kind| base.starts_with(kind.as_bytes()))
-        {
+        if is_own_name(&base) {
             names.insert(base);
         }
     }
@@ -286,6 +284,20 @@ pub fn sweep(place: &Path, is_kept: &dyn Fn(&Path) -> bool) -> io::Result<SweepR
         }
     }
     Ok(report)
+}
+
+/// Returns whether ralph made this name: a kind, the process, and an id. The place is named by the user, and a folder
+/// of theirs that only begins like one of ralph's is not ralph's to delete.
+fn is_own_name(name: &[u8]) -> bool {
+    let Ok(name) = str::from_utf8(name) else {
+        return false;
+    };
+    let kinds = [LAYER, TRIAL, CLONE];
+    let rest = kinds.iter().find_map(|kind| name.strip_prefix(kind));
+    rest.and_then(|rest| rest.split_once('-'))
+        .is_some_and(|(process, id)| {
+            process.parse::<u32>().is_ok() && id.len() == 32 && uuid::Uuid::try_parse(id).is_ok()
+        })
 }
 
 /// Deletes a folder and its lock, unless the lock is held.

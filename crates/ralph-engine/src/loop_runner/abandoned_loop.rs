@@ -56,11 +56,10 @@ impl LoopRunner {
             tasks: self.tally_of(row).await?,
             forecast: compared(&mut *self.journal, &self.place.repository, &row.id).await?,
         };
-        let written = LoopFiles::open(&self.place.data_dir, status).and_then(|files| {
-            files
-                .write_status()
-                .and_then(|()| files.write_report(&ended))
-        });
+        let files = LoopFiles::new(&self.place.data_dir, status);
+        let written = files
+            .write_status()
+            .and_then(|()| files.write_report(&ended));
         if let Err(error) = written {
             let message = format!("how loop {} ended is in the journal alone: {error}", row.id);
             self.tell(&Event::Warning { message });

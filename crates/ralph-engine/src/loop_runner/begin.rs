@@ -22,18 +22,20 @@ use ralph_core::{
 
 use super::{
     AgentRuntime, AllowanceStart, Board, BranchRequest, Changed, CostWatch, Fallback, LoopError,
-    LoopOutput, LoopPlace, LoopRunner, LoopSettings, ProjectFiles, StartPoint, TaskScope,
+    LoopFailure, LoopOutput, LoopPlace, LoopRunner, LoopSettings, ProjectFiles, StartPoint,
+    TaskScope,
     agent_pool::AgentPool,
     allowance::counts_tasks,
     branch_choice::{self, BranchPlan, start_of},
     clean_check::CleanWatch,
     control::ControlChannel,
-    files::{feature, refuse_wrong_paths},
+    files::{check_configured_paths, feature},
     mode::{Mode, artefacts_of_mode},
     place::{OpenedRepository, register, state_dir},
     policies,
     restore::{self, BranchNow},
     start_options::LoopBounds,
+    status_files::FilesWritten,
     workspace_found::WorkspaceFound,
 };
 use crate::{
@@ -105,8 +107,22 @@ pub struct LoopRequest {
 
 impl LoopRunner {
     /// Opens everything that a loop needs, and writes its row. An error until then leaves no loop behind.
-    pub(super) async fn begin(setup: Setup) -> Result<(Self, Start), LoopError> {
-        refuse_wrong_paths(&setup.config, &setup.root)?;
+    pub(super) async fn begin(setup: Setup) -> Result<(Self, Start), LoopFailure> {
+        let (mut runner, found) = Self::open(setup).await?;
+        match runner.prepare(found).await {
+            Ok(start) => Ok((runner, start)),
+            Err(error) => Err(LoopFailure {
+                error,
+                changed: runner.changed,
+                told: None,
+                hint: None,
+            }),
+        }
+    }
+
+    /// Opens the repository and the journal, and puts back what a killed run left.
+    async fn open(setup: Setup) -> Result<(Self, FoundAtStart), LoopError> {
+        check_configured_paths(&setup.config, &setup.root)?;
         let state_dir = state_dir(&setup.root, &setup.data_dir)?;
         let lock = Lock::acquire(&setup.data_dir, &setup.root, LockUse::Loop)?;
         // What a killed run left is put back before git is asked anything.
@@ -164,31 +180,54 @@ impl LoopRunner {
         if let Some(artefacts) = &mut runner.files.artefacts {
             artefacts.tell_next(unreadable)?;
         }
-        let workspace = runner.find_layers(interrupted.as_ref()).await?;
+        let found = FoundAtStart {
+            interrupted,
+            abandoned,
+            moved,
+            notices,
+            weaknesses,
+            stash,
+            branch,
+        };
+        Ok((runner, found))
+    }
+
+    /// Goes on with the loop that was interrupted, or begins a new one.
+    async fn prepare(&mut self, found: FoundAtStart) -> Result<Start, LoopError> {
+        let FoundAtStart {
+            interrupted,
+            abandoned,
+            moved,
+            mut notices,
+            weaknesses,
+            stash,
+            branch,
+        } = found;
+        let workspace = self.find_layers(interrupted.as_ref()).await?;
         notices.extend(workspace.notes());
-        runner.sweep()?;
-        runner.ensure_dot_ralph()?;
-        runner.files.progress.archive(runner.output.clock.now())?;
-        runner.recall_area().await?;
+        self.sweep()?;
+        self.ensure_dot_ralph()?;
+        notices.extend(self.keep_unknown_logs().await?);
+        self.rebuild_files().await?;
+        self.files.progress.archive(self.output.clock.now())?;
+        self.recall_area().await?;
         if let Some(row) = &abandoned {
-            runner.close_abandoned_loop(row).await?;
+            self.close_abandoned_loop(row).await?;
         }
-        let resumed = runner.take_over(interrupted, &branch).await?;
+        let resumed = self.take_over(interrupted, &branch).await?;
         let told = match resumed {
-            Resumed::No => runner.open_new_loop(stash, &branch).await?,
+            Resumed::No => self.open_new_loop(stash, &branch).await?,
             Resumed::Yes => Told::default(),
         };
-        runner.derive_deciding().await?;
+        self.derive_deciding().await?;
         notices.extend(told.warnings);
-        let warnings = notices.into_iter().chain(weaknesses).collect();
-        let start = Start {
+        Ok(Start {
             resumed,
             moved,
             workspace,
             notices: told.notices,
-            warnings,
-        };
-        Ok((runner, start))
+            warnings: notices.into_iter().chain(weaknesses).collect(),
+        })
     }
 
     /// Guards the git folder and tells of the start: the first that a loop does once its row is written.
@@ -291,6 +330,7 @@ impl LoopRunner {
                 clock: setup.clock,
                 reporter: setup.reporter,
                 loop_files: None,
+                files_written: FilesWritten::default(),
                 heartbeat: None,
             },
             costs: CostWatch::default(),
@@ -591,6 +631,18 @@ impl LoopRunner {
             self.tell(&Event::Warning { message });
         }
     }
+}
+
+/// The state in which a worktree was found.
+struct FoundAtStart {
+    interrupted: Option<LoopRow>,
+    /// An interrupted loop whose branch is gone.
+    abandoned: Option<LoopRow>,
+    moved: RepositoryMove,
+    notices: Vec<String>,
+    weaknesses: Vec<String>,
+    stash: bool,
+    branch: BranchRequest,
 }
 
 /// The facts of a start that people are told.

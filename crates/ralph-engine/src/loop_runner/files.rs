@@ -2,10 +2,14 @@
 
 use std::{
     collections::HashSet,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
-use ralph_core::{config::Config, memory::ProgressFeature, task::format::Format};
+use ralph_core::{
+    config::{Config, MemoryConfig},
+    memory::ProgressFeature,
+    task::format::Format,
+};
 
 use super::{Board, LoopError, LoopRunner};
 use crate::error::file_error;
@@ -99,32 +103,57 @@ pub(super) fn instructions_path(source: &Source) -> Option<PathBuf> {
 }
 
 /// Refuses configured paths that name something else than what ralph would write there: nothing of a
-/// person's is ever moved out of the way for it.
-pub(super) fn refuse_wrong_paths(config: &Config, root: &Path) -> Result<(), LoopError> {
-    let wrong = |key, path: &Path, problem| LoopError::ConfiguredPath {
-        key,
-        path: path.to_owned(),
-        problem,
-    };
-    let files = [
-        ("memory.progress_file", Some(&config.memory.progress_file)),
-        ("tasks.parent_id_file", Some(&config.tasks.parent_id_file)),
-        (
-            "economics.prices_file",
-            config.economics.prices_file.as_ref(),
-        ),
+/// person's is ever moved out of the way for it. Asked by all that would run, and by all that look whether
+/// something is wrong.
+pub fn check_configured_paths(config: &Config, root: &Path) -> Result<(), LoopError> {
+    let MemoryConfig {
+        progress_file,
+        archive_dir,
+        ..
+    } = &config.memory;
+    let parent = &config.tasks.parent_id_file;
+    let written = [
+        ("memory.progress_file", progress_file),
+        ("tasks.parent_id_file", parent),
+        ("memory.archive_dir", archive_dir),
     ];
-    for (key, path) in files {
-        let Some(path) = path else { continue };
-        if root.join(path).is_dir() {
-            return Err(wrong(key, path, "is a folder, not a file"));
+    let prices = config.economics.prices_file.as_ref();
+    let wrong = |key, path: &Path, problem| {
+        let path = path.to_owned();
+        Err(LoopError::ConfiguredPath { key, path, problem })
+    };
+    for (key, path) in written {
+        if let Some(problem) = out_of_place(path, root) {
+            return wrong(key, path, problem);
         }
     }
-    let archive = &config.memory.archive_dir;
-    if root.join(archive).exists() && !root.join(archive).is_dir() {
-        return Err(wrong("memory.archive_dir", archive, "is not a folder"));
+    if root.join(archive_dir).exists() && !root.join(archive_dir).is_dir() {
+        return wrong("memory.archive_dir", archive_dir, "is not a folder");
+    }
+    let files = written.into_iter().take(2);
+    for (key, path) in files.chain(prices.map(|path| ("economics.prices_file", path))) {
+        if root.join(path).is_dir() {
+            return wrong(key, path, "is a folder, not a file");
+        }
     }
     Ok(())
+}
+
+/// Tells why ralph may not write to a path, by its words alone.
+fn out_of_place(path: &Path, root: &Path) -> Option<&'static str> {
+    let mut plain = PathBuf::new();
+    for part in root.join(path).components() {
+        if part == Component::ParentDir {
+            plain.pop();
+        } else {
+            plain.push(part);
+        }
+    }
+    match plain.strip_prefix(root) {
+        Ok(within) if within.starts_with(".git") => Some("is in git's own folder"),
+        Ok(within) if within != Path::new("") => None,
+        Ok(_) | Err(_) => Some("leads out of the repository"),
+    }
 }
 
 /// The same without the task files.

@@ -123,10 +123,15 @@ impl LoopRunner {
             self.set_state_handoff()?;
         }
         self.after_record(&job, &verdict, state)?;
-        self.files
-            .progress
-            .append(&progress_entry(&job, &outcome, &record))?;
-        self.write_logs(&job, &outcome, &record)?;
+        let mut entry = progress_entry(&record);
+        if outcome.log.progress_edited {
+            // The agent wrote its own: only the heading is added.
+            entry.summary.clear();
+        }
+        self.files.progress.append(&entry)?;
+        failpoint("progress-written");
+        let max_mb = self.settings.config.logs.max_mb.get();
+        IterationFiles::open(&self.place.root, job.number, max_mb)?.end(&record)?;
         failpoint("files-written");
         self.tell_end(&job, &outcome, &record);
         Ok(Finished {
@@ -288,23 +293,6 @@ impl LoopRunner {
             let message = format!("what was built is not kept for later: {error}");
             self.tell(&Event::Warning { message });
         }
-    }
-
-    fn write_logs(
-        &mut self,
-        job: &Job,
-        outcome: &Outcome,
-        record: &IterationRecord,
-    ) -> Result<(), LoopError> {
-        let max_mb = self.settings.config.logs.max_mb.get();
-        let mut files = IterationFiles::open(&self.place.root, job.number, max_mb)?;
-        files.heading("verdict");
-        files.line(&outcome.verdict.sentence());
-        if let Some(diagnosis) = &record.diagnosis {
-            files.heading("diagnosis");
-            files.line(&diagnosis.text);
-        }
-        files.finish(record)
     }
 
     fn tell_end(&mut self, job: &Job, outcome: &Outcome, record: &IterationRecord) {
@@ -549,24 +537,17 @@ fn feedback(outcome: &Outcome) -> Option<String> {
     }
 }
 
-/// The entry of the progress file. Where the agent wrote its own, only the heading is added.
-fn progress_entry(job: &Job, outcome: &Outcome, record: &IterationRecord) -> ProgressEntry {
-    let block = &outcome.log.said.block;
-    let summary = block
-        .summary
-        .clone()
-        .unwrap_or_else(|| first_words(&outcome.log.said.final_message));
+/// The entry of the progress file, from what the journal has.
+pub(super) fn progress_entry(record: &IterationRecord) -> ProgressEntry {
+    let block = &record.said.block;
+    let summary = block.summary.clone();
     ProgressEntry {
-        n: job.number,
-        task: job.task.id.to_string(),
-        title: job.task.text.title.clone(),
+        n: record.iteration,
+        task: record.task_id.clone(),
+        title: record.title.clone(),
         verdict: record.verdict.sentence(),
         at: record.ended_at,
-        summary: if outcome.log.progress_edited {
-            String::new()
-        } else {
-            summary
-        },
+        summary: summary.unwrap_or_else(|| first_words(&record.said.final_message)),
         files: record
             .git
             .files_changed

@@ -18,9 +18,10 @@ use ralph_core::{
     termination::Stop,
 };
 
-use super::{LoopError, LoopRunner};
+use super::{Changed, LoopError, LoopRunner};
 use crate::{
     artefacts::read,
+    disk_fault::DiskFault,
     source::{Source, write_atomically},
 };
 
@@ -50,6 +51,19 @@ impl LoopRunner {
             },
             (None, None) => hint,
         })
+    }
+
+    /// The way out where the disk is at fault, and what is kept.
+    pub(super) fn hint_of_fault(&self, fault: DiskFault) -> String {
+        let (remedy, command) = (fault.remedy(), self.command());
+        match self.changed {
+            Changed::Nothing => format!("{remedy}, then `{command}` again: nothing was changed"),
+            Changed::Something => format!(
+                "{remedy}, then `{command}` continues: everything that landed is on {}, and what an agent that \
+                 was cut off had done is kept",
+                self.place.branch
+            ),
+        }
     }
 
     /// Returns what was typed, as far as it says what is worked at.

@@ -34,16 +34,10 @@ impl LoopRunner {
         let mut status = self.new_status(&row);
         add_recorded_iterations(&mut *self.journal, &mut status).await?;
         let data_dir = &self.place.data_dir;
-        match LoopFiles::open(data_dir, status) {
-            Ok(files) => {
-                self.output.loop_files = Some(files);
-                let folder = folder(data_dir, &self.loop_id);
-                self.output.heartbeat =
-                    Some(Heartbeat::start(folder, &self.loop_id, &self.place.root));
-            }
-            Err(error) => self.warn_of_loop_files(&error),
-        }
+        self.output.loop_files = Some(LoopFiles::new(data_dir, status));
+        let folder = folder(data_dir, &self.loop_id);
         self.write_loop_status();
+        self.output.heartbeat = Some(Heartbeat::start(folder, &self.loop_id, &self.place.root));
         Ok(())
     }
 
@@ -183,29 +177,48 @@ impl LoopRunner {
             tasks: self.board.tally(),
             forecast: compared(&mut *self.journal, &self.place.repository, &self.loop_id).await?,
         };
-        let written = self
-            .output
-            .loop_files
-            .as_ref()
-            .map(|f| f.write_report(&ended));
-        if let Some(Err(error)) = written {
-            self.warn_of_loop_files(&error);
-        }
+        let files = self.output.loop_files.as_ref();
+        let written = files.map(|files| files.write_report(&ended));
+        self.tell_written(written);
         Ok(())
     }
 
     fn write_loop_status(&mut self) {
         let written = self.output.loop_files.as_ref().map(LoopFiles::write_status);
-        if let Some(Err(error)) = written {
-            self.warn_of_loop_files(&error);
-        }
+        self.tell_written(written);
     }
 
-    /// Said once: what can't be written now can't be written the next time either.
-    fn warn_of_loop_files(&mut self, error: &io::Error) {
-        self.output.loop_files = None;
-        let message = format!("status.json of this loop is not written any more: {error}");
-        self.tell(&Event::Warning { message });
+    /// Says that the files can't be written, and that they can again, each once.
+    fn tell_written(&mut self, written: Option<io::Result<()>>) {
+        let Some(written) = written else { return };
+        let before = self.output.files_written;
+        self.output.files_written = FilesWritten::of(&written);
+        let event = match (before, written) {
+            (FilesWritten::Yes, Err(error)) => Event::Warning {
+                message: format!(
+                    "status.json of this loop can't be written: {error}; it is tried again with the next change"
+                ),
+            },
+            (FilesWritten::No, Ok(())) => Event::Notice {
+                message: "status.json of this loop is written again".to_owned(),
+            },
+            (FilesWritten::Yes, Ok(())) | (FilesWritten::No, Err(_)) => return,
+        };
+        self.tell(&event);
+    }
+}
+
+/// The outcome of the last time that the files of a loop were written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum FilesWritten {
+    #[default]
+    Yes,
+    No,
+}
+
+impl FilesWritten {
+    fn of(written: &io::Result<()>) -> Self {
+        if written.is_ok() { Self::Yes } else { Self::No }
     }
 }
 

@@ -64,6 +64,9 @@ pub trait LoopStore: Send {
             .filter(|l| l.ended_at.is_none()))
     }
 
+    /// Tells whether any loop is in the journal, of whichever repository.
+    async fn has_loops(&mut self) -> Result<bool>;
+
     /// The newest loops of a repository, newest first.
     async fn loops(&mut self, repository: &RepositoryId, most: u32) -> Result<Vec<ListedLoop>>;
 

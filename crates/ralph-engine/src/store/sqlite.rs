@@ -5,6 +5,7 @@ mod commands;
 mod costs;
 mod iterations;
 mod lock;
+mod look;
 mod loops;
 mod repositories;
 mod rewrites;
@@ -23,6 +24,8 @@ use sqlx::{
     ConnectOptions, Connection as _, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
 };
+
+pub(super) use look::look;
 
 use super::{Journal, JournalError, Result};
 use lock::WriteTransaction;
@@ -58,6 +61,7 @@ impl SqliteJournal {
         }
         // One at a time: two that find a new journal, or an old one, would both set it up.
         let _opening = opening(data_dir, &path).await?;
+        keep_lost_log(&path).map_err(|e| cant_open(&path, e))?;
         let mut db = connect(&path, patience).await?;
         schema::bring_forward(&mut db, &path).await?;
         Ok(Self { db, path })
@@ -104,6 +108,7 @@ impl SqliteJournal {
     /// Writes by one statement alone.
     async fn write(&mut self, statement: Statement) -> Result<()> {
         let what = statement.what;
+        crate::failpoint::fault("journal").map_err(|error| failed(what)(error.into()))?;
         let written = statement.execute(&mut self.db).await;
         written.map_err(lock::unwritten(&self.path, what))?;
         Ok(())
@@ -154,6 +159,22 @@ fn make_private(data_dir: &Path) -> std::io::Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
         Ok(_) | Err(_) => Ok(()),
     }
+}
+
+/// Sets the write-ahead log of a journal aside that was deleted or emptied: SQLite would delete it, and it may hold
+/// what was written last.
+fn keep_lost_log(path: &Path) -> std::io::Result<()> {
+    let is_empty = std::fs::metadata(path).is_ok_and(|file| file.len() == 0);
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let log = Path::new(&log);
+    if !is_empty || std::fs::metadata(log).map_or(true, |file| file.len() == 0) {
+        return Ok(());
+    }
+    let mut aside = log.file_name().unwrap_or_default().to_owned();
+    aside.push(".lost");
+    let folder = path.parent().unwrap_or(path);
+    std::fs::rename(log, crate::plain_file::free_name(folder, &aside))
 }
 
 /// The longest that another process may take to set the journal up: a large one is copied first.

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     atomic,
     git::Oid,
-    identity::worktree_name,
+    identity::{is_worktree_name, worktree_name},
     layer::{LayerPlace, Prefill, UpperEntry, UpperFolder, UpperKind, remove_tree, upper::Descent},
     plain_file,
     process::OverlayXattrs,
@@ -431,7 +431,10 @@ fn name_of(path: &Path) -> String {
 /// Deletes the caches in the folder of a place whose worktree is gone, or that were not used for long.
 pub(crate) fn sweep_caches(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
-        let is_cache = entry.file_name().to_string_lossy().starts_with(CACHE);
+        let name = entry.file_name();
+        let worktree = name.to_str().and_then(|name| name.strip_prefix(CACHE));
+        // Whatever else begins like one is not ralph's.
+        let is_cache = worktree.is_some_and(is_worktree_name);
         let folder = entry.path();
         if !is_cache || !is_left_over(&folder) {
             continue;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use ralph_engine::git::{GitError, Guard, TamperedHow};
 use ralph_testkit::TestRepo;
@@ -121,6 +122,51 @@ async fn a_git_folder_that_was_replaced_is_refused() {
     }
 }
 
+/// The snapshot on disk with other numbers of the git folders, as if they had been elsewhere before.
+fn with_other_numbers(state: &Path, device: u64, inode: u64) -> Guard {
+    let path = state.join("git-guard.json");
+    let mut guard: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    for folder in guard["folders"].as_array_mut().unwrap() {
+        for (name, more) in [("device", device), ("inode", inode)] {
+            folder[name] = (folder[name].as_u64().unwrap() + more).into();
+        }
+    }
+    fs::write(&path, guard.to_string()).unwrap();
+    Guard::load(state).unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn a_repository_on_another_device_is_told_from_one_that_was_replaced() {
+    // Whether the device differs, the inode differs, the id of the repository is another, and what is right.
+    for (device, inode, other_id, is_same) in [
+        (0, 0, false, true),
+        // A remount.
+        (1, 0, false, true),
+        // A restore from a backup to another disk.
+        (1, 1, false, true),
+        (1, 1, true, false),
+        // On the same device another inode is another folder.
+        (0, 1, false, false),
+    ] {
+        let how = format!("device {device}, inode {inode}, other id {other_id}");
+        let test = TestRepo::new();
+        test.file(".git/ralph/id", "1f6b0c5e-0000-7000-8000-000000000000\n");
+        let state = test.data_dir().join("state");
+        let repo = open(&test).await;
+        Guard::take(&repo).unwrap();
+        let guard = with_other_numbers(&state, device, inode);
+        if other_id {
+            test.file(".git/ralph/id", "1f6b0c5e-0000-7000-8000-000000000001\n");
+        }
+        let found = guard.restore_changed();
+        assert_eq!(found.is_ok(), is_same, "{how}: {found:?}");
+        if !is_same {
+            assert!(Guard::set_aside(&state).unwrap(), "{how}");
+        }
+        assert_eq!(Guard::is_in_force(&state), is_same, "{how}");
+    }
+}
+
 #[tokio::test]
 async fn the_snapshot_holds_over_a_crash_until_it_is_released() {
     let test = TestRepo::new();
@@ -147,6 +193,30 @@ async fn the_snapshot_holds_over_a_crash_until_it_is_released() {
     guard.release().unwrap();
     assert!(!Guard::is_in_force(&state));
     assert!(Guard::load(&state).unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_rebase_that_a_person_began_after_a_kill_is_set_aside_and_not_deleted() {
+    let test = TestRepo::new();
+    let state = test.data_dir().join("state");
+    let repo = open(&test).await;
+    Guard::take(&repo).unwrap();
+    let guard = Guard::load(&state).unwrap().unwrap();
+    for text in ["pick 1\n", "pick 2\n"] {
+        test.file(".git/rebase-merge/git-rebase-todo", text);
+        test.file(".git/hooks/mine/precious", text);
+        let told = told_tampering(&test, &guard);
+        assert_eq!(told, ["created rebase-merge", "created hooks/mine"]);
+        assert!(!test.exists(".git/rebase-merge") && !test.exists(".git/hooks/mine"));
+    }
+    let kept = |path: &str| fs::read_to_string(state.join(path)).unwrap();
+    assert_eq!(kept("taken-away-rebase-merge/git-rebase-todo"), "pick 1\n");
+    assert_eq!(
+        kept("taken-away-rebase-merge-2/git-rebase-todo"),
+        "pick 2\n"
+    );
+    assert_eq!(kept("taken-away-mine/precious"), "pick 1\n");
+    assert_eq!(kept("taken-away-mine-2/precious"), "pick 2\n");
 }
 
 #[tokio::test]

@@ -1,10 +1,12 @@
 //! `ralph doctor`: one line a check of the machine, the repository and the agent; what is not right
 //! comes with what to do.
 //!
-//! Looks, and changes nothing. Warnings don't fail it.
+//! Looks, and changes nothing unless it is told to. Warnings don't fail it.
 
 mod agent;
 mod git;
+mod journal;
+mod leftovers;
 mod machine;
 mod notify;
 pub(crate) mod programs;
@@ -17,6 +19,7 @@ use serde::Serialize;
 
 use crate::{
     cli::Global,
+    commands::CommandAccess,
     error::CommandError,
     output,
     project::Project,
@@ -25,9 +28,19 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    /// Repair what runs that were killed left: accept a git folder that was put back by hand, remove half-written files
+    #[arg(long)]
+    fix: bool,
+
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
+}
+
+impl Args {
+    pub(crate) fn access(&self) -> CommandAccess {
+        CommandAccess::writes_unless(!self.fix)
+    }
 }
 
 /// One thing that was looked at; the JSON form is a contract (docs/json.md).
@@ -89,7 +102,11 @@ struct DoctorReport {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError> {
-    let checks = check(global)?;
+    let mut checks = Vec::new();
+    if args.fix {
+        checks.extend(leftovers::fix(&Project::open(global, Vec::new())?)?);
+    }
+    checks.extend(check(global)?);
     let report = DoctorReport {
         ok: !checks.iter().any(|c| c.state == State::Problem),
         checks,
@@ -131,6 +148,12 @@ fn check(global: &Global) -> Result<Vec<Check>, CommandError> {
             checks.extend(agent::checks(project));
             checks.extend(machine::checks(project));
             checks.extend(notify::checks(project));
+            let journal = journal::check(project);
+            let is_whole = journal.state == State::Ok;
+            checks.push(journal);
+            if is_whole {
+                checks.extend(leftovers::checks(project));
+            }
         }
         Err(error) => {
             let said = error.sentences().join(": ");

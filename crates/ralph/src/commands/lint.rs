@@ -10,10 +10,14 @@ use ralph_core::{
     sanitize::one_line,
     task::{TaskId, format::FormatError, graph::Graph},
 };
-use ralph_engine::source::{Source, SourceError};
+use ralph_engine::{
+    loop_runner::check_configured_paths,
+    source::{Source, SourceError},
+};
 use serde::Serialize;
 
 use crate::{
+    commands::run::explain,
     error::CommandError,
     output,
     project::Project,
@@ -58,6 +62,7 @@ struct Shown {
 }
 
 pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
+    check_configured_paths(project.config(), project.root()).map_err(explain)?;
     let path = project.source_path(args.source.as_deref())?;
     let report = match Source::read(&path, project.root()) {
         Ok((source, tasks)) => {

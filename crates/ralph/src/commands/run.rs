@@ -28,10 +28,13 @@ use ralph_core::termination::Stop;
 use ralph_engine::{
     agent::{Agent, RunContext, StopRequest},
     clock::SystemClock,
+    disk_fault::DiskFault,
     git,
     inbox::Inbox,
     lock::LockError,
-    loop_runner::{AllowanceStart, LoopError, LoopFailure, LoopReport, Setup, run_loop},
+    loop_runner::{
+        AllowanceStart, LoopError, LoopFailure, LoopReport, Setup, check_configured_paths, run_loop,
+    },
     process::{Containment, Detection},
 };
 
@@ -138,6 +141,7 @@ async fn nobody_waits(mut asked: StopRequest, report: Option<&LoopReport>) {
 fn setup(order: &Order, project: &Project) -> Result<Setup, CommandError> {
     let options = &order.options;
     let root = project.git_root()?;
+    check_configured_paths(project.config(), &root).map_err(explain)?;
     let mut config = project.config().clone();
     let request = order.request(project, &mut config)?;
     let environment = project.environment(&root);
@@ -223,7 +227,7 @@ fn explain_failure(failure: LoopFailure) -> CommandError {
     } else {
         ErrorKind::Internal
     };
-    explain_as(kind, failure.error)
+    explain_as(kind, failure.error).hint_opt(failure.hint)
 }
 
 /// Gives an error of the engine its kind and the way out.
@@ -237,6 +241,10 @@ pub(crate) fn explain(error: LoopError) -> CommandError {
 }
 
 fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
+    if let Some(fault) = DiskFault::of(&error) {
+        let hint = format!("{}, then try again", fault.remedy());
+        return CommandError::new(kind, error).hint(hint);
+    }
     let hint: Option<String> = match &error {
         LoopError::Git(e) => e.hint(),
         LoopError::Repository(e) => e.hint(),
@@ -278,6 +286,7 @@ fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
         LoopError::Lock(LockError::Held { .. }) => {
             Some("wait for it to end, or use another worktree (`git worktree add`)".into())
         }
+        LoopError::Journal(error) => error.hint().map(str::to_owned),
         LoopError::Source(_)
         | LoopError::Template(_)
         | LoopError::Prices(_)
@@ -285,7 +294,6 @@ fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
         | LoopError::Container(_)
         | LoopError::Layer(_)
         | LoopError::Lock(LockError::Io { .. })
-        | LoopError::Journal(_)
         | LoopError::IllegalStep(_)
         | LoopError::IllegalTransition(_)
         | LoopError::File { .. }

@@ -35,7 +35,7 @@ fn agent(project: Project) -> Project {
         .env("RALPH_LOOP_MAX_NO_PROGRESS", "9")
 }
 
-fn tracked() -> Project {
+pub(super) fn tracked() -> Project {
     agent(Project::with_stories(&stories()))
 }
 

@@ -240,6 +240,19 @@ fn with_docs() -> Project {
     project
 }
 
+/// Fails unless every command that reads the configuration for a loop refuses it by name.
+#[track_caller]
+fn refused_by_all(project: &Project, says: &str) {
+    refused(project, says);
+    for args in [&["run", "--dry-run"][..], &["lint"], &["doctor"]] {
+        let output = project.ralph(args).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8(said).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains(says), "{args:?}: {said}");
+    }
+}
+
 #[test]
 fn a_configured_path_that_names_a_folder_is_refused_and_the_folder_stays() {
     for key in [
@@ -249,11 +262,33 @@ fn a_configured_path_that_names_a_folder_is_refused_and_the_folder_stays() {
     ] {
         let project = with_docs().config(&format!("{key}: docs\n"));
         let name = key.replace(":\n  ", ".");
-        refused(
+        refused_by_all(
             &project,
             &format!("`{name}` is docs, which is a folder, not a file"),
         );
         assert_eq!(project.repo.read("docs/deep/precious.txt"), "precious\n");
+    }
+}
+
+#[test]
+fn a_configured_path_outside_of_what_is_ralphs_to_write_is_refused() {
+    let outside = "leads out of the repository";
+    let of_git = "is in git's own folder";
+    for (key, path, why) in [
+        ("memory:\n  progress_file", "../notes", outside),
+        ("memory:\n  progress_file", "docs/../../notes", outside),
+        ("memory:\n  progress_file", "docs/../.git/config", of_git),
+        ("memory:\n  archive_dir", "/nowhere/notes", outside),
+        ("memory:\n  archive_dir", ".git/notes", of_git),
+        ("tasks:\n  parent_id_file", "../notes", outside),
+        ("tasks:\n  parent_id_file", ".git/config", of_git),
+    ] {
+        let name = key.replace(":\n  ", ".");
+        let project = with_docs().config(&format!("{key}: {path}\n"));
+        let config = project.repo.read(".git/config");
+        refused_by_all(&project, &format!("`{name}` is {path}, which {why}"));
+        assert_eq!(project.repo.read(".git/config"), config);
+        assert!(!project.outside("notes").exists());
     }
 }
 
@@ -277,7 +312,7 @@ fn a_configured_path_without_a_name_of_its_own_is_refused() {
 #[test]
 fn a_file_where_the_archive_should_be_is_refused() {
     let project = ready().config("memory:\n  archive_dir: README.md\n");
-    refused(
+    refused_by_all(
         &project,
         "`memory.archive_dir` is README.md, which is not a folder",
     );

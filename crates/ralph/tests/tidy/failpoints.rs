@@ -18,3 +18,24 @@ fn every_failpoint_is_passed_somewhere() {
         assert!(passed, "nothing passes the failpoint {name}");
     }
 }
+
+#[test]
+fn every_place_where_the_disk_can_fail_is_passed_and_tried() {
+    let engine = |name: &String| name.starts_with("crates/ralph-engine/src/");
+    let sources: Vec<String> = files()
+        .iter()
+        .filter(|name| engine(name))
+        .map(|name| read(name))
+        .collect();
+    let tests = read("crates/ralph/tests/loop/faults.rs");
+    for place in ralph_engine::failpoint::FAULTS {
+        let call = format!("fault(\"{place}\")");
+        assert!(
+            sources.iter().any(|text| text.contains(&call)),
+            "nothing passes {place}"
+        );
+        let is_tried =
+            tests.contains(&format!("(\"{place}\"")) || tests.contains(&format!(":{place}:"));
+        assert!(is_tried, "no test has the disk fail at {place}");
+    }
+}

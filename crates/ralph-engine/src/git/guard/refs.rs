@@ -22,7 +22,7 @@ use super::super::wedge::free_wedges;
 use super::super::{GitError, Oid, Repo};
 use super::snapshot::{self, Kept, hex_path};
 
-const FILE: &str = "git-refs.json";
+pub(super) const FILE: &str = "git-refs.json";
 /// Refs that ralph makes while an iteration runs.
 const OWN: &[u8] = b"refs/ralph/";
 /// No ref is longer.

@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use super::super::GitError;
+use crate::plain_file;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Kept {
@@ -123,14 +124,38 @@ impl FolderIdentity {
         &self.path
     }
 
-    /// Tells whether the same folder is still at its path.
-    pub(super) fn is_there(&self) -> bool {
-        Self::of(&self.path).is_ok_and(|now| {
-            let is_older = self.born.is_none() || now.born.is_none();
-            (now.device, now.inode) == (self.device, self.inode)
-                && (is_older || now.born == self.born)
-        })
+    /// Tells which folder is at its path now. The number of a device is that of a mount: another one after a
+    /// remount or a restart, with the same folder.
+    pub(super) fn now(&self) -> FolderNow {
+        let Ok(now) = Self::of(&self.path) else {
+            return FolderNow::Another;
+        };
+        let is_older = self.born.is_none() || now.born.is_none();
+        let is_same = now.inode == self.inode && (is_older || now.born == self.born);
+        match (is_same, now.device == self.device) {
+            (true, true) => FolderNow::Same,
+            (true, false) => FolderNow::Remounted,
+            (false, false) if now.is_where_its_parent_is() => FolderNow::OnOtherDevice,
+            (false, _) => FolderNow::Another,
+        }
     }
+
+    fn is_where_its_parent_is(&self) -> bool {
+        let parent = self.path.parent().map(Self::of);
+        parent.is_some_and(|parent| parent.is_ok_and(|parent| parent.device == self.device))
+    }
+}
+
+/// The folder that is at a path, as against the one that was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FolderNow {
+    Same,
+    /// The same on a device with another number.
+    Remounted,
+    /// It lies on another device, with what is around it: as after a restore from a backup. Programs that can't
+    /// mount can't bring that about for this folder alone.
+    OnOtherDevice,
+    Another,
 }
 
 /// Returns what git would run: all that lies in the folder but the samples, which it does not.
@@ -175,7 +200,8 @@ fn write(path: &Path, hex: &str, mode: u32) -> io::Result<()> {
 
 fn remove(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_dir() => fs::remove_dir_all(path),
+        // After a crash it may be a person's: what is in it is kept.
+        Ok(meta) if meta.is_dir() => plain_file::make_room(path),
         Ok(_) => fs::remove_file(path),
         Err(error) if is_absence(&error) => Ok(()),
         Err(error) => Err(error),

@@ -113,17 +113,28 @@ as_root_and_as_user! {
         let outside = ground.dir.join("outside");
         fs::create_dir(&outside).unwrap();
         fs::write(outside.join("file"), "stays\n").unwrap();
-        std::os::unix::fs::symlink(&outside, place.join("layer-1-link")).unwrap();
-        fs::create_dir_all(place.join("layer-1-a/0/upper")).unwrap();
-        fs::create_dir_all(place.join("trial-1-b/lower")).unwrap();
-        fs::write(place.join("layer-1-c.lock"), "").unwrap();
-        fs::create_dir(place.join("a-persons")).unwrap();
+        let named = |kind: &str, nth: u32| place.join(format!("{kind}-1-{nth:032x}"));
+        let link = named("layer", 1);
+        std::os::unix::fs::symlink(&outside, &link).unwrap();
+        fs::create_dir_all(named("layer", 2).join("0/upper")).unwrap();
+        fs::create_dir_all(named("trial", 3).join("lower")).unwrap();
+        fs::write(format!("{}.lock", named("layer", 4).display()), "").unwrap();
+        // The user names this folder, and may have their own there.
+        let persons = ["a-persons", "clone-of-mine", "layer-1-norm", "layer-norm", "trial-2"];
+        for name in persons {
+            fs::create_dir(place.join(name)).unwrap();
+            fs::write(place.join(name).join("precious"), "mine\n").unwrap();
+        }
         let swept = sweep(&place, &|_| false).unwrap();
         assert_eq!((swept.removed, swept.failed.len()), (3, 1), "{swept:?}");
-        assert_eq!(swept.failed[0].0, place.join("layer-1-link"));
+        assert_eq!(swept.failed[0].0, link);
         assert!(outside.join("file").exists());
+        fs::remove_file(link).unwrap();
         let mut left = names(&place);
         left.sort();
-        assert_eq!(left, ["a-persons", "layer-1-link"]);
+        assert_eq!(left, persons);
+        for name in persons {
+            assert_eq!(fs::read_to_string(place.join(name).join("precious")).unwrap(), "mine\n");
+        }
     };
 }

@@ -15,6 +15,7 @@ use ralph_core::sanitize::one_line;
 use sqlx::{Connection as _, Sqlite, SqliteConnection, Transaction};
 
 use super::{JournalError, Result, failed};
+use crate::failpoint::fault;
 
 /// The longest wait for a turn to write. Those who wait look again ten times a second, in no order:
 /// with 64 of them on a disk that takes 50 ms for a write, one looks 30 times on the average, and one
@@ -64,6 +65,7 @@ pub(super) async fn begin<'a>(
     path: &Path,
     what: &'static str,
 ) -> Result<WriteTransaction<'a>> {
+    fault("journal").map_err(|error| failed(what)(error.into()))?;
     let begun = db.begin_with("BEGIN IMMEDIATE").await;
     let db = begun.map_err(unwritten(path, what))?;
     Ok(WriteTransaction { db, what })

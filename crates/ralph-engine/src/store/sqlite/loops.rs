@@ -116,6 +116,12 @@ impl LoopStore for SqliteJournal {
             .await
     }
 
+    async fn has_loops(&mut self) -> Result<bool> {
+        let text = "SELECT EXISTS (SELECT 1 FROM loop)";
+        let found: u64 = self.one(sql!("look for loops", text)).await?;
+        Ok(found > 0)
+    }
+
     async fn loops(&mut self, repository: &RepositoryId, most: u32) -> Result<Vec<ListedLoop>> {
         let text = format!(
             "SELECT {LISTED} FROM loop INDEXED BY loop_by_time WHERE repository_id = ?

@@ -1,10 +1,10 @@
 //! Checks of the configuration, the tasks and the verify commands.
 
 use ralph_core::{board::Board, task::VerifyCommand};
-use ralph_engine::{lock::Lock, source::FindError};
+use ralph_engine::{lock::Lock, loop_runner::check_configured_paths, source::FindError};
 
 use super::{Check, programs};
-use crate::{project::Project, view::figures::count};
+use crate::{commands::run::explain, project::Project, view::figures::count};
 
 pub(super) fn checks(project: &Project) -> Vec<Check> {
     let mut checks = config(project);
@@ -32,6 +32,11 @@ fn config(project: &Project) -> Vec<Check> {
             .chain(unbuilt)
             .map(|said| Check::warning("config", said)),
     );
+    if let Err(error) = check_configured_paths(project.config(), project.root()) {
+        let error = explain(error);
+        let hint = error.hint_text().unwrap_or_default().to_owned();
+        checks.push(Check::problem("config", error.sentences().join(": ")).hint(hint));
+    }
     checks
 }
 
