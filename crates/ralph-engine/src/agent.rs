@@ -46,13 +46,11 @@ use ralph_core::{
     usage_limit,
 };
 
+pub use crate::stop_request::StopRequest;
 use crate::{
     clock::{Clock as _, SystemClock},
     process::{CommandSpec, Ended, Signal},
 };
-
-/// Becomes `Some(signal)` when a person or a signal asks for an end.
-pub type StopRequest = tokio::sync::watch::Receiver<Option<i32>>;
 
 /// The input of every run of an agent.
 #[derive(Debug, Clone)]

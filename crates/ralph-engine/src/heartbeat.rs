@@ -6,7 +6,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
     time::{Duration, Instant},
 };
 
@@ -18,7 +18,12 @@ use ralph_core::{
 };
 use tokio::task::AbortHandle;
 
-use crate::{clock::Clock as _, clock::SystemClock, loop_files, process::ProcessIdentity};
+use crate::{
+    clock::{Clock as _, SystemClock},
+    loop_files,
+    named_lock::{Held, NamedLock},
+    process::ProcessIdentity,
+};
 
 /// What happens in between is written so often at most…
 const SOON: Duration = Duration::from_secs(1);
@@ -58,7 +63,7 @@ pub(crate) struct Heartbeat {
 
 /// Adds to a heartbeat.
 #[derive(Debug, Clone)]
-pub(crate) struct HeartbeatWriter(Arc<Mutex<HealthFile>>);
+pub(crate) struct HeartbeatWriter(Arc<NamedLock<HealthFile>>);
 
 #[derive(Debug)]
 struct HealthFile {
@@ -97,12 +102,13 @@ impl Heartbeat {
             answer_until: None,
             breaker: BreakerState::Closed,
         };
-        let writer = HeartbeatWriter(Arc::new(Mutex::new(HealthFile {
+        let writer = HealthFile {
             folder,
             report,
             is_stale: false,
             written_at: Instant::now(),
-        })));
+        };
+        let writer = HeartbeatWriter(Arc::new(NamedLock::new("heartbeat", writer)));
         writer.update(|_| {});
         let task = tokio::spawn(beat(writer.clone())).abort_handle();
         Self { writer, task }
@@ -168,8 +174,9 @@ impl HeartbeatWriter {
         file.is_stale = true;
     }
 
-    fn lock(&self) -> MutexGuard<'_, HealthFile> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    #[track_caller]
+    fn lock(&self) -> Held<MutexGuard<'_, HealthFile>> {
+        self.0.lock()
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) use diagnosis::{DIAGNOSIS_FOLDER, MOST_TOLD, prepare_diagnosis, what_
 pub(crate) use inspect::Findings;
 pub(crate) use logs::{IterationFiles, LOGS};
 pub(crate) use verify::{CommandRun, VerifyPorts, run_verify_commands};
-pub(crate) use wait::{Wait, WaitEnd, WaitPorts, stop_asked, wait_until};
+pub(crate) use wait::{Wait, WaitEnd, WaitPorts, wait_until};
 
 use std::{
     collections::HashSet,

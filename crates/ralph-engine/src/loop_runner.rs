@@ -658,7 +658,7 @@ impl LoopRunner {
         LoopMoment {
             now: self.output.clock.now(),
             elapsed: self.elapsed(),
-            signal: *self.control.stop.borrow(),
+            signal: self.control.stop.asked(),
             main_back_at: self.runtime.pool.back_at(),
             pause: self.control.pause,
             person: self.control.person(),

@@ -43,9 +43,5 @@ pub(crate) async fn read_line(stop: impl Future<Output = i32>) -> io::Result<Inp
 
 /// The signal that asks for an end.
 pub(crate) async fn stopped(mut stop: StopRequest) -> i32 {
-    let asked = stop.wait_for(Option::is_some).await.map(|signal| *signal);
-    match asked {
-        Ok(Some(signal)) => signal,
-        Ok(None) | Err(_) => std::future::pending().await,
-    }
+    stop.until_asked().await
 }

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::io;
+use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -24,6 +25,7 @@ use super::shadow::Shadow;
 use super::swap::Reflogs;
 use super::take::TakenFile;
 use super::{GitEnvironment, GitError, Guard, Oid};
+use crate::named_lock::{Held, lock_git};
 use crate::owner::Owner;
 
 #[derive(Debug)]
@@ -178,10 +180,14 @@ impl Repo {
     }
 
     /// The state, for a call that is not the one that a scan was started early for.
-    pub(super) async fn in_order(&self) -> MutexGuard<'_, State> {
-        let mut state = self.state.lock().await;
-        state.finish_early().await;
-        state
+    #[track_caller]
+    pub(super) fn in_order(&self) -> impl Future<Output = Held<MutexGuard<'_, State>>> {
+        let caller = Location::caller();
+        async move {
+            let mut state = lock_git("git", &self.state, caller).await;
+            state.finish_early().await;
+            state
+        }
     }
 
     /// Takes over the person's index, if it changed since it was last copied; says whether it did.

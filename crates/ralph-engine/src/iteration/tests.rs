@@ -224,7 +224,7 @@ impl Scene {
         };
         let vars = self.test.environment();
         let environment = Environment::scrub(vars, &[], &root);
-        let (_sender, stop) = tokio::sync::watch::channel(None);
+        let (_sender, stop) = crate::stop_request::stop_request();
         let mut unpriced = HashSet::new();
         let mut services = Services {
             agent: &agent,

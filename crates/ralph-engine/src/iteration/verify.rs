@@ -260,9 +260,7 @@ pub(crate) async fn run_verify_commands(
     };
     let mut stop = ports.stop;
     let cancelled = async move {
-        if stop.wait_for(Option::is_some).await.is_err() {
-            std::future::pending::<()>().await;
-        }
+        stop.until_asked().await;
     };
     run_commands(
         run.commands,

@@ -69,7 +69,7 @@ pub(crate) async fn wait_until(
     tokio::pin!(called);
     loop {
         let now = clock.now();
-        if stop.borrow().is_some() {
+        if stop.asked().is_some() {
             return WaitEnd::Stopped;
         }
         if now >= wait.until {
@@ -91,20 +91,13 @@ pub(crate) async fn wait_until(
         let ticks = reporter.wants_ticks();
         let nap = left.min(if ticks { TICK } else { LOOK_AGAIN });
         tokio::select! {
-            () = stop_asked(stop) => {}
+            () = stop.changed() => {}
             () = &mut called => return WaitEnd::Called,
             () = clock.sleep(nap) => {}
         }
         if ticks {
             reporter.tick(clock.now());
         }
-    }
-}
-
-/// Comes when a stop is asked for; never if it can't be any more.
-pub(crate) async fn stop_asked(stop: &mut StopRequest) {
-    if stop.changed().await.is_err() {
-        std::future::pending::<()>().await;
     }
 }
 

@@ -323,6 +323,7 @@ impl LoopRunner {
                 asks_first: false,
                 who: setup.who,
                 pause: PauseState::Running,
+                resumed_by: None,
                 since: setup.clock.now(),
                 stop: setup.stop,
             },

@@ -10,7 +10,7 @@ use ralph_core::{
     command::{Command, CommandReport, CommandState, When},
     escalation::Question,
     event::Event,
-    id::QuestionId,
+    id::{CommandId, QuestionId},
     loop_machine::{PauseState, PersonAtTerminal},
 };
 
@@ -24,7 +24,6 @@ use crate::{
     heartbeat::LoopActivity,
     human::{Human, PersonReply},
     inbox::Inbox,
-    iteration::stop_asked,
     source::Source,
     store::{CommandEffects, CommandEnd, CommandRow, Journal, JournalError, RepositoryId},
 };
@@ -39,6 +38,8 @@ pub(super) struct ControlChannel {
     pub(super) asks_first: bool,
     pub(super) who: String,
     pub(super) pause: PauseState,
+    /// The command that last let the loop go on: a pause before it is over, also one that is answered later.
+    pub(super) resumed_by: Option<CommandId>,
     /// When this loop was started: what was asked for before was asked of another.
     pub(super) since: Timestamp,
     /// Becomes a signal when a stop is asked for.
@@ -96,7 +97,8 @@ impl ControlChannel {
         }
     }
 
-    pub(super) fn resume(&mut self) -> &'static str {
+    pub(super) fn resume(&mut self, by: CommandId) -> &'static str {
+        self.resumed_by = Some(by);
         match std::mem::take(&mut self.pause) {
             PauseState::Paused => "the loop goes on",
             PauseState::Running => "the loop was not paused, and goes on",
@@ -160,8 +162,12 @@ impl LoopRunner {
                 "the loop had ended before, and `ralph run` has started it again",
                 None,
             )),
+            Command::Pause { .. } if self.control.resumed_by > Some(row.id) => {
+                let sentence = "the agent was stopped, and the loop goes on, as it was told since";
+                Some(CommandReport::done(sentence))
+            }
             Command::Pause { when } => Some(self.pause(*when)),
-            Command::Resume => Some(CommandReport::done(self.control.resume())),
+            Command::Resume => Some(CommandReport::done(self.control.resume(row.id))),
             Command::Ping => Some(CommandReport::done("the loop listens")),
             Command::Retry { .. }
             | Command::Skip { .. }
@@ -230,9 +236,9 @@ impl LoopRunner {
         self.journal.set_paused(&self.loop_id, Some(now)).await?;
         self.set_state_paused()?;
         self.set_activity(LoopActivity::Pause, None);
-        while self.control.pause == PauseState::Paused && self.control.stop.borrow().is_none() {
+        while self.control.pause == PauseState::Paused && self.control.stop.asked().is_none() {
             tokio::select! {
-                () = stop_asked(&mut self.control.stop) => {}
+                () = self.control.stop.changed() => {}
                 () = self.control.inbox.knock() => {}
             }
             self.carry_out_commands().await?;
@@ -295,7 +301,7 @@ impl LoopRunner {
                 reply = &mut asking => return TerminalAnswer::Replied(reply),
                 () = &mut too_long => return TerminalAnswer::Replied(PersonReply::Later),
                 // Who decides next sees the stop.
-                () = stop_asked(&mut self.control.stop) => return TerminalAnswer::Interrupted,
+                () = self.control.stop.changed() => return TerminalAnswer::Interrupted,
                 () = self.control.inbox.knock() => {
                     if self.has_waiting_commands().await {
                         return TerminalAnswer::Interrupted;

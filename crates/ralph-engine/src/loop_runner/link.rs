@@ -24,7 +24,7 @@ use super::{
 use crate::{
     agent::StopRequest,
     clock::Clock,
-    iteration::{LoopLink, stop_asked},
+    iteration::LoopLink,
     store::{CommandEffects, CommandEnd, CommandRow, Journal, NewGuidance, RepositoryId, Step},
     supervisor::{AgentControl, AgentTap, ControlReply, ControlRequest, LocalFuture},
 };
@@ -158,11 +158,11 @@ fn last_results(log: &IterationLog) -> Vec<CommandResult> {
 impl AgentControl for JournalLink<'_> {
     fn ready(&mut self) -> LocalFuture<'_, ()> {
         Box::pin(async {
-            if self.stop.borrow().is_some() && !self.queue.stop_is_passed_on {
+            if self.stop.asked().is_some() && !self.queue.stop_is_passed_on {
                 return;
             }
             tokio::select! {
-                () = stop_asked(&mut self.stop) => {}
+                () = self.stop.changed() => {}
                 () = self.control.inbox.knock() => {}
             }
         })
@@ -171,7 +171,7 @@ impl AgentControl for JournalLink<'_> {
     fn read<'a>(&'a mut self, tap: &'a mut dyn AgentTap) -> LocalFuture<'a, Vec<ControlRequest>> {
         Box::pin(async {
             let mut requests = Vec::new();
-            if self.stop.borrow().is_some() && !self.queue.stop_is_passed_on {
+            if self.stop.asked().is_some() && !self.queue.stop_is_passed_on {
                 self.queue.stop_is_passed_on = true;
                 requests.push(ControlRequest::Stop);
             }
@@ -239,7 +239,10 @@ impl JournalLink<'_> {
                 self.control.pause = PauseState::Paused;
                 return Some(ControlRequest::Stop);
             }
-            Command::Resume => (self.control.resume().to_owned(), CommandEffects::default()),
+            Command::Resume => (
+                self.control.resume(row.id).to_owned(),
+                CommandEffects::default(),
+            ),
             Command::Ping => ("the loop listens".to_owned(), CommandEffects::default()),
             Command::Say {
                 when: When::InTurn, ..

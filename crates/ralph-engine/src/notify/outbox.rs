@@ -3,7 +3,7 @@
 
 use std::pin::pin;
 use std::slice;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -15,6 +15,7 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::{Trace, Way};
+use crate::named_lock::NamedLock;
 use crate::report::Reporter;
 
 /// Messages that wait for a way that is slow; those beyond are dropped, and it is said.
@@ -65,9 +66,9 @@ impl NotificationRouter {
 
 /// The messages that are still under way when a loop is over.
 pub struct Outbox {
-    router: Arc<Mutex<NotificationRouter>>,
+    router: Arc<NamedLock<NotificationRouter>>,
     carriers: Vec<(&'static str, JoinHandle<()>)>,
-    trouble: Arc<Mutex<mpsc::UnboundedReceiver<String>>>,
+    trouble: Arc<NamedLock<mpsc::UnboundedReceiver<String>>>,
     timeout: Duration,
 }
 
@@ -85,7 +86,7 @@ pub struct Post {
 /// Puts a listener before a reporter. Must be called within the runtime that the loop runs in.
 pub fn attach(reporter: Box<dyn Reporter>, post: Post) -> (Box<dyn Reporter>, Outbox) {
     let (trouble, heard) = mpsc::unbounded_channel();
-    let heard = Arc::new(Mutex::new(heard));
+    let heard = Arc::new(NamedLock::new("trouble with messages", heard));
     let mut queues = Vec::new();
     let mut carriers = Vec::new();
     for way in post.ways {
@@ -104,13 +105,14 @@ pub fn attach(reporter: Box<dyn Reporter>, post: Post) -> (Box<dyn Reporter>, Ou
         };
         carriers.push((name, tokio::spawn(carrier.carry(receiver))));
     }
-    let router = Arc::new(Mutex::new(NotificationRouter {
+    let router = NotificationRouter {
         watch: post.watch,
         on: post.on,
         redaction: post.redaction,
         queues,
         trouble,
-    }));
+    };
+    let router = Arc::new(NamedLock::new("messages", router));
     let outbox = Outbox {
         router: Arc::clone(&router),
         carriers,
@@ -151,8 +153,8 @@ impl Carrier {
 /// and lets the real one say what could not be sent. Never waits.
 pub struct Listener {
     shown: Box<dyn Reporter>,
-    router: Arc<Mutex<NotificationRouter>>,
-    trouble: Arc<Mutex<mpsc::UnboundedReceiver<String>>>,
+    router: Arc<NamedLock<NotificationRouter>>,
+    trouble: Arc<NamedLock<mpsc::UnboundedReceiver<String>>>,
 }
 
 impl Listener {
@@ -170,7 +172,7 @@ impl Reporter for Listener {
 
     fn report_all(&mut self, events: &[Event], at: Timestamp) {
         for event in events {
-            lock(&self.router).observe(event, at);
+            self.router.lock().observe(event, at);
         }
         self.tell_trouble(at);
         self.shown.report_all(events, at);
@@ -197,7 +199,7 @@ impl Reporter for Listener {
 impl Outbox {
     /// Tells of an error of ralph's own that ended a loop.
     pub fn failed(&self, message: &str, at: Timestamp) {
-        let mut router = lock(&self.router);
+        let mut router = self.router.lock();
         if let Some(message) = router.watch.failed(message, at) {
             router.post(message);
         }
@@ -207,7 +209,7 @@ impl Outbox {
     /// wait; what is left then is killed. Returns the failures that were not reported yet.
     pub async fn finish(self, give_up: impl Future<Output = ()>) -> Vec<String> {
         // Without a sender a carrier ends when its queue is empty.
-        lock(&self.router).queues.clear();
+        self.router.lock().queues.clear();
         let time_is_up = tokio::time::sleep(self.timeout + GRACE);
         let mut enough = pin!(async {
             tokio::select! {
@@ -242,14 +244,9 @@ impl Outbox {
 }
 
 /// Returns what has been said since the last time.
-fn drain(trouble: &Mutex<mpsc::UnboundedReceiver<String>>) -> Vec<String> {
-    let mut trouble = lock(trouble);
+fn drain(trouble: &NamedLock<mpsc::UnboundedReceiver<String>>) -> Vec<String> {
+    let mut trouble = trouble.lock();
     std::iter::from_fn(|| trouble.try_recv().ok()).collect()
-}
-
-/// A panic elsewhere must not become one here: what is held stays whole.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sends one message by all ways at once, where there is no loop to listen to, and says which did not

@@ -70,10 +70,10 @@ impl<'a> StopOnly<'a> {
 impl AgentControl for StopOnly<'_> {
     fn ready(&mut self) -> LocalFuture<'_, ()> {
         Box::pin(async {
-            // A closed channel means that no request can come any more: never a reason to stop.
-            if self.is_asked || self.stop.wait_for(Option::is_some).await.is_err() {
+            if self.is_asked {
                 std::future::pending::<()>().await;
             }
+            self.stop.until_asked().await;
         })
     }
 

@@ -248,7 +248,7 @@ impl Wish<'_> {
             Outcome::Wrong { faults } => return Ok(end::wrong(project, &asked, faults)),
             Outcome::Denied(alert) => return Ok(end::denied(alert)),
             Outcome::Ended(ending) => {
-                let signal = *stop.borrow();
+                let signal = stop.asked();
                 return Ok(end::ended(&asked, ending, signal));
             }
         };

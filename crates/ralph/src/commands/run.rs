@@ -133,9 +133,10 @@ fn attempt(order: &Order, global: &Global) -> Result<Attempt, CommandError> {
 async fn nobody_waits(mut asked: StopRequest, report: Option<&LoopReport>) {
     let by_request = report.is_some_and(|r| matches!(r.stop, Stop::Interrupted { .. }));
     // A second signal ends ralph at once anyway.
-    if by_request || asked.wait_for(Option::is_some).await.is_err() {
+    if by_request {
         std::future::pending::<()>().await;
     }
+    asked.until_asked().await;
 }
 
 fn setup(order: &Order, project: &Project) -> Result<Setup, CommandError> {

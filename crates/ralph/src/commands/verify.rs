@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<ExitCode, CommandError
         let checked = check_commit(check).await.map_err(explain)?;
         let prepare = project.config().verification.prepare.len();
         output::show(args.json, &as_json(&checked, prepare), || render(&checked))?;
-        let signal = *stop.borrow();
+        let signal = stop.asked();
         Ok(match signal {
             _ if checked.report.passed() => ExitCode::SUCCESS,
             Some(signal) if checked.report.cancelled => {

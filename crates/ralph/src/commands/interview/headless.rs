@@ -234,7 +234,7 @@ impl Conductor for Asks {
     }
 
     async fn pause(&mut self, _next: &str) -> Result<(), Over> {
-        let asked = *self.stop.borrow();
+        let asked = self.stop.asked();
         asked.map_or(Ok(()), |signal| Err(Over::Ended(End::Interrupted(signal))))
     }
 }

@@ -169,7 +169,7 @@ impl<'a> Scene<'a> {
         }
         let end = match &report.ending {
             Ending::Finished => return Ok(report),
-            Ending::Stopped => End::Interrupted(stop.borrow().unwrap_or(2)),
+            Ending::Stopped => End::Interrupted(stop.asked().unwrap_or(2)),
             Ending::Auth { .. } | Ending::Unavailable { .. } | Ending::Limit { .. } => {
                 End::Unavailable
             }

@@ -1,11 +1,8 @@
 //! Turns Ctrl-C and SIGTERM into a request to stop; asked a second time, ralph goes at once, and
 //! what it started dies with it. SIGUSR1 is a poke: the queue has something.
 
-use ralph_engine::{agent::StopRequest, inbox::Inbox};
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    sync::watch,
-};
+use ralph_engine::{agent::StopRequest, inbox::Inbox, stop_request::stop_request};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{output, view::key_mode};
 
@@ -24,7 +21,7 @@ pub(super) fn listen_and_tell(
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;
     let mut poke = signal(SignalKind::user_defined1())?;
-    let (sender, receiver) = watch::channel(None);
+    let (sender, receiver) = stop_request();
     tokio::spawn(async move {
         let mut asked = false;
         loop {
@@ -43,7 +40,7 @@ pub(super) fn listen_and_tell(
             }
             asked = true;
             tell("stopping; Ctrl-C stops immediately");
-            let _ = sender.send(Some(number));
+            sender.ask(number);
         }
     });
     Ok(receiver)
