@@ -64,6 +64,11 @@ pub use terminal::{Terminal, TerminalError};
 pub use tokio::net::unix::pipe::Receiver as OutputPipe;
 pub use tokio::process::ChildStdin;
 
+/// Returns true if a signal does nothing to this process, as SIGHUP under `nohup`.
+pub fn is_ignored(signal: Signal) -> bool {
+    sys::is_ignored(signal.as_raw())
+}
+
 use identity::{ProcessFacts, ProcessStatus};
 use running::{MountOrder, StartFailure, TerminalAccess, exit_of};
 

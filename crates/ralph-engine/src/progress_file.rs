@@ -118,7 +118,7 @@ impl ProgressFile {
         if memory::has_entry(&text, entry) {
             return Ok(());
         }
-        self.write(&memory::record(&text, entry, self.max_bytes))
+        self.write(&memory::record(&text, entry, self.caps))
     }
 
     pub(crate) fn write(&self, text: &str) -> Result<(), LoopError> {

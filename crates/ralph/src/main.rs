@@ -6,6 +6,7 @@ mod board;
 mod cli;
 mod commands;
 mod error;
+mod hangup;
 mod inside_run;
 mod output;
 mod project;

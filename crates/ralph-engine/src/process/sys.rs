@@ -96,6 +96,15 @@ pub(super) fn check(result: c_int) -> Result<(), CallFailed> {
     if result < 0 { Err(CallFailed) } else { Ok(()) }
 }
 
+/// Returns true if the process was started with this signal ignored, as `nohup` starts one, or ignores it since.
+pub(super) fn is_ignored(signal: c_int) -> bool {
+    // SAFETY: all zeros is a valid value; the call writes it, and changes nothing.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, ptr::null(), &raw mut now) == 0 && now.sa_sigaction == libc::SIG_IGN
+    }
+}
+
 /// Keeps SIGTTOU ignored as long as it lives. By default the kernel stops a process that changes its
 /// terminal while another program is in the foreground there.
 #[derive(Debug)]

@@ -57,3 +57,8 @@ pub(crate) fn restore() {
 pub(crate) fn is_in_foreground() -> bool {
     termios::tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp())
 }
+
+/// Returns true if there is no terminal any more: its window was closed, or the connection to it is lost.
+pub(crate) fn is_gone() -> bool {
+    termios::tcgetpgrp(stdin()).is_err()
+}

@@ -11,6 +11,7 @@ use tokio::{
 };
 
 use super::{Tone, key_mode::KeyMode, paint};
+use crate::hangup::Hangup;
 use crate::{error::CommandError, output};
 
 /// The other screen, without a cursor and without wrapping, and back.
@@ -41,7 +42,7 @@ fn keys() -> oneshot::Receiver<()> {
 pub(crate) struct Ends {
     interrupt: Signal,
     terminate: Signal,
-    hangup: Signal,
+    hangup: Hangup,
 }
 
 impl Ends {
@@ -49,7 +50,7 @@ impl Ends {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
+            hangup: Hangup::listen()?,
         })
     }
 
@@ -57,7 +58,7 @@ impl Ends {
         let kind = tokio::select! {
             _ = self.interrupt.recv() => SignalKind::interrupt(),
             _ = self.terminate.recv() => SignalKind::terminate(),
-            _ = self.hangup.recv() => SignalKind::hangup(),
+            () = self.hangup.recv() => SignalKind::hangup(),
         };
         kind.as_raw_value()
     }

@@ -59,6 +59,30 @@ fn keys_pause_and_continue_say_show_the_log_and_stop() {
     pane.assert_plain();
 }
 
+#[test]
+fn a_loop_ends_in_order_with_the_terminal_that_it_was_started_in() {
+    let scene = scene();
+    let pane = scene.start();
+    at_work(&pane);
+    pane.close();
+    scene.assert_all_dead();
+    let told = scene.told(&["status"]);
+    assert!(told.contains("the terminal is gone (SIGHUP)"), "{told}");
+}
+
+#[test]
+fn a_loop_that_is_started_to_outlive_its_terminal_goes_on_without_it() {
+    let scene = scene();
+    let pane = scene.shell();
+    pane.line("trap '' HUP; . ../start");
+    at_work(&pane);
+    pane.close();
+    scene.write("go", "");
+    scene.assert_all_dead();
+    let told = scene.told(&["status"]);
+    assert!(told.contains("2 of 2 completed"), "{told}");
+}
+
 /// A way to end a loop that works, and the exit code that the shell sees.
 type End = (&'static str, fn(&Pane, &Scene), &'static str);
 

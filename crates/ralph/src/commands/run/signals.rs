@@ -4,7 +4,7 @@
 use ralph_engine::{agent::StopRequest, inbox::Inbox, stop_request::stop_request};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::{output, view::key_mode};
+use crate::{hangup::Hangup, output, view::key_mode};
 
 pub(crate) fn listen(inbox: Inbox) -> std::io::Result<StopRequest> {
     listen_and_tell(inbox, |text| {
@@ -19,7 +19,7 @@ pub(super) fn listen_and_tell(
 ) -> std::io::Result<StopRequest> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
+    let mut hangup = Hangup::listen()?;
     let mut poke = signal(SignalKind::user_defined1())?;
     let (sender, receiver) = stop_request();
     tokio::spawn(async move {
@@ -28,7 +28,7 @@ pub(super) fn listen_and_tell(
             let number = tokio::select! {
                 _ = interrupt.recv() => 2,
                 _ = terminate.recv() => 15,
-                _ = hangup.recv() => 1,
+                () = hangup.recv() => 1,
                 _ = poke.recv() => {
                     inbox.poke();
                     continue;

@@ -9,7 +9,7 @@ use rustix::{
 };
 use tokio::io::{Interest, unix::AsyncFd};
 
-use crate::view::key_mode::is_in_foreground;
+use crate::view::key_mode::{is_gone, is_in_foreground};
 
 pub(super) struct TerminalInput {
     stdin: AsyncFd<io::Stdin>,
@@ -26,6 +26,10 @@ impl TerminalInput {
     pub(super) async fn read(&self) -> Option<Vec<u8>> {
         loop {
             let mut ready = self.stdin.readable().await.ok()?;
+            // A terminal that is gone stays readable for ever.
+            if is_gone() {
+                return None;
+            }
             if !is_in_foreground() || !has_input() {
                 ready.clear_ready();
                 continue;
