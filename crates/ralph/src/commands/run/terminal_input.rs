@@ -1,7 +1,7 @@
 //! Bytes that are typed at the terminal, without a thread that waits for them: one that is no longer wanted
 //! would take what is typed for another program.
 
-use std::io;
+use std::{io, os::fd::OwnedFd};
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -12,12 +12,17 @@ use tokio::io::{Interest, unix::AsyncFd};
 use crate::view::key_mode::{is_gone, is_in_foreground};
 
 pub(super) struct TerminalInput {
-    stdin: AsyncFd<io::Stdin>,
+    stdin: AsyncFd<OwnedFd>,
 }
 
 impl TerminalInput {
     pub(super) fn open() -> io::Result<Self> {
-        let stdin = AsyncFd::register_with_interest(io::stdin(), Interest::READABLE)?;
+        let own = rustix::io::dup(stdin())?;
+        #[expect(
+            deprecated,
+            reason = "its successor is unsafe for types that could close the descriptor; this one owns it"
+        )]
+        let stdin = AsyncFd::with_interest(own, Interest::READABLE)?;
         Ok(Self { stdin })
     }
 
