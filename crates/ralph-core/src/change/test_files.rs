@@ -313,7 +313,7 @@ pub(super) fn newly_marked(path: &Path, before: &str, now: &str) -> Vec<MarkedTe
 /// The name of a test where it is declared: `fn name(`, `def name(`, `it('name'`, `TEST(A, name)`.
 static DECLARED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r#"(?x)\b(?:fn|def|func|fun|function|class|void|Task|mod)\s+`?(?P<name>[\p{L}_][\p{L}\d_.]*)
+        r#"(?x)\b(?:fn|def|func|fun|function|class|void|Task|mod)\s+`?(?P<name>[^\W\d][\w.]*)
         | (?:\b(?:x|f|p|P|X|F)?(?:it|test|describe|context|suite|specify|It|Describe|Context|scenario|feature|example)(?:\.\w+)*\s*\(?\s*(?:\w+\(\s*)?)["'`](?P<title>[^"'`]+)["'`]
         | @test\s+["'](?P<bats>[^"']+)["']
         | \bTEST\w*\(\s*(?P<cpp>\w+(?:,\s*\w+)?)"#,
