@@ -139,7 +139,7 @@ fn a_projects_own_template_is_used_and_what_is_wrong_with_it_is_said() {
         ralph(&repo, &["prompt", "execute", "shop"]).error(2),
         "error: the prompt template .ralph/prompts/execute.md can't be rendered: there is no \
          placeholder `tsk`; there are project, folder, spec, tasks, state, obstacles, results, done, \
-         iteration, iterations, task\n"
+         iteration, iterations, task, task_id\n"
     );
 }
 
