@@ -326,7 +326,8 @@ impl Board {
     pub fn attempts_of_open(&self, usual: u32) -> u32 {
         let tasks = self.graph.tasks().iter();
         tasks
-            .filter(|task| task.status.is_workable() && self.graph.is_leaf(&task.id))
+            .filter(|task| task.status.is_workable() && !task.id.is_for_person())
+            .filter(|task| self.graph.is_leaf(&task.id))
             .map(|task| self.max_attempts(&task.id, usual))
             .fold(0, u32::saturating_add)
     }

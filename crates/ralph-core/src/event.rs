@@ -112,6 +112,10 @@ pub enum Event {
         passed: bool,
         seconds: f64,
         against_baseline: String,
+        /// The end of its output; empty if it passed.
+        tail: String,
+        /// The log that has all of it.
+        log: String,
     },
     Landed {
         task: String,

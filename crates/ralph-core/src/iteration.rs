@@ -13,7 +13,7 @@ pub use step::{
 
 use crate::{
     agent::{AgentReport, Ending},
-    verdict::{Halt, Verdict},
+    verdict::{Halt, NOT_STARTED, Verdict},
 };
 
 /// The number of times that a change is brought to where a person moved the branch; then it is the next attempt's.
@@ -297,7 +297,11 @@ impl Iteration {
         match &check.failure {
             None if self.claimed || self.policy.lands == Lands::Each => IterationPhase::Landing,
             None => IterationPhase::keep(Verdict::Unclaimed),
-            Some(failure) if self.repairs < self.policy.max_verify_retries => {
+            // No agent can repair what is not installed.
+            Some(failure)
+                if self.repairs < self.policy.max_verify_retries
+                    && failure.signature != NOT_STARTED =>
+            {
                 self.run += 1;
                 self.repairs += 1;
                 IterationPhase::Bundling {

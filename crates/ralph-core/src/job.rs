@@ -142,7 +142,7 @@ impl Job {
         let verification = &self.config.verification;
         let mut commands = verification.commands.clone();
         for own in &self.task.verify {
-            if !commands.contains(own) {
+            if !commands.iter().any(|known| known.is_same_as(own)) {
                 commands.push(own.clone());
             }
         }

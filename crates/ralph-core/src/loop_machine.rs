@@ -54,6 +54,8 @@ pub trait LoopView {
 pub struct ChargedAttempts {
     pub made: u32,
     pub max: u32,
+    /// Those in a row that came to nothing, up to the last one.
+    pub idle_in_a_row: u32,
 }
 
 /// Describes what the engine is to do next.
@@ -323,6 +325,7 @@ impl Loop {
                 verdict: &last.verdict,
                 attempts: attempts.made,
                 max_attempts: attempts.max,
+                idle_in_a_row: attempts.idle_in_a_row,
                 gutter_findings: &last.gutter_findings,
                 settled: last.settled,
             }),

@@ -105,6 +105,29 @@ pub enum VerifyCommand {
     Shell(String),
 }
 
+impl VerifyCommand {
+    /// Returns true if both run the same program with the same arguments, however they are written.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        self == other
+            || self
+                .words()
+                .is_some_and(|words| Some(words) == other.words())
+    }
+
+    /// The program and its arguments, where no shell is needed to tell.
+    fn words(&self) -> Option<Vec<&str>> {
+        match self {
+            Self::Argv(argv) => Some(argv.iter().map(String::as_str).collect()),
+            Self::Shell(line) => {
+                let is_plain = |c: char| c.is_ascii_alphanumeric() || " \t-_./:=@%+,".contains(c);
+                let words: Vec<&str> = line.split_whitespace().collect();
+                let sets = words.first().is_none_or(|first| first.contains('='));
+                (line.chars().all(is_plain) && !sets).then_some(words)
+            }
+        }
+    }
+}
+
 impl std::fmt::Display for VerifyCommand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -251,6 +274,25 @@ mod tests {
             "a:b#2",
         ] {
             assert_eq!(TaskId::parse(id).unwrap().as_str(), id);
+        }
+    }
+
+    #[test]
+    fn a_command_is_the_same_as_a_list_and_as_a_line() {
+        let argv =
+            |words: &[&str]| VerifyCommand::Argv(words.iter().map(|w| (*w).into()).collect());
+        let shell = |line: &str| VerifyCommand::Shell(line.into());
+        let table = [
+            (argv(&["make", "test"]), shell("make  test"), true),
+            (shell("make test "), shell("make test"), true),
+            (shell("a && b"), shell("a && b"), true),
+            (argv(&["make", "*.c"]), shell("make *.c"), false),
+            (argv(&["A=1", "make"]), shell("A=1 make"), false),
+            (argv(&["make"]), shell("make test"), false),
+        ];
+        for (one, other, same) in table {
+            assert_eq!(one.is_same_as(&other), same, "{one} {other}");
+            assert_eq!(other.is_same_as(&one), same, "{other} {one}");
         }
     }
 

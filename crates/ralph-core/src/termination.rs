@@ -36,6 +36,9 @@ use crate::{
     verdict::{Halt, Verdict},
 };
 
+/// Attempts in a row that come to nothing before a person is asked instead of blocking the task.
+const ASK_AFTER_IDLE: u32 = 3;
+
 /// Describes what is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -125,6 +128,8 @@ pub struct Last<'a> {
     /// Charged attempts of the task, this one included.
     pub attempts: u32,
     pub max_attempts: u32,
+    /// Attempts in a row that changed nothing, or did not say that the task is done; this one included.
+    pub idle_in_a_row: u32,
     /// Tells whether it goes round in circles.
     pub gutter_findings: &'a GutterFindings,
     pub settled: Settled,
@@ -230,6 +235,9 @@ fn stop_at_once(snapshot: &LoopSnapshot<'_>, last: &Last<'_>) -> Option<Stop> {
             halt: Halt::Loop,
         } => Some(Stop::Halted {
             reason: reason.clone(),
+        }),
+        Verdict::Failed { command, .. } if last.verdict.could_not_start() => Some(Stop::Halted {
+            reason: format!("the verify command `{command}` can't be started on this machine"),
         }),
         // The money of one task is used up: others have theirs.
         Verdict::Budget { budget, .. } if !budget.is_some_and(Budget::is_of_task) => {
@@ -392,6 +400,21 @@ pub fn task_decision(last: &Last<'_>, limits: &Limits) -> TaskDecision {
         Verdict::Escalated => TaskDecision::SetAside {
             question: "the agent asks a person".into(),
         },
+        // Nothing failed that another attempt could mend: the task itself may be the problem.
+        verdict
+            if verdict.is_idle()
+                && last.attempts >= last.max_attempts
+                && last.idle_in_a_row >= ASK_AFTER_IDLE
+                && limits.on_max_attempts == OnMaxAttempts::Block =>
+        {
+            TaskDecision::SetAside {
+                question: format!(
+                    "{} attempts in a row came to nothing, the last one: {}. How should it go on?",
+                    last.idle_in_a_row,
+                    verdict.sentence()
+                ),
+            }
+        }
         verdict if verdict.is_charged() && last.attempts >= last.max_attempts => {
             TaskDecision::Block {
                 reason: format!(

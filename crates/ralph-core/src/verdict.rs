@@ -5,6 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{dollars::Dollars, economics::Budget, handoff::HandoffTrigger};
 
+/// The signature of a verify command that could not be started, for a reason that is not the agent's.
+pub const NOT_STARTED: &str = "not started";
+
+/// The signature of attempts that left nothing that could land.
+pub const IDLE: &str = "no change or no claim";
+
 /// The one judgement of an iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
@@ -146,7 +152,7 @@ impl Verdict {
 
     /// Returns true if the task pays an attempt for it: only for work that failed.
     pub fn is_charged(&self) -> bool {
-        matches!(
+        let is_failure = matches!(
             self,
             Self::Unclaimed
                 | Self::Failed { .. }
@@ -155,7 +161,18 @@ impl Verdict {
                 | Self::TimedOut { .. }
                 | Self::Terminated { .. }
                 | Self::AgentError { .. }
-        )
+        );
+        is_failure && !self.could_not_start()
+    }
+
+    /// Returns true if the agent left nothing that could land: no change, or no word that the task is done.
+    pub fn is_idle(&self) -> bool {
+        matches!(self, Self::NoChange { .. } | Self::Unclaimed)
+    }
+
+    /// Returns true if a verify command could not be started, for a reason that is not the agent's.
+    pub fn could_not_start(&self) -> bool {
+        matches!(self, Self::Failed { signature, .. } if signature == NOT_STARTED)
     }
 
     /// An error is the agent or its API failing, not a failed verification.

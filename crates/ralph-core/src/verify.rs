@@ -4,10 +4,14 @@
 //! Runs nothing: the engine's verifier does, and hands over what it saw.
 
 mod clean;
+mod excerpt;
 mod normalise;
+mod programs;
 mod test_count;
 
 pub use clean::{CleanFinding, CleanOutcome, CleanResult, judge_clean};
+pub use excerpt::excerpt;
+pub use programs::{names_program, program_not_found, required_programs};
 pub use test_count::{
     TestCounter, TestCounts, TestFinding, compare_tests, count_report, count_tests, may_be_report,
     strip_terminal,
@@ -47,6 +51,17 @@ pub enum CommandOutcome {
     NotStarted {
         why: String,
     },
+}
+
+impl CommandOutcome {
+    /// Returns true if the command, or a program that it needs, could not be started: 126 and 127 are the shell's
+    /// codes for that.
+    pub fn is_not_started(&self) -> bool {
+        matches!(
+            self,
+            Self::NotStarted { .. } | Self::Failed { code: 126 | 127 }
+        )
+    }
 }
 
 impl std::fmt::Display for CommandOutcome {

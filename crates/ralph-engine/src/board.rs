@@ -13,6 +13,7 @@ use ralph_core::{
         format::{Change, Edit},
         graph::{Graph, Problem},
     },
+    verdict::IDLE,
 };
 
 use crate::{
@@ -127,6 +128,19 @@ impl Board {
     pub(crate) fn open_question_texts(&self) -> impl Iterator<Item = (&TaskId, &str)> {
         let questions = self.tasks.questions();
         questions.filter_map(|(id, state)| Some((id, state.question.as_deref()?)))
+    }
+
+    /// Attempts at a task in a row that came to nothing.
+    pub(crate) fn idle_in_a_row(&self, task: &TaskId) -> u32 {
+        let state = self.state(task);
+        let idle = state.filter(|state| state.last_signature.as_deref() == Some(IDLE));
+        idle.map_or(0, |state| state.same_failure)
+    }
+
+    /// The leaves in scope that are open, also those that wait.
+    pub(crate) fn open_tasks(&self) -> impl Iterator<Item = &Task> {
+        let open = self.tasks.counted_as(Status::Open);
+        open.chain(self.tasks.counted_as(Status::InProgress))
     }
 
     /// Tasks for a person that wait to be done.

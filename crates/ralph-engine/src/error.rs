@@ -127,6 +127,14 @@ pub enum LoopError {
     NoLayer { reason: InPlaceReason },
     #[error("there is no commit {name}")]
     UnknownCommit { name: String },
+    /// No agent is started for work that could not be verified.
+    #[error("{}: program not found: {program}", cant_start(command, task.as_ref()))]
+    MissingProgram {
+        command: String,
+        program: String,
+        /// The task whose own command it is.
+        task: Option<TaskId>,
+    },
     #[error("there is nothing to verify with: no verify command is configured")]
     NoVerifyCommands,
     /// An agent or a person left the branch while no ralph was there to see it.
@@ -138,6 +146,13 @@ pub enum LoopError {
     /// An agent had edited `ralph.yaml` when ralph was killed. It is put back; read it again.
     #[error("{0} was edited while an agent ran, and is put back")]
     ConfigRestored(PathBuf),
+}
+
+fn cant_start(command: &str, task: Option<&TaskId>) -> String {
+    match task {
+        Some(task) => format!("the verify command `{command}` of task {task} can't be started"),
+        None => format!("the verify command `{command}` can't be started"),
+    }
 }
 
 fn list_problems(problems: &[String]) -> String {
@@ -178,6 +193,7 @@ impl LoopError {
             | Self::NoLayer { .. }
             | Self::UnknownCommit { .. }
             | Self::NoVerifyCommands
+            | Self::MissingProgram { .. }
             | Self::LeftBranch { .. } => true,
             Self::Layer(_)
             | Self::Lock(LockError::Io { .. })
@@ -192,10 +208,11 @@ impl LoopError {
 
     /// Returns the exit code. That of wrong input is kept for a run that has changed nothing.
     pub fn exit_code(&self, changed: Changed) -> u8 {
-        if self.is_users() && changed == Changed::Nothing {
-            2
-        } else {
-            1
+        match self {
+            // Found before any agent is started, at the latest by the first run of the commands.
+            Self::MissingProgram { .. } => 2,
+            error if error.is_users() && changed == Changed::Nothing => 2,
+            _ => 1,
         }
     }
 

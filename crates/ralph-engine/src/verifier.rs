@@ -9,6 +9,7 @@
 //! iteration decides.
 
 mod last_line;
+mod programs;
 mod report_files;
 
 use std::cell::RefCell;
@@ -22,6 +23,8 @@ use ralph_core::verify::{
     CommandOutcome, TestCounter, VerifyCommandReport, VerifyReport, trim_tail_of,
 };
 use tokio::time::Instant;
+
+pub(crate) use self::programs::ProgramPath;
 
 use self::last_line::LastLine;
 use self::report_files::ReportFiles;

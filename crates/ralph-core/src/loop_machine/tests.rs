@@ -78,7 +78,11 @@ fn world() -> World {
             same_ready: true,
             questions: 0,
         },
-        attempts: ChargedAttempts { made: 0, max: 3 },
+        attempts: ChargedAttempts {
+            made: 0,
+            max: 3,
+            idle_in_a_row: 0,
+        },
         next: Some(task("A")),
         exhausted: None,
         back_at: None,
@@ -512,7 +516,14 @@ fn a_task_file_that_a_person_emptied_meanwhile_ends_the_loop() {
 
 #[test]
 fn a_task_out_of_attempts_ends_an_execution_before_it_is_worked_on_once_more() {
-    let exhausted = Some((task("B"), ChargedAttempts { made: 3, max: 3 }));
+    let exhausted = Some((
+        task("B"),
+        ChargedAttempts {
+            made: 3,
+            max: 3,
+            idle_in_a_row: 0,
+        },
+    ));
     let world = World {
         exhausted,
         ..world()
@@ -546,7 +557,11 @@ fn the_last_attempt_halts_a_loop_also_after_its_task_was_settled() {
     };
     let mut machine = Loop::new(halting, breaker(), OnOpen::Wait);
     let mut world = world();
-    world.attempts = ChargedAttempts { made: 3, max: 3 };
+    world.attempts = ChargedAttempts {
+        made: 3,
+        max: 3,
+        idle_in_a_row: 0,
+    };
     let failed = Verdict::Failed {
         command: "make".to_owned(),
         signature: "x".to_owned(),

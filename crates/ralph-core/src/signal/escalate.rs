@@ -32,14 +32,40 @@ pub enum EscalationKind {
     Other,
 }
 
-/// The first escalation in `message`, of which `visible` is what it does not quote. A mention in a code
-/// span, a fence or the middle of a sentence is none: the tag must open its line.
+/// The escalation in `message`, of which `visible` is what it does not quote. A mention in a code
+/// span, a fence or the middle of a sentence is none: the tag must open its line. What further blocks ask is
+/// part of the first one's context, so that whoever answers sees it.
 pub(super) fn parse(message: &str, visible: &str) -> Option<Escalation> {
+    let (mut escalation, mut end) = parse_from(message, visible, 0)?;
+    while let Some((next, next_end)) = parse_from(message, visible, end) {
+        end = next_end;
+        let mut parts = vec![
+            escalation.context,
+            "Asked as well:".to_owned(),
+            next.summary,
+            next.context,
+        ];
+        parts.extend(next.options.iter().map(|option| format!("- {option}")));
+        parts.push(next.question);
+        parts.retain(|part| !part.is_empty());
+        escalation.context = capped(&parts.join("\n"));
+        escalation.raw = capped(&format!("{}\n{}", escalation.raw, next.raw));
+    }
+    Some(escalation)
+}
+
+fn capped(text: &str) -> String {
+    text.chars().take(MAX_CHARS).collect()
+}
+
+/// The first block that begins at `from` or after it, and where it ends.
+fn parse_from(message: &str, visible: &str, from: usize) -> Option<(Escalation, usize)> {
     let lower = message.to_ascii_lowercase();
     let visible = visible.to_ascii_lowercase();
     let start = visible
         .match_indices("<escalate")
         .map(|(i, _)| i)
+        .filter(|i| *i >= from)
         .find(|i| {
             let opens_line = lower[..*i]
                 .rsplit('\n')
@@ -72,13 +98,9 @@ pub(super) fn parse(message: &str, visible: &str) -> Option<Escalation> {
         context: part(body, "context"),
         options: options(&part(body, "options")),
         question: part(body, "question"),
-        raw: message[start..end]
-            .trim_end()
-            .chars()
-            .take(MAX_CHARS)
-            .collect(),
+        raw: capped(message[start..end].trim_end()),
     };
-    Some(escalation)
+    Some((escalation, end))
 }
 
 /// The parts of a block, in the order in which they are asked for.
@@ -95,7 +117,7 @@ fn part(body: &str, name: &str) -> String {
     let others = PARTS.iter().filter_map(|other| tag(rest, "<", other));
     let end = closed.or_else(|| others.map(|(at, _)| at).min());
     let end = end.map_or(lower.len(), |at| start + at);
-    body[start..end].trim().chars().take(MAX_CHARS).collect()
+    capped(body[start..end].trim())
 }
 
 /// Where a tag begins and ends, whatever white space is in it.

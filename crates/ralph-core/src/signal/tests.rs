@@ -209,3 +209,20 @@ fn a_block_that_nothing_is_understood_of_is_still_shown() {
         assert!(read.raw.contains("which key"), "{message}");
     }
 }
+
+#[test]
+fn a_second_question_is_kept_with_the_first() {
+    let message = "<escalate type=\"stuck\">\n<summary>No key</summary>\n<options>\n1. Wait\n</options>\n\
+        <question>Where is it?</question>\n</escalate>\n\n<escalate type=\"deviation\">\n\
+        <summary>Old API</summary>\n<options>\n1. Use v2\n2. Use v1\n</options>\n\
+        <question>Which?</question>\n</escalate>";
+    let escalation = read(message).escalation.unwrap();
+    assert_eq!(escalation.kind, EscalationKind::Stuck);
+    assert_eq!(escalation.question, "Where is it?");
+    assert_eq!(escalation.options, ["Wait"]);
+    assert_eq!(
+        escalation.context,
+        "Asked as well:\nOld API\n- Use v2\n- Use v1\nWhich?"
+    );
+    assert!(escalation.raw.contains("No key") && escalation.raw.contains("Old API"));
+}

@@ -65,6 +65,7 @@ fn last(verdict: &Verdict) -> Last<'_> {
         verdict,
         attempts: 1,
         max_attempts: 3,
+        idle_in_a_row: 0,
         gutter_findings: &STRAIGHT,
         settled: Settled::NotYet,
     }
@@ -238,6 +239,65 @@ fn a_task_out_of_attempts_is_blocked_and_the_loop_ends_when_nothing_else_is_read
         }
     );
     assert_eq!(decision.stop, Some(Stop::NothingReady));
+}
+
+#[test]
+fn three_attempts_that_come_to_nothing_ask_a_person_before_the_task_is_blocked() {
+    let table = [
+        (Verdict::NoChange { claimed: true }, 3, 3, true),
+        (Verdict::Unclaimed, 3, 3, true),
+        (Verdict::Unclaimed, 3, 2, false),
+        (Verdict::NoChange { claimed: false }, 2, 2, false),
+        (failed(), 3, 3, false),
+    ];
+    for (verdict, attempts, idle_in_a_row, asks) in table {
+        let last = Last {
+            attempts,
+            idle_in_a_row,
+            ..last(&verdict)
+        };
+        let decision = task_decision(&last, &LIMITS);
+        let asked = match &decision {
+            TaskDecision::SetAside { question } => {
+                assert!(
+                    question.starts_with("3 attempts in a row came to nothing"),
+                    "{question}"
+                );
+                true
+            }
+            _ => false,
+        };
+        assert_eq!(
+            asked, asks,
+            "{verdict:?} {attempts} {idle_in_a_row}: {decision:?}"
+        );
+        let halts = Limits {
+            on_max_attempts: OnMaxAttempts::Halt,
+            ..LIMITS
+        };
+        let halted = task_decision(&last, &halts);
+        assert!(
+            !matches!(halted, TaskDecision::SetAside { .. }),
+            "{halted:?}"
+        );
+    }
+}
+
+#[test]
+fn a_verify_command_that_can_not_be_started_ends_the_loop_and_charges_nothing() {
+    let verdict = Verdict::Failed {
+        command: "nosuch --all".into(),
+        signature: "not started".into(),
+    };
+    assert!(!verdict.is_charged() && verdict.keeps_work());
+    let decision = decide(&snapshot(Some(last(&verdict))), &LIMITS);
+    assert_eq!(decision.task_decision, TaskDecision::Keep);
+    let stop = decision.stop.unwrap();
+    assert_eq!(stop.exit_code(), 4);
+    assert_eq!(
+        stop.sentence(),
+        "halted: the verify command `nosuch --all` can't be started on this machine"
+    );
 }
 
 #[test]

@@ -22,6 +22,7 @@ pub(crate) struct IterationFiles {
     pub(crate) text: CappedLog,
     pub(crate) stream: CappedLog,
     record: PathBuf,
+    name: String,
 }
 
 /// Where the logs of iterations are.
@@ -69,6 +70,7 @@ impl IterationFiles {
             text: open("txt")?,
             stream: open("stream")?,
             record: folder.join(format!("{name}.json")),
+            name: name.to_owned(),
         })
     }
 
@@ -80,6 +82,11 @@ impl IterationFiles {
     /// Returns how people find the readable log of an iteration.
     pub(crate) fn shown(n: u64) -> String {
         format!("{LOGS}/iteration-{n}.txt")
+    }
+
+    /// Returns how people find the readable log.
+    pub(crate) fn shown_text(&self) -> String {
+        format!("{LOGS}/{}.txt", self.name)
     }
 
     pub(crate) fn heading(&mut self, title: &str) {

@@ -11,6 +11,7 @@ use ralph_core::{
     record::VerificationRecord,
     task::VerifyCommand,
     time::later,
+    verdict::NOT_STARTED,
     verify::{
         Comparison, TestFinding, VerifyCommandReport, VerifyReport, compare, compare_tests,
         counterparts,
@@ -28,7 +29,7 @@ use crate::{
     journal_text::oid,
     process::{Containment, MountPlan},
     report::Reporter,
-    verifier::{TailCaps, VerifyContext, VerifyEvent, run_commands},
+    verifier::{ProgramPath, TailCaps, VerifyContext, VerifyEvent, run_commands},
     workspace::{StagedCandidate, VerifyLayer, Workspace},
 };
 
@@ -85,6 +86,8 @@ pub(super) async fn verify(
         return Ok(StepDone::Interrupted);
     }
     let mut check = judge(job, &report, context.machine.run());
+    let programs = ProgramPath::of(&services.environment.vars, workspace.root());
+    name_missing_program(job, &report, &programs, &mut check);
     let mut taken = Vec::new();
     if check.failure.is_none() {
         let written = VerifyWriting {
@@ -113,6 +116,30 @@ pub(super) async fn verify(
         });
     }
     Ok(StepDone::Verified { check })
+}
+
+/// A command that lacks a program which no agent can bring is what the attempt failed by, whatever else failed.
+fn name_missing_program(
+    job: &Job,
+    report: &VerifyReport,
+    programs: &ProgramPath<'_>,
+    check: &mut Check,
+) {
+    let before = counterparts(job.baseline.as_ref(), report).into_iter();
+    let mut missing = before
+        .zip(&report.commands)
+        .filter_map(|(before, command)| {
+            let program = programs.missing_in(command, before)?;
+            Some((command, program))
+        });
+    if let (Some(_), Some((command, program))) = (&check.failure, missing.next()) {
+        let mut failed = failure(command, Comparison::NewFailure);
+        failed.signature = NOT_STARTED.to_owned();
+        failed.tail.push_str(&format!(
+            "\n[{program} is not installed here: the loop stops, and the attempt is not charged]"
+        ));
+        check.failure = Some(failed);
+    }
 }
 
 /// The writing of verify commands that passed: in a layer of their own, or in the place of the candidate.
@@ -228,6 +255,7 @@ pub(crate) async fn run_verify_commands(
         },
     };
     let (reporter, clock) = (ports.reporter, ports.clock);
+    let files_log = files.shown_text();
     let mut on_event = |event: VerifyEvent<'_>| {
         let event = match event {
             VerifyEvent::Started { command, .. } => Event::VerifyStarted {
@@ -249,6 +277,12 @@ pub(crate) async fn run_verify_commands(
             VerifyEvent::Finished { report, .. } => Event::VerifyEnded {
                 command: report.command.to_string(),
                 passed: report.passed() && !lost_alone(run, report),
+                tail: if report.passed() {
+                    String::new()
+                } else {
+                    report.tail.clone()
+                },
+                log: files_log.clone(),
                 seconds: report.duration.as_secs_f64(),
                 against_baseline: run
                     .baseline

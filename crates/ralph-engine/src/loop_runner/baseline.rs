@@ -1,13 +1,17 @@
 //! The baseline: the configured commands once a loop, before the first attempt, so that *regressed*
 //! can be told from *was already broken*.
 
-use ralph_core::{change::shown, event::Event, record::VerificationRecord, task::VerifyCommand};
+use ralph_core::{
+    change::shown, event::Event, record::VerificationRecord, task::VerifyCommand,
+    verify::VerifyReport,
+};
 
 use super::{LoopError, LoopRunner};
 use crate::{
     git::{ResetSpec, Status},
     heartbeat::Heartbeat,
     iteration::{CommandRun, IterationFiles, VerifyPorts, run_verify_commands},
+    verifier::ProgramPath,
 };
 
 impl LoopRunner {
@@ -85,6 +89,7 @@ impl LoopRunner {
         if let Some(made) = layer.filter(|_| is_good) {
             self.keep_caches(made).await;
         }
+        self.refuse_missing_in(&report)?;
         let red = report.commands.iter().filter(|c| !c.passed());
         let red: Vec<String> = red
             .map(|c| format!("{} ({})", c.command, c.outcome))
@@ -94,6 +99,47 @@ impl LoopRunner {
         self.baseline = Some(report);
         self.tell(&Event::BaselineEnded { red });
         Ok(())
+    }
+
+    /// Refuses verify commands whose program is not on this machine, before anything is begun. Where commands make
+    /// the checkout ready, they may install it: the baseline tells.
+    pub(super) fn refuse_missing_programs(&self) -> Result<(), LoopError> {
+        let verification = &self.settings.config.verification;
+        if !verification.prepare.is_empty() || self.board.next().is_none() {
+            return Ok(());
+        }
+        self.refuse_commands(&verification.commands)
+    }
+
+    fn refuse_commands(&self, configured: &[VerifyCommand]) -> Result<(), LoopError> {
+        let programs = ProgramPath::of(&self.runtime.environment.vars, &self.place.root);
+        let own = self.board.open_tasks();
+        let own = own.flat_map(|task| task.verify.iter().map(move |one| (Some(&task.id), one)));
+        for (task, command) in configured.iter().map(|one| (None, one)).chain(own) {
+            if let Some(program) = programs.missing_for(command) {
+                return Err(LoopError::MissingProgram {
+                    command: command.to_string(),
+                    program: program.to_owned(),
+                    task: task.cloned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The same, once the commands have run before any work.
+    fn refuse_missing_in(&self, report: &VerifyReport) -> Result<(), LoopError> {
+        let programs = ProgramPath::of(&self.runtime.environment.vars, &self.place.root);
+        for ran in &report.commands {
+            if let Some(program) = programs.missing_in(ran, None) {
+                return Err(LoopError::MissingProgram {
+                    command: ran.command.to_string(),
+                    program,
+                    task: None,
+                });
+            }
+        }
+        self.refuse_commands(&[])
     }
 
     /// Puts the configuration back: an edit of it by these commands is not the first agent's.

@@ -211,6 +211,7 @@ impl LoopRunner {
         self.rebuild_files().await?;
         self.files.progress.archive(self.output.clock.now())?;
         self.recall_area().await?;
+        self.refuse_missing_programs()?;
         if let Some(row) = &abandoned {
             self.close_abandoned_loop(row).await?;
         }

@@ -17,7 +17,7 @@ use ralph_core::{
     memory::{ProgressEntry, first_words},
     record::{GitRecord, IterationRecord},
     task::Status,
-    verdict::{Halt, Verdict},
+    verdict::{Halt, IDLE, Verdict},
 };
 
 use super::{Beginning, LoopError, LoopRunner};
@@ -386,17 +386,22 @@ impl LoopRunner {
             };
         }
         let charged = u32::from(verdict.is_charged());
-        let (last_signature, same_failure) = match verdict {
-            Verdict::Failed { signature, .. } => {
+        let signature = match verdict {
+            Verdict::Failed { signature, .. } if verdict.is_charged() => Some(signature.as_str()),
+            verdict if verdict.is_idle() => Some(IDLE),
+            _ => None,
+        };
+        let (last_signature, same_failure) = match (signature, verdict) {
+            (Some(signature), _) => {
                 let again = before.last_signature.as_deref() == Some(signature);
                 (
-                    Some(signature.clone()),
+                    Some(signature.to_owned()),
                     if again { before.same_failure + 1 } else { 1 },
                 )
             }
             // An interruption says nothing about the failure that went before it.
-            v if !v.is_charged() => (before.last_signature, before.same_failure),
-            _ => (None, 0),
+            (None, v) if !v.is_charged() => (before.last_signature, before.same_failure),
+            (None, _) => (None, 0),
         };
         let kept = outcome.log.kept.clone();
         let (feedback, last_verdict) = told_next(outcome, before.feedback, before.last_verdict);

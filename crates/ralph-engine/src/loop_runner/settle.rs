@@ -84,6 +84,7 @@ impl Board {
             verdict,
             attempts: self.attempts(task),
             max_attempts: self.max_attempts(task, config),
+            idle_in_a_row: self.idle_in_a_row(task),
             gutter_findings,
             settled: Settled::NotYet,
         }

@@ -63,6 +63,7 @@ impl LoopView for View<'_> {
         ChargedAttempts {
             made: self.board.attempts(task),
             max: self.board.max_attempts(task, self.config),
+            idle_in_a_row: self.board.idle_in_a_row(task),
         }
     }
 
@@ -75,6 +76,7 @@ impl LoopView for View<'_> {
         let attempts = ChargedAttempts {
             made: spent.attempts,
             max: spent.max_attempts,
+            idle_in_a_row: 0,
         };
         Some((spent.id, attempts))
     }

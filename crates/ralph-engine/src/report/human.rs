@@ -17,7 +17,7 @@ use ralph_core::{
     figures::{count, duration},
     iteration::ChangedFile,
     sanitize::{columns, one_line},
-    verify::CleanOutcome,
+    verify::{CleanOutcome, excerpt},
 };
 
 use super::{
@@ -32,6 +32,10 @@ const MAX_SENTENCE: usize = 240;
 
 /// Of a failure that a fresh run is about to fix.
 const RETRY_TAIL_LINES: usize = 6;
+
+/// Lines of the output of a command that failed; `-v` shows more, `-vv` all.
+const EXCERPT_LINES: usize = 12;
+const VERBOSE_EXCERPT_LINES: usize = 60;
 
 /// Columns that commands are padded to, so that their times stand below one another.
 const COMMAND_COLUMNS: usize = 36;
@@ -66,6 +70,8 @@ struct Memory {
     tool: String,
     /// Tools that have not ended, by id.
     running: Vec<(String, String)>,
+    /// The output of a command that failed stands below it already.
+    failure_shown: bool,
 }
 
 impl HumanText {
@@ -170,7 +176,10 @@ impl HumanText {
                 tail,
                 agent: _,
             } => {
-                page.quote(tail, Extent::Last(RETRY_TAIL_LINES));
+                if !self.memory.failure_shown {
+                    page.quote(tail, Extent::Last(RETRY_TAIL_LINES));
+                }
+                self.memory.failure_shown = false;
                 self.run_started(page, *run, *fix_only);
             }
             Event::Agent(event) => self.agent(page, event),
@@ -189,7 +198,7 @@ impl HumanText {
                 page.indented(Mark::Begin, &safe(command));
             }
             Event::VerifyStarted { .. } | Event::VerifyOutput { .. } => {}
-            Event::VerifyEnded { .. } => verify_ended(page, event),
+            Event::VerifyEnded { .. } => self.verify_ended(page, event),
             Event::Landed { .. } => self.landed(page, event),
             Event::IterationEnded { .. } => self.iteration_ended(page, event),
             Event::Waiting {
@@ -265,6 +274,7 @@ impl HumanText {
             return;
         };
         self.memory.refusal = None;
+        self.memory.failure_shown = false;
         self.memory.tool.clear();
         page.blank();
         let guided = if *guidance > 0 {
@@ -329,24 +339,48 @@ impl HumanText {
         }
         page.line(&format!("  changed {total}: {}", names.join(", ")));
     }
+
+    /// A command and how it ended; where it failed, with the lines that say what did.
+    fn verify_ended(&mut self, page: &mut Page, event: &Event) {
+        let Event::VerifyEnded {
+            command,
+            passed,
+            seconds,
+            against_baseline,
+            tail,
+            log,
+        } = event
+        else {
+            return;
+        };
+        verify_line(page, (command, *passed), *seconds, against_baseline);
+        // One that failed in the baseline, too, says so there.
+        if *passed || tail.trim().is_empty() {
+            return;
+        }
+        let most = match self.look.verbosity {
+            Verbosity::Quiet | Verbosity::Normal => EXCERPT_LINES,
+            Verbosity::Verbose => VERBOSE_EXCERPT_LINES,
+            Verbosity::VeryVerbose => usize::MAX,
+        };
+        page.quote(&excerpt(tail, most), Extent::All);
+        page.more(&format!("  log {}", safe(log)));
+        self.memory.failure_shown = true;
+    }
 }
 
-fn verify_ended(page: &mut Page, event: &Event) {
-    let Event::VerifyEnded {
-        command,
-        passed,
-        seconds,
-        against_baseline,
-    } = event
-    else {
-        return;
-    };
-    let mark = if *passed { Mark::Good } else { Mark::Bad };
+fn verify_line(
+    page: &mut Page,
+    (command, passed): (&str, bool),
+    seconds: f64,
+    against_baseline: &str,
+) {
+    let mark = if passed { Mark::Good } else { Mark::Bad };
     let command = safe(command);
     let pad = " ".repeat(COMMAND_COLUMNS.saturating_sub(columns(&command)));
-    let time = duration(*seconds);
+    let time = duration(seconds);
     let mut text = format!("  {} {command}{pad} {time:>6}", page.paint().mark(mark));
-    if let (false, Some(note)) = (*passed, baseline_note(against_baseline)) {
+    if let (false, Some(note)) = (passed, baseline_note(against_baseline)) {
         text.push_str(&format!("  {}", page.paint().text(Tone::Careful, &note)));
     }
     page.line(&text);

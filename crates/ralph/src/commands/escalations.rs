@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use ralph_core::{
     escalation::{AskedBy, Question},
     sanitize::terminal_safe,
+    signal::EscalationKind,
     task::Status,
 };
 use serde::Serialize;
@@ -75,8 +76,17 @@ fn shown(question: &Question) -> String {
         AskedBy::Agent => "the agent",
         AskedBy::Ralph => "ralph",
     };
+    let kind = question
+        .escalation
+        .as_ref()
+        .map(|escalation| escalation.kind);
+    let kind = match kind {
+        Some(EscalationKind::Stuck) => " · stuck",
+        Some(EscalationKind::Deviation) => " · deviation",
+        Some(EscalationKind::Other) | None => "",
+    };
     let mut text = format!(
-        "question {} · {} · asked by {by} in iteration {}, {}\n",
+        "question {} · {}{kind} · asked by {by} in iteration {}, {}\n",
         question.id,
         question.task_id,
         question.iteration,
@@ -105,10 +115,17 @@ fn shown(question: &Question) -> String {
         None => text.push_str(&indented(&question.question)),
     }
     match &question.answer {
-        None => text.push_str(&format!(
-            "  `ralph answer {} --option N | --guidance TEXT | --skip | --retry | --abort`\n",
-            question.id
-        )),
+        None => {
+            let options = match question.options().len() {
+                0 => String::new(),
+                1 => "--option 1 | ".to_owned(),
+                n => format!("--option 1…{n} | "),
+            };
+            text.push_str(&format!(
+                "  `ralph answer {} {options}--guidance TEXT | --skip | --retry | --abort`\n",
+                question.id
+            ));
+        }
         Some(answered) => {
             text.push_str(&format!(
                 "  answered by {}, {}: {}\n",

@@ -282,6 +282,12 @@ fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
         LoopError::NoVerifyCommands => {
             Some("set `verification.commands` in ralph.yaml; `ralph init` guesses them".into())
         }
+        LoopError::MissingProgram { task: None, .. } => Some(
+            "install it, or change `verification.commands` in ralph.yaml; `ralph doctor` checks all programs".into(),
+        ),
+        LoopError::MissingProgram { task: Some(task), .. } => Some(format!(
+            "install it, or change `verify` of {task} in its task file"
+        )),
         LoopError::Graph(_) => Some("`ralph lint` shows all problems and where they are".into()),
         LoopError::UnknownTask(_) => Some("`ralph tasks list` shows the ids".into()),
         LoopError::Lock(LockError::Held { .. }) => {

@@ -77,10 +77,10 @@ fn the_questions_are_listed_for_programs_and_for_people() {
     );
     let text = project.told(&["escalations"]);
     for part in [
-        "question 1 · A",
+        "question 1 · A · deviation · asked by the agent in iteration 1",
         "Which API version?",
         "2. Use v1 anyway",
-        "ralph answer 1",
+        "`ralph answer 1 --option 1…2 | --guidance TEXT | --skip | --retry | --abort`",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -307,6 +307,11 @@ fn the_same_failure_again_and_again_is_a_question_too_and_is_answered_like_one()
         (&asked["askedBy"], &asked["escalation"]["options"]),
         (&json!("ralph"), &json!([]))
     );
+    let text = project.told(&["escalations"]);
+    assert!(
+        text.contains("`ralph answer 1 --guidance TEXT | --skip"),
+        "{text}"
+    );
     project.told(&["answer", "--guidance", "The file is called A.txt."]);
     assert!(prompt(&project).contains("The file is called A.txt."));
     let ran = project.script(&good_script()).run(&[]).expect(0);
@@ -427,4 +432,37 @@ fn a_person_can_mark_any_task_done_and_it_counts_as_unverified() {
     );
     assert_eq!(project.status()["tasks"]["unverified"], 1);
     assert_eq!(project.run(&[]).expect(0).verdicts(), [""; 0]);
+}
+
+#[test]
+fn three_attempts_that_come_to_nothing_ask_a_person_instead_of_blocking_the_task() {
+    let nothing = json!({"do": [{"say": "Task {id} complete"}]});
+    let unclaimed = json!({"do": [{"append": {"path": "x.txt", "text": "x"}}, {"say": "well"}]});
+    let script =
+        json!({"tasks": {"A": [nothing, nothing, unclaimed]}, "default": [good_attempt()]});
+    let project = Project::with_stories(&[story("A"), story("B")])
+        .config("verification:\n  commands: [[\"true\"]]\n")
+        .script(&script);
+    let tasks = project
+        .repo
+        .read("prd.json")
+        .replace("\"test -f A.txt\"", "\"true\"");
+    project
+        .repo
+        .file("prd.json", tasks)
+        .commit("no file is asked for");
+    let ran = project.run(&[]).expect(4);
+    assert_eq!(
+        ran.verdicts(),
+        ["A no_change", "A no_change", "A unclaimed", "B verified"]
+    );
+    let question = ran.one("question")["question"].clone();
+    let question = question.as_str().unwrap();
+    assert!(
+        question.starts_with("3 attempts in a row came to nothing"),
+        "{question}"
+    );
+    assert_eq!(ran.stop()["why"], "question");
+    project.told(&["answer", "--guidance", "Write A.txt."]);
+    project.script(&good_script()).run(&[]).expect(0);
 }

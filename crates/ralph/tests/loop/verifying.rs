@@ -171,17 +171,6 @@ fn the_tail_of_a_flood_that_fails_is_bounded_in_the_record() {
 }
 
 #[test]
-fn a_verify_command_that_is_not_there_has_failed() {
-    let mut task = story("A");
-    task["verify"] = json!([["no-such-program-anywhere"]]);
-    let project = Project::with_stories(&[task])
-        .config(NO_RETRIES)
-        .script(&good_script());
-    let ran = project.run(&["--once"]).expect(3);
-    assert_eq!(ran.verdicts(), ["A failed"]);
-}
-
-#[test]
 fn a_program_planted_in_the_workspace_is_not_what_verification_runs() {
     let script = json!({"default": [{"do": [
         {"write": {"path": "bin/test-runner", "text": "#!/bin/sh\nexit 0\n"}},
@@ -193,9 +182,13 @@ fn a_program_planted_in_the_workspace_is_not_what_verification_runs() {
     let project = Project::with_stories(&[task])
         .config(NO_RETRIES)
         .script(&script);
+    let tools = project.outside("tools");
+    std::fs::create_dir_all(&tools).unwrap();
+    crate::support::write_program(&tools.join("test-runner"), "exit 1");
     let path = format!(
-        "{}:{}",
+        "{}:{}:{}",
         project.repo.path("bin").display(),
+        tools.display(),
         std::env::var("PATH").unwrap()
     );
     let project = project.env("PATH", path);
@@ -230,4 +223,151 @@ fn a_server_that_one_command_leaves_does_not_reach_the_next() {
     wait_until("the server had begun", || {
         project.repo.home().join("server").exists()
     });
+}
+
+/// A folder for programs at the front of the PATH, outside of the repository.
+fn with_tools(project: Project) -> Project {
+    let tools = project.outside("tools");
+    std::fs::create_dir_all(&tools).unwrap();
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
+    project.env("PATH", path)
+}
+
+#[test]
+fn a_verify_program_that_is_not_there_is_named_before_any_agent_is_started() {
+    let of_config = "verification:\n  commands: [\"CI=1 nosuch-tool --all\"]\n";
+    let of_list = "verification:\n  commands: [[nosuch-tool, --all]]\n";
+    let unclear = "verification:\n  commands: [\"(nosuch-tool)\"]\n";
+    let table = [
+        (
+            of_config,
+            "test -f A.txt",
+            "`CI=1 nosuch-tool --all` can't be started",
+        ),
+        (
+            of_list,
+            "test -f A.txt",
+            "`nosuch-tool --all` can't be started",
+        ),
+        (unclear, "test -f A.txt", "`(nosuch-tool)` can't be started"),
+        (
+            "",
+            "cd . && nosuch-tool",
+            "`cd . && nosuch-tool` of task A can't be started",
+        ),
+    ];
+    for (config, own, said) in table {
+        let project = Project::with_stories(&[story_verified_by("A", own)])
+            .config(config)
+            .script(&good_script());
+        let ran = project.run(&[]).expect(2);
+        let error = ran.all();
+        assert!(error.contains(said), "{config}: {error}");
+        assert!(
+            error.contains("program not found: nosuch-tool"),
+            "{config}: {error}"
+        );
+        assert!(ran.named("iteration_started").is_empty(), "{error}");
+    }
+}
+
+#[test]
+fn a_verify_program_that_the_work_brings_is_not_asked_for_at_the_start() {
+    // The agent writes it into the repository.
+    let writes = json!({"default": [{"do": [
+        {"write": {"path": "check.sh", "text": "test -f A.txt\n"}},
+        {"write": {"path": "A.txt", "text": "x"}},
+        {"say": "Task A complete"},
+    ]}]});
+    let own = story_verified_by("A", "sh ./check.sh");
+    Project::with_stories(&[own])
+        .script(&writes)
+        .run(&[])
+        .expect(0);
+    // The commands that make a checkout ready install it.
+    let project = with_tools(Project::with_stories(&[story_verified_by(
+        "A",
+        "fresh-tool",
+    )]));
+    let tool = project.outside("tools").join("fresh-tool");
+    let config = format!(
+        "verification:\n  prepare: [\"printf '#!/bin/sh\\n' > {tool}; chmod +x {tool}\"]\n  commands: [[fresh-tool]]\n",
+        tool = tool.display()
+    );
+    project
+        .config(&config)
+        .script(&good_script())
+        .run(&[])
+        .expect(0);
+    // Another command makes up for it.
+    let project = Project::with_stories(&[story_verified_by("A", "nosuch-tool || test -f A.txt")]);
+    project.script(&good_script()).run(&[]).expect(0);
+}
+
+#[test]
+fn a_program_that_goes_missing_ends_the_loop_after_one_run_and_charges_nothing() {
+    let project = with_tools(Project::with_stories(&[story_verified_by(
+        "A",
+        "checker A.txt",
+    )]));
+    let tool = project.outside("tools").join("checker");
+    crate::support::write_program(&tool, "test -f $1");
+    let shell = format!(
+        "cat > /dev/null; rm -f {}; echo x > A.txt; echo 'Task A complete'",
+        tool.display()
+    );
+    let project = project.command(&shell);
+    let ran = project.run(&[]).expect(4);
+    assert_eq!(ran.verdicts(), ["A failed"]);
+    assert_eq!(
+        ran.named("run_started").len(),
+        1,
+        "no agent is to repair it"
+    );
+    assert_eq!(
+        ran.stop()["reason"],
+        "the verify command `checker A.txt` can't be started on this machine"
+    );
+    crate::support::write_program(&tool, "test -f $1");
+    let ran = project.script(&good_script()).run(&[]).expect(0);
+    assert_eq!(
+        ran.one("iteration_started")["attempt"],
+        1,
+        "it was not charged"
+    );
+}
+
+#[test]
+fn a_verify_program_that_the_change_removed_is_the_agents_failure() {
+    let project = Project::with_stories(&[story_verified_by("A", "test -f A.txt")]);
+    project.repo.file("check.sh", "#!/bin/sh\n");
+    let project = project
+        .config("loop:\n  max_verify_retries: 0\nverification:\n  commands: [\"sh ./check.sh\"]\n");
+    let script = json!({"tasks": {"A": [{"do": [
+        {"delete": "check.sh"}, {"write": {"path": "A.txt", "text": "x"}}, {"say": "Task A complete"},
+    ]}]}, "default": [good_attempt()]});
+    let ran = project
+        .script(&script)
+        .run(&["--max-iterations=1"])
+        .expect(3);
+    assert_eq!(ran.verdicts(), ["A failed"]);
+}
+
+#[test]
+fn a_verify_command_that_equals_a_tasks_own_runs_once() {
+    let project = with_tools(Project::with_stories(&[story_verified_by(
+        "A",
+        "checker  A.txt",
+    )]));
+    let (tool, runs) = (
+        project.outside("tools").join("checker"),
+        project.outside("runs"),
+    );
+    let shell = format!("echo run >> {}; test -f $1", runs.display());
+    crate::support::write_program(&tool, &shell);
+    let project = project
+        .config("verification:\n  baseline: false\n  commands: [[checker, A.txt]]\n")
+        .script(&good_script());
+    project.run(&[]).expect(0);
+    assert_eq!(std::fs::read_to_string(runs).unwrap(), "run\n");
 }

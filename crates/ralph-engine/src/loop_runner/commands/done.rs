@@ -26,7 +26,7 @@ impl CommandExecutor<'_> {
             line.push_str(&format!(": {}", sanitize::fold(note)));
         }
         let notes = task.text.notes.as_deref();
-        let noted = notes.is_some_and(|notes| notes.contains(&line));
+        let noted = notes.is_some_and(|notes| notes.lines().any(|known| known == line));
         // Noted: this very command was carried out before a crash.
         if task.status == Status::Completed && !noted {
             return Err(CommandRefusal::refused(format!("{id} is complete already")));

@@ -187,6 +187,7 @@ fn tally(tasks: &Tally) -> String {
     let left = tasks.total.saturating_sub(tasks.completed + tasks.skipped);
     let others = [
         (tasks.ready, "ready"),
+        (tasks.asking, "with a question"),
         (tasks.waiting, "waiting"),
         (tasks.blocked, "blocked"),
         (tasks.failed, "failed"),

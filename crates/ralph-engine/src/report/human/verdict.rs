@@ -79,7 +79,9 @@ impl HumanText {
             ));
         }
         let failed = !verdict.lands();
-        if failed {
+        let is_shown = std::mem::take(&mut self.memory.failure_shown)
+            && matches!(verdict, Verdict::Failed { .. });
+        if failed && !is_shown {
             let extent = match self.look.verbosity {
                 Verbosity::Quiet | Verbosity::Normal => Extent::Last(TAIL_LINES),
                 Verbosity::Verbose => Extent::Last(VERBOSE_TAIL_LINES),
@@ -87,7 +89,7 @@ impl HumanText {
             };
             page.quote(tail, extent);
         }
-        if !log.is_empty() && (failed || self.shows(Verbosity::Verbose)) {
+        if !log.is_empty() && (failed && !is_shown || self.shows(Verbosity::Verbose)) {
             page.more(&format!("  log {}", safe(log)));
         }
     }

@@ -124,7 +124,7 @@ fn iteration_lines() -> Vec<(Event, &'static str)> {
         (Event::VerifyOutput { command: "make".into(), line: "cc a.c".into() },
          r#""event":"verify_output","command":"make","line":"cc a.c"}"#),
         (story::verify_ended("make", 1.5, "regressed"),
-         r#""event":"verify_ended","command":"make","passed":false,"seconds":1.5,"againstBaseline":"regressed"}"#),
+         r#""event":"verify_ended","command":"make","passed":false,"seconds":1.5,"againstBaseline":"regressed","tail":"","log":""}"#),
         (story::landed("T", Some("abc"), true),
          r#""event":"landed","task":"T","commit":"abc","subject":"feat: T as asked","unverified":true}"#),
         (story::iteration_ended(1, "T", Verdict::Failed { command: "make".into(), signature: "s1".into() }, "boom"),

@@ -115,6 +115,8 @@ pub(super) fn verify_ended(command: &str, seconds: f64, against_baseline: &str) 
         passed: against_baseline == "passed",
         seconds,
         against_baseline: against_baseline.into(),
+        tail: String::new(),
+        log: String::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Checks of the configuration, the tasks and the verify commands.
 
-use ralph_core::{board::Board, task::VerifyCommand};
+use ralph_core::{board::Board, task::VerifyCommand, verify::required_programs};
 use ralph_engine::{lock::Lock, loop_runner::check_configured_paths, source::FindError};
 
 use super::{Check, programs};
@@ -83,11 +83,8 @@ fn verify(project: &Project) -> Vec<Check> {
     }
     let check = |command: &VerifyCommand| {
         let found = |program: &str| programs::find(program, project.root()).is_some();
-        let missing = match command {
-            VerifyCommand::Argv(argv) => argv.first().map(String::as_str),
-            VerifyCommand::Shell(line) => programs::first_of_line(line),
-        }
-        .filter(|program| !found(program));
+        let mut needed = required_programs(command).into_iter();
+        let missing = needed.find(|program| !found(program));
         match (missing, command) {
             (None, _) => Check::ok("verify", format!("`{command}`")),
             (Some(program), VerifyCommand::Argv(_)) => Check::problem(

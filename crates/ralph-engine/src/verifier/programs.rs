@@ -1,0 +1,144 @@
+//! Programs that verify commands need and that are not on this machine: no agent can mend that.
+
+use std::{
+    ffi::OsString,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use ralph_core::{
+    task::VerifyCommand,
+    verify::{VerifyCommandReport, names_program, program_not_found, required_programs},
+};
+
+/// Where verify commands find their programs.
+#[derive(Debug, Clone)]
+pub(crate) struct ProgramPath<'a> {
+    root: &'a Path,
+    /// `None` where a folder on the path can be filled by the work itself.
+    folders: Option<Vec<PathBuf>>,
+}
+
+impl<'a> ProgramPath<'a> {
+    pub(crate) fn of(vars: &[(OsString, OsString)], root: &'a Path) -> Self {
+        let path = vars.iter().find(|(name, _)| name == "PATH");
+        let folders = path.map(|(_, path)| std::env::split_paths(path).collect::<Vec<_>>());
+        let is_fixed = |folder: &PathBuf| folder.is_absolute() && !folder.starts_with(root);
+        let folders = folders.filter(|folders| folders.iter().all(is_fixed));
+        Self { root, folders }
+    }
+
+    /// Returns a program without which the command can't pass, and that is not there.
+    pub(crate) fn missing_for<'c>(&self, command: &'c VerifyCommand) -> Option<&'c str> {
+        let mut programs = required_programs(command).into_iter();
+        programs.find(|program| self.is_missing(program))
+    }
+
+    /// Returns the program that a command which could not be started lacks, where that is not up to an agent.
+    /// `before` is how the same command ended before any work.
+    pub(crate) fn missing_in(
+        &self,
+        report: &VerifyCommandReport,
+        before: Option<&VerifyCommandReport>,
+    ) -> Option<String> {
+        let worked_before = before.is_some_and(|before| !before.outcome.is_not_started());
+        if !report.outcome.is_not_started() || worked_before {
+            return None;
+        }
+        if let Some(program) = self.missing_for(&report.command) {
+            return Some(program.to_owned());
+        }
+        let program = program_not_found(&report.tail)?;
+        let is_meant = before.is_some() || names_program(&report.command, program);
+        (is_meant && self.is_missing(program)).then(|| program.to_owned())
+    }
+
+    /// Returns true if the program is not there and the work can't bring it: a path in the repository, it can.
+    fn is_missing(&self, program: &str) -> bool {
+        let Some(folders) = &self.folders else {
+            return false;
+        };
+        if !program.contains('/') {
+            return !folders
+                .iter()
+                .any(|folder| is_executable(&folder.join(program)));
+        }
+        let path = Path::new(program);
+        path.is_absolute() && !path.starts_with(self.root) && !is_executable(path)
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    let found = std::fs::metadata(path);
+    found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use ralph_core::verify::CommandOutcome;
+
+    use super::*;
+
+    fn path_of<'a>(value: &str, root: &'a Path) -> ProgramPath<'a> {
+        ProgramPath::of(&[("PATH".into(), value.into())], root)
+    }
+
+    fn shell(line: &str) -> VerifyCommand {
+        VerifyCommand::Shell(line.into())
+    }
+
+    #[test]
+    fn only_what_the_work_can_not_bring_is_missing() {
+        let root = Path::new("/repo");
+        let usual = path_of("/usr/bin:/bin", root);
+        let table = [
+            ("sh x", None),
+            ("nosuch-tool x", Some("nosuch-tool")),
+            ("cd web && CI=1 nosuch-tool", Some("nosuch-tool")),
+            ("./check.sh", None),
+            ("scripts/check.sh", None),
+            ("/repo/check.sh", None),
+            ("/opt/nosuch/tool", Some("/opt/nosuch/tool")),
+            ("/etc/passwd", Some("/etc/passwd")),
+        ];
+        for (line, missing) in table {
+            assert_eq!(usual.missing_for(&shell(line)), missing, "{line}");
+        }
+        for path in [
+            "/usr/bin:/repo/node_modules/.bin",
+            "/usr/bin:bin",
+            "/usr/bin:",
+        ] {
+            let filled = path_of(path, root);
+            assert_eq!(filled.missing_for(&shell("nosuch-tool")), None, "{path}");
+        }
+    }
+
+    fn ended(line: &str, code: i32, output: &str) -> VerifyCommandReport {
+        let outcome = CommandOutcome::Failed { code };
+        VerifyCommandReport::new(shell(line), outcome, Duration::ZERO, output, output.into())
+    }
+
+    #[test]
+    fn what_an_agent_broke_is_not_missing() {
+        let path = path_of("/usr/bin:/bin", Path::new("/repo"));
+        let line = "(nosuch-tool)";
+        let lacks = ended(line, 127, "/bin/sh: 1: nosuch-tool: not found");
+        let found = path.missing_in(&lacks, None);
+        assert_eq!(found.as_deref(), Some("nosuch-tool"));
+        assert_eq!(
+            path.missing_in(&lacks, Some(&lacks)).as_deref(),
+            Some("nosuch-tool")
+        );
+        // It worked before the change, or failed in another way.
+        assert_eq!(path.missing_in(&lacks, Some(&ended(line, 1, "no"))), None);
+        // A script of the repository's that needs what only the change can bring.
+        let nested = ended("npm test", 127, "sh: 1: nosuch-tool: not found");
+        assert_eq!(path.missing_in(&nested, None), None);
+        let own = ended("./check.sh", 127, "/bin/sh: 1: ./check.sh: not found");
+        assert_eq!(path.missing_in(&own, None), None);
+        assert_eq!(path.missing_in(&ended("nosuch-tool", 1, ""), None), None);
+    }
+}
