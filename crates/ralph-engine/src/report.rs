@@ -38,6 +38,9 @@ pub trait Reporter: Send {
         false
     }
 
+    /// Something is begun that no event tells of: a status line says so until the next event.
+    fn begin(&mut self, _what: &str) {}
+
     /// Clears the way for other output to the terminal, until the next event.
     fn make_room(&mut self) {}
 

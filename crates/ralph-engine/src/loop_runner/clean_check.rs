@@ -125,6 +125,8 @@ impl LoopRunner {
         let Some(due) = self.clean.due.take() else {
             return Ok(None);
         };
+        let what = format!("verifying {} in a fresh clone", due.commit.short());
+        self.output.reporter.begin(&what);
         let found = self.check_in_clone(&due).await;
         let found = found.unwrap_or_else(|error| CleanFinding::NotChecked {
             reason: error.to_string(),

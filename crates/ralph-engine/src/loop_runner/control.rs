@@ -262,6 +262,7 @@ impl LoopRunner {
             return Ok(AskOutcome::NothingToAsk);
         };
         self.set_activity(LoopActivity::Between, None);
+        self.output.reporter.begin("waiting for an answer");
         self.output.reporter.make_room();
         let ended = self.await_reply(&mut *human, &question).await;
         if !matches!(ended, TerminalAnswer::Replied(PersonReply::Gone)) {

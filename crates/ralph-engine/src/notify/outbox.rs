@@ -187,6 +187,10 @@ impl Reporter for Listener {
         self.shown.wants_ticks()
     }
 
+    fn begin(&mut self, what: &str) {
+        self.shown.begin(what);
+    }
+
     fn make_room(&mut self) {
         self.shown.make_room();
     }

@@ -103,6 +103,8 @@ struct LiveArea {
     paint: Paint,
     verbosity: Verbosity,
     drawn: Option<DrawnLines>,
+    /// Another program has the terminal.
+    hidden: bool,
     /// The question that was the last thing to be printed.
     question: Option<QuestionId>,
 }
@@ -127,6 +129,7 @@ impl Live {
             sink: ReportSink::new(screen),
             foot: Foot::Empty,
             drawn: None,
+            hidden: false,
             question: None,
         };
         Self {
@@ -160,6 +163,15 @@ impl LiveScreen {
         lock(&self.area).tick(now);
     }
 
+    /// Shows no line that moves while another program has the terminal.
+    pub fn set_in_foreground(&self, in_foreground: bool) {
+        let mut area = lock(&self.area);
+        if area.hidden == in_foreground {
+            area.hidden = !in_foreground;
+            area.drawn = None;
+        }
+    }
+
     /// Leaves the terminal to others until the next tick.
     pub fn clear(&self) {
         lock(&self.area).clear();
@@ -167,6 +179,10 @@ impl LiveScreen {
 
     pub fn pause(&self) -> ShownPause {
         lock(&self.area).status.pause()
+    }
+
+    pub fn columns(&self) -> usize {
+        lock(&self.area).sink.get().columns()
     }
 
     /// Returns true if nothing was printed below this question yet.
@@ -230,6 +246,9 @@ impl LiveArea {
     /// Returns the text that draws the moving lines at the cursor; remembers that they are drawn.
     fn draw(&mut self, at: Timestamp) -> String {
         self.drawn = None;
+        if self.hidden {
+            return String::new();
+        }
         // The last column stays free: some terminals wrap as soon as it is filled.
         let width = self.sink.get().columns().saturating_sub(1);
         let Some(status) = self.status.line(at, width, self.paint) else {
@@ -322,6 +341,10 @@ impl Reporter for Live {
 
     fn tick(&mut self, now: Timestamp) {
         lock(&self.area).tick(now);
+    }
+
+    fn begin(&mut self, what: &str) {
+        lock(&self.area).status.doing(what);
     }
 
     fn make_room(&mut self) {

@@ -131,7 +131,10 @@ fn a_loop_in_the_background_is_not_stopped_and_reads_keys_in_the_foreground_agai
     let scene = scene();
     let pane = scene.shell();
     pane.line(". ../background");
-    pane.wait_for("begun A");
+    // It prints lines, and none that moves.
+    pane.wait_for("▸ Write A");
+    let prompts = scene.folder().join("prompts");
+    wait(|| prompts.exists().then_some(()), || pane.screen());
     assert!(!pane.is_raw(), "the shell has the terminal");
     pane.line("echo typed-$((1+1))");
     pane.wait_for("typed-2");

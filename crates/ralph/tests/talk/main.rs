@@ -11,5 +11,6 @@ mod keys;
 mod panic;
 mod pi;
 mod refusing;
+mod screens;
 mod support;
 mod watch;

@@ -135,7 +135,7 @@ impl Scene {
     /// The same in a terminal of this size.
     pub(crate) fn shell_of(&self, columns: usize, rows: usize) -> Pane {
         let bash = ["bash", "--norc", "--noprofile", "-i"].map(str::to_owned);
-        let pane = Pane::start(self, &bash, (columns, rows));
+        let pane = Pane::start_of(self, &bash, (columns, rows));
         pane.wait_for("ready>");
         pane
     }

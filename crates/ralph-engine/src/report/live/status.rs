@@ -260,7 +260,7 @@ impl StatusLine {
         }
     }
 
-    fn doing(&mut self, what: &str) {
+    pub(super) fn doing(&mut self, what: &str) {
         self.tools.clear();
         self.waiting = None;
         self.verifying = None;
@@ -286,11 +286,14 @@ impl StatusLine {
         let seconds = elapsed(since).max(0) / 1000;
         tail.push(whole_seconds(seconds.unsigned_abs()));
         if self.pause() == ShownPause::Asked {
-            tail.insert(0, "pauses after this iteration".into());
+            tail.insert(0, "then pauses".into());
         }
         if let Some(task) = &self.task {
             head.extend([task.id.as_str(), task.nth.as_str()]);
-            tail.extend(self.figures());
+            // A command needs the room more.
+            if self.verifying.is_none() {
+                tail.extend(self.figures());
+            }
         }
         // Figures go first, then the count, then the task: what is being done stays.
         let mut room = room_for_doing(width, &head, &tail);

@@ -377,7 +377,7 @@ fn a_verify_command_is_shown_with_a_clock_and_its_last_line_and_the_tools_stay()
     assert_eq!(
         last,
         [
-            "⠇ US-002 · 3/50 · verify cargo test --workspace 1m 11s · 1m 17s · 12.3k tokens",
+            "⠼ US-002 · 3/50 · verify cargo test --workspace 1m 11s · 1m 17s",
             "    edit  src/model.rs"
         ]
     );
@@ -405,7 +405,7 @@ fn after_a_pause_it_says_paused_until_it_goes_on() {
     let (terminal, mut live) = editing(120, "src/model.rs");
     live.report(&commanded("pause"), at(7));
     assert!(
-        terminal.bottom().contains("pauses after this iteration"),
+        terminal.bottom().contains("then pauses"),
         "{}",
         terminal.bottom()
     );
@@ -429,10 +429,7 @@ fn the_foot_has_the_keys_or_the_end_of_what_is_typed() {
         keys: "p pause · s say · l log · q stop".into(),
     };
     screen.set_foot(keys, at(7));
-    assert_eq!(
-        terminal.bottom(),
-        "  question 1 waits: a answers · p pause…"
-    );
+    assert_eq!(terminal.bottom(), "  question 1 waits: a answers · p paus…");
     let typed = Foot::Input {
         prompt: "Say: ".into(),
         text: "0123456789".repeat(5),

@@ -49,9 +49,9 @@ use crate::{
 /// The interval at which the screen is redrawn, and at which it is seen that ralph has the terminal again.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Lines of the log that a key shows, their width, and the bytes that are read for them.
+/// Lines of the log that a key shows, the columns beside them, and the bytes that are read for them.
 const LOG_LINES: usize = 20;
-const LOG_COLUMNS: usize = 160;
+const LOG_MARGIN: usize = 5;
 const LOG_BYTES: u64 = 64 * 1024;
 
 /// Longest line that can be typed.
@@ -243,7 +243,9 @@ impl InputLine {
 impl ConsoleState {
     /// Reads keys where ralph has the terminal, and leaves it alone where another program has it.
     fn look_at_terminal(&mut self) {
-        match (is_in_foreground(), self.mode.is_some()) {
+        let in_foreground = is_in_foreground();
+        self.screen.set_in_foreground(in_foreground);
+        match (in_foreground, self.mode.is_some()) {
             (true, false) => self.mode = KeyMode::enter().ok(),
             (false, true) => self.mode = None,
             (true, true) | (false, false) => {}
@@ -327,8 +329,9 @@ impl ConsoleState {
         let mut text = format!("last lines of {path} (`ralph logs` shows all)\n");
         match last_lines(&self.root.join(&path)) {
             Ok(lines) => {
-                for line in lines.lines() {
-                    text.push_str(&format!("  │ {}\n", one_line(line, LOG_COLUMNS)));
+                let room = self.screen.columns().saturating_sub(LOG_MARGIN);
+                for line in lines.lines().filter(|line| !line.trim().is_empty()) {
+                    text.push_str(&format!("  │ {}\n", one_line(line, room)));
                 }
             }
             Err(error) => text.push_str(&format!("  it can't be read: {error}\n")),
@@ -469,9 +472,9 @@ impl ConsoleState {
 fn notice(open: &[Question]) -> String {
     match open {
         [] => String::new(),
-        [one] => format!("question {} about {} waits: a answers", one.id, one.task_id),
+        [one] => format!("question {} waits · a answer", one.id),
         all => format!(
-            "{} wait: a answers",
+            "{} wait · a answer",
             count(all.len(), "question", "questions")
         ),
     }
@@ -507,11 +510,8 @@ mod tests {
         }
         let one = question(&[]);
         assert_eq!(notice(&[]), "");
-        assert_eq!(
-            notice(&[one.clone()]),
-            "question 1 about A waits: a answers"
-        );
-        assert_eq!(notice(&[one.clone(), one]), "2 questions wait: a answers");
+        assert_eq!(notice(&[one.clone()]), "question 1 waits · a answer");
+        assert_eq!(notice(&[one.clone(), one]), "2 questions wait · a answer");
     }
 
     #[test]

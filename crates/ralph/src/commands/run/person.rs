@@ -16,7 +16,7 @@ pub(super) fn choices(question: &Question) -> String {
         1 => "[1] Select option  ".to_owned(),
         n => format!("[1-{n}] Select option  "),
     };
-    format!("Options: {options}[c] Custom  [s] Skip  [r] Retry  [a] Abort  [l] Later")
+    format!("{options}[c] Custom  [s] Skip  [r] Retry  [a] Abort  [l] Later")
 }
 
 /// A line as a choice.
@@ -179,7 +179,7 @@ pub(super) mod tests {
         ];
         for (options, offered) in table {
             let question = question(options);
-            assert_eq!(choices(&question), format!("Options: {offered}{rest}"));
+            assert_eq!(choices(&question), format!("{offered}{rest}"));
         }
     }
 }

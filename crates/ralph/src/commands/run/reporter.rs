@@ -13,8 +13,12 @@ use ralph_engine::{
     report::{self, Colours, LiveScreen, ReportKind, Reporter, Verbosity},
 };
 
-use super::{console::Console, person::LinePerson, signals};
-use crate::ask::has_terminal;
+use super::{
+    console::Console,
+    person::LinePerson,
+    signals::{self, STOPPING, StopNotice},
+};
+use crate::{ask::has_terminal, project::Project};
 
 /// The ways to and from the person who started the loop.
 pub(super) struct RunPorts {
@@ -51,8 +55,9 @@ impl OutputArgs {
         Ok(match screen.filter(|_| person) {
             Some(screen) => {
                 let shown = screen.clone();
-                let stop = signals::listen_and_tell(inbox.clone(), move |text| {
-                    shown.print(&format!("{text}\n"), crate::project::Project::now());
+                let stop = signals::listen_and_tell(inbox.clone(), move |notice| match notice {
+                    StopNotice::Stopping => shown.print(&format!("{STOPPING}\n"), Project::now()),
+                    StopNotice::Exiting => shown.clear(),
                 })?;
                 let console = Console::open(screen, inbox.clone(), root)?;
                 RunPorts {

@@ -7,15 +7,25 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::{hangup::Hangup, output, view::key_mode};
 
 pub(crate) fn listen(inbox: Inbox) -> std::io::Result<StopRequest> {
-    listen_and_tell(inbox, |text| {
-        output::print_to_stderr(&format!("\n{text}\n"))
+    listen_and_tell(inbox, |notice| match notice {
+        StopNotice::Stopping => output::print_to_stderr(&format!("\n{STOPPING}\n")),
+        StopNotice::Exiting => {}
     })
 }
 
-/// The same; a person is told in another way that it stops.
+pub(super) const STOPPING: &str = "stopping; press again to stop immediately";
+
+/// A stop that was asked for.
+pub(super) enum StopNotice {
+    Stopping,
+    /// ralph is gone at once: nothing else is drawn or put back.
+    Exiting,
+}
+
+/// The same; a person is told of it in another way.
 pub(super) fn listen_and_tell(
     inbox: Inbox,
-    tell: impl Fn(&str) + Send + 'static,
+    tell: impl Fn(StopNotice) + Send + 'static,
 ) -> std::io::Result<StopRequest> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -35,11 +45,12 @@ pub(super) fn listen_and_tell(
                 }
             };
             if asked {
+                tell(StopNotice::Exiting);
                 key_mode::restore();
                 std::process::exit(128 + number);
             }
             asked = true;
-            tell("stopping; Ctrl-C stops immediately");
+            tell(StopNotice::Stopping);
             sender.ask(number);
         }
     });

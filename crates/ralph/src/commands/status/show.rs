@@ -9,10 +9,13 @@ use ralph_core::{
 pub(super) mod branches;
 
 use super::facts::{Facts, IterationFacts, LoopFacts, LoopState};
-use crate::view::{
-    Table, Tone, cell,
-    figures::{ago_text, count, short_commit},
-    paint,
+use crate::{
+    output,
+    view::{
+        Table, Tone, cell,
+        figures::{ago_text, count, short_commit},
+        paint,
+    },
 };
 
 /// Tasks that are named as blocked.
@@ -118,13 +121,25 @@ fn tally(tasks: &Counts) -> String {
         ("failed", tasks.failed, Tone::Bad),
         ("skipped", tasks.skipped, Tone::Faint),
     ];
-    let mut words = vec![format!("{} of {} completed", tasks.completed, tasks.total)];
-    for (word, n, tone) in counts {
-        if n > 0 {
-            words.push(paint(tone, &format!("{n} {word}")));
-        }
+    let first = format!("{} of {} completed", tasks.completed, tasks.total);
+    let mut text = format!("{bar}  {first}");
+    let room = output::width().map_or(usize::MAX, |width| width.saturating_sub(BAR + 4));
+    let mut used = columns(&first);
+    for (word, n, tone) in counts.into_iter().filter(|(_, n, _)| *n > 0) {
+        let word = format!("{n} {word}");
+        let wide = columns(&word) + 2;
+        // What does not fit goes on below, and not at the terminal's edge.
+        let before = if used + wide > room {
+            used = 0;
+            format!(",\n{}", " ".repeat(BAR + 2))
+        } else {
+            ", ".to_owned()
+        };
+        used += wide;
+        text.push_str(&format!("{before}{}", paint(tone, &word)));
     }
-    format!("{bar}  {}\n", words.join(", "))
+    text.push('\n');
+    text
 }
 
 fn next(facts: &Facts) -> String {

@@ -11,7 +11,12 @@ pub(crate) struct Pane {
 
 impl Pane {
     /// Starts a program in a new terminal, with nothing of the environment of this process.
-    pub(crate) fn start(
+    pub(crate) fn start(scene: &Scene, program: &[String]) -> Self {
+        Self::start_of(scene, program, (160, 45))
+    }
+
+    /// The same in a terminal of so many columns and rows.
+    pub(crate) fn start_of(
         scene: &Scene,
         program: &[String],
         (columns, rows): (usize, usize),
