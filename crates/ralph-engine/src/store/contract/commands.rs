@@ -130,8 +130,8 @@ pub(in crate::store) async fn guidance_can_be_kept_without_a_command(store: &dyn
     let added = journal.add_guidance(&repository, "prd.json", &new);
     added.await.unwrap();
     assert_eq!(told(&mut *journal, &repository, "A").await, ["noted"]);
-    let id = task("A");
-    let other = journal.guidance(&repository, "other.json", &id);
+    let a = task("A");
+    let other = journal.guidance(&repository, "other.json", &a);
     assert_eq!(other.await.unwrap(), []);
 }
 
