@@ -1,4 +1,4 @@
-//! What an iteration costs by the number of tasks, beside what git needs to store the file that changes.
+//! The cost of an iteration by the number of tasks, beside what git needs to store the file that changes.
 
 use std::{
     process::Stdio,

@@ -81,6 +81,9 @@ pub fn truncate_middle(text: &str, width: usize) -> Cow<'_, str> {
 
 /// The number of terminal columns of a text; exact enough for cutting it.
 pub fn columns(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.len();
+    }
     text.chars().map(char_columns).sum()
 }
 

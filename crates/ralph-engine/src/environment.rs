@@ -65,7 +65,7 @@ const WITHHELD_ENDINGS: [&str; 8] = [
     "_PRIVATE_KEY",
     "_CREDENTIALS",
 ];
-/// What the reflog says of commits that programs of a run make: others are a person's.
+/// The word in the reflog for commits that programs of a run make: others are a person's.
 pub(crate) const REFLOG_ACTION: &str = "agent of ralph";
 
 /// The variables that an agent needs to reach its own model.

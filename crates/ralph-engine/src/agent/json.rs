@@ -21,7 +21,7 @@ pub(super) enum Json<'a> {
     Object(Vec<(Cow<'a, str>, Json<'a>)>),
 }
 
-/// What a field holds that is not there.
+/// The value of a field that is not there.
 static MISSING: Json<'static> = Json::Null;
 
 impl<'a> Json<'a> {

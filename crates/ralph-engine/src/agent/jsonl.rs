@@ -121,7 +121,7 @@ impl Agent for JsonlAgent {
 
 /// One event of a stream; `None` for what is none, such as a word that a library printed.
 ///
-/// What is under the keys of `skipped` is as if it were missing.
+/// The values under the keys of `skipped` are as if they were missing.
 pub(super) fn parse_event<'a>(
     line: &'a [u8],
     skipped: &'static [&'static str],

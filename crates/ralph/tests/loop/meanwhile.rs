@@ -1,4 +1,4 @@
-//! What others do while a loop runs, and what only looks like it: verify commands that write, a person who
+//! Things that others do while a loop runs, and some that only look like it: verify commands that write, a person who
 //! commits, a repository that is moved, a clock that is set back, a ralph that is stopped.
 
 use std::time::{Duration, Instant};

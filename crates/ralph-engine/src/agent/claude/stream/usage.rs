@@ -22,8 +22,9 @@ const WINDOW: u64 = 200_000;
 const LONG_WINDOW: u64 = 1_000_000;
 /// Of English and of code, about.
 const LETTERS_A_TOKEN: u64 = 4;
-/// Messages that may still grow: the stream repeats one of the last ones, never an old one.
-const MAX_OPEN: usize = 64;
+/// Messages that may still grow: the stream repeats one of the last ones, its own or a subagent's, and never
+/// an old one.
+const MAX_OPEN: usize = 24;
 /// Subagents whose messages are followed at once.
 const MAX_STREAMS: usize = 1_000;
 
