@@ -4,7 +4,7 @@
 
 mod tool_calls;
 
-pub use tool_calls::{Beat, CallResult, RunMoment, ToolCall, ToolCalls, ToolKind, mark};
+pub use tool_calls::{Beat, CallResult, Mark, RunMoment, ToolCall, ToolCalls, ToolKind, mark};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -33,18 +33,22 @@ pub enum AgentEvent {
         session: Option<String>,
     },
     /// The agent's own words; a subagent's are not.
-    Text {
-        text: String,
-    },
+    Text { text: String },
     /// A tool began: its name, and the one thing that it works on.
     Tool {
         id: String,
         name: String,
         target: String,
+        /// Tells its arguments from others; the same where the stream has none.
+        #[serde(skip)]
+        arguments: Mark,
     },
     ToolDone {
         id: String,
         ok: bool,
+        /// Tells what it answered from other answers; the same where the stream has none.
+        #[serde(skip)]
+        answer: Mark,
     },
     /// Tells what has been used so far in this run.
     Usage(Usage),
@@ -55,9 +59,7 @@ pub enum AgentEvent {
         window: Option<u64>,
     },
     /// The model thinks; about how many tokens so far.
-    Thinking {
-        tokens: u64,
-    },
+    Thinking { tokens: u64 },
     /// Work in the background of the agent: a command or a subagent.
     Background {
         id: String,
@@ -65,10 +67,7 @@ pub enum AgentEvent {
         what: String,
     },
     /// The agent's context was made smaller: what it knew is now a summary.
-    Compacted {
-        before: u64,
-        after: u64,
-    },
+    Compacted { before: u64, after: u64 },
     /// The agent went over to another model.
     ModelChanged {
         from: String,
@@ -76,24 +75,13 @@ pub enum AgentEvent {
         reason: String,
     },
     /// A hook of the user's ran inside the agent.
-    Hook {
-        name: String,
-        outcome: String,
-    },
+    Hook { name: String, outcome: String },
     /// A message to the running agent.
-    Nudge {
-        text: String,
-        state: NudgeState,
-    },
+    Nudge { text: String, state: NudgeState },
     /// The agent says something about itself.
-    Notice {
-        text: String,
-    },
+    Notice { text: String },
     /// The agent waits before it asks its model again.
-    Retry {
-        attempt: u32,
-        reason: String,
-    },
+    Retry { attempt: u32, reason: String },
     /// A usage limit was reported; `rejected` is the one that stops work.
     Limit {
         rejected: bool,
@@ -103,9 +91,7 @@ pub enum AgentEvent {
     /// The agent says that it has ended. The last one of a run counts.
     Result(AgentResult),
     /// Something this version does not know: kept in the log, otherwise harmless.
-    Other {
-        name: String,
-    },
+    Other { name: String },
 }
 
 /// The agent's own account of its end.

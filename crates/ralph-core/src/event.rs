@@ -4,13 +4,16 @@
 //! never renamed.
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::{
     agent::{AgentEvent, Usage},
     board::Counts,
     breaker::BreakerState,
     command::CommandReport,
+    dollars::Dollars,
+    economics::{Budget, KnownCost},
     gutter::Gutter,
     handoff::HandoffTrigger,
     health::{HealthState, InterventionLevel},
@@ -131,6 +134,8 @@ pub enum Event {
         outcome: IterationOutcome,
         seconds: f64,
         usage: Usage,
+        /// The cost that counts: as the agent told it, else by the price table.
+        cost: KnownCost,
         /// The failure's last lines, where there is one.
         tail: String,
         log: String,
@@ -203,6 +208,15 @@ pub enum Event {
         state: BreakerState,
         sentence: String,
     },
+    /// A budget is nearly used up, or is: told once each.
+    BudgetAlert {
+        budget: Budget,
+        /// The task that it is about, where each task has its own.
+        task: Option<String>,
+        spent_usd: Dollars,
+        left_usd: Dollars,
+        sentence: String,
+    },
     /// A person's command was obeyed, or refused.
     Commanded {
         id: CommandId,
@@ -228,11 +242,98 @@ pub enum Event {
         tasks: Tally,
         seconds: f64,
         usage: Usage,
+        /// The cost that counts, as the iterations have it.
+        cost: KnownCost,
         /// Tells what blocks what, where work is left that is not ready.
         blocked: Vec<Blocked>,
         /// Lists what a person can do next.
         next: Vec<NextStep>,
     },
+}
+
+impl Event {
+    /// The line of an event that is kept in the log of its iteration; none for others.
+    pub fn kept_line(&self) -> Option<String> {
+        match self {
+            Self::Health {
+                state, sentence, ..
+            } => Some(format!("[health] {state}: {sentence}")),
+            Self::Intervention {
+                level, sentence, ..
+            } => Some(format!("[intervention] {level}: {sentence}")),
+            Self::HandoffAsked { sentence, .. } => Some(format!("[handoff] {sentence}")),
+            Self::Breaker { state, sentence } => Some(format!("[breaker] {state}: {sentence}")),
+            Self::Gutter { sentence, .. } => Some(format!("[gutter] {sentence}")),
+            Self::Question { id, question, .. } => Some(format!("[question] {id}: {question}")),
+            Self::BudgetAlert { sentence, .. } => Some(format!("[budget] {sentence}")),
+            Self::LoopStarted { .. }
+            | Self::Notice { .. }
+            | Self::Warning { .. }
+            | Self::BaselineStarted { .. }
+            | Self::BaselineEnded { .. }
+            | Self::CleanChecked { .. }
+            | Self::IterationStarted { .. }
+            | Self::RunStarted { .. }
+            | Self::Agent(_)
+            | Self::Inspected { .. }
+            | Self::VerifyStarted { .. }
+            | Self::VerifyEnded { .. }
+            | Self::Landed { .. }
+            | Self::IterationEnded { .. }
+            | Self::Waiting { .. }
+            | Self::TaskBlocked { .. }
+            | Self::Diagnosis { .. }
+            | Self::Commanded { .. }
+            | Self::LoopEnded { .. } => None,
+        }
+    }
+}
+
+/// An event that the journal keeps: changes of health, interventions, questions, the breaker, budgets.
+///
+/// The JSON form is that of the event (docs/run-events.md), with its time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeptEvent {
+    pub at: Timestamp,
+    #[serde(flatten)]
+    pub event: Map<String, Value>,
+}
+
+impl KeptEvent {
+    /// Nothing for an event that is not kept.
+    pub fn of(event: &Event, at: Timestamp) -> Option<Self> {
+        event.kept_line()?;
+        match serde_json::to_value(event) {
+            Ok(Value::Object(event)) => Some(Self { at, event }),
+            Ok(_) | Err(_) => None,
+        }
+    }
+
+    /// The name of the event.
+    pub fn kind(&self) -> &str {
+        self.text("event")
+    }
+
+    /// The iteration during which it happened; none between two.
+    pub fn iteration(&self) -> Option<u64> {
+        self.event.get("iteration").and_then(Value::as_u64)
+    }
+
+    /// One line for people: `iteration 7: health stuck: no progress for 30 minutes`.
+    pub fn line(&self) -> String {
+        let what = ["state", "level"].map(|name| self.text(name));
+        let what: Vec<&str> = [self.kind()].into_iter().chain(what).collect();
+        let what = what.join(" ");
+        let said = ["sentence", "question"].map(|name| self.text(name));
+        let during = self.iteration().map(|n| format!("iteration {n}: "));
+        let during = during.unwrap_or_default();
+        format!("{during}{}: {}", what.trim_end(), said.concat())
+    }
+
+    fn text(&self, name: &str) -> &str {
+        let value = self.event.get(name).and_then(Value::as_str);
+        value.unwrap_or_default()
+    }
 }
 
 /// A command that a person can type next.

@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 
-use crate::agent::Usage;
+use crate::{agent::Usage, dollars::Dollars, economics::KnownCost};
 
 /// `0.4s`, `42s`, `1m 12s`, `2h 05m`
 pub fn duration(seconds: f64) -> String {
@@ -80,6 +80,15 @@ pub fn usage(usage: &Usage) -> Vec<String> {
     let used = usage.total_tokens();
     let used = (used > 0).then(|| format!("{} tokens", compact(used)));
     used.into_iter().chain(usage.cost_usd.map(usd)).collect()
+}
+
+/// `12.3k tokens` and `$0.42`, of which an estimate is marked; nothing for a cost that is not known.
+pub fn used(usage: &Usage, cost: &KnownCost) -> Vec<String> {
+    let tokens = usage.total_tokens();
+    let is_known = cost.spent_usd > Dollars::NOTHING || usage.cost_usd.is_some();
+    let tokens = (tokens > 0).then(|| format!("{} tokens", compact(tokens)));
+    let cost = is_known.then(|| cost.with(|amount| usd(amount.usd())));
+    tokens.into_iter().chain(cost).collect()
 }
 
 /// A share of one: `40 %`
@@ -176,6 +185,31 @@ mod tests {
         used.cost_usd = Some(0.125);
         assert_eq!(usage(&used), ["12.3k tokens", "$0.12"]);
         assert_eq!(usage(&Usage::default()), [""; 0]);
+    }
+
+    #[test]
+    fn a_cost_that_is_not_known_is_never_shown_as_nothing() {
+        let used_tokens = Usage {
+            input_tokens: 900,
+            ..Usage::default()
+        };
+        let cost = |usd: f64, estimated: f64, unknown_tokens| KnownCost {
+            spent_usd: Dollars::told(usd),
+            estimated_usd: Dollars::told(estimated),
+            unknown_tokens,
+        };
+        for (cost, shown, in_line) in [
+            (cost(0.425, 0.0, 0), "$0.4250", Some("$0.42")),
+            (cost(0.425, 0.1, 0), "~$0.4250", Some("~$0.42")),
+            (cost(0.42, 0.0, 7), "$0.42 + ?", Some("$0.42 + ?")),
+            (cost(0.42, 0.42, 7), "~$0.42 + ?", Some("~$0.42 + ?")),
+            (cost(0.0, 0.0, 900), "?", None),
+        ] {
+            assert_eq!(cost.to_string(), shown);
+            let expected: Vec<&str> = ["900 tokens"].into_iter().chain(in_line).collect();
+            assert_eq!(used(&used_tokens, &cost), expected);
+        }
+        assert_eq!(used(&Usage::default(), &KnownCost::default()), [""; 0]);
     }
 
     #[test]

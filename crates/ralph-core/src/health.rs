@@ -5,7 +5,7 @@
 
 mod machine;
 
-pub use machine::{Health, REMINDER, Reaction, Sign, for_people};
+pub use machine::{Health, REMINDER, RUN_FAILED, Reaction, Sign, for_people};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -13,7 +13,7 @@ use crate::{
     breaker::{Breaker, BreakerState, Sample},
     config::{OnMaxAttempts, OnOpen},
     dollars::Dollars,
-    economics::{Alert, Budget, Reserve},
+    economics::{Alert, Reserve},
     gutter::GutterFindings,
     health::HealthState,
     record::IterationRecord,
@@ -472,8 +472,6 @@ pub struct LoopTally {
     pub number: u64,
     /// Usage limits that were met in a row.
     pub limit: Option<LimitRow>,
-    /// Budgets of which it was said that they are nearly used up, or that they are.
-    pub alerted: Vec<(Budget, bool)>,
 }
 
 /// Iterations that earlier processes made of a loop.
@@ -606,6 +604,8 @@ impl LoopTally {
     fn sick_after(&self, ended: &IterationSummary) -> Option<FailingStreak> {
         match (ended.health, &ended.verdict) {
             (_, verdict) if verdict.lands() => None,
+            // One that crashed is an error of the agent, and counted as that.
+            (HealthState::Failing, Verdict::AgentError { .. }) => self.sick,
             (state @ (HealthState::Failing | HealthState::Terminated), _) => Some(FailingStreak {
                 in_a_row: self.sick.map_or(0, |sick| sick.in_a_row) + 1,
                 state,

@@ -165,6 +165,7 @@ pub fn occasion(event: &Event) -> Option<Occasion> {
             nth: 1,
             ..
         } => Some(Occasion::Limit),
+        Event::BudgetAlert { .. } => Some(Occasion::BudgetAlert),
         Event::LoopEnded { stop, .. } => of_stop(stop),
         Event::LoopStarted { .. }
         | Event::Notice { .. }
@@ -273,9 +274,9 @@ impl BudgetSums {
             }
             Event::Agent(AgentEvent::Usage(usage)) => self.run = told(usage.cost_usd),
             // The iteration's own sum is the better one.
-            Event::IterationEnded { usage, .. } => {
+            Event::IterationEnded { cost, .. } => {
                 *self = Self {
-                    iterations: self.iterations.plus(told(usage.cost_usd)),
+                    iterations: self.iterations.plus(cost.spent_usd),
                     ..Self::default()
                 };
             }
@@ -374,6 +375,28 @@ impl NotificationWatch {
                     hint: hint.clone(),
                     task: Some(task.clone()),
                     ..self.blank(about, &what, at)
+                })
+            }
+            Event::BudgetAlert {
+                budget,
+                task,
+                spent_usd,
+                sentence,
+                ..
+            } => {
+                let what = if *spent_usd >= budget.usd {
+                    "a budget is used up"
+                } else {
+                    "a budget is nearly used up"
+                };
+                Some(Notification {
+                    text: sentence.clone(),
+                    hint: Some(
+                        "`ralph cost budgets` shows what is left; `budgets` in ralph.yaml allows more"
+                            .into(),
+                    ),
+                    task: task.clone(),
+                    ..self.blank(about, what, at)
                 })
             }
             Event::Waiting { until, .. } => Some(Notification {

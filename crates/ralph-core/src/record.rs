@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     agent::{ContextUse, Usage},
+    event::KeptEvent,
     gutter::{Diagnosis, Gutter, Trace},
     health::HealthState,
     id::{IterationId, LoopId},
@@ -60,6 +61,9 @@ pub struct IterationRecord {
     /// Says how well its last agent did when it ended.
     #[serde(default)]
     pub health_state: HealthState,
+    /// Changes of health and interventions while its agents ran, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<KeptEvent>,
 }
 
 /// The flag of an iteration that ended because ralph itself was gone. It counts as one, though the same attempt

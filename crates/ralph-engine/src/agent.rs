@@ -105,6 +105,11 @@ pub trait Agent: Send {
         Costs::Untold
     }
 
+    /// The models that it is told to use; empty where it chooses one itself.
+    fn models(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// True if it asks for no permission and has no sandbox: it can do what its user can.
     fn skips_permission_checks(&self) -> bool {
         false

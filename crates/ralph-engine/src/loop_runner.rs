@@ -24,6 +24,7 @@ mod gutter;
 mod idle;
 mod in_progress;
 mod jobs;
+mod kept_events;
 mod killed_runs;
 mod link;
 mod lost_journal;
@@ -55,6 +56,7 @@ pub use agent_pool::Fallback;
 pub use allowance::{AllowanceStart, allowance_of};
 pub use begin::{LoopRequest, Setup};
 pub use branch_choice::{BranchRequest, BranchStart, StartPoint, start_of};
+pub use breaker::breaker_of_worktree;
 pub use checkpoint::{CheckpointRequest, create_checkpoint};
 pub(crate) use files::TEMPLATE;
 pub use files::check_configured_paths;
@@ -82,7 +84,7 @@ use ralph_core::{
     breaker::BreakerState,
     change::{CompiledPolicy, DecidingFiles},
     config::Config,
-    economics::Prices,
+    economics::{KnownCost, Prices},
     event::Event,
     goal::Goal,
     id::LoopId,
@@ -227,6 +229,8 @@ struct LoopOutput {
     files_written: FilesWritten,
     /// Its heartbeat, once it has begun.
     heartbeat: Option<Heartbeat>,
+    /// Events that are to be in the journal.
+    events: kept_events::EventBuffer,
 }
 
 /// Facts about costs beside what is spent.
@@ -237,6 +241,9 @@ struct CostWatch {
     /// Models of which it was said that they have no price.
     unpriced: HashSet<String>,
     forecast: ForecastState,
+    /// The cost of the iterations that ended in this process.
+    known: KnownCost,
+    alerted: Vec<budget::ToldAlert>,
 }
 
 /// The end of a loop.
@@ -398,6 +405,7 @@ impl LoopRunner {
         let view = View::new(&self.board, &self.settings.config, now);
         self.machine.apply(done, &view);
         self.tell_breaker_change(breaker);
+        self.write_events().await?;
         if ended {
             self.recall_reserve().await?;
         }
@@ -424,6 +432,7 @@ impl LoopRunner {
         let worked = self.perform(job, Beginning::Fresh).await?;
         let finished = self.finish(worked).await?;
         self.take_new_tasks().await?;
+        self.alert_after(task).await?;
         let gutter_findings = self.gutter_findings(task, &finished.verdict).await?;
         Ok(IterationSummary {
             task: task.clone(),
@@ -480,6 +489,8 @@ impl LoopRunner {
             of,
             pending: Vec::new(),
             queue: QueueProgress::default(),
+            events: self.output.events.clone(),
+            loop_id: &self.loop_id,
         };
         let mut services = Services {
             agent: self.runtime.pool.agent(),
@@ -566,6 +577,7 @@ impl LoopRunner {
             keep_first(&mut failure, self.take_back_mark());
             keep_first(&mut failure, self.write_results(&stop).await);
         }
+        keep_first(&mut failure, self.write_events().await);
         keep_first(&mut failure, self.close_loop(&stop).await);
         if is_there {
             keep_first(&mut failure, self.restore_at_end());
@@ -593,6 +605,7 @@ impl LoopRunner {
             tasks: self.board.tally(),
             seconds: self.began.elapsed().as_secs_f64(),
             usage: self.machine.tally().usage,
+            cost: self.costs.known,
             blocked: self.board.blocked(),
             stop: stop.clone(),
         };

@@ -19,7 +19,7 @@ pub(crate) use agent_run::report as agent_report;
 pub use control::{AgentControl, ControlReply, ControlRequest, LocalFuture, StopOnly};
 pub use cost::CostWatcher;
 pub use handoff::HandoffWatcher;
-pub use health::{HealthWatcher, WatchedRun};
+pub use health::{HealthWatcher, QuietLimits, WatchedRun};
 pub use space::SpaceWatcher;
 pub use tap::AgentTap;
 pub use watcher::{Followed, Observation, TreeProbe, Watcher, WatcherStep};

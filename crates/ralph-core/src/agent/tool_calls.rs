@@ -1,7 +1,7 @@
 //! Tool calls of a run, seen from outside: which are under way, and how they ended.
 //!
-//! The one place that knows which tools run. Bounded whatever the agent does; knows nothing of what a
-//! tool answered but whether it went well.
+//! The one place that knows which tools run. Bounded whatever the agent does; of what a tool was given
+//! and of what it answered only marks are left, by which one is told from another.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -19,10 +19,11 @@ const MAX_LABEL: usize = 300;
 /// A tool call that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolCall {
-    /// The same for the same tool at the same thing.
+    /// The same for the same tool with the same arguments.
     pub what: u64,
     pub kind: ToolKind,
     pub result: CallResult,
+    pub answer: Mark,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -95,7 +96,7 @@ impl ToolCalls {
                 self.this_turn += 1;
                 None
             }
-            Beat::ToolDone { id, ok } => {
+            Beat::ToolDone { id, ok, answer } => {
                 let begun = self.under_way.remove(&id)?;
                 self.forget(Some(&begun));
                 let result = if ok {
@@ -109,6 +110,7 @@ impl ToolCalls {
                     what: begun.what,
                     kind: begun.kind,
                     result,
+                    answer,
                 })
             }
             Beat::Turn { .. } => {
@@ -161,8 +163,8 @@ pub enum Beat {
         context_tokens: u64,
         window: Option<u64>,
     },
-    /// A tool began, of its own or of a subagent's. `call` is the same for the same tool at the same
-    /// thing.
+    /// A tool began, of its own or of a subagent's. `call` is the same for the same tool with the same
+    /// arguments.
     Tool {
         id: u64,
         call: u64,
@@ -171,6 +173,7 @@ pub enum Beat {
     ToolDone {
         id: u64,
         ok: bool,
+        answer: Mark,
     },
     /// Tells what has been used so far in this run.
     Usage(Usage),
@@ -228,14 +231,27 @@ impl Beat {
                 context_tokens: *context_tokens,
                 window: *window,
             },
-            AgentEvent::Tool { id, name, target } => Self::Tool {
-                id: mark(&[id]),
-                call: mark(&[name, target]),
-                kind: ToolKind::of(name),
-            },
-            AgentEvent::ToolDone { id, ok } => Self::ToolDone {
+            AgentEvent::Tool {
+                id,
+                name,
+                target,
+                arguments,
+            } => {
+                let kind = ToolKind::of(name);
+                Self::Tool {
+                    id: mark(&[id]),
+                    call: match kind {
+                        // Its other arguments are words about it, which change though it is the same.
+                        ToolKind::Command => mark(&[name, target]),
+                        ToolKind::Other => mark(&[name, target]) ^ arguments.0.rotate_left(1),
+                    },
+                    kind,
+                }
+            }
+            AgentEvent::ToolDone { id, ok, answer } => Self::ToolDone {
                 id: mark(&[id]),
                 ok: *ok,
+                answer: *answer,
             },
             AgentEvent::Usage(usage) => Self::Usage(*usage),
             AgentEvent::Text { text } => Self::Text {
@@ -261,13 +277,34 @@ impl Beat {
 
 /// Tells texts from each other (FNV-1a); says nothing of what they are.
 pub fn mark(texts: &[&str]) -> u64 {
-    const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x0100_0000_01b3;
-    let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(PRIME);
-    texts.iter().fold(BASIS, |sum, text| {
+    let sum = texts.iter().fold(Mark::EMPTY, |sum, text| {
         // A byte that no text has keeps "a", "bc" and "ab", "c" apart.
-        step(text.as_bytes().iter().fold(sum, step), &0xff)
-    })
+        sum.with(text.as_bytes()).with(&[0xff])
+    });
+    sum.0
+}
+
+/// A mark of some bytes, by which they are told from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Mark(u64);
+
+impl Mark {
+    /// The mark of nothing.
+    pub const EMPTY: Self = Self(0xcbf2_9ce4_8422_2325);
+
+    /// The mark with more bytes behind it.
+    #[must_use]
+    pub fn with(self, bytes: &[u8]) -> Self {
+        const PRIME: u64 = 0x0100_0000_01b3;
+        let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(PRIME);
+        Self(bytes.iter().fold(self.0, step))
+    }
+}
+
+impl Default for Mark {
+    fn default() -> Self {
+        Self::EMPTY
+    }
 }
 
 #[cfg(test)]
@@ -279,11 +316,16 @@ mod tests {
             id: id.into(),
             name: "Bash".into(),
             target: target.into(),
+            arguments: Mark::EMPTY,
         }
     }
 
     fn end(id: &str, ok: bool) -> AgentEvent {
-        AgentEvent::ToolDone { id: id.into(), ok }
+        AgentEvent::ToolDone {
+            id: id.into(),
+            ok,
+            answer: Mark::EMPTY,
+        }
     }
 
     fn turn() -> AgentEvent {
@@ -358,7 +400,24 @@ mod beat_tests {
             id: "1".into(),
             name: name.into(),
             target: target.into(),
+            arguments: Mark::EMPTY,
         })
+    }
+
+    #[test]
+    fn other_arguments_make_another_call_but_for_a_command() {
+        let call = |name: &str, arguments: &str| {
+            Beat::of(&AgentEvent::Tool {
+                id: "1".into(),
+                name: name.into(),
+                target: "src/lib.rs".into(),
+                arguments: Mark::EMPTY.with(arguments.as_bytes()),
+            })
+        };
+        assert_eq!(call("Edit", "a -> b"), call("Edit", "a -> b"));
+        assert_ne!(call("Edit", "a -> b"), call("Edit", "b -> c"));
+        let (one, other) = ("why: to look", "why: to look again");
+        assert_eq!(call("Bash", one), call("Bash", other), "the same command");
     }
 
     #[test]
@@ -386,12 +445,14 @@ mod beat_tests {
         let done = Beat::of(&AgentEvent::ToolDone {
             id: "1".into(),
             ok: true,
+            answer: Mark::EMPTY,
         });
         let (
             Some(Beat::Tool { id, .. }),
             Some(Beat::ToolDone {
                 id: again,
                 ok: true,
+                ..
             }),
         ) = (tool("Bash", "make"), done)
         else {

@@ -95,6 +95,27 @@ impl Spending {
     pub fn left(&self) -> Dollars {
         self.budget.usd.without(self.spent)
     }
+
+    /// The alert that is due where at least `percent` of it is spent.
+    pub fn alert(&self, percent: u8) -> Option<(AlertLevel, Alert)> {
+        let alert = Alert {
+            budget: self.budget,
+            spent_usd: self.spent,
+            reserve_usd: None,
+        };
+        if self.spent >= self.budget.usd {
+            return Some((AlertLevel::UsedUp, alert));
+        }
+        let is_near = self.share() >= f64::from(percent) / 100.0;
+        is_near.then_some((AlertLevel::Near, alert))
+    }
+}
+
+/// Tells how much of a budget is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AlertLevel {
+    Near,
+    UsedUp,
 }
 
 /// What an iteration costs at least four times out of five; nothing where too little is known.

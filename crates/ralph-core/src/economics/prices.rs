@@ -1,6 +1,7 @@
 //! Describes what a million tokens of a model cost. The table is data: shipped, dated, and the user's to override.
 //!
-//! A model that no row fits has no price; nothing is assumed for it.
+//! A model that no row fits is estimated by its family, and that is said. One without a family has no
+//! price; nothing is assumed for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,6 +58,57 @@ pub struct PriceList {
     /// The day that they are as of.
     pub as_of: String,
     pub models: PriceTable,
+    /// For models that no row of `models` fits: estimates by family.
+    #[serde(default, skip_serializing_if = "PriceTable::is_empty")]
+    pub families: PriceTable,
+}
+
+named! {
+    /// Tells what a price is worth.
+    #[derive(Default)]
+    pub enum PriceBasis {
+        /// A row names the model.
+        #[default]
+        Listed = "listed",
+        /// Only its family has one.
+        Estimated = "estimated",
+    }
+}
+
+/// The price that fits a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoundPrice {
+    pub price: Price,
+    pub basis: PriceBasis,
+}
+
+/// The cost of some tokens, by kind, and what it is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PricedTokens {
+    pub cost: CostByKind,
+    pub basis: PriceBasis,
+}
+
+/// A model that no row of the table names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PriceGap {
+    Unpriced(String),
+    Estimated(String),
+}
+
+impl PriceGap {
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Unpriced(model) => format!(
+                "there is no price for {model}: unless its agent tells it, what it costs is not known; \
+                 `economics.prices` sets one"
+            ),
+            Self::Estimated(model) => format!(
+                "there is no price for {model}: its cost is estimated by its family; \
+                 `economics.prices` sets one"
+            ),
+        }
+    }
 }
 
 /// Why a list of prices can't be read, and where.
@@ -119,6 +171,8 @@ pub struct PriceRow {
     /// The user's own.
     pub own: bool,
     pub source: PriceSource,
+    /// A row of a family is `estimated`.
+    pub basis: PriceBasis,
     pub input: Rate,
     pub output: Rate,
     pub cache_read: Rate,
@@ -162,19 +216,49 @@ impl Prices {
     }
 
     /// The price of a model. The user's rows go first, then those of the file; among those that fit,
-    /// the most exact one.
-    pub fn of(&self, model: &str) -> Option<&Price> {
-        let mut tables = self.tables().into_iter().filter_map(|(_, table)| table);
-        tables.find_map(|table| best(table, model))
+    /// the most exact one. Families are asked where no row fits.
+    pub fn of(&self, model: &str) -> Option<FoundPrice> {
+        let found = |table: Option<&PriceTable>, basis| {
+            let price = *best(table?, model)?;
+            Some(FoundPrice { price, basis })
+        };
+        let mut tables = self.tables().into_iter();
+        let listed = tables.find_map(|(_, table)| found(table, PriceBasis::Listed));
+        let file = self.file.as_ref().map(|file| &file.list.families);
+        listed
+            .or_else(|| found(file, PriceBasis::Estimated))
+            .or_else(|| found(Some(&self.shipped.families), PriceBasis::Estimated))
     }
 
-    pub fn cost(&self, model: Option<&str>, tokens: Tokens) -> Option<CostByKind> {
-        Some(self.of(model?)?.cost(tokens))
+    pub fn cost(&self, model: Option<&str>, tokens: Tokens) -> Option<PricedTokens> {
+        let FoundPrice { price, basis } = self.of(model?)?;
+        let cost = price.cost(tokens);
+        Some(PricedTokens { cost, basis })
+    }
+
+    /// The models of these that have no price of their own, each once.
+    pub fn gaps<'a>(&self, models: impl IntoIterator<Item = &'a str>) -> Vec<PriceGap> {
+        let models: BTreeSet<&str> = models.into_iter().collect();
+        let gap = |model: &str| match self.of(model) {
+            None => Some(PriceGap::Unpriced(model.to_owned())),
+            Some(found) => match found.basis {
+                PriceBasis::Estimated => Some(PriceGap::Estimated(model.to_owned())),
+                PriceBasis::Listed => None,
+            },
+        };
+        models.into_iter().filter_map(gap).collect()
     }
 
     pub fn rows(&self) -> Vec<PriceRow> {
         let mut rows: Vec<PriceRow> = Vec::new();
-        for (source, table) in self.tables() {
+        let listed = self.tables().map(|of| (PriceBasis::Listed, of));
+        let of_file = self.file.as_ref().map(|file| &file.list.families);
+        let families = [
+            (PriceSource::File, of_file),
+            (PriceSource::Shipped, Some(&self.shipped.families)),
+        ]
+        .map(|of| (PriceBasis::Estimated, of));
+        for (basis, (source, table)) in listed.into_iter().chain(families) {
             for (model, price) in table.into_iter().flatten() {
                 // One that goes before it has the same name.
                 if rows.iter().any(|row| row.model == *model) {
@@ -184,6 +268,7 @@ impl Prices {
                     model: model.clone(),
                     own: source != PriceSource::Shipped,
                     source,
+                    basis,
                     input: price.input,
                     output: price.output,
                     cache_read: price.cache_read.unwrap_or(price.input),
@@ -244,7 +329,8 @@ pub struct Meter {
     prices: Prices,
     by_call: Dollars,
     told: Dollars,
-    unpriced: BTreeSet<String>,
+    /// Models that were named as unpriced or as estimated.
+    named: BTreeSet<String>,
 }
 
 /// Tells whether what a call costs is known.
@@ -252,6 +338,8 @@ pub struct Meter {
 #[must_use]
 pub enum Metered {
     Priced,
+    /// Its model has a price only by its family, and that is seen for the first time in this run.
+    NewEstimated,
     /// Its model has no price, and that is seen for the first time in this run.
     NewUnpriced,
     Unpriced,
@@ -263,23 +351,29 @@ impl Meter {
             prices,
             by_call: Dollars::NOTHING,
             told: Dollars::NOTHING,
-            unpriced: BTreeSet::new(),
+            named: BTreeSet::new(),
         }
     }
 
     /// Takes a call, or what one has grown by: what the agent says of it, else what the table makes.
     pub fn add(&mut self, call: &ModelCall) -> Metered {
-        let by_table = || self.prices.cost(call.model.as_deref(), call.tokens);
-        let cost = call.told.or_else(|| by_table().map(CostByKind::total));
-        if let Some(cost) = cost {
-            self.by_call = self.by_call.plus(cost);
+        if let Some(told) = call.told {
+            self.by_call = self.by_call.plus(told);
             return Metered::Priced;
         }
         if call.tokens.is_none() {
             return Metered::Priced;
         }
-        let name = call.model.clone().unwrap_or_default();
-        if self.unpriced.insert(name) {
+        let name = || call.model.clone().unwrap_or_default();
+        let by_table = self.prices.cost(call.model.as_deref(), call.tokens);
+        if let Some(PricedTokens { cost, basis }) = by_table {
+            self.by_call = self.by_call.plus(cost.total());
+            return match basis {
+                PriceBasis::Estimated if self.named.insert(name()) => Metered::NewEstimated,
+                PriceBasis::Estimated | PriceBasis::Listed => Metered::Priced,
+            };
+        }
+        if self.named.insert(name()) {
             Metered::NewUnpriced
         } else {
             Metered::Unpriced

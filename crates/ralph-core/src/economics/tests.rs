@@ -32,17 +32,25 @@ fn call(model: &str, caller: Caller, tokens: Tokens) -> ModelCall {
     }
 }
 
+/// Rows of the shipped table that name models.
+const LISTED: usize = 71;
+
 #[test]
 fn the_shipped_table_can_be_read_and_is_dated() {
     let prices = shipped();
-    assert_eq!(prices.as_of(), "2025-12-01");
-    assert_eq!(prices.rows().len(), 17);
+    assert_eq!(prices.as_of(), "2026-11-16");
+    let rows = prices.rows();
+    let of = |basis| rows.iter().filter(|row| row.basis == basis).count();
+    assert_eq!(
+        (of(PriceBasis::Listed), of(PriceBasis::Estimated)),
+        (LISTED, 15)
+    );
 }
 
 #[test]
 fn each_kind_of_tokens_has_its_price() {
     let used = tokens(400, 200, 48_000, 12_000);
-    let cost = shipped().cost(Some("claude-opus-4-8"), used).unwrap();
+    let cost = shipped().cost(Some("claude-opus-4-8"), used).unwrap().cost;
     assert_eq!(
         (cost.input, cost.output, cost.cache_read, cost.cache_write),
         (usd(0.002), usd(0.005), usd(0.024), usd(0.075))
@@ -63,14 +71,82 @@ fn a_model_is_found_by_its_most_exact_name() {
         ("gpt-5", Some(1.25)),
         ("openai/gpt-5-mini", Some(0.25)),
         ("gemini-2.5-flash-lite", Some(0.1)),
-        ("gpt-5000", None),
         ("scripted-1", None),
+        ("llama-4-opossum", None),
         ("", None),
     ] {
-        let found = prices.of(model).map(|price| price.input.0);
+        let found = prices.of(model).map(|found| found.price.input.0);
         assert_eq!(found, input.map(usd), "{model}");
     }
     assert_eq!(prices.cost(None, tokens(1, 1, 1, 1)), None);
+}
+
+#[test]
+fn the_default_models_of_claude_code_have_a_price_of_their_own() {
+    // As its stream names them: with an API key, and with an account.
+    for (model, input, output) in [
+        ("claude-opus-4-8[1m]", 5.0, 25.0),
+        ("claude-opus-4-8", 5.0, 25.0),
+        ("claude-sonnet-5", 2.0, 10.0),
+        ("claude-opus-5-5", 4.0, 20.0),
+        ("sonnet", 2.0, 10.0),
+        ("claude-haiku-4-5", 1.0, 5.0),
+    ] {
+        let FoundPrice { price, basis } = shipped().of(model).unwrap();
+        assert_eq!(
+            (price.input.0, price.output.0, basis),
+            (usd(input), usd(output), PriceBasis::Listed),
+            "{model}"
+        );
+    }
+}
+
+#[test]
+fn a_model_that_is_not_listed_is_estimated_by_its_family() {
+    for (model, input) in [
+        ("claude-opus-7", 5.0),
+        ("us.anthropic.claude-sonnet-9-20270101-v1:0", 3.0),
+        ("openrouter/anthropic/claude-haiku-9", 1.0),
+        ("gpt-5000", 5.0),
+        ("gpt-7-mini", 0.75),
+        ("google/gemini-9-flash-lite", 0.3),
+    ] {
+        let FoundPrice { price, basis } = shipped().of(model).unwrap();
+        assert_eq!(
+            (price.input.0, basis),
+            (usd(input), PriceBasis::Estimated),
+            "{model}"
+        );
+    }
+    // A row of the user's is a price, however few letters it has.
+    let own: PriceTable =
+        serde_json::from_str(r#"{"claude-*": {"input": 2, "output": 4}}"#).unwrap();
+    let found = Prices::with(&own).of("claude-opus-7").unwrap();
+    assert_eq!(
+        (found.price.input.0, found.basis),
+        (usd(2.0), PriceBasis::Listed)
+    );
+}
+
+#[test]
+fn what_is_estimated_and_what_is_not_known_is_counted() {
+    let calls = [
+        call("claude-opus-4-8", Caller::Agent, tokens(100_000, 0, 0, 0)),
+        call("claude-opus-7", Caller::Agent, tokens(10_000, 0, 0, 0)),
+        call("scripted-1", Caller::Agent, tokens(7, 0, 0, 0)),
+    ];
+    let untold = Totals::sum(&account((1, "a"), &calls, None, &shipped()));
+    assert_eq!((untold.spent, untold.estimated), (usd(0.55), usd(0.05)));
+    assert_eq!(
+        (untold.estimated_tokens, untold.unknown_tokens),
+        (10_000, 7)
+    );
+    assert_eq!(untold.known_cost().to_string(), "~$0.55 + ?");
+    // The agent knows what it cost: nothing of that is estimated.
+    let told = Totals::sum(&account((1, "a"), &calls, Some(usd(0.5)), &shipped()));
+    assert_eq!((told.spent, told.estimated), (usd(0.5), Dollars::NOTHING));
+    assert_eq!((told.estimated_tokens, told.unknown_tokens), (10_000, 0));
+    assert_eq!(told.known_cost().to_string(), "$0.50");
 }
 
 #[test]
@@ -81,13 +157,18 @@ fn a_row_of_the_user_goes_before_the_shipped_ones_and_a_cache_costs_as_input_doe
     .unwrap();
     let prices = Prices::with(&own);
     let used = tokens(1_000_000, 1_000_000, 500_000, 250_000);
-    let cost = prices.cost(Some("claude-opus-4-8"), used).unwrap();
+    let cost = prices.cost(Some("claude-opus-4-8"), used).unwrap().cost;
     assert_eq!((cost.cache_read, cost.cache_write), (usd(1.0), usd(0.5)));
     assert_eq!(cost.total(), usd(7.5));
-    let free = prices.cost(Some("gpt-5"), used).unwrap();
+    let free = prices.cost(Some("gpt-5"), used).unwrap().cost;
     assert_eq!(free.total(), Dollars::NOTHING);
     let rows = prices.rows();
-    assert_eq!(rows.len(), 18, "the user's gpt-5 hides the shipped one");
+    let listed = rows.iter().filter(|row| row.basis == PriceBasis::Listed);
+    assert_eq!(
+        listed.count(),
+        LISTED + 1,
+        "the user's gpt-5 hides the shipped one"
+    );
     assert!(rows[0].own && rows[0].model == "claude-*");
 }
 

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Prices;
+use super::{PriceBasis, PricedTokens, Prices};
 use crate::{agent::Usage, dollars::Dollars};
 
 /// Tokens of a call to a model, or of many. `input` is without what a cache gave or took.
@@ -213,6 +213,9 @@ pub struct TokenRecord {
     pub tokens: Tokens,
     /// By the table of prices; nothing for a model that it does not know.
     pub cost: Option<CostByKind>,
+    /// Tells what the price behind `cost` is worth.
+    #[serde(default)]
+    pub basis: PriceBasis,
     /// Tells what the agent says.
     pub told: Option<Dollars>,
 }
@@ -239,14 +242,19 @@ pub fn account(
 ) -> Vec<TokenRecord> {
     let mut records: Vec<TokenRecord> = calls
         .iter()
-        .map(|call| TokenRecord {
-            run,
-            agent: agent.to_owned(),
-            model: call.model.clone(),
-            caller: call.caller,
-            tokens: call.tokens.capped(),
-            cost: prices.cost(call.model.as_deref(), call.tokens.capped()),
-            told: call.told.map(|told| told.min(MOST)),
+        .map(|call| {
+            let tokens = call.tokens.capped();
+            let priced = prices.cost(call.model.as_deref(), tokens);
+            TokenRecord {
+                run,
+                agent: agent.to_owned(),
+                model: call.model.clone(),
+                caller: call.caller,
+                tokens,
+                cost: priced.map(|PricedTokens { cost, .. }| cost),
+                basis: priced.map_or(PriceBasis::Listed, |priced| priced.basis),
+                told: call.told.map(|told| told.min(MOST)),
+            }
         })
         .collect();
     let Some(told) = told.map(|told| told.min(MOST)) else {
@@ -261,6 +269,7 @@ pub fn account(
             caller: Caller::Rest,
             tokens: Tokens::default(),
             cost: None,
+            basis: PriceBasis::Listed,
             told: None,
         });
     }
@@ -290,6 +299,57 @@ fn share(left: Dollars, records: &mut [TokenRecord]) {
     }
 }
 
+/// An amount that was spent, and how much of it is known. The JSON form is a contract (docs/json.md).
+///
+/// Shown as `$1.20`; as `~$1.20` where a part is estimated, as `$1.20 + ?` where the cost of some calls
+/// is not known, and as `?` where none is: what is not known is never shown as nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct KnownCost {
+    pub spent_usd: Dollars,
+    /// The part of it that is by the price of a family of models.
+    pub estimated_usd: Dollars,
+    /// Tokens whose cost is not in it, as nothing tells it.
+    pub unknown_tokens: u64,
+}
+
+impl KnownCost {
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            spent_usd: self.spent_usd.plus(other.spent_usd),
+            estimated_usd: self.estimated_usd.plus(other.estimated_usd),
+            unknown_tokens: self.unknown_tokens + other.unknown_tokens,
+        }
+    }
+
+    /// Returns true if nothing at all is known of it.
+    pub fn is_unknown(&self) -> bool {
+        self.spent_usd == Dollars::NOTHING && self.unknown_tokens > 0
+    }
+
+    /// With the amount as `amount` writes it.
+    pub fn with(&self, amount: impl FnOnce(Dollars) -> String) -> String {
+        if self.is_unknown() {
+            return "?".to_owned();
+        }
+        let about = match self.estimated_usd {
+            Dollars::NOTHING => "",
+            _ => "~",
+        };
+        let rest = match self.unknown_tokens {
+            0 => "",
+            _ => " + ?",
+        };
+        format!("{about}{}{rest}", amount(self.spent_usd))
+    }
+}
+
+impl std::fmt::Display for KnownCost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.with(|amount| amount.to_string()))
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Totals {
@@ -300,27 +360,35 @@ pub struct Totals {
     pub cost: CostByKind,
     /// Tokens of models without a price, which `cost` does not hold.
     pub unpriced_tokens: u64,
+    /// Tokens that `cost` holds by the price of their model's family.
+    pub estimated_tokens: u64,
+    /// Tokens of calls whose cost neither the table nor the agent tells, which `spent` does not hold.
+    pub unknown_tokens: u64,
     /// Tells what agents said, of the calls of which they said anything.
     pub told: Dollars,
     /// Tells what the table makes of those same calls.
     pub told_by_table: Dollars,
     /// Tells what counts: what agents said, else what the table makes of it.
     pub spent: Dollars,
+    /// The part of `spent` that is by the price of a family.
+    pub estimated: Dollars,
 }
 
 impl Totals {
     pub fn of(record: &TokenRecord) -> Self {
         let table = record.cost.unwrap_or_default();
         let is_told = record.told.is_some();
+        let is_estimated = record.cost.is_some() && record.basis == PriceBasis::Estimated;
+        let tokens = record.tokens.total();
+        let only_if = |holds: bool| if holds { tokens } else { 0 };
         Self {
             calls: 1,
             tool_calls: 0,
             tokens: record.tokens,
             cost: table,
-            unpriced_tokens: match record.cost {
-                Some(_) => 0,
-                None => record.tokens.total(),
-            },
+            unpriced_tokens: only_if(record.cost.is_none()),
+            estimated_tokens: only_if(is_estimated),
+            unknown_tokens: only_if(record.cost.is_none() && !is_told),
             told: record.told.unwrap_or_default(),
             told_by_table: if is_told {
                 table.total()
@@ -328,6 +396,11 @@ impl Totals {
                 Dollars::NOTHING
             },
             spent: record.spent(),
+            estimated: if is_estimated && !is_told {
+                record.spent()
+            } else {
+                Dollars::NOTHING
+            },
         }
     }
 
@@ -344,9 +417,21 @@ impl Totals {
             tokens: self.tokens.plus(other.tokens),
             cost: self.cost.plus(other.cost),
             unpriced_tokens: self.unpriced_tokens + other.unpriced_tokens,
+            estimated_tokens: self.estimated_tokens + other.estimated_tokens,
+            unknown_tokens: self.unknown_tokens + other.unknown_tokens,
             told: self.told.plus(other.told),
             told_by_table: self.told_by_table.plus(other.told_by_table),
             spent: self.spent.plus(other.spent),
+            estimated: self.estimated.plus(other.estimated),
+        }
+    }
+
+    /// The sum that was spent, with what is known of it.
+    pub fn known_cost(&self) -> KnownCost {
+        KnownCost {
+            spent_usd: self.spent,
+            estimated_usd: self.estimated,
+            unknown_tokens: self.unknown_tokens,
         }
     }
 

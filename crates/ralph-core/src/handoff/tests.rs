@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::{
-    agent::{Beat, NudgeState, ToolCalls, Usage},
+    agent::{Beat, Mark, NudgeState, ToolCalls, Usage},
     config::HandoffConfig,
     dollars::Dollars,
     signal::ClosingBlock,
@@ -35,7 +35,11 @@ fn tool(id: u64) -> Beat {
 }
 
 fn done(id: u64, ok: bool) -> Beat {
-    Beat::ToolDone { id, ok }
+    Beat::ToolDone {
+        id,
+        ok,
+        answer: Mark::EMPTY,
+    }
 }
 
 fn cost(usd: f64) -> Beat {

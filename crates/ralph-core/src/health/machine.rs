@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use super::{Choice, HealthState, InterventionLevel};
 use crate::{
-    agent::{CallResult, NudgeState, ToolCall, ToolKind},
+    agent::{CallResult, Ending, Mark, NudgeState, ToolCall, ToolKind},
     config::HealthConfig,
     time::{between, later},
 };
@@ -24,6 +24,10 @@ pub enum Sign {
     Heartbeat,
     /// The tree is not as it was.
     Progress,
+    /// The tree was looked at, and is as it was at the look before.
+    Unchanged,
+    /// Its stream says nothing, for longer than is usual.
+    Silent,
     /// A tool call ended.
     Called(ToolCall),
     /// Tells what became of a reminder.
@@ -32,8 +36,8 @@ pub enum Sign {
     Chosen(Choice),
     /// Time has passed.
     Tick,
-    /// Its run is over.
-    Ended,
+    /// Its run is over, and ended like this.
+    Ended(Ending),
 }
 
 /// Describes what is to be done.
@@ -45,6 +49,9 @@ pub enum Reaction {
         state: HealthState,
         sentence: String,
     },
+    /// The tree is to be looked at before the same call again is held against it. Answered by
+    /// [`Sign::Progress`] or [`Sign::Unchanged`].
+    Look,
     /// `text` goes to the agent.
     Nudge {
         nth: u32,
@@ -79,6 +86,9 @@ pub struct Health {
     /// The last steps, and which of them failed.
     steps: VecDeque<CallResult>,
     memory: Memory,
+    /// Calls that came again, as of the last look at a tree that had not changed.
+    fruitless_repeats: u32,
+    silence: Silence,
     trust: Trust,
     ladder: Ladder,
     intervention: Option<InterventionLevel>,
@@ -94,6 +104,13 @@ enum Trust {
     OnTrial,
     /// It was stuck or failing, and nothing came of it since.
     Lost,
+}
+
+/// Tells whether its stream says anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Silence {
+    Unnoticed,
+    Noticed,
 }
 
 /// Tells whether it can be told anything.
@@ -123,6 +140,8 @@ impl Health {
             patience_from: now,
             steps: VecDeque::new(),
             memory: Memory::default(),
+            fruitless_repeats: 0,
+            silence: Silence::Unnoticed,
             trust: Trust::Whole,
             ladder: Ladder::Ground,
             intervention: None,
@@ -138,9 +157,19 @@ impl Health {
             return reactions;
         }
         match sign {
-            Sign::Heartbeat => self.last_heartbeat = Some(now),
+            Sign::Heartbeat => {
+                self.last_heartbeat = Some(now);
+                self.silence = Silence::Unnoticed;
+            }
             Sign::Progress => self.progress(now),
-            Sign::Called(call) => self.called(call, now),
+            Sign::Unchanged => self.fruitless_repeats = self.repeats(),
+            Sign::Silent => self.silence = Silence::Noticed,
+            Sign::Called(call) => {
+                self.called(call, now);
+                if self.needs_look() {
+                    reactions.push(Reaction::Look);
+                }
+            }
             Sign::Nudged(NudgeState::Sent | NudgeState::Delivered) => self.reach = Reach::Told,
             Sign::Nudged(NudgeState::Impossible) => self.reach = Reach::Deaf,
             Sign::Chosen(Choice::MoreTime) => self.start_over(Trust::OnTrial, now),
@@ -153,8 +182,11 @@ impl Health {
                 return reactions;
             }
             Sign::Tick => {}
-            Sign::Ended => {
+            Sign::Ended(ending) => {
                 self.over = Over::Yes;
+                if let Some((state, sentence)) = self.finding_at_end(ending, now) {
+                    self.enter(state, sentence, now, &mut reactions);
+                }
                 return reactions;
             }
         }
@@ -237,6 +269,7 @@ impl Health {
         self.patience_from = now;
         self.steps.clear();
         self.memory.progress();
+        self.fruitless_repeats = 0;
         self.ladder = Ladder::Ground;
         self.trust = trust;
     }
@@ -257,6 +290,52 @@ impl Health {
         }
     }
 
+    /// Returns whether so many calls came again that the tree has to say whether anything comes of them.
+    fn needs_look(&self) -> bool {
+        let limits = [self.policy.degraded_repeats, self.policy.stuck_repeats];
+        // Once before, so that the next look has something to compare with.
+        let crosses = |limit: u32| self.repeats() + 1 >= limit && self.fruitless_repeats < limit;
+        self.policy.enabled && limits.into_iter().any(|limit| crosses(limit.get()))
+    }
+
+    /// Finds out how it did, by how its run ended: one that crashed or fell silent was not healthy.
+    fn finding_at_end(&self, ending: &Ending, now: Timestamp) -> Option<(HealthState, String)> {
+        let state = match (self.state, ending) {
+            (HealthState::Terminated, _) => return None,
+            (
+                _,
+                Ending::NoResult { .. }
+                | Ending::Error { .. }
+                | Ending::Api { .. }
+                | Ending::Rejected { .. }
+                | Ending::Auth { .. }
+                | Ending::Unavailable { .. }
+                | Ending::Interrupted { .. },
+            ) => HealthState::Failing,
+            (HealthState::Failing, _) => return None,
+            (_, Ending::Silent { .. }) => HealthState::Stuck,
+            (
+                _,
+                Ending::Finished
+                | Ending::Overloaded { .. }
+                | Ending::Limit { .. }
+                | Ending::MaxTurns { .. }
+                | Ending::Budget { .. }
+                | Ending::Refused { .. }
+                | Ending::TimedOut { .. }
+                | Ending::OverBudget { .. }
+                | Ending::HandedOff { .. }
+                | Ending::Terminated { .. }
+                | Ending::Stopped,
+            ) => return None,
+        };
+        let sentence = match ending.message() {
+            Some(_) => RUN_FAILED.to_owned(),
+            None => format!("it said nothing for {}", for_people(self.quiet(now))),
+        };
+        Some((state, sentence))
+    }
+
     /// Finds out how it does, by all that was seen.
     fn judge(&mut self, now: Timestamp, reactions: &mut Vec<Reaction>) {
         let (state, sentence) = if self.policy.enabled {
@@ -273,7 +352,7 @@ impl Health {
 
     fn finding(&self, now: Timestamp) -> (HealthState, String) {
         let policy = &self.policy;
-        let (errors, steps, repeats) = (self.errors(), self.steps(), self.repeats());
+        let (errors, steps, repeats) = (self.errors(), self.steps(), self.fruitless_repeats);
         let idle = between(self.patience_from, now);
         let same = format!("the same tool call {repeats} times, and nothing comes of it");
         if errors == steps && steps >= policy.failing_steps.get() {
@@ -296,6 +375,10 @@ impl Health {
         if repeats >= self.policy.degraded_repeats.get() {
             return (HealthState::Degraded, same);
         }
+        if self.silence == Silence::Noticed {
+            let sentence = format!("it has said nothing for {}", for_people(self.quiet(now)));
+            return (HealthState::Degraded, sentence);
+        }
         match self.trust {
             Trust::OnTrial => (HealthState::Degraded, "it was given more time".to_owned()),
             Trust::Whole | Trust::Lost => (HealthState::Healthy, "it gets on".to_owned()),
@@ -305,6 +388,11 @@ impl Health {
     /// Returns how long nothing came of it, whatever patience a person had.
     fn fruitless(&self, now: Timestamp) -> Duration {
         between(self.last_progress.unwrap_or(self.began), now)
+    }
+
+    /// Returns how long its stream has said nothing.
+    fn quiet(&self, now: Timestamp) -> Duration {
+        between(self.last_heartbeat.unwrap_or(self.began), now)
     }
 
     fn act(&mut self, now: Timestamp, reactions: &mut Vec<Reaction>) {
@@ -399,7 +487,7 @@ pub(super) enum Worth {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
     passed: HashSet<u64>,
-    since_progress: HashMap<(u64, CallResult), u32>,
+    since_progress: HashMap<(u64, CallResult, Mark), u32>,
     /// The number of times that the call that came most often did.
     most: u32,
 }
@@ -423,7 +511,7 @@ impl Memory {
         }
         let times = self
             .since_progress
-            .entry((call.what, call.result))
+            .entry((call.what, call.result, call.answer))
             .or_default();
         *times = times.saturating_add(1);
         self.most = self.most.max(*times);
@@ -511,6 +599,9 @@ impl Ladder {
 /// Defines what an agent is told. The duration goes in the place of `{duration}`.
 pub const REMINDER: &str = "REMINDER: You have been working for {duration} without checkpoint update. \
      Please either update progress, request handoff, or report blockers.";
+
+/// Says of an agent that its run failed. The verdict, which follows, says how.
+pub const RUN_FAILED: &str = "its run failed";
 
 /// Defines what a person can do about an agent that does not get on.
 pub(super) const OPTIONS: &str = "`ralph intervene more-time` lets it go on, `ralph intervene handoff` has a \

@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::agent::{CallResult, NudgeState, ToolCall, ToolKind, mark};
+use crate::agent::{CallResult, Ending, Mark, NudgeState, ToolCall, ToolKind, mark};
 use crate::config::HealthConfig;
 
 mod properties;
@@ -24,7 +24,18 @@ fn call(name: &str, target: &str, result: CallResult) -> Sign {
             _ => ToolKind::Other,
         },
         result,
+        answer: Mark::EMPTY,
     })
+}
+
+/// Observes a sign in a tree that is looked at and has not changed.
+fn observe(health: &mut Health, sign: &Sign, now: Timestamp) -> Vec<Reaction> {
+    let mut reactions = health.observe(sign, now);
+    if let Some(at) = reactions.iter().position(|r| *r == Reaction::Look) {
+        let _ = reactions.remove(at);
+        reactions.extend(health.observe(&Sign::Unchanged, now));
+    }
+    reactions
 }
 
 fn read(target: &str) -> Sign {
@@ -33,6 +44,12 @@ fn read(target: &str) -> Sign {
 
 fn fails(target: &str) -> Sign {
     call("Bash", target, CallResult::Failed)
+}
+
+fn crashed() -> Sign {
+    Sign::Ended(Ending::NoResult {
+        message: "it ended without a result (exit code 3)".into(),
+    })
 }
 
 fn passes(target: &str) -> Sign {
@@ -48,6 +65,7 @@ fn outcome(health: &Health, reactions: &[Reaction]) -> String {
             Reaction::Nudge { nth, .. } => text.push_str(&format!(" nudge{nth}")),
             Reaction::Escalate { .. } => text.push_str(" escalate"),
             Reaction::Handoff => text.push_str(" handover"),
+            Reaction::Look => text.push_str(" look"),
             Reaction::Terminate { .. } => text.push_str(" terminate"),
         }
     }
@@ -58,7 +76,7 @@ fn outcome(health: &Health, reactions: &[Reaction]) -> String {
 fn after(signs: impl IntoIterator<Item = (Sign, i64)>) -> Health {
     let mut health = Health::new(HealthConfig::default(), at(0));
     for (sign, minute) in signs {
-        let _ = health.observe(&sign, at(minute));
+        let _ = observe(&mut health, &sign, at(minute));
     }
     health
 }
@@ -92,7 +110,7 @@ fn every_state_meets_every_sign() {
     // Each row: the sign, how many minutes later it comes, and what becomes of each station.
     type Row = (Sign, i64, [&'static str; 7]);
     const END: &str = "terminated terminate";
-    let table: [Row; 17] = [
+    let table: [Row; 21] = [
         // sign, minutes later,            healthy, degraded, stuck, nudged, asked, failing, terminated
         (Sign::Heartbeat, 0,               ["healthy", "degraded", "stuck", "stuck", "stuck", "failing", "terminated"]),
         (Sign::Progress, 0,                ["healthy", "healthy", "healthy", "healthy", "healthy", "healthy", "terminated"]),
@@ -110,11 +128,15 @@ fn every_state_meets_every_sign() {
         (Sign::Tick, 10,                   ["healthy", "degraded", "stuck nudge2", "stuck escalate", "stuck", "failing nudge2", "terminated"]),
         (Sign::Tick, 15,                   ["healthy", "degraded", "stuck nudge2", "stuck escalate", END, "failing nudge2", "terminated"]),
         (Sign::Tick, 29,                   ["stuck nudge1", "stuck nudge1", "stuck nudge2", "stuck escalate", END, "failing nudge2", "terminated"]),
-        (Sign::Ended, 90,                  ["healthy", "degraded", "stuck", "stuck", "stuck", "failing", "terminated"]),
+        (Sign::Silent, 0,                  ["degraded", "degraded", "stuck", "stuck", "stuck", "failing", "terminated"]),
+        (Sign::Unchanged, 0,               ["healthy", "degraded", "stuck", "stuck", "stuck", "failing", "terminated"]),
+        (Sign::Ended(Ending::Finished), 90, ["healthy", "degraded", "stuck", "stuck", "stuck", "failing", "terminated"]),
+        (crashed(), 90,                    ["failing", "failing", "failing", "failing", "failing", "failing", "terminated"]),
+        (Sign::Ended(Ending::Silent { minutes: 15 }), 90, ["stuck", "stuck", "stuck", "stuck", "stuck", "failing", "terminated"]),
     ];
     for (sign, later, expected) in table {
         for ((name, mut health, minute), expected) in stations().into_iter().zip(expected) {
-            let reactions = health.observe(&sign, at(minute + later));
+            let reactions = observe(&mut health, &sign, at(minute + later));
             assert_eq!(outcome(&health, &reactions), expected, "{name}, {sign:?}, {later} min later");
         }
     }
@@ -124,7 +146,7 @@ fn every_state_meets_every_sign() {
 fn a_run_that_is_over_is_left_alone() {
     for (name, mut health, minute) in stations() {
         let state = health.state();
-        let _ = health.observe(&Sign::Ended, at(minute));
+        let _ = health.observe(&Sign::Ended(Ending::Finished), at(minute));
         for sign in [Sign::Tick, Sign::Progress, Sign::Chosen(Choice::Terminate)] {
             assert_eq!(health.observe(&sign, at(minute + 600)), [], "{name}");
         }
@@ -204,7 +226,7 @@ fn an_agent_that_cannot_be_told_anything_climbs_at_the_same_times() {
                 }
                 Reaction::Escalate { .. } => acts.push((minute, "escalate".to_owned())),
                 Reaction::Terminate { reason } => acts.push((minute, reason)),
-                Reaction::Changed { .. } | Reaction::Handoff => {}
+                Reaction::Changed { .. } | Reaction::Handoff | Reaction::Look => {}
             }
         }
     }
@@ -281,7 +303,7 @@ fn repetition_and_errors_have_their_thresholds() {
         let mut states = Vec::new();
         for (nth, sign) in (1..).zip(signs) {
             let before = health.state();
-            let _ = health.observe(&sign, at(1));
+            let _ = observe(&mut health, &sign, at(1));
             if health.state() != before {
                 states.push((nth, health.state()));
             }
@@ -320,6 +342,115 @@ fn repetition_and_errors_have_their_thresholds() {
     assert_eq!(some(9, 9), []);
     assert_eq!(some(4, 10), []);
     assert_eq!(some(5, 10), [(10, degraded)]);
+}
+
+#[test]
+fn the_same_call_again_is_held_against_it_only_when_the_tree_was_looked_at() {
+    let mut health = Health::new(HealthConfig::default(), at(0));
+    for _ in 0..3 {
+        assert_eq!(health.observe(&read("a"), at(1)), []);
+    }
+    // Until it is looked at, each one asks for it.
+    for _ in 0..9 {
+        assert_eq!(health.observe(&read("a"), at(1)), [Reaction::Look]);
+        assert_eq!(health.state(), HealthState::Healthy);
+    }
+    let reactions = health.observe(&Sign::Unchanged, at(1));
+    assert_eq!(outcome(&health, &reactions), "stuck nudge1");
+    let sentence = |reactions: &[Reaction]| match &reactions[0] {
+        Reaction::Changed { sentence, .. } => sentence.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        sentence(&reactions),
+        "the same tool call 12 times, and nothing comes of it"
+    );
+}
+
+#[test]
+fn twelve_real_edits_of_one_file_in_a_row_are_work() {
+    let mut health = Health::new(HealthConfig::default(), at(0));
+    for _ in 0..12 {
+        for reaction in health.observe(&call("Edit", "src/lib.rs", CallResult::Ok), at(1)) {
+            // The tree has changed with it.
+            assert_eq!(reaction, Reaction::Look);
+            assert_eq!(health.observe(&Sign::Progress, at(1)), []);
+        }
+        assert_eq!(health.state(), HealthState::Healthy);
+    }
+}
+
+#[test]
+fn a_call_that_answers_something_else_is_another_call() {
+    let mut health = Health::new(HealthConfig::default(), at(0));
+    let poll = |answer: String| {
+        Sign::Called(ToolCall {
+            what: mark(&["Read", "log"]),
+            kind: ToolKind::Other,
+            result: CallResult::Ok,
+            answer: Mark::EMPTY.with(answer.as_bytes()),
+        })
+    };
+    for n in 0..12 {
+        let reactions = observe(&mut health, &poll(format!("line {n}")), at(1));
+        assert_eq!(reactions, [], "call {n}");
+    }
+    assert_eq!(
+        (health.state(), health.repeats()),
+        (HealthState::Healthy, 1)
+    );
+}
+
+#[test]
+fn an_agent_that_crashed_or_fell_silent_was_not_healthy() {
+    let end = |ending: Ending| {
+        let mut health = Health::new(HealthConfig::default(), at(0));
+        let _ = health.observe(&Sign::Heartbeat, at(5));
+        let reactions = health.observe(&Sign::Ended(ending), at(20));
+        reactions
+            .into_iter()
+            .map(|reaction| match reaction {
+                Reaction::Changed {
+                    state, sentence, ..
+                } => format!("{state}: {sentence}"),
+                other => panic!("{other:?}"),
+            })
+            .collect::<Vec<String>>()
+    };
+    let message = "killed by signal 11".to_owned();
+    assert_eq!(
+        end(Ending::NoResult { message }),
+        ["failing: its run failed"]
+    );
+    assert_eq!(
+        end(Ending::Silent { minutes: 15 }),
+        ["stuck: it said nothing for 15 minutes"]
+    );
+    assert_eq!(end(Ending::Finished), [""; 0]);
+    assert_eq!(end(Ending::Limit { resets_at: None }), [""; 0]);
+}
+
+#[test]
+fn a_silent_agent_is_degraded_until_it_says_something() {
+    let mut health = Health::new(HealthConfig::default(), at(0));
+    let _ = health.observe(&Sign::Heartbeat, at(2));
+    let reactions = health.observe(&Sign::Silent, at(10));
+    let changed = |before, state, sentence: &str| Reaction::Changed {
+        before,
+        state,
+        sentence: sentence.into(),
+    };
+    let (healthy, degraded) = (HealthState::Healthy, HealthState::Degraded);
+    assert_eq!(
+        reactions,
+        [changed(
+            healthy,
+            degraded,
+            "it has said nothing for 8 minutes"
+        )]
+    );
+    let reactions = health.observe(&Sign::Heartbeat, at(11));
+    assert_eq!(reactions, [changed(degraded, healthy, "it gets on")]);
 }
 
 #[test]

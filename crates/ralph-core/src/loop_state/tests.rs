@@ -255,6 +255,7 @@ fn record(n: u64, verdict: Verdict) -> crate::record::IterationRecord {
         diagnoses: None,
         diagnosis: None,
         health_state: Default::default(),
+        events: Vec::new(),
         usage: crate::agent::Usage {
             input_tokens: 2,
             output_tokens: 1,

@@ -40,6 +40,7 @@ fn record(task: &str, ended: &str, verdict: Verdict) -> IterationRecord {
         flags: Vec::new(),
         said: AgentStatements::default(),
         health_state: Default::default(),
+        events: Vec::new(),
         usage: Usage {
             cost_usd: Some(0.5),
             ..Usage::default()

@@ -7,6 +7,7 @@ use super::*;
 use crate::{
     agent::{AgentEvent, Usage},
     dollars::Dollars,
+    economics::{Budget, BudgetPolicy, KnownCost, Per, Scope},
     event::{Event, Tally, WaitReason},
     health::InterventionLevel,
     id::QuestionId,
@@ -46,6 +47,7 @@ fn ended(stop: Stop) -> Event {
         },
         seconds: 1.0,
         usage: Usage::default(),
+        cost: KnownCost::default(),
         blocked: Vec::new(),
         next: Vec::new(),
         stop,
@@ -79,6 +81,10 @@ fn iteration_ended(cost: f64) -> Event {
         outcome: IterationOutcome::Success,
         seconds: 1.0,
         usage: usage(cost),
+        cost: KnownCost {
+            spent_usd: Dollars::told(cost),
+            ..KnownCost::default()
+        },
         tail: String::new(),
         log: String::new(),
     }
@@ -311,6 +317,32 @@ fn the_budget_is_told_once_and_as_soon_as_an_agent_tells_its_cost() {
     assert_eq!(told.text, "$0.80 of $1.00 are spent");
     assert_eq!(watch.observe(&cost(0.5), at()), None);
     assert_eq!(watch.observe(&iteration_ended(0.9), at()), None);
+}
+
+#[test]
+fn the_alert_of_a_budget_is_told_with_its_sentence_and_its_task() {
+    let budget = Budget {
+        scope: Scope::Task,
+        per: Per::Total,
+        usd: Dollars::told(5.0),
+        action: BudgetPolicy::AlertOnly,
+    };
+    let alert = |spent: f64| Event::BudgetAlert {
+        budget,
+        task: Some("A".into()),
+        spent_usd: Dollars::told(spent),
+        left_usd: budget.usd.without(Dollars::told(spent)),
+        sentence: "the task's budget".into(),
+    };
+    let told = watch().observe(&alert(4.0), at()).unwrap();
+    assert_eq!(told.event, Occasion::BudgetAlert);
+    assert_eq!(told.title, "ralph in shop: a budget is nearly used up");
+    assert_eq!(
+        (told.text.as_str(), told.task.as_deref()),
+        ("the task's budget", Some("A"))
+    );
+    let told = watch().observe(&alert(5.0), at()).unwrap();
+    assert_eq!(told.title, "ralph in shop: a budget is used up");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use super::{
     Agent, Costs, Credential, Dialect, InteractiveContext, ReadOnly, RunContext,
     credentials::key_with,
     interactive::FirstPrompt,
-    table::{AgentKind, AgentSetup, model_for},
+    table::{AgentKind, AgentSetup, all_models, model_for},
     version::{Fitness, Version, VersionProblem},
     with_env,
 };
@@ -133,6 +133,10 @@ impl Agent for Claude {
 
     fn costs(&self) -> Costs {
         Costs::AsItGoes
+    }
+
+    fn models(&self) -> Vec<String> {
+        all_models(&self.options.models, self.options.model.as_deref())
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {

@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 use ralph_core::{
-    agent::{AgentEvent, Ending, FINAL_MESSAGE_BYTES},
+    agent::{AgentEvent, Ending, FINAL_MESSAGE_BYTES, Mark},
     config::Argv,
     economics::Tokens,
 };
@@ -94,6 +94,10 @@ impl Agent for JsonlAgent {
         spec
     }
 
+    fn models(&self) -> Vec<String> {
+        self.model.iter().cloned().collect()
+    }
+
     fn dialect(&self) -> Box<dyn Dialect> {
         (self.program.dialect)(self.model.clone())
     }
@@ -162,12 +166,77 @@ pub(super) fn tool_called(id: &Json<'_>, name: &Json<'_>, input: &Json<'_>) -> A
         id: text_of(id),
         name: text_of(name),
         target: tool_target(input),
+        arguments: mark_of(input, Digits::Count),
     }
 }
 
-pub(super) fn tool_done(id: &Json<'_>, ok: bool) -> AgentEvent {
-    let id = text_of(id);
-    AgentEvent::ToolDone { id, ok }
+/// The end of a tool, with what it answered.
+pub(super) fn tool_done(id: &Json<'_>, ok: bool, answer: &Json<'_>) -> AgentEvent {
+    // A failure that comes again has another time or another process in it.
+    let digits = if ok { Digits::Count } else { Digits::LeftOut };
+    AgentEvent::ToolDone {
+        id: text_of(id),
+        ok,
+        answer: mark_of(answer, digits),
+    }
+}
+
+/// Tells whether digits, and the points between them, make a difference.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Digits {
+    Count,
+    LeftOut,
+}
+
+/// Bytes of a value that its mark is made of, at most.
+const MARKED_BYTES: usize = 16 * 1024;
+
+/// The mark of the beginning of a value.
+pub(super) fn mark_of(value: &Json<'_>, digits: Digits) -> Mark {
+    let mut marking = Marking {
+        mark: Mark::EMPTY,
+        left: MARKED_BYTES,
+        digits,
+    };
+    marking.add(value);
+    marking.mark
+}
+
+struct Marking {
+    mark: Mark,
+    left: usize,
+    digits: Digits,
+}
+
+impl Marking {
+    fn add(&mut self, value: &Json<'_>) {
+        match value {
+            Json::Null => {}
+            Json::Bool(value) => self.mark = self.mark.with(&[u8::from(*value)]),
+            Json::Number(value) => self.text(&value.to_string()),
+            Json::Text(text) => self.text(text),
+            Json::List(all) => all.iter().for_each(|one| self.add(one)),
+            Json::Object(fields) => {
+                for (key, value) in fields {
+                    self.text(key);
+                    self.add(value);
+                }
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        let bytes = &text.as_bytes()[..text.len().min(self.left)];
+        self.left -= bytes.len();
+        let mark = match self.digits {
+            Digits::Count => self.mark.with(bytes),
+            Digits::LeftOut => bytes
+                .split(|byte| byte.is_ascii_digit() || *byte == b'.')
+                .fold(self.mark, Mark::with),
+        };
+        // A byte that no text has keeps one text and the next apart.
+        self.mark = mark.with(&[0xff]);
+    }
 }
 
 /// The tokens of a call, by the names of its fields: input, output, read from the cache, written to it.

@@ -16,7 +16,7 @@ use ralph_core::{
 use super::{
     Agent, Costs, Credential, Dialect, InteractiveContext, ReadOnly, RunContext, credentials,
     interactive::{FirstPrompt, LONG_PROMPT_GO},
-    table::{AgentKind, AgentSetup, model_for},
+    table::{AgentKind, AgentSetup, all_models, model_for},
     version::{Fitness, Runtime, Version, VersionProblem},
     with_env,
 };
@@ -171,6 +171,10 @@ impl Agent for Pi {
         ];
         spec.env = with_env(&context.env, own.into_iter().chain(options.env.iter()));
         spec
+    }
+
+    fn models(&self) -> Vec<String> {
+        all_models(&self.options.models, self.options.model.as_deref())
     }
 
     fn dialect(&self) -> Box<dyn Dialect> {

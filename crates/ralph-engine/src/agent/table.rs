@@ -2,7 +2,7 @@
 //!
 //! Only names and makes them. Nothing else in ralph lists them or knows one of them by its name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ralph_core::{
     config::{AgentChoice, Config, CustomAgent, did_you_mean},
@@ -124,6 +124,13 @@ pub(super) fn model_for(
         .find_map(|label| models.get(label))
         .cloned()
         .or_else(|| usual.map(str::to_owned))
+}
+
+/// All models that a task may get.
+pub(super) fn all_models(models: &BTreeMap<String, String>, usual: Option<&str>) -> Vec<String> {
+    let usual = usual.into_iter();
+    let all: BTreeSet<&str> = usual.chain(models.values().map(String::as_str)).collect();
+    all.into_iter().map(str::to_owned).collect()
 }
 
 #[cfg(test)]

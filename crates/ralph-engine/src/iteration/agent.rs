@@ -24,9 +24,9 @@ use crate::{
     heartbeat::LoopActivity,
     process::{CommandSpec, SpawnError},
     supervisor::{
-        AgentRunSpec, CostWatcher, HandoffWatcher, HealthWatcher, LocalFuture, RunDeadline,
-        RunLimits, RunPorts, SpaceWatcher, SupervisedRun, TreeProbe, WatchedRun, Watcher,
-        run_agent,
+        AgentRunSpec, CostWatcher, HandoffWatcher, HealthWatcher, LocalFuture, QuietLimits,
+        RunDeadline, RunLimits, RunPorts, SpaceWatcher, SupervisedRun, TreeProbe, WatchedRun,
+        Watcher, run_agent,
     },
     workspace::{Workspace, check_there},
 };
@@ -91,7 +91,6 @@ pub(super) async fn run(
         failed_calls: Vec::new(),
     });
     context.log.failed_calls = failed_calls;
-    report.health = watchers.health.ended();
     if let Some(cost) = watchers.cost {
         *services.unpriced = cost.into_unpriced();
     }
@@ -104,6 +103,13 @@ pub(super) async fn run(
     let credentials = services.agent.credentials();
     name_withheld_keys(&mut report.ending, services.environment, credentials);
     stopped_by_its_cost(context, &mut report);
+    let elapsed = Duration::try_from_secs_f64(report.seconds).unwrap_or_default();
+    let health = watchers.health.ended(&report.ending, elapsed);
+    report.health = health.state;
+    for event in health.told {
+        files.event(&event);
+        services.tell(&event);
+    }
     let said = without_prompt(&report.final_message, prompt.text);
     let mut signals = parse_signals(&said, &context.job.task.id);
     if let Some(goal) = &context.job.goal {
@@ -185,7 +191,13 @@ fn run_watchers(
     };
     let heartbeat = services.heartbeat.clone();
     let policy = context.job.config.health.clone();
-    let health = HealthWatcher::new(policy, watched, heartbeat, services.clock.now());
+    let limits = run_limits(context);
+    let quiet = QuietLimits {
+        idle: limits.idle,
+        idle_with_tool: limits.idle_with_tool,
+    };
+    let now = services.clock.now();
+    let health = HealthWatcher::new(policy, watched, quiet, heartbeat, now);
     // Written once, with all that is new.
     services.does(LoopActivity::Agent, None);
     RunWatchers {

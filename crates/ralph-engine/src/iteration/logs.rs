@@ -98,6 +98,11 @@ impl IterationFiles {
         let _ = self.text.write_all(b"\n");
     }
 
+    /// Writes what is told of the agent, where a person may want to look it up.
+    pub(crate) fn event(&mut self, event: &Event) {
+        write_told(&mut self.text, event);
+    }
+
     /// Ends the logs, as far as they are written.
     pub(crate) fn close(self) {
         let _ = self.text.finish();
@@ -210,6 +215,7 @@ impl AgentTap for ReportTap<'_> {
 
     fn event(&mut self, event: &Event) {
         self.catch_up();
+        write_told(self.text, event);
         self.reporter.report(event, self.clock.now());
     }
 
@@ -219,6 +225,13 @@ impl AgentTap for ReportTap<'_> {
 
     fn wants_ticks(&self) -> bool {
         self.reporter.wants_ticks()
+    }
+}
+
+/// Writes what is told of an agent while it runs: `[health] stuck: no progress for 30 minutes`.
+fn write_told(log: &mut CappedLog, event: &Event) {
+    if let Some(line) = event.kept_line() {
+        log.push(format!("{line}\n").as_bytes());
     }
 }
 

@@ -50,6 +50,13 @@ impl AgentPool {
         self.main.name()
     }
 
+    /// The models that the agents are told to use.
+    pub(super) fn models(&self) -> Vec<String> {
+        let fallback = self.fallback.as_ref().map(|fallback| &fallback.agent);
+        let all = [&self.main].into_iter().chain(fallback);
+        all.flat_map(|agent| agent.models()).collect()
+    }
+
     pub(super) fn worker(&self) -> Worker {
         self.worker
     }

@@ -30,6 +30,7 @@ use super::{
     clean_check::CleanWatch,
     control::ControlChannel,
     files::{check_configured_paths, feature},
+    kept_events::EventBuffer,
     mode::{Mode, artefacts_of_mode},
     place::{OpenedRepository, register, state_dir},
     policies,
@@ -258,6 +259,7 @@ impl LoopRunner {
         let opened = artefacts_of_mode(mode, &setup.root, &state_dir, &mut *journal, &repository);
         let artefacts = opened.await?;
         let artefacts = artefacts.map(|opened| opened.adding_commands_to(&mut config));
+        let events = EventBuffer::new();
         Ok(Self {
             loop_id: LoopId::default(),
             machine: Loop::new(
@@ -330,10 +332,11 @@ impl LoopRunner {
             },
             output: LoopOutput {
                 clock: setup.clock,
-                reporter: setup.reporter,
+                reporter: events.listen(setup.reporter),
                 loop_files: None,
                 files_written: FilesWritten::default(),
                 heartbeat: None,
+                events,
             },
             costs: CostWatch::default(),
             began: setup.began,
@@ -631,6 +634,9 @@ impl LoopRunner {
         let warnings: Vec<String> = warnings.into_iter().flatten().chain(unclear).collect();
         for message in warnings {
             self.tell(&Event::Warning { message });
+        }
+        for event in self.models_without_price() {
+            self.tell(&event);
         }
     }
 }

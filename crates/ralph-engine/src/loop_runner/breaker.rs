@@ -1,11 +1,31 @@
 //! The circuit breaker of a loop: what the journal says of it, and telling of it.
 
+use jiff::Timestamp;
 use ralph_core::{
-    breaker::BreakerState, event::Event, loop_machine::breaker_of, record::IterationRecord,
+    breaker::{Breaker, BreakerState},
+    config::Config,
+    event::Event,
+    loop_machine::breaker_of,
+    record::IterationRecord,
     time::to_the_second,
 };
 
 use super::{LoopRunner, policies};
+use crate::store::{Journal, JournalError, RepositoryId};
+
+/// The breaker of a working tree as it stands, also where no loop runs.
+pub async fn breaker_of_worktree(
+    journal: &mut dyn Journal,
+    repository: &RepositoryId,
+    worktree: &str,
+    config: &Config,
+    now: Timestamp,
+) -> Result<Breaker, JournalError> {
+    let records = journal.last_records(repository, worktree).await?;
+    let mut breaker = breaker_of(policies::breaker(config), &records);
+    breaker.look(now);
+    Ok(breaker)
+}
 
 impl LoopRunner {
     /// Makes the breaker from what the journal has, newest first.

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use ralph_core::{
-    economics::{Alert, Budget, BudgetAction, Scope, Spending, check_budget, reserve},
+    economics::{Alert, AlertLevel, Budget, BudgetAction, Scope, Spending, check_budget, reserve},
     event::Event,
     task::TaskId,
 };
@@ -31,14 +31,9 @@ impl LoopRunner {
         if self.settings.config.budgets.is_empty() {
             return Ok(BudgetDecision::Yes);
         }
-        let (repository, budgets) = (&self.place.repository, &self.settings.config.budgets);
-        let now = self.output.clock.now();
-        let at_work = Some(WorkedAt {
-            task: task.as_str(),
-            loop_id: &self.loop_id,
-        });
-        let spendings = spendings(&mut *self.journal, repository, budgets, now, at_work).await?;
+        let spendings = self.spendings_at(task).await?;
         self.costs.nearest = tightest(&spendings);
+        self.alert(&spendings, task);
         let costs = self
             .journal
             .last_costs(&self.place.repository, RECENT)
@@ -59,11 +54,7 @@ impl LoopRunner {
             return Ok(BudgetDecision::AskAgain);
         }
         Ok(match check(&spendings) {
-            BudgetAction::Allow => BudgetDecision::Yes,
-            BudgetAction::AlertOnly { alert } => {
-                self.alert(&alert);
-                BudgetDecision::Yes
-            }
+            BudgetAction::Allow | BudgetAction::AlertOnly { .. } => BudgetDecision::Yes,
             BudgetAction::Throttle { delay, alert } => {
                 match self.wait_for_budget(delay, alert.sentence()).await {
                     WaitEnd::Through => BudgetDecision::Yes,
@@ -81,13 +72,60 @@ impl LoopRunner {
         Ok(())
     }
 
-    /// Says it once when a budget is nearly used up, and once when it is.
-    fn alert(&mut self, alert: &Alert) {
-        let seen: (Budget, bool) = (alert.budget, alert.spent_usd >= alert.budget.usd);
-        if !self.machine.tally().alerted.contains(&seen) {
-            self.machine.tally_mut().alerted.push(seen);
-            let message = alert.sentence();
-            self.tell(&Event::Warning { message });
+    /// Looks at the budgets after an iteration, which may be the last one: each says what is left of it.
+    pub(super) async fn alert_after(&mut self, task: &TaskId) -> Result<(), LoopError> {
+        if self.settings.config.budgets.is_empty() {
+            return Ok(());
+        }
+        let spendings = self.spendings_at(task).await?;
+        self.alert(&spendings, task);
+        Ok(())
+    }
+
+    async fn spendings_at(&mut self, task: &TaskId) -> Result<Vec<Spending>, LoopError> {
+        let (repository, budgets) = (&self.place.repository, &self.settings.config.budgets);
+        let now = self.output.clock.now();
+        let at_work = Some(WorkedAt {
+            task: task.as_str(),
+            loop_id: &self.loop_id,
+        });
+        Ok(spendings(&mut *self.journal, repository, budgets, now, at_work).await?)
+    }
+
+    /// Says it once when a budget is nearly used up, and once when it is. Each budget speaks for itself.
+    fn alert(&mut self, spendings: &[Spending], task: &TaskId) {
+        let percent = self.settings.config.notify.budget_alert_percent;
+        for spending in spendings {
+            let Some((level, alert)) = spending.alert(percent) else {
+                continue;
+            };
+            let budget = spending.budget;
+            let task = budget.is_of_task().then(|| task.to_string());
+            let told = ToldAlert {
+                budget,
+                task: task.clone(),
+                level,
+            };
+            if self.costs.alerted.contains(&told) {
+                continue;
+            }
+            self.costs.alerted.push(told);
+            self.tell(&Event::BudgetAlert {
+                budget,
+                task,
+                spent_usd: spending.spent,
+                left_usd: spending.left(),
+                sentence: alert.sentence(),
+            });
         }
     }
+}
+
+/// An alert that people were told.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ToldAlert {
+    budget: Budget,
+    /// Each task has a budget of its own.
+    task: Option<String>,
+    level: AlertLevel,
 }

@@ -3,6 +3,8 @@
 //! What agents tell counts, else what the table of prices makes of their calls. Whether the loop stops is
 //! decided in the core.
 
+use ralph_core::{economics::PriceGap, event::Event};
+
 use super::LoopRunner;
 use crate::agent::{CostLimit, Costs};
 
@@ -18,6 +20,21 @@ impl LoopRunner {
             .into_iter()
             .chain(self.costs.nearest)
             .min_by_key(|limit| limit.max.without(limit.spent))
+    }
+
+    /// Returns what to say of the models that agents are told to use, where their price is not known.
+    pub(super) fn models_without_price(&self) -> Vec<Event> {
+        let models = self.runtime.pool.models();
+        let models = models.iter().map(String::as_str);
+        let event = |gap: PriceGap| {
+            let message = gap.sentence();
+            match gap {
+                PriceGap::Unpriced(_) => Event::Warning { message },
+                PriceGap::Estimated(_) => Event::Notice { message },
+            }
+        };
+        let gaps = self.settings.prices.gaps(models).into_iter();
+        gaps.map(event).collect()
     }
 
     /// Returns what to say of a limit that this agent makes hard to keep.

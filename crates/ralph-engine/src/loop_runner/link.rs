@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use ralph_core::{
     checkpoint::{CommandResult, Found, Item, IterationWork, Moment},
     command::{Command, CommandReport, When},
-    id::{CheckpointId, CommandId, IterationId},
+    id::{CheckpointId, CommandId, IterationId, LoopId},
     job::IterationLog,
     loop_machine::PauseState,
     record::Guidance,
@@ -20,6 +20,7 @@ use super::{
     LoopError,
     checkpoint::results,
     control::{CommandQueue, ControlChannel, commanded},
+    kept_events::EventBuffer,
 };
 use crate::{
     agent::StopRequest,
@@ -41,6 +42,9 @@ pub(super) struct JournalLink<'a> {
     /// Steps that are done and not yet in the journal.
     pub(super) pending: Vec<Step>,
     pub(super) queue: QueueProgress,
+    /// Events that are not in the journal yet.
+    pub(super) events: EventBuffer,
+    pub(super) loop_id: &'a LoopId,
 }
 
 /// The iteration that is linked.
@@ -161,6 +165,9 @@ impl AgentControl for JournalLink<'_> {
             if self.stop.asked().is_some() && !self.queue.stop_is_passed_on {
                 return;
             }
+            if self.events.has_new() {
+                return;
+            }
             tokio::select! {
                 () = self.stop.changed() => {}
                 () = self.control.inbox.knock() => {}
@@ -175,7 +182,8 @@ impl AgentControl for JournalLink<'_> {
                 self.queue.stop_is_passed_on = true;
                 requests.push(ControlRequest::Stop);
             }
-            // A journal that can't be read is seen by the next who writes to it.
+            // A journal that can't be read or written is seen by the next who writes to it.
+            let _ = self.events.write(self.journal, self.loop_id).await;
             let queue = CommandQueue {
                 repository: self.repository,
                 worktree: &self.worktree,

@@ -7,7 +7,7 @@ use ralph_core::{
     change::shown,
     checkpoint::ExecutionPhase,
     dollars::Dollars,
-    economics::Totals,
+    economics::{KnownCost, Totals},
     event::Event,
     gutter::{Diagnosis, Made},
     health::HealthState,
@@ -94,7 +94,13 @@ impl LoopRunner {
             let status = entry_status(&verdict);
             artefacts.write_entry(&job, &outcome.log, status, &verdict.sentence())?;
         }
-        let record = self.record(&job, &outcome);
+        self.write_events().await?;
+        let events = self.journal.iteration_events(&self.loop_id, job.number);
+        let events = events.await?;
+        let record = IterationRecord {
+            events,
+            ..self.record(&job, &outcome)
+        };
         let state = match job.purpose() {
             Purpose::Attempt => self.task_state(&job, &outcome),
             Purpose::Diagnosis => self.state_after_diagnosis(&job, &outcome),
@@ -133,13 +139,15 @@ impl LoopRunner {
         let max_mb = self.settings.config.logs.max_mb.get();
         IterationFiles::open(&self.place.root, job.number, max_mb)?.end(&record)?;
         failpoint("files-written");
-        self.tell_end(&job, &outcome, &record);
+        let cost = Totals::sum(&accounts.records).known_cost();
+        self.costs.known = self.costs.known.plus(cost);
+        self.tell_end(&job, &outcome, &record, cost);
         Ok(Finished {
             number: job.number,
             health: record.health_state,
             moved: outcome.moved,
             usage: record.usage,
-            spent: Totals::sum(&accounts.records).spent,
+            spent: cost.spent_usd,
             verdict,
         })
     }
@@ -295,7 +303,13 @@ impl LoopRunner {
         }
     }
 
-    fn tell_end(&mut self, job: &Job, outcome: &Outcome, record: &IterationRecord) {
+    fn tell_end(
+        &mut self,
+        job: &Job,
+        outcome: &Outcome,
+        record: &IterationRecord,
+        cost: KnownCost,
+    ) {
         if let Some(diagnosis) = &record.diagnosis {
             let put_aside = record.git.files_changed.iter();
             self.tell(&Event::Diagnosis {
@@ -315,6 +329,7 @@ impl LoopRunner {
             verdict: outcome.verdict.clone(),
             seconds: took as f64 / 1000.0,
             usage: record.usage,
+            cost,
             tail: failure
                 .filter(|_| failed)
                 .map(|f| f.tail.clone())
@@ -361,6 +376,7 @@ impl LoopRunner {
             diagnosis: outcome.diagnosis.clone(),
             usage: log.usage(),
             health_state: log.health,
+            events: Vec::new(),
         }
     }
 

@@ -114,7 +114,9 @@ impl HumanText {
                 ..
             } => page.marked(Mark::Look, &safe(message)),
             Event::TaskBlocked { task, reason } => blocked(page, task, reason),
-            Event::Gutter { .. } | Event::Question { .. } => attention::render(page, event),
+            Event::Gutter { .. } | Event::Question { .. } | Event::BudgetAlert { .. } => {
+                attention::render(page, event);
+            }
             Event::Intervention { .. } if attention::needs_a_person(event) => {
                 attention::render(page, event);
             }
@@ -232,6 +234,7 @@ impl HumanText {
             | Event::HandoffAsked { .. }
             | Event::Health { .. }
             | Event::Intervention { .. }
+            | Event::BudgetAlert { .. }
             | Event::Breaker { .. } => attention::render(page, event),
             Event::LoopEnded { .. } => self.loop_ended(page, event),
         }

@@ -31,7 +31,7 @@ macro_rules! journal_contract {
             repositories: a_moved_repository_keeps_its_id_and_a_copy_gets_its_own;
             iterations: an_iteration_without_an_end_is_found_again_with_its_steps, a_file_that_a_landed_iteration_added_is_an_agents_until_a_loop_works_on_it, a_number_is_never_used_again, the_range_of_iterations_is_known_and_none_where_there_are_none, transactions_that_read_first_do_not_lose_what_another_wrote;
             loops: only_a_loop_without_an_end_is_interrupted, the_last_clean_check_of_a_loop_is_kept, loops_are_listed_newest_first_and_no_more_than_asked_for, a_loop_counts_its_iterations_as_they_end_and_those_taken_back_no_more;
-            notes: only_the_newest_loop_of_a_working_tree_is_open_and_only_without_an_end, notes_are_kept_and_restarts_are_counted_by_working_tree_and_time;
+            notes: only_the_newest_loop_of_a_working_tree_is_open_and_only_without_an_end, notes_are_kept_and_restarts_are_counted_by_working_tree_and_time, events_of_a_loop_are_kept_in_their_order_and_known_by_iteration;
             tasks: histories_of_tasks_are_kept_by_task_file;
             commands: commands_wait_in_their_order_over_a_restart_until_they_are_ended, a_command_that_is_ended_twice_has_its_effects_once, guidance_for_the_next_prompt_belongs_to_its_task_from_then_on, guidance_can_be_kept_without_a_command, a_question_and_its_answer_are_kept;
             checkpoints: each_loop_has_a_chain_of_its_own, those_of_one_iteration_are_found_newest_first, one_is_found_by_the_beginning_or_the_end_of_its_id, the_end_of_a_loop_and_its_checkpoint_are_one_write, a_phase_is_kept_where_it_is_another_one_only, many_who_write_at_once_make_one_chain;

@@ -38,6 +38,10 @@ pub trait CostStore: Send {
         since: Option<&str>,
     ) -> Result<Totals>;
 
+    /// The totals of all repositories since a day, or of all time, by the path of their git folder; the highest
+    /// first.
+    async fn costs_by_repository(&mut self, since: Option<&str>) -> Result<Vec<CostRow>>;
+
     /// The costs of a loop by model, agent and caller, the highest first.
     async fn model_costs(
         &mut self,

@@ -1,4 +1,4 @@
-//! Loops: begun, paused, ended, listed; and notes of `ralph monitor` about them.
+//! Loops: begun, paused, ended, listed; their events that are kept, and notes of `ralph monitor` about them.
 //!
 //! Notes are only added. They say what was done to a process from outside, and decide what people are told twice
 //! and how often a loop is started again, nothing else.
@@ -9,6 +9,7 @@ use ralph_core::{
     checkpoint::Moment,
     dollars::Dollars,
     economics::KeptForecast,
+    event::KeptEvent,
     id::{CheckpointId, LoopId},
     termination::Stop,
     verify::CleanResult,
@@ -183,7 +184,7 @@ pub struct ListedLoop {
     pub last_checkpoint_id: Option<CheckpointId>,
 }
 
-/// Notes about loops by `ralph monitor`.
+/// Notes about loops by `ralph monitor`, and events of loops that are kept.
 #[async_trait]
 pub trait NoteStore: Send {
     /// Adds a note about a loop.
@@ -200,6 +201,15 @@ pub trait NoteStore: Send {
 
     /// Counts the restarts of loops in a working tree since a moment.
     async fn restarts(&mut self, worktree: &str, since: Timestamp) -> Result<u32>;
+
+    /// Keeps events of a loop, in their order.
+    async fn keep_events(&mut self, loop_id: &LoopId, events: &[KeptEvent]) -> Result<()>;
+
+    /// The newest events of a loop that were kept, oldest of them first.
+    async fn kept_events(&mut self, loop_id: &LoopId, most: u32) -> Result<Vec<KeptEvent>>;
+
+    /// The events of one of its iterations, oldest first.
+    async fn iteration_events(&mut self, loop_id: &LoopId, n: u64) -> Result<Vec<KeptEvent>>;
 }
 
 /// The kind of a note.

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use ralph_core::{
     agent::{Beat, RunMoment},
     dollars::Dollars,
-    economics::{Meter, Metered, ModelCall},
+    economics::{Meter, Metered, ModelCall, PriceGap},
     event::Event,
 };
 
@@ -18,7 +18,7 @@ use crate::agent::{CostLimit, RunCost};
 pub struct CostWatcher {
     limit: CostLimit,
     meter: Meter,
-    /// Models of which it was said already that they have no price.
+    /// Models of which it was said already that they have no price of their own.
     unpriced: HashSet<String>,
 }
 
@@ -68,6 +68,13 @@ impl Watcher for CostWatcher {
                              it works; `economics.prices` sets one"
                         );
                         steps.push(WatcherStep::Tell(Box::new(Event::Warning { message })));
+                    }
+                }
+                Metered::NewEstimated => {
+                    let name = call.model.clone().unwrap_or_default();
+                    let message = PriceGap::Estimated(name.clone()).sentence();
+                    if self.unpriced.insert(name) {
+                        steps.push(WatcherStep::Tell(Box::new(Event::Notice { message })));
                     }
                 }
                 Metered::Priced | Metered::Unpriced => {}

@@ -29,6 +29,7 @@ pub struct HealthWatcher {
     looks: Looks,
     /// When it last gave a sign of life.
     heard: Option<Duration>,
+    silence: SilenceWatch,
     heartbeat: Option<HeartbeatWriter>,
     /// Steps that follow from a choice that another watcher followed.
     left: Vec<WatcherStep>,
@@ -40,6 +41,33 @@ pub struct WatchedRun {
     pub iteration: u64,
     pub task: String,
     pub agent: String,
+}
+
+/// The times of silence that end a run; half of one is a sign of trouble.
+#[derive(Debug, Clone, Copy)]
+pub struct QuietLimits {
+    pub idle: Duration,
+    /// While one of its tools runs.
+    pub idle_with_tool: Duration,
+}
+
+/// Notices that a stream says nothing.
+struct SilenceWatch {
+    limits: QuietLimits,
+    heard: Duration,
+    is_noticed: bool,
+}
+
+impl SilenceWatch {
+    /// When it is noticed; nothing where it was.
+    fn due(&self, now: RunMoment) -> Option<Duration> {
+        let patience = if now.tools > 0 {
+            self.limits.idle_with_tool
+        } else {
+            self.limits.idle
+        };
+        (!self.is_noticed).then(|| self.heard + patience / 2)
+    }
 }
 
 /// Looks at the working tree.
@@ -55,10 +83,16 @@ impl HealthWatcher {
     pub(crate) fn new(
         policy: HealthConfig,
         run: WatchedRun,
+        quiet: QuietLimits,
         heartbeat: Option<HeartbeatWriter>,
         now: Timestamp,
     ) -> Self {
         let watcher = Self {
+            silence: SilenceWatch {
+                limits: quiet,
+                heard: Duration::ZERO,
+                is_noticed: false,
+            },
             looks: Looks {
                 every: (policy.stuck_minutes.duration() / 10).clamp(MOST_OFTEN, LEAST_OFTEN),
                 last: None,
@@ -84,12 +118,24 @@ impl HealthWatcher {
         watcher
     }
 
-    /// The health of the agent at the end of its run.
-    pub(crate) fn ended(mut self) -> HealthState {
-        // A run that is over reacts to nothing, so that the time does not matter.
-        let _ = self.health.observe(&Sign::Ended, self.began);
-        self.update_heartbeat(News::No);
-        self.health.state()
+    /// The health of the agent at the end of its run, and what is to be told of that.
+    pub(crate) fn ended(mut self, ending: &Ending, elapsed: Duration) -> EndedHealth {
+        let now = RunMoment {
+            elapsed,
+            ..RunMoment::default()
+        };
+        let steps = self.react(&Sign::Ended(ending.clone()), now);
+        let told = steps.into_iter().filter_map(|step| match step {
+            WatcherStep::Tell(event) => Some(*event),
+            WatcherStep::Nudge(_)
+            | WatcherStep::Cut(_)
+            | WatcherStep::Spent(_)
+            | WatcherStep::Look => None,
+        });
+        EndedHealth {
+            told: told.collect(),
+            state: self.health.state(),
+        }
     }
 
     /// By the time of the run: a clock that is set while it runs changes nothing.
@@ -147,6 +193,7 @@ impl HealthWatcher {
                 until: Some(until),
                 ..Intervention::of(InterventionLevel::Escalate, sentence)
             })),
+            Reaction::Look => steps.push(WatcherStep::Look),
             // Handing over is another watcher's, which hears of the choice itself.
             Reaction::Handoff => {}
             Reaction::Terminate { reason } => {
@@ -236,6 +283,12 @@ impl Intervention {
     }
 }
 
+/// The health of an agent whose run is over.
+pub(crate) struct EndedHealth {
+    pub(crate) state: HealthState,
+    pub(crate) told: Vec<Event>,
+}
+
 #[derive(Clone, Copy)]
 enum News {
     Yes,
@@ -245,6 +298,8 @@ enum News {
 impl Watcher for HealthWatcher {
     fn observe(&mut self, seen: &Observation, now: RunMoment) -> Vec<WatcherStep> {
         self.looks.active = true;
+        self.silence.heard = now.elapsed;
+        self.silence.is_noticed = false;
         let mut steps = Vec::new();
         // Of what came at once, one is a sign of life enough.
         if self.heard.replace(now.elapsed) != Some(now.elapsed) {
@@ -264,7 +319,8 @@ impl Watcher for HealthWatcher {
         if !self.left.is_empty() {
             return Some(Duration::ZERO);
         }
-        let times = [self.machine_wakes(), self.next_look(now)];
+        let silence = self.health.wakes_at().and(self.silence.due(now));
+        let times = [self.machine_wakes(), self.next_look(now), silence];
         times.into_iter().flatten().min()
     }
 
@@ -277,6 +333,10 @@ impl Watcher for HealthWatcher {
             self.looks.active = false;
             return vec![WatcherStep::Look];
         }
+        if due(self.silence.due(now)) {
+            self.silence.is_noticed = true;
+            return self.react(&Sign::Silent, now);
+        }
         self.react(&Sign::Tick, now)
     }
 
@@ -285,7 +345,10 @@ impl Watcher for HealthWatcher {
         self.looks.tree = tree.or(before);
         match (before, tree) {
             (Some(before), Some(tree)) if before != tree => self.react(&Sign::Progress, now),
-            (_, _) => self.react(&Sign::Tick, now),
+            // The first look only says how the tree is: whether it changes is seen by the next.
+            (None, Some(_)) => self.react(&Sign::Tick, now),
+            // Where it can't be looked at, the calls alone have to do.
+            (_, None) | (Some(_), Some(_)) => self.react(&Sign::Unchanged, now),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, rc::Rc};
 
-use ralph_core::{economics::ModelCall, event::Event, health::Choice};
+use ralph_core::{agent::Mark, economics::ModelCall, event::Event, health::Choice};
 use tokio::sync::mpsc;
 
 use super::*;
@@ -559,6 +559,7 @@ async fn silence_ends_a_run_and_a_tool_under_way_is_waited_for_longer() {
                 id: "1".to_owned(),
                 name: "Bash".to_owned(),
                 target: "make".to_owned(),
+                arguments: Mark::EMPTY,
             }));
         })
         .await;

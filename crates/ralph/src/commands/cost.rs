@@ -2,6 +2,7 @@
 //!
 //! Only reads, and only sums that the journal keeps: how much is stored makes no difference.
 
+mod budgets;
 pub(crate) mod figures;
 mod plot;
 mod prices;
@@ -67,6 +68,8 @@ pub(crate) struct Args {
 enum Sub {
     /// List the prices in use, in dollars per million tokens
     Prices(prices::Args),
+    /// Show each budget: what is spent, reserved and left of it, and who spent it
+    Budgets(budgets::Args),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize)]
@@ -135,8 +138,10 @@ struct Foreseen {
 }
 
 pub(crate) fn run(args: &Args, project: &Project) -> Result<ExitCode, CommandError> {
-    if let Some(Sub::Prices(args)) = &args.command {
-        return prices::run(args, project);
+    match &args.command {
+        Some(Sub::Prices(args)) => return prices::run(args, project),
+        Some(Sub::Budgets(args)) => return budgets::run(args, project),
+        None => {}
     }
     let costs = project::block_on(gather(project, args))?;
     output::show(args.json, &costs, || {

@@ -129,22 +129,19 @@ fn render(used: &Used) -> String {
         "{} {id}: {} tokens in {calls}, {}\n",
         paint(Tone::Heading, "loop"),
         compact(tokens.total()),
-        total.spent_usd
+        total.spent()
     );
     let mut kinds = Table::new(1, 2);
-    let cost = total.cost_usd;
-    for (name, n, usd) in [
-        ("input", tokens.input, cost.input),
-        ("output", tokens.output, cost.output),
-        ("cache read", tokens.cache_read, cost.cache_read),
-        ("cache write", tokens.cache_write, cost.cache_write),
-    ] {
+    for (name, n, cost) in total.kinds() {
         let share = n as f64 / tokens.total().max(1) as f64;
         kinds.row([
             cell(Tone::Plain, name),
             cell(Tone::Good, bar(share, 20)),
             cell(Tone::Plain, compact(n)),
-            cell(Tone::Plain, usd.to_string()),
+            match cost {
+                None => cell(Tone::Faint, "–"),
+                Some(cost) => cell(Tone::Plain, cost.to_string()),
+            },
         ]);
     }
     text.push_str(&kinds.render(output::width()));
@@ -159,14 +156,14 @@ fn render(used: &Used) -> String {
 }
 
 fn parts(parts: &[Part]) -> String {
-    let mut table = Table::new(0, 2);
+    let mut table = Table::new(1, 2);
     for part in parts {
         table.row([
             cell(Tone::Name, part.model.as_deref().unwrap_or(NO_MODEL)),
             cell(Tone::Plain, &part.agent),
             cell(Tone::Faint, asked_by(part.caller)),
             cell(Tone::Plain, compact(part.figures.tokens.total())),
-            cell(Tone::Plain, part.figures.spent_usd.to_string()),
+            cell(Tone::Plain, part.figures.spent().to_string()),
         ]);
     }
     table.render(output::width())

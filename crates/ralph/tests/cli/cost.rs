@@ -1,5 +1,6 @@
 //! `ralph cost` and `ralph tokens`: their JSON is a contract, and docs/json.md has it word for word.
 
+mod budgets;
 mod prices;
 
 use ralph_core::{
@@ -63,7 +64,7 @@ fn opus() -> Value {
         "spentUsd": 0.024164, "calls": 1,
         "tokens": {"input": 1000, "output": 200, "cacheRead": 8000, "cacheWrite": 1000},
         "costUsd": {"input": 0.005, "output": 0.005, "cacheRead": 0.004, "cacheWrite": 0.00625},
-        "unpricedTokens": 0,
+        "estimatedUsd": 0, "unknownTokens": 0, "unpricedTokens": 0, "estimatedTokens": 0,
         "toldUsd": 0.024164, "toldByTableUsd": 0.02025, "differenceUsd": 0.003914,
     })
 }
@@ -73,7 +74,7 @@ fn haiku() -> Value {
         "spentUsd": 0.000836, "calls": 1,
         "tokens": {"input": 500, "output": 40, "cacheRead": 0, "cacheWrite": 0},
         "costUsd": {"input": 0.0005, "output": 0.0002, "cacheRead": 0, "cacheWrite": 0},
-        "unpricedTokens": 0,
+        "estimatedUsd": 0, "unknownTokens": 0, "unpricedTokens": 0, "estimatedTokens": 0,
         "toldUsd": 0.000836, "toldByTableUsd": 0.0007, "differenceUsd": 0.000136,
     })
 }
@@ -83,7 +84,7 @@ fn both() -> Value {
         "spentUsd": 0.025, "calls": 2,
         "tokens": {"input": 1500, "output": 240, "cacheRead": 8000, "cacheWrite": 1000},
         "costUsd": {"input": 0.0055, "output": 0.0052, "cacheRead": 0.004, "cacheWrite": 0.00625},
-        "unpricedTokens": 0,
+        "estimatedUsd": 0, "unknownTokens": 0, "unpricedTokens": 0, "estimatedTokens": 0,
         "toldUsd": 0.025, "toldByTableUsd": 0.02095, "differenceUsd": 0.00405,
     })
 }
@@ -106,7 +107,7 @@ fn cost_is_told_as_it_is_documented() {
         ],
         "more": false,
         "total": both(),
-        "pricesAsOf": "2025-12-01",
+        "pricesAsOf": "2026-11-16",
         "forecast": {
             "loopId": "0190c1f2", "finishedTasks": 1, "remainingTasks": 2, "range": null,
             "earlier": null,
@@ -138,7 +139,7 @@ fn tokens_are_told_as_they_are_documented() {
                     haiku(),
                 ),
             ],
-            "pricesAsOf": "2025-12-01",
+            "pricesAsOf": "2026-11-16",
         }),
         both(),
     );
@@ -157,6 +158,117 @@ fn where_nothing_ran_nothing_is_spent_and_every_field_is_there() {
     let used = ralph(&repo, &["tokens", "--json"]).json(0);
     assert_eq!(used["loopId"], Value::Null);
     assert_eq!(used["spentUsd"], 0);
+}
+
+/// Calls of a model that is listed, of one that only its family has a price for, and of an unknown one;
+/// the agent says nothing of what they cost.
+fn untold() -> TokenUsage {
+    let call = |model: &str, input| ModelCall {
+        model: Some(model.into()),
+        tokens: Tokens {
+            input,
+            ..Tokens::default()
+        },
+        ..ModelCall::default()
+    };
+    let calls = [
+        call("claude-opus-4-8", 100_000),
+        call("claude-opus-7", 10_000),
+        call("unheard-of", 700),
+    ];
+    TokenUsage {
+        records: account(
+            (1, "claude"),
+            &calls,
+            None,
+            &Prices::with(&Default::default()),
+        ),
+        tool_calls: 0,
+    }
+}
+
+#[test]
+fn a_cost_that_is_not_known_is_a_question_mark_and_one_by_the_family_is_estimated() {
+    let repo = shop();
+    let mut written = Written::begin(&repo, "prd.json", "0190c1f2");
+    written.accounted(("US-001", "Add a cart", 1), &untold());
+    let text = ralph(&repo, &["cost", "--by", "model"]).text(0).to_owned();
+    let row = |model: &str| {
+        let line = text.lines().find(|line| line.starts_with(model)).unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let words: Vec<&str> = words.into_iter().filter(|w| !w.contains('█')).collect();
+        words.join(" ")
+    };
+    assert_eq!(
+        row("claude-opus-4-8"),
+        "claude-opus-4-8 $0.50 100k $0.50 – – –"
+    );
+    assert!(
+        row("claude-opus-7").starts_with("claude-opus-7 ~$0.05 "),
+        "{text}"
+    );
+    assert_eq!(row("unheard-of"), "unheard-of ? 700 ? – – –");
+    assert!(
+        text.contains("total ~$0.55 + ?, 3 calls to models, 111k tokens\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            "~ estimated: 10.0k tokens are of models that only their family has a price for"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            "? 700 tokens are of models without a price, and what 700 of them cost is not known"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("$0.00"), "{text}");
+    let cost = ralph(&repo, &["cost", "--json"]).json(0);
+    let total = &cost["total"];
+    assert_eq!(
+        [
+            &total["spentUsd"],
+            &total["estimatedUsd"],
+            &total["estimatedTokens"],
+            &total["unknownTokens"]
+        ],
+        [&json!(0.55), &json!(0.05), &json!(10_000), &json!(700)]
+    );
+    let used = ralph(&repo, &["tokens"]).text(0).to_owned();
+    assert!(
+        used.starts_with("loop 0190c1f2: 111k tokens in 3 calls, ~$0.55 + ?\n"),
+        "{used}"
+    );
+    assert!(
+        used.contains("~$0.55 + ?") && !used.contains("$0.00"),
+        "{used}"
+    );
+    let csv = ralph(&repo, &["cost", "--by", "model", "--csv"])
+        .text(0)
+        .to_owned();
+    assert!(
+        csv.lines()
+            .next()
+            .unwrap()
+            .ends_with(",estimated_usd,unknown_tokens"),
+        "{csv}"
+    );
+    let status = ralph(&repo, &["status"]).text(0).to_owned();
+    assert!(
+        status.contains("~$0.55 + ? by this loop (`ralph cost` shows it)\n"),
+        "{status}"
+    );
+    let report = ralph(&repo, &["report"]).text(0).to_owned();
+    assert!(!report.contains("$0.00"), "{report}");
+    ralph(&repo, &["report", "--output", "r.html"]).text(0);
+    let page = repo.read("r.html");
+    assert!(page.contains("<td class=\"n\">?</td>"), "{page}");
+    assert!(
+        page.contains("estimated by the family of the model"),
+        "{page}"
+    );
 }
 
 #[test]

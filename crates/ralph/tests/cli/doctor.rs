@@ -33,6 +33,51 @@ fn only(ran: &Ran, name: &str) -> Value {
 }
 
 #[test]
+fn a_model_without_a_price_is_warned_of_and_one_by_its_family_is_noted() {
+    let repo = shop();
+    repo.file(
+        "ralph.yaml",
+        "agent: claude\nclaude: {model: unheard-of, models: {ui: claude-opus-7, docs: claude-opus-4-8}}\n",
+    );
+    let said = |ran: &Ran| -> Vec<(Value, String)> {
+        let message = |check: &Value| check["message"].as_str().unwrap().to_owned();
+        let prices = checks(ran, "prices");
+        prices
+            .iter()
+            .map(|c| (c["state"].clone(), message(c)))
+            .collect()
+    };
+    assert_eq!(
+        said(&ralph(&repo, &["doctor", "--json"])),
+        [
+            (
+                json!("note"),
+                "there is no price for claude-opus-7: its cost is estimated by its family; \
+                 `economics.prices` sets one"
+                    .to_owned()
+            ),
+            (
+                json!("warning"),
+                "there is no price for unheard-of: unless its agent tells it, what it costs is not \
+                 known; `economics.prices` sets one"
+                    .to_owned()
+            ),
+        ]
+    );
+    repo.file(
+        "ralph.yaml",
+        "agent: claude\nclaude: {model: claude-sonnet-5}\n",
+    );
+    assert_eq!(
+        said(&ralph(&repo, &["doctor", "--json"])),
+        [(
+            json!("ok"),
+            "claude-sonnet-5 known; 86 prices as of 2026-11-16".to_owned()
+        )]
+    );
+}
+
+#[test]
 fn the_json_contract() {
     let repo = healthy();
     let ran = ralph(&repo, &["doctor", "--json"]);

@@ -97,7 +97,7 @@ fn nothing_accounted() -> serde_json::Value {
         "spentUsd": 0, "calls": 0,
         "tokens": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
         "costUsd": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
-        "unpricedTokens": 0, "toldUsd": 0, "toldByTableUsd": 0, "differenceUsd": 0.0,
+        "estimatedUsd": 0, "unknownTokens": 0, "unpricedTokens": 0, "estimatedTokens": 0, "toldUsd": 0, "toldByTableUsd": 0, "differenceUsd": 0.0,
         "toolCalls": 0, "tokensPerToolCall": null, "cacheHitRate": null,
         "models": [], "forecasts": []
     })

@@ -253,6 +253,7 @@ fn record(
     };
     IterationRecord {
         health_state: Default::default(),
+        events: Vec::new(),
         guidance: Vec::new(),
         trace: None,
         diagnoses: None,

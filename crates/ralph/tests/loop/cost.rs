@@ -178,8 +178,10 @@ fn an_agent_that_does_not_tell_its_cost_is_said_to_at_the_start() {
         "does not say what it costs: the limit of $0.50 can't be kept",
     );
     says(
-        stories(&["A"]).claude(&claude_at(0.1, &[])),
-        "there is no price for",
+        stories(&["A"])
+            .config("claude: {model: unheard-of}\n")
+            .claude(&claude_at(0.1, &[])),
+        "there is no price for unheard-of: what may be spent can't be kept to",
     );
     let tells = stories(&["A"]).script(&good_script());
     let ran = tells.run(&["--max-cost=0.5"]).expect(0);

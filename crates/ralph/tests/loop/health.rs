@@ -71,6 +71,12 @@ impl Project {
         all[0].clone()
     }
 
+    /// Shows this working tree by `ralph health`.
+    fn health(&self) -> Value {
+        let shown = self.ralph(&["health", "--json"]).output().unwrap();
+        serde_json::from_slice(&shown.stdout).unwrap()
+    }
+
     fn loop_file(&self, name: &str) -> Value {
         let text = std::fs::read_to_string(self.loop_folder().join(name)).unwrap();
         serde_json::from_str(&text).unwrap()
@@ -148,6 +154,88 @@ fn a_stuck_agent_is_reminded_asked_about_and_ended_and_a_fresh_one_lands_the_tas
     assert!(
         !project.loop_folder().join("health.json").exists(),
         "the loop has ended"
+    );
+
+    // Everything that was told of it is in the journal and in the iteration's log.
+    let record: Value =
+        serde_json::from_str(&project.repo.read(".ralph/logs/iteration-1.json")).unwrap();
+    let kept: Vec<String> = record["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(kept_line)
+        .collect();
+    let expected = [
+        "health stuck",
+        "intervention nudge",
+        "intervention nudge",
+        "intervention nudge",
+        "intervention escalate",
+        "health terminated",
+        "intervention terminate",
+    ];
+    assert_eq!(kept, expected);
+    let log = project.repo.read(".ralph/logs/iteration-1.txt");
+    for line in [
+        "[health] stuck: no progress for 3 seconds\n",
+        "[intervention] escalate: no progress for ",
+        "[intervention] terminate: no progress for ",
+    ] {
+        assert!(log.contains(line), "no {line:?} in:\n{log}");
+    }
+    let health = project.health();
+    let last = health["here"]["events"].as_array().unwrap().last().unwrap();
+    assert_eq!(kept_line(last), "intervention terminate");
+}
+
+/// The kind of an event that was kept, and what it says.
+fn kept_line(event: &Value) -> String {
+    assert!(event["at"].is_string(), "{event}");
+    let what = [&event["state"], &event["level"]];
+    let what = what.iter().find_map(|value| value.as_str());
+    format!("{} {}", event["event"].as_str().unwrap(), what.unwrap())
+}
+
+#[test]
+fn twelve_real_edits_of_one_file_in_a_row_are_no_trouble() {
+    let mut actions: Vec<Value> = (1..=12)
+        .map(|n| json!({"do": "write", "path": "A.txt", "text": format!("version {n}\n")}))
+        .collect();
+    actions.push(json!({"do": "say", "text": "Task A complete"}));
+    let project = Project::with_stories(&[story("A")]).claude(&json!({"default": actions}));
+    let ran = project.run(&[]).expect(0);
+    assert_eq!(ran.named("health"), [json!(null); 0]);
+    assert_eq!(ran.named("intervention"), [json!(null); 0]);
+    assert_eq!(ran.verdicts(), ["A verified"]);
+}
+
+#[test]
+fn an_agent_that_crashed_is_not_called_healthy() {
+    let project = Project::with_stories(&[story("A")])
+        .config("loop: {max_errors: 1}\n")
+        .claude(&json!({"default": [{"do": "exit", "code": 3}]}));
+    let ran = project.run(&[]);
+    assert_eq!(ran.verdicts(), ["A agent_error"]);
+    assert_eq!(states(&ran.named("health")), ["failing"]);
+    let record: Value =
+        serde_json::from_str(&project.repo.read(".ralph/logs/iteration-1.json")).unwrap();
+    assert_eq!(record["healthState"], "failing");
+    assert_eq!(kept_line(&record["events"][0]), "health failing");
+}
+
+#[test]
+fn an_agent_that_falls_silent_is_degraded_then_stuck() {
+    let project = Project::with_stories(&[story("A")])
+        .config("loop: {idle_minutes: 0.03, stop_grace_seconds: 1, max_errors: 1}\n")
+        .claude(&json!({"default": [{"do": "say", "text": "hm"}, {"do": "hang"}]}));
+    let ran = project.run(&["--max-iterations=1"]);
+    assert_eq!(ran.verdicts(), ["A timed_out"]);
+    assert_eq!(states(&ran.named("health")), ["degraded", "stuck"]);
+    let sentence = ran.named("health")[1]["sentence"].clone();
+    assert_eq!(sentence, "it said nothing for 1 second");
+    assert_eq!(
+        project.loop_file("status.json")["iterations"][0]["health_state"],
+        "stuck"
     );
 }
 

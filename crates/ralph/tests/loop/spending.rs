@@ -182,7 +182,7 @@ fn a_person_sees_bars_sums_and_what_has_no_price() {
     let lines: Vec<&str> = shown.lines().collect();
     assert_eq!(
         lines[1],
-        "C     $0.30  ████████████████████  1.2k    –      –       –           –"
+        "C     $0.30  ████████████████████  1.2k    ?      ?       –           –"
     );
     assert!(
         lines[2].starts_with("B     $0.20  █████████████▍"),
@@ -202,7 +202,7 @@ fn a_person_sees_bars_sums_and_what_has_no_price() {
     assert_eq!(
         csv.lines().nth(1),
         Some(
-            "C,0.300000,1,1000,200,0,0,0.000000,0.000000,0.000000,0.000000,1200,0.300000,0.000000"
+            "C,0.300000,1,1000,200,0,0,0.000000,0.000000,0.000000,0.000000,1200,0.300000,0.000000,0.000000,0"
         )
     );
     let tokens = text(&project, &["tokens"]);
@@ -246,10 +246,10 @@ fn prices_of_the_project_are_shown_and_used() {
     let prices = said(&project, &["cost", "prices", "--json"]);
     assert_eq!(
         prices["prices"][0],
-        json!({"model": "scr*", "own": true, "source": "config", "input": 100, "output": 1000,
+        json!({"model": "scr*", "own": true, "source": "config", "basis": "listed", "input": 100, "output": 1000,
                "cacheRead": 100, "cacheWrite": 100})
     );
-    assert_eq!(prices["asOf"], "2025-12-01");
+    assert_eq!(prices["asOf"], "2026-11-16");
     let cost = said(&project, &["cost", "--by", "model", "--json"]);
     assert_eq!(cost["rows"][0]["key"], "script");
     assert_eq!(cost["rows"][0]["spentUsd"], 0.3);

@@ -106,7 +106,7 @@ fn prices_of_the_user_have_names_with_dots_and_stars() {
     let text = "economics:\n  prices:\n    gpt-4.1*: {input: 1.5, output: 6, cache_read: 0}\n";
     let config = project(text).unwrap().config;
     let prices = Prices::with(&config.economics.prices);
-    let price = prices.of("openai/gpt-4.1-mini").unwrap();
+    let price = prices.of("openai/gpt-4.1-mini").unwrap().price;
     assert_eq!(price.input.0.to_string(), "$1.50");
     assert_eq!(price.cache_read.unwrap().0.to_string(), "$0.00");
     assert_eq!(

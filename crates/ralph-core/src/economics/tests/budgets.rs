@@ -30,6 +30,36 @@ fn word(action: &BudgetAction) -> String {
 }
 
 #[test]
+fn every_budget_alerts_once_it_is_near_its_end_and_once_it_is_there() {
+    for scope in Scope::ALL {
+        for per in [Per::Day, Per::Month, Per::Total] {
+            for action in [
+                BudgetPolicy::Deny,
+                BudgetPolicy::Throttle,
+                BudgetPolicy::AlertOnly,
+            ] {
+                let budget = Budget {
+                    scope,
+                    per,
+                    usd: usd(10.0),
+                    action,
+                };
+                let level = |spent: f64| {
+                    let spending = Spending {
+                        budget,
+                        spent: usd(spent),
+                    };
+                    spending.alert(80).map(|(level, _)| level)
+                };
+                assert_eq!(level(7.99), None, "{budget:?}");
+                assert_eq!(level(8.0), Some(AlertLevel::Near), "{budget:?}");
+                assert_eq!(level(10.0), Some(AlertLevel::UsedUp), "{budget:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_budget_speaks_by_what_is_spent_of_it() {
     use BudgetPolicy::{AlertOnly, Deny, Throttle};
     for (policy, spent, expected) in [

@@ -27,6 +27,15 @@ fn what_an_agent_says_of_a_call_goes_before_the_table() {
 }
 
 #[test]
+fn a_model_that_only_its_family_has_a_price_for_is_named_once_and_counts() {
+    let mut meter = Meter::new(shipped());
+    let newer = |output| call("claude-opus-7", Caller::Agent, tokens(0, output, 0, 0));
+    assert_eq!(meter.add(&newer(10_000)), Metered::NewEstimated);
+    assert_eq!(meter.add(&newer(10_000)), Metered::Priced);
+    assert_eq!(meter.spent(), usd(0.5));
+}
+
+#[test]
 fn a_model_without_a_price_is_told_once_and_costs_nothing() {
     let mut meter = Meter::new(shipped());
     let unknown = |output| call("unheard-of", Caller::Agent, tokens(0, output, 0, 0));

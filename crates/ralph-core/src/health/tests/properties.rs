@@ -8,6 +8,7 @@ fn sign() -> impl Strategy<Value = Sign> {
     prop_oneof![
         Just(Sign::Heartbeat),
         Just(Sign::Progress),
+        Just(Sign::Unchanged),
         Just(Sign::Tick),
         Just(Sign::Tick),
         Just(Sign::Tick),
@@ -50,6 +51,7 @@ proptest! {
                         prop_assert!(asked.is_some_and(|since| minute - since >= 15));
                     }
                     Reaction::Changed { before, state, .. } => prop_assert_ne!(before, state),
+                    Reaction::Look => {}
                     Reaction::Handoff => prop_assert!(false, "no one chose that"),
                 }
             }

@@ -275,7 +275,11 @@ impl ClaudeStream {
         for block in objects(&message["content"]) {
             match (block["type"].as_str(), word(&block["text"])) {
                 (Some("tool_result"), _) => {
-                    events.push(tool_done(&block["tool_use_id"], block["is_error"] != true));
+                    events.push(tool_done(
+                        &block["tool_use_id"],
+                        block["is_error"] != true,
+                        &block["content"],
+                    ));
                 }
                 (Some("text"), Some(text)) => events.push(notice(text)),
                 _ => {}

@@ -15,7 +15,10 @@ use crate::{
         Conclusion, Dialect,
         fields::{count, text_of},
         json::Json,
-        jsonl::{by_status, first_line, limit_reached, notice, other, parse_event, started},
+        jsonl::{
+            Digits, by_status, first_line, limit_reached, mark_of, notice, other, parse_event,
+            started, tool_done,
+        },
         no_result,
     },
     process::Ended,
@@ -58,7 +61,7 @@ impl CodexStream {
 
 impl Dialect for CodexStream {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
-        let Some(event) = parse_event(line, &["aggregated_output"]) else {
+        let Some(event) = parse_event(line, &[]) else {
             return;
         };
         match event["type"].as_str().unwrap_or_default() {
@@ -134,7 +137,12 @@ impl CodexStream {
                 self.running.pop_front();
             }
             self.running.push_back(id.clone());
-            events.push(AgentEvent::Tool { id, name, target });
+            events.push(AgentEvent::Tool {
+                id,
+                name,
+                target,
+                arguments: mark_of(&item["changes"], Digits::Count),
+            });
         }
     }
 
@@ -167,12 +175,14 @@ impl CodexStream {
                 id: id.clone(),
                 name,
                 target,
+                arguments: mark_of(&item["changes"], Digits::Count),
             }),
         }
         let is_done = item["status"].as_str().is_none_or(|s| s == "completed");
         let code = item["exit_code"].as_f64();
         let ok = is_done && code.is_none_or(|code| code == 0.0);
-        events.push(AgentEvent::ToolDone { id, ok });
+        let answer = tool_done(&item["id"], ok, &item["aggregated_output"]);
+        events.push(answer);
     }
 
     /// An error on the way: it tries again, or its turn fails next.

@@ -38,7 +38,7 @@ const TURNS_USED_UP: i32 = 53;
 
 impl Dialect for GeminiStream {
     fn read_line(&mut self, line: &[u8], events: &mut Vec<AgentEvent>) {
-        let Some(event) = parse_event(line, &["output"]) else {
+        let Some(event) = parse_event(line, &[]) else {
             return;
         };
         let kind = event["type"].as_str().unwrap_or_default();
@@ -70,7 +70,11 @@ impl Dialect for GeminiStream {
                 events.push(tool_called(id, name, &event["parameters"]));
             }
             "tool_result" => {
-                events.push(tool_done(&event["tool_id"], event["status"] == "success"));
+                events.push(tool_done(
+                    &event["tool_id"],
+                    event["status"] == "success",
+                    &event["output"],
+                ));
             }
             "error" => events.push(notice(text_of(&event["message"]))),
             // Nothing is believed before the session that it is in.

@@ -193,7 +193,7 @@ fn tool_used(part: &Json<'_>, events: &mut Vec<AgentEvent>) {
     // A command that failed is completed too.
     let code = state["metadata"]["exit"].as_f64();
     let ok = state["status"] == "completed" && code.is_none_or(|code| code == 0.0);
-    events.push(tool_done(id, ok));
+    events.push(tool_done(id, ok, &state["output"]));
 }
 
 /// Tells whether another step follows one that ended for this reason.

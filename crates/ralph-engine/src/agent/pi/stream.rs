@@ -162,7 +162,11 @@ impl PiStream {
                 events.push(tool_called(id, name, &line["args"]));
             }
             "tool_execution_end" => {
-                events.push(tool_done(&line["toolCallId"], line["isError"] != true));
+                events.push(tool_done(
+                    &line["toolCallId"],
+                    line["isError"] != true,
+                    &line["result"]["content"],
+                ));
             }
             "auto_retry_start" | "summarization_retry_scheduled" => {
                 events.push(AgentEvent::Retry {

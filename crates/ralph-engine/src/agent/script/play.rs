@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use ralph_core::agent::{AgentEvent, AgentResult, Usage};
+use ralph_core::agent::{AgentEvent, AgentResult, Mark, Usage};
 
 use super::file::{Action, Script, ScriptError};
 
@@ -163,7 +163,7 @@ impl Player<'_> {
             std::fs::create_dir_all(folder).map_err(fail)?;
         }
         change(Path::new(&path)).map_err(fail)?;
-        self.tell(&AgentEvent::ToolDone { id, ok: true });
+        self.done(id, true);
         Ok(())
     }
 
@@ -192,7 +192,7 @@ impl Player<'_> {
             .stderr(Stdio::null())
             .status()
             .is_ok_and(|s| s.success());
-        self.tell(&AgentEvent::ToolDone { id, ok });
+        self.done(id, ok);
     }
 
     fn begin_tool(&mut self, name: &str, target: &str) -> String {
@@ -202,8 +202,17 @@ impl Player<'_> {
             id: id.clone(),
             name: name.to_owned(),
             target: target.to_owned(),
+            arguments: Mark::EMPTY,
         });
         id
+    }
+
+    fn done(&mut self, id: String, ok: bool) {
+        self.tell(&AgentEvent::ToolDone {
+            id,
+            ok,
+            answer: Mark::EMPTY,
+        });
     }
 
     fn finish(&mut self, ok: bool, error: Option<String>) {

@@ -39,7 +39,9 @@ impl HumanText {
                 };
                 page.said(text, extent);
             }
-            AgentEvent::Tool { id, name, target } if verbose || self.tools == Tools::Listed => {
+            AgentEvent::Tool {
+                id, name, target, ..
+            } if verbose || self.tools == Tools::Listed => {
                 let width = page.columns().saturating_sub(BEFORE_TOOL);
                 let line = tool(name, target, TOOL_NAME_COLUMNS, width);
                 if very || line != self.memory.tool {
@@ -51,7 +53,7 @@ impl HumanText {
                 }
                 self.memory.running.push((id.clone(), line));
             }
-            AgentEvent::ToolDone { id, ok } => self.tool_done(page, id, *ok),
+            AgentEvent::ToolDone { id, ok, .. } => self.tool_done(page, id, *ok),
             AgentEvent::Usage(usage) if very => page.faint(&usage_in_full(usage)),
             AgentEvent::Retry { attempt, reason } => page.line(&format!(
                 "    the agent waits before it retries its model (retry {attempt}): {}",

@@ -4,7 +4,7 @@
 use ralph_core::{
     breaker::BreakerState,
     event::{AfterGutter, Event},
-    health::{HealthState, InterventionLevel},
+    health::{HealthState, InterventionLevel, RUN_FAILED},
     signal::{Escalation, EscalationKind},
 };
 
@@ -52,6 +52,8 @@ pub(super) fn render(page: &mut Page, event: &Event) {
             state: HealthState::Terminated,
             ..
         } => {}
+        // The verdict says it, and how.
+        Event::Health { sentence, .. } if sentence == RUN_FAILED => {}
         Event::Health {
             state, sentence, ..
         } => {
@@ -89,6 +91,7 @@ pub(super) fn render(page: &mut Page, event: &Event) {
             };
             page.marked(mark, &safe(sentence));
         }
+        Event::BudgetAlert { sentence, .. } => page.marked(Mark::Look, &safe(sentence)),
         Event::Question {
             id,
             task,

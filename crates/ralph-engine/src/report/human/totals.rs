@@ -165,6 +165,7 @@ impl HumanText {
             tasks,
             seconds,
             usage,
+            cost,
             ..
         } = event
         else {
@@ -177,7 +178,7 @@ impl HumanText {
         let iterations = count(*iterations as usize, "iteration", "iterations");
         (
             format!("{}{unverified}", tally(tasks)),
-            format!("{iterations} · {}", figures(*seconds, usage)),
+            format!("{iterations} · {}", figures(*seconds, usage, cost)),
         )
     }
 }

@@ -3,8 +3,9 @@
 use jiff::Timestamp;
 use ralph_core::{
     agent::Usage,
+    economics::KnownCost,
     event::Event,
-    figures::{duration, short_commit, usage},
+    figures::{duration, short_commit, used},
     verdict::Verdict,
 };
 
@@ -53,6 +54,7 @@ impl HumanText {
             verdict,
             seconds,
             usage,
+            cost,
             tail,
             log,
             ..
@@ -66,7 +68,9 @@ impl HumanText {
             page.indented(Mark::Look, &format!("would be refused: {}", safe(&reason)));
         }
         let task = page.paint().text(Tone::Heading, &safe(task));
-        let figures = page.paint().text(Tone::Faint, &figures(*seconds, usage));
+        let figures = page
+            .paint()
+            .text(Tone::Faint, &figures(*seconds, usage, cost));
         let colon = if mark == Mark::Good { "" } else { ":" };
         page.marked(
             mark,
@@ -133,8 +137,8 @@ impl HumanText {
 }
 
 /// `1m 12s · 12.3k tokens · $0.42`; what is not known is left out.
-pub(super) fn figures(seconds: f64, used: &Usage) -> String {
+pub(super) fn figures(seconds: f64, usage: &Usage, cost: &KnownCost) -> String {
     let mut parts = vec![duration(seconds)];
-    parts.extend(usage(used));
+    parts.extend(used(usage, cost));
     parts.join(" · ")
 }

@@ -196,6 +196,7 @@ impl StatusLine {
             | Event::Health { .. }
             | Event::Intervention { .. }
             | Event::Breaker { .. }
+            | Event::BudgetAlert { .. }
             | Event::Question { .. } => {}
             Event::Commanded {
                 command, report, ..
@@ -213,7 +214,9 @@ impl StatusLine {
             AgentEvent::Started { .. } => self.doing("thinking"),
             AgentEvent::Text { text } if text.trim().is_empty() => {}
             AgentEvent::Text { text } => self.doing(text),
-            AgentEvent::Tool { id, name, target } => {
+            AgentEvent::Tool {
+                id, name, target, ..
+            } => {
                 if self.tools.len() == MAX_TOOLS {
                     self.tools.remove(0);
                 }

@@ -6,6 +6,7 @@ use ralph_core::{
     breaker::BreakerState,
     command::CommandReport,
     dollars::Dollars,
+    economics::{Budget, BudgetPolicy, Per, Scope},
     event::{AfterGutter, Blocked, Event, WaitReason},
     gutter::Gutter,
     handoff::HandoffTrigger,
@@ -97,6 +98,8 @@ fn loop_lines() -> Vec<(Event, &'static str)> {
          r#""event":"intervention","iteration":7,"task":"T","level":"nudge","nth":2,"sentence":"reminded","hint":null,"until":"2026-11-15T14:30:00Z"}"#),
         (Event::Breaker { state: BreakerState::HalfOpen, sentence: "one is tried".into() },
          r#""event":"breaker","state":"half_open","sentence":"one is tried"}"#),
+        (Event::BudgetAlert { budget: Budget { scope: Scope::Task, per: Per::Total, usd: Dollars::told(5.0), action: BudgetPolicy::Deny }, task: Some("T".into()), spent_usd: Dollars::told(4.5), left_usd: Dollars::told(0.5), sentence: "nearly".into() },
+         r#""event":"budget_alert","budget":{"scope":"task","per":"total","usd":5,"action":"deny"},"task":"T","spentUsd":4.5,"leftUsd":0.5,"sentence":"nearly"}"#),
         (Event::Commanded { id: CommandId::new(7), command: "skip".into(), report: CommandReport::done("T is skipped") },
          r#""event":"commanded","id":7,"command":"skip","state":"done","sentence":"T is skipped","hint":null}"#),
         (Event::Question { id: QuestionId::new(3), task: "T".into(), question: "how?".into(), escalation: None },
@@ -104,7 +107,7 @@ fn loop_lines() -> Vec<(Event, &'static str)> {
         (Event::Question { id: QuestionId::new(3), task: "T".into(), question: "how?".into(), escalation: Some(story::escalation()) },
          r#""event":"question","id":3,"task":"T","question":"how?","escalation":{"type":"deviation","summary":"Spec requires deprecated API endpoint","context":"US-003 specifies /api/v1/users but the code uses /api/v2/users.\nThe v1 endpoint is deprecated.","options":["Use v2 instead (update acceptance criteria)","Use v1 anyway (technical debt)"],"question":"Which API version should I target?","raw":"<escalate type=\"deviation\">…"}}"#),
         (story::loop_ended(Stop::Iterations { max: 4 }, story::tally(1, 1, 1, 0), blocked),
-         r#""event":"loop_ended","stop":{"why":"iterations","max":4},"sentence":"the limit of 4 iterations is reached","hint":"`ralph run` goes on; `--max-iterations N` allows more","exitCode":3,"iterations":4,"tasks":{"total":3,"completed":1,"ready":1,"asking":0,"waiting":1,"blocked":0,"failed":0,"skipped":0},"seconds":933.0,"usage":{"inputTokens":123456,"outputTokens":246913,"cacheReadTokens":864198,"cacheWriteTokens":0,"costUsd":4.2,"contextTokens":617283},"blocked":[{"task":"US-004","by":["US-003 is open"]}],"next":[]}"#),
+         r#""event":"loop_ended","stop":{"why":"iterations","max":4},"sentence":"the limit of 4 iterations is reached","hint":"`ralph run` goes on; `--max-iterations N` allows more","exitCode":3,"iterations":4,"tasks":{"total":3,"completed":1,"ready":1,"asking":0,"waiting":1,"blocked":0,"failed":0,"skipped":0},"seconds":933.0,"usage":{"inputTokens":123456,"outputTokens":246913,"cacheReadTokens":864198,"cacheWriteTokens":0,"costUsd":4.2,"contextTokens":617283},"cost":{"spentUsd":4.2,"estimatedUsd":0,"unknownTokens":0},"blocked":[{"task":"US-004","by":["US-003 is open"]}],"next":[]}"#),
     ]
 }
 
@@ -128,7 +131,7 @@ fn iteration_lines() -> Vec<(Event, &'static str)> {
         (story::landed("T", Some("abc"), true),
          r#""event":"landed","task":"T","commit":"abc","subject":"feat: T as asked","unverified":true}"#),
         (story::iteration_ended(1, "T", Verdict::Failed { command: "make".into(), signature: "s1".into() }, "boom"),
-         r#""event":"iteration_ended","iteration":17,"task":"T","verdict":"failed","command":"make","signature":"s1","outcome":"failed","seconds":98.0,"usage":{"inputTokens":1234,"outputTokens":2469,"cacheReadTokens":8642,"cacheWriteTokens":0,"costUsd":0.42,"contextTokens":6172},"tail":"boom","log":".ralph/logs/17.jsonl"}"#),
+         r#""event":"iteration_ended","iteration":17,"task":"T","verdict":"failed","command":"make","signature":"s1","outcome":"failed","seconds":98.0,"usage":{"inputTokens":1234,"outputTokens":2469,"cacheReadTokens":8642,"cacheWriteTokens":0,"costUsd":0.42,"contextTokens":6172},"cost":{"spentUsd":0.42,"estimatedUsd":0,"unknownTokens":0},"tail":"boom","log":".ralph/logs/17.jsonl"}"#),
     ]
 }
 
@@ -309,6 +312,7 @@ fn heading(event: &Event) -> &'static str {
         Event::Health { .. } => "### `health`",
         Event::Intervention { .. } => "### `intervention`",
         Event::Breaker { .. } => "### `breaker`",
+        Event::BudgetAlert { .. } => "### `budget_alert`",
         Event::Commanded { .. } => "### `commanded`",
         Event::Question { .. } => "### `question`",
         Event::LoopEnded { .. } => "### `loop_ended`",

@@ -6,7 +6,9 @@ pub(super) use scenes::{eventful, limit, success};
 
 use jiff::Timestamp;
 use ralph_core::{
-    agent::{AgentEvent, Usage},
+    agent::{AgentEvent, Mark, Usage},
+    dollars::Dollars,
+    economics::KnownCost,
     event::{Blocked, Event, NextStep, Tally},
     iteration::ChangedFile,
     signal::{Escalation, EscalationKind},
@@ -78,11 +80,16 @@ pub(super) fn tool(id: &str, name: &str, target: &str) -> Event {
         id: id.into(),
         name: name.into(),
         target: target.into(),
+        arguments: Mark::EMPTY,
     })
 }
 
 pub(super) fn tool_done(id: &str, ok: bool) -> Event {
-    Event::Agent(AgentEvent::ToolDone { id: id.into(), ok })
+    Event::Agent(AgentEvent::ToolDone {
+        id: id.into(),
+        ok,
+        answer: Mark::EMPTY,
+    })
 }
 
 pub(super) fn text(text: &str) -> Event {
@@ -129,6 +136,13 @@ pub(super) fn landed(task: &str, commit: Option<&str>, unverified: bool) -> Even
     }
 }
 
+fn cost(spent: f64) -> KnownCost {
+    KnownCost {
+        spent_usd: Dollars::told(spent),
+        ..KnownCost::default()
+    }
+}
+
 pub(super) fn iteration_ended(n: u64, task: &str, verdict: Verdict, tail: &str) -> Event {
     let outcome = match verdict {
         Verdict::Verified => IterationOutcome::Success,
@@ -143,6 +157,7 @@ pub(super) fn iteration_ended(n: u64, task: &str, verdict: Verdict, tail: &str) 
         outcome,
         seconds: 98.0,
         usage: usage(12_345, Some(0.42)),
+        cost: cost(0.42),
         tail: tail.into(),
         log: format!(".ralph/logs/{}.jsonl", n + 16),
     }
@@ -158,6 +173,7 @@ pub(super) fn loop_ended(stop: Stop, tasks: Tally, blocked: Vec<Blocked>) -> Eve
         tasks,
         seconds: 933.0,
         usage: usage(1_234_567, Some(4.2)),
+        cost: cost(4.2),
         blocked,
         next: Vec::new(),
     }

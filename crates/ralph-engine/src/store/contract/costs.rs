@@ -226,6 +226,12 @@ pub(in crate::store) async fn spending_is_known_for_every_scope_and_time(store: 
             .spent;
         assert_eq!(spent.millionths(), millionths, "{whose:?} {since:?}");
     }
+    for (since, millionths) in [(None, 757_252), (Some("2026-01-03"), 257_252)] {
+        let rows = journal.costs_by_repository(since).await.unwrap();
+        assert_eq!(rows.len(), 1, "{since:?}");
+        assert!(rows[0].key.ends_with(".git"), "{rows:?}");
+        assert_eq!(rows[0].totals.spent.millionths(), millionths, "{since:?}");
+    }
     let now = "2026-03-31T23:59:59Z".parse().unwrap();
     use ralph_core::economics::Per;
     assert_eq!(first_day(Per::Day, now).as_deref(), Some("2026-03-31"));

@@ -2,7 +2,12 @@
 
 use std::path::Path;
 
-use ralph_core::termination::Stop;
+use ralph_core::{
+    breaker::BreakerState,
+    event::{Event, KeptEvent},
+    health::HealthState,
+    termination::Stop,
+};
 
 use super::*;
 
@@ -67,4 +72,47 @@ pub(in crate::store) async fn notes_are_kept_and_restarts_are_counted_by_working
     assert_eq!(count.unwrap(), 2);
     let count = journal.restarts("/v", since("2026-01-02T09:00:00Z")).await;
     assert_eq!(count.unwrap(), 0);
+}
+
+pub(in crate::store) async fn events_of_a_loop_are_kept_in_their_order_and_known_by_iteration(
+    store: &dyn TestStore,
+) {
+    let (mut journal, repository) = fresh(store).await;
+    for id in ["L1", "L2"] {
+        begin_loop_in(&mut *journal, &repository, id, "/w", at()).await;
+    }
+    let health = |iteration, sentence: &str| {
+        let event = Event::Health {
+            iteration,
+            task: "A".into(),
+            before: HealthState::Healthy,
+            state: HealthState::Stuck,
+            sentence: sentence.into(),
+        };
+        KeptEvent::of(&event, at()).unwrap()
+    };
+    let breaker = Event::Breaker {
+        state: BreakerState::Open,
+        sentence: "five failed".into(),
+    };
+    let breaker = KeptEvent::of(&breaker, at()).unwrap();
+    let (one, two, three) = (health(1, "a"), health(1, "b"), health(2, "c"));
+    let first = [one.clone(), two.clone()];
+    journal.keep_events(&"L1".into(), &first).await.unwrap();
+    let then = [three.clone(), breaker.clone()];
+    journal.keep_events(&"L1".into(), &then).await.unwrap();
+    journal
+        .keep_events(&"L2".into(), &first[..1])
+        .await
+        .unwrap();
+    journal.keep_events(&"L2".into(), &[]).await.unwrap();
+
+    let mut journal = store.open().await;
+    let of_iteration = journal.iteration_events(&"L1".into(), 1).await.unwrap();
+    assert_eq!(of_iteration, first);
+    let newest = journal.kept_events(&"L1".into(), 3).await.unwrap();
+    assert_eq!(newest, [two, three, breaker.clone()]);
+    assert_eq!(journal.kept_events(&"L2".into(), 9).await.unwrap(), [one]);
+    assert_eq!((breaker.kind(), breaker.iteration()), ("breaker", None));
+    assert_eq!(breaker.line(), "breaker open: five failed");
 }

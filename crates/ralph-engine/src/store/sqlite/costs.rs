@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use ralph_core::{
     dollars::Dollars,
-    economics::{Caller, CostByKind, TokenRecord, Tokens, Totals},
+    economics::{Caller, CostByKind, PriceBasis, TokenRecord, Tokens, Totals},
     id::{IterationId, LoopId},
     record::IterationRecord,
 };
@@ -25,7 +25,7 @@ use crate::store::{
 const BETWEEN: char = '\u{1f}';
 
 /// The columns of [`Totals`], in the order in which they are written and read.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 17] = [
     "calls",
     "tool_calls",
     "input",
@@ -40,6 +40,9 @@ const COLUMNS: [&str; 14] = [
     "told",
     "told_by_table",
     "spent",
+    "estimated_tokens",
+    "unknown_tokens",
+    "estimated",
 ];
 
 #[async_trait]
@@ -48,7 +51,7 @@ impl CostStore for SqliteJournal {
         self.all(sql!(
             "read calls to models",
             "SELECT run, agent, model, caller, input, output, cache_read, cache_write, cost_input,
-                    cost_output, cost_cache_read, cost_cache_write, told
+                    cost_output, cost_cache_read, cost_cache_write, told, basis
              FROM token_record WHERE iteration_id = ? ORDER BY seq",
             iteration,
         ))
@@ -120,6 +123,24 @@ impl CostStore for SqliteJournal {
         let since = since.unwrap_or_default();
         let what = "look up what was spent";
         self.one(sql!(what, text, repository, dimension, key, since))
+            .await
+    }
+
+    async fn costs_by_repository(&mut self, since: Option<&str>) -> Result<Vec<CostRow>> {
+        let summed = COLUMNS
+            .map(|name| format!("SUM(t.{name}) AS {name}"))
+            .join(", ");
+        let days = match since {
+            None => "t.day = ?1",
+            Some(_) => "t.day >= ?1",
+        };
+        let text = format!(
+            "SELECT r.common_dir, {summed} FROM repository r JOIN token_total t ON t.repository_id = r.id
+             WHERE t.dimension = 'total' AND t.key = '' AND {days}
+             GROUP BY r.id ORDER BY SUM(t.spent) DESC, r.common_dir"
+        );
+        let since = since.unwrap_or_default();
+        self.all(sql!("sum up what repositories spent", text, since))
             .await
     }
 
@@ -335,10 +356,12 @@ pub(super) async fn insert(
     let rows: Vec<Value> = accounts.records.iter().map(record_row).collect();
     sql!(
         "record calls to models",
-        "INSERT INTO token_record
+        "INSERT INTO token_record (iteration_id, seq, run, agent, model, caller, input, output,
+                cache_read, cache_write, cost_input, cost_output, cost_cache_read, cost_cache_write,
+                told, spent, basis)
          SELECT ?1, key + 1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4,
                 value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10,
-                value ->> 11, value ->> 12, value ->> 13
+                value ->> 11, value ->> 12, value ->> 13, value ->> 14
          FROM json_each(?2)",
         &record.iteration_id,
         serde_json::to_string(&rows).map_err(unreadable("a call to a model"))?,
@@ -394,6 +417,7 @@ fn record_row(record: &TokenRecord) -> Value {
         cost(|c| c.cache_write),
         record.told.map(Dollars::millionths),
         record.spent().millionths(),
+        record.basis.as_str(),
     ])
 }
 
@@ -473,6 +497,9 @@ fn total_row(place: [String; 4], totals: Totals) -> Value {
         totals.told.millionths(),
         totals.told_by_table.millionths(),
         totals.spent.millionths(),
+        totals.estimated_tokens,
+        totals.unknown_tokens,
+        totals.estimated.millionths(),
     ];
     let place = place.into_iter().map(Value::from);
     place.chain(figures.map(Value::from)).collect()
@@ -480,7 +507,10 @@ fn total_row(place: [String; 4], totals: Totals) -> Value {
 
 columns!(Tokens: input, output, cache_read, cache_write);
 columns!(CostByKind: input, output, cache_read, cache_write);
-columns!(Totals: calls, tool_calls, tokens, cost, unpriced_tokens, told, told_by_table, spent);
+columns!(
+    Totals: calls, tool_calls, tokens, cost, unpriced_tokens, told, told_by_table, spent,
+    estimated_tokens, unknown_tokens, estimated
+);
 columns!(CostRow: key, totals);
 
 impl FromColumns for TokenRecord {
@@ -502,6 +532,7 @@ impl FromColumns for TokenRecord {
                 })
             },
             told: row.next()?,
+            basis: PriceBasis::from_word(&row.next::<String>()?).unwrap_or_default(),
         })
     }
 }

@@ -6,12 +6,14 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use ralph_core::{
-    checkpoint::Moment, economics::KeptForecast, id::LoopId, termination::Stop, verify::CleanResult,
+    checkpoint::Moment, economics::KeptForecast, event::KeptEvent, id::LoopId, termination::Stop,
+    verify::CleanResult,
 };
+use serde_json::Value;
 
 use super::{
     Result, SqliteJournal, checkpoints,
-    statement::{columns, json, sql},
+    statement::{columns, json, sql, unreadable},
 };
 use crate::store::{
     ListedLoop, LoopNote, LoopRow, LoopStore, NewLoop, NoteKind, NoteStore, RepositoryId,
@@ -23,7 +25,11 @@ columns!(
 );
 columns!(
     ListedLoop as LISTED: id, worktree, source, goal, branch, agent, iterations, verified,
-    cost = "cost_millionths", input_tokens, output_tokens, started_at, ended_at, stop, paused_at,
+    cost =
+        "COALESCE((SELECT t.spent FROM token_total t WHERE t.repository_id = loop.repository_id
+                   AND t.dimension = 'loop' AND t.key = loop.id AND t.day = '' AND t.spent > 0),
+                  cost_millionths)",
+    input_tokens, output_tokens, started_at, ended_at, stop, paused_at,
     project_id = "COALESCE(CASE WHEN json_valid(config) THEN config ->> '$.named.projectId' END, '')",
     task_id = "COALESCE(CASE WHEN json_valid(config) THEN config ->> '$.named.taskId' END, '')",
     unverified =
@@ -251,6 +257,46 @@ impl NoteStore for SqliteJournal {
             worktree,
             NoteKind::Restarted.as_str(),
             since,
+        ))
+        .await
+    }
+
+    async fn keep_events(&mut self, loop_id: &LoopId, events: &[KeptEvent]) -> Result<()> {
+        let rows: Vec<Value> = events
+            .iter()
+            .map(|event| serde_json::json!([event.iteration(), event.at, event.kind(), event]))
+            .collect();
+        let rows = serde_json::to_string(&rows).map_err(unreadable("an event of a loop"))?;
+        self.write(sql!(
+            "keep events of a loop",
+            "INSERT INTO loop_event (loop_id, iteration, at, kind, body)
+             SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value -> 3 FROM json_each(?2)
+             ORDER BY key",
+            loop_id,
+            rows,
+        ))
+        .await
+    }
+
+    async fn kept_events(&mut self, loop_id: &LoopId, most: u32) -> Result<Vec<KeptEvent>> {
+        let mut events: Vec<KeptEvent> = self
+            .all(sql!(
+                "read the events of a loop",
+                "SELECT body FROM loop_event WHERE loop_id = ? ORDER BY id DESC LIMIT ?",
+                loop_id,
+                most,
+            ))
+            .await?;
+        events.reverse();
+        Ok(events)
+    }
+
+    async fn iteration_events(&mut self, loop_id: &LoopId, n: u64) -> Result<Vec<KeptEvent>> {
+        self.all(sql!(
+            "read the events of an iteration",
+            "SELECT body FROM loop_event WHERE loop_id = ? AND iteration = ? ORDER BY id",
+            loop_id,
+            n,
         ))
         .await
     }

@@ -8,6 +8,7 @@ use ralph_core::{
     dollars::Dollars,
     economics::{KeptForecast, TokenRecord},
     escalation::Answered,
+    event::KeptEvent,
     id::{CheckpointId, CommandId, IterationId, LoopId, QuestionId},
     iteration::StepDone,
     record::IterationRecord,
@@ -293,4 +294,5 @@ stored! {
     KeptForecast: "a forecast",
     Stop: "why a loop stopped",
     Vec<TokenRecord>: "a call to a model",
+    KeptEvent: "an event of a loop",
 }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use ralph_core::agent::Beat;
+use ralph_core::agent::{Beat, CallResult, Mark, ToolCall, ToolKind};
 
 use super::*;
 
@@ -18,7 +18,12 @@ fn watcher() -> HealthWatcher {
         failing_steps: NonZeroU32::new(10).unwrap(),
         ..HealthConfig::default()
     };
-    HealthWatcher::new(policy, run, None, "2026-11-15T12:00:00Z".parse().unwrap())
+    let quiet = QuietLimits {
+        idle: Duration::from_secs(10 * 3600),
+        idle_with_tool: Duration::from_secs(20 * 3600),
+    };
+    let now = "2026-11-15T12:00:00Z".parse().unwrap();
+    HealthWatcher::new(policy, run, quiet, None, now)
 }
 
 /// So many seconds into the run, with no tool under way.
@@ -106,6 +111,78 @@ fn no_agent_is_called_stuck_before_a_last_look() {
     let reminder = "REMINDER: You have been working for 30 minutes without checkpoint update. Please \
                     either update progress, request handoff, or report blockers.";
     assert_eq!(told, ["stuck", "nudge", reminder]);
+}
+
+fn edit(nth: u64) -> Observation {
+    Observation {
+        beat: Beat::Other,
+        ended_call: Some(ToolCall {
+            what: nth,
+            kind: ToolKind::Other,
+            result: CallResult::Ok,
+            answer: Mark::EMPTY,
+        }),
+    }
+}
+
+/// The states that an agent comes to with twelve calls, after each of which the tree is like this.
+fn states_of_calls(tree: impl Fn(u64) -> Option<u64>) -> Vec<HealthState> {
+    let mut watcher = watcher();
+    let mut states = vec![HealthState::Healthy];
+    for n in 1..=12 {
+        let asked = watcher.observe(&edit(1), at(n));
+        if asked.contains(&WatcherStep::Look) {
+            let _ = watcher.saw(tree(n), at(n));
+        }
+        states.push(watcher.health.state());
+    }
+    states.dedup();
+    states
+}
+
+#[test]
+fn twelve_real_edits_in_a_row_are_healthy_and_twelve_calls_that_change_nothing_are_not() {
+    use HealthState::{Degraded, Healthy, Stuck};
+    assert_eq!(states_of_calls(Some), [Healthy]);
+    assert_eq!(states_of_calls(|_| Some(7)), [Healthy, Degraded, Stuck]);
+    let unseen = states_of_calls(|_| None);
+    assert_eq!(unseen, [Healthy, Degraded, Stuck], "no tree to look at");
+}
+
+#[test]
+fn half_of_the_silence_that_ends_a_run_is_a_sign_of_trouble() {
+    let mut watcher = watcher();
+    watcher.silence.limits.idle = Duration::from_secs(600);
+    let _ = watcher.observe(&SOMETHING, with_tool(10));
+    let _ = watcher.saw(Some(1), at(20));
+    watcher.looks.active = false;
+    assert_eq!(wakes(&watcher, at(20)), Some(310));
+    let _ = watcher.wake(at(310));
+    assert_eq!(watcher.health.state(), HealthState::Degraded);
+    assert_eq!(wakes(&watcher, at(310)), Some(QUIET), "it is noticed once");
+    let _ = watcher.observe(&SOMETHING, at(400));
+    assert_eq!(watcher.health.state(), HealthState::Healthy);
+}
+
+#[test]
+fn a_run_that_crashed_is_told_of_as_failing() {
+    let message = "it ended without a result (exit code 3)".to_owned();
+    let over = watcher().ended(&Ending::NoResult { message }, Duration::from_secs(9));
+    assert_eq!(over.state, HealthState::Failing);
+    let [
+        Event::Health {
+            state, sentence, ..
+        },
+    ] = &over.told[..]
+    else {
+        panic!("{:?}", over.told);
+    };
+    assert_eq!(
+        (*state, sentence.as_str()),
+        (HealthState::Failing, "its run failed")
+    );
+    let over = watcher().ended(&Ending::Finished, Duration::from_secs(9));
+    assert_eq!((over.state, over.told), (HealthState::Healthy, Vec::new()));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use ralph_core::economics::{PriceRow, PriceSource, Prices, Rate};
+use ralph_core::economics::{PriceBasis, PriceRow, PriceSource, Prices, Rate};
 use ralph_engine::prices::read_prices;
 use serde::Serialize;
 
@@ -72,10 +72,12 @@ fn render(listed: &ListedPrices) -> String {
             rate(row.cache_write),
             cell(
                 Tone::Faint,
-                match row.source {
-                    PriceSource::Config => "yours",
-                    PriceSource::File => "from the file",
-                    PriceSource::Shipped => "",
+                match (row.source, row.basis) {
+                    (PriceSource::Config, _) => "yours",
+                    (PriceSource::File, PriceBasis::Listed) => "from the file",
+                    (PriceSource::File, PriceBasis::Estimated) => "from the file, estimated",
+                    (PriceSource::Shipped, PriceBasis::Listed) => "",
+                    (PriceSource::Shipped, PriceBasis::Estimated) => "estimated",
                 },
             ),
         ]);
@@ -84,7 +86,8 @@ fn render(listed: &ListedPrices) -> String {
         format!(", those of {} as of {}", file.path, file.as_of)
     });
     format!(
-        "{}\ndollars per million tokens; built-in prices as of {}{file}. `economics.prices` in ralph.yaml sets others\n",
+        "{}\nestimated: for models that no other row fits\n\
+         dollars per million tokens; built-in prices as of {}{file}. `economics.prices` in ralph.yaml sets others\n",
         table.render(output::width()),
         listed.as_of
     )

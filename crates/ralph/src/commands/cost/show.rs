@@ -13,7 +13,11 @@ use crate::{
     },
 };
 
+/// The length of the longest bar, and where the screen is narrow.
 const BAR: usize = 20;
+const SHORT_BAR: usize = 8;
+/// Columns from which on the long one fits.
+const WIDE: usize = 96;
 
 pub(super) fn render(costs: &Costs) -> String {
     let mut text = if costs.rows.is_empty() {
@@ -58,27 +62,31 @@ fn table(costs: &Costs) -> String {
 
 fn cells(row: &Row, dearest: Dollars) -> [Cell; 8] {
     let figures = &row.figures;
-    let money = |amount: Dollars| {
-        if amount == Dollars::NOTHING {
-            cell(Tone::Faint, "–")
-        } else {
-            cell(Tone::Plain, amount.to_string())
-        }
-    };
+    let [input, output, cache_read, cache_write] = figures.kinds().map(|(_, _, cost)| match cost {
+        None => cell(Tone::Faint, "–"),
+        Some(cost) => cell(Tone::Plain, cost.to_string()),
+    });
     let share = figures.spent_usd.usd() / dearest.usd().max(f64::MIN_POSITIVE);
     [
         match &row.key {
             Some(key) => cell(Tone::Name, key),
             None => cell(Tone::Faint, NO_MODEL),
         },
-        cell(Tone::Plain, figures.spent_usd.to_string()),
-        cell(Tone::Good, bar(share, BAR)),
+        cell(Tone::Plain, figures.spent().to_string()),
+        cell(Tone::Good, bar(share, bar_width())),
         cell(Tone::Plain, compact(figures.tokens.total())),
-        money(figures.cost_usd.input),
-        money(figures.cost_usd.output),
-        money(figures.cost_usd.cache_read),
-        money(figures.cost_usd.cache_write),
+        input,
+        output,
+        cache_read,
+        cache_write,
     ]
+}
+
+fn bar_width() -> usize {
+    match output::width() {
+        Some(width) if width < WIDE => SHORT_BAR,
+        Some(_) | None => BAR,
+    }
 }
 
 fn footer(costs: &Costs) -> String {
@@ -93,7 +101,7 @@ fn footer(costs: &Costs) -> String {
     text.push_str(&format!(
         "\n{} {}{since}, {calls} to models, {} tokens\n",
         paint(Tone::Heading, "total"),
-        total.spent_usd,
+        total.spent(),
         compact(total.tokens.total()),
     ));
     text.push_str(&table_against_agents(total, &costs.prices_as_of));
@@ -114,9 +122,20 @@ pub(crate) fn table_against_agents(total: &Figures, as_of: &str) -> String {
         ));
     }
     text.push('\n');
-    if total.unpriced_tokens > 0 {
+    if total.estimated_tokens > 0 {
         text.push_str(&format!(
-            "{} tokens are of models without a price; `economics.prices` sets one\n",
+            "~ estimated: {} tokens are of models that only their family has a price for; \
+             `economics.prices` sets one\n",
+            compact(total.estimated_tokens)
+        ));
+    }
+    if total.unpriced_tokens > 0 {
+        let spent = match total.unknown_tokens {
+            0 => String::new(),
+            n => format!(", and what {} of them cost is not known", compact(n)),
+        };
+        text.push_str(&format!(
+            "? {} tokens are of models without a price{spent}; `economics.prices` sets one\n",
             compact(total.unpriced_tokens)
         ));
     }
@@ -171,6 +190,8 @@ pub(super) fn csv(costs: &Costs) -> String {
             ("unpriced_tokens", figures.unpriced_tokens.to_string()),
             ("told_usd", plain(figures.told_usd)),
             ("told_by_table_usd", plain(figures.told_by_table_usd)),
+            ("estimated_usd", plain(figures.estimated_usd)),
+            ("unknown_tokens", figures.unknown_tokens.to_string()),
         ]
     };
     let names = cells(&Row::default()).map(|(name, _)| name.to_owned());

@@ -2,14 +2,20 @@
 //!
 //! Of an agent that ralph knows, its version is asked; a program that it does not know is not started.
 
-use std::{io::Read as _, path::Path, process::Stdio, time::Duration};
+use std::{collections::BTreeSet, io::Read as _, path::Path, process::Stdio, time::Duration};
 
 use ralph_core::{
     config::{AgentChoice, CustomAgent, OnUsageLimit},
+    dollars::Dollars,
+    economics::PriceGap,
     sanitize::one_line,
 };
-use ralph_engine::agent::{
-    Agent, AgentKind, Fitness, Runtime, find_kind, kind_of, parse_version, script::Script,
+use ralph_engine::{
+    agent::{
+        Agent, AgentKind, Costs, Fitness, Runtime, find_kind, kind_of, parse_version,
+        script::Script,
+    },
+    prices::read_prices,
 };
 
 use super::{Check, programs};
@@ -44,8 +50,71 @@ pub(super) fn checks(project: &Project) -> Vec<Check> {
     let mut checks = of_choice(project, choice, MAIN);
     checks.extend(permissions(project, choice));
     checks.extend(fallback(project));
+    checks.extend(prices(project));
     checks.push(root());
     checks
+}
+
+/// The prices of the models that are named, or that agents chose before.
+fn prices(project: &Project) -> Vec<Check> {
+    const CHECK: &str = "prices";
+    let config = project.config();
+    let Ok(prices) = read_prices(&config.economics, project.root()) else {
+        // The configuration's own check names it.
+        return Vec::new();
+    };
+    let fallback = config.limits.fallback_agent.as_ref();
+    let agents: Vec<Box<dyn Agent>> = [&config.agent]
+        .into_iter()
+        .chain(fallback)
+        .filter_map(|choice| kind_of(choice).ok()?.map(|kind| (kind, choice)))
+        .map(|(kind, choice)| (kind.make)(&agent_setup(config, choice)))
+        .filter(|agent| agent.costs() != Costs::Untold)
+        .collect();
+    if agents.is_empty() {
+        return Vec::new();
+    }
+    let mut models: BTreeSet<String> = agents.iter().flat_map(|agent| agent.models()).collect();
+    models.extend(config.limits.fallback_model.clone());
+    models.extend(used_models(project).unwrap_or_default());
+    let gaps = prices.gaps(models.iter().map(String::as_str));
+    if gaps.is_empty() {
+        let named: Vec<&str> = models.iter().map(String::as_str).collect();
+        let said = match named.as_slice() {
+            [] => "the agent chooses its model".to_owned(),
+            named => format!("{} known", named.join(", ")),
+        };
+        let said = format!(
+            "{said}; {} prices as of {}",
+            prices.rows().len(),
+            prices.as_of()
+        );
+        return vec![Check::ok(CHECK, said)];
+    }
+    let check = |gap: &PriceGap| match gap {
+        PriceGap::Unpriced(_) => Check::warning(CHECK, gap.sentence()),
+        PriceGap::Estimated(_) => Check::note(CHECK, gap.sentence()),
+    };
+    gaps.iter().map(check).collect()
+}
+
+/// The models that the last loop of this worktree used without saying what they cost.
+fn used_models(project: &Project) -> Option<Vec<String>> {
+    let used = project::block_on(async {
+        let Some((mut journal, repository)) = project.journal().await? else {
+            return Ok(Vec::new());
+        };
+        let worktree = project.worktree();
+        let Some(last) = journal.last_loop(&repository, &worktree).await? else {
+            return Ok(Vec::new());
+        };
+        let costs = journal.model_costs(&repository, &last.id).await?;
+        let untold = costs
+            .into_iter()
+            .filter(|cost| cost.totals.told == Dollars::NOTHING);
+        Ok(untold.filter_map(|cost| cost.model).collect())
+    });
+    used.ok()
 }
 
 /// Who goes on at a usage limit: found missing now, not in the night in which it is needed.

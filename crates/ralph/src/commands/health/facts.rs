@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_core::{health::HealthReport, monitor::ProcessState};
+use ralph_core::{
+    breaker::BreakerState, event::KeptEvent, health::HealthReport, monitor::ProcessState,
+};
 use ralph_engine::{
+    loop_runner::breaker_of_worktree,
     monitor::{Looked, look_at_all},
-    store::{Journal, LoopNote, LoopRow},
+    store::{Journal, LoopNote, LoopRow, RepositoryId},
 };
 use serde::Serialize;
 
@@ -17,7 +20,29 @@ use crate::{error::CommandError, project::Project};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct HealthFacts {
     pub(super) loops: Vec<LoopHealth>,
+    /// This working tree, whether a loop runs in it or not; none where ralph never ran, and for all.
+    pub(super) here: Option<WorktreeHealth>,
 }
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct WorktreeHealth {
+    pub(super) breaker: BreakerFacts,
+    /// The newest events of its last loop that are kept, oldest of them first.
+    pub(super) events: Vec<KeptEvent>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct BreakerFacts {
+    pub(super) state: BreakerState,
+    /// When it lets an iteration through, while it is open.
+    pub(super) until: Option<Timestamp>,
+    pub(super) failures: u32,
+    /// The number of iterations that the failures are counted among.
+    pub(super) of: u32,
+}
+
+/// Events that are shown.
+const MOST_EVENTS: u32 = 5;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -86,19 +111,50 @@ impl<'a> Sources<'a> {
             self.journal = self.open().await?;
         }
         let Some((journal, repository)) = &mut self.journal else {
-            return Ok(HealthFacts { loops: Vec::new() });
+            return Ok(HealthFacts {
+                loops: Vec::new(),
+                here: None,
+            });
         };
         let data_dir = self.project.data_dir()?;
         let hang_after = u64::from(self.project.config().monitor.hang_seconds.get());
         let hang_after = Duration::from_secs(hang_after);
-        let (repository, now) = (repository.as_deref(), Project::now());
+        let (repository, now) = (repository.clone(), Project::now());
+        let repository = repository.as_deref();
         let found = look_at_all(&mut **journal, &data_dir, repository, hang_after, now).await;
         let mut loops = Vec::new();
         for one in found? {
             let note = journal.last_note(&one.row.id).await;
             loops.push(LoopHealth::new(one, note?));
         }
-        Ok(HealthFacts { loops })
+        let here = match repository {
+            Some(id) => Some(self.here(&RepositoryId(id.to_owned())).await?),
+            None => None,
+        };
+        Ok(HealthFacts { loops, here })
+    }
+
+    async fn here(&mut self, repository: &RepositoryId) -> Result<WorktreeHealth, CommandError> {
+        let (worktree, config) = (self.project.worktree(), self.project.config());
+        let mut events = Vec::new();
+        let Some((journal, _)) = &mut self.journal else {
+            return Err(CommandError::internal("the journal is closed"));
+        };
+        let now = Project::now();
+        let breaker =
+            breaker_of_worktree(&mut **journal, repository, &worktree, config, now).await?;
+        if let Some(last) = journal.last_loop(repository, &worktree).await? {
+            events = journal.kept_events(&last.id, MOST_EVENTS).await?;
+        }
+        Ok(WorktreeHealth {
+            breaker: BreakerFacts {
+                state: breaker.state(),
+                until: breaker.until(),
+                failures: breaker.failures(),
+                of: breaker.samples(),
+            },
+            events,
+        })
     }
 
     async fn open(&self) -> Result<Option<(Box<dyn Journal>, Option<String>)>, CommandError> {

@@ -9,22 +9,69 @@ use ralph_core::{
     time::seconds,
 };
 
-use super::facts::{HealthFacts, LoopHealth};
+use super::facts::{HealthFacts, LoopHealth, WorktreeHealth};
 use crate::{
     output,
     view::{
         Cell, Table, Tone, cell,
-        figures::{ago, ago_text, duration},
+        figures::{ago, ago_text, count, duration},
         paint,
     },
 };
 
 pub(super) fn render(facts: &HealthFacts, now: Timestamp) -> String {
     if facts.loops.is_empty() {
-        return "no loop is running here\n".to_owned();
+        let here = facts.here.as_ref().map(|here| worktree(here, now));
+        return format!("no loop is running here\n{}", here.unwrap_or_default());
     }
     let loops: Vec<String> = facts.loops.iter().map(|one| block(one, now)).collect();
     loops.join("\n")
+}
+
+/// The breaker, and the last events that were kept: a loop that has ended leaves them behind.
+fn worktree(here: &WorktreeHealth, now: Timestamp) -> String {
+    let mut rows = Table::new(1, 2);
+    let breaker = &here.breaker;
+    let failed = match (breaker.failures, breaker.of) {
+        (_, 0) => "no iterations yet".to_owned(),
+        (0, of) => format!(
+            "none of the last {} failed",
+            count(of as usize, "iteration", "iterations")
+        ),
+        (failures, of) => format!("{failures} of the last {of} iterations failed"),
+    };
+    let state = state_word(breaker.state);
+    let text = match breaker.state {
+        BreakerState::Closed => format!("{state}: {failed}"),
+        BreakerState::HalfOpen => format!("{state}: {failed}; the next one decides"),
+        BreakerState::Open => {
+            let left = breaker.until.map(|at| duration(seconds(now, at)));
+            let left = left.map_or_else(String::new, |left| format!(" for another {left}"));
+            format!("{state}{left}: {failed}; `ralph run` tries one at once")
+        }
+    };
+    rows.row([
+        cell(Tone::Faint, "breaker"),
+        cell(breaker_tone(breaker.state), text),
+    ]);
+    for event in &here.events {
+        let line = format!("{}, {}", event.line(), ago(event.at, now));
+        rows.row([cell(Tone::Faint, "event"), cell(Tone::Plain, line)]);
+    }
+    // Not cut at the terminal's edge: what to do stands at the end of a line.
+    rows.render(None)
+}
+
+fn state_word(state: BreakerState) -> String {
+    state.as_str().replace('_', "-")
+}
+
+fn breaker_tone(state: BreakerState) -> Tone {
+    match state {
+        BreakerState::Closed => Tone::Plain,
+        BreakerState::HalfOpen => Tone::Careful,
+        BreakerState::Open => Tone::Bad,
+    }
 }
 
 /// One line, for who reads along without a terminal.
@@ -119,12 +166,8 @@ fn of_health(
     if let Some(text) = asks(health, now) {
         rows.push(("asks", Tone::Bad, text));
     }
-    let tone = match health.breaker {
-        BreakerState::Closed => Tone::Plain,
-        BreakerState::HalfOpen => Tone::Careful,
-        BreakerState::Open => Tone::Bad,
-    };
-    rows.push(("breaker", tone, health.breaker.as_str().replace('_', "-")));
+    let tone = breaker_tone(health.breaker);
+    rows.push(("breaker", tone, state_word(health.breaker)));
     rows
 }
 

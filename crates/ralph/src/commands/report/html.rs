@@ -5,12 +5,12 @@ mod plots;
 
 use jiff::{Timestamp, tz::TimeZone};
 use minijinja::{Environment, Value, context, value::Serde};
-use ralph_core::sanitize::terminal_safe;
+use ralph_core::{dollars::Dollars, figures::usd, sanitize::terminal_safe};
 use ralph_engine::store::LoopModelCost;
 
 use super::{answers, dress::Dress, shape::ReportFacts, template, text};
 use crate::{
-    commands::cost::figures::{NO_MODEL, asked_by},
+    commands::cost::figures::{Figures, NO_MODEL, asked_by},
     error::CommandError,
 };
 
@@ -32,6 +32,7 @@ pub(super) fn render(facts: &ReportFacts, now: Timestamp) -> Result<String, Comm
         title => format!("{} on {}", facts.source, facts.branch()),
         report => Value::from(Serde(facts)),
         tokens => facts.usage.total_tokens(),
+        cost => cost_tile(facts),
         forecasts => forecasts.collect::<Vec<_>>(),
         plots => plots::plots(facts, &zone),
         models => models.collect::<Vec<_>>(),
@@ -50,6 +51,24 @@ pub(super) fn render(facts: &ReportFacts, now: Timestamp) -> Result<String, Comm
     let env = environment(zone)?;
     let page = env.render_str(include_str!("html/page.html"), page);
     page.map_err(CommandError::internal)
+}
+
+/// The cost, and where it is from; none where nothing is known of it.
+fn cost_tile(facts: &ReportFacts) -> Option<Value> {
+    let spent = facts.cost();
+    if spent.spent_usd == Dollars::NOTHING && facts.usage.cost_usd.is_none() {
+        return None;
+    }
+    let told = facts.usage.cost_usd.map(Dollars::told);
+    let source = if spent.estimated_usd > Dollars::NOTHING {
+        "estimated by the family of the model"
+    } else if told == Some(spent.spent_usd) {
+        "as reported by agents"
+    } else {
+        "as reported by agents, else by the price table"
+    };
+    let amount = spent.with(|amount| usd(amount.usd()));
+    Some(context! { amount, source })
 }
 
 fn environment(zone: TimeZone) -> Result<Environment<'static>, CommandError> {
@@ -84,18 +103,19 @@ fn escaped(text: &str) -> String {
 }
 
 fn model_row(part: &LoopModelCost) -> Value {
-    let (totals, cost) = (&part.totals, part.totals.cost);
-    let kinds = [cost.input, cost.output, cost.cache_read, cost.cache_write];
+    let totals = &part.totals;
+    let figures = Figures::from(part.totals);
     context! {
         model => part.model.as_deref().unwrap_or(NO_MODEL),
         agent => part.agent.as_str(),
         asked_by => asked_by(part.caller),
         calls => totals.calls,
         tokens => totals.tokens.total(),
-        spent => totals.spent.to_string(),
+        spent => figures.spent().to_string(),
         // `None` for nothing.
-        cost_by_kind => kinds
-            .map(|cost| (cost.millionths() > 0).then(|| cost.to_string()))
+        cost_by_kind => figures
+            .kinds()
+            .map(|(_, _, cost)| cost.map(|cost| cost.to_string()))
             .to_vec(),
     }
 }

@@ -6,7 +6,7 @@ use ralph_core::{
     agent::Usage,
     board::Counts,
     dollars::Dollars,
-    economics::ComparedForecast,
+    economics::{ComparedForecast, KnownCost},
     escalation::Question,
     id::LoopId,
     metrics::{Since, SuccessFigures},
@@ -64,6 +64,18 @@ impl ReportFacts {
     /// The branch of the last loop.
     pub(super) fn branch(&self) -> &str {
         self.loops.last().map_or("", |row| row.branch.as_str())
+    }
+
+    /// The cost that counts; of journals without calls, what agents reported.
+    pub(super) fn cost(&self) -> KnownCost {
+        let total = &self.economics.used.total;
+        if total.calls > 0 {
+            return total.spent();
+        }
+        KnownCost {
+            spent_usd: self.usage.cost_usd.map_or(Dollars::NOTHING, Dollars::told),
+            ..KnownCost::default()
+        }
     }
 }
 

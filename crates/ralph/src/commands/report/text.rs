@@ -1,7 +1,7 @@
 //! A report as text that is also Markdown: to be read here, or put into a pull request.
 
 use minijinja::{Value, context, value::Serde};
-use ralph_core::figures::{compact, count, duration, percent, usage, usd};
+use ralph_core::figures::{compact, count, duration, percent, usd, used};
 
 use super::{answers, dress::Dress, shape::ReportFacts, template};
 use crate::{error::CommandError, view::Tone};
@@ -32,7 +32,7 @@ pub(super) fn render(facts: &ReportFacts, dress: Dress) -> Result<String, Comman
         most => MOST,
         report => Value::from(Serde(facts)),
         branch => facts.branch(),
-        usage => usage(&facts.usage),
+        usage => used(&facts.usage, &facts.cost()),
         figures => figures(facts),
         answers => answers(facts),
         left => left.collect::<Vec<_>>(),

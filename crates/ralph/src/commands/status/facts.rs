@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use ralph_core::{
     board::{Board, Counts},
+    economics::KnownCost,
     id::{CheckpointId, LoopId},
     record::IterationRecord,
     task::{Task, TaskId, graph::Problem},
@@ -13,7 +14,7 @@ use ralph_core::{
 };
 use ralph_engine::{
     lock::Lock,
-    store::{IterationRow, Journal, JournalError, LoopRow, RepositoryId},
+    store::{IterationRow, Journal, JournalError, LoopRow, RepositoryId, SpendingScope},
 };
 use serde::Serialize;
 
@@ -47,6 +48,8 @@ pub(crate) struct Facts {
     pub(crate) last_iteration: Option<IterationFacts>,
     /// The newest checkpoint of that loop.
     pub(crate) last_checkpoint: Option<CheckpointId>,
+    /// The cost of that loop.
+    pub(crate) cost: KnownCost,
     /// Commits of iterations that a person had taken back.
     pub(crate) reverted_commits: usize,
     /// Until when a loop that is not over waits for a usage limit.
@@ -183,6 +186,7 @@ pub(crate) async fn gather(project: &Project, named: Option<&Path>) -> Result<Fa
         last_loop: told.last_loop.map(|row| loop_facts(row, running)),
         last_iteration: told.last_iteration,
         last_checkpoint: told.last_checkpoint,
+        cost: told.cost,
         reverted_commits: told.reverted_commits,
         suggestions: told.suggestions,
         warnings,
@@ -238,6 +242,7 @@ struct Told {
     last_loop: Option<LoopRow>,
     last_iteration: Option<IterationFacts>,
     last_checkpoint: Option<CheckpointId>,
+    cost: KnownCost,
     /// Of a worktree whose loop is not over: its newest iterations.
     recent: Vec<IterationRecord>,
     reverted_commits: usize,
@@ -272,8 +277,17 @@ impl Told {
             Some(row) => journal.last_checkpoint_id(&row.id).await?,
             None => None,
         };
+        let cost = match &last_loop {
+            Some(row) => {
+                let scope = SpendingScope::Loop(&row.id);
+                let spent = journal.spending(repository, scope, None).await?;
+                spent.known_cost()
+            }
+            None => KnownCost::default(),
+        };
         Ok(Self {
             last_checkpoint,
+            cost,
             last_loop,
             last_iteration,
             recent,

@@ -3,6 +3,7 @@
 use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::{
     board::Counts,
+    economics::KnownCost,
     sanitize::{columns, one_line},
 };
 
@@ -46,6 +47,10 @@ pub(crate) fn render(facts: &Facts, now: Timestamp) -> String {
         line("loop", Tone::Good, "running");
     } else {
         line("loop", Tone::Plain, "not running; none has run here yet");
+    }
+    if facts.cost != KnownCost::default() {
+        let more = format!("{} by this loop  (`ralph cost` shows it)", facts.cost);
+        line("spent", Tone::Faint, &more);
     }
     if let Some(id) = &facts.last_checkpoint {
         let more = format!("{id}  (`ralph checkpoint show` shows it)");

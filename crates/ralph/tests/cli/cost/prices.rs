@@ -23,12 +23,12 @@ fn prices_of_a_file_stand_between_the_users_own_and_the_shipped_ones() {
     let prices = listed["prices"].as_array().unwrap();
     assert_eq!(
         prices[0],
-        json!({"model": "mine", "own": true, "source": "config", "input": 1, "output": 4,
+        json!({"model": "mine", "own": true, "source": "config", "basis": "listed", "input": 1, "output": 4,
                "cacheRead": 1, "cacheWrite": 1})
     );
     assert_eq!(
         prices[1],
-        json!({"model": "gpt-5", "own": true, "source": "file", "input": 2, "output": 20,
+        json!({"model": "gpt-5", "own": true, "source": "file", "basis": "listed", "input": 2, "output": 20,
                "cacheRead": 2, "cacheWrite": 2})
     );
     let named = |model: &str| prices.iter().filter(|row| row["model"] == model).count();
@@ -39,7 +39,7 @@ fn prices_of_a_file_stand_between_the_users_own_and_the_shipped_ones() {
     let text = ralph(&repo, &["cost", "prices"]).text(0).to_owned();
     assert!(
         text.ends_with(
-            "dollars per million tokens; built-in prices as of 2025-12-01, those of prices.yaml as of 2026-02-01. `economics.prices` in ralph.yaml sets others\n"
+            "dollars per million tokens; built-in prices as of 2026-11-16, those of prices.yaml as of 2026-02-01. `economics.prices` in ralph.yaml sets others\n"
         ),
         "{text}"
     );

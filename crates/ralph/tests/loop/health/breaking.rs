@@ -52,6 +52,30 @@ fn it_stops_the_loop_and_whoever_starts_it_again_sees_one_tried() {
         "{sentence}"
     );
 
+    // Nothing runs, and the breaker is shown all the same.
+    let shown = project.health();
+    assert_eq!(shown["loops"], json!([]));
+    let open = &shown["here"]["breaker"];
+    assert_eq!(
+        [&open["state"], &open["failures"], &open["of"]],
+        [&json!("open"), &json!(2), &json!(2)]
+    );
+    let said: jiff::Timestamp = open["until"].as_str().unwrap().parse().unwrap();
+    assert_eq!(said.as_second(), until.as_second());
+    let last = shown["here"]["events"].as_array().unwrap().last().unwrap();
+    assert_eq!(
+        (&last["event"], &last["state"]),
+        (&json!("breaker"), &json!("open"))
+    );
+    let text = project.ralph(&["health"]).output().unwrap();
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.starts_with("no loop is running here\n"), "{text}");
+    assert!(text.contains("  breaker  open for another "), "{text}");
+    assert!(
+        text.contains(": 2 of the last 2 iterations failed; `ralph run` tries one at once\n"),
+        "{text}"
+    );
+
     let ran = project.run(&[]).expect(0);
     assert_eq!(breaker(&ran), ["half_open", "closed"]);
     let said = ran.named("breaker")[0]["sentence"]

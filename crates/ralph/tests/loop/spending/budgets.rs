@@ -146,19 +146,55 @@ fn a_budget_that_only_alerts_says_so_once_and_stops_nothing() {
     let project = at_forty_cents(&config);
     let ran = project.run(&[]).expect(0);
     assert_eq!(ran.verdicts().len(), 4);
-    let warnings: Vec<String> = ran
-        .named("warning")
+    let alerts: Vec<String> = ran
+        .named("budget_alert")
         .into_iter()
-        .filter_map(|event| Some(event["message"].as_str()?.to_owned()))
-        .filter(|message| message.contains("budget"))
+        .filter_map(|event| Some(event["sentence"].as_str()?.to_owned()))
         .collect();
     assert_eq!(
-        warnings,
+        alerts,
         [
             "the project's budget of $1.00 a day is nearly used up: $0.80 are spent",
             "the project's budget of $1.00 a day is used up: $1.20 are spent",
         ]
     );
+}
+
+#[test]
+fn every_budget_sends_an_alert_of_its_own_and_the_journal_keeps_it() {
+    let config = json!({"budgets": [
+        {"scope": "organisation", "per": "month", "usd": 0.9, "action": "alert_only"},
+        {"scope": "project", "per": "day", "usd": 1.0, "action": "deny"},
+        {"scope": "loop", "per": "total", "usd": 1.0, "action": "throttle"},
+        {"scope": "task", "per": "total", "usd": 0.4, "action": "alert_only"},
+    ], "economics": {"throttle_seconds": 0}});
+    let project = at_forty_cents(&config.to_string());
+    let ran = project.run(&[]).expect(5);
+    let alerts = ran.named("budget_alert");
+    let told = |scope: &str| -> Vec<f64> {
+        let of = |e: &&Value| e["budget"]["scope"] == scope;
+        let spent = |e: &Value| e["spentUsd"].as_f64().unwrap();
+        alerts.iter().filter(of).map(spent).collect()
+    };
+    assert_eq!(told("organisation"), [0.8, 1.2]);
+    assert_eq!(told("project"), [0.8, 1.2]);
+    assert_eq!(told("loop"), [0.8, 1.2]);
+    assert_eq!(told("task"), [0.4, 0.4, 0.4], "each task has its own");
+    let tasks: Vec<&Value> = alerts
+        .iter()
+        .map(|e| &e["task"])
+        .filter(|t| t.is_string())
+        .collect();
+    assert_eq!(tasks, ["A", "B", "C"]);
+    let health = project.ralph(&["health", "--json"]).output().unwrap();
+    let health: Value = serde_json::from_slice(&health.stdout).unwrap();
+    let last = health["here"]["events"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()
+        .clone();
+    assert_eq!(last["event"], "budget_alert", "{health}");
 }
 
 #[test]

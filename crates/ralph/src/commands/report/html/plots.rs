@@ -223,7 +223,7 @@ fn model_bars(economics: &Economics) -> Option<Value> {
             // As much of it as fits before the bar.
             name => one_line(model, NAME),
             figure => match unit {
-                Unit::Dollars => one.figures.spent_usd.to_string(),
+                Unit::Dollars => one.figures.spent().to_string(),
                 Unit::Tokens => figures::compact(one.figures.tokens.total()),
             },
             width => ((RIGHT - LEFT - FIGURE) * value(one) / longest).max(1.0),

@@ -56,7 +56,7 @@ fn a_result_survives_wherever_it_is_torn() {
 #[test]
 fn the_result_of_a_tool_survives_wherever_it_is_torn() {
     each_tear(TOOL_RESULT, |e| match e {
-        AgentEvent::ToolDone { id, ok } => id == "t1" && !ok,
+        AgentEvent::ToolDone { id, ok, .. } => id == "t1" && !ok,
         _ => false,
     });
 }
