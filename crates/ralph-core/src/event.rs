@@ -277,6 +277,7 @@ impl Event {
             | Self::Agent(_)
             | Self::Inspected { .. }
             | Self::VerifyStarted { .. }
+            | Self::VerifyOutput { .. }
             | Self::VerifyEnded { .. }
             | Self::Landed { .. }
             | Self::IterationEnded { .. }

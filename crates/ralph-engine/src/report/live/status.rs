@@ -232,7 +232,7 @@ impl StatusLine {
                 self.recent.push(tool.clone());
                 self.tools.push(tool);
             }
-            AgentEvent::ToolDone { id, ok } => {
+            AgentEvent::ToolDone { id, ok, .. } => {
                 self.tools.retain(|running| running.id != *id);
                 let ended = self.recent.iter_mut().rev().find(|tool| tool.id == *id);
                 if let Some(ended) = ended {
