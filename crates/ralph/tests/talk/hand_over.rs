@@ -111,11 +111,7 @@ fn ctrl_z_gives_the_shell_the_terminal_until_it_is_given_back() {
 #[test]
 fn ctrl_z_changes_nothing_where_no_shell_could_go_on() {
     let scene = Scene::with_script(READS);
-    let pane = Pane::start(
-        &scene,
-        &without_a_shell(&scene, "exec sleep 1000"),
-        (160, 45),
-    );
+    let pane = Pane::start(&scene, &without_a_shell(&scene, "exec sleep 1000"));
     pane.wait_for("IT-IS-UP");
     pane.key("C-z");
     pane.wait_for("AWAKE");
@@ -127,11 +123,7 @@ fn ctrl_z_changes_nothing_where_no_shell_could_go_on() {
 #[test]
 fn nothing_outlives_a_terminal_that_is_closed() {
     let scene = Scene::with_script(RUDE);
-    let pane = Pane::start(
-        &scene,
-        &without_a_shell(&scene, "exec sleep 1000"),
-        (160, 45),
-    );
+    let pane = Pane::start(&scene, &without_a_shell(&scene, "exec sleep 1000"));
     pane.wait_for("IT-IS-UP");
     assert!(marked(&scene.mark()).len() >= 3);
     pane.close();
@@ -145,7 +137,7 @@ fn who_comes_after_ralph_can_read_from_the_terminal_as_before() {
         "exec perl -MFcntl -e 'fcntl(STDIN, F_SETFL, O_RDWR|O_NONBLOCK) or die; exit 5'\n",
     );
     let next = "echo code=$?; head -n 1 | sed s/^/got-/; exec sleep 1000";
-    let pane = Pane::start(&scene, &without_a_shell(&scene, next), (160, 45));
+    let pane = Pane::start(&scene, &without_a_shell(&scene, next));
     pane.wait_for("code=5");
     pane.line("a-line");
     pane.wait_for("got-a-line");
