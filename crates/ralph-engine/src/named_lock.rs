@@ -149,11 +149,7 @@ impl Drop for HeldNote {
     }
 }
 
-/// Ends the program with who waits for what, and who holds what.
-#[expect(
-    clippy::panic,
-    reason = "debug builds alone come here, and would hang otherwise"
-)]
+/// Ends the program with who waits for what, and who holds what: only debug builds, which would hang otherwise.
 fn report(lock: &'static str, waiter: &Location<'_>, waited: Duration) -> ! {
     let held = HELD.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let held: Vec<String> = held.iter().map(ToString::to_string).collect();

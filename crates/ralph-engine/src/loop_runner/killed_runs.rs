@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use ralph_core::id::IterationId;
+
 use super::LoopError;
 use crate::{
     atomic,
@@ -58,8 +60,7 @@ impl WorktreeLook {
         if is_following(&self.state_dir()) {
             found.push(Leftover::Following);
         }
-        let unfinished = self.unfinished().await;
-        let (of_journal, iteration) = unfinished?;
+        let (of_journal, iteration) = self.unfinished().await?;
         found.extend(of_journal);
         if has_leftover_layers(&self.data_dir, &self.root, iteration.as_ref()) {
             found.push(Leftover::Layers);
@@ -85,14 +86,14 @@ impl WorktreeLook {
         }
     }
 
-    async fn unfinished(
-        &self,
-    ) -> Result<(Vec<Leftover>, Option<ralph_core::id::IterationId>), LoopError> {
+    async fn unfinished(&self) -> Result<(Vec<Leftover>, Option<IterationId>), LoopError> {
         let mut found = Vec::new();
         let Some(id) = identity::known_id(&self.root) else {
             return Ok((found, None));
         };
-        if !self.data_dir.join("ralph.db").exists() {
+        // One that is empty would be set up by being opened.
+        let journal = std::fs::metadata(self.data_dir.join("ralph.db"));
+        if journal.map_or(true, |file| file.len() == 0) {
             return Ok((found, None));
         }
         let repository = RepositoryId(id);

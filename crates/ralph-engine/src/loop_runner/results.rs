@@ -57,7 +57,7 @@ impl LoopRunner {
     pub(super) fn hint_of_fault(&self, fault: DiskFault) -> String {
         let (remedy, command) = (fault.remedy(), self.command());
         match self.changed {
-            Changed::Nothing => format!("{remedy}, then `{command}` again: nothing was changed"),
+            Changed::Nothing => format!("{remedy}, then `{command}` again: no task was begun"),
             Changed::Something => format!(
                 "{remedy}, then `{command}` continues: everything that landed is on {}, and what an agent that \
                  was cut off had done is kept",

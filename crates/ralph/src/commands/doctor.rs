@@ -149,9 +149,9 @@ fn check(global: &Global) -> Result<Vec<Check>, CommandError> {
             checks.extend(machine::checks(project));
             checks.extend(notify::checks(project));
             let journal = journal::check(project);
-            let is_whole = journal.state == State::Ok;
+            let can_be_read = journal.state != State::Problem;
             checks.push(journal);
-            if is_whole {
+            if can_be_read {
                 checks.extend(leftovers::checks(project));
             }
         }

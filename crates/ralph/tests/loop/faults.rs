@@ -26,7 +26,7 @@ fn assert_told(ran: &Ran, how: &str) {
     assert_eq!(ended["exitCode"], 1, "{how}: {ended}");
     assert_eq!(ended["stop"]["why"], "failed", "{how}: {ended}");
     let kept = if ran.named("iteration_started").is_empty() {
-        "nothing was changed"
+        "no task was begun"
     } else {
         "everything that landed is on ralph/work"
     };

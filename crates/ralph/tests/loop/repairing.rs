@@ -252,6 +252,30 @@ fn a_remount_and_a_restore_to_another_disk_do_not_block_the_repository() {
 }
 
 #[test]
+fn a_repository_that_was_copied_to_another_disk_is_gone_on_with() {
+    let (project, guard) = killed_in_place();
+    let (root, kept) = (project.repo.root().display(), project.outside("kept"));
+    let script = format!(
+        "set -e; cp -a {root} {kept}; mount -t tmpfs tmpfs {root}; cp -a {kept}/. {root}/\n\
+         cd {root}; exec \"$@\"",
+        kept = kept.display(),
+    );
+    let run = project.run_command(&[]);
+    let mut command = project.repo.command("unshare");
+    command
+        .args(["-Urm", "sh", "-c", &script, "sh"])
+        .arg(run.get_program())
+        .args(run.get_args())
+        .envs(
+            run.get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
+    let ran = Live::start(command).wait().expect(0);
+    assert_eq!(ran.one("landed")["task"], "A");
+    assert!(!guard.exists());
+}
+
+#[test]
 fn a_git_folder_that_was_put_back_by_hand_is_refused_until_a_person_accepts_it() {
     type Spoil = fn(&std::path::Path);
     let cases: [(&str, Spoil); 2] = [
