@@ -20,6 +20,8 @@ const GB: u64 = 1_000_000_000;
 
 /// The number of times the peak is looked up. It only grows, so only the end of a run can be missed.
 const LOOK: Duration = Duration::from_millis(5);
+/// The unit in which Linux tells times of a process.
+const TICK_MS: u64 = 10;
 
 struct FloodShape {
     name: &'static str,
@@ -80,7 +82,7 @@ fn flood_ralph(programs: &Programs, shape: &FloodShape) -> BenchResult<FloodResu
         .envs(flood_vars(shape))
         .stdout(Stdio::null())
         .spawn()?;
-    let peak_mb = watch_peak(&mut child)?;
+    let peak_mb = watch(&mut child)?.peak_mb;
     let took = began.elapsed();
     let status = child.wait()?;
     if !status.success() {
@@ -89,18 +91,36 @@ fn flood_ralph(programs: &Programs, shape: &FloodShape) -> BenchResult<FloodResu
     Ok(FloodResult { peak_mb, took })
 }
 
-/// The highest resident size that the kernel noted for a child, until it ends.
-pub(crate) fn watch_peak(child: &mut Child) -> BenchResult<f64> {
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak_kb = 0;
+/// What the kernel noted of a process until it ended.
+pub(crate) struct ProcessFigures {
+    /// The highest resident size.
+    pub(crate) peak_mb: f64,
+    /// The time that it had a processor for itself, without its children.
+    pub(crate) worked: Duration,
+}
+
+pub(crate) fn watch(child: &mut Child) -> BenchResult<ProcessFigures> {
+    let (status, stat) = (
+        format!("/proc/{}/status", child.id()),
+        format!("/proc/{}/stat", child.id()),
+    );
+    let (mut peak_kb, mut ticks) = (0, 0);
     while child.try_wait()?.is_none() {
         let text = std::fs::read_to_string(&status).unwrap_or_default();
         let line = text.lines().find(|l| l.starts_with("VmHWM:"));
         let kb = line.and_then(|l| l.split_whitespace().nth(1)?.parse::<u64>().ok());
         peak_kb = peak_kb.max(kb.unwrap_or(0));
+        let text = std::fs::read_to_string(&stat).unwrap_or_default();
+        // The name before them may hold spaces.
+        let fields = text.rsplit(") ").next().unwrap_or_default();
+        let used = fields.split(' ').skip(11).take(2);
+        ticks = ticks.max(used.filter_map(|n| n.parse::<u64>().ok()).sum());
         std::thread::sleep(LOOK);
     }
-    Ok(peak_kb as f64 * 1024.0 / 1e6)
+    Ok(ProcessFigures {
+        peak_mb: peak_kb as f64 * 1024.0 / 1e6,
+        worked: Duration::from_millis(ticks * TICK_MS),
+    })
 }
 
 /// The same flood, read and thrown away.

@@ -7,7 +7,7 @@
 use std::{
     collections::HashMap,
     fs::File,
-    io::{self, BufRead as _, Read as _, Write as _},
+    io::{self, BufRead as _, BufWriter, Read as _, Write as _},
     os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     path::{Path, PathBuf},
 };
@@ -70,9 +70,15 @@ impl Snapshots {
         let afresh = self.written.is_empty() || self.bytes > 2 * all + SMALL;
         if afresh {
             self.written.clear();
-            self.bytes = 0;
         }
-        let mut out = Vec::new();
+        let new = path.with_extension("new");
+        let out = if afresh {
+            File::create(&new)?
+        } else {
+            File::options().append(true).open(path)?
+        };
+        // A large file goes past the buffer.
+        let mut out = BufWriter::new(out);
         for file in &source.files {
             if self.written.get(&file.path) == Some(&file.stamp) {
                 continue;
@@ -88,17 +94,16 @@ impl Snapshots {
                 len: file.bytes.len(),
             };
             write_entry(&mut out, &entry)?;
-            out.extend_from_slice(&file.bytes);
-            out.push(b'\n');
+            out.write_all(&file.bytes)?;
+            out.write_all(b"\n")?;
         }
         write_entry(&mut out, &SnapshotEntry::Mark(mark.to_owned()))?;
-        self.bytes += out.len() as u64;
+        out.flush()?;
         if afresh {
-            let new = path.with_extension("new");
-            std::fs::write(&new, out)?;
-            return std::fs::rename(&new, path);
+            std::fs::rename(&new, path)?;
         }
-        File::options().append(true).open(path)?.write_all(&out)
+        self.bytes = path.metadata()?.len();
+        Ok(())
     }
 }
 
@@ -131,10 +136,9 @@ pub fn put_back_since(
     Ok(restored)
 }
 
-fn write_entry(out: &mut Vec<u8>, entry: &SnapshotEntry) -> io::Result<()> {
+fn write_entry(out: &mut impl io::Write, entry: &SnapshotEntry) -> io::Result<()> {
     serde_json::to_writer(&mut *out, entry)?;
-    out.push(b'\n');
-    Ok(())
+    out.write_all(b"\n")
 }
 
 /// Returns whether `mark` is the last one that was set.
