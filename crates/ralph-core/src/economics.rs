@@ -25,6 +25,5 @@ pub use prices::{
 };
 pub use tokens::{
     Caller, CostByKind, KnownCost, MAX_CALLS, ModelCall, ModelCalls, TokenRecord, Tokens, Totals,
-    account,
-    complete,
+    account, complete,
 };
