@@ -91,7 +91,7 @@ fn flood_ralph(programs: &Programs, shape: &FloodShape) -> BenchResult<FloodResu
     Ok(FloodResult { peak_mb, took })
 }
 
-/// What the kernel noted of a process until it ended.
+/// The figures that the kernel noted of a process until it ended.
 pub(crate) struct ProcessFigures {
     /// The highest resident size.
     pub(crate) peak_mb: f64,

@@ -1,4 +1,4 @@
-//! What an iteration costs: `ralph run` over 100 tasks, everything on that is on by default, beside
+//! The cost of an iteration: `ralph run` over 100 tasks, everything on that is on by default, beside
 //! the floor.
 
 use std::{

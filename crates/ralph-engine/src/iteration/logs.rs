@@ -170,7 +170,7 @@ fn last_lines(record: &IterationRecord) -> String {
 
 /// Passes what is told of a running agent on to the iteration's log and to the reporter.
 ///
-/// What the agent says at once is written at once.
+/// Events that come at once are written at once.
 pub(super) struct ReportTap<'a> {
     text: &'a mut CappedLog,
     reporter: &'a mut dyn Reporter,
