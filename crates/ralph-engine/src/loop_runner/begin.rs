@@ -28,7 +28,7 @@ use super::{
     allowance::counts_tasks,
     branch_choice::{self, BranchPlan, start_of},
     clean_check::CleanWatch,
-    control::ControlChannel,
+    control::{ControlChannel, TerminalQuestions},
     files::{check_configured_paths, feature},
     kept_events::EventBuffer,
     mode::{Mode, artefacts_of_mode},
@@ -322,8 +322,7 @@ impl LoopRunner {
             control: ControlChannel {
                 inbox: setup.inbox,
                 human: setup.human,
-                put_off: HashSet::new(),
-                asks_first: false,
+                asking: TerminalQuestions::default(),
                 who: setup.who,
                 pause: PauseState::Running,
                 resumed_by: None,

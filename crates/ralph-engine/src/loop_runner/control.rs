@@ -32,10 +32,7 @@ use crate::{
 pub(super) struct ControlChannel {
     pub(super) inbox: Inbox,
     pub(super) human: Option<Box<dyn Human>>,
-    /// Questions that the person at the terminal has put off, or left without an answer for too long.
-    pub(super) put_off: HashSet<QuestionId>,
-    /// The person at the terminal is asked before anything else is done.
-    pub(super) asks_first: bool,
+    pub(super) asking: TerminalQuestions,
     pub(super) who: String,
     pub(super) pause: PauseState,
     /// The command that last let the loop go on: a pause before it is over, also one that is answered later.
@@ -44,6 +41,15 @@ pub(super) struct ControlChannel {
     pub(super) since: Timestamp,
     /// Becomes a signal when a stop is asked for.
     pub(super) stop: StopRequest,
+}
+
+/// The questions to the person at the terminal.
+#[derive(Debug, Default)]
+pub(super) struct TerminalQuestions {
+    /// Those that the person has put off, or left without an answer for too long.
+    put_off: HashSet<QuestionId>,
+    /// The person is asked before anything else is done.
+    pub(super) asks_first: bool,
 }
 
 /// Describes what follows after the person at the terminal was to be asked.
@@ -90,7 +96,7 @@ impl CommandQueue<'_> {
 
 impl ControlChannel {
     pub(super) fn person(&self) -> PersonAtTerminal {
-        match (&self.human, self.asks_first) {
+        match (&self.human, self.asking.asks_first) {
             (None, _) => PersonAtTerminal::Away,
             (Some(_), false) => PersonAtTerminal::There,
             (Some(_), true) => PersonAtTerminal::Needed,
@@ -252,9 +258,9 @@ impl LoopRunner {
 
     /// Asks the person at the terminal the oldest question that is open and that they have not put off.
     pub(super) async fn ask_person(&mut self) -> Result<AskOutcome, LoopError> {
-        self.control.asks_first = false;
+        self.control.asking.asks_first = false;
         let open = self.open_questions().await?;
-        let put_off = &self.control.put_off;
+        let put_off = &self.control.asking.put_off;
         let Some(question) = open.into_iter().find(|q| !put_off.contains(&q.id)) else {
             return Ok(AskOutcome::NothingToAsk);
         };
@@ -277,7 +283,7 @@ impl LoopRunner {
                 });
             }
             TerminalAnswer::Replied(PersonReply::Later) => {
-                self.control.put_off.insert(question.id);
+                self.control.asking.put_off.insert(question.id);
                 let message = format!(
                     "question {id} stays open: `ralph answer {id}` answers it",
                     id = question.id

@@ -126,7 +126,7 @@ impl LoopRunner {
                 self.ask_about(task, &gutter, iteration).await?;
                 // Who sits at the terminal is asked right now: nothing goes on before they answer.
                 if self.control.human.is_some() {
-                    self.control.asks_first = true;
+                    self.control.asking.asks_first = true;
                 } else {
                     self.control.pause = PauseState::Paused;
                 }

@@ -220,7 +220,7 @@ impl LiveArea {
         let before = self.drawn.take().map(|drawn| drawn.lines);
         let text = self.draw(at);
         if before.as_ref() != self.drawn.as_ref().map(|drawn| &drawn.lines) {
-            self.sink.write(&format!("{clear}{text}"));
+            self.sink.write(format!("{clear}{text}"));
         }
     }
 

@@ -4,7 +4,7 @@
 use ralph_testkit::fake_agent::fake_agent;
 use serde_json::json;
 
-use crate::support::{Pane, Scene};
+use crate::support::{Pane, Scene, wait};
 
 const SIZES: [(usize, usize); 2] = [(80, 24), (200, 50)];
 
@@ -52,7 +52,7 @@ fn scene() -> Scene {
     scene
 }
 
-/// The last rows, once the last but `from_end` has this text.
+/// The last rows, once the terminal shows this text.
 #[track_caller]
 fn rows(pane: &Pane, text: &str, last: usize) -> Vec<String> {
     pane.wait_to_see(text);
@@ -107,14 +107,16 @@ fn each_screen_says_what_is_done_and_which_keys_there_are() {
             "{asked:#?}"
         );
         pane.key("Escape");
-        let paused = rows(&pane, "‖ paused", 2);
+        let paused = rows(&pane, "p continue", 2);
         assert!(
             paused[0].starts_with("‖ paused; `ralph resume` continues"),
             "{paused:#?}"
         );
         assert!(paused[1].contains("p continue"), "{paused:#?}");
-        let status = scene.told(&["status"]);
-        assert!(status.contains("paused"), "{status}");
+        wait(
+            || scene.told(&["status"]).contains("paused on ").then_some(()),
+            || scene.told(&["status"]),
+        );
         pane.key("p");
         pane.wait_for("what is left waits for a person's answer");
         pane.wait_for("code=4");

@@ -443,7 +443,7 @@ fn the_foot_has_the_keys_or_the_end_of_what_is_typed() {
         at(7),
     );
     assert!(
-        terminal.above().contains("! mind this\n⠼ US-002"),
+        terminal.above().contains("! mind this\n⠇ US-002"),
         "{}",
         terminal.above()
     );

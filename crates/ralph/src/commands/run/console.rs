@@ -510,7 +510,10 @@ mod tests {
         }
         let one = question(&[]);
         assert_eq!(notice(&[]), "");
-        assert_eq!(notice(&[one.clone()]), "question 1 waits · a answer");
+        assert_eq!(
+            notice(std::slice::from_ref(&one)),
+            "question 1 waits · a answer"
+        );
         assert_eq!(notice(&[one.clone(), one]), "2 questions wait · a answer");
     }
 
