@@ -233,6 +233,20 @@ struct LoopOutput {
     events: kept_events::EventBuffer,
 }
 
+impl LoopOutput {
+    fn new(reporter: Box<dyn Reporter>, clock: Box<dyn Clock>) -> Self {
+        let events = EventBuffer::new();
+        Self {
+            reporter: events.listen(reporter),
+            clock,
+            loop_files: None,
+            files_written: FilesWritten::default(),
+            heartbeat: None,
+            events,
+        }
+    }
+}
+
 /// Facts about costs beside what is spent.
 #[derive(Debug, Default)]
 struct CostWatch {

@@ -289,7 +289,7 @@ impl Repo {
         self.adopt_real_index(&mut state)?;
         self.shadow.set_head(&head)?;
         self.ensure_index(&head).await?;
-        self.read_into_folder(branch, (&head, to), Rehearsal::Yes)
+        self.read_into_folder(branch, (&head, to), ReadTrial::Yes)
             .await
     }
 
@@ -320,7 +320,7 @@ impl Repo {
             let why = "ralph: branch made";
             self.move_ref(&branch_ref(branch), to, None, why).await?;
         }
-        let read = self.read_into_folder(branch, (&head, to), Rehearsal::No);
+        let read = self.read_into_folder(branch, (&head, to), ReadTrial::No);
         if let Err(error) = read.await {
             if tip.is_none() {
                 let name = branch_ref(branch);
@@ -363,13 +363,13 @@ impl Repo {
         &self,
         branch: &str,
         (head, to): (&Oid, &Oid),
-        rehearsal: Rehearsal,
+        trial: ReadTrial,
     ) -> Result<(), GitError> {
         if head == to {
             return Ok(());
         }
         let mut args = vec!["read-tree", "-m", "-u"];
-        if rehearsal == Rehearsal::Yes {
+        if trial == ReadTrial::Yes {
             args.push("-n");
         }
         args.extend([head.as_str(), to.as_str()]);
@@ -412,7 +412,7 @@ fn place_of_worktree(git_dir: &Path) -> PathBuf {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rehearsal {
+enum ReadTrial {
     Yes,
     No,
 }

@@ -322,17 +322,17 @@ mod tests {
                 value: Some(value.as_bytes().to_vec()),
             }]
         };
-        let home = [("HOME", "/home/p")];
+        let home = [("HOME", "/h/p")];
         for (settings, vars, expected) in [
-            (vec![], &home[..], Some("/home/p/.config/git/ignore")),
+            (vec![], &home[..], Some("/h/p/.config/git/ignore")),
             (
                 vec![],
-                &[("HOME", "/home/p"), ("XDG_CONFIG_HOME", "/c")],
+                &[("HOME", "/h/p"), ("XDG_CONFIG_HOME", "/c")],
                 Some("/c/git/ignore"),
             ),
             (vec![], &[], None),
             (set("/etc/rules"), &home, Some("/etc/rules")),
-            (set("~/rules"), &home, Some("/home/p/rules")),
+            (set("~/rules"), &home, Some("/h/p/rules")),
             (set("~other/rules"), &home, None),
             (set("rules"), &home, None),
         ] {

@@ -30,13 +30,11 @@ use super::{
     clean_check::CleanWatch,
     control::{ControlChannel, TerminalQuestions},
     files::{check_configured_paths, feature},
-    kept_events::EventBuffer,
     mode::{Mode, artefacts_of_mode},
     place::{OpenedRepository, register, state_dir},
     policies,
     restore::{self, BranchNow},
     start_options::LoopBounds,
-    status_files::FilesWritten,
     workspace_found::WorkspaceFound,
 };
 use crate::{
@@ -259,7 +257,6 @@ impl LoopRunner {
         let opened = artefacts_of_mode(mode, &setup.root, &state_dir, &mut *journal, &repository);
         let artefacts = opened.await?;
         let artefacts = artefacts.map(|opened| opened.adding_commands_to(&mut config));
-        let events = EventBuffer::new();
         Ok(Self {
             loop_id: LoopId::default(),
             machine: Loop::new(
@@ -329,14 +326,7 @@ impl LoopRunner {
                 since: setup.clock.now(),
                 stop: setup.stop,
             },
-            output: LoopOutput {
-                clock: setup.clock,
-                reporter: events.listen(setup.reporter),
-                loop_files: None,
-                files_written: FilesWritten::default(),
-                heartbeat: None,
-                events,
-            },
+            output: LoopOutput::new(setup.reporter, setup.clock),
             costs: CostWatch::default(),
             began: setup.began,
             earlier_time: Duration::ZERO,

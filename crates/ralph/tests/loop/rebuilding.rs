@@ -26,12 +26,10 @@ fn assert_files(project: &Project, how: &str) {
         let shown = project.ralph(&["logs", "-i", &n.to_string(), "--json"]);
         let shown = { shown }.output().unwrap();
         let in_journal: Value = serde_json::from_slice(&shown.stdout).unwrap();
-        let text = project
-            .repo
-            .read(&format!(".ralph/logs/iteration-{n}.json"));
+        let text = project.repo.read(format!(".ralph/logs/iteration-{n}.json"));
         let on_disk: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(on_disk, in_journal, "{how}: iteration {n}");
-        let log = project.repo.read(&format!(".ralph/logs/iteration-{n}.txt"));
+        let log = project.repo.read(format!(".ralph/logs/iteration-{n}.txt"));
         assert_eq!(log.matches("\n== verdict\n").count(), 1, "{how}: {log}");
     }
     let logs = std::fs::read_dir(project.repo.path(".ralph/logs")).unwrap();
