@@ -235,7 +235,7 @@ struct LoopOutput {
 
 impl LoopOutput {
     fn new(reporter: Box<dyn Reporter>, clock: Box<dyn Clock>) -> Self {
-        let events = EventBuffer::new();
+        let events = kept_events::EventBuffer::new();
         Self {
             reporter: events.listen(reporter),
             clock,
