@@ -8,7 +8,7 @@ use crate::support::{Written, ralph, shop};
 /// Two budgets, and three iterations at two tasks, 2.5 cents each.
 fn budgeted(budgets: &str) -> (TestRepo, Written) {
     let repo = shop();
-    repo.file("ralph.yaml", &format!("budgets:\n{budgets}"));
+    repo.file("ralph.yaml", format!("budgets:\n{budgets}"));
     let mut written = Written::begin(&repo, "prd.json", "0190c1f2");
     for (task, attempt) in [("US-001", 1), ("US-001", 2), ("US-002", 1)] {
         written.accounted((task, "Add a cart", attempt), &accounts());
@@ -85,7 +85,7 @@ fn without_budgets_and_without_spending_that_is_said() {
         ralph(&repo, &["cost", "budgets"]).text(0),
         "no budgets are set; `budgets` in ralph.yaml sets them\n"
     );
-    repo.file("ralph.yaml", &format!("budgets:\n{BOTH}"));
+    repo.file("ralph.yaml", format!("budgets:\n{BOTH}"));
     let shown = ralph(&repo, &["cost", "budgets", "--json"]).json(0);
     let left = |nth: usize| shown["budgets"][nth]["leftUsd"].clone();
     assert_eq!((left(0), left(1)), (1.into(), 0.05.into()));
