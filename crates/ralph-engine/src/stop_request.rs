@@ -1,6 +1,6 @@
 //! A request to stop: made once, by a person or a signal, and seen by everything that can be stopped.
 //!
-//! What was asked is handed out as a copy, never as a look into the channel: one that is held across a wait keeps
+//! The request is handed out as a copy, never as a look into the channel: one that is held across a wait keeps
 //! the asking side from asking, and both run on one thread.
 
 use tokio::sync::watch;

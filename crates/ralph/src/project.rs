@@ -348,7 +348,7 @@ pub(crate) fn block_on<T>(
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        // Whoever holds the worktree's lock is poked by other commands, and must not die of it.
+        // The process that holds the worktree's lock is poked by other commands, and must not die of it.
         let _poked = signal(SignalKind::user_defined1())?;
         future.await
     })

@@ -34,7 +34,7 @@ pub enum EscalationKind {
 
 /// The escalation in `message`, of which `visible` is what it does not quote. A mention in a code
 /// span, a fence or the middle of a sentence is none: the tag must open its line. What further blocks ask is
-/// part of the first one's context, so that whoever answers sees it.
+/// part of the first one's context, so that the person who answers sees it.
 pub(super) fn parse(message: &str, visible: &str) -> Option<Escalation> {
     let (mut escalation, mut end) = parse_from(message, visible, 0)?;
     while let Some((next, next_end)) = parse_from(message, visible, end) {

@@ -22,7 +22,7 @@ pub(super) struct Snapshot {
     pub(super) obstacles: String,
     /// The brief, where it is a text.
     pub(super) spec: Option<String>,
-    /// What the next prompt says of files that could not be read.
+    /// The words of the next prompt about files that could not be read.
     pub(super) set_aside: Vec<String>,
     /// Ids of the obstacles that were there before the iteration.
     #[serde(default)]

@@ -331,7 +331,7 @@ impl Repo {
             return Err(error);
         }
         if let Some(tip) = tip.as_ref().filter(|tip| *tip != to) {
-            let why = "ralph: branch started anew";
+            let why = "ralph: branch started over";
             self.move_ref(&branch_ref(branch), to, Some(tip), why)
                 .await?;
         }

@@ -240,7 +240,7 @@ impl Repo {
     }
 
     /// Puts a copy of an index in the place of the real one, by git's own protocol, if that is still as
-    /// expected once nobody else can write it; says whether it was.
+    /// expected once no other process can write it; says whether it was.
     pub(super) async fn publish(
         &self,
         index: &Path,

@@ -24,7 +24,7 @@ pub enum BranchStart {
     /// Where the branch is, if it can be gone on with; else HEAD.
     #[default]
     Usual,
-    /// Anew from this commit, whatever the branch has.
+    /// From this commit, whatever the branch has.
     From(String),
     /// The work of the branch, brought onto this commit.
     Onto(String),
@@ -142,7 +142,7 @@ pub(super) async fn plan_branch(
     };
     let mut plan = match start {
         BranchStart::Usual => planning.usual().await?,
-        BranchStart::From(name) => planning.anew(planning.find(name).await?).await?,
+        BranchStart::From(name) => planning.start_over(planning.find(name).await?).await?,
         BranchStart::Onto(name) => planning.onto(planning.find(name).await?).await?,
     };
     let from = plan.start.from.clone();
@@ -214,8 +214,8 @@ impl Planning<'_> {
         Ok(!self.tasks.iter().any(|file| differing.contains(file)))
     }
 
-    /// Starts the branch anew, and keeps what it has that the commit lacks.
-    async fn anew(&self, from: StartCommit) -> Result<BranchPlan, LoopError> {
+    /// Starts the branch over, and keeps what it has that the commit lacks.
+    async fn start_over(&self, from: StartCommit) -> Result<BranchPlan, LoopError> {
         let standing = self.repo.standing(self.branch, &from.commit).await?;
         match standing {
             BranchStanding::Absent => Ok(self.fresh(from)),
@@ -223,7 +223,7 @@ impl Planning<'_> {
             BranchStanding::Holds { tip } if tip == from.commit => Ok(self.fresh(from)),
             BranchStanding::Holds { tip } | BranchStanding::Diverged { tip, .. } => {
                 let notice = format!(
-                    "{} starts anew from {}; where it was is kept as {}",
+                    "{} starts over from {}; where it was is kept as {}",
                     self.branch,
                     from.shown(),
                     kept_ref(self.branch, &tip),
@@ -239,7 +239,9 @@ impl Planning<'_> {
     /// Brings the branch's own commits onto another one.
     async fn onto(&self, onto: StartCommit) -> Result<BranchPlan, LoopError> {
         let tip = match self.repo.standing(self.branch, &onto.commit).await? {
-            BranchStanding::Absent | BranchStanding::Merged { .. } => return self.anew(onto).await,
+            BranchStanding::Absent | BranchStanding::Merged { .. } => {
+                return self.start_over(onto).await;
+            }
             BranchStanding::Holds { tip } => return Ok(self.going_on(tip)),
             BranchStanding::Diverged { tip, .. } => tip,
         };
@@ -297,12 +299,12 @@ impl Planning<'_> {
         let (branch, into) = (self.branch, from.shown());
         let (notice, left_behind) = match by {
             MergedBy::History => (
-                format!("{into} has all of {branch}: it starts anew from there"),
+                format!("{into} has all of {branch}: it starts over from there"),
                 None,
             ),
             MergedBy::Changes => (
                 format!(
-                    "{into} has all changes of {branch}, in other commits: it starts anew from there; where it \
+                    "{into} has all changes of {branch}, in other commits: it starts over from there; where it \
                      was is kept as {}",
                     kept_ref(branch, &tip)
                 ),
@@ -371,7 +373,7 @@ fn take_statuses(path: &Path, [base, ours, theirs]: [&[u8]; 3]) -> Option<Vec<u8
     format::apply(&name, ours, &edits).ok()
 }
 
-/// Keeps where a branch was before it was started anew.
+/// Keeps where a branch was before it was started over.
 fn kept_ref(branch: &str, tip: &Oid) -> String {
     format!("refs/ralph/branches/{branch}/{}", tip.short())
 }

@@ -265,12 +265,12 @@ fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
             "set `{key}` to a path of its own; `ralph config {key}` shows where it was set"
         )),
         LoopError::Diverged { branch, head, .. } => Some(format!(
-            "`--from HEAD` starts {branch} anew from {head} (where it was is kept), `--onto` brings its commits \
+            "`--from HEAD` starts {branch} over from {head} (where it was is kept), `--onto` brings its commits \
              onto {head}, `--branch NAME` works on another branch; or `git switch {branch}` and merge {head} \
              yourself"
         )),
         LoopError::CantBringOnto { branch, .. } => Some(format!(
-            "`git switch {branch}` and merge or rebase it yourself; `--from HEAD` starts it anew, and keeps \
+            "`git switch {branch}` and merge or rebase it yourself; `--from HEAD` starts it over, and keeps \
              where it was"
         )),
         LoopError::NoLayer { reason } => reason.hint().or_else(|| {

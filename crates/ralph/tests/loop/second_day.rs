@@ -50,7 +50,7 @@ fn dry_run_task(project: &Project, args: &[&str]) -> Value {
 }
 
 #[test]
-fn after_a_merge_the_branch_starts_anew_from_head_and_the_new_task_is_done() {
+fn after_a_merge_the_branch_starts_over_from_head_and_the_new_task_is_done() {
     let merges: [&[&[&str]]; 4] = [
         &[&["merge", "-q", "--no-ff", "--no-edit", "ralph/work"]],
         &[&["merge", "-q", "--ff-only", "ralph/work"]],
@@ -80,7 +80,7 @@ fn after_a_merge_the_branch_starts_anew_from_head_and_the_new_task_is_done() {
         let ran = project.run(&[]).expect(0);
         assert_eq!(ran.verdicts(), ["B verified"], "{merge:?}");
         assert_eq!(ran.one("loop_started")["from"], from, "{merge:?}");
-        assert!(notices(&ran).contains("starts anew"), "{}", ran.all());
+        assert!(notices(&ran).contains("starts over"), "{}", ran.all());
         assert!(project.passes("A") && project.passes("B"));
         assert_eq!(project.leftovers(), [""; 0]);
         // Only the new work is on the branch, and main is where the person left it.

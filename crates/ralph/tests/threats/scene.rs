@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::support::{Project, Ran, good_script, is_storm, story};
+use crate::support::{Project, Ran, good_script, is_storm, story, write_program};
 
 /// The kinds of workspace. With `overlay` a machine without layers fails the test.
 pub(crate) const MODES: [&str; 2] = ["overlay", "in_place"];
@@ -35,6 +35,14 @@ pub(crate) fn scene(mode: &str, deeds: &[(&str, &str)]) -> Project {
 /// One deed, for the story `A`.
 pub(crate) fn alone(mode: &str, shell: &str) -> Project {
     scene(mode, &[("A", shell)])
+}
+
+/// A folder outside of the repository with a program `checker` that fails, for the path.
+pub(crate) fn failing_checker(project: &Project) -> String {
+    let folder = project.outside("programs");
+    std::fs::create_dir_all(&folder).unwrap();
+    write_program(&folder.join("checker"), "exit 1");
+    folder.to_str().unwrap().to_owned()
 }
 
 /// Gives every task one attempt, without a repair, and lets a loop go on however many of them fail.

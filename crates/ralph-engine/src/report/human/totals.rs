@@ -126,7 +126,7 @@ impl HumanText {
             let command = format!("{:width$}", safe(&step.command));
             page.more(&format!("    {command}   {}", safe(&step.what)));
         }
-        // The last line of all, so that nobody takes the work for verified.
+        // The last line of all: the work must not be taken for verified.
         let unverified = self.unverified(tasks);
         if *exit_code == 0 && unverified > 0 {
             let many = count(unverified, "task", "tasks");

@@ -32,7 +32,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME")]
     pub(crate) branch: Option<String>,
 
-    /// Start the branch anew from this commit; commits that it has now are kept under a ref
+    /// Start the branch over from this commit; commits that it has now are kept under a ref
     #[arg(long, value_name = "COMMIT", conflicts_with = "onto")]
     pub(crate) from: Option<String>,
 

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::scene::{
-    MODES, alone, assert_flagged, assert_refused, assert_whole, deed, modes_of, patient, refusals,
-    scene, script, story_by, with_attempts,
+    MODES, alone, assert_flagged, assert_refused, assert_whole, deed, failing_checker, modes_of,
+    patient, refusals, scene, script, story_by, with_attempts,
 };
 use crate::support::{Project, story, write_program};
 
@@ -327,9 +327,10 @@ fn a16_a_program_planted_in_the_workspace_is_not_what_runs() {
         own["verify"] = json!([["checker"]]);
         let project = patient(Project::with_stories(&[own]), mode).script(&script(&[("A", plant)]));
         let path = format!(
-            "{}:{}:.:bin:{}",
+            "{}:{}:.:bin:{}:{}",
             project.repo.path("bin").display(),
             project.repo.path("node_modules/.bin").display(),
+            failing_checker(&project),
             std::env::var("PATH").unwrap()
         );
         let project = project.env("PATH", path);

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use crate::scene::{
-    alone, assert_goes_on, assert_whole, deed, each, one_after_another, patient, refs, scene,
-    script, some, with_attempts,
+    alone, assert_goes_on, assert_whole, deed, each, failing_checker, one_after_another, patient,
+    refs, scene, script, some, with_attempts,
 };
 use crate::support::{Project, story};
 
@@ -339,10 +339,11 @@ fn g07_a_path_folder_that_is_a_link_into_the_repository_is_not_searched(mode: &s
     std::os::unix::fs::symlink(project.repo.path("tools"), &link).unwrap();
     std::os::unix::fs::symlink(&link, &chain).unwrap();
     let path = format!(
-        "{}:{}:{}/../repo/tools:{}",
+        "{}:{}:{}/../repo/tools:{}:{}",
         link.display(),
         chain.display(),
         project.repo.root().display(),
+        failing_checker(&project),
         std::env::var("PATH").unwrap()
     );
     let project = project.env("PATH", path);
