@@ -89,6 +89,10 @@ impl Reporter for KeepingReporter {
         self.shown.wants_ticks()
     }
 
+    fn begin(&mut self, what: &str) {
+        self.shown.begin(what);
+    }
+
     fn make_room(&mut self) {
         self.shown.make_room();
     }

@@ -48,6 +48,7 @@ fn a_question_waits_while_other_tasks_are_worked_on_and_is_asked_when_the_loop_i
     pane.wait_for("question 2");
     pane.wait_for("question 1 · A: Which API version?");
     pane.wait_for("[1-2] Select option  [c] Custom  [s] Skip  [r] Retry  [a] Abort  [l] Later");
+    pane.wait_to_see("waiting for an answer");
     pane.line("7");
     pane.wait_for("question 1 has no option 7, only 1 to 2");
     pane.line("what");
