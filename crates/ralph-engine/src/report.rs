@@ -7,12 +7,14 @@
 mod human;
 mod lines;
 mod live;
+mod observed;
 mod page;
 mod paint;
 mod waiting;
 
 pub use lines::{JsonLines, PlainReporter};
 pub use live::{Foot, Live, LiveScreen, Screen, ShownPause};
+pub(crate) use observed::{EventObserver, ObservedReporter};
 pub use paint::{Colours, Tone};
 
 use std::io::Write;

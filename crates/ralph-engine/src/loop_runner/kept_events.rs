@@ -2,7 +2,7 @@
 //!
 //! Events are told in places that can't wait for a disk. None is lost but by a crash within two seconds.
 
-use std::{slice, sync::Arc};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use ralph_core::{
@@ -11,7 +11,11 @@ use ralph_core::{
 };
 
 use super::{LoopError, LoopRunner};
-use crate::{named_lock::NamedLock, report::Reporter, store::Journal};
+use crate::{
+    named_lock::NamedLock,
+    report::{EventObserver, ObservedReporter, Reporter},
+    store::Journal,
+};
 
 /// Events that are not in the journal yet.
 #[derive(Debug, Clone)]
@@ -58,47 +62,15 @@ impl EventBuffer {
 
     /// A reporter that keeps what another one is told.
     pub(super) fn listen(&self, shown: Box<dyn Reporter>) -> Box<dyn Reporter> {
-        Box::new(KeepingReporter {
-            shown,
-            kept: self.clone(),
-        })
+        let observer = self.clone();
+        Box::new(ObservedReporter { observer, shown })
     }
 }
 
-struct KeepingReporter {
-    shown: Box<dyn Reporter>,
-    kept: EventBuffer,
-}
-
-impl Reporter for KeepingReporter {
-    fn report(&mut self, event: &Event, at: Timestamp) {
-        self.report_all(slice::from_ref(event), at);
-    }
-
-    fn report_all(&mut self, events: &[Event], at: Timestamp) {
+impl EventObserver for EventBuffer {
+    fn observe(&mut self, events: &[Event], at: Timestamp, _: &mut dyn Reporter) {
         let kept = events.iter().filter_map(|event| KeptEvent::of(event, at));
-        self.kept.0.lock().events.extend(kept);
-        self.shown.report_all(events, at);
-    }
-
-    fn tick(&mut self, now: Timestamp) {
-        self.shown.tick(now);
-    }
-
-    fn wants_ticks(&self) -> bool {
-        self.shown.wants_ticks()
-    }
-
-    fn begin(&mut self, what: &str) {
-        self.shown.begin(what);
-    }
-
-    fn make_room(&mut self) {
-        self.shown.make_room();
-    }
-
-    fn finish(&mut self) {
-        self.shown.finish();
+        self.0.lock().events.extend(kept);
     }
 }
 

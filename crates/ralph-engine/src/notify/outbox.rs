@@ -2,7 +2,6 @@
 //! holds up neither the loop nor the others.
 
 use std::pin::pin;
-use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::{Trace, Way};
 use crate::named_lock::NamedLock;
-use crate::report::Reporter;
+use crate::report::{EventObserver, ObservedReporter, Reporter};
 
 /// Messages that wait for a way that is slow; those beyond are dropped, and it is said.
 const QUEUE: usize = 32;
@@ -119,10 +118,12 @@ pub fn attach(reporter: Box<dyn Reporter>, post: Post) -> (Box<dyn Reporter>, Ou
         trouble: Arc::clone(&heard),
         timeout: post.timeout,
     };
-    let listener = Listener {
+    let listener = ObservedReporter {
+        observer: Listener {
+            router,
+            trouble: heard,
+        },
         shown: reporter,
-        router,
-        trouble: heard,
     };
     (Box::new(listener), outbox)
 }
@@ -149,54 +150,21 @@ impl Carrier {
     }
 }
 
-/// A reporter in front of the real one: it hears all that is reported, hands on what is to be told,
-/// and lets the real one say what could not be sent. Never waits.
-pub struct Listener {
-    shown: Box<dyn Reporter>,
+/// Hears all that is reported, hands on what is to be told, and lets the real reporter say what could not be
+/// sent.
+struct Listener {
     router: Arc<NamedLock<NotificationRouter>>,
     trouble: Arc<NamedLock<mpsc::UnboundedReceiver<String>>>,
 }
 
-impl Listener {
-    fn tell_trouble(&mut self, at: Timestamp) {
-        for message in drain(&self.trouble) {
-            self.shown.report(&Event::Warning { message }, at);
-        }
-    }
-}
-
-impl Reporter for Listener {
-    fn report(&mut self, event: &Event, at: Timestamp) {
-        self.report_all(slice::from_ref(event), at);
-    }
-
-    fn report_all(&mut self, events: &[Event], at: Timestamp) {
+impl EventObserver for Listener {
+    fn observe(&mut self, events: &[Event], at: Timestamp, shown: &mut dyn Reporter) {
         for event in events {
             self.router.lock().observe(event, at);
         }
-        self.tell_trouble(at);
-        self.shown.report_all(events, at);
-    }
-
-    fn tick(&mut self, now: Timestamp) {
-        self.tell_trouble(now);
-        self.shown.tick(now);
-    }
-
-    fn wants_ticks(&self) -> bool {
-        self.shown.wants_ticks()
-    }
-
-    fn begin(&mut self, what: &str) {
-        self.shown.begin(what);
-    }
-
-    fn make_room(&mut self) {
-        self.shown.make_room();
-    }
-
-    fn finish(&mut self) {
-        self.shown.finish();
+        for message in drain(&self.trouble) {
+            shown.report(&Event::Warning { message }, at);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `ralph health --watch` and `ralph monitor` in a real terminal, beside a loop that works.
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use crate::support::{Scene, ralph, wait};
 
@@ -12,24 +12,12 @@ struct Loop(Child);
 
 impl Loop {
     fn start(scene: &Scene) -> Self {
-        scene.write("repo/prd.json", TASKS);
         scene.write("agent.sh", "#!/bin/sh\necho begun; sleep 1000\n");
-        scene.write(
-            "home/.gitconfig",
-            "[user]\n\tname = T\n\temail = t@test.invalid\n",
-        );
-        for args in [
-            &["init", "-qb", "main"][..],
-            &["add", "."],
-            &["commit", "-qm", "s"],
-        ] {
-            let git = Self::clean(scene, "git").args(args).status().unwrap();
-            assert!(git.success());
-        }
         let agent = scene.folder().join("agent.sh");
         use std::os::unix::fs::PermissionsExt as _;
         std::fs::set_permissions(&agent, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let child = Self::clean(scene, ralph().to_str().unwrap())
+        let child = scene
+            .clean(ralph().to_str().unwrap())
             .args(["run", "-q", "--agent"])
             .arg(format!("command:{}", agent.display()))
             .stdin(Stdio::null())
@@ -37,17 +25,6 @@ impl Loop {
             .spawn()
             .unwrap();
         Self(child)
-    }
-
-    fn clean(scene: &Scene, program: &str) -> Command {
-        let mut command = Command::new(program);
-        command
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
-            .env("HOME", scene.folder().join("home"))
-            .env("RALPH_DATA_DIR", scene.folder().join("data"))
-            .current_dir(scene.repo());
-        command
     }
 }
 
@@ -71,7 +48,7 @@ fn line(scene: &Scene, rest: &str) -> String {
 #[test]
 fn the_screen_shows_how_a_loop_does_and_that_it_is_gone() {
     for key in ["q", "C-c"] {
-        let scene = Scene::new();
+        let scene = Scene::with_tasks(TASKS, "");
         let mut running = Loop::start(&scene);
         let pane = scene.shell();
         let before = pane.keep_modes(&scene, "before");
@@ -93,7 +70,7 @@ fn the_screen_shows_how_a_loop_does_and_that_it_is_gone() {
 
 #[test]
 fn ctrl_c_ends_the_monitor_and_not_the_loop() {
-    let scene = Scene::new();
+    let scene = Scene::with_tasks(TASKS, "");
     let mut running = Loop::start(&scene);
     let pane = scene.shell();
     pane.line(&line(&scene, "monitor --interval 1"));
