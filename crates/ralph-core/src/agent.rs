@@ -227,6 +227,20 @@ pub struct AgentReport {
     /// Says how well it did when it ended.
     #[serde(default)]
     pub health: HealthState,
+    /// The hosts that it asked for, where its network is limited.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub connections: Vec<Connection>,
+}
+
+/// A host that a program in a sandbox asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Connection {
+    pub host: String,
+    pub port: u16,
+    /// False if it may not be reached, or could not.
+    pub reached: bool,
+    pub times: u64,
 }
 
 /// Why a run of an agent is over.

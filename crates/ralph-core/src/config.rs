@@ -16,6 +16,7 @@ mod node;
 mod notify;
 mod pi;
 mod resolve;
+mod sandbox;
 mod schema;
 mod sections;
 mod show;
@@ -34,6 +35,7 @@ pub use layer::{
 pub use notify::{Desktop, NotifyCommand, NotifyConfig, VariableName, WebhookUrl};
 pub use pi::{PiConfig, PiMode};
 pub use resolve::{Note, Resolved, may_set_key, resolve};
+pub use sandbox::{AgentNetwork, SandboxMode, VerifyNetwork};
 pub use schema::{KeyPath, did_you_mean, schema};
 pub use sections::{
     Backend, BreakerConfig, CleanCheck, CommitType, EconomicsConfig, GitConfig, Grep, GutterConfig,

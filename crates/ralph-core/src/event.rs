@@ -43,6 +43,8 @@ pub enum Event {
         agent: String,
         /// Tells where agents work: in layers, or in the user's own folder and why.
         workspace: String,
+        /// The walls around them, or why there are none.
+        sandbox: String,
         tasks: Tally,
         max_iterations: u32,
         /// An interrupted loop of the same source goes on.

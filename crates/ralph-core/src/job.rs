@@ -267,6 +267,7 @@ impl IterationLog {
                     turns: report.turns,
                     context: report.context.clone(),
                     denied: report.denied.clone(),
+                    connections: report.connections.clone(),
                     seconds: report.seconds,
                     usage: report.usage,
                 });

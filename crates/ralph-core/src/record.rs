@@ -109,6 +109,9 @@ pub struct RunRecord {
     pub denied: Vec<String>,
     pub seconds: f64,
     pub usage: Usage,
+    /// The hosts that it asked for, where its network is limited.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub connections: Vec<crate::agent::Connection>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -134,6 +134,9 @@ pub struct VerifyReport {
     /// True if it was stopped before all commands had run; such a report never passes.
     #[serde(default)]
     pub cancelled: bool,
+    /// True if the commands had the network, false if not; unknown without a sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<bool>,
 }
 
 impl VerifyReport {

@@ -50,6 +50,7 @@ pub use crate::stop_request::StopRequest;
 use crate::{
     clock::{Clock as _, SystemClock},
     process::{CommandSpec, Ended, Signal},
+    sandbox::AgentFolder,
 };
 
 /// The input of every run of an agent.
@@ -97,6 +98,16 @@ pub trait Agent: Send {
 
     /// Variables that it may have although they look like credentials: those of its own model.
     fn credentials(&self) -> &'static [Credential] {
+        &[]
+    }
+
+    /// The folders of the user's that it is set up by: all that it sees of a home in a sandbox.
+    fn folders(&self) -> &'static [AgentFolder] {
+        &[]
+    }
+
+    /// The hosts of its model, as far as they are known: all that it reaches where its network is limited.
+    fn hosts(&self) -> &'static [&'static str] {
         &[]
     }
 

@@ -5,9 +5,10 @@
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use crate::{agent::Credential, inside_run::CommandPlace, process::KeeperName};
+use crate::{agent::Credential, inside_run::CommandPlace, process::KeeperName, sandbox::Sandbox};
 
 /// The environment to start programs with: scrubbed once, when the loop begins.
 #[derive(Clone)]
@@ -17,6 +18,8 @@ pub struct Environment {
     withheld: Vec<(String, OsString)>,
     /// The name of the keepers of what is started with it.
     pub(crate) keeper: KeeperName,
+    /// The walls around what is started with it.
+    pub(crate) sandbox: Option<Arc<Sandbox>>,
 }
 
 impl std::fmt::Debug for Environment {
@@ -96,6 +99,7 @@ impl Environment {
             vars: kept,
             withheld,
             keeper: KeeperName::default(),
+            sandbox: None,
         }
     }
 

@@ -125,6 +125,11 @@ pub enum LoopError {
     /// A layer was asked for by `workspace.mode: overlay`, and there can be none.
     #[error("`workspace.mode` is overlay, and no layer can be laid over this repository: {reason}")]
     NoLayer { reason: InPlaceReason },
+    #[error("`safety.allow_hosts`: {reason}")]
+    AllowedHost { reason: String },
+    /// A sandbox was asked for, and there can be none.
+    #[error("there is no sandbox here as the configuration asks for: {reason}")]
+    NoSandbox { reason: String },
     #[error("there is no commit {name}")]
     UnknownCommit { name: String },
     /// No agent is started for work that could not be verified.
@@ -191,6 +196,8 @@ impl LoopError {
             | Self::Diverged { .. }
             | Self::CantBringOnto { .. }
             | Self::NoLayer { .. }
+            | Self::NoSandbox { .. }
+            | Self::AllowedHost { .. }
             | Self::UnknownCommit { .. }
             | Self::NoVerifyCommands
             | Self::MissingProgram { .. }

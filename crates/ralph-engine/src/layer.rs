@@ -32,7 +32,7 @@ mod space;
 mod sys;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
-mod tests;
+pub(crate) mod tests;
 pub mod upper;
 
 pub use below::{Below, BelowFile};

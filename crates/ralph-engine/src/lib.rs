@@ -42,6 +42,7 @@ pub mod process;
 mod progress_file;
 pub mod prompts;
 pub mod report;
+pub mod sandbox;
 pub mod settings;
 pub mod side_budget;
 pub mod source;

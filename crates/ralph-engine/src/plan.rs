@@ -243,6 +243,7 @@ async fn run_round(
         containment: asking.containment,
         keeper: asking.environment.keeper,
         mounts: None,
+        sandbox: asking.environment.sandbox.as_deref(),
         limits: &limits,
         done_file: None,
     };

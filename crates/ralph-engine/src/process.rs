@@ -36,6 +36,7 @@ mod mounts;
 )]
 mod portable;
 mod running;
+mod sandbox;
 mod spec;
 mod sys;
 mod tail;
@@ -58,6 +59,7 @@ pub use mounts::{
 };
 pub use running::{Ended, ProgramEvent, Running, StopPlan, spawn, spawn_on};
 pub use rustix::process::Signal;
+pub use sandbox::{SandboxLimits, SandboxMeans, SandboxNetwork, SandboxPlan, ShownAs, ShownPath};
 pub use spec::{CommandSpec, Output, SpawnError, Stdin};
 pub use tail::Tail;
 pub use terminal::{Terminal, TerminalError};
@@ -70,7 +72,7 @@ pub fn is_ignored(signal: Signal) -> bool {
 }
 
 use identity::{ProcessFacts, ProcessStatus};
-use running::{MountOrder, StartFailure, TerminalAccess, exit_of};
+use running::{StartFailure, TerminalAccess, TreeStart, exit_of};
 
 /// Gives a pipe as much room as the system allows, so that a whole prompt is usually written at once.
 pub fn widen_pipe(pipe: impl std::os::fd::AsFd) {
@@ -86,4 +88,9 @@ pub fn try_mounts(
     containment: Containment,
 ) -> Result<FolderRename, TrialFailure> {
     platform::try_mounts(plan, trial, containment)
+}
+
+/// Tries a sandbox with a child that does nothing in it.
+pub fn try_sandbox(plan: &SandboxPlan, containment: Containment) -> Result<(), TrialFailure> {
+    platform::try_sandbox(plan, containment)
 }

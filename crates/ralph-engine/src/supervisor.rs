@@ -38,6 +38,7 @@ use self::agent_run::{AgentRun, RunHeard, RunningAgent};
 use crate::{
     agent::{Agent, DoneFile, RunContext},
     process::{CappedLog, Containment, KeeperName, MountPlan, SpawnError},
+    sandbox::Sandbox,
 };
 
 /// The limits of a run: its time, and its time without output.
@@ -67,6 +68,8 @@ pub struct AgentRunSpec<'a> {
     pub keeper: KeeperName,
     /// The view of the file system that it gets, where that is not ralph's own.
     pub mounts: Option<MountPlan>,
+    /// The walls around it.
+    pub sandbox: Option<&'a Sandbox>,
     pub limits: &'a RunLimits,
     /// The file by which the agent may say that it is done.
     pub done_file: Option<&'a DoneFile>,

@@ -32,6 +32,7 @@ use crate::layer::{SpaceMeter, UpperSpace};
 use crate::process::{
     CappedLog, CommandSpec, Containment, Ended, KeeperName, MountPlan, Output, Running, Tail, spawn,
 };
+use crate::sandbox::{Enclosure, Sandbox, SandboxUser};
 
 /// How much of the output's end tells failures apart. Far more than a prompt gets, so that where it
 /// begins matters little.
@@ -55,6 +56,8 @@ pub struct VerifyContext<'a> {
     pub keeper: KeeperName,
     /// Plans what a command sees of the file system; each needs a plan of its own.
     pub mounts: Option<&'a MountPlanner<'a>>,
+    /// The walls around each command.
+    pub sandbox: Option<&'a Sandbox>,
     /// The folder in which what they write is found: tests are counted by reports there, if no output counts them.
     pub written: Option<&'a Path>,
     pub caps: TailCaps,
@@ -152,7 +155,11 @@ async fn run_command(
         .written
         .map(|folder| ReportFiles::note(folder, command));
     let outcome = match start(command, context) {
-        Ok((running, space)) => {
+        Ok(StartedCommand {
+            running,
+            space,
+            _home,
+        }) => {
             let last = RefCell::new(LastLine::default());
             let mut take = |bytes: &[u8]| {
                 log.push(bytes);
@@ -185,10 +192,14 @@ async fn run_command(
         .with_tests(tests.finish().or_else(|| reports?.count_new()))
 }
 
-fn start(
-    command: &VerifyCommand,
-    context: &VerifyContext<'_>,
-) -> Result<(Running, Option<SpaceMeter>), String> {
+/// A command that runs.
+struct StartedCommand {
+    running: Running,
+    space: Option<SpaceMeter>,
+    _home: Option<Enclosure>,
+}
+
+fn start(command: &VerifyCommand, context: &VerifyContext<'_>) -> Result<StartedCommand, String> {
     let (program, args) = match command {
         VerifyCommand::Shell(line) => ("/bin/sh", vec!["-c".to_owned(), line.clone()]),
         VerifyCommand::Argv(argv) => match argv.split_first() {
@@ -206,8 +217,16 @@ fn start(
     }
     let space = spec.mounts.as_ref().and_then(UpperSpace::of);
     let space = space.map(|space| SpaceMeter::from_now(Box::new(space)));
+    let home = context
+        .sandbox
+        .map(|sandbox| sandbox.enclose(&mut spec, SandboxUser::Command));
+    let home = home.transpose().map_err(|error| error.to_string())?;
     let running = spawn(&spec, context.containment).map_err(|error| error.to_string())?;
-    Ok((running, space))
+    Ok(StartedCommand {
+        running,
+        space,
+        _home: home,
+    })
 }
 
 /// Reads until the program ends, its time is up, or it has written too much. Dropped halfway, it kills the tree.

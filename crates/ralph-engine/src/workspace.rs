@@ -10,7 +10,9 @@ mod layers;
 
 pub(crate) use caches::CacheAccess;
 pub(crate) use in_place::{BeforeRun, InPlace};
-pub(crate) use layers::{LayerRequest, Layered, Layers, has_leftover_layers, sweep_layers};
+pub(crate) use layers::{
+    LayerRequest, Layered, Layers, alternates, has_leftover_layers, sweep_layers,
+};
 
 use std::{
     path::{Path, PathBuf},

@@ -212,6 +212,9 @@ impl TestRepo {
         ];
         let mut vars: Vec<(OsString, OsString)> = vec![("PATH".into(), path)];
         vars.extend(places.map(|(name, place)| (name.into(), place.into())));
+        // Agents of tests leave notes for them beside the repository.
+        let notes = format!("[{outside:?}, {:?}]", outside.join("home"));
+        vars.push(("RALPH_SAFETY_ALLOW_WRITE".into(), notes.into()));
         vars.push(("LANG".into(), "C.UTF-8".into()));
         vars.push(("GIT_CONFIG_NOSYSTEM".into(), "1".into()));
         vars
@@ -264,6 +267,7 @@ mod tests {
                 "LANG",
                 "PATH",
                 "RALPH_DATA_DIR",
+                "RALPH_SAFETY_ALLOW_WRITE",
                 "TMPDIR",
                 "XDG_CONFIG_HOME",
                 "XDG_DATA_HOME"

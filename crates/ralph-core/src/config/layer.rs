@@ -169,12 +169,7 @@ struct Unbuilt {
 
 /// Keys that are accepted although the part behind them is not built: anyone who builds a part
 /// takes its line away.
-const UNBUILT: [Unbuilt; 3] = [
-    Unbuilt {
-        key: "safety.sandbox",
-        message: "ralph has no sandbox yet: the agent runs with your own rights",
-        asks: |value| value == &Value::Bool(true),
-    },
+const UNBUILT: [Unbuilt; 2] = [
     Unbuilt {
         key: "safety.allowed_commands",
         message: "ralph does not restrict commands yet: the agent may start any program",

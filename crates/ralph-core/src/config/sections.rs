@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use super::sandbox::{AgentNetwork, SandboxMode, VerifyNetwork};
 use super::value::{BranchPrefix, Gigabytes, GlobPattern, Minutes};
 use super::{AgentChoice, CustomAgent};
 use crate::dollars::Dollars;
@@ -145,6 +146,9 @@ section! {
         pub lands: Vec<GlobPattern> = Vec::new(),
         /// Commands that format the code; they run before the tree to be verified is written.
         pub format: Vec<VerifyCommand> = Vec::new(),
+        /// The hosts that the commands reach in a sandbox: every one (`open`), none (`off`), or none unless the
+        /// baseline fails without and passes with them (`auto`).
+        pub network: VerifyNetwork = VerifyNetwork::Auto,
         /// Minutes after which a single command counts as failed.
         pub timeout_minutes: Minutes = Minutes::whole(15),
         /// What happens when a command was already failing before the loop changed anything.
@@ -510,8 +514,19 @@ impl Grep {
 section! {
     /// What an agent's change may not contain, and what an agent may not do.
     pub struct SafetyConfig {
-        /// True if the agent runs inside a sandbox.
-        pub sandbox: bool = false,
+        /// The sandbox around agents and verify commands: wherever the machine allows one (`auto`), always, so
+        /// that ralph does not start without (`required` or `true`), or none (`off` or `false`).
+        pub sandbox: SandboxMode = SandboxMode::Auto,
+        /// Files and folders outside of the repository that programs in the sandbox may read too; `~/` is the home.
+        pub allow_read: Vec<PathBuf> = Vec::new(),
+        /// Files and folders outside of the repository that programs in the sandbox may write too.
+        pub allow_write: Vec<PathBuf> = Vec::new(),
+        /// The hosts that the agent reaches: every one (`open`), those of its model and `allow_hosts`
+        /// (`model-only`), or none (`off`). Needs a sandbox of namespaces.
+        pub network: AgentNetwork = AgentNetwork::Open,
+        /// Hosts besides those of its model that the agent reaches with `model-only`: `example.com`,
+        /// `*.example.com`, `127.0.0.1:8080`.
+        pub allow_hosts: Vec<String> = Vec::new(),
         /// Programs that the agent may start; empty for any.
         pub allowed_commands: Vec<String> = Vec::new(),
         /// Paths that an agent's change may not touch.

@@ -24,6 +24,7 @@ fn ended(ending: Ending, claim: Option<Claim>) -> StepDone {
     StepDone::AgentEnded(Box::new(AgentEnded {
         by: RanBy::default(),
         report: AgentReport {
+            connections: Vec::new(),
             health: Default::default(),
             ending,
             final_message: String::new(),

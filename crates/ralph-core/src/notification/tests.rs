@@ -28,6 +28,7 @@ fn started() -> Event {
         from: Some("main@0123456789".into()),
         agent: "claude".into(),
         workspace: "layers in /data/layers".into(),
+        sandbox: "on, by namespaces".into(),
         tasks: Tally::default(),
         max_iterations: 50,
         resumed: false,

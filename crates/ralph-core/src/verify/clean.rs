@@ -130,6 +130,7 @@ mod tests {
         };
         VerifyReport {
             commands: commands.iter().map(one).collect(),
+            network: None,
             cancelled: false,
         }
     }

@@ -26,6 +26,7 @@ fn passes_when_every_command_passed() {
             report(CommandOutcome::Passed),
         ],
         cancelled: false,
+        network: None,
     };
     assert!(report.passed());
     assert_eq!(report.first_failure(), None);
@@ -47,6 +48,7 @@ fn every_other_outcome_fails() {
         let all = VerifyReport {
             commands: vec![report(CommandOutcome::Passed), report(outcome.clone())],
             cancelled: false,
+            network: None,
         };
         assert!(!all.passed(), "{outcome}");
         assert_eq!(all.first_failure().map(|r| &r.outcome), Some(&outcome));
@@ -59,6 +61,7 @@ fn a_cancelled_run_never_passes() {
     let report = VerifyReport {
         commands: vec![report(CommandOutcome::Passed)],
         cancelled: true,
+        network: None,
     };
     assert!(!report.passed());
 }
@@ -70,6 +73,7 @@ fn json_is_flat_camel_case_and_comes_back_the_same() {
             after: Duration::from_secs(2),
         })],
         cancelled: false,
+        network: None,
     };
     let json = serde_json::to_value(&all).unwrap();
     let command = &json["commands"][0];

@@ -7,7 +7,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::Path};
 
 use ralph_core::{
     config::{ClaudeConfig, PermissionMode, SettingSource},
@@ -22,7 +22,11 @@ use super::{
     version::{Fitness, Version, VersionProblem},
     with_env,
 };
-use crate::process::{CommandSpec, Signal, Stdin};
+use crate::{
+    process::{CommandSpec, Signal, Stdin},
+    sandbox::{AgentFile, AgentFileKind, AgentFolder},
+};
+use serde_json::Value;
 use stream::ClaudeStream;
 
 pub(super) const KIND: AgentKind = AgentKind {
@@ -62,6 +66,46 @@ const CREDENTIALS: &[Credential] = &[
     key_with("AWS_SESSION_TOKEN", "CLAUDE_CODE_USE_BEDROCK"),
     key_with("GOOGLE_APPLICATION_CREDENTIALS", "CLAUDE_CODE_USE_VERTEX"),
 ];
+
+/// Its login, and what a person set it up with; not the transcripts of other projects.
+const FOLDERS: &[AgentFolder] = &[
+    AgentFolder {
+        variable: Some("CLAUDE_CONFIG_DIR"),
+        folder: ".claude",
+        files: &[
+            AgentFile::login(".credentials.json"),
+            AgentFile::copy("settings.json"),
+            AgentFile::shown("CLAUDE.md"),
+            AgentFile::shown("agents"),
+            AgentFile::shown("commands"),
+            AgentFile::shown("hooks"),
+            AgentFile::shown("output-styles"),
+            AgentFile::shown("plugins"),
+            AgentFile::shown("rules"),
+            AgentFile::shown("skills"),
+            STATE,
+        ],
+    },
+    AgentFolder {
+        variable: None,
+        folder: "",
+        files: &[STATE],
+    },
+];
+
+const STATE: AgentFile = AgentFile {
+    name: ".claude.json",
+    kind: AgentFileKind::State(without_other_projects),
+};
+
+/// Its state, without what it remembers of other projects.
+fn without_other_projects(state: &[u8], root: &Path) -> Option<Vec<u8>> {
+    let mut state: Value = serde_json::from_slice(state).ok()?;
+    if let Some(projects) = state.get_mut("projects").and_then(Value::as_object_mut) {
+        projects.retain(|path, _| root.starts_with(path));
+    }
+    serde_json::to_vec(&state).ok()
+}
 
 pub(super) struct Claude {
     name: String,
@@ -129,6 +173,19 @@ impl Agent for Claude {
 
     fn credentials(&self) -> &'static [Credential] {
         CREDENTIALS
+    }
+
+    fn hosts(&self) -> &'static [&'static str] {
+        &[
+            "api.anthropic.com",
+            "console.anthropic.com",
+            "platform.claude.com",
+            "claude.ai",
+        ]
+    }
+
+    fn folders(&self) -> &'static [AgentFolder] {
+        FOLDERS
     }
 
     fn costs(&self) -> Costs {

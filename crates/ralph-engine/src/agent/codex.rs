@@ -13,7 +13,10 @@ use super::{
     table::AgentKind,
     version::Fitness,
 };
-use crate::process::Signal;
+use crate::{
+    process::Signal,
+    sandbox::{AgentFile, AgentFolder},
+};
 use stream::CodexStream;
 
 pub(super) const KIND: AgentKind = AgentKind {
@@ -33,6 +36,21 @@ pub(super) const KIND: AgentKind = AgentKind {
     settings: &[".codex/config.toml"],
     runtime: None,
 };
+
+/// Its login, and what a person set it up with; not the sessions of other projects.
+const FOLDERS: &[AgentFolder] = &[AgentFolder {
+    variable: Some("CODEX_HOME"),
+    folder: ".codex",
+    files: &[
+        AgentFile::login("auth.json"),
+        AgentFile::copy("config.toml"),
+        AgentFile::copy("version.json"),
+        AgentFile::shown("AGENTS.md"),
+        AgentFile::shown("prompts"),
+        AgentFile::shown("rules"),
+        AgentFile::shown("skills"),
+    ],
+}];
 
 const PROGRAM: JsonlProgram = JsonlProgram {
     name: "codex",
@@ -56,6 +74,8 @@ const PROGRAM: JsonlProgram = JsonlProgram {
     // On SIGTERM it dies and leaves the command of its tool behind; this ends that too.
     polite_signal: Signal::INT,
     credentials: CREDENTIALS,
+    folders: FOLDERS,
+    hosts: &["api.openai.com", "auth.openai.com", "chatgpt.com"],
     costs: Costs::AtTheEnd,
 };
 

@@ -48,3 +48,27 @@ pub(super) const ANY_PROVIDER: &[Credential] = &[
     key("OPENCODE_API_KEY"),
     key("AI_GATEWAY_API_KEY"),
 ];
+
+/// The hosts of the providers whose keys are listed above.
+pub(super) const ANY_HOST: &[&str] = &[
+    "api.anthropic.com",
+    "console.anthropic.com",
+    "api.openai.com",
+    "auth.openai.com",
+    "chatgpt.com",
+    "*.openai.azure.com",
+    "generativelanguage.googleapis.com",
+    "oauth2.googleapis.com",
+    "aiplatform.googleapis.com",
+    "*.aiplatform.googleapis.com",
+    "openrouter.ai",
+    "api.groq.com",
+    "api.mistral.ai",
+    "api.x.ai",
+    "api.deepseek.com",
+    "api.cerebras.ai",
+    "api.together.xyz",
+    "api.fireworks.ai",
+    "api.githubcopilot.com",
+    "*.githubcopilot.com",
+];

@@ -12,7 +12,10 @@ use super::{
     table::AgentKind,
     version::Fitness,
 };
-use crate::process::Signal;
+use crate::{
+    process::Signal,
+    sandbox::{AgentFile, AgentFolder},
+};
 use stream::GeminiStream;
 
 pub(super) const KIND: AgentKind = AgentKind {
@@ -25,6 +28,22 @@ pub(super) const KIND: AgentKind = AgentKind {
     settings: &[".gemini/settings.json"],
     runtime: None,
 };
+
+/// Its login, and what a person set it up with; not the sessions of other projects.
+const FOLDERS: &[AgentFolder] = &[AgentFolder {
+    variable: None,
+    folder: ".gemini",
+    files: &[
+        AgentFile::login("oauth_creds.json"),
+        AgentFile::copy("google_accounts.json"),
+        AgentFile::copy("installation_id"),
+        AgentFile::copy("settings.json"),
+        AgentFile::copy(".env"),
+        AgentFile::shown("GEMINI.md"),
+        AgentFile::shown("commands"),
+        AgentFile::shown("extensions"),
+    ],
+}];
 
 const PROGRAM: JsonlProgram = JsonlProgram {
     name: "gemini",
@@ -42,6 +61,14 @@ const PROGRAM: JsonlProgram = JsonlProgram {
     dialect: |_| Box::new(GeminiStream::default()),
     polite_signal: Signal::TERM,
     credentials: CREDENTIALS,
+    folders: FOLDERS,
+    hosts: &[
+        "generativelanguage.googleapis.com",
+        "cloudcode-pa.googleapis.com",
+        "oauth2.googleapis.com",
+        "aiplatform.googleapis.com",
+        "*.aiplatform.googleapis.com",
+    ],
     costs: Costs::AtTheEnd,
 };
 

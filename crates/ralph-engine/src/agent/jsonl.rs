@@ -18,7 +18,10 @@ use super::{
     table::AgentSetup,
     with_env,
 };
-use crate::process::{CommandSpec, Signal, Stdin};
+use crate::{
+    process::{CommandSpec, Signal, Stdin},
+    sandbox::AgentFolder,
+};
 
 /// A program that is started for one prompt and ends by itself: what ralph starts it with.
 pub(super) struct JsonlProgram {
@@ -33,6 +36,8 @@ pub(super) struct JsonlProgram {
     pub(super) dialect: fn(Option<String>) -> Box<dyn Dialect>,
     pub(super) polite_signal: Signal,
     pub(super) credentials: &'static [Credential],
+    pub(super) folders: &'static [AgentFolder],
+    pub(super) hosts: &'static [&'static str],
     pub(super) costs: Costs,
 }
 
@@ -104,6 +109,14 @@ impl Agent for JsonlAgent {
 
     fn polite_signal(&self) -> Signal {
         self.program.polite_signal
+    }
+
+    fn hosts(&self) -> &'static [&'static str] {
+        self.program.hosts
+    }
+
+    fn folders(&self) -> &'static [AgentFolder] {
+        self.program.folders
     }
 
     fn announces_itself(&self) -> bool {

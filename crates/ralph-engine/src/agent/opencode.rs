@@ -10,7 +10,10 @@ use super::{
     table::AgentKind,
     version::Fitness,
 };
-use crate::process::Signal;
+use crate::{
+    process::Signal,
+    sandbox::{AgentFile, AgentFolder},
+};
 use stream::OpenCodeStream;
 
 pub(super) const KIND: AgentKind = AgentKind {
@@ -23,6 +26,40 @@ pub(super) const KIND: AgentKind = AgentKind {
     settings: &["opencode.json", "opencode.jsonc", ".opencode/opencode.json"],
     runtime: None,
 };
+
+/// Its login, and what a person set it up with; not the sessions of other projects.
+const FOLDERS: &[AgentFolder] = &[
+    AgentFolder {
+        variable: None,
+        folder: ".local/share/opencode",
+        files: &[AgentFile::login("auth.json"), AgentFile::shown("bin")],
+    },
+    AgentFolder {
+        variable: Some("OPENCODE_CONFIG_DIR"),
+        folder: ".config/opencode",
+        files: &[
+            AgentFile::copy("config.json"),
+            AgentFile::copy("opencode.json"),
+            AgentFile::copy("opencode.jsonc"),
+            AgentFile::copy("package.json"),
+            AgentFile::shown("AGENTS.md"),
+            AgentFile::shown("agent"),
+            AgentFile::shown("command"),
+            AgentFile::shown("node_modules"),
+            AgentFile::shown("plugin"),
+        ],
+    },
+    AgentFolder {
+        variable: None,
+        folder: ".cache/opencode",
+        files: &[
+            AgentFile::copy("models.json"),
+            AgentFile::copy("version"),
+            AgentFile::copy("package.json"),
+            AgentFile::shown("node_modules"),
+        ],
+    },
+];
 
 const PROGRAM: JsonlProgram = JsonlProgram {
     name: "opencode",
@@ -39,6 +76,8 @@ const PROGRAM: JsonlProgram = JsonlProgram {
     dialect: |model| Box::new(OpenCodeStream::asking(model)),
     polite_signal: Signal::TERM,
     credentials: credentials::ANY_PROVIDER,
+    folders: FOLDERS,
+    hosts: credentials::ANY_HOST,
     costs: Costs::AsItGoes,
 };
 

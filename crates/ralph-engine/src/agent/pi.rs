@@ -20,7 +20,10 @@ use super::{
     version::{Fitness, Runtime, Version, VersionProblem},
     with_env,
 };
-use crate::process::{CommandSpec, Stdin};
+use crate::{
+    process::{CommandSpec, Stdin},
+    sandbox::{AgentFile, AgentFolder},
+};
 use stream::PiStream;
 
 pub(super) const KIND: AgentKind = AgentKind {
@@ -84,6 +87,28 @@ fn judge_version(version: Version) -> Fitness {
 /// Where a prompt would be taken for a command of Pi's, this comes before it. Pi drops white space in
 /// front of what it reads from stdin, so that it takes a word.
 const GUARD: &str = "Task:\n";
+
+/// Its login, and what a person set it up with; not the sessions of other projects.
+const FOLDERS: &[AgentFolder] = &[AgentFolder {
+    variable: Some("PI_CODING_AGENT_DIR"),
+    folder: ".pi/agent",
+    files: &[
+        AgentFile::login("auth.json"),
+        AgentFile::copy("settings.json"),
+        AgentFile::copy("models.json"),
+        AgentFile::copy("keybindings.json"),
+        AgentFile::shown("AGENTS.md"),
+        AgentFile::shown("SYSTEM.md"),
+        AgentFile::shown("bin"),
+        AgentFile::shown("extensions"),
+        AgentFile::shown("git"),
+        AgentFile::shown("npm"),
+        AgentFile::shown("prompts"),
+        AgentFile::shown("skills"),
+        AgentFile::shown("themes"),
+        AgentFile::shown("tools"),
+    ],
+}];
 
 pub(super) struct Pi {
     name: String,
@@ -211,6 +236,14 @@ impl Agent for Pi {
 
     fn credentials(&self) -> &'static [Credential] {
         credentials::ANY_PROVIDER
+    }
+
+    fn hosts(&self) -> &'static [&'static str] {
+        credentials::ANY_HOST
+    }
+
+    fn folders(&self) -> &'static [AgentFolder] {
+        FOLDERS
     }
 
     fn costs(&self) -> Costs {

@@ -74,6 +74,34 @@ pub(super) fn render_settings(settings: &[Setting], scope: ConfigScope) -> Vec<u
     file
 }
 
+/// Settings of the person's that programs need where they can't see the person's own files: who commits, and
+/// how files are stored. Those that the repository sets itself are left out.
+pub(super) fn personal(settings: &[Setting]) -> Vec<(String, String)> {
+    const NEEDED: [&str; 9] = [
+        "core.autocrlf",
+        "core.eol",
+        "core.safecrlf",
+        "core.symlinks",
+        "init.defaultbranch",
+        "merge.conflictstyle",
+        "pull.rebase",
+        "user.email",
+        "user.name",
+    ];
+    let is_needed = |key: &str| NEEDED.contains(&key) || key.starts_with("filter.lfs.");
+    let mut found: Vec<(String, String)> = Vec::new();
+    for setting in settings.iter().filter(|setting| is_needed(&setting.key)) {
+        found.retain(|(key, _)| *key != setting.key);
+        if setting.scope == ConfigScope::User
+            && let Some(value) = &setting.value
+        {
+            let value = String::from_utf8_lossy(value).into_owned();
+            found.push((setting.key.clone(), value));
+        }
+    }
+    found
+}
+
 /// The last value of a key, which is the one that counts.
 pub(super) fn last_value<'a>(settings: &'a [Setting], key: &str) -> Option<&'a [u8]> {
     settings

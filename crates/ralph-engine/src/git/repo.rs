@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
 
 use super::call::{Answer, first_look};
-use super::config::{last_value, parse_settings};
+use super::config::{last_value, parse_settings, personal};
 use super::early::EarlyScan;
 use super::identity::Identity;
 use super::ignore_rules::ExcludesFile;
@@ -44,6 +44,7 @@ pub struct Repo {
     pub(super) excludes: ExcludesFile,
     /// Where attributes would stand that hold everywhere; `None` in it if that is not known.
     pub(super) attribute_files: OnceCell<Option<Vec<PathBuf>>>,
+    personal: Vec<(String, String)>,
     pub(super) identity: OnceCell<Identity>,
     /// Also the order of calls: each that reads or writes the shadow holds it.
     pub(super) state: Mutex<State>,
@@ -142,6 +143,7 @@ impl Repo {
             storing: Storing::of(&settings),
             excludes,
             attribute_files: OnceCell::new(),
+            personal: personal(&settings),
             identity: OnceCell::new(),
             state: Mutex::default(),
         };
@@ -156,6 +158,11 @@ impl Repo {
     /// Top of the working tree.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The settings of the person's own that programs need where they can't see the person's files.
+    pub(crate) fn personal_settings(&self) -> &[(String, String)] {
+        &self.personal
     }
 
     pub fn git_dir(&self) -> &Path {

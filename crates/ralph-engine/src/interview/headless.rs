@@ -63,6 +63,7 @@ pub async fn run_headless(
         containment: headless.containment,
         keeper: KeeperName::default(),
         mounts: None,
+        sandbox: None,
         limits: &limits,
         done_file: None,
     };

@@ -224,6 +224,7 @@ async fn supervise(
         containment: services.containment,
         keeper: services.environment.keeper,
         mounts: workspace.mounts()?,
+        sandbox: services.environment.sandbox.as_deref(),
         limits: &limits,
         done_file: Some(done_file),
     };
@@ -292,6 +293,7 @@ fn unavailable(message: &str) -> AgentReport {
         seconds: 0.0,
         calls: Vec::new(),
         tool_calls: 0,
+        connections: Vec::new(),
     }
 }
 

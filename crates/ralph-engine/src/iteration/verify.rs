@@ -247,6 +247,7 @@ pub(crate) async fn run_verify_commands(
         timeout: each,
         containment: ports.containment,
         keeper: ports.environment.keeper,
+        sandbox: ports.environment.sandbox.as_deref(),
         mounts: Some(&|| (run.mounts)().map_err(|error| error.to_string())),
         written: run.written,
         caps: TailCaps {
@@ -446,6 +447,7 @@ fn compare_alone(baseline: Option<&VerifyReport>, report: &VerifyCommandReport) 
     let alone = VerifyReport {
         commands: vec![report.clone()],
         cancelled: false,
+        network: None,
     };
     compare(baseline, &alone)
         .first()

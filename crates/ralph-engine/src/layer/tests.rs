@@ -12,4 +12,4 @@ mod contents;
 mod leftovers;
 mod mounts;
 mod places;
-mod support;
+pub(crate) mod support;

@@ -2,8 +2,8 @@
 //! can be told from *was already broken*.
 
 use ralph_core::{
-    change::shown, event::Event, record::VerificationRecord, task::VerifyCommand,
-    verify::VerifyReport,
+    change::shown, config::VerifyNetwork, event::Event, record::VerificationRecord,
+    task::VerifyCommand, verify::VerifyReport,
 };
 
 use super::{LoopError, LoopRunner};
@@ -11,7 +11,9 @@ use crate::{
     git::{ResetSpec, Status},
     heartbeat::Heartbeat,
     iteration::{CommandRun, IterationFiles, VerifyPorts, run_verify_commands},
+    sandbox::{CommandNetwork, Sandbox},
     verifier::ProgramPath,
+    workspace::VerifyLayer,
 };
 
 impl LoopRunner {
@@ -25,11 +27,73 @@ impl LoopRunner {
             .cloned()
             .collect();
         if self.baseline.is_some() || !verification.baseline || count == 0 {
+            self.settle_network_without_baseline();
             return Ok(());
         }
         self.tell(&Event::BaselineStarted {
             commands: commands.len(),
         });
+        let (mut report, mut layer) = self.run_baseline(&commands).await?;
+        if !report.cancelled && !report.passed() && self.may_try_the_network() {
+            self.tell(&Event::Notice {
+                message: "the baseline fails without the network; it is run once more with it"
+                    .into(),
+            });
+            self.set_verify_network(CommandNetwork::Open);
+            let (second, made) = self.run_baseline(&commands).await?;
+            let pairs = second.commands.iter().zip(&report.commands);
+            let needs_it = pairs
+                .into_iter()
+                .any(|(with, without)| with.passed() && !without.passed());
+            if second.cancelled || needs_it {
+                (report, layer) = (second, made);
+            } else {
+                self.set_verify_network(CommandNetwork::Off);
+            }
+        }
+        report.network = self
+            .verify_network()
+            .map(|network| network == CommandNetwork::Open);
+        if report.network == Some(true)
+            && self.settings.config.verification.network == VerifyNetwork::Auto
+            && !report.cancelled
+        {
+            self.tell(&Event::Notice {
+                message: "verify commands need the network, and have it in this loop; \
+                          `verification.network: open` says so for good"
+                    .into(),
+            });
+        }
+        if report.cancelled {
+            return Ok(());
+        }
+        // What the base itself installs and builds is as good as the base.
+        let prepared = self.settings.config.verification.prepare.len();
+        let mut counted = report.commands.iter();
+        let is_good = match prepared {
+            0 => report.passed(),
+            _ => counted.by_ref().take(prepared).all(|c| c.passed()),
+        };
+        if let Some(made) = layer.filter(|_| is_good) {
+            self.keep_caches(made).await;
+        }
+        self.refuse_missing_in(&report)?;
+        let red = report.commands.iter().filter(|c| !c.passed());
+        let red: Vec<String> = red
+            .map(|c| format!("{} ({})", c.command, c.outcome))
+            .collect();
+        let text = serde_json::to_string(&report).unwrap_or_default();
+        self.journal.set_baseline(&self.loop_id, &text).await?;
+        self.baseline = Some(report);
+        self.tell(&Event::BaselineEnded { red });
+        Ok(())
+    }
+
+    /// Runs the commands once. What was there before is put back, or was never touched: the layer is returned.
+    async fn run_baseline(
+        &mut self,
+        commands: &[VerifyCommand],
+    ) -> Result<(VerifyReport, Option<VerifyLayer>), LoopError> {
         let mut files =
             IterationFiles::baseline(&self.place.root, self.settings.config.logs.max_mb.get())?;
         let before = match self.place.layers {
@@ -55,7 +119,7 @@ impl LoopRunner {
         let root = &*self.place.root;
         let made = layer.as_ref().map(|(_, made)| made);
         let run = CommandRun {
-            commands: &commands,
+            commands,
             config: &self.settings.config,
             root,
             mounts: &mounts,
@@ -76,29 +140,34 @@ impl LoopRunner {
             self.put_config_back_after_baseline()?;
             self.put_back_after_baseline(&before).await?;
         }
-        if report.cancelled {
-            return Ok(());
+        Ok((report, layer))
+    }
+
+    fn verify_network(&self) -> Option<CommandNetwork> {
+        let sandbox = self.runtime.environment.sandbox.as_deref();
+        sandbox.map(Sandbox::verify_network)
+    }
+
+    fn set_verify_network(&mut self, network: CommandNetwork) {
+        if let Some(sandbox) = &mut self.runtime.environment.sandbox {
+            *sandbox = sandbox.with_verify_network(network).into();
         }
-        // What the base itself installs and builds is as good as the base.
-        let prepared = self.settings.config.verification.prepare.len();
-        let mut counted = report.commands.iter();
-        let is_good = match prepared {
-            0 => report.passed(),
-            _ => counted.by_ref().take(prepared).all(|c| c.passed()),
-        };
-        if let Some(made) = layer.filter(|_| is_good) {
-            self.keep_caches(made).await;
+    }
+
+    fn may_try_the_network(&self) -> bool {
+        self.settings.config.verification.network == VerifyNetwork::Auto
+            && self.verify_network() == Some(CommandNetwork::Off)
+    }
+
+    /// An earlier baseline of this loop has decided; where there is none, no one can tell.
+    fn settle_network_without_baseline(&mut self) {
+        if !self.may_try_the_network() {
+            return;
         }
-        self.refuse_missing_in(&report)?;
-        let red = report.commands.iter().filter(|c| !c.passed());
-        let red: Vec<String> = red
-            .map(|c| format!("{} ({})", c.command, c.outcome))
-            .collect();
-        let text = serde_json::to_string(&report).unwrap_or_default();
-        self.journal.set_baseline(&self.loop_id, &text).await?;
-        self.baseline = Some(report);
-        self.tell(&Event::BaselineEnded { red });
-        Ok(())
+        let decided = self.baseline.as_ref().and_then(|report| report.network);
+        if decided != Some(false) {
+            self.set_verify_network(CommandNetwork::Open);
+        }
     }
 
     /// Refuses verify commands whose program is not on this machine, before anything is begun. Where commands make

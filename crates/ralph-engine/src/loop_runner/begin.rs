@@ -51,9 +51,10 @@ use crate::{
     process::Detection,
     progress_file::ProgressFile,
     report::Reporter,
+    sandbox::{AllowedHost, SandboxFound, SandboxRequest, sweep_homes},
     source::{Snapshots, Source},
     store::{Journal, LoopRow, NewLoop, RepositoryId, RepositoryMove},
-    workspace::{BeforeRun, CacheAccess, LayerRequest, Layers, read_only_data},
+    workspace::{BeforeRun, CacheAccess, LayerRequest, Layers, alternates, read_only_data},
 };
 
 /// The commands of tasks that are followed to the files that decide what they do.
@@ -204,6 +205,7 @@ impl LoopRunner {
         } = found;
         let workspace = self.find_layers(interrupted.as_ref()).await?;
         notices.extend(workspace.notes());
+        let sandbox = self.find_sandbox()?;
         self.sweep()?;
         self.ensure_dot_ralph()?;
         notices.extend(self.keep_unknown_logs().await?);
@@ -225,6 +227,7 @@ impl LoopRunner {
             resumed,
             moved,
             workspace,
+            sandbox,
             notices: told.notices,
             warnings: notices.into_iter().chain(weaknesses).collect(),
         })
@@ -397,6 +400,53 @@ impl LoopRunner {
             Err(reason) if mode == WorkspaceMode::Overlay => Err(LoopError::NoLayer { reason }),
             Err(reason) => Ok(WorkspaceFound::InPlace { reason }),
         }
+    }
+
+    /// Finds the walls that programs of this loop get; returns what there is, in words.
+    fn find_sandbox(&mut self) -> Result<SandboxStart, LoopError> {
+        sweep_homes(&self.place.data_dir);
+        let config = &self.settings.config;
+        let hosts = config.safety.allow_hosts.iter();
+        let hosts = hosts
+            .map(|host| AllowedHost::parse(host))
+            .collect::<Result<Vec<_>, _>>();
+        let hosts = hosts.map_err(|reason| LoopError::AllowedHost { reason })?;
+        let found = SandboxFound::find(&SandboxRequest {
+            safety: &config.safety,
+            allow_hosts: &hosts,
+            verify_network: config.verification.network,
+            vars: &self.runtime.environment.vars,
+            root: &self.place.root,
+            git_folders: &git_folders(&self.place.repo),
+            git_settings: self.place.repo.personal_settings(),
+            data_dir: &self.place.data_dir,
+            containment: self.runtime.containment,
+        });
+        let found = found.map_err(|reason| LoopError::NoSandbox { reason })?;
+        let mut start = SandboxStart {
+            sentence: found.sentence(),
+            absence: None,
+        };
+        match found {
+            SandboxFound::Walls(sandbox) => {
+                self.runtime.environment.sandbox = Some((*sandbox).into());
+            }
+            SandboxFound::Absent { reason } => start.absence = Some(reason),
+            SandboxFound::Off => {}
+        }
+        Ok(start)
+    }
+
+    /// Says what an agent can reach that it should not, where nothing keeps it from that.
+    fn sandbox_warning(&self, start: &SandboxStart) -> Option<String> {
+        if let Some(reason) = &start.absence {
+            return Some(format!(
+                "there is no sandbox on this machine: {} and verify commands can do what you can ({reason})",
+                self.runtime.pool.main_name()
+            ));
+        }
+        let has_walls = self.runtime.environment.sandbox.is_some();
+        self.runtime.pool.agent().warning().filter(|_| !has_walls)
     }
 
     /// Goes on with an interrupted loop of the same source and branch. Another one is brought to an
@@ -581,6 +631,7 @@ impl LoopRunner {
             resumed,
             moved,
             workspace,
+            sandbox,
             notices,
             warnings,
         } = start;
@@ -592,6 +643,7 @@ impl LoopRunner {
             from: self.place.start.shown(),
             agent: self.runtime.pool.main_name(),
             workspace: workspace.sentence(),
+            sandbox: sandbox.sentence.clone(),
             tasks: self.board.tally(),
             max_iterations: self.machine.limits().max_iterations,
             resumed: resumed == Resumed::Yes,
@@ -614,7 +666,7 @@ impl LoopRunner {
             self.tell(&Event::Warning { message });
         }
         let warnings = [
-            self.runtime.pool.agent().warning(),
+            self.sandbox_warning(&sandbox),
             self.untold_cost(),
             self.unused_instructions(),
             self.unused_continuation(),
@@ -642,11 +694,29 @@ struct FoundAtStart {
     branch: BranchRequest,
 }
 
+/// The walls that a loop starts with, for people.
+struct SandboxStart {
+    sentence: String,
+    /// The reason why there are none, though they were not turned off.
+    absence: Option<String>,
+}
+
+/// The folders of a repository besides its work tree.
+fn git_folders(repo: &Repo) -> Vec<PathBuf> {
+    let mut folders = vec![repo.git_dir().to_owned(), repo.common_dir().to_owned()];
+    folders.extend(alternates(&repo.common_dir().join("objects")));
+    let real = folders
+        .iter()
+        .filter_map(|folder| folder.canonicalize().ok());
+    real.collect()
+}
+
 /// The facts of a start that people are told.
 pub(super) struct Start {
     resumed: Resumed,
     moved: RepositoryMove,
     workspace: WorkspaceFound,
+    sandbox: SandboxStart,
     notices: Vec<String>,
     warnings: Vec<String>,
 }

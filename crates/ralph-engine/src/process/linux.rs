@@ -7,14 +7,15 @@ mod table;
 pub(super) use table::{all_processes, ancestors, process_facts};
 
 use std::io;
+use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::process::{ChildStdin, Command};
 
 use super::{
-    Containment, Detection, Ended, FolderRename, KeeperName, MountOrder, MountPlan, MountTrial,
-    PlatformLack, ProgramEvent, StartFailure, TerminalAccess, TrialFailure, portable,
+    Containment, Detection, Ended, FolderRename, MountPlan, MountTrial, PlatformLack, ProgramEvent,
+    SandboxPlan, StartFailure, TreeStart, TrialFailure, portable,
 };
 use keeper::KeeperKind;
 use kept_tree::KeptTree;
@@ -70,6 +71,23 @@ pub(super) fn try_mounts(
     }
 }
 
+/// Tries a sandbox with a child that does nothing in it.
+pub(super) fn try_sandbox(
+    plan: &SandboxPlan,
+    containment: Containment,
+) -> Result<(), TrialFailure> {
+    match keeper_kind(containment) {
+        Some(kind) if plan.means.works_in(containment) => keeper::try_sandbox(kind, plan),
+        Some(_) | None => Err(TrialFailure {
+            step: "making the namespace".to_owned(),
+            source: io::Error::new(
+                io::ErrorKind::Unsupported,
+                format!("{containment} allows no sandbox by {}", plan.means),
+            ),
+        }),
+    }
+}
+
 /// The keeper that a containment needs, if it needs one.
 fn keeper_kind(containment: Containment) -> Option<KeeperKind> {
     match containment {
@@ -96,18 +114,15 @@ impl Tree {
     pub(super) fn start(
         command: Command,
         containment: Containment,
-        access: TerminalAccess,
-        mounts: Option<MountOrder<'_>>,
-        name: KeeperName,
+        start: TreeStart<'_>,
     ) -> Result<(Self, Option<ChildStdin>), StartFailure> {
         match keeper_kind(containment) {
             Some(kind) => {
-                let (tree, stdin) = KeptTree::start(command, kind, access, mounts, name)?;
+                let (tree, stdin) = KeptTree::start(command, kind, start)?;
                 Ok((Self::Kept(tree), stdin))
             }
             None => {
-                let (tree, stdin) =
-                    portable::Tree::start(command, containment, access, mounts, name)?;
+                let (tree, stdin) = portable::Tree::start(command, containment, start)?;
                 Ok((Self::Group(tree), stdin))
             }
         }
@@ -117,6 +132,13 @@ impl Tree {
         match self {
             Self::Kept(tree) => tree.pid(),
             Self::Group(tree) => tree.pid(),
+        }
+    }
+
+    pub(super) fn take_doors(&mut self) -> Vec<TcpListener> {
+        match self {
+            Self::Kept(tree) => tree.take_doors(),
+            Self::Group(_) => Vec::new(),
         }
     }
 

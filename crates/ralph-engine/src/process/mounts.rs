@@ -91,6 +91,8 @@ pub enum MountPlanError {
     TooLong { target: PathBuf, length: usize },
     #[error("{} is hidden by the mount on {} before the overlay that needs it", path.display(), by.display())]
     Hidden { path: PathBuf, by: PathBuf },
+    #[error("no filter of system calls can be made: {reason}")]
+    Filter { reason: String },
 }
 
 impl From<MountPlanError> for io::Error {

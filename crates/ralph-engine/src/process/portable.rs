@@ -17,7 +17,8 @@ use std::os::fd::AsFd;
 use rustix::process::{Pid, Signal};
 
 use super::{
-    Containment, Detection, FolderRename, MountPlan, MountTrial, PlatformLack, TrialFailure,
+    Containment, Detection, FolderRename, MountPlan, MountTrial, PlatformLack, SandboxPlan,
+    TrialFailure,
 };
 
 /// What ralph uses on Linux, and every other system lacks.
@@ -73,6 +74,16 @@ pub(super) fn try_mounts(
             io::ErrorKind::Unsupported,
             "overlay file systems are a Linux feature",
         ),
+    })
+}
+
+pub(super) fn try_sandbox(
+    _plan: &SandboxPlan,
+    _containment: Containment,
+) -> Result<(), TrialFailure> {
+    Err(TrialFailure {
+        step: "making the namespace".to_owned(),
+        source: io::Error::new(io::ErrorKind::Unsupported, "sandboxes are a Linux feature"),
     })
 }
 

@@ -17,8 +17,8 @@ use tokio::process::{ChildStdin, Command};
 use tokio::task::JoinHandle;
 
 use super::{
-    CommandSpec, Containment, MountPlan, MountPlanError, Output, SpawnError, Stdin, Terminal,
-    platform,
+    CommandSpec, Containment, KeeperName, MountPlan, MountPlanError, Output, SandboxMeans,
+    SandboxPlan, SpawnError, Stdin, Terminal, platform,
 };
 
 /// The most that is read of a program's output at once.
@@ -90,6 +90,19 @@ pub(super) struct MountOrder<'a> {
     pub(super) cwd: &'a Path,
 }
 
+/// The way in which a program is started.
+#[derive(Clone, Copy)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "only Linux has mounts for one program")
+)]
+pub(super) struct TreeStart<'a> {
+    pub(super) access: TerminalAccess,
+    pub(super) mounts: Option<MountOrder<'a>>,
+    pub(super) sandbox: Option<&'a SandboxPlan>,
+    pub(super) name: KeeperName,
+}
+
 /// The reason why a platform could not start a program.
 #[cfg_attr(
     not(target_os = "linux"),
@@ -151,6 +164,15 @@ fn spawn_with(
             containment,
         });
     }
+    if let Some(plan) = &spec.sandbox
+        && !plan.means.works_in(containment)
+    {
+        return Err(SpawnError::NoSandbox {
+            program: spec.program.to_string_lossy().into_owned(),
+            means: plan.means,
+            containment,
+        });
+    }
     streams(spec)
         .map_err(StartFailure::from)
         .and_then(|streams| start(spec, containment, streams))
@@ -172,12 +194,25 @@ fn start(
         .stdin(stdin)
         .stdout(stdout)
         .stderr(stderr);
-    let mounts = spec.mounts.as_ref().map(|plan| MountOrder {
+    let in_namespaces = |plan: &&SandboxPlan| plan.means == SandboxMeans::Namespaces;
+    let no_mounts = MountPlan::default();
+    // A sandbox of namespaces is made of mounts, also where nothing else is.
+    let empty = spec
+        .sandbox
+        .as_ref()
+        .filter(in_namespaces)
+        .map(|_| &no_mounts);
+    let mounts = spec.mounts.as_ref().or(empty).map(|plan| MountOrder {
         plan,
         cwd: &spec.cwd,
     });
-    let (tree, mut stdin) =
-        platform::Tree::start(command, containment, streams.access, mounts, spec.keeper)?;
+    let start = TreeStart {
+        access: streams.access,
+        mounts,
+        sandbox: spec.sandbox.as_ref(),
+        name: spec.keeper,
+    };
+    let (tree, mut stdin) = platform::Tree::start(command, containment, start)?;
     let feeder = match &spec.stdin {
         Stdin::Bytes(bytes) => stdin.take().map(|pipe| feed(pipe, bytes.clone())),
         Stdin::Null | Stdin::Open => None,
@@ -268,6 +303,11 @@ fn describe(spec: &CommandSpec, failure: StartFailure) -> SpawnError {
 }
 
 impl Running {
+    /// The listeners of the doors of its sandbox; empty when taken before.
+    pub fn take_doors(&mut self) -> Vec<std::net::TcpListener> {
+        self.tree.take_doors()
+    }
+
     /// The pid that stands for the tree: of the keeper, or of the leader of a process group.
     pub fn pid(&self) -> i32 {
         self.tree.pid().as_raw_nonzero().get()

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-use super::{Containment, KeeperName, MountPlan, MountPlanError};
+use super::{Containment, KeeperName, MountPlan, MountPlanError, SandboxMeans, SandboxPlan};
 
 /// One program to run. The environment is complete: nothing is inherited.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub struct CommandSpec {
     /// Mounts that this program alone sees. Only a containment with a mount namespace has them. The
     /// program and all it starts then lack the rights to undo them, also where ralph is root.
     pub mounts: Option<MountPlan>,
+    /// The walls around this program.
+    pub sandbox: Option<SandboxPlan>,
     /// The name of the process that keeps its tree, where the containment has one.
     pub keeper: KeeperName,
 }
@@ -36,6 +38,7 @@ impl CommandSpec {
             stdin: Stdin::Null,
             output: Output::Separate,
             mounts: None,
+            sandbox: None,
             keeper: KeeperName::default(),
         }
     }
@@ -61,6 +64,12 @@ impl CommandSpec {
     #[must_use]
     pub fn output(mut self, output: Output) -> Self {
         self.output = output;
+        self
+    }
+
+    #[must_use]
+    pub fn sandbox(mut self, plan: SandboxPlan) -> Self {
+        self.sandbox = Some(plan);
         self
     }
 
@@ -109,6 +118,14 @@ pub enum SpawnError {
         program: String,
         containment: Containment,
     },
+    #[error("cannot put {program} into a sandbox: {containment} allows none by {means}")]
+    NoSandbox {
+        program: String,
+        means: SandboxMeans,
+        containment: Containment,
+    },
+    #[error("cannot make a home for {program}: {source}")]
+    Home { program: String, source: io::Error },
     #[error("cannot mount for {program}: {source}")]
     Plan {
         program: String,

@@ -23,6 +23,7 @@ use crate::{
     process::{
         self, CappedLog, Ended, LineReader, OutputPipe, Running, Signal, SpawnError, StopPlan, Tail,
     },
+    sandbox::{Enclosure, SandboxUser},
 };
 
 /// The time that an agent that was asked to stop by a message may take, before signals follow.
@@ -67,6 +68,8 @@ pub(super) trait RunningAgent {
 pub(super) struct AgentRun<'a> {
     began: Instant,
     running: Running,
+    /// What its sandbox needs, where it is in one.
+    enclosure: Option<Enclosure>,
     dialect: Box<dyn Dialect>,
     /// Its open input, until it has concluded.
     input: Option<AgentInput>,
@@ -96,7 +99,22 @@ impl<'a> AgentRun<'a> {
         let mut command = spec.agent.command(spec.context);
         command.mounts.clone_from(&spec.mounts);
         command.keeper = spec.keeper;
+        let home = |source| SpawnError::Home {
+            program: spec.agent.name(),
+            source,
+        };
+        let user = SandboxUser::Agent {
+            folders: spec.agent.folders(),
+            hosts: spec.agent.hosts(),
+        };
+        let enclosure = spec
+            .sandbox
+            .map(|sandbox| sandbox.enclose(&mut command, user));
+        let mut enclosure = enclosure.transpose().map_err(home)?;
         let mut running = process::spawn(&command, spec.containment)?;
+        if let Some(enclosure) = &mut enclosure {
+            enclosure.attend(&mut running).map_err(home)?;
+        }
         crate::failpoint::failpoint("agent-running");
         let mut dialect = spec.agent.dialect();
         let input = running.take_stdin().map(AgentInput::new);
@@ -111,6 +129,7 @@ impl<'a> AgentRun<'a> {
             stderr: running.take_stderr().map(LineReader::new),
             stderr_tail: stderr_tail(),
             running,
+            enclosure,
             dialect,
             log,
             events: Vec::new(),
@@ -138,6 +157,10 @@ impl<'a> AgentRun<'a> {
             step: "waiting for it",
             source,
         })?;
+        if let Some(home) = &self.enclosure {
+            // A key that could not be kept is fetched again by whoever needs it next.
+            let _ = home.keep_logins();
+        }
         let stderr = self.stderr_tail.text();
         let mut conclusion = self.dialect.conclude(ended, &stderr);
         if agent.announces_itself() && !self.has_spoken && never_began(&conclusion.ending, ended) {
@@ -151,7 +174,11 @@ impl<'a> AgentRun<'a> {
         if let Some(cut) = cut {
             conclusion.ending = cut;
         }
-        Ok(report(conclusion, tool_calls, self.began.elapsed()))
+        let connections = self.enclosure.as_ref().map(Enclosure::connections);
+        Ok(AgentReport {
+            connections: connections.unwrap_or_default(),
+            ..report(conclusion, tool_calls, self.began.elapsed())
+        })
     }
 
     /// Gives the stream what it asked for, and closes the input of an agent that is done.
@@ -299,5 +326,6 @@ pub(crate) fn report(conclusion: Conclusion, tool_calls: u64, took: Duration) ->
         seconds: took.as_secs_f64(),
         // Its health watcher knows better, where there is one.
         health: HealthState::Healthy,
+        connections: Vec::new(),
     }
 }

@@ -17,10 +17,9 @@ use std::{
 
 use ralph_core::{change::shown, id::IterationId, job::Job};
 
-use self::{
-    leftovers::{LayerOwner, sweep_folder},
-    submodules::alternates,
-};
+pub(crate) use self::submodules::alternates;
+
+use self::leftovers::{LayerOwner, sweep_folder};
 use super::{
     VerifyLayer,
     caches::{CacheAccess, Caches, sweep_caches},

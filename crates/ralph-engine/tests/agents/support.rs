@@ -110,6 +110,7 @@ impl Scene {
                     containment: Containment::detect(None).containment,
                     keeper: Default::default(),
                     mounts: None,
+                    sandbox: None,
                     limits: &limits,
                     done_file: None,
                 };

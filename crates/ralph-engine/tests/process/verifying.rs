@@ -13,6 +13,7 @@ use crate::support::{LIMIT, Leash, TREE, tight_containments};
 
 fn context(dir: &Path, containment: Containment) -> VerifyContext<'static> {
     VerifyContext {
+        sandbox: None,
         cwd: dir.to_owned(),
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
         timeout: LIMIT,

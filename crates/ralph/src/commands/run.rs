@@ -276,6 +276,14 @@ fn explain_as(kind: ErrorKind, error: LoopError) -> CommandError {
         LoopError::NoLayer { reason } => reason.hint().or_else(|| {
             Some("`workspace.mode: auto` works in your own folder where there are no layers".into())
         }),
+        LoopError::AllowedHost { .. } => {
+            Some("such as `example.com`, `*.example.com` or `127.0.0.1:8080`".into())
+        }
+        LoopError::NoSandbox { .. } => Some(
+            "`ralph doctor` says what this machine allows; `safety.sandbox: auto` works without one where \
+             there is none"
+                .into(),
+        ),
         LoopError::UnknownCommit { .. } => {
             Some("name a commit, a branch or a tag; `git log --oneline` lists commits".into())
         }

@@ -28,7 +28,7 @@ fn the_json_contract_of_one_key() {
     let repo = TestRepo::new();
     repo.file(
         "ralph.yaml",
-        "loop:\n  max_iterations: 7\nsafety:\n  sandbox: true\n",
+        "loop:\n  max_iterations: 7\nsafety:\n  allowed_commands: [cargo]\n",
     );
     let file = repo.path("ralph.yaml").display().to_string();
     let expected = json!({
@@ -41,17 +41,17 @@ fn the_json_contract_of_one_key() {
         }],
         "notes": [],
         "notInForce": [{
-            "key": "safety.sandbox",
-            "value": true,
-            "message": "ralph has no sandbox yet: the agent runs with your own rights"
+            "key": "safety.allowed_commands",
+            "value": ["cargo"],
+            "message": "ralph does not restrict commands yet: the agent may start any program"
         }]
     });
     let ran = ralph(&repo, &["config", "--json", "loop.max_iterations"]);
     assert_eq!(ran.json(0), expected);
     assert_eq!(
         ran.err,
-        "warning: `safety.sandbox: true` is not in force: ralph has no sandbox yet: the agent runs \
-         with your own rights\n"
+        "warning: `safety.allowed_commands: [\"cargo\"]` is not in force: ralph does not restrict commands yet: \
+         the agent may start any program\n"
     );
 }
 

@@ -267,6 +267,7 @@ fn record(
         started_at: at("03:01:00"),
         ended_at: at("03:03:30"),
         runs: vec![RunRecord {
+            connections: Vec::new(),
             run: 1,
             agent: "script:demo.yaml".into(),
             command: vec!["ralph".into(), "__play-script".into()],

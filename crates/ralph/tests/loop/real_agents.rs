@@ -71,6 +71,15 @@ fn with_env(mut project: Project, env: Vec<(String, String)>) -> Project {
     project
 }
 
+/// In a sandbox that shows nothing besides what every agent sees, and reaches nothing but the model.
+fn walled(project: Project, model: &ScriptedModel) -> Project {
+    let host = model.url().replace("http://", "");
+    project
+        .env("RALPH_SAFETY_ALLOW_WRITE", "[]")
+        .env("RALPH_SAFETY_NETWORK", "model-only")
+        .env("RALPH_SAFETY_ALLOW_HOSTS", json!([host]).to_string())
+}
+
 fn record(project: &Project, iteration: u32) -> Value {
     let path = format!(".ralph/logs/iteration-{iteration}.json");
     let text = std::fs::read_to_string(project.repo.root().join(path)).unwrap();
@@ -100,6 +109,19 @@ fn lands_three_tasks(project: &Project, model: &ScriptedModel, agent: &str) {
 
     let first = record(project, 1);
     let run = &first["runs"][0];
+    let (host, port) = model
+        .url()
+        .replace("http://", "")
+        .split_once(':')
+        .map(|(h, p)| (h.to_owned(), p.parse::<u16>().unwrap()))
+        .unwrap();
+    let reached = run["connections"].as_array().unwrap();
+    assert!(
+        reached
+            .iter()
+            .any(|c| c["host"] == host.as_str() && c["port"] == port && c["reached"] == true),
+        "{run:#}"
+    );
     assert_eq!(run["agent"], agent);
     assert_eq!(run["ending"], json!({"how": "finished"}));
     assert_eq!(run["context"]["turns"], json!([3100, 3010]));
@@ -154,7 +176,7 @@ fn claude_code_lands_three_tasks_with_one_failed_verification_on_the_way() {
     let model = ScriptedModel::start(Scenario::parse(THREE).unwrap());
     let project = project(&format!("claude: {{command: [{:?}]}}\n", agents::claude()));
     let env = agents::claude_env(&project.repo.home(), &model.url());
-    let project = with_env(project, env);
+    let project = walled(with_env(project, env), &model);
     lands_three_tasks(&project, &model, "claude");
     assert_eq!(record(&project, 1)["runs"][0]["version"], "2.1.197");
 }
@@ -169,7 +191,8 @@ fn pi_lands_three_tasks_with_one_failed_verification_on_the_way() {
     let model = ScriptedModel::start(Scenario::parse(THREE).unwrap());
     let project = project(&pi_config());
     let env = agents::pi_env(&project.repo.home(), &model.url());
-    lands_three_tasks(&with_env(project, env), &model, "pi");
+    let project = walled(with_env(project, env), &model);
+    lands_three_tasks(&project, &model, "pi");
 }
 
 #[test]
@@ -246,7 +269,7 @@ conversations:
         "opencode" => agents::opencode_env(&home, &url),
         _ => agents::gemini_env(&home, &url),
     };
-    let project = with_env(project, env);
+    let project = walled(with_env(project, env), &model);
     let ran = project.run(&[]).expect(0);
     assert_eq!(ran.verdicts(), ["A verified"]);
     assert_eq!(record(&project, 1)["runs"][0]["agent"], "mine");

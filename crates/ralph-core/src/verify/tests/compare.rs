@@ -20,6 +20,7 @@ fn report(runs: &[(&str, i32, &str)]) -> VerifyReport {
     VerifyReport {
         commands,
         cancelled: false,
+        network: None,
     }
 }
 

@@ -14,10 +14,12 @@ use crate::layer::upper::Descent;
 use crate::layer::{
     Layer, LayerPlace, LayerTarget, PlaceRequest, UpperEntry, UpperFolder, UpperKind,
 };
-use crate::process::{CommandSpec, Containment, Ended, MountPlan, Output, SpawnError, spawn};
+use crate::process::{
+    CommandSpec, Containment, Ended, MountPlan, Output, Running, SpawnError, spawn,
+};
 
 /// Far longer than anything here takes; only a failing test waits for it.
-pub(super) const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 const STAGE: &str = "RALPH_LAYER_STAGE";
 const FOLDER: &str = "RALPH_LAYER_FOLDER";
@@ -38,19 +40,19 @@ macro_rules! as_root_and_as_user {
         }
     )*};
 }
-pub(super) use as_root_and_as_user;
+pub(crate) use as_root_and_as_user;
 
 /// Nothing to prepare.
-pub(super) fn plain(_: &Path) {}
+pub(crate) fn plain(_: &Path) {}
 
 /// A folder for one body of a test: a repository, a data folder, and whatever was prepared.
-pub(super) struct Ground {
-    pub(super) dir: PathBuf,
-    pub(super) repo: PathBuf,
-    pub(super) is_root: bool,
+pub(crate) struct Ground {
+    pub(crate) dir: PathBuf,
+    pub(crate) repo: PathBuf,
+    pub(crate) is_root: bool,
 }
 
-pub(super) fn run_both(name: &str, prepare: fn(&Path), body: fn(&Ground)) {
+pub(crate) fn run_both(name: &str, prepare: fn(&Path), body: fn(&Ground)) {
     match std::env::var(STAGE).ok().as_deref() {
         None => {
             assert!(
@@ -101,7 +103,7 @@ fn unmount_below(dir: &Path) {
 }
 
 /// A file of this name belongs to another user, also where the body runs as an ordinary one.
-pub(super) const FOREIGN: &str = "foreign";
+pub(crate) const FOREIGN: &str = "foreign";
 
 fn after_chown(dir: &Path) {
     let foreign = dir.join("repo").join(FOREIGN);
@@ -126,12 +128,12 @@ fn run_stage(child: &mut Command, name: &str, stage: &str) {
     );
 }
 
-pub(super) fn own_program() -> PathBuf {
+pub(crate) fn own_program() -> PathBuf {
     std::env::current_exe().unwrap()
 }
 
 /// Runs a tool, which must be there. What it says about its success is left to it.
-pub(super) fn tool<I: IntoIterator<Item: AsRef<std::ffi::OsStr>>>(name: &str, args: I) -> bool {
+pub(crate) fn tool<I: IntoIterator<Item: AsRef<std::ffi::OsStr>>>(name: &str, args: I) -> bool {
     Command::new(name)
         .args(args)
         .stderr(std::process::Stdio::null())
@@ -141,7 +143,7 @@ pub(super) fn tool<I: IntoIterator<Item: AsRef<std::ffi::OsStr>>>(name: &str, ar
 }
 
 /// Runs a tool that must succeed.
-pub(super) fn must<I: IntoIterator<Item: AsRef<std::ffi::OsStr>>>(name: &str, args: I) {
+pub(crate) fn must<I: IntoIterator<Item: AsRef<std::ffi::OsStr>>>(name: &str, args: I) {
     assert!(tool(name, args), "{name}");
 }
 
@@ -156,7 +158,7 @@ impl Ground {
         }
     }
 
-    pub(super) fn containment(&self) -> Containment {
+    pub(crate) fn containment(&self) -> Containment {
         if self.is_root {
             Containment::PidNamespace
         } else {
@@ -165,18 +167,18 @@ impl Ground {
     }
 
     /// Writes a file of the repository.
-    pub(super) fn write(&self, path: &str, content: &str) -> PathBuf {
+    pub(crate) fn write(&self, path: &str, content: &str) -> PathBuf {
         let path = self.repo.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content).unwrap();
         path
     }
 
-    pub(super) fn read(&self, path: &str) -> String {
+    pub(crate) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.repo.join(path)).unwrap()
     }
 
-    pub(super) fn request<'a>(&'a self, data_dir: &'a Path) -> PlaceRequest<'a> {
+    pub(crate) fn request<'a>(&'a self, data_dir: &'a Path) -> PlaceRequest<'a> {
         PlaceRequest {
             repository: &self.repo,
             data_dir,
@@ -187,26 +189,26 @@ impl Ground {
         }
     }
 
-    pub(super) fn place(&self) -> LayerPlace {
+    pub(crate) fn place(&self) -> LayerPlace {
         LayerPlace::find(&self.request(&self.dir.join("data"))).unwrap()
     }
 
-    pub(super) fn layer(&self) -> Layer {
+    pub(crate) fn layer(&self) -> Layer {
         Layer::create(&self.place(), &[LayerTarget::new(&self.repo)]).unwrap()
     }
 
     /// Runs a shell script in the repository below a layer, which must end well.
-    pub(super) fn run(&self, layer: &Layer, script: &str) -> String {
+    pub(crate) fn run(&self, layer: &Layer, script: &str) -> String {
         let (said, ended) = self.try_run(layer, script);
         assert_eq!(ended, Ended::Code(0), "{script}: {said}");
         said
     }
 
-    pub(super) fn try_run(&self, layer: &Layer, script: &str) -> (String, Ended) {
+    pub(crate) fn try_run(&self, layer: &Layer, script: &str) -> (String, Ended) {
         self.run_plan(layer.mount_plan().unwrap(), script).unwrap()
     }
 
-    pub(super) fn run_plan(
+    pub(crate) fn run_plan(
         &self,
         plan: MountPlan,
         script: &str,
@@ -216,7 +218,7 @@ impl Ground {
     }
 
     /// Runs one of the [`acts`](super::canaries) below a layer, and returns what it said.
-    pub(super) fn act(&self, plan: MountPlan, act: &str, args: &[&str]) -> String {
+    pub(crate) fn act(&self, plan: MountPlan, act: &str, args: &[&str]) -> String {
         let spec = self
             .spec(own_program().to_str().unwrap())
             .args([
@@ -233,7 +235,7 @@ impl Ground {
         line.unwrap_or_else(|| panic!("{said}")).1.to_owned()
     }
 
-    pub(super) fn spec(&self, program: &str) -> CommandSpec {
+    pub(crate) fn spec(&self, program: &str) -> CommandSpec {
         CommandSpec::new(program, &self.repo)
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("REPO", &self.repo)
@@ -242,9 +244,18 @@ impl Ground {
     }
 }
 
-pub(super) fn run_spec(
+pub(crate) fn run_spec(
     spec: &CommandSpec,
     containment: Containment,
+) -> Result<(String, Ended), SpawnError> {
+    run_attended(spec, containment, |_| {})
+}
+
+/// The same, with something to do once the program has begun.
+pub(crate) fn run_attended(
+    spec: &CommandSpec,
+    containment: Containment,
+    attend: impl FnOnce(&mut Running),
 ) -> Result<(String, Ended), SpawnError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -252,6 +263,7 @@ pub(super) fn run_spec(
         .unwrap();
     runtime.block_on(async {
         let mut running = spawn(spec, containment)?;
+        attend(&mut running);
         let mut output = running.take_stdout().unwrap();
         let mut said = Vec::new();
         let all = async {
@@ -265,7 +277,7 @@ pub(super) fn run_spec(
 
 /// The entries of the first upper folder of a layer, a line each. A folder that the repository has not
 /// is new: an overlay marks it only for root.
-pub(super) fn written(layer: &Layer) -> Vec<String> {
+pub(crate) fn written(layer: &Layer) -> Vec<String> {
     let target = &layer.folders()[0].target;
     let mut entries = scan(layer);
     for entry in &mut entries {
@@ -277,18 +289,18 @@ pub(super) fn written(layer: &Layer) -> Vec<String> {
 }
 
 /// The entries of the first upper folder of a layer, sorted.
-pub(super) fn scan(layer: &Layer) -> Vec<UpperEntry> {
+pub(crate) fn scan(layer: &Layer) -> Vec<UpperEntry> {
     scan_upper(&layer.upper(&layer.folders()[0]).unwrap())
 }
 
-pub(super) fn scan_upper(upper: &UpperFolder) -> Vec<UpperEntry> {
+pub(crate) fn scan_upper(upper: &UpperFolder) -> Vec<UpperEntry> {
     let mut entries = upper.scan(|_| Descent::Enter).unwrap();
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     entries
 }
 
 /// Entries as one line each: `dir src <src`, `file a 644 2`, `gone b`.
-pub(super) fn lines(entries: &[UpperEntry]) -> Vec<String> {
+pub(crate) fn lines(entries: &[UpperEntry]) -> Vec<String> {
     let line = |entry: &UpperEntry| {
         let path = entry.path.display();
         match &entry.kind {

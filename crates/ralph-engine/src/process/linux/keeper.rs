@@ -10,21 +10,27 @@
 
 #![allow(unsafe_code)]
 
+mod calls;
 mod capabilities;
 mod mounts;
+mod rules;
+mod sandbox;
 mod sys;
 mod trial;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::path::Path;
 use std::process::Stdio;
 
 use libc::{c_int, pid_t};
 
 use crate::process::{
-    FolderRename, KeeperName, MountPlan, MountTrial, TerminalAccess, TrialFailure, sys as posix,
+    FolderRename, KeeperName, MountPlan, MountTrial, SandboxMeans, SandboxPlan, TerminalAccess,
+    TrialFailure, sys as posix,
 };
 pub(super) use mounts::CompiledMounts;
+pub(super) use sandbox::CompiledSandbox;
 use trial::CompiledTrial;
 
 /// Asks a keeper to kill the tree, and to end only when that is done. Killing the keeper itself would
@@ -50,12 +56,14 @@ pub(super) enum KeeperMessage {
     Failed(&'static str),
     /// The step with this number of the mounts failed; the errno comes from `spawn`.
     FailedMount(usize),
+    /// The entry with this number of the sandbox failed; the errno comes from `spawn`.
+    FailedSandbox(usize),
     /// The program was stopped, by itself or from its terminal, and waits to be continued.
     Suspended,
 }
 
 impl KeeperMessage {
-    const STEPS: [&'static str; 15] = [
+    const STEPS: [&'static str; 16] = [
         "making the namespace",
         "mapping the user",
         "forking",
@@ -71,6 +79,7 @@ impl KeeperMessage {
         "deleting a file",
         "renaming a folder",
         "opening a file of the lower folder for writing",
+        "closing the sandbox",
     ];
 
     pub(super) fn parse(bytes: [u8; 8]) -> Option<Self> {
@@ -83,7 +92,24 @@ impl KeeperMessage {
                 .map(|step| Self::Failed(step)),
             2 => Some(Self::Suspended),
             3 => usize::try_from(value).ok().map(Self::FailedMount),
+            4 => usize::try_from(value).ok().map(Self::FailedSandbox),
             _ => None,
+        }
+    }
+}
+
+impl KeeperMessage {
+    /// The name of the step that failed, if it tells of one.
+    pub(super) fn failed_step(
+        self,
+        mounts: Option<&CompiledMounts>,
+        sandbox: Option<&CompiledSandbox>,
+    ) -> Option<String> {
+        match self {
+            Self::Failed(step) => Some(step.to_owned()),
+            Self::FailedMount(index) => Some(CompiledMounts::step_name(mounts, index)),
+            Self::FailedSandbox(index) => Some(CompiledSandbox::step_name(sandbox, index)),
+            Self::Ended(_) | Self::Suspended => None,
         }
     }
 }
@@ -105,6 +131,7 @@ enum SetupStep {
     DeleteFile,
     RenameFolder,
     OpenLower,
+    Sandbox,
 }
 
 /// The last step of the process that is to become the program.
@@ -129,6 +156,7 @@ pub(super) struct KeeperStart<'a> {
     pub(super) status: BorrowedFd<'a>,
     pub(super) access: TerminalAccess,
     pub(super) mounts: Option<CompiledMounts>,
+    pub(super) sandbox: Option<CompiledSandbox>,
     pub(super) name: KeeperName,
 }
 
@@ -141,6 +169,7 @@ struct Keeper {
     status: RawFd,
     access: TerminalAccess,
     mounts: Option<CompiledMounts>,
+    sandbox: Option<CompiledSandbox>,
     name: KeeperName,
     last: LastStep,
 }
@@ -155,6 +184,7 @@ impl Keeper {
             status: start.status.as_raw_fd(),
             access: start.access,
             mounts: start.mounts,
+            sandbox: start.sandbox,
             name: start.name,
             last,
         }
@@ -172,7 +202,7 @@ pub(super) fn install(command: &mut tokio::process::Command, start: KeeperStart<
 
 /// Goes through the whole containment with a program that exits at once.
 pub(super) fn probe(kind: KeeperKind) -> io::Result<()> {
-    let rehearsal = Rehearsal::run(kind, None, LastStep::Exit)?;
+    let rehearsal = Rehearsal::run(kind, None, None, LastStep::Exit)?;
     rehearsal.spawned?;
     match rehearsal.message {
         Some(KeeperMessage::Ended(0)) => Ok(()),
@@ -194,21 +224,54 @@ pub(super) fn try_mounts(
         |error: crate::process::MountPlanError| failed("planning the mounts", error.into());
     let mounts = CompiledMounts::new(plan, &trial.folder).map_err(planned)?;
     let last = LastStep::Trial(CompiledTrial::new(trial).map_err(planned)?);
-    let rehearsal = Rehearsal::run(kind, Some(mounts.clone()), last)
+    let rehearsal = Rehearsal::run(kind, Some(mounts.clone()), None, last)
         .map_err(|source| failed("making the namespace", source))?;
     match (rehearsal.spawned, rehearsal.message) {
-        (Err(source), Some(KeeperMessage::Failed(step))) => Err(failed(step, source)),
-        (Err(source), Some(KeeperMessage::FailedMount(index))) => Err(failed(
-            &CompiledMounts::step_name(Some(&mounts), index),
-            source,
-        )),
-        (Err(source), _) => Err(failed("making the namespace", source)),
+        (Err(source), message) => {
+            let step = message.and_then(|message| message.failed_step(Some(&mounts), None));
+            Err(failed(
+                step.as_deref().unwrap_or("making the namespace"),
+                source,
+            ))
+        }
         (Ok(()), Some(KeeperMessage::Ended(0))) => Ok(FolderRename::Works),
         (Ok(()), Some(KeeperMessage::Ended(raw)))
             if libc::WEXITSTATUS(raw) == trial::CROSS_DEVICE =>
         {
             Ok(FolderRename::CrossDevice)
         }
+        (Ok(()), _) => Err(failed(
+            "making the namespace",
+            io::Error::other("the keeper ended without a report"),
+        )),
+    }
+}
+
+/// Goes through a whole sandbox with a program that exits at once.
+pub(super) fn try_sandbox(kind: KeeperKind, plan: &SandboxPlan) -> Result<(), TrialFailure> {
+    let failed = |step: &str, source: io::Error| TrialFailure {
+        step: step.to_owned(),
+        source,
+    };
+    let planned =
+        |error: crate::process::MountPlanError| failed("planning the sandbox", error.into());
+    let mounts = match plan.means {
+        SandboxMeans::Namespaces => {
+            let empty = MountPlan::default();
+            Some(CompiledMounts::new(&empty, Path::new("/")).map_err(planned)?)
+        }
+        SandboxMeans::Landlock => None,
+    };
+    let sandbox = CompiledSandbox::new(plan, None).map_err(planned)?;
+    let rehearsal = Rehearsal::run(kind, mounts.clone(), Some(sandbox.clone()), LastStep::Exit)
+        .map_err(|source| failed("making the namespace", source))?;
+    match (rehearsal.spawned, rehearsal.message) {
+        (Ok(()), Some(KeeperMessage::Ended(0))) => Ok(()),
+        (Err(source), Some(message)) => {
+            let step = message.failed_step(mounts.as_ref(), Some(&sandbox));
+            Err(failed(step.as_deref().unwrap_or("starting"), source))
+        }
+        (Err(source), None) => Err(failed("making the namespace", source)),
         (Ok(()), _) => Err(failed(
             "making the namespace",
             io::Error::other("the keeper ended without a report"),
@@ -223,7 +286,12 @@ struct Rehearsal {
 }
 
 impl Rehearsal {
-    fn run(kind: KeeperKind, mounts: Option<CompiledMounts>, last: LastStep) -> io::Result<Self> {
+    fn run(
+        kind: KeeperKind,
+        mounts: Option<CompiledMounts>,
+        sandbox: Option<CompiledSandbox>,
+        last: LastStep,
+    ) -> io::Result<Self> {
         use std::os::unix::process::CommandExt;
 
         let (read, write) = io::pipe()?;
@@ -232,6 +300,7 @@ impl Rehearsal {
             status: write.as_fd(),
             access: TerminalAccess::None,
             mounts,
+            sandbox,
             name: KeeperName::default(),
         };
         let keeper = Keeper::new(start, last);
@@ -292,7 +361,8 @@ impl Keeper {
         let Ok((alive, hold)) = sys::pipe() else {
             return self.failed(SetupStep::Namespace);
         };
-        match sys::clone(libc::CLONE_NEWPID | libc::CLONE_NEWNS | user) {
+        let more = self.sandbox.as_ref().map_or(0, CompiledSandbox::namespaces);
+        match sys::clone(libc::CLONE_NEWPID | libc::CLONE_NEWNS | user | more) {
             Err(_) => self.failed(SetupStep::Namespace),
             Ok(Some(b)) => {
                 sys::close_all_but(hold);
@@ -340,8 +410,12 @@ impl Keeper {
         }
         // Through another process of root's the tree could reach what the plan hides; a user namespace
         // keeps it from that by itself.
-        if sys::mount_proc().is_err() && self.kind == KeeperKind::PidNamespace {
+        let needs_proc = self.kind == KeeperKind::PidNamespace || self.sandbox.is_some();
+        if sys::mount_proc().is_err() && needs_proc {
             return self.failed(SetupStep::Proc);
+        }
+        if let Some(Err(index)) = self.sandbox.as_ref().map(CompiledSandbox::find_own) {
+            return self.failed_sandbox(index);
         }
         if let Err(mounts::FailedStep(index)) = mounts.perform() {
             let error = io::Error::last_os_error();
@@ -352,7 +426,16 @@ impl Keeper {
         if sys::change_folder(c"/").is_err() {
             return self.failed(SetupStep::Folder);
         }
-        if capabilities::drop_those_that_undo_mounts().is_err() {
+        let dropped = match &self.sandbox {
+            None => capabilities::drop_those_that_undo_mounts(),
+            Some(sandbox) => {
+                if let Err(index) = sandbox.enter() {
+                    return self.failed_sandbox(index);
+                }
+                sandbox.drop_capabilities()
+            }
+        };
+        if dropped.is_err() {
             return self.failed(SetupStep::Capabilities);
         }
         Ok(())
@@ -448,6 +531,9 @@ impl Keeper {
         {
             return self.failed(SetupStep::Folder);
         }
+        if let Some(Err(_)) = self.sandbox.as_ref().map(CompiledSandbox::close) {
+            return self.failed(SetupStep::Sandbox);
+        }
         posix::default_signals();
         match &self.last {
             LastStep::Exec => Ok(()),
@@ -457,6 +543,12 @@ impl Keeper {
                 Err(step) => self.failed(step),
             },
         }
+    }
+
+    fn failed_sandbox(&self, index: usize) -> io::Result<()> {
+        let error = io::Error::last_os_error();
+        sys::report(self.status, 4, c_int::try_from(index).unwrap_or(c_int::MAX));
+        Err(error)
     }
 
     fn failed(&self, step: SetupStep) -> io::Result<()> {

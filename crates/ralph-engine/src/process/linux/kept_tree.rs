@@ -1,17 +1,21 @@
 //! A program below its keeper, seen from ralph.
 
 use std::io;
+use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStdin, Command};
 
-use super::keeper::{self, CompiledMounts, KeeperKind, KeeperMessage, KeeperStart};
+use super::keeper::{
+    self, CompiledMounts, CompiledSandbox, KeeperKind, KeeperMessage, KeeperStart,
+};
 use crate::process::{
-    Ended, KeeperName, MountOrder, ProgramEvent, StartFailure, TerminalAccess, exit_of,
+    Ended, ProgramEvent, SandboxNetwork, SandboxPlan, StartFailure, TreeStart, exit_of,
 };
 
 #[derive(Debug)]
@@ -19,6 +23,8 @@ pub(in crate::process) struct KeptTree {
     keeper: Child,
     pid: Pid,
     status: Receiver,
+    /// The listeners of its sandbox.
+    doors: Vec<TcpListener>,
     /// The program's raw wait status, once the keeper has told it.
     reported: Option<i32>,
     ended: Option<Ended>,
@@ -28,35 +34,47 @@ impl KeptTree {
     pub(super) fn start(
         mut command: Command,
         kind: KeeperKind,
-        access: TerminalAccess,
-        mounts: Option<MountOrder<'_>>,
-        name: KeeperName,
+        start: TreeStart<'_>,
     ) -> Result<(Self, Option<ChildStdin>), StartFailure> {
         let (status, status_write) = io::pipe()?;
         let status = Receiver::from_owned_fd(status.into())?;
-        let mounts = mounts
-            .map(|order| CompiledMounts::new(order.plan, order.cwd))
+        let mounts = start
+            .mounts
+            .map(|view| CompiledMounts::new(view.plan, view.cwd))
             .transpose()
             .map_err(StartFailure::Plan)?;
-        let start = KeeperStart {
+        let doors = start.sandbox.map_or(0, count_doors);
+        let (from_keeper, to_ralph) = match doors {
+            0 => (None, None),
+            _ => {
+                let (ours, theirs) = std::os::unix::net::UnixDatagram::pair()?;
+                (Some(ours), Some(theirs.into()))
+            }
+        };
+        let sandbox = start
+            .sandbox
+            .map(|plan| CompiledSandbox::new(plan, to_ralph))
+            .transpose()
+            .map_err(StartFailure::Plan)?;
+        let keeper_start = KeeperStart {
             kind,
             status: status_write.as_fd(),
-            access,
+            access: start.access,
             mounts: mounts.clone(),
-            name,
+            sandbox: sandbox.clone(),
+            name: start.name,
         };
-        keeper::install(&mut command, start);
+        keeper::install(&mut command, keeper_start);
         let spawned = command.spawn();
         drop(status_write);
         let mut keeper = spawned.map_err(|source| match read_message(&status) {
             Some(KeeperMessage::Failed(step)) => StartFailure::Contain { step, source },
-            Some(KeeperMessage::FailedMount(index)) => StartFailure::Mount {
-                step: CompiledMounts::step_name(mounts.as_ref(), index),
-                source,
+            message => match message
+                .and_then(|message| message.failed_step(mounts.as_ref(), sandbox.as_ref()))
+            {
+                Some(step) => StartFailure::Mount { step, source },
+                None => StartFailure::Program(source),
             },
-            Some(KeeperMessage::Ended(_) | KeeperMessage::Suspended) | None => {
-                StartFailure::Program(source)
-            }
         })?;
         let pid = keeper
             .id()
@@ -67,10 +85,15 @@ impl KeptTree {
             keeper,
             pid,
             status,
+            doors: from_keeper.map_or_else(Vec::new, |socket| receive_doors(&socket, doors)),
             reported: None,
             ended: None,
         };
         Ok((tree, stdin))
+    }
+
+    pub(super) fn take_doors(&mut self) -> Vec<TcpListener> {
+        std::mem::take(&mut self.doors)
     }
 
     /// The pid of the keeper, which stands for the tree. The program's own is known only inside.
@@ -134,8 +157,10 @@ impl KeptTree {
     fn take_note(&mut self, message: KeeperMessage) {
         match message {
             KeeperMessage::Ended(raw) => self.reported = Some(raw),
-            KeeperMessage::Failed(_) | KeeperMessage::FailedMount(_) | KeeperMessage::Suspended => {
-            }
+            KeeperMessage::Failed(_)
+            | KeeperMessage::FailedMount(_)
+            | KeeperMessage::FailedSandbox(_)
+            | KeeperMessage::Suspended => {}
         }
     }
 
@@ -151,6 +176,34 @@ impl KeptTree {
             }
         }
     }
+}
+
+fn count_doors(plan: &SandboxPlan) -> usize {
+    match &plan.network {
+        SandboxNetwork::Open => 0,
+        SandboxNetwork::Own { doors } => doors.len(),
+    }
+}
+
+/// The listeners that the keeper gave away before its program began.
+fn receive_doors(socket: &std::os::unix::net::UnixDatagram, count: usize) -> Vec<TcpListener> {
+    let mut doors = Vec::with_capacity(count);
+    for _ in 0..count {
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let mut byte = [0];
+        let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+        let into = &mut [io::IoSliceMut::new(&mut byte)];
+        if recvmsg(socket, into, &mut control, flags).is_err() {
+            break;
+        }
+        for message in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(fds) = message {
+                doors.extend(fds.map(TcpListener::from));
+            }
+        }
+    }
+    doors
 }
 
 fn read_message(status: &Receiver) -> Option<KeeperMessage> {

@@ -12,8 +12,7 @@ use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 use tokio::time::Instant;
 
 use crate::process::{
-    Containment, Ended, KeeperName, MountOrder, ProgramEvent, StartFailure, TerminalAccess,
-    exit_of, portable, sys,
+    Containment, Ended, ProgramEvent, StartFailure, TreeStart, exit_of, portable, sys,
 };
 
 /// The time that the killed members of a group may take to be gone. One that its parent never fetches
@@ -35,9 +34,7 @@ impl ProcessGroup {
     pub(in crate::process) fn start(
         mut command: Command,
         containment: Containment,
-        access: TerminalAccess,
-        _mounts: Option<MountOrder<'_>>,
-        _name: KeeperName,
+        start: TreeStart<'_>,
     ) -> Result<(Self, Option<ChildStdin>), StartFailure> {
         portable::probe(containment).map_err(|source| StartFailure::Contain {
             step: "holding its processes together",
@@ -45,7 +42,7 @@ impl ProcessGroup {
         })?;
         // Before the program can end.
         let children = signal(SignalKind::child())?;
-        sys::lead_a_group(&mut command, access);
+        sys::lead_a_group(&mut command, start.access);
         let mut leader = command.spawn()?;
         let pid = leader
             .id()
@@ -59,6 +56,14 @@ impl ProcessGroup {
             exit: None,
         };
         Ok((group, stdin))
+    }
+
+    #[cfg_attr(
+        target_os = "linux",
+        allow(dead_code, reason = "a sandbox has none here")
+    )]
+    pub(in crate::process) fn take_doors(&mut self) -> Vec<std::net::TcpListener> {
+        Vec::new()
     }
 
     pub(in crate::process) fn pid(&self) -> Pid {

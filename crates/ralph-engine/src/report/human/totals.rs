@@ -29,6 +29,7 @@ impl HumanText {
             from,
             agent,
             workspace,
+            sandbox,
             tasks,
             max_iterations,
             resumed,
@@ -49,6 +50,7 @@ impl HumanText {
         page.more(&format!("branch  {}{from}", safe(branch)));
         page.more(&format!("agent   {}", safe(agent)));
         page.more(&format!("where   {}", safe(workspace)));
+        page.more(&format!("sandbox {}", safe(sandbox)));
         let most = match max_iterations {
             0 => "no limit of iterations".to_owned(),
             max => format!(

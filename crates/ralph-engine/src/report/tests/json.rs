@@ -74,7 +74,7 @@ fn loop_lines() -> Vec<(Event, &'static str)> {
     let blocked = vec![Blocked { task: "US-004".into(), by: vec!["US-003 is open".into()] }];
     vec![
         (story::loop_started(false),
-         r#""event":"loop_started","loopId":"0198c0de-0000-7000-8000-000000000001","command":"ralph run","source":"PRD.json","branch":"ralph/users","from":"main@0123456789","agent":"claude","workspace":"layers in /data/layers","tasks":{"total":4,"completed":1,"ready":2,"asking":0,"waiting":1,"blocked":0,"failed":0,"skipped":0},"maxIterations":50,"resumed":false}"#),
+         r#""event":"loop_started","loopId":"0198c0de-0000-7000-8000-000000000001","command":"ralph run","source":"PRD.json","branch":"ralph/users","from":"main@0123456789","agent":"claude","workspace":"layers in /data/layers","sandbox":"on, by namespaces","tasks":{"total":4,"completed":1,"ready":2,"asking":0,"waiting":1,"blocked":0,"failed":0,"skipped":0},"maxIterations":50,"resumed":false}"#),
         (Event::Notice { message: "so".into() }, r#""event":"notice","message":"so"}"#),
         (Event::Warning { message: "mind\n\u{1b}[1m".into() }, r#""event":"warning","message":"mind\n\u001b[1m"}"#),
         (Event::BaselineStarted { commands: 2 }, r#""event":"baseline_started","commands":2}"#),

@@ -137,6 +137,7 @@ fn is_cleared_before_lines_and_drawn_again_below_them() {
                branch  ralph/users from main@0123456789
                agent   claude
                where   layers in /data/layers
+               sandbox on, by namespaces
                limits  at most 50 iterations
 
     ━━━ Iteration 19: US-002 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 3 of 50 ━━━

@@ -26,6 +26,7 @@ fn a_loop_in_which_all_goes_well() {
                branch  ralph/users from main@0123456789
                agent   claude
                where   layers in /data/layers
+               sandbox on, by namespaces
                limits  at most 50 iterations
     [10:00:00] ▸ baseline: 2 commands before any work
     [10:00:03] ✓ baseline: all verify commands pass before any work
@@ -57,6 +58,7 @@ fn an_eventful_loop_at_normal_verbosity() {
                branch  ralph/users from main@0123456789
                agent   claude
                where   layers in /data/layers
+               sandbox on, by namespaces
                limits  at most 50 iterations
                        continues the interrupted loop
     [10:00:00] the branch ralph/users exists: it is continued
@@ -168,6 +170,7 @@ fn verbose_shows_what_the_agent_says_and_does() {
                branch  ralph/users from main@0123456789
                agent   claude
                where   layers in /data/layers
+               sandbox on, by namespaces
                limits  at most 50 iterations
                        continues the interrupted loop
                loop    0198c0de-0000-7000-8000-000000000001
@@ -267,6 +270,7 @@ fn colours_are_there_if_asked_for() {
                branch  ralph/users from main@0123456789
                agent   claude
                where   layers in /data/layers
+               sandbox on, by namespaces
                limits  at most 50 iterations
     ESC[2m[10:00:00]ESC[0m ESC[36mESC[1m▸ESC[0m baseline: 2 commands before any work
     ESC[2m[10:00:03]ESC[0m ESC[32mESC[1m✓ESC[0m baseline: all verify commands pass before any work

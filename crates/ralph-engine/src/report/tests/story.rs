@@ -54,6 +54,7 @@ pub(super) fn loop_started(resumed: bool) -> Event {
         from: Some("main@0123456789".into()),
         agent: "claude".into(),
         workspace: "layers in /data/layers".into(),
+        sandbox: "on, by namespaces".into(),
         tasks: tally(1, 2, 1, 0),
         max_iterations: 50,
         resumed,

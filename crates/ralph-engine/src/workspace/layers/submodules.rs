@@ -230,7 +230,7 @@ fn git_dir_of(folder: &Path, dot_git: Option<Vec<u8>>) -> Option<PathBuf> {
 }
 
 /// The folders of objects that a repository borrows from, and that these borrow from.
-pub(super) fn alternates(objects: &Path) -> Vec<PathBuf> {
+pub(crate) fn alternates(objects: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut pending = vec![objects.to_owned()];
     while let Some(objects) = pending.pop() {

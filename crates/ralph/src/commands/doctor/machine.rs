@@ -6,10 +6,11 @@ use ralph_engine::{
     git::{GitEnvironment, Repo},
     loop_runner::{WorkspaceFound, WorkspaceLook},
     process::{Containment, PlatformLack, platform_lacks},
+    sandbox::{SandboxFound, SandboxRequest},
 };
 use rustix::fs::{Access, access, statvfs};
 
-use super::{Check, programs};
+use super::Check;
 use crate::{
     commands::run::detection,
     error::CommandError,
@@ -23,7 +24,7 @@ const TOO_LITTLE: u64 = 100 * MB;
 
 pub(super) fn checks(project: &Project) -> Vec<Check> {
     let mut checks = judge_platform(platform_lacks());
-    checks.extend([containment(project), sandbox(project.root())]);
+    checks.extend([containment(project), sandbox(project)]);
     checks.extend(workspace(project));
     checks.extend(data_folder(project));
     checks
@@ -101,24 +102,57 @@ fn judge_workspace(found: &WorkspaceFound) -> Check {
     }
 }
 
-/// What a sandbox could be made of here. There is none yet, and that has to be said.
-fn sandbox(root: &Path) -> Check {
-    let word = |there: bool| if there { "yes" } else { "no" };
-    let bwrap = programs::find("bwrap", root).is_some();
-    let namespaces = Containment::UserNamespace.probe().is_ok();
-    let landlock = match std::fs::read_to_string("/sys/kernel/security/lsm") {
-        Ok(modules) => word(modules.split(',').any(|m| m.trim() == "landlock")),
-        Err(_) => "unknown",
+/// Tries each means of a sandbox, and says which one a run would have.
+fn sandbox(project: &Project) -> Check {
+    let root = project.root();
+    let (Ok(data_dir), Ok(found)) = (project.data_dir(), detection(project)) else {
+        return Check::note("sandbox", "not tried: see the other checks".to_owned());
     };
-    Check::note(
-        "sandbox",
-        format!(
-            "ralph uses none yet, an agent has your rights (there are: bwrap {}, user namespaces {}, \
-             Landlock {landlock})",
-            word(bwrap),
-            word(namespaces)
+    let environment = project.environment(root);
+    let safety = &project.config().safety;
+    let request = SandboxRequest {
+        safety,
+        vars: &environment.vars,
+        root,
+        git_folders: &[],
+        git_settings: &[],
+        allow_hosts: &[],
+        verify_network: project.config().verification.network,
+        data_dir: &data_dir,
+        containment: found.containment,
+    };
+    let tried = SandboxFound::probe(&request).into_iter();
+    let tried: Vec<String> = tried
+        .map(|(means, tried)| match tried {
+            Ok(()) => format!("{means} works"),
+            Err(failure) => format!("{means}: {failure}"),
+        })
+        .collect();
+    let tried = tried.join("; ");
+    match SandboxFound::find(&request) {
+        Ok(found @ SandboxFound::Walls(_)) if found.is_reduced() => {
+            Check::note("sandbox", format!("{} ({tried})", found.sentence()))
+                .hint("run ralph as a user that is not root, and allow it user namespaces")
+        }
+        Ok(found @ SandboxFound::Walls(_)) => {
+            Check::ok("sandbox", format!("{} ({tried})", found.sentence()))
+        }
+        Ok(found @ SandboxFound::Off) => {
+            Check::note("sandbox", format!("{} ({tried})", found.sentence()))
+        }
+        Ok(found @ SandboxFound::Absent { .. }) => Check::warning(
+            "sandbox",
+            format!(
+                "agents and verify commands can do what you can: {}",
+                found.sentence()
+            ),
         ),
-    )
+        Err(reason) => Check::problem(
+            "sandbox",
+            format!("there is no sandbox here as the configuration asks for: {reason}"),
+        )
+        .hint("`safety.sandbox: auto` works without one where there is none"),
+    }
 }
 
 fn data_folder(project: &Project) -> Vec<Check> {

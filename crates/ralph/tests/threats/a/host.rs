@@ -84,14 +84,63 @@ fn a32_ralph_is_out_of_reach_of_an_agents_signals() {
     }
 }
 
+/// A project whose programs see nothing of the machine that a test did not allow.
+fn walled(mode: &str, shell: &str) -> Project {
+    alone(mode, shell).env("RALPH_SAFETY_ALLOW_WRITE", "[]")
+}
+
+fn a33_files_outside_are_neither_read_nor_written_nor_removed(mode: &str) {
+    let probe = "cat \"$HOME/.ssh/key\" ../other/file > seen.txt 2>/dev/null; \
+        rm -rf \"$HOME\"/.ssh ../other/* /etc/hostname; echo x > ../other/new; echo x > \"$HOME/.profile\"; echo x > /usr/local/bin/x; \
+        ln -s \"$PWD/../other\" link; echo x > link/new; rm -f link; work";
+    let verify = "! test -s seen.txt; rm -rf ../other \"$HOME/.ssh\"; test -f A.txt";
+    let project = patient(Project::with_stories(&[story_by("A", &[verify])]), mode)
+        .script(&script(&[("A", probe)]))
+        .env("RALPH_SAFETY_ALLOW_WRITE", "[]");
+    let outside = [
+        (project.repo.home().join(".ssh/key"), "a private key"),
+        (project.outside("other/file"), "of another project"),
+        (project.repo.home().join(".profile"), "profile"),
+    ];
+    for (path, text) in &outside {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    project.run(&[]).expect(0);
+    assert_eq!(project.landed(), ["A"], "{mode}");
+    for (path, text) in &outside {
+        assert_eq!(std::fs::read_to_string(path).unwrap(), *text, "{mode}");
+    }
+    assert!(!project.outside("other/new").exists(), "{mode}");
+}
+modes!(a33_files_outside_are_neither_read_nor_written_nor_removed);
+
 #[test]
-fn a33_without_walls_ralph_says_that_there_are_none() {
+fn a33_a_sandbox_that_can_not_be_is_refused_by_name() {
+    // The tests run as root, whom no sandbox keeps in.
     for mode in MODES {
-        let project = alone(mode, "work").config("safety:\n  sandbox: true\n");
-        let ran = project.run(&[]).expect(0);
+        let project = alone(mode, "work").config("safety:\n  sandbox: required\n");
+        let ran = project.run(&[]).expect(2);
         let said = ran.all();
-        let is_said = said.contains("safety.sandbox") && said.contains("not in force");
-        assert!(is_said, "{mode}: {said}");
+        assert!(said.contains("ralph runs as root"), "{mode}: {said}");
+        assert_eq!(project.landed(), Vec::<String>::new(), "{mode}");
+    }
+}
+
+#[test]
+fn a33_without_a_sandbox_ralph_says_so() {
+    for mode in MODES {
+        let project = alone(mode, "work").config("safety:\n  sandbox: off\n");
+        let ran = project.run(&[]).expect(0);
+        let started = ran
+            .events()
+            .into_iter()
+            .find(|e| e["event"] == "loop_started")
+            .unwrap();
+        assert_eq!(
+            started["sandbox"], "off: `safety.sandbox` says so",
+            "{mode}"
+        );
     }
 }
 
@@ -205,25 +254,24 @@ fn a36_nothing_says_where_docker_is(mode: &str) {
 modes!(a36_nothing_says_where_docker_is);
 
 fn a36_a_socket_of_a_service_can_not_be_connected_to(mode: &str) {
-    let shell = "python3 -c 'import os, socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"HOME\"] + \"/docker.sock\")' && touch \"$HOME/connected\"; work";
-    let project = alone(mode, shell);
+    let shell = "python3 -c 'import os, socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"HOME\"] + \"/docker.sock\")' && touch connected; work";
+    let project = walled(mode, shell);
     let path = project.repo.home().join("docker.sock");
     let _listener = std::os::unix::net::UnixListener::bind(path).unwrap();
     project.run(&[]).expect(0);
-    assert!(!project.repo.home().join("connected").exists(), "{mode}");
+    assert_eq!(project.landed(), ["A"], "{mode}");
+    assert!(!project.repo.exists("connected"), "{mode}");
 }
-modes!(
-    a36_a_socket_of_a_service_can_not_be_connected_to,
-    both: "open: needs a sandbox"
-);
+modes!(a36_a_socket_of_a_service_can_not_be_connected_to);
 
 fn a36_io_uring_is_denied(mode: &str) {
-    let shell = "python3 -c 'import ctypes; p = ctypes.create_string_buffer(120); raise SystemExit(ctypes.CDLL(None).syscall(425, 1, p) < 0)' && touch \"$HOME/ring\"; work";
-    let project = alone(mode, shell);
+    let shell = "python3 -c 'import ctypes; p = ctypes.create_string_buffer(120); raise SystemExit(ctypes.CDLL(None).syscall(425, 1, p) < 0)' && touch ring; work";
+    let project = walled(mode, shell);
     project.run(&[]).expect(0);
-    assert!(!project.repo.home().join("ring").exists(), "{mode}");
+    assert_eq!(project.landed(), ["A"], "{mode}");
+    assert!(!project.repo.exists("ring"), "{mode}");
 }
-modes!(a36_io_uring_is_denied, both: "open: needs a sandbox");
+modes!(a36_io_uring_is_denied);
 
 fn a37_the_token_of_a_service_of_ralphs_can_not_be_read(mode: &str) {
     let search = |name: &str| {
@@ -254,17 +302,22 @@ modes!(a37_the_token_of_a_service_of_ralphs_can_not_be_read);
 fn a37_a_service_of_the_user_can_not_be_called(mode: &str) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let shell = format!(
-        "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 5)' && touch \"$HOME/called\"; work"
+    let call = format!(
+        "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 5)' 2>/dev/null"
     );
-    let project = alone(mode, &shell);
-    project.run(&[]).expect(0);
-    assert!(!project.repo.home().join("called").exists(), "{mode}");
+    for network in ["off", "model-only"] {
+        let verify = format!("if {call}; then exit 1; fi; test -f A.txt");
+        let project = patient(Project::with_stories(&[story_by("A", &[&verify])]), mode)
+            .script(&script(&[("A", &format!("{call} && touch called; work"))]))
+            .config(&format!(
+                "safety:\n  network: {network}\nverification:\n  network: off\n"
+            ));
+        project.run(&[]).expect(0);
+        assert_eq!(project.landed(), ["A"], "{mode}");
+        assert!(!project.repo.exists("called"), "{mode}");
+    }
 }
-modes!(
-    a37_a_service_of_the_user_can_not_be_called,
-    both: "open: needs a sandbox"
-);
+modes!(a37_a_service_of_the_user_can_not_be_called);
 
 #[test]
 fn a38_words_in_tasks_and_files_add_no_right() {

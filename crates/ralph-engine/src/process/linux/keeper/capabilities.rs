@@ -38,9 +38,34 @@ struct CapabilityWord {
     inheritable: u32,
 }
 
+/// Rights that a program in a sandbox keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeptCapabilities {
+    None,
+    /// Those over the owners and modes of files.
+    Owners,
+}
+
+/// CHOWN, DAC_OVERRIDE, FOWNER.
+const OVER_OWNERS: [c_ulong; 3] = [0, 1, 3];
+/// Above the last one that any kernel knows.
+const CAPABILITY_COUNT: c_ulong = 64;
+
+/// Drops all but those that are kept.
+pub(super) fn drop_all_but(kept: KeptCapabilities) -> Result<(), CallFailed> {
+    drop_those(|capability| match kept {
+        KeptCapabilities::None => true,
+        KeptCapabilities::Owners => !OVER_OWNERS.contains(&capability),
+    })
+}
+
 /// Drops them from all sets, so that no program with file capabilities brings them back. In a user
 /// namespace an `exec` drops all of an ordinary user, but root stays root.
 pub(super) fn drop_those_that_undo_mounts() -> Result<(), CallFailed> {
+    drop_those(|capability| DROPPED.contains(&capability))
+}
+
+fn drop_those(is_dropped: impl Fn(c_ulong) -> bool) -> Result<(), CallFailed> {
     let mut header = CapabilityHeader {
         version: 0x2008_0522,
         pid: 0,
@@ -50,7 +75,7 @@ pub(super) fn drop_those_that_undo_mounts() -> Result<(), CallFailed> {
     check(
         unsafe { libc::syscall(libc::SYS_capget, &raw mut header, words.as_mut_ptr()) } as c_int,
     )?;
-    for capability in DROPPED {
+    for capability in (0..CAPABILITY_COUNT).filter(|capability| is_dropped(*capability)) {
         // SAFETY: no pointers. Kernels that do not know a capability say so here.
         if unsafe { libc::prctl(libc::PR_CAPBSET_READ, capability, 0, 0, 0) } == 1 {
             // SAFETY: no pointers.

@@ -19,12 +19,27 @@ use crate::process::{
 const AT_RECURSIVE: c_uint = 0x8000;
 const OPEN_TREE_CLONE: c_uint = 1;
 const MOVE_MOUNT_F_EMPTY_PATH: c_uint = 4;
-const MOUNT_ATTR_RDONLY: u64 = 1;
+pub(super) const MOUNT_ATTR_RDONLY: u64 = 1;
+pub(super) const MOUNT_ATTR_NOSUID: u64 = 2;
+pub(super) const MOUNT_ATTR_NODEV: u64 = 4;
 const RESOLVE_NO_SYMLINKS: u64 = 4;
 
 /// Character devices by which root reaches the bytes of a disk or of the memory.
 const RAW_DEVICES: [&str; 9] = [
     "sg", "bsg", "nvme", "ng", "mem", "kmem", "port", "mtd", "nvram",
+];
+
+/// Settings of the kernel and of its drivers.
+const SETTINGS: [&str; 9] = [
+    "/proc/sys",
+    "/proc/irq",
+    "/proc/fs",
+    "/proc/bus",
+    "/proc/acpi",
+    "/proc/scsi",
+    "/proc/asound",
+    "/proc/mtrr",
+    "/sys",
 ];
 
 /// The number of the step that failed; the reason is in `errno`.
@@ -145,14 +160,7 @@ impl CompiledStep {
                 // SAFETY: the string is valid.
                 unsafe { libc::open(lower.as_ptr(), flags) }
             }
-            MountAction::Bind { from, .. } => {
-                let flags = OPEN_TREE_CLONE | AT_RECURSIVE | libc::O_CLOEXEC.cast_unsigned();
-                // SAFETY: the string is valid.
-                let tree = unsafe {
-                    libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, from.as_ptr(), flags)
-                };
-                tree as c_int
-            }
+            MountAction::Bind { from, .. } => clone_tree(from),
             MountAction::Overlay { lower: None, .. } | MountAction::Cover { .. } => return Ok(()),
         };
         if found < 0 && self.is_missing() {
@@ -191,7 +199,7 @@ impl CompiledStep {
                 }
                 is_there?;
                 if *access == BindAccess::ReadOnly {
-                    make_read_only(source)?;
+                    set_attributes(source, MOUNT_ATTR_RDONLY)?;
                 }
                 attach(source, to)?;
             }
@@ -226,7 +234,14 @@ fn ways_of_root() -> Vec<CompiledStep> {
             }
         }
     }
-    nodes.push(PathBuf::from("/proc/sysrq-trigger"));
+    let files = [
+        "sysrq-trigger",
+        "kcore",
+        "keys",
+        "latency_stats",
+        "timer_list",
+    ];
+    nodes.extend(files.map(|name| Path::new("/proc").join(name)));
     nodes
         .into_iter()
         .map(|to| MountStep::Bind {
@@ -234,7 +249,7 @@ fn ways_of_root() -> Vec<CompiledStep> {
             to,
             access: BindAccess::ReadWrite,
         })
-        .chain(["/proc/sys", "/sys"].map(|folder| MountStep::Bind {
+        .chain(SETTINGS.map(|folder| MountStep::Bind {
             from: PathBuf::from(folder),
             to: PathBuf::from(folder),
             access: BindAccess::ReadOnly,
@@ -327,7 +342,7 @@ fn compile_overlay(
 }
 
 /// The kernel splits options at commas and lower folders at colons.
-fn push_escaped(options: &mut Vec<u8>, path: &Path) -> Result<(), MountPlanError> {
+pub(super) fn push_escaped(options: &mut Vec<u8>, path: &Path) -> Result<(), MountPlanError> {
     for &byte in c_string(path)?.as_bytes() {
         if matches!(byte, b'\\' | b',' | b':') {
             options.push(b'\\');
@@ -364,7 +379,12 @@ pub(super) fn c_string(path: &Path) -> Result<CString, MountPlanError> {
     })
 }
 
-fn mount(kind: &CStr, target: &CStr, flags: c_ulong, options: &CStr) -> Result<(), CallFailed> {
+pub(super) fn mount(
+    kind: &CStr,
+    target: &CStr,
+    flags: c_ulong,
+    options: &CStr,
+) -> Result<(), CallFailed> {
     // SAFETY: all strings are valid.
     check(unsafe {
         libc::mount(
@@ -378,7 +398,7 @@ fn mount(kind: &CStr, target: &CStr, flags: c_ulong, options: &CStr) -> Result<(
 }
 
 /// Fails where a part of a path is a symbolic link: in a layer it may be an agent's, and lead anywhere.
-fn refuse_links(path: &CStr) -> Result<(), CallFailed> {
+pub(super) fn refuse_links(path: &CStr) -> Result<(), CallFailed> {
     #[repr(C)]
     struct OpenHow {
         flags: u64,
@@ -407,7 +427,16 @@ fn refuse_links(path: &CStr) -> Result<(), CallFailed> {
     Ok(())
 }
 
-fn make_read_only(tree: c_int) -> Result<(), CallFailed> {
+/// Takes a folder or a file with all that is mounted in it; negative if that fails.
+pub(super) fn clone_tree(from: &CStr) -> c_int {
+    let flags = OPEN_TREE_CLONE | AT_RECURSIVE | libc::O_CLOEXEC.cast_unsigned();
+    // SAFETY: the string is valid.
+    let tree = unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, from.as_ptr(), flags) };
+    tree as c_int
+}
+
+/// Limits what a mount that was taken allows.
+pub(super) fn set_attributes(tree: c_int, set: u64) -> Result<(), CallFailed> {
     #[repr(C)]
     struct MountAttributes {
         set: u64,
@@ -416,7 +445,7 @@ fn make_read_only(tree: c_int) -> Result<(), CallFailed> {
         user_namespace: u64,
     }
     let attributes = MountAttributes {
-        set: MOUNT_ATTR_RDONLY,
+        set,
         clear: 0,
         propagation: 0,
         user_namespace: 0,
@@ -435,7 +464,7 @@ fn make_read_only(tree: c_int) -> Result<(), CallFailed> {
     check(done as c_int)
 }
 
-fn attach(tree: c_int, to: &CStr) -> Result<(), CallFailed> {
+pub(super) fn attach(tree: c_int, to: &CStr) -> Result<(), CallFailed> {
     // SAFETY: both strings are valid.
     let done: c_long = unsafe {
         libc::syscall(

@@ -304,6 +304,56 @@ pub(super) fn change_folder(path: &std::ffi::CStr) -> Result<(), CallFailed> {
     check(unsafe { libc::chdir(path.as_ptr()) })
 }
 
+/// Brings up the loopback interface of a new network namespace. Best effort: without it nothing is reached.
+pub(super) fn raise_loopback() {
+    // SAFETY: the request is initialised, and the descriptor is ours.
+    unsafe {
+        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        let mut request: libc::ifreq = std::mem::zeroed();
+        request.ifr_name[0] = b'l' as c_char;
+        request.ifr_name[1] = b'o' as c_char;
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+        libc::ioctl(socket, libc::SIOCSIFFLAGS as _, &raw const request);
+        libc::close(socket);
+    }
+}
+
+/// Listens at an address, and gives the listener away. This process keeps nothing of it.
+pub(super) fn open_door(address: &libc::sockaddr_in, to: c_int) -> Result<(), CallFailed> {
+    #[repr(C, align(8))]
+    struct Control {
+        header: libc::cmsghdr,
+        fd: c_int,
+    }
+    // SAFETY: all structures are initialised and of the sizes that are given; the descriptor is ours.
+    unsafe {
+        let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
+        let listener = libc::socket(libc::AF_INET, kind, 0);
+        check(listener)?;
+        let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+        check(libc::bind(listener, ptr::from_ref(address).cast(), length))?;
+        check(libc::listen(listener, 128))?;
+        let mut byte = [0_u8; 1];
+        let mut part = libc::iovec {
+            iov_base: byte.as_mut_ptr().cast(),
+            iov_len: 1,
+        };
+        let mut control: Control = std::mem::zeroed();
+        control.header.cmsg_level = libc::SOL_SOCKET;
+        control.header.cmsg_type = libc::SCM_RIGHTS;
+        control.header.cmsg_len = libc::CMSG_LEN(size_of::<c_int>() as u32) as _;
+        control.fd = listener;
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = (&raw mut control).cast();
+        message.msg_controllen = libc::CMSG_SPACE(size_of::<c_int>() as u32) as _;
+        check(libc::sendmsg(to, &raw const message, libc::MSG_NOSIGNAL) as c_int)?;
+        libc::close(listener);
+    }
+    Ok(())
+}
+
 /// Sets the name of this process among those of the machine.
 pub(super) fn set_name(name: &std::ffi::CStr) {
     // SAFETY: the string is valid.

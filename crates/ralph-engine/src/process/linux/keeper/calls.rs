@@ -1,0 +1,185 @@
+//! The system calls that a program in a sandbox may not make, as filters of the kernel (seccomp).
+//!
+//! Files and networks are walls of their own. Here goes what reaches around them, or what no build or test
+//! needs and the kernel had many holes in.
+
+use std::sync::Arc;
+
+use libc::{c_int, c_long};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, sock_filter,
+};
+
+use crate::process::MountPlanError;
+use crate::process::sys::{CallFailed, check};
+
+/// Calls that are not there: programs that would like them have another way.
+const ABSENT: [c_long; 3] = [
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+];
+
+/// Calls that are refused.
+const REFUSED: [c_long; 20] = [
+    // The keys of the user's session.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // Code in the kernel, and its memory.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    // Any file of a file system by its number.
+    libc::SYS_open_by_handle_at,
+    // The machine.
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_quotactl,
+    libc::SYS_syslog,
+];
+
+/// Calls by which namespaces and mounts are made.
+const NESTING: [c_long; 12] = [
+    libc::SYS_setns,
+    libc::SYS_unshare,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+];
+
+/// All kinds of namespaces that `clone` makes.
+const NAMESPACES: u64 = (libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP) as u64;
+
+/// Kinds of sockets that reach the host of a virtual machine, or frames below the network.
+const SOCKETS: [c_int; 3] = [libc::AF_VSOCK, libc::AF_PACKET, libc::AF_XDP];
+
+/// Writes into the input of a terminal, as if a person typed.
+const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541C];
+
+/// Filters ready to be installed, in their order.
+#[derive(Clone)]
+pub(super) struct CallFilter(Arc<[BpfProgram]>);
+
+impl CallFilter {
+    /// Fails only on a processor that the filters are not written for.
+    pub(super) fn new(nested: bool) -> Result<Self, MountPlanError> {
+        let compiled = Self::compile(nested);
+        compiled.map_err(|error| MountPlanError::Filter {
+            reason: error.to_string(),
+        })
+    }
+
+    fn compile(nested: bool) -> Result<Self, seccompiler::BackendError> {
+        let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+        let whole = |calls: &[c_long]| -> Vec<(i64, Vec<SeccompRule>)> {
+            calls.iter().map(|call| (*call, Vec::new())).collect()
+        };
+        let mut absent = whole(&ABSENT);
+        let mut refused = whole(&REFUSED);
+        let is = |argument, value: u64| {
+            SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
+                .and_then(|condition| SeccompRule::new(vec![condition]))
+        };
+        let sockets = SOCKETS
+            .iter()
+            .map(|family| is(0, family.unsigned_abs().into()));
+        refused.push((libc::SYS_socket, sockets.collect::<Result<_, _>>()?));
+        let typed = TERMINAL_INPUT.iter().map(|request| is(1, *request));
+        refused.push((libc::SYS_ioctl, typed.collect::<Result<_, _>>()?));
+        if !nested {
+            refused.extend(whole(&NESTING));
+            // The flags of this one are in memory, where a filter can't read; the C library then calls `clone`.
+            absent.extend(whole(&[libc::SYS_clone3]));
+            let bits = (0..64)
+                .map(|bit| 1_u64 << bit)
+                .filter(|bit| NAMESPACES & bit != 0);
+            let makes = bits.map(|bit| {
+                let operator = SeccompCmpOp::MaskedEq(bit);
+                SeccompCondition::new(0, SeccompCmpArgLen::Qword, operator, bit)
+                    .and_then(|condition| SeccompRule::new(vec![condition]))
+            });
+            refused.push((libc::SYS_clone, makes.collect::<Result<_, _>>()?));
+        }
+        let program = |rules: Vec<(i64, Vec<SeccompRule>)>, errno: c_int| {
+            let refuse = SeccompAction::Errno(errno.unsigned_abs());
+            let rules = rules.into_iter().collect();
+            SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)?.try_into()
+        };
+        let programs: [BpfProgram; 3] = [
+            program(refused, libc::EPERM)?,
+            program(absent, libc::ENOSYS)?,
+            without_second_numbers(),
+        ];
+        Ok(Self(programs.into()))
+    }
+
+    /// Runs in C, which can't gain rights any more.
+    pub(super) fn install(&self) -> Result<(), CallFailed> {
+        #[repr(C)]
+        struct FilterProgram {
+            length: libc::c_ushort,
+            filter: *const sock_filter,
+        }
+        for program in self.0.iter() {
+            let filter = FilterProgram {
+                length: program.len() as libc::c_ushort,
+                filter: program.as_ptr(),
+            };
+            // SAFETY: the program lives as long as this, and has the length that is given.
+            let done = unsafe {
+                libc::syscall(
+                    libc::SYS_seccomp,
+                    libc::SECCOMP_SET_MODE_FILTER,
+                    0,
+                    &raw const filter,
+                )
+            };
+            check(done as c_int)?;
+        }
+        Ok(())
+    }
+}
+
+/// Keeps programs from the calls of x32, which are the same ones under numbers that no other filter knows.
+/// Other processors have none of that size.
+fn without_second_numbers() -> BpfProgram {
+    const LOAD: u16 = 0x20;
+    const JUMP_IF_NOT_BELOW: u16 = 0x35;
+    const RETURN: u16 = 0x06;
+    const FIRST_OF_X32: u32 = 0x4000_0000;
+    let step = |code, jt, k| sock_filter { code, jt, jf: 0, k };
+    vec![
+        step(LOAD, 0, 0),
+        step(JUMP_IF_NOT_BELOW, 1, FIRST_OF_X32),
+        step(RETURN, 0, libc::SECCOMP_RET_ALLOW),
+        step(
+            RETURN,
+            0,
+            libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs(),
+        ),
+    ]
+}

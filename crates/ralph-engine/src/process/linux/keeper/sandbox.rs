@@ -1,0 +1,455 @@
+//! A sandbox, made into strings, numbers and programs for the kernel before the fork, and performed after it.
+//!
+//! The program gets a root folder in memory that holds what it is shown and nothing else. Parts of the view
+//! that the plan of mounts made are taken as they are; then the old root is let go of.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use libc::{c_int, c_ulong};
+
+use super::calls::CallFilter;
+use super::capabilities::{self, KeptCapabilities};
+use super::mounts::{
+    MOUNT_ATTR_NODEV, MOUNT_ATTR_NOSUID, MOUNT_ATTR_RDONLY, attach, c_string, clone_tree, mount,
+    push_escaped, refuse_links, set_attributes,
+};
+use super::{rules, sys};
+use crate::process::sys::{CallFailed, check};
+use crate::process::{
+    MountPlanError, SandboxLimits, SandboxMeans, SandboxNetwork, SandboxPlan, ShownAs, ShownPath,
+};
+
+/// The folder that the new root is made on. It is there: the keeper mounted it. What it shows is taken before.
+const BASE: &CStr = c"/proc";
+/// The folder of the new root that holds the changes to folders whose changes are thrown away.
+const CHANGES: &CStr = c"/proc/.changes";
+const CHANGES_NAME: &CStr = c".changes";
+
+/// A sandbox ready to be performed. Clones share one list.
+#[derive(Clone)]
+pub(in crate::process::linux) struct CompiledSandbox(Arc<CompiledWalls>);
+
+struct CompiledWalls {
+    means: SandboxMeans,
+    entries: Vec<CompiledEntry>,
+    network: CompiledNetwork,
+    limits: SandboxLimits,
+    kept: KeptCapabilities,
+    filter: CallFilter,
+    /// Rules of Landlock: about files where there are no namespaces, else about sockets without a file.
+    rules: Option<OwnedFd>,
+}
+
+enum CompiledNetwork {
+    Open,
+    Own {
+        doors: Vec<libc::sockaddr_in>,
+        /// The end of a pair of sockets through which the listeners are given to ralph.
+        to_ralph: Option<OwnedFd>,
+    },
+}
+
+struct CompiledEntry {
+    name: String,
+    /// Relative to the new root.
+    at: CString,
+    /// Folders to make for it, relative to the new root.
+    folders: Vec<CString>,
+    /// An empty file or folder to make for it to be mounted on.
+    point: Option<MountPoint>,
+    action: EntryAction,
+    /// The source, once found. Set and read in the child alone.
+    source: AtomicI32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MountPoint {
+    File,
+    Folder,
+}
+
+enum EntryAction {
+    Show {
+        from: CString,
+        attributes: u64,
+    },
+    Instead {
+        from: CString,
+    },
+    Throwaway {
+        upper: CString,
+        work: CString,
+        options: CString,
+    },
+    Memory,
+    Terminals,
+    Link {
+        target: CString,
+    },
+}
+
+impl CompiledSandbox {
+    /// `to_ralph` takes the listeners of its doors.
+    pub(in crate::process::linux) fn new(
+        plan: &SandboxPlan,
+        to_ralph: Option<OwnedFd>,
+    ) -> Result<Self, MountPlanError> {
+        let mut entries = Vec::with_capacity(plan.shown.len());
+        for (index, shown) in plan.shown.iter().enumerate() {
+            entries.push(CompiledEntry::new(shown, plan.above(index), index)?);
+        }
+        let rules = match plan.means {
+            SandboxMeans::Namespaces => rules::without_outside_sockets(),
+            SandboxMeans::Landlock => rules::about_files(&plan.shown),
+        };
+        Ok(Self(Arc::new(CompiledWalls {
+            means: plan.means,
+            entries,
+            network: compile_network(&plan.network, to_ralph),
+            limits: plan.limits,
+            kept: if plan.overrides_owners {
+                KeptCapabilities::Owners
+            } else {
+                KeptCapabilities::None
+            },
+            filter: CallFilter::new(plan.nested)?,
+            rules,
+        })))
+    }
+
+    pub(in crate::process::linux) fn step_name(sandbox: Option<&Self>, index: usize) -> String {
+        let entry = sandbox.and_then(|sandbox| sandbox.0.entries.get(index));
+        entry.map_or_else(
+            || "making a root folder".to_owned(),
+            |entry| format!("showing {}", entry.name),
+        )
+    }
+
+    /// The namespaces that it needs besides those of the containment.
+    pub(super) fn namespaces(&self) -> c_int {
+        if self.0.means == SandboxMeans::Landlock {
+            return 0;
+        }
+        let network = match &self.0.network {
+            CompiledNetwork::Open => 0,
+            CompiledNetwork::Own { .. } => libc::CLONE_NEWNET,
+        };
+        libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | network
+    }
+
+    /// Finds what the plan of mounts may hide. Runs in B, before that plan.
+    pub(super) fn find_own(&self) -> Result<(), usize> {
+        for (index, entry) in self.0.entries.iter().enumerate() {
+            if let EntryAction::Instead { from } = &entry.action {
+                let found = clone_tree(from);
+                if found < 0 {
+                    return Err(index);
+                }
+                entry.source.store(found, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs in B, after the plan of mounts: makes the root folder and moves into it.
+    pub(super) fn enter(&self) -> Result<(), usize> {
+        let walls = &*self.0;
+        for (index, entry) in walls.entries.iter().enumerate() {
+            entry.find().map_err(|_| index)?;
+        }
+        let whole = walls.entries.len();
+        make_base().map_err(|_| whole)?;
+        for (index, entry) in walls.entries.iter().enumerate() {
+            entry.perform().map_err(|_| index)?;
+        }
+        leave_old_root().map_err(|_| whole)?;
+        if let CompiledNetwork::Own { doors, to_ralph } = &walls.network {
+            sys::raise_loopback();
+            for door in doors {
+                let Some(to_ralph) = to_ralph else { break };
+                sys::open_door(door, to_ralph.as_raw_fd()).map_err(|_| whole)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn drop_capabilities(&self) -> Result<(), CallFailed> {
+        capabilities::drop_all_but(self.0.kept)
+    }
+
+    /// Runs in C, last: gives up the calls that a program in a sandbox may not make.
+    pub(super) fn close(&self) -> Result<(), CallFailed> {
+        let walls = &*self.0;
+        set_limit(libc::RLIMIT_NPROC as c_int, walls.limits.processes)?;
+        set_limit(libc::RLIMIT_FSIZE as c_int, walls.limits.file_bytes)?;
+        set_limit(libc::RLIMIT_CORE as c_int, Some(0))?;
+        // SAFETY: no pointers.
+        check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
+        if let Some(rules) = &walls.rules {
+            // SAFETY: no pointers.
+            let done =
+                unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0) };
+            check(done as c_int)?;
+        } else if walls.means == SandboxMeans::Landlock {
+            return Err(CallFailed);
+        }
+        walls.filter.install()
+    }
+}
+
+fn compile_network(network: &SandboxNetwork, to_ralph: Option<OwnedFd>) -> CompiledNetwork {
+    let SandboxNetwork::Own { doors } = network else {
+        return CompiledNetwork::Open;
+    };
+    let address = |door: &std::net::SocketAddrV4| libc::sockaddr_in {
+        sin_family: libc::AF_INET as libc::sa_family_t,
+        sin_port: door.port().to_be(),
+        sin_addr: libc::in_addr {
+            s_addr: u32::from_ne_bytes(door.ip().octets()),
+        },
+        sin_zero: [0; 8],
+    };
+    CompiledNetwork::Own {
+        doors: doors.iter().map(address).collect(),
+        to_ralph,
+    }
+}
+
+impl CompiledEntry {
+    fn new(
+        shown: &ShownPath,
+        above: Option<&ShownPath>,
+        index: usize,
+    ) -> Result<Self, MountPlanError> {
+        let ShownPath { path, kind } = shown;
+        let is_folder = match kind {
+            ShownAs::ReadOnly | ShownAs::ReadWrite | ShownAs::Device => path.is_dir(),
+            ShownAs::Instead { from } => from.is_dir(),
+            ShownAs::Throwaway | ShownAs::Memory | ShownAs::Terminals => true,
+            ShownAs::Link { .. } => false,
+        };
+        // In a folder that is as it is on the machine nothing is made.
+        let is_made = above.is_none_or(|above| match above.kind {
+            ShownAs::Memory | ShownAs::Throwaway | ShownAs::Instead { .. } => true,
+            ShownAs::ReadOnly
+            | ShownAs::ReadWrite
+            | ShownAs::Device
+            | ShownAs::Terminals
+            | ShownAs::Link { .. } => false,
+        });
+        let top = above.map_or(Path::new("/"), |above| &above.path);
+        let between = path.ancestors().skip(1).take_while(|folder| *folder != top);
+        let mut folders = between
+            .filter(|_| is_made)
+            .map(in_root)
+            .collect::<Result<Vec<_>, _>>()?;
+        folders.reverse();
+        let point = match kind {
+            ShownAs::Link { .. } => None,
+            _ if !is_made => None,
+            _ if is_folder => Some(MountPoint::Folder),
+            _ => Some(MountPoint::File),
+        };
+        Ok(Self {
+            name: path.display().to_string(),
+            at: in_root(path)?,
+            folders,
+            point,
+            action: action(path, kind, index)?,
+            source: AtomicI32::new(-1),
+        })
+    }
+
+    fn find(&self) -> Result<(), CallFailed> {
+        let EntryAction::Show { from, attributes } = &self.action else {
+            return Ok(());
+        };
+        let found = clone_tree(from);
+        if found < 0 {
+            // SAFETY: errno of this thread.
+            let is_gone = unsafe { *libc::__errno_location() } == libc::ENOENT;
+            return if is_gone { Ok(()) } else { Err(CallFailed) };
+        }
+        self.source.store(found, Ordering::Relaxed);
+        set_attributes(found, *attributes)
+    }
+
+    fn perform(&self) -> Result<(), CallFailed> {
+        let source = self.source.load(Ordering::Relaxed);
+        if matches!(self.action, EntryAction::Show { .. }) && source < 0 {
+            return Ok(());
+        }
+        for folder in &self.folders {
+            make_folder(folder)?;
+        }
+        match self.point {
+            Some(MountPoint::Folder) => make_folder(&self.at)?,
+            Some(MountPoint::File) => make_file(&self.at)?,
+            None => {}
+        }
+        match &self.action {
+            EntryAction::Show { .. } | EntryAction::Instead { .. } => {
+                refuse_links(&self.at)?;
+                attach(source, &self.at)?;
+                sys::close(source);
+                Ok(())
+            }
+            EntryAction::Throwaway {
+                upper,
+                work,
+                options,
+            } => {
+                make_folder(upper)?;
+                make_folder(work)?;
+                refuse_links(&self.at)?;
+                mount(
+                    c"overlay",
+                    &self.at,
+                    libc::MS_NOSUID | libc::MS_NODEV,
+                    options,
+                )
+            }
+            EntryAction::Memory => {
+                refuse_links(&self.at)?;
+                let flags = libc::MS_NOSUID | libc::MS_NODEV;
+                mount(c"tmpfs", &self.at, flags, c"mode=1777")
+            }
+            EntryAction::Terminals => {
+                let flags = libc::MS_NOSUID | libc::MS_NOEXEC;
+                let options = c"newinstance,ptmxmode=0666,mode=0620";
+                refuse_links(&self.at)?;
+                mount(c"devpts", &self.at, flags, options)
+            }
+            EntryAction::Link { target } => {
+                // SAFETY: both strings are valid. What is there already is the same link, or is shown.
+                let made = check(unsafe { libc::symlink(target.as_ptr(), self.at.as_ptr()) });
+                made.or_else(|_| exists())
+            }
+        }
+    }
+}
+
+fn action(path: &Path, kind: &ShownAs, index: usize) -> Result<EntryAction, MountPlanError> {
+    let show = |attributes| {
+        Ok(EntryAction::Show {
+            from: c_string(path)?,
+            attributes,
+        })
+    };
+    match kind {
+        ShownAs::ReadOnly => show(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
+        ShownAs::ReadWrite => show(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
+        ShownAs::Device => show(MOUNT_ATTR_NOSUID),
+        ShownAs::Instead { from } => Ok(EntryAction::Instead {
+            from: c_string(from)?,
+        }),
+        ShownAs::Memory => Ok(EntryAction::Memory),
+        ShownAs::Terminals => Ok(EntryAction::Terminals),
+        ShownAs::Link { target } => Ok(EntryAction::Link {
+            target: plain_string(target)?,
+        }),
+        ShownAs::Throwaway => {
+            let folder = |name: &str| format!("{}/{index}-{name}", CHANGES.to_string_lossy());
+            let (upper, work) = (folder("upper"), folder("work"));
+            let mut options = Vec::from(b"lowerdir=");
+            push_escaped(&mut options, path)?;
+            options.extend_from_slice(format!(",upperdir={upper},workdir={work}").as_bytes());
+            // Within a user namespace root's own attributes can't be set.
+            if !rustix::process::geteuid().is_root() {
+                options.extend_from_slice(b",userxattr");
+            }
+            Ok(EntryAction::Throwaway {
+                upper: plain_string(Path::new(&upper))?,
+                work: plain_string(Path::new(&work))?,
+                options: CString::new(options).map_err(|_| MountPlanError::ZeroByte {
+                    path: path.to_owned(),
+                })?,
+            })
+        }
+    }
+}
+
+/// The path within the new root, which is the current folder.
+fn in_root(path: &Path) -> Result<CString, MountPlanError> {
+    c_string(path)?;
+    plain_string(path.strip_prefix("/").unwrap_or(path))
+}
+
+fn plain_string(path: &Path) -> Result<CString, MountPlanError> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| MountPlanError::ZeroByte {
+        path: path.to_owned(),
+    })
+}
+
+/// Mounts the new root, and goes there.
+fn make_base() -> Result<(), CallFailed> {
+    let flags = libc::MS_NOSUID | libc::MS_NODEV;
+    mount(c"tmpfs", BASE, flags, c"mode=0755")?;
+    sys::change_folder(BASE)?;
+    make_folder(CHANGES_NAME)?;
+    mount(c"tmpfs", CHANGES_NAME, flags, c"mode=0700")
+}
+
+/// Makes the current folder the root, which nothing can be written to from here on.
+fn leave_old_root() -> Result<(), CallFailed> {
+    // SAFETY: constant strings.
+    unsafe {
+        check(libc::umount2(CHANGES_NAME.as_ptr(), libc::MNT_DETACH))?;
+        check(libc::rmdir(CHANGES_NAME.as_ptr()))?;
+        let here = c".".as_ptr();
+        check(libc::syscall(libc::SYS_pivot_root, here, here) as c_int)?;
+        check(libc::umount2(here, libc::MNT_DETACH))?;
+    }
+    sys::change_folder(c"/")?;
+    let flags: c_ulong = libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY;
+    mount(c"", c"/", flags | libc::MS_NOSUID | libc::MS_NODEV, c"")
+}
+
+fn make_folder(path: &CStr) -> Result<(), CallFailed> {
+    // SAFETY: the string is valid.
+    check(unsafe { libc::mkdir(path.as_ptr(), 0o755) }).or_else(|_| exists())
+}
+
+fn make_file(path: &CStr) -> Result<(), CallFailed> {
+    let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    // SAFETY: the string is valid.
+    let fd = unsafe { libc::open(path.as_ptr(), flags, 0o644) };
+    check(fd)?;
+    sys::close(fd);
+    Ok(())
+}
+
+/// Passes a call that failed because what it makes is there.
+fn exists() -> Result<(), CallFailed> {
+    // SAFETY: errno of this thread.
+    match unsafe { *libc::__errno_location() } {
+        libc::EEXIST => Ok(()),
+        _ => Err(CallFailed),
+    }
+}
+
+/// Lowers a limit of the process; one that is lower already stays.
+fn set_limit(resource: c_int, most: Option<u64>) -> Result<(), CallFailed> {
+    let Some(most) = most else { return Ok(()) };
+    let mut limit = libc::rlimit64 {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    let none = std::ptr::null::<libc::rlimit64>();
+    // SAFETY: the structures are valid for writing and reading, or not given.
+    unsafe {
+        let own = 0;
+        let read = libc::syscall(libc::SYS_prlimit64, own, resource, none, &raw mut limit);
+        check(read as c_int)?;
+        let most = most.min(limit.rlim_max);
+        limit.rlim_cur = most;
+        limit.rlim_max = most;
+        let set = libc::syscall(libc::SYS_prlimit64, own, resource, &raw const limit, none);
+        check(set as c_int)
+    }
+}

@@ -1,0 +1,160 @@
+//! The sandbox of one program: what it sees of the file system, and what it may not do.
+//!
+//! Plain data, as [`super::MountPlan`] is: the platform performs it between `fork` and `exec`. The plan
+//! of mounts comes first; the sandbox shows parts of the view that it made. Knows nothing of agents,
+//! homes or repositories.
+
+use std::fmt;
+use std::net::SocketAddrV4;
+use std::path::{Path, PathBuf};
+
+use super::Containment;
+
+/// The walls around one program and all that it starts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SandboxPlan {
+    pub means: SandboxMeans,
+    /// All that it sees; everything else is not there. A path stands before what lies in it.
+    pub shown: Vec<ShownPath>,
+    pub network: SandboxNetwork,
+    /// True if it may make namespaces of its own, which the sandboxes of agents are made of.
+    pub nested: bool,
+    /// True if root keeps the rights to override the owners and modes of files, where the folder that it
+    /// works in is another user's.
+    pub overrides_owners: bool,
+    pub limits: SandboxLimits,
+}
+
+/// The means by which a sandbox is made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SandboxMeans {
+    /// A root folder and namespaces of its own. Needs a containment with a mount namespace.
+    #[default]
+    Namespaces,
+    /// Rules of the kernel about files: a weaker promise, for machines that refuse namespaces.
+    Landlock,
+}
+
+impl SandboxMeans {
+    pub const ALL: [Self; 2] = [Self::Namespaces, Self::Landlock];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Namespaces => "namespaces",
+            Self::Landlock => "Landlock",
+        }
+    }
+}
+
+impl SandboxMeans {
+    /// Tells whether it can give a program a network of its own.
+    pub fn has_own_network(self) -> bool {
+        self == Self::Namespaces
+    }
+
+    /// Tells whether a program that is held together in this way can have such a sandbox.
+    pub fn works_in(self, containment: Containment) -> bool {
+        match self {
+            Self::Namespaces => containment.has_mount_namespace(),
+            Self::Landlock => containment != Containment::ProcessGroup,
+        }
+    }
+}
+
+impl fmt::Display for SandboxMeans {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One path that a program in a sandbox sees. Absolute, without symbolic links, but for its own last part
+/// where it is shown as a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownPath {
+    pub path: PathBuf,
+    pub kind: ShownAs,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ShownAs {
+    /// The file or folder as the program would see it without a sandbox. What is gone by then is not shown.
+    ReadOnly,
+    ReadWrite,
+    /// A node of a device.
+    Device,
+    /// A folder that can be read, and whose changes stay in memory and are gone with the program.
+    Throwaway,
+    /// An empty folder in memory, open to all users as `/tmp` is.
+    Memory,
+    /// Terminals of its own.
+    Terminals,
+    /// A folder or file of ralph's in its place, looked up before any mount.
+    Instead {
+        from: PathBuf,
+    },
+    /// A symbolic link.
+    Link {
+        target: PathBuf,
+    },
+}
+
+/// The reach of a program in a sandbox.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum SandboxNetwork {
+    /// That of the machine.
+    #[default]
+    Open,
+    /// A loopback interface of its own, with nothing on it but doors: addresses at which ralph itself listens,
+    /// from outside. [`super::Running::take_doors`] has the listeners, in this order.
+    Own { doors: Vec<SocketAddrV4> },
+}
+
+impl SandboxNetwork {
+    /// A loopback interface of its own, and no way out.
+    pub const OFF: Self = Self::Own { doors: Vec::new() };
+}
+
+/// Limits that the kernel keeps for each process of a tree.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SandboxLimits {
+    /// Processes of the user in the tree.
+    pub processes: Option<u64>,
+    /// Bytes of one file.
+    pub file_bytes: Option<u64>,
+}
+
+impl SandboxPlan {
+    /// Shows a path. One that is shown already is shown in the new way.
+    pub fn show(&mut self, path: impl Into<PathBuf>, kind: ShownAs) {
+        let path = path.into();
+        self.shown.retain(|shown| shown.path != path);
+        self.shown.push(ShownPath { path, kind });
+    }
+
+    /// Brings paths before what lies in them.
+    pub fn sort(&mut self) {
+        self.shown
+            .sort_by_key(|shown| shown.path.components().count());
+    }
+
+    /// The nearest shown folder that a path lies in.
+    pub(super) fn above(&self, index: usize) -> Option<&ShownPath> {
+        let path = self.shown.get(index)?.path.as_path();
+        let before = self.shown[..index].iter();
+        let above = before.filter(|shown| path.starts_with(&shown.path));
+        above.max_by_key(|shown| shown.path.components().count())
+    }
+
+    /// Tells whether a path is seen at all, itself or in a folder that is shown.
+    pub fn shows(&self, path: &Path) -> bool {
+        let above = self.shown.iter().filter(|s| path.starts_with(&s.path));
+        let nearest = above.max_by_key(|shown| shown.path.components().count());
+        nearest.is_some_and(|shown| match shown.kind {
+            ShownAs::ReadOnly | ShownAs::ReadWrite | ShownAs::Device | ShownAs::Throwaway => true,
+            ShownAs::Memory
+            | ShownAs::Terminals
+            | ShownAs::Instead { .. }
+            | ShownAs::Link { .. } => shown.path == path,
+        })
+    }
+}

@@ -1,0 +1,467 @@
+//! The sandbox around agents and verify commands: what there is on this machine, and what each program sees.
+//!
+//! The process module makes it; here is decided what is in it. A program sees the system and toolchains to
+//! read, the repository as its workspace says, a home of its own, and temporary folders of its own.
+//! Everything else of the machine is not there.
+
+mod home;
+mod hosts;
+mod relay;
+#[cfg(test)]
+mod tests;
+mod toolchains;
+mod view;
+
+pub(crate) use home::sweep_homes;
+pub use home::{AgentFile, AgentFileKind, AgentFolder};
+pub use hosts::AllowedHost;
+
+use std::{
+    ffi::OsString,
+    io,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+use ralph_core::{
+    agent::Connection,
+    config::{AgentNetwork, SafetyConfig, SandboxMode, VerifyNetwork},
+};
+
+use self::{
+    home::{HomeRequest, SandboxHome},
+    relay::{Relay, RelayPlan},
+    toolchains::SESSION_VARIABLES,
+    view::{View, is_narrow},
+};
+use crate::process::{
+    CommandSpec, Containment, MountStep, Running, SandboxLimits, SandboxMeans, SandboxNetwork,
+    SandboxPlan, ShownAs, TrialFailure, try_sandbox,
+};
+
+/// What a sandbox is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct SandboxRequest<'a> {
+    pub safety: &'a SafetyConfig,
+    /// The environment that programs get.
+    pub vars: &'a [(OsString, OsString)],
+    /// The work tree that they work in.
+    pub root: &'a Path,
+    /// The git folders of the repository, and others that it can't do without.
+    pub git_folders: &'a [PathBuf],
+    /// Settings of git that programs get though they do not see the person's own.
+    pub git_settings: &'a [(String, String)],
+    /// Hosts that a person lists.
+    pub allow_hosts: &'a [AllowedHost],
+    pub verify_network: VerifyNetwork,
+    pub data_dir: &'a Path,
+    pub containment: Containment,
+}
+
+impl SandboxRequest<'_> {
+    /// Tells whether a person asked for a network that only a sandbox can give.
+    fn wants_own_network(&self) -> bool {
+        self.safety.network != AgentNetwork::Open || self.verify_network == VerifyNetwork::Off
+    }
+}
+
+/// The sandbox that a loop has, or the reason why it has none.
+#[derive(Debug)]
+pub enum SandboxFound {
+    Walls(Box<Sandbox>),
+    /// `safety.sandbox` says so.
+    Off,
+    /// There can be none here.
+    Absent {
+        reason: String,
+    },
+}
+
+/// The walls around the programs of a loop.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    means: SandboxMeans,
+    view: View,
+    root: PathBuf,
+    git_folders: Vec<PathBuf>,
+    git_settings: Vec<(String, String)>,
+    home: Option<PathBuf>,
+    /// The folder of ralph's that holds the homes of programs while they run.
+    homes: PathBuf,
+    nested: bool,
+    overrides_owners: bool,
+    network: AgentNetwork,
+    allow_hosts: Vec<AllowedHost>,
+    verify_network: CommandNetwork,
+}
+
+/// The hosts that verify commands of a loop reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CommandNetwork {
+    Open,
+    Off,
+}
+
+/// The program that is put into a sandbox.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum SandboxUser<'a> {
+    Agent {
+        /// The folders of the home that it is set up by.
+        folders: &'a [AgentFolder],
+        /// The hosts of its model.
+        hosts: &'a [&'a str],
+    },
+    /// A verify command or a formatter.
+    Command,
+}
+
+/// What a program in a sandbox needs as long as it runs.
+#[derive(Debug)]
+pub(crate) struct Enclosure {
+    home: SandboxHome,
+    doors: Option<RelayPlan>,
+    relay: Option<Relay>,
+}
+
+impl Enclosure {
+    /// Opens the doors of a program that has begun.
+    pub(crate) fn attend(&mut self, running: &mut Running) -> io::Result<()> {
+        if let Some(plan) = &self.doors {
+            self.relay = Some(Relay::open(plan, running.take_doors())?);
+        }
+        Ok(())
+    }
+
+    /// Keeps what outlives the program: a login that it renewed.
+    pub(crate) fn keep_logins(&self) -> io::Result<()> {
+        self.home.keep_logins()
+    }
+
+    /// The hosts that it asked for.
+    pub(crate) fn connections(&self) -> Vec<Connection> {
+        let relay = self.relay.as_ref();
+        relay.map(Relay::connections).unwrap_or_default()
+    }
+}
+
+impl SandboxFound {
+    /// Finds the strongest sandbox that works here, by really trying it. `Err` where one is required and there
+    /// is none: the reason.
+    pub fn find(request: &SandboxRequest<'_>) -> Result<Self, String> {
+        if request.safety.sandbox == SandboxMode::Off {
+            if request.wants_own_network() {
+                return Err(
+                    "`safety.sandbox` is off, and only a sandbox can limit the network".to_owned(),
+                );
+            }
+            return Ok(Self::Off);
+        }
+        let is_required = request.safety.sandbox == SandboxMode::Required;
+        if is_required && rustix::process::geteuid().is_root() {
+            return Err(
+                "ralph runs as root, and root is not kept in by a sandbox: run it as another user"
+                    .to_owned(),
+            );
+        }
+        let mut reasons = Vec::new();
+        for means in SandboxMeans::ALL {
+            let sandbox = Sandbox::new(means, request);
+            match sandbox.try_out(request.containment) {
+                Ok(()) if is_required && means == SandboxMeans::Landlock => {
+                    reasons.push("Landlock alone keeps less than `required` promises".to_owned());
+                }
+                Ok(()) if !means.has_own_network() && request.wants_own_network() => {
+                    return Err(format!(
+                        "{means} can't limit the network, as `safety.network` or `verification.network` asks for"
+                    ));
+                }
+                Ok(()) => return Ok(Self::Walls(Box::new(sandbox))),
+                Err(failure) => reasons.push(format!("{means}: {failure}")),
+            }
+        }
+        let reason = reasons.join("; ");
+        if is_required || request.wants_own_network() {
+            return Err(reason);
+        }
+        Ok(Self::Absent { reason })
+    }
+
+    /// Tries each means, whatever the configuration says.
+    pub fn probe(request: &SandboxRequest<'_>) -> Vec<(SandboxMeans, Result<(), TrialFailure>)> {
+        let tried = SandboxMeans::ALL.into_iter().map(|means| {
+            let sandbox = Sandbox::new(means, request);
+            (means, sandbox.try_out(request.containment))
+        });
+        tried.collect()
+    }
+
+    /// Tells whether it promises less than one that is not reduced.
+    pub fn is_reduced(&self) -> bool {
+        matches!(self, Self::Walls(sandbox)
+            if sandbox.means == SandboxMeans::Landlock || rustix::process::geteuid().is_root())
+    }
+
+    /// Returns what there is, behind `sandbox: `.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Walls(sandbox) => sandbox.sentence(),
+            Self::Off => "off: `safety.sandbox` says so".to_owned(),
+            Self::Absent { reason } => format!("none: {reason}"),
+        }
+    }
+}
+
+impl Sandbox {
+    fn new(means: SandboxMeans, request: &SandboxRequest<'_>) -> Self {
+        let home = home_in(request.vars);
+        let mut view = View::of_system(means);
+        view.add_toolchains(home.as_deref(), request.vars);
+        for path in &request.safety.allow_read {
+            view.add(
+                &expand(path, home.as_deref(), request.root),
+                &ShownAs::ReadOnly,
+            );
+        }
+        for path in &request.safety.allow_write {
+            view.add(
+                &expand(path, home.as_deref(), request.root),
+                &ShownAs::ReadWrite,
+            );
+        }
+        let owner = request.root.metadata().map(|meta| meta.uid()).unwrap_or(0);
+        let is_root = rustix::process::geteuid().is_root();
+        Self {
+            means,
+            view,
+            root: request.root.to_owned(),
+            git_folders: request.git_folders.to_vec(),
+            git_settings: request.git_settings.to_vec(),
+            home,
+            homes: request.data_dir.join("homes"),
+            nested: request.safety.sandbox != SandboxMode::Required,
+            overrides_owners: is_root && owner != 0,
+            network: request.safety.network,
+            allow_hosts: request.allow_hosts.to_vec(),
+            verify_network: match request.verify_network {
+                VerifyNetwork::Off | VerifyNetwork::Auto if means.has_own_network() => {
+                    CommandNetwork::Off
+                }
+                VerifyNetwork::Off | VerifyNetwork::Auto | VerifyNetwork::Open => {
+                    CommandNetwork::Open
+                }
+            },
+        }
+    }
+
+    fn try_out(&self, containment: Containment) -> Result<(), TrialFailure> {
+        let mut plan = SandboxPlan {
+            means: self.means,
+            nested: self.nested,
+            ..SandboxPlan::default()
+        };
+        self.view.clone().into_plan(&mut plan);
+        if self.means == SandboxMeans::Landlock && rustix::process::geteuid().is_root() {
+            return Err(TrialFailure {
+                step: "keeping root in".to_owned(),
+                source: io::Error::new(
+                    io::ErrorKind::Unsupported,
+                    "root may change the modes and owners of all files",
+                ),
+            });
+        }
+        try_sandbox(&plan, containment)
+    }
+
+    fn sentence(&self) -> String {
+        let is_root = rustix::process::geteuid().is_root();
+        match (self.means, is_root) {
+            (SandboxMeans::Namespaces, false) => "on, by namespaces".to_owned(),
+            (SandboxMeans::Namespaces, true) => {
+                "reduced: by namespaces, and ralph runs as root".to_owned()
+            }
+            (SandboxMeans::Landlock, _) => {
+                "reduced: by Landlock, because namespaces are refused".to_owned()
+            }
+        }
+    }
+
+    /// Puts a program into the sandbox. Its home is there as long as what is returned.
+    pub(crate) fn enclose(
+        &self,
+        spec: &mut CommandSpec,
+        user: SandboxUser<'_>,
+    ) -> io::Result<Enclosure> {
+        let mut view = self.view.clone();
+        let doors = self.doors(spec, user);
+        let folders = match user {
+            SandboxUser::Agent { folders, .. } => folders,
+            SandboxUser::Command => &[],
+        };
+        let hosts = doors.as_ref().map(RelayPlan::hosts_file);
+        let request = HomeRequest {
+            home: self.home.as_deref(),
+            homes: &self.homes,
+            vars: &spec.env,
+            root: &self.root,
+            hosts: hosts.as_deref(),
+        };
+        let home = SandboxHome::make(&request, self.means, folders)?;
+        home.show(&mut view);
+        self.show_command(spec, &mut view);
+        let is_here = spec.cwd.starts_with(&self.root);
+        for folder in &self.git_folders {
+            // A clone elsewhere may have its objects there.
+            let kind = if is_here {
+                ShownAs::ReadWrite
+            } else {
+                ShownAs::ReadOnly
+            };
+            view.set(folder, kind);
+        }
+        let work_tree = if is_here { &self.root } else { &spec.cwd };
+        view.set(work_tree, ShownAs::ReadWrite);
+        for step in spec.mounts.iter().flat_map(|plan| &plan.steps) {
+            if let MountStep::Overlay(overlay) = step {
+                view.set(&overlay.target, ShownAs::ReadWrite);
+            }
+        }
+        let mut plan = SandboxPlan {
+            means: self.means,
+            network: self.network_of(user, doors.as_ref()),
+            nested: self.nested,
+            overrides_owners: self.overrides_owners,
+            limits: SandboxLimits::default(),
+            shown: Vec::new(),
+        };
+        view.into_plan(&mut plan);
+        self.change_environment(spec, &home, &plan);
+        if doors.is_some() {
+            let variables = RelayPlan::variables();
+            spec.env
+                .retain(|(name, _)| variables.iter().all(|(own, _)| name != own));
+            let own = variables.into_iter();
+            spec.env
+                .extend(own.map(|(name, value)| (name.into(), value.into())));
+        }
+        spec.sandbox = Some(plan);
+        Ok(Enclosure {
+            home,
+            doors,
+            relay: None,
+        })
+    }
+
+    /// The doors of an agent that reaches its model and no more.
+    fn doors(&self, spec: &CommandSpec, user: SandboxUser<'_>) -> Option<RelayPlan> {
+        let SandboxUser::Agent { hosts, .. } = user else {
+            return None;
+        };
+        if self.network != AgentNetwork::ModelOnly {
+            return None;
+        }
+        let named = hosts
+            .iter()
+            .filter_map(|host| AllowedHost::parse(host).ok());
+        // An endpoint that the environment names is the one of its model.
+        let endpoints = spec.env.iter().filter_map(|(name, value)| {
+            let name = name.to_str()?;
+            let is_endpoint = ["_BASE_URL", "_API_BASE", "_ENDPOINT", "_API_URL"]
+                .iter()
+                .any(|end| name.ends_with(end));
+            AllowedHost::of_url(value.to_str()?).filter(|_| is_endpoint)
+        });
+        let all = named
+            .chain(endpoints)
+            .chain(self.allow_hosts.iter().cloned());
+        Some(RelayPlan::new(all.collect()))
+    }
+
+    fn network_of(&self, user: SandboxUser<'_>, doors: Option<&RelayPlan>) -> SandboxNetwork {
+        let is_open = match user {
+            SandboxUser::Agent { .. } => self.network == AgentNetwork::Open,
+            SandboxUser::Command => self.verify_network == CommandNetwork::Open,
+        };
+        if is_open {
+            return SandboxNetwork::Open;
+        }
+        SandboxNetwork::Own {
+            doors: doors.map(RelayPlan::addresses).unwrap_or_default(),
+        }
+    }
+
+    /// The hosts that verify commands reach.
+    pub(crate) fn verify_network(&self) -> CommandNetwork {
+        self.verify_network
+    }
+
+    /// The same sandbox with another network for verify commands.
+    pub(crate) fn with_verify_network(&self, network: CommandNetwork) -> Self {
+        Self {
+            verify_network: network,
+            ..self.clone()
+        }
+    }
+
+    /// Shows the program of a command, and the files that its arguments name in full.
+    fn show_command(&self, spec: &CommandSpec, view: &mut View) {
+        let home = self.home.as_deref();
+        if let Some(program) = find_program(spec) {
+            view.add_program(&program, home);
+        }
+        let paths = spec.args.iter().map(Path::new);
+        for path in paths.filter(|path| path.is_absolute() && is_narrow(path, home)) {
+            view.add(path, &ShownAs::ReadOnly);
+        }
+    }
+
+    fn change_environment(&self, spec: &mut CommandSpec, home: &SandboxHome, plan: &SandboxPlan) {
+        spec.env.retain(|(name, value)| {
+            let Some(name) = name.to_str() else {
+                return true;
+            };
+            let is_hidden = name == "TMPDIR" && !plan.shows(Path::new(value));
+            !is_hidden && !SESSION_VARIABLES.contains(&name)
+        });
+        home.change_environment(&mut spec.env);
+        if self.git_settings.is_empty() {
+            return;
+        }
+        let mut set = |name: String, value: &str| spec.env.push((name.into(), value.into()));
+        set(
+            "GIT_CONFIG_COUNT".to_owned(),
+            &self.git_settings.len().to_string(),
+        );
+        for (index, (key, value)) in self.git_settings.iter().enumerate() {
+            set(format!("GIT_CONFIG_KEY_{index}"), key);
+            set(format!("GIT_CONFIG_VALUE_{index}"), value);
+        }
+    }
+}
+
+/// The home that the environment names, if it can be replaced: not the root folder, nor one of the system.
+fn home_in(vars: &[(OsString, OsString)]) -> Option<PathBuf> {
+    let (_, value) = vars.iter().find(|(name, _)| name == "HOME")?;
+    let real = Path::new(value).canonicalize().ok()?;
+    let is_system = ["/usr", "/etc", "/bin", "/lib", "/dev", "/proc", "/sys"]
+        .iter()
+        .any(|folder| real.starts_with(folder));
+    (real.parent().is_some() && real.is_dir() && !is_system).then_some(real)
+}
+
+/// A path of the configuration: `~/x` in the home, others from the repository.
+fn expand(path: &Path, home: Option<&Path>, root: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), home) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => root.join(path),
+    }
+}
+
+fn find_program(spec: &CommandSpec) -> Option<PathBuf> {
+    let program = Path::new(&spec.program);
+    if program.components().count() > 1 {
+        return Some(spec.cwd.join(program));
+    }
+    let (_, path) = spec.env.iter().find(|(name, _)| name == "PATH")?;
+    let mut found = std::env::split_paths(path).map(|folder| folder.join(program));
+    found.find(|file| file.is_file())
+}

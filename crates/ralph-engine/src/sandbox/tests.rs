@@ -1,0 +1,7 @@
+//! Sandboxes really made, as root and as an ordinary user, by each means.
+
+mod ground;
+mod homes;
+mod networks;
+mod probes;
+mod toolchains;
