@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph_engine::process::{CommandSpec, Stdin};
+use ralph_engine::{
+    process::{CommandSpec, Stdin},
+    sandbox::Sandbox,
+};
 use ralph_testkit::TestRepo;
 use sqlx::{
     ConnectOptions as _, Connection as _, SqliteConnection,
@@ -34,12 +37,15 @@ pub(crate) enum Start {
     InNamespaces,
     /// Each in a layer of its own, as ralph starts them there.
     InLayers,
+    /// The same in a sandbox.
+    InWalls,
 }
 
 /// Runs `rounds` rounds of the floor in a fresh repository and gives the time of one.
 pub(crate) fn measure(programs: &Programs, rounds: usize, start: Start) -> BenchResult<Duration> {
     let repo = TestRepo::new();
     let ground = LayerGround::of(&repo)?;
+    let sandbox = ground.sandbox(&repo)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -56,7 +62,10 @@ pub(crate) fn measure(programs: &Programs, rounds: usize, start: Start) -> Bench
                 runtime.block_on(ground.run(None, stub(&repo, programs, n)))?;
                 runtime.block_on(ground.run(None, check(&repo)))?;
             }
-            Start::InLayers => run_in_layers(&repo, programs, &ground, &runtime, n)?,
+            Start::InLayers => run_in_layers(&repo, programs, &ground, None, &runtime, n)?,
+            Start::InWalls => {
+                run_in_layers(&repo, programs, &ground, Some(&sandbox), &runtime, n)?;
+            }
         }
         succeed(repo.command("git").args(["add", "-A"]))?;
         let message = format!("feat: round {n}");
@@ -76,16 +85,17 @@ fn run_in_layers(
     repo: &TestRepo,
     programs: &Programs,
     ground: &LayerGround,
+    sandbox: Option<&Sandbox>,
     runtime: &Runtime,
     n: usize,
 ) -> BenchResult<()> {
     let layer = ground.layer(repo.root())?;
-    runtime.block_on(ground.run(Some(&layer), stub(repo, programs, n)))?;
+    runtime.block_on(ground.run_in(Some(&layer), sandbox, stub(repo, programs, n)))?;
     let name = format!("{}.txt", task_id(n));
     let upper = &layer.folders()[0].upper;
     std::fs::copy(upper.join(&name), repo.path(&name))?;
     let fresh = ground.layer(repo.root())?;
-    runtime.block_on(ground.run(Some(&fresh), check(repo)))?;
+    runtime.block_on(ground.run_in(Some(&fresh), sandbox, check(repo)))?;
     Ok(())
 }
 

@@ -26,27 +26,37 @@ enum TaskFile {
 }
 
 pub(crate) fn measure(programs: &Programs, repeats: usize, table: &mut Table) -> BenchResult<()> {
-    let mut floors: [Vec<f64>; 3] = Default::default();
+    let mut floors: [Vec<f64>; 4] = Default::default();
     let mut tracked = Vec::new();
     let mut ignored = Vec::new();
     let mut layered = Vec::new();
+    let mut walled = Vec::new();
     for _ in 0..repeats {
-        let starts = [Start::Plainly, Start::InNamespaces, Start::InLayers];
+        let starts = [
+            Start::Plainly,
+            Start::InNamespaces,
+            Start::InLayers,
+            Start::InWalls,
+        ];
         for (floor, start) in floors.iter_mut().zip(starts) {
             floor.push(milliseconds(floor::measure(programs, TASKS, start)?));
         }
-        let run = |file, mode| {
-            Ok::<_, Box<dyn std::error::Error>>(milliseconds(run_tasks(programs, file, mode)?))
+        let run_with = |file, mode, sandbox| {
+            let took = run_tasks(programs, file, mode, sandbox)?;
+            Ok::<_, Box<dyn std::error::Error>>(milliseconds(took))
         };
+        let run = |file, mode| run_with(file, mode, "off");
         tracked.push(run(TaskFile::Tracked, "in_place")?);
         ignored.push(run(TaskFile::Ignored, "in_place")?);
         layered.push(run(TaskFile::Tracked, "overlay")?);
+        walled.push(run_with(TaskFile::Tracked, "overlay", "auto")?);
     }
     let middle = |values: &[f64]| median(values).ok_or("nothing was measured");
-    let [plain, in_namespaces, in_layers] = floors;
+    let [plain, in_namespaces, in_layers, in_walls] = floors;
     let (plain, in_namespaces) = (middle(&plain)?, middle(&in_namespaces)?);
     let (tracked, ignored) = (middle(&tracked)?, middle(&ignored)?);
     let (in_layers, layered) = (middle(&in_layers)?, middle(&layered)?);
+    let (in_walls, walled) = (middle(&in_walls)?, middle(&walled)?);
     let target = Target::AtMost(1.5);
     for (what, value, unit, target) in [
         ("(a) floor of an iteration", plain, "ms", Target::None),
@@ -78,6 +88,19 @@ pub(crate) fn measure(programs: &Programs, repeats: usize, table: &mut Table) ->
             Target::None,
         ),
         ("(e) / (c)", layered / in_layers, "x", target),
+        (
+            "(f) floor in layers and a sandbox",
+            in_walls,
+            "ms",
+            Target::None,
+        ),
+        (
+            "(g) iteration of ralph run, in a layer and a sandbox",
+            walled,
+            "ms",
+            Target::None,
+        ),
+        ("(g) / (f)", walled / in_walls, "x", target),
     ] {
         table.add(&Row {
             what,
@@ -89,7 +112,12 @@ pub(crate) fn measure(programs: &Programs, repeats: usize, table: &mut Table) ->
     Ok(())
 }
 
-fn run_tasks(programs: &Programs, file: TaskFile, mode: &str) -> BenchResult<Duration> {
+fn run_tasks(
+    programs: &Programs,
+    file: TaskFile,
+    mode: &str,
+    sandbox: &str,
+) -> BenchResult<Duration> {
     let repo = project(TASKS);
     if let TaskFile::Ignored = file {
         repo.git(["rm", "-q", "--cached", "prd.json"]);
@@ -101,6 +129,7 @@ fn run_tasks(programs: &Programs, file: TaskFile, mode: &str) -> BenchResult<Dur
     let output = ralph_run(&repo, programs)
         .args(["--max-iterations", "1000"])
         .env("RALPH_WORKSPACE_MODE", mode)
+        .env("RALPH_SAFETY_SANDBOX", sandbox)
         .env("RALPH_VERIFICATION_CLEAN_CHECK", "off")
         .stdout(Stdio::null())
         .output()?;

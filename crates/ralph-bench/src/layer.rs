@@ -5,9 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ralph_core::config::{SafetyConfig, VerifyNetwork};
 use ralph_engine::{
     layer::{Layer, LayerPlace, LayerTarget, PlaceRequest},
     process::{CommandSpec, Containment, Ended, spawn},
+    sandbox::{Sandbox, SandboxFound, SandboxRequest, SandboxUser},
 };
 use ralph_testkit::TestRepo;
 
@@ -46,6 +48,25 @@ impl LayerGround {
         })
     }
 
+    /// The sandbox that ralph would have over a repository.
+    pub(crate) fn sandbox(&self, repo: &TestRepo) -> BenchResult<Sandbox> {
+        let found = SandboxFound::find(&SandboxRequest {
+            safety: &SafetyConfig::default(),
+            vars: &repo.environment(),
+            root: repo.root(),
+            git_folders: &[],
+            git_settings: &[],
+            allow_hosts: &[],
+            verify_network: VerifyNetwork::Off,
+            data_dir: &repo.outside().join("layer-data"),
+            containment: self.containment,
+        })?;
+        match found {
+            SandboxFound::Walls(sandbox) => Ok(*sandbox),
+            other => Err(other.sentence().into()),
+        }
+    }
+
     pub(crate) fn layer(&self, root: &Path) -> BenchResult<Layer> {
         Ok(Layer::create(&self.place, &[LayerTarget::new(root)])?)
     }
@@ -56,11 +77,23 @@ impl LayerGround {
         layer: Option<&Layer>,
         spec: CommandSpec,
     ) -> BenchResult<Duration> {
+        self.run_in(layer, None, spec).await
+    }
+
+    /// The same in a sandbox, if there is one.
+    pub(crate) async fn run_in(
+        &self,
+        layer: Option<&Layer>,
+        sandbox: Option<&Sandbox>,
+        spec: CommandSpec,
+    ) -> BenchResult<Duration> {
         let began = Instant::now();
-        let spec = match layer {
+        let mut spec = match layer {
             Some(layer) => spec.mounts(layer.mount_plan()?),
             None => spec,
         };
+        let enclose = |sandbox: &Sandbox| sandbox.enclose(&mut spec, SandboxUser::Command);
+        let _enclosure = sandbox.map(enclose).transpose()?;
         let mut running = spawn(&spec, self.containment)?;
         let runs = began.elapsed();
         if running.wait().await? == Ended::Code(0) {

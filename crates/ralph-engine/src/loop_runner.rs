@@ -303,11 +303,20 @@ macro_rules! workspace {
             config_files: &$runner.files.config_files,
             progress: &$runner.files.progress,
             own_paths,
-            read_only: $crate::workspace::read_only_data(
-                &$runner.place.data_dir,
-                &$runner.place.root,
-                &$runner.runtime.environment,
-            ),
+            read_only: {
+                let mut paths = $crate::workspace::read_only_data(
+                    &$runner.place.data_dir,
+                    &$runner.place.root,
+                    &$runner.runtime.environment,
+                );
+                if $runner.runtime.environment.sandbox.is_some() && $runner.place.layers.is_none() {
+                    paths.extend($crate::workspace::trusted_paths(
+                        &$runner.place.repo,
+                        &$runner.files.config_files,
+                    ));
+                }
+                paths
+            },
             containment: $runner.runtime.containment,
         };
         $crate::workspace::of_user(folder, $runner.place.layers.as_mut())

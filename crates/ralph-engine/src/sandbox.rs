@@ -104,7 +104,7 @@ pub(crate) enum CommandNetwork {
 
 /// The program that is put into a sandbox.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum SandboxUser<'a> {
+pub enum SandboxUser<'a> {
     Agent {
         /// The folders of the home that it is set up by.
         folders: &'a [AgentFolder],
@@ -117,7 +117,7 @@ pub(crate) enum SandboxUser<'a> {
 
 /// What a program in a sandbox needs as long as it runs.
 #[derive(Debug)]
-pub(crate) struct Enclosure {
+pub struct Enclosure {
     home: SandboxHome,
     doors: Option<RelayPlan>,
     relay: Option<Relay>,
@@ -286,11 +286,7 @@ impl Sandbox {
     }
 
     /// Puts a program into the sandbox. Its home is there as long as what is returned.
-    pub(crate) fn enclose(
-        &self,
-        spec: &mut CommandSpec,
-        user: SandboxUser<'_>,
-    ) -> io::Result<Enclosure> {
+    pub fn enclose(&self, spec: &mut CommandSpec, user: SandboxUser<'_>) -> io::Result<Enclosure> {
         let mut view = self.view.clone();
         let doors = self.doors(spec, user);
         let folders = match user {

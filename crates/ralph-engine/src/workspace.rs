@@ -27,8 +27,9 @@ use ralph_core::{
 };
 
 use crate::{
-    agent::DoneFile,
+    agent::{self, DoneFile},
     artefacts::Artefacts,
+    config_files::ConfigFiles,
     environment::Environment,
     error::LoopError,
     git::{GitError, Oid, Replay, ReplayRequest, Repo, SavedFile, Staged},
@@ -78,6 +79,25 @@ pub(crate) fn read_only_data(
     // A mount has no symbolic link in its path. What is not there needs no guard.
     let real = paths.iter().filter_map(|path| path.canonicalize().ok());
     real.collect()
+}
+
+/// The paths of a repository that ralph and the user's own programs trust, as far as they are there: the git
+/// folders, the configuration, prompts, settings of agents.
+pub(crate) fn trusted_paths(repo: &Repo, config_files: &ConfigFiles) -> Vec<PathBuf> {
+    let root = repo.root();
+    let mut paths = vec![repo.git_dir().to_owned(), repo.common_dir().to_owned()];
+    // A git folder elsewhere is named by a file.
+    paths.push(root.join(".git"));
+    paths.push(root.join(".ralph/prompts"));
+    paths.extend(config_files.paths().map(|path| root.join(path)));
+    let settings = agent::kinds().iter().flat_map(|kind| kind.settings);
+    paths.extend(settings.map(|path| root.join(path)));
+    // A mount has no symbolic link in its path.
+    let real = paths.iter().filter_map(|path| path.canonicalize().ok());
+    let mut real: Vec<PathBuf> = real.collect();
+    real.sort();
+    real.dedup();
+    real
 }
 
 /// The findings when ralph's own files were put back.

@@ -18,6 +18,7 @@ use ralph_core::{
     loop_machine::{Loop, PauseState},
     termination::{Limits, Span},
     time::later,
+    verify::required_programs,
 };
 
 use super::{
@@ -205,7 +206,8 @@ impl LoopRunner {
         } = found;
         let workspace = self.find_layers(interrupted.as_ref()).await?;
         notices.extend(workspace.notes());
-        let sandbox = self.find_sandbox()?;
+        let mut sandbox = self.find_sandbox()?;
+        notices.append(&mut sandbox.notices);
         self.sweep()?;
         self.ensure_dot_ralph()?;
         notices.extend(self.keep_unknown_logs().await?);
@@ -426,15 +428,45 @@ impl LoopRunner {
         let mut start = SandboxStart {
             sentence: found.sentence(),
             absence: None,
+            notices: Vec::new(),
         };
         match found {
             SandboxFound::Walls(sandbox) => {
                 self.runtime.environment.sandbox = Some((*sandbox).into());
+                start.notices.extend(self.needs_docker());
             }
             SandboxFound::Absent { reason } => start.absence = Some(reason),
             SandboxFound::Off => {}
         }
         Ok(start)
+    }
+
+    /// Names the verify commands that need a service that is out of sight, and the ways out.
+    fn needs_docker(&self) -> Option<String> {
+        const PROGRAMS: [&str; 5] = ["docker", "docker-compose", "podman", "nerdctl", "buildah"];
+        let verification = &self.settings.config.verification;
+        let own = self.board.open_tasks().flat_map(|task| &task.verify);
+        let mut all = verification
+            .prepare
+            .iter()
+            .chain(&verification.commands)
+            .chain(own);
+        let found = all.find(|command| {
+            let needed = required_programs(command);
+            needed.iter().any(|program| PROGRAMS.contains(program))
+        })?;
+        let shown = &self.settings.config.safety.allow_write;
+        if shown
+            .iter()
+            .any(|path| path.extension().is_some_and(|end| end == "sock"))
+        {
+            return None;
+        }
+        Some(format!(
+            "`{found}` needs a service that is out of sight in the sandbox: `safety.allow_write` with its socket \
+             (`/var/run/docker.sock`) shows it, which lets agents do anything on this machine; else \
+             `safety.sandbox: off`, or verify without it"
+        ))
     }
 
     /// Says what an agent can reach that it should not, where nothing keeps it from that.
@@ -699,6 +731,7 @@ struct SandboxStart {
     sentence: String,
     /// The reason why there are none, though they were not turned off.
     absence: Option<String>,
+    notices: Vec<String>,
 }
 
 /// The folders of a repository besides its work tree.

@@ -122,7 +122,7 @@ pub(crate) struct InPlace<'a> {
     pub(crate) progress: &'a ProgressFile,
     /// Paths that are ralph's, relative to the root: never staged as an agent's work.
     pub(crate) own_paths: Vec<PathBuf>,
-    /// Parts of the data folder that no program may write.
+    /// Parts of the data folder that no program may write, and in a sandbox what ralph trusts in the repository.
     pub(crate) read_only: Vec<PathBuf>,
     pub(crate) containment: Containment,
 }

@@ -120,9 +120,11 @@ impl Project {
         self
     }
 
-    /// Has agents work in the project's own folder, not in a layer over it.
+    /// Has agents work in the project's own folder, not in a layer over it, and without a sandbox, which would
+    /// keep the git folder and settings as they are.
     pub(crate) fn in_place(self) -> Self {
         self.env("RALPH_WORKSPACE_MODE", "in_place")
+            .env("RALPH_SAFETY_SANDBOX", "off")
     }
 
     pub(crate) fn start_in(mut self, folder: impl AsRef<Path>) -> Self {

@@ -86,7 +86,9 @@ fn a32_ralph_is_out_of_reach_of_an_agents_signals() {
 
 /// A project whose programs see nothing of the machine that a test did not allow.
 fn walled(mode: &str, shell: &str) -> Project {
-    alone(mode, shell).env("RALPH_SAFETY_ALLOW_WRITE", "[]")
+    alone(mode, shell)
+        .env("RALPH_SAFETY_SANDBOX", "auto")
+        .env("RALPH_SAFETY_ALLOW_WRITE", "[]")
 }
 
 fn a33_files_outside_are_neither_read_nor_written_nor_removed(mode: &str) {
@@ -96,6 +98,7 @@ fn a33_files_outside_are_neither_read_nor_written_nor_removed(mode: &str) {
     let verify = "! test -s seen.txt; rm -rf ../other \"$HOME/.ssh\"; test -f A.txt";
     let project = patient(Project::with_stories(&[story_by("A", &[verify])]), mode)
         .script(&script(&[("A", probe)]))
+        .env("RALPH_SAFETY_SANDBOX", "auto")
         .env("RALPH_SAFETY_ALLOW_WRITE", "[]");
     let outside = [
         (project.repo.home().join(".ssh/key"), "a private key"),
@@ -116,10 +119,54 @@ fn a33_files_outside_are_neither_read_nor_written_nor_removed(mode: &str) {
 modes!(a33_files_outside_are_neither_read_nor_written_nor_removed);
 
 #[test]
+fn a35_in_place_what_ralph_trusts_can_not_be_written_in_a_sandbox() {
+    let tried = [
+        "echo x > .git/hooks/pre-commit",
+        "echo x >> .git/config",
+        "git config core.hooksPath /tmp",
+        "rm -rf .git",
+        "mv .git git",
+        "git commit -q --allow-empty -m x",
+        "git update-ref refs/heads/other HEAD",
+        "echo x >> ralph.yaml",
+        "rm ralph.yaml",
+        "mv ralph.yaml other.yaml",
+        "echo '{}' > .claude/settings.json",
+        "rm -r .claude",
+    ];
+    let tries: String = tried
+        .iter()
+        .map(|one| format!("{{ {one}; }} 2>/dev/null && echo '{one}' >> open.txt; "))
+        .collect();
+    let project = alone(
+        "in_place",
+        &format!("{tries} echo note >> progress.md; work"),
+    )
+    .env("RALPH_SAFETY_SANDBOX", "auto")
+    .config("loop:\n  max_attempts: 1\n");
+    project
+        .repo
+        .file(".claude/settings.json", "{}\n")
+        .commit("settings");
+    let before = project.repo.git(["for-each-ref"]);
+    project.run(&[]).expect(0);
+    assert_eq!(project.landed(), ["A"]);
+    assert!(
+        !project.repo.exists("open.txt"),
+        "{}",
+        project.repo.read("open.txt")
+    );
+    assert!(
+        !project.repo.git(["for-each-ref"]).contains("other"),
+        "{before}"
+    );
+}
+
+#[test]
 fn a33_a_sandbox_that_can_not_be_is_refused_by_name() {
     // The tests run as root, whom no sandbox keeps in.
     for mode in MODES {
-        let project = alone(mode, "work").config("safety:\n  sandbox: required\n");
+        let project = alone(mode, "work").env("RALPH_SAFETY_SANDBOX", "required");
         let ran = project.run(&[]).expect(2);
         let said = ran.all();
         assert!(said.contains("ralph runs as root"), "{mode}: {said}");
@@ -130,7 +177,7 @@ fn a33_a_sandbox_that_can_not_be_is_refused_by_name() {
 #[test]
 fn a33_without_a_sandbox_ralph_says_so() {
     for mode in MODES {
-        let project = alone(mode, "work").config("safety:\n  sandbox: off\n");
+        let project = alone(mode, "work").env("RALPH_SAFETY_SANDBOX", "off");
         let ran = project.run(&[]).expect(0);
         let started = ran
             .events()
@@ -309,6 +356,7 @@ fn a37_a_service_of_the_user_can_not_be_called(mode: &str) {
         let verify = format!("if {call}; then exit 1; fi; test -f A.txt");
         let project = patient(Project::with_stories(&[story_by("A", &[&verify])]), mode)
             .script(&script(&[("A", &format!("{call} && touch called; work"))]))
+            .env("RALPH_SAFETY_SANDBOX", "auto")
             .config(&format!(
                 "safety:\n  network: {network}\nverification:\n  network: off\n"
             ));
