@@ -400,7 +400,11 @@ impl AgentEvent {
                 line
             }
             Self::Text { text } => text.clone(),
-            Self::Tool { name, target, .. } => format!("[{name}] {target}").trim().to_owned(),
+            Self::Tool { name, target, .. } => {
+                let mut line = ["[", name, "] ", target].concat();
+                line.truncate(line.trim_end().len());
+                line
+            }
             Self::ToolDone { ok: true, .. } => "[tool done]".into(),
             Self::ToolDone { ok: false, .. } => "[tool failed]".into(),
             Self::Usage(usage) => format!("[usage] {}", usage.line()),

@@ -12,6 +12,12 @@ const ELLIPSIS: char = '…';
 /// The text with everything that a terminal would obey, or that a reader would not see, written out
 /// as an escape. Newlines and tabs stay; the newline of Windows becomes a plain one.
 pub fn terminal_safe(text: &str) -> Cow<'_, str> {
+    if text
+        .bytes()
+        .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
+    {
+        return Cow::Borrowed(text);
+    }
     let Some(first) = text.find(is_unsafe) else {
         return Cow::Borrowed(text);
     };
@@ -39,6 +45,9 @@ pub fn fold(text: &str) -> String {
 /// The text on one line of at most `width` columns, safe to show: runs of white space become one
 /// space, and what does not fit is cut off at the end.
 pub fn one_line(text: &str, width: usize) -> String {
+    if text.len() <= width && is_plain_line(text) {
+        return text.to_owned();
+    }
     let mut line = String::new();
     for word in text.split_whitespace() {
         if !line.is_empty() {
@@ -58,6 +67,19 @@ pub fn one_line(text: &str, width: usize) -> String {
         cut.push(ELLIPSIS);
     }
     cut
+}
+
+/// Returns true for words of printable ASCII with one space between them, as most lines are.
+#[inline]
+fn is_plain_line(text: &str) -> bool {
+    let mut before = b' ';
+    for byte in text.bytes() {
+        if !matches!(byte, b' '..=b'~') || (byte == b' ' && before == b' ') {
+            return false;
+        }
+        before = byte;
+    }
+    before != b' '
 }
 
 /// The text in at most `width` columns, its beginning and its end kept: for paths and ids, whose

@@ -338,7 +338,9 @@ impl<R: RunningAgent> Supervisor<'_, R> {
                 }
                 (None, None) => VecDeque::new(),
             };
-            self.act(steps).await;
+            if !steps.is_empty() {
+                self.act(steps).await;
+            }
         }
         self.tap.catch_up();
     }

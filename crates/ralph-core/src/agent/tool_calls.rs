@@ -64,11 +64,14 @@ struct Begun {
 
 impl ToolCalls {
     /// Takes note of an event and its beat; returns the call that ends with it, if one does.
+    #[inline]
     pub fn observe(&mut self, beat: Beat, event: &AgentEvent) -> Option<ToolCall> {
         self.note(beat, || match event {
             AgentEvent::Tool { name, target, .. } => {
-                let mut label = format!("{name} {target}");
-                if let Some((cut, _)) = label.char_indices().nth(MAX_LABEL) {
+                let mut label = [name, " ", target].concat();
+                if label.len() > MAX_LABEL
+                    && let Some((cut, _)) = label.char_indices().nth(MAX_LABEL)
+                {
                     label.truncate(cut);
                 }
                 label
@@ -77,6 +80,7 @@ impl ToolCalls {
         })
     }
 
+    #[inline]
     pub(crate) fn note(&mut self, beat: Beat, label: impl FnOnce() -> String) -> Option<ToolCall> {
         match beat {
             Beat::Tool { id, call, kind } => {
@@ -221,6 +225,7 @@ impl ToolKind {
 
 impl Beat {
     /// Nothing for a message to the agent: what becomes of that is heard by who sent it.
+    #[inline]
     pub fn of(event: &AgentEvent) -> Option<Self> {
         Some(match event {
             AgentEvent::Turn {
@@ -275,7 +280,8 @@ impl Beat {
     }
 }
 
-/// Tells texts from each other (FNV-1a); says nothing of what they are.
+/// Tells texts from each other; says nothing of what they are.
+#[inline]
 pub fn mark(texts: &[&str]) -> u64 {
     let sum = texts.iter().fold(Mark::EMPTY, |sum, text| {
         // A byte that no text has keeps "a", "bc" and "ab", "c" apart.
@@ -292,12 +298,21 @@ impl Mark {
     /// The mark of nothing.
     pub const EMPTY: Self = Self(0xcbf2_9ce4_8422_2325);
 
-    /// The mark with more bytes behind it.
+    /// The mark with more bytes behind it: eight at a time, as whatever a tool answers goes through here.
     #[must_use]
+    #[inline]
     pub fn with(self, bytes: &[u8]) -> Self {
-        const PRIME: u64 = 0x0100_0000_01b3;
-        let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(PRIME);
-        Self(bytes.iter().fold(self.0, step))
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        // The rotation brings the upper bits down, where the product can spread them.
+        let step = |sum: u64, more: u64| (sum.rotate_left(5) ^ more).wrapping_mul(ODD);
+        let (words, rest) = bytes.as_chunks();
+        let sum = words
+            .iter()
+            .fold(self.0, |sum, word| step(sum, u64::from_le_bytes(*word)));
+        Self(
+            rest.iter()
+                .fold(sum, |sum, byte| step(sum, u64::from(*byte))),
+        )
     }
 }
 

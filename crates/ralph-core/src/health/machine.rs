@@ -121,6 +121,31 @@ enum Reach {
     Deaf,
 }
 
+/// Tells how an agent does, and by what that is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HealthFinding {
+    AllFail,
+    /// The same call again and again, so often that this is its state.
+    SameAgain(HealthState),
+    NoProgress,
+    ManyFail,
+    SaysNothing,
+    OnTrial,
+    GetsOn,
+}
+
+impl HealthFinding {
+    fn state(self) -> HealthState {
+        match self {
+            Self::AllFail => HealthState::Failing,
+            Self::SameAgain(state) => state,
+            Self::NoProgress => HealthState::Stuck,
+            Self::ManyFail | Self::SaysNothing | Self::OnTrial => HealthState::Degraded,
+            Self::GetsOn => HealthState::Healthy,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Over {
     NotYet,
@@ -338,50 +363,65 @@ impl Health {
 
     /// Finds out how it does, by all that was seen.
     fn judge(&mut self, now: Timestamp, reactions: &mut Vec<Reaction>) {
-        let (state, sentence) = if self.policy.enabled {
-            self.finding(now)
-        } else {
-            (HealthState::Healthy, String::new())
-        };
+        let finding = self.finding(now);
+        let state = finding.state();
         match state {
             HealthState::Stuck | HealthState::Failing => self.trust = Trust::Lost,
             HealthState::Healthy | HealthState::Degraded | HealthState::Terminated => {}
         }
-        self.enter(state, sentence, now, reactions);
+        // The sentence is made only for a change: this is asked at every call of a tool.
+        if state != self.state {
+            self.enter(state, self.sentence(finding, now), now, reactions);
+        }
     }
 
-    fn finding(&self, now: Timestamp) -> (HealthState, String) {
+    fn finding(&self, now: Timestamp) -> HealthFinding {
         let policy = &self.policy;
+        if !policy.enabled {
+            return HealthFinding::GetsOn;
+        }
         let (errors, steps, repeats) = (self.errors(), self.steps(), self.fruitless_repeats);
-        let idle = between(self.patience_from, now);
-        let same = format!("the same tool call {repeats} times, and nothing comes of it");
         if errors == steps && steps >= policy.failing_steps.get() {
-            let sentence = format!("its last {steps} steps all failed");
-            return (HealthState::Failing, sentence);
+            return HealthFinding::AllFail;
         }
-        if repeats >= self.policy.stuck_repeats.get() {
-            return (HealthState::Stuck, same);
+        if repeats >= policy.stuck_repeats.get() {
+            return HealthFinding::SameAgain(HealthState::Stuck);
         }
-        if self.trust == Trust::Lost || idle >= self.policy.stuck_minutes.duration() {
-            let sentence = format!("no progress for {}", for_people(self.fruitless(now)));
-            return (HealthState::Stuck, sentence);
+        let idle = between(self.patience_from, now);
+        if self.trust == Trust::Lost || idle >= policy.stuck_minutes.duration() {
+            return HealthFinding::NoProgress;
         }
         let share = u64::from(errors) * 100;
         let limit = u64::from(steps) * u64::from(policy.degraded_error_percent);
         if steps >= policy.degraded_steps.get() && share >= limit {
-            let sentence = format!("{errors} of its last {steps} steps failed");
-            return (HealthState::Degraded, sentence);
+            return HealthFinding::ManyFail;
         }
-        if repeats >= self.policy.degraded_repeats.get() {
-            return (HealthState::Degraded, same);
+        if repeats >= policy.degraded_repeats.get() {
+            return HealthFinding::SameAgain(HealthState::Degraded);
         }
-        if self.silence == Silence::Noticed {
-            let sentence = format!("it has said nothing for {}", for_people(self.quiet(now)));
-            return (HealthState::Degraded, sentence);
+        match (self.silence, self.trust) {
+            (Silence::Noticed, _) => HealthFinding::SaysNothing,
+            (Silence::Unnoticed, Trust::OnTrial) => HealthFinding::OnTrial,
+            (Silence::Unnoticed, Trust::Whole | Trust::Lost) => HealthFinding::GetsOn,
         }
-        match self.trust {
-            Trust::OnTrial => (HealthState::Degraded, "it was given more time".to_owned()),
-            Trust::Whole | Trust::Lost => (HealthState::Healthy, "it gets on".to_owned()),
+    }
+
+    fn sentence(&self, finding: HealthFinding, now: Timestamp) -> String {
+        let (errors, steps, repeats) = (self.errors(), self.steps(), self.fruitless_repeats);
+        match finding {
+            HealthFinding::AllFail => format!("its last {steps} steps all failed"),
+            HealthFinding::SameAgain(_) => {
+                format!("the same tool call {repeats} times, and nothing comes of it")
+            }
+            HealthFinding::NoProgress => {
+                format!("no progress for {}", for_people(self.fruitless(now)))
+            }
+            HealthFinding::ManyFail => format!("{errors} of its last {steps} steps failed"),
+            HealthFinding::SaysNothing => {
+                format!("it has said nothing for {}", for_people(self.quiet(now)))
+            }
+            HealthFinding::OnTrial => "it was given more time".to_owned(),
+            HealthFinding::GetsOn => "it gets on".to_owned(),
         }
     }
 

@@ -247,6 +247,7 @@ fn add_lines(lines: &mut String, event: &AgentEvent) {
             lines.push('\n');
             lines.push_str(&result.text);
         }
+        AgentEvent::Text { text } => lines.push_str(text),
         _ => lines.push_str(&event.line()),
     }
     lines.push('\n');

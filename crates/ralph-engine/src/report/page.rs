@@ -73,6 +73,10 @@ impl Page {
 
     /// A line with its time.
     pub(super) fn line(&mut self, text: &str) {
+        self.line_behind("", text);
+    }
+
+    fn line_behind(&mut self, indent: &str, text: &str) {
         if self.stamp.is_none() {
             let time = self.local().strftime("[%H:%M:%S]").to_string();
             self.stamp = Some(self.paint.text(Tone::Faint, &time));
@@ -80,6 +84,7 @@ impl Page {
         self.text
             .push_str(self.stamp.as_deref().unwrap_or_default());
         self.text.push(' ');
+        self.text.push_str(indent);
         self.text.push_str(text.trim_end());
         self.text.push('\n');
     }
@@ -102,7 +107,7 @@ impl Page {
     /// A line about the agent that most readers pass over.
     pub(super) fn faint(&mut self, text: &str) {
         let text = self.paint.text(Tone::Faint, text);
-        self.line(&format!("    {text}"));
+        self.line_behind("    ", &text);
     }
 
     /// A line that belongs to the one before it.

@@ -78,9 +78,9 @@ impl Paint {
     }
 
     fn with(self, style: Style, text: &str) -> String {
-        style
-            .force_styling(self.0 == Colours::On)
-            .apply_to(text)
-            .to_string()
+        match self.0 {
+            Colours::On => style.force_styling(true).apply_to(text).to_string(),
+            Colours::Off => text.to_owned(),
+        }
     }
 }

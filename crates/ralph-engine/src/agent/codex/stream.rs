@@ -2,7 +2,7 @@
 //!
 //! Its errors are sentences: the status of a response is read out of them, and few words besides.
 
-use std::collections::VecDeque;
+use std::{borrow::Cow, collections::VecDeque};
 
 use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::{
@@ -131,18 +131,12 @@ impl CodexStream {
     }
 
     fn item_started(&mut self, item: &Json<'_>, events: &mut Vec<AgentEvent>) {
-        if let Some((name, target)) = tool(item) {
-            let id = text_of(&item["id"]);
+        if let Some(tool) = tool(item) {
             if self.running.len() == MAX_RUNNING {
                 self.running.pop_front();
             }
-            self.running.push_back(id.clone());
-            events.push(AgentEvent::Tool {
-                id,
-                name,
-                target,
-                arguments: mark_of(&item["changes"], Digits::Count),
-            });
+            self.running.push_back(text_of(&item["id"]));
+            events.push(tool.called(item));
         }
     }
 
@@ -162,21 +156,16 @@ impl CodexStream {
     }
 
     fn tool_completed(&mut self, item: &Json<'_>, events: &mut Vec<AgentEvent>) {
-        let Some((name, target)) = tool(item) else {
+        let Some(tool) = tool(item) else {
             return;
         };
-        let id = text_of(&item["id"]);
-        match self.running.iter().rposition(|running| *running == id) {
+        let id = item["id"].as_str().unwrap_or_default();
+        match self.running.iter().rposition(|running| running == id) {
             Some(at) => {
                 self.running.remove(at);
             }
             // Some come only when they are done.
-            None => events.push(AgentEvent::Tool {
-                id: id.clone(),
-                name,
-                target,
-                arguments: mark_of(&item["changes"], Digits::Count),
-            }),
+            None => events.push(tool.called(item)),
         }
         let is_done = item["status"].as_str().is_none_or(|s| s == "completed");
         let code = item["exit_code"].as_f64();
@@ -237,21 +226,42 @@ impl CodexStream {
     }
 }
 
-/// The name of a tool, and what it works on; nothing for an item that is no tool.
-fn tool(item: &Json<'_>) -> Option<(String, String)> {
-    let target = match item["type"].as_str()? {
-        "command_execution" => text_of(&item["command"]),
-        "file_change" => item["changes"]
-            .elements()
-            .first()
-            .map(|change| text_of(&change["path"]))
-            .unwrap_or_default(),
-        "mcp_tool_call" => format!("{} {}", text_of(&item["server"]), text_of(&item["tool"])),
-        "collab_tool_call" => text_of(&item["tool"]),
-        "web_search" => text_of(&item["query"]),
+/// A tool by its name, and what it works on.
+struct CodexTool<'j> {
+    name: &'j str,
+    target: Cow<'j, str>,
+}
+
+impl CodexTool<'_> {
+    /// The event of its call, by the item that it was read from.
+    fn called(&self, item: &Json<'_>) -> AgentEvent {
+        AgentEvent::Tool {
+            id: text_of(&item["id"]),
+            name: self.name.to_owned(),
+            target: first_line(&self.target),
+            arguments: mark_of(&item["changes"], Digits::Count),
+        }
+    }
+}
+
+/// The tool of an item; nothing for an item that is no tool.
+fn tool<'j>(item: &'j Json<'_>) -> Option<CodexTool<'j>> {
+    let name = item["type"].as_str()?;
+    let text = |value: &'j Json<'_>| Cow::Borrowed(value.as_str().unwrap_or_default());
+    let target = match name {
+        "command_execution" => text(&item["command"]),
+        "file_change" => {
+            let first = item["changes"].elements().first();
+            first
+                .map(|change| text(&change["path"]))
+                .unwrap_or_default()
+        }
+        "mcp_tool_call" => Cow::Owned(format!("{} {}", text(&item["server"]), text(&item["tool"]))),
+        "collab_tool_call" => text(&item["tool"]),
+        "web_search" => text(&item["query"]),
         _ => return None,
     };
-    Some((text_of(&item["type"]), first_line(&target)))
+    Some(CodexTool { name, target })
 }
 
 /// `Reconnecting... 1/5 (why)`: which attempt, and why.

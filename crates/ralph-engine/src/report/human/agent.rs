@@ -184,20 +184,20 @@ fn about(event: &AgentEvent) -> String {
 /// `edit  src/x.rs`, safe and in at most `width` columns, the name padded to `pad_to`. The end of a
 /// path tells more than its middle; the beginning of a command more than its end.
 pub(in crate::report) fn tool(name: &str, target: &str, pad_to: usize, width: usize) -> String {
-    let name = one_line(&name.to_lowercase(), width.min(24));
-    let pad = " ".repeat(pad_to.saturating_sub(columns(&name)));
-    let room = width.saturating_sub(columns(&name) + pad.len() + 1);
+    let mut line = one_line(&name.to_lowercase(), width.min(24));
+    let gap = pad_to.saturating_sub(columns(&line)) + 1;
+    let room = width.saturating_sub(columns(&line) + gap);
     let target = target.trim();
     let target = if target.contains(char::is_whitespace) {
         one_line(target, room)
     } else {
         truncate_middle(&terminal_safe(target), room).into_owned()
     };
-    if target.is_empty() {
-        name
-    } else {
-        format!("{name}{pad} {target}")
+    if !target.is_empty() {
+        line.extend(std::iter::repeat_n(' ', gap));
+        line.push_str(&target);
     }
+    line
 }
 
 /// `1.2k in · 3.4k out · 1.1M read from cache · 20.0k written to it · context 45.1k`
