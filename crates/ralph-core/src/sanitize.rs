@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use crate::verify::strip_terminal;
+
 /// The sign for a part that was left out.
 const ELLIPSIS: char = '…';
 
@@ -101,6 +103,38 @@ pub fn truncate_middle(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The text in lines of at most `width` columns, broken between words, each but the first behind `indent` spaces.
+/// A word that is wider than a line stays whole. Colours take no columns.
+pub fn wrapped(text: &str, width: usize, indent: usize) -> Cow<'_, str> {
+    let shown = |text: &str| columns(&strip_terminal(text));
+    if text.len() <= width || shown(text) <= width {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 2 * indent);
+    let mut used = 0;
+    for piece in text.split_inclusive(' ') {
+        let wide = shown(piece.trim_end());
+        if wide > 0 && used > indent && used + wide > width {
+            out.truncate(out.trim_end().len());
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            used = indent;
+        }
+        out.push_str(piece);
+        used += shown(piece);
+    }
+    Cow::Owned(out)
+}
+
+/// Each line of a text, wrapped; what goes on below stands two columns further in.
+pub fn wrapped_lines(text: &str, width: usize) -> String {
+    let lines = text.split('\n').map(|line| {
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        wrapped(line, width, indent + 2)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// The number of terminal columns of a text; exact enough for cutting it.
 pub fn columns(text: &str) -> usize {
     if text.is_ascii() {
@@ -166,6 +200,24 @@ fn is_unsafe(c: char) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_long_line_is_broken_between_words_and_goes_on_further_in() {
+        assert_eq!(wrapped("  one two three", 9, 4), "  one two\n    three");
+        assert_eq!(wrapped("one  two", 5, 2), "one\n  two");
+        // What fits stays as it is, also what is wider than any line.
+        assert_eq!(wrapped("one  two ", 9, 2), "one  two ");
+        assert_eq!(wrapped("  abcdefgh ij", 6, 4), "  abcdefgh\n    ij");
+        // Colours take no room, wide characters two columns.
+        let painted = "\x1b[32mone two\x1b[0m three";
+        assert_eq!(wrapped(painted, 7, 0), "\x1b[32mone two\x1b[0m\nthree");
+        assert_eq!(wrapped("世界 世界", 8, 1), "世界\n 世界");
+        let text = "a b c\n    d e f\n\ng h ijkl\n";
+        assert_eq!(
+            wrapped_lines(text, 8),
+            "a b c\n    d e\n      f\n\ng h ijkl\n"
+        );
+    }
 
     #[test]
     fn plain_text_is_left_as_it_is() {

@@ -91,7 +91,9 @@ pub fn on_terminal(
     look: ReportStyle,
 ) -> (Box<dyn Reporter>, Option<LiveScreen>) {
     if look.verbosity == Verbosity::Quiet {
-        return (Box::new(PlainReporter::new(screen, look)), None);
+        let columns = screen.columns();
+        let plain = PlainReporter::on_terminal(screen, look, columns);
+        return (Box::new(plain), None);
     }
     let live = Live::new(screen, look);
     let screen = live.screen();

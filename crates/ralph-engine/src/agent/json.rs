@@ -58,6 +58,7 @@ impl<'a> Json<'a> {
         }
     }
 
+    #[inline]
     pub(super) fn as_str(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -79,11 +80,13 @@ impl<'a> Json<'a> {
         }
     }
 
+    #[inline]
     pub(super) fn is_object(&self) -> bool {
         matches!(self, Self::Object(_))
     }
 
     /// The elements of a list; none of anything else.
+    #[inline]
     pub(super) fn elements(&self) -> &[Json<'a>] {
         match self {
             Self::List(all) => all,
@@ -92,6 +95,7 @@ impl<'a> Json<'a> {
     }
 
     /// The fields of an object in their order; none of anything else.
+    #[inline]
     pub(super) fn fields(&self) -> &[(Cow<'a, str>, Json<'a>)] {
         match self {
             Self::Object(fields) => fields,
@@ -124,6 +128,7 @@ impl<'a> Index<&str> for Json<'a> {
     type Output = Json<'a>;
 
     /// Null where there is no such field.
+    #[inline]
     fn index(&self, key: &str) -> &Json<'a> {
         let found = self.fields().iter().rev().find(|(name, _)| name == key);
         found.map_or(&MISSING, |(_, value)| value)
@@ -131,12 +136,14 @@ impl<'a> Index<&str> for Json<'a> {
 }
 
 impl PartialEq<str> for Json<'_> {
+    #[inline]
     fn eq(&self, other: &str) -> bool {
         self.as_str() == Some(other)
     }
 }
 
 impl PartialEq<&str> for Json<'_> {
+    #[inline]
     fn eq(&self, other: &&str) -> bool {
         self.as_str() == Some(*other)
     }

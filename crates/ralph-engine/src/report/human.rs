@@ -22,7 +22,7 @@ use ralph_core::{
 
 use super::{
     ReportStyle, Verbosity,
-    page::{Extent, Page},
+    page::{Extent, LineWidth, Page},
     paint::{Mark, Paint, Tone},
     waiting,
 };
@@ -54,7 +54,7 @@ pub(super) enum Tools {
 pub(super) struct HumanText {
     look: ReportStyle,
     tools: Tools,
-    columns: usize,
+    width: LineWidth,
     memory: Memory,
 }
 
@@ -75,24 +75,24 @@ struct Memory {
 }
 
 impl HumanText {
-    pub(super) fn new(look: ReportStyle, tools: Tools, columns: usize) -> Self {
+    pub(super) fn new(look: ReportStyle, tools: Tools, width: LineWidth) -> Self {
         Self {
             look,
             tools,
-            columns,
+            width,
             memory: Memory::default(),
         }
     }
 
     /// For a terminal that was resized.
     pub(super) fn set_columns(&mut self, columns: usize) {
-        self.columns = columns;
+        self.width = LineWidth::Terminal(columns);
     }
 
     /// Events that happened at once as whole lines; empty if none of them is shown.
     pub(super) fn render(&mut self, events: &[Event], at: Timestamp) -> String {
         let paint = Paint(self.look.colours);
-        let mut page = Page::new(at, &self.look.time_zone, paint, self.columns);
+        let mut page = Page::new(at, &self.look.time_zone, paint, self.width);
         for event in events {
             if self.look.verbosity == Verbosity::Quiet {
                 self.quiet(&mut page, event);

@@ -10,10 +10,8 @@ use serde::Serialize;
 use super::{
     ReportStyle, Reporter,
     human::{HumanText, Tools},
+    page::LineWidth,
 };
-
-/// A log has no width of its own.
-const COLUMNS: usize = 100;
 
 /// Lines for a person who reads a log, or a terminal that is none.
 pub struct PlainReporter<W> {
@@ -26,8 +24,15 @@ impl<W: Write> PlainReporter<W> {
         Self {
             sink: ReportSink::new(out),
             // A log that says nothing for an hour looks like one that hangs.
-            human: HumanText::new(look, Tools::Listed, COLUMNS),
+            human: HumanText::new(look, Tools::Listed, LineWidth::Log),
         }
+    }
+
+    /// Lines for a terminal of so many columns on which nothing moves.
+    pub(super) fn on_terminal(out: W, look: ReportStyle, columns: usize) -> Self {
+        let mut plain = Self::new(out, look);
+        plain.human.set_columns(columns);
+        plain
     }
 }
 

@@ -25,6 +25,7 @@ use super::{
     ReportStyle, Reporter, Verbosity,
     human::{HumanText, Tools},
     lines::ReportSink,
+    page::LineWidth,
     paint::{Paint, Tone},
 };
 
@@ -125,7 +126,7 @@ impl Live {
             paint: Paint(look.colours),
             verbosity: look.verbosity,
             status: StatusLine::new(look.time_zone.clone()),
-            human: HumanText::new(look, Tools::InStatus, screen.columns()),
+            human: HumanText::new(look, Tools::InStatus, LineWidth::Terminal(screen.columns())),
             sink: ReportSink::new(screen),
             foot: Foot::Empty,
             drawn: None,

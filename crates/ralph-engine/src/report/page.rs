@@ -12,14 +12,47 @@ use super::paint::{Mark, Paint, Tone};
 /// As wide as `[HH:MM:SS] `.
 const INDENT: &str = "           ";
 
+/// A log has no width of its own.
+const LOG_COLUMNS: usize = 100;
+
 /// Banners are no wider than this, however wide the terminal.
 const MAX_BANNER: usize = 80;
 
 /// Columns of a banner that are neither text nor filling: two ends of three, and four spaces.
 const BANNER_FRAME: usize = 10;
 
+/// Columns in front of a quoted line, at most: the time, its indentation and the bar.
+const BEFORE_QUOTED: usize = INDENT.len() + 6;
+
 /// Longest line that is quoted.
 const MAX_QUOTED: usize = 400;
+
+/// The width of the lines.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum LineWidth {
+    /// A log: whoever shows it wraps its lines.
+    Log,
+    /// A terminal of so many columns, which would break a line in the middle of a word.
+    Terminal(usize),
+}
+
+impl LineWidth {
+    fn columns(self) -> usize {
+        match self {
+            Self::Log => LOG_COLUMNS,
+            Self::Terminal(columns) => columns,
+        }
+    }
+
+    /// The columns that are left behind so many others, where lines are wrapped. The last one stays free: some
+    /// terminals wrap as soon as it is filled.
+    fn room(self, taken: usize) -> Option<usize> {
+        match self {
+            Self::Log => None,
+            Self::Terminal(columns) => Some(columns.saturating_sub(taken + 1)),
+        }
+    }
+}
 
 pub(super) struct Page {
     text: String,
@@ -28,7 +61,7 @@ pub(super) struct Page {
     /// The time in front of its lines, once there is one.
     stamp: Option<String>,
     paint: Paint,
-    columns: usize,
+    width: LineWidth,
 }
 
 /// The part of a quotation to show.
@@ -40,14 +73,14 @@ pub(super) enum Extent {
 }
 
 impl Page {
-    pub(super) fn new(at: Timestamp, zone: &TimeZone, paint: Paint, columns: usize) -> Self {
+    pub(super) fn new(at: Timestamp, zone: &TimeZone, paint: Paint, width: LineWidth) -> Self {
         Self {
             text: String::new(),
             at,
             zone: zone.clone(),
             stamp: None,
             paint,
-            columns,
+            width,
         }
     }
 
@@ -60,7 +93,7 @@ impl Page {
     }
 
     pub(super) fn columns(&self) -> usize {
-        self.columns
+        self.width.columns()
     }
 
     pub(super) fn date(&self) -> String {
@@ -73,10 +106,6 @@ impl Page {
 
     /// A line with its time.
     pub(super) fn line(&mut self, text: &str) {
-        self.line_behind("", text);
-    }
-
-    fn line_behind(&mut self, indent: &str, text: &str) {
         if self.stamp.is_none() {
             let time = self.local().strftime("[%H:%M:%S]").to_string();
             self.stamp = Some(self.paint.text(Tone::Faint, &time));
@@ -84,8 +113,25 @@ impl Page {
         self.text
             .push_str(self.stamp.as_deref().unwrap_or_default());
         self.text.push(' ');
-        self.text.push_str(indent);
-        self.text.push_str(text.trim_end());
+        self.end_line(text.trim_end());
+    }
+
+    /// Returns true if the text goes into one line behind the time.
+    pub(super) fn has_room(&self, text: &str) -> bool {
+        let room = self.width.room(INDENT.len());
+        room.is_none_or(|room| sanitize::columns(text) <= room)
+    }
+
+    /// Adds the rest of a line; what does not fit in a terminal goes on below.
+    fn end_line(&mut self, text: &str) {
+        match self.width.room(INDENT.len()) {
+            Some(room) => {
+                let wrapped = sanitize::wrapped_lines(text, room);
+                let below = format!("\n{INDENT}");
+                self.text.push_str(&wrapped.replace('\n', &below));
+            }
+            None => self.text.push_str(text),
+        }
         self.text.push('\n');
     }
 
@@ -107,18 +153,18 @@ impl Page {
     /// A line about the agent that most readers pass over.
     pub(super) fn faint(&mut self, text: &str) {
         let text = self.paint.text(Tone::Faint, text);
-        self.line_behind("    ", &text);
+        self.line(&["    ", &text].concat());
     }
 
     /// A line that belongs to the one before it.
     pub(super) fn more(&mut self, text: &str) {
-        self.text
-            .push_str(&format!("{INDENT}{}\n", text.trim_end()));
+        self.text.push_str(INDENT);
+        self.end_line(text.trim_end());
     }
 
     /// `━━━ left ━━━━━━━━━━━━━━ right ━━━`
     pub(super) fn banner(&mut self, left: &str, right: &str) {
-        let width = self.columns.clamp(24, MAX_BANNER);
+        let width = self.columns().clamp(24, MAX_BANNER);
         let free = width.saturating_sub(BANNER_FRAME + sanitize::columns(right));
         let left = sanitize::one_line(left, free.saturating_sub(1));
         let fill = free.saturating_sub(sanitize::columns(&left));
@@ -166,10 +212,12 @@ impl Page {
         let bar = self.paint.text(Tone::Faint, "│");
         let mut lines = Vec::new();
         lines.extend(self.left_out(from, "earlier"));
-        lines.extend(all[from..to].iter().map(|line| {
+        let room = self.width.room(BEFORE_QUOTED).unwrap_or(usize::MAX);
+        for line in &all[from..to] {
             let line = sanitize::truncate_middle(line.trim_end(), MAX_QUOTED);
-            format!("{bar} {line}")
-        }));
+            let wrapped = sanitize::wrapped(&line, room, 0);
+            lines.extend(wrapped.split('\n').map(|part| format!("{bar} {part}")));
+        }
         lines.extend(self.left_out(all.len() - to, "more"));
         lines
     }

@@ -1,7 +1,7 @@
 //! Columns that line up. One of them gives way where the terminal is too narrow; output that is no
 //! terminal is never cut.
 
-use ralph_core::sanitize::{columns, one_line};
+use ralph_core::sanitize::{columns, one_line, wrapped};
 
 use super::{Tone, paint};
 
@@ -56,6 +56,21 @@ impl Table {
             self.render_row(&mut text, row, &widths);
         }
         text
+    }
+
+    /// The lines with nothing cut off: what does not fit in the last column goes on below it.
+    pub(crate) fn render_wrapped(&self, width: Option<usize>) -> String {
+        let text = self.render(None);
+        let Some(width) = width else {
+            return text;
+        };
+        let widths = self.widths();
+        let before = widths.iter().rev().skip(1).filter(|width| **width > 0);
+        let indent = self.indent + before.map(|width| width + GAP).sum::<usize>();
+        let lines = text.lines();
+        lines
+            .flat_map(|line| [wrapped(line, width, indent), "\n".into()])
+            .collect()
     }
 
     fn render_row(&self, text: &mut String, row: &[Cell], widths: &[usize]) {
@@ -126,6 +141,19 @@ mod tests {
             table().render(Some(5)),
             "  A       a long title th…  x\n  LONG-1  short\n"
         );
+    }
+
+    #[test]
+    fn what_does_not_fit_in_the_last_column_goes_on_below_it() {
+        let mut table = Table::new(1, 0);
+        let plain = |text: &str| cell(Tone::Plain, text);
+        table.row([plain("loop"), plain("not running; ended long ago")]);
+        table.row([plain("checkpoint"), plain("none")]);
+        assert_eq!(
+            table.render_wrapped(Some(30)),
+            "loop        not running; ended\n            long ago\ncheckpoint  none\n"
+        );
+        assert_eq!(table.render_wrapped(None), table.render(None));
     }
 
     #[test]

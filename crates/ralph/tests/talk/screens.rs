@@ -4,7 +4,7 @@
 use ralph_testkit::fake_agent::fake_agent;
 use serde_json::json;
 
-use crate::support::{Pane, Scene, wait};
+use crate::support::{Pane, Scene, ralph, wait};
 
 const SIZES: [(usize, usize); 2] = [(80, 24), (200, 50)];
 
@@ -124,4 +124,69 @@ fn each_screen_says_what_is_done_and_which_keys_there_are() {
         let left = pane.visible();
         assert!(!left.iter().any(|row| row.contains("q stop")), "{left:#?}");
     }
+}
+
+/// The rows of the terminal, none of which goes on in the next one because it was full.
+#[track_caller]
+fn whole_rows(pane: &Pane) -> Vec<String> {
+    let rows = pane.visible();
+    let joined = pane.joined();
+    assert_eq!(joined, rows, "broken at the edge of the terminal");
+    rows
+}
+
+/// Asserts that these rows stand below one another.
+#[track_caller]
+fn assert_rows(rows: &[String], expected: &[&str]) {
+    let found = rows.windows(expected.len()).any(|some| some == expected);
+    assert!(found, "no {expected:#?} in {rows:#?}");
+}
+
+#[test]
+fn the_end_of_a_run_and_the_status_are_wrapped_between_words() {
+    let tasks = r#"{"project": "P", "userStories": [
+      {"id": "A", "title": "Write the file with a title that has no room in one line of a small terminal",
+       "passes": false, "verify": ["test -f A.txt"]},
+      {"id": "B", "title": "Write B", "passes": false, "verify": ["test -f B.txt"]}]}"#;
+    let config = "verification: {baseline: false}\nloop: {max_iterations: 1}\n";
+    let scene = Scene::with_tasks(tasks, config);
+    scene.prepare("echo a > A.txt; echo 'Task A complete'", "");
+    let data = scene.folder().join("data");
+    let status = format!(
+        "RALPH_DATA_DIR={} {} status\necho code=$?\n",
+        data.display(),
+        ralph().display()
+    );
+    scene.write("status", &status);
+    let pane = scene.shell_of(80, 24);
+    pane.line("clear; . ../start");
+    pane.wait_for("code=3");
+    let end = whole_rows(&pane);
+    assert_rows(
+        &end,
+        &[
+            "             next:",
+            "               git diff main...ralph/p",
+            "                 1 commit on ralph/p",
+            "               ralph report",
+            "                 everything about this feature",
+            "               git switch main && git merge ralph/p",
+            "                 take it into main",
+        ],
+    );
+    assert_rows(&end, &["             in one line of a small terminal"]);
+    pane.line("clear; . ../status");
+    pane.wait_to_see("code=0");
+    let status = whole_rows(&pane);
+    let ended = "loop        not running; ended just now: the limit of one iteration is reached";
+    let agent = scene.folder().join("agent.sh");
+    let whose = format!("            (on ralph/p with command:{})", agent.display());
+    assert_rows(&status, &[ended, &whose]);
+    assert_rows(&status, &["            it)"]);
+    // Another program gets the lines whole.
+    let piped = scene.told(&["status"]);
+    assert!(
+        piped.contains("(`ralph checkpoint show` shows it)\n"),
+        "{piped}"
+    );
 }

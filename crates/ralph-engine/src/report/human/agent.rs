@@ -47,13 +47,15 @@ impl HumanText {
                 if very || line != self.memory.tool {
                     page.faint(&line);
                 }
-                self.memory.tool.clone_from(&line);
-                if self.memory.running.len() == MAX_RUNNING {
-                    self.memory.running.remove(0);
+                if verbose {
+                    if self.memory.running.len() == MAX_RUNNING {
+                        self.memory.running.remove(0);
+                    }
+                    self.memory.running.push((id.clone(), line.clone()));
                 }
-                self.memory.running.push((id.clone(), line));
+                self.memory.tool = line;
             }
-            AgentEvent::ToolDone { id, ok, .. } => self.tool_done(page, id, *ok),
+            AgentEvent::ToolDone { id, ok, .. } if verbose => self.tool_done(page, id, *ok),
             AgentEvent::Usage(usage) if very => page.faint(&usage_in_full(usage)),
             AgentEvent::Retry { attempt, reason } => page.line(&format!(
                 "    the agent waits before it retries its model (retry {attempt}): {}",
@@ -78,6 +80,7 @@ impl HumanText {
             AgentEvent::Started { .. }
             | AgentEvent::Text { .. }
             | AgentEvent::Tool { .. }
+            | AgentEvent::ToolDone { .. }
             | AgentEvent::Usage(_)
             | AgentEvent::Limit { .. }
             | AgentEvent::Turn { .. }
@@ -113,8 +116,7 @@ impl HumanText {
         let running = &mut self.memory.running;
         let known = running.iter().position(|(other, _)| other == id);
         let name = known.map_or_else(|| safe(id), |at| running.remove(at).1);
-        let shown = self.shows(Verbosity::VeryVerbose) || (self.shows(Verbosity::Verbose) && !ok);
-        if shown {
+        if self.shows(Verbosity::VeryVerbose) || !ok {
             let how = if ok { "done" } else { "failed" };
             let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
             page.faint(&format!("{how}: {name}"));
@@ -194,7 +196,8 @@ pub(in crate::report) fn tool(name: &str, target: &str, pad_to: usize, width: us
         truncate_middle(&terminal_safe(target), room).into_owned()
     };
     if !target.is_empty() {
-        line.extend(std::iter::repeat_n(' ', gap));
+        line.reserve(gap + target.len());
+        (0..gap).for_each(|_| line.push(' '));
         line.push_str(&target);
     }
     line

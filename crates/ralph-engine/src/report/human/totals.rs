@@ -1,7 +1,7 @@
 //! The loop as a whole: where it starts from, and how it ended.
 
 use ralph_core::{
-    event::{Blocked, Event, Tally},
+    event::{Blocked, Event, NextStep, Tally},
     figures::count,
     termination::Stop,
 };
@@ -119,15 +119,7 @@ impl HumanText {
         if *exit_code != 0 {
             page.more(&format!("  exit code {exit_code}: {}", meaning(*exit_code)));
         }
-        if !next.is_empty() {
-            page.more(&format!("  {}", page.paint().text(Tone::Name, "next:")));
-        }
-        let width = next.iter().map(|step| step.command.chars().count());
-        let width = width.filter(|width| *width <= WIDE).max().unwrap_or(0);
-        for step in next {
-            let command = format!("{:width$}", safe(&step.command));
-            page.more(&format!("    {command}   {}", safe(&step.what)));
-        }
+        next_steps(page, next);
         // The last line of all: the work must not be taken for verified.
         let unverified = self.unverified(tasks);
         if *exit_code == 0 && unverified > 0 {
@@ -182,6 +174,30 @@ impl HumanText {
             format!("{}{unverified}", tally(tasks)),
             format!("{iterations} · {}", figures(*seconds, usage, cost)),
         )
+    }
+}
+
+/// The commands that a person can type next, each with what it does: beside it, or below where not all of them
+/// have the room.
+fn next_steps(page: &mut Page, next: &[NextStep]) {
+    if next.is_empty() {
+        return;
+    }
+    page.more(&format!("  {}", page.paint().text(Tone::Name, "next:")));
+    let width = next.iter().map(|step| step.command.chars().count());
+    let width = width.filter(|width| *width <= WIDE).max().unwrap_or(0);
+    let beside = next.iter().map(|step| {
+        let command = safe(&step.command);
+        format!("    {command:width$}   {}", safe(&step.what))
+    });
+    let beside: Vec<String> = beside.collect();
+    if beside.iter().all(|line| page.has_room(line)) {
+        beside.iter().for_each(|line| page.more(line));
+        return;
+    }
+    for step in next {
+        page.more(&format!("    {}", safe(&step.command)));
+        page.more(&format!("      {}", safe(&step.what)));
     }
 }
 

@@ -5,6 +5,7 @@ use ralph_core::{
     agent::AgentEvent,
     event::{Event, WaitReason},
     sanitize::columns,
+    verify::CleanOutcome,
 };
 
 use super::{
@@ -274,9 +275,66 @@ fn quiet_moves_nothing() {
     assert_eq!(terminal.writes(), 0);
     tell(quiet.as_mut(), &story::success());
     assert_eq!(
-        terminal.above().lines().next(),
-        Some("[10:15:33] ✓ all tasks are complete · 4/4 complete (0 remaining) · 4 iterations ")
+        terminal.above(),
+        "[10:15:33] ✓ all tasks are complete · 4/4 complete (0 remaining) · 4 iterations\n             \
+         · 15m 33s · 1.2M tokens · $4.20"
     );
+}
+
+#[test]
+fn a_line_that_is_too_long_goes_on_below_between_words_and_a_quotation_behind_its_bar() {
+    let shown = |colours| {
+        let terminal = FakeTerminal::new(44);
+        let mut live = Live::new(Box::new(terminal.clone()), look(Verbosity::Normal, colours));
+        let message = "the price of the model is not known, and so nothing stops it";
+        let message = message.to_owned();
+        live.report(&Event::Warning { message }, at(0));
+        live.report(
+            &Event::CleanChecked {
+                commit: "3f2a91c0".into(),
+                outcome: CleanOutcome::Failed,
+                message: "the last commit fails in a fresh clone".into(),
+                tail: "error: the file that the test reads is not there\n".into(),
+            },
+            at(1),
+        );
+        live.finish();
+        terminal.above()
+    };
+    assert_eq!(shown(Colours::On), shown(Colours::Off));
+    insta::assert_snapshot!(shown(Colours::Off), @r"
+    [10:00:00] ! the price of the model is not
+                 known, and so nothing stops it
+    [10:00:01] ! the last commit fails in a
+                 fresh clone
+                 │ error: the file that the
+                 │ test reads is not there
+    ");
+}
+
+#[test]
+fn what_a_next_command_does_stands_below_it_where_it_has_no_room_beside_it() {
+    let ended = story::success().pop().unwrap();
+    let shown = |width| {
+        let terminal = FakeTerminal::new(width);
+        let mut live = live(&terminal);
+        live.report(&ended.1, ended.0);
+        live.finish();
+        let text = terminal.above();
+        text[text.find("next:").unwrap()..].to_owned()
+    };
+    insta::assert_snapshot!(shown(80), @r"
+    next:
+                   git diff main...ralph/users   2 commits on ralph/users
+                   ralph report                  everything about this feature
+    ");
+    insta::assert_snapshot!(shown(60), @r"
+    next:
+                   git diff main...ralph/users
+                     2 commits on ralph/users
+                   ralph report
+                     everything about this feature
+    ");
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn worktree(here: &WorktreeHealth, now: Timestamp) -> String {
         rows.row([cell(Tone::Faint, "event"), cell(Tone::Plain, line)]);
     }
     // Not cut at the terminal's edge: what to do stands at the end of a line.
-    rows.render(None)
+    rows.render_wrapped(output::width())
 }
 
 fn state_word(state: BreakerState) -> String {

@@ -4,7 +4,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::{
     board::Counts,
     economics::KnownCost,
-    sanitize::{columns, one_line},
+    sanitize::{columns, one_line, wrapped_lines},
 };
 
 pub(super) mod branches;
@@ -76,7 +76,7 @@ pub(crate) fn render(facts: &Facts, now: Timestamp) -> String {
         line("ideas", Tone::Plain, &how);
     }
     // Not cut at the terminal's edge: the way out stands at the end of a line.
-    text.push_str(&table.render(None));
+    text.push_str(&table.render_wrapped(output::width()));
     text.push_str(&branches::render(&facts.tree));
     text.push_str(&questions(facts));
     text.push_str(&blocked(facts));
@@ -88,7 +88,10 @@ pub(crate) fn render(facts: &Facts, now: Timestamp) -> String {
     if !facts.warnings.is_empty() {
         text.push('\n');
     }
-    text
+    match output::width() {
+        Some(width) => wrapped_lines(&text, width),
+        None => text,
+    }
 }
 
 fn heading(facts: &Facts) -> String {
@@ -283,7 +286,7 @@ fn blocked(facts: &Facts) -> String {
         ]);
     }
     let mut text = format!("\n{}\n", paint(Tone::Heading, "not to be taken"));
-    text.push_str(&table.render(None));
+    text.push_str(&table.render_wrapped(output::width()));
     let more = facts.blocked.len().saturating_sub(MOST_SHOWN);
     if more > 0 {
         text.push_str(&format!("  … {more} more; `ralph tasks list` shows all\n"));

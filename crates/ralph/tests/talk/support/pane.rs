@@ -60,9 +60,19 @@ impl Pane {
 
     /// The rows that the terminal shows now, without blank ones at the end.
     pub(crate) fn visible(&self) -> Vec<String> {
-        let shown = self.tmux(&["capture-pane", "-p"]);
-        let mut rows: Vec<String> = shown.lines().map(str::to_owned).collect();
-        while rows.last().is_some_and(|row| row.trim().is_empty()) {
+        self.rows(&["capture-pane", "-p"])
+    }
+
+    /// The same with rows in one that the terminal broke at its edge.
+    pub(crate) fn joined(&self) -> Vec<String> {
+        self.rows(&["capture-pane", "-p", "-J"])
+    }
+
+    fn rows(&self, args: &[&str]) -> Vec<String> {
+        let shown = self.tmux(args);
+        let rows = shown.lines().map(|row| row.trim_end().to_owned());
+        let mut rows: Vec<String> = rows.collect();
+        while rows.last().is_some_and(String::is_empty) {
             rows.pop();
         }
         rows
