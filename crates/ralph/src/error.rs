@@ -55,6 +55,10 @@ impl CommandError {
         self
     }
 
+    pub(crate) fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
     pub(crate) fn exit_code(&self) -> u8 {
         match self.kind {
             ErrorKind::Internal => 1,

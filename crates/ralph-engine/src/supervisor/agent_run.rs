@@ -14,7 +14,11 @@ use ralph_core::{
     health::HealthState,
 };
 
-use super::{AgentRunSpec, input::AgentInput, until};
+use super::{
+    AgentRunSpec,
+    input::{AgentInput, InputRoom},
+    until,
+};
 use crate::{
     agent::{
         Agent, Conclusion, Dialect, describe_end,
@@ -118,11 +122,9 @@ impl<'a> AgentRun<'a> {
         crate::failpoint::failpoint("agent-running");
         let mut dialect = spec.agent.dialect();
         let input = running.take_stdin().map(AgentInput::new);
-        if let Some(input) = &input {
-            input.write(dialect.opening(&spec.context.prompt));
-        }
+        let opening = dialect.opening(&spec.context.prompt);
         let grace = spec.limits.grace;
-        Ok(Self {
+        let mut run = Self {
             began,
             input,
             stdout: running.take_stdout().map(LineReader::new),
@@ -141,7 +143,19 @@ impl<'a> AgentRun<'a> {
                 term_grace: grace,
             },
             stopping: None,
-        })
+        };
+        run.write(opening);
+        Ok(run)
+    }
+
+    /// Writes to its input, where that is open. One that never reads gets no more, and that is said.
+    fn write(&mut self, bytes: Vec<u8>) {
+        let room = self.input.as_ref().map(|input| input.write(bytes));
+        if room == Some(InputRoom::Exhausted) {
+            self.input = None;
+            let text = "it does not read its input: nothing more is written to it".to_owned();
+            self.events.push(AgentEvent::Notice { text });
+        }
     }
 
     /// The report of a run that is over. `cut` is how it was ended, where that is not its own to say.
@@ -183,9 +197,8 @@ impl<'a> AgentRun<'a> {
 
     /// Gives the stream what it asked for, and closes the input of an agent that is done.
     fn reply(&mut self) {
-        if let Some(input) = &self.input {
-            input.write(self.dialect.replies());
-        }
+        let replies = self.dialect.replies();
+        self.write(replies);
         if self.dialect.has_concluded() {
             self.input = None;
         }
@@ -250,12 +263,12 @@ impl RunningAgent for AgentRun<'_> {
     }
 
     fn say(&mut self, text: &str) -> NudgeState {
-        let Some(input) = &self.input else {
+        if self.input.is_none() {
             return NudgeState::Impossible;
-        };
+        }
         match self.dialect.nudge(text) {
             Some(bytes) => {
-                input.write(bytes);
+                self.write(bytes);
                 NudgeState::Sent
             }
             None => NudgeState::Impossible,
@@ -273,12 +286,12 @@ impl RunningAgent for AgentRun<'_> {
         } = self.plan;
         let signals = [(first, grace), (Signal::TERM, term_grace)].into_iter();
         // Asked in its own words, an agent sums up what it used; a signal may cut that off.
-        let asked = match (&self.input, self.dialect.interrupt()) {
-            (Some(input), Some(bytes)) => {
-                input.write(bytes);
+        let asked = match self.dialect.interrupt() {
+            Some(bytes) if self.input.is_some() => {
+                self.write(bytes);
                 grace.min(ASKED)
             }
-            (Some(_) | None, _) => Duration::ZERO,
+            Some(_) | None => Duration::ZERO,
         };
         self.stopping = Some(StopSteps {
             signals: signals.filter(|(_, grace)| !grace.is_zero()).collect(),

@@ -6,6 +6,7 @@
 
 mod claude;
 mod contract;
+mod deaf;
 mod others;
 mod pi;
 mod support;

@@ -33,7 +33,8 @@ use ralph_engine::{
     inbox::Inbox,
     lock::LockError,
     loop_runner::{
-        AllowanceStart, LoopError, LoopFailure, LoopReport, Setup, check_configured_paths, run_loop,
+        AllowanceStart, LoopError, LoopFailure, LoopReport, Setup, check_configured_paths, preview,
+        run_loop,
     },
     process::{Containment, Detection},
 };
@@ -102,7 +103,15 @@ fn attempt(order: &Order, global: &Global) -> Result<Attempt, CommandError> {
         if order.options.dry_run {
             return dry_run::run(order, &project).await.map(Attempt::Ended);
         }
-        let mut setup = setup(order, &project)?;
+        let mut setup = match setup(order, &project, AgentProgram::Needed) {
+            // A branch or a commit that can't be is the nearer mistake, and is said first.
+            Err(missing) if missing.kind() == ErrorKind::Unavailable && order.names_branch() => {
+                let unneeded = setup(order, &project, AgentProgram::Unneeded)?;
+                preview(unneeded).await.map_err(explain)?;
+                return Err(missing);
+            }
+            setup => setup?,
+        };
         let means = notify::means(&project, &setup.environment, setup.detection.containment);
         let (reporter, outbox) = notify::attach(&project, setup.reporter, &means)?;
         setup.reporter = reporter;
@@ -139,7 +148,14 @@ async fn nobody_waits(mut asked: StopRequest, report: Option<&LoopReport>) {
     asked.until_asked().await;
 }
 
-fn setup(order: &Order, project: &Project) -> Result<Setup, CommandError> {
+/// Tells whether the program of the agent has to be there. What is only looked at needs none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AgentProgram {
+    Needed,
+    Unneeded,
+}
+
+fn setup(order: &Order, project: &Project, program: AgentProgram) -> Result<Setup, CommandError> {
     let options = &order.options;
     let root = project.git_root()?;
     check_configured_paths(project.config(), &root).map_err(explain)?;
@@ -147,8 +163,7 @@ fn setup(order: &Order, project: &Project) -> Result<Setup, CommandError> {
     let request = order.request(project, &mut config)?;
     let environment = project.environment(&root);
     let agent = agent::choose(project)?;
-    // What is only looked at needs no agent.
-    if !options.dry_run {
+    if program == AgentProgram::Needed {
         check_program(&*agent, &root)?;
     }
     let inbox = Inbox::default();

@@ -415,6 +415,10 @@ fn a_task_for_a_person_is_left_to_a_person_who_marks_it_done() {
     assert!(notes.ends_with(": in the vault"), "{notes}");
     let error = project.refused(&["tasks", "done", "HUMAN-1"]);
     assert!(error.contains("HUMAN-1 is complete already"), "{error}");
+    assert!(
+        error.contains("hint: open it again in its file if it has to be done again"),
+        "{error}"
+    );
     assert_eq!(project.run(&[]).expect(0).verdicts(), ["A verified"]);
 }
 

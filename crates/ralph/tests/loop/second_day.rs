@@ -108,6 +108,29 @@ fn the_old_tip_of_a_squashed_branch_is_kept() {
 }
 
 #[test]
+fn a_branch_or_commit_that_can_not_be_is_said_before_an_agent_that_is_missing() {
+    let project = Project::with_stories(&[story("A")]).agent("command:/no/such/agent");
+    for (flag, name, error) in [
+        ("--from", "nope", "there is no commit nope"),
+        ("--onto", "nope", "there is no commit nope"),
+        ("--branch", "a..b", "'a..b' cannot be the name of a branch"),
+    ] {
+        project.run(&[flag, name]).expect(2).says(error);
+    }
+    let missing = "the agent is not available";
+    for args in [&["--branch", "b"][..], &["--from", "HEAD"], &[]] {
+        project.run(args).expect(6).says(missing);
+    }
+    assert_eq!(project.repo.branch(), "refs/heads/main");
+    assert_eq!(
+        project
+            .repo
+            .git(["for-each-ref", "refs/ralph", "refs/heads/b"]),
+        ""
+    );
+}
+
+#[test]
 fn a_branch_that_diverged_is_refused_with_both_sides_named_and_ways_out_that_work() {
     let diverged = || {
         let project = after_first_run();

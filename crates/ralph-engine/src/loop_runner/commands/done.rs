@@ -29,7 +29,10 @@ impl CommandExecutor<'_> {
         let noted = notes.is_some_and(|notes| notes.lines().any(|known| known == line));
         // Noted: this very command was carried out before a crash.
         if task.status == Status::Completed && !noted {
-            return Err(CommandRefusal::refused(format!("{id} is complete already")));
+            return Err(CommandRefusal::hinted(
+                format!("{id} is complete already"),
+                "open it again in its file if it has to be done again",
+            ));
         }
         let mut changes = vec![Change::Status(Status::Completed)];
         if !noted {

@@ -108,6 +108,11 @@ impl Order {
         })
     }
 
+    /// Returns true if a flag names a branch, or a commit for it.
+    pub(crate) fn names_branch(&self) -> bool {
+        self.branch() != BranchRequest::default()
+    }
+
     /// The branch from the flags.
     fn branch(&self) -> BranchRequest {
         let start = match (&self.options.from, &self.options.onto) {
