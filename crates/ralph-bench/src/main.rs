@@ -9,6 +9,7 @@ mod figures;
 mod fixture;
 mod flood;
 mod floor;
+mod ground;
 mod history;
 mod iteration;
 mod layer;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
 fn run() -> BenchResult<()> {
     let options = parse(std::env::args().skip(1))?;
     let programs = Programs::beside_this_program()?;
+    let _ground = ground::spread_projects()?;
     let mut table = Table::new();
     for (name, measure) in SECTIONS {
         if options.only.is_empty() || options.only.iter().any(|o| o == name) {
