@@ -39,7 +39,7 @@ impl UpperSpace {
     pub fn of(plan: &MountPlan) -> Option<Self> {
         let overlays = plan.steps.iter().filter_map(|step| match step {
             MountStep::Overlay(overlay) => Some(overlay),
-            MountStep::Bind { .. } | MountStep::Cover { .. } => None,
+            MountStep::Bind { .. } | MountStep::Cover { .. } | MountStep::Scratch { .. } => None,
         });
         let xattrs = overlays.clone().next()?.options.xattrs;
         Some(Self {

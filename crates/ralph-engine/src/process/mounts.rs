@@ -33,6 +33,12 @@ pub enum MountStep {
     Cover {
         path: PathBuf,
     },
+    /// Shows the folder at `path` as ralph sees it. What is written there is held in memory, as far as
+    /// [`MountPlan::MOST_IN_MEMORY`], and gone with the program.
+    Scratch {
+        path: PathBuf,
+        xattrs: OverlayXattrs,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,6 +110,8 @@ impl From<MountPlanError> for io::Error {
 impl MountPlan {
     /// The kernel reads one page.
     pub(super) const LONGEST_OPTIONS: usize = 4095;
+    /// The bytes that can be written over one folder in memory.
+    pub(super) const MOST_IN_MEMORY: u64 = 64 * 1024 * 1024;
 
     #[must_use]
     pub fn overlay(mut self, overlay: OverlayMount) -> Self {
@@ -135,7 +143,7 @@ impl MountStep {
         match self {
             Self::Overlay(overlay) => &overlay.target,
             Self::Bind { to, .. } => to,
-            Self::Cover { path } => path,
+            Self::Cover { path } | Self::Scratch { path, .. } => path,
         }
     }
 }
@@ -151,6 +159,9 @@ impl fmt::Display for MountStep {
                 write!(f, "showing {} at {}", from.display(), to.display())
             }
             Self::Cover { path } => write!(f, "covering {}", path.display()),
+            Self::Scratch { path, .. } => {
+                write!(f, "mounting an overlay in memory on {}", path.display())
+            }
         }
     }
 }

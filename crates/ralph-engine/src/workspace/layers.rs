@@ -33,11 +33,11 @@ use crate::{
         CopySize, DiskReserve, FolderCopy, InPlaceReason, Layer, LayerFolder, LayerPlace,
         LayerTarget, PlaceKind, PlaceRequest, Prefill, UpperEntry,
         checks::{CheckRequest, SocketSearch, check_repository},
-        free_bytes, remove_tree,
+        free_bytes,
         upper::Descent,
     },
     plain_file,
-    process::{BindAccess, Containment, FolderRename, MountPlan, MountStep, OverlayMount},
+    process::{BindAccess, Containment, FolderRename, MountPlan, MountStep},
 };
 
 /// The entries of a repository that are looked at in search of sockets.
@@ -343,7 +343,7 @@ impl Layers {
     }
 
     /// Plans what a program in a layer sees. The journal can't be written. The logs, which ralph writes
-    /// meanwhile, have an overlay of their own: what a program writes there is dropped when it ends.
+    /// meanwhile, have an overlay of their own in memory: what a program writes there is dropped when it ends.
     pub(crate) fn mounts(&self, layer: &Layer) -> Result<MountPlan, LoopError> {
         let mut plan = layer.mount_plan()?;
         plan.max_written = Some(self.max_bytes);
@@ -356,22 +356,15 @@ impl Layers {
         }
         // Who only reads makes no folder for logs.
         if self.logs.is_dir() || self.caches.access() == CacheAccess::Write {
-            self.add_logs(layer, &mut plan)?;
+            self.add_logs(&mut plan)?;
         }
         Ok(plan.cover(&self.place.folder))
     }
 
-    fn add_logs(&self, layer: &Layer, plan: &mut MountPlan) -> Result<(), LoopError> {
-        let folder = layer.path().join("logs");
-        let (upper, work) = (logs_in(layer), folder.join("work"));
-        let ready = std::fs::create_dir_all(&self.logs)
-            .and_then(|()| remove_tree(&folder))
-            .and_then(|()| std::fs::create_dir_all(&upper))
-            .and_then(|()| std::fs::create_dir_all(&work));
-        ready.map_err(|e| file_error("make", &folder, e))?;
+    fn add_logs(&self, plan: &mut MountPlan) -> Result<(), LoopError> {
         // A mount has no symbolic link in its path.
-        let real = self.logs.canonicalize();
-        let real = real.map_err(|e| file_error("find", &self.logs, e))?;
+        let real = std::fs::create_dir_all(&self.logs).and_then(|()| self.logs.canonicalize());
+        let path = real.map_err(|e| file_error("make", &self.logs, e))?;
         let is_overlay = |step: &MountStep| matches!(step, MountStep::Overlay(_));
         // Before what covers the folder that it lies in.
         let at = plan
@@ -379,14 +372,8 @@ impl Layers {
             .iter()
             .take_while(|step| is_overlay(step))
             .count();
-        let logs = OverlayMount {
-            target: real.clone(),
-            lowers: vec![real],
-            upper,
-            work,
-            options: self.place.options,
-        };
-        plan.steps.insert(at, MountStep::Overlay(logs));
+        let xattrs = self.place.options.xattrs;
+        plan.steps.insert(at, MountStep::Scratch { path, xattrs });
         Ok(())
     }
 
@@ -596,11 +583,6 @@ fn is_about(folders: &[PathBuf], paths: &[PathBuf]) -> bool {
                 .iter()
                 .any(|folder| path.starts_with(folder) || folder.starts_with(path))
     })
-}
-
-/// The folder that holds what is written to the logs in a layer, as long as a program sees it.
-fn logs_in(layer: &Layer) -> PathBuf {
-    layer.path().join("logs").join("upper")
 }
 
 /// The folder of a layer that is laid over a repository's root.

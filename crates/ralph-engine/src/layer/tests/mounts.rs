@@ -65,6 +65,30 @@ as_root_and_as_user! {
         assert_eq!(ground.run(&layer, "cat top/deepest/file lib/other"), "f\no\n");
     };
 
+    what_is_written_over_a_folder_in_memory_is_limited_and_gone_with_the_program: plain => |ground| {
+        ground.write("logs/one", "1\n");
+        let layer = ground.layer();
+        let run = |script: &str| {
+            let mut plan = layer.mount_plan().unwrap();
+            let scratch = MountStep::Scratch {
+                path: ground.repo.join("logs"),
+                xattrs: ground.place().options.xattrs,
+            };
+            plan.steps.insert(1, scratch);
+            ground.run_plan(plan, script).unwrap()
+        };
+        let (said, ended) = run("echo 2 >>logs/one; mkdir logs/sub; echo n >logs/sub/new; cat logs/one logs/sub/new");
+        assert_eq!((said.as_str(), ended), ("1\n2\nn\n", Ended::Code(0)));
+        // What ralph writes meanwhile is seen by the next program.
+        ground.write("logs/two", "two\n");
+        assert_eq!(run("ls logs; rm logs/two").0, "one\ntwo\n");
+        let (said, _) = run("head -c 70000000 /dev/zero >logs/big || echo full");
+        assert!(said.contains("No space left on device") && said.ends_with("full\n"), "{said}");
+        assert_eq!(ground.read("logs/one"), "1\n");
+        assert_eq!(ground.read("logs/two"), "two\n");
+        assert_eq!(written(&layer), Vec::<String>::new());
+    };
+
     a_hard_link_of_the_base_is_broken_and_one_of_the_program_holds: plain => |ground| {
         let one = ground.write("one", "1\n");
         fs::hard_link(&one, ground.repo.join("two")).unwrap();

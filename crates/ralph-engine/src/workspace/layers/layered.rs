@@ -24,7 +24,7 @@ use super::super::{
     Continued, InPlace, RestoredAfter, RestoredFiles, StagedCandidate, VerifyLayer, Workspace,
     in_place::{WrittenFiles, start_of},
 };
-use super::{Layers, ParkedLayer, folder_of, is_named, logs_in};
+use super::{Layers, ParkedLayer, folder_of, is_named};
 use crate::{
     agent::DoneFile,
     artefacts::Artefacts,
@@ -295,7 +295,7 @@ impl Workspace for Layered<'_> {
         let layer = self.layers.layer()?;
         let uppers = layer.folders().iter().map(|folder| folder.upper.clone());
         Some(Box::new(UpperSpace {
-            uppers: uppers.chain([logs_in(layer)]).collect(),
+            uppers: uppers.collect(),
             xattrs: self.layers.place.options.xattrs,
             max_bytes: self.layers.max_bytes,
         }))

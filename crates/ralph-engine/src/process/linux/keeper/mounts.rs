@@ -77,6 +77,18 @@ enum MountAction {
     Cover {
         path: CString,
     },
+    Scratch(ScratchMount),
+}
+
+/// An overlay whose upper folder is in memory: mounted at `path` first, and covered by the overlay.
+struct ScratchMount {
+    path: CString,
+    memory: CString,
+    upper: CString,
+    work: CString,
+    /// The lower folder is the current one.
+    options: CString,
+    flags: c_ulong,
 }
 
 impl CompiledMounts {
@@ -134,6 +146,7 @@ impl CompiledStep {
             MountStep::Cover { path } => MountAction::Cover {
                 path: c_string(path)?,
             },
+            MountStep::Scratch { path, xattrs } => compile_scratch(path, *xattrs)?,
         };
         Ok(Self {
             name: step.to_string(),
@@ -155,7 +168,8 @@ impl CompiledStep {
         let found = match &self.action {
             MountAction::Overlay {
                 lower: Some(lower), ..
-            } => {
+            }
+            | MountAction::Scratch(ScratchMount { path: lower, .. }) => {
                 let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
                 // SAFETY: the string is valid.
                 unsafe { libc::open(lower.as_ptr(), flags) }
@@ -207,6 +221,18 @@ impl CompiledStep {
                 let flags = libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
                 refuse_links(path)?;
                 mount(c"tmpfs", path, flags, c"mode=0555,size=4k,nr_inodes=2")?;
+            }
+            MountAction::Scratch(scratch) => {
+                // SAFETY: no pointers.
+                check(unsafe { libc::fchdir(source) })?;
+                refuse_links(&scratch.path)?;
+                let flags = libc::MS_NOSUID | libc::MS_NODEV;
+                mount(c"tmpfs", &scratch.path, flags, &scratch.memory)?;
+                for folder in [&scratch.upper, &scratch.work] {
+                    // SAFETY: the string is valid.
+                    check(unsafe { libc::mkdir(folder.as_ptr(), 0o777) })?;
+                }
+                mount(c"overlay", &scratch.path, scratch.flags, &scratch.options)?;
             }
         }
         if source >= 0 {
@@ -315,30 +341,54 @@ fn compile_overlay(
         options.extend_from_slice(key.as_bytes());
         push_escaped(&mut options, path)?;
     }
-    // Said in full: what is not said is as the distribution set it. A file with `metacopy` would be
-    // in the upper folder without its content.
-    options.extend_from_slice(match overlay.options.xattrs {
-        OverlayXattrs::Trusted => b",index=off,metacopy=off,redirect_dir=on",
-        OverlayXattrs::User => b",index=off,metacopy=off,userxattr".as_slice(),
-    });
+    options.extend_from_slice(features(overlay.options.xattrs));
     options.extend_from_slice(match overlay.options.sync {
         OverlaySync::Durable => b"",
         OverlaySync::Volatile => b",volatile".as_slice(),
     });
-    if options.len() > MountPlan::LONGEST_OPTIONS {
-        return Err(MountPlanError::TooLong {
-            target: target.clone(),
-            length: options.len(),
-        });
-    }
     Ok(MountAction::Overlay {
         target: c_string(target)?,
-        options: CString::new(options).map_err(|_| MountPlanError::ZeroByte {
-            path: target.clone(),
-        })?,
+        options: finished(options, target)?,
         flags: flags_of(target),
         lower: in_current_folder,
     })
+}
+
+fn compile_scratch(path: &Path, xattrs: OverlayXattrs) -> Result<MountAction, MountPlanError> {
+    let (upper, work) = (path.join("upper"), path.join("work"));
+    let mut options = Vec::from(b"lowerdir=.,upperdir=");
+    push_escaped(&mut options, &upper)?;
+    options.extend_from_slice(b",workdir=");
+    push_escaped(&mut options, &work)?;
+    options.extend_from_slice(features(xattrs));
+    let memory = format!("mode=0755,size={}", MountPlan::MOST_IN_MEMORY);
+    Ok(MountAction::Scratch(ScratchMount {
+        path: c_string(path)?,
+        memory: finished(memory.into_bytes(), path)?,
+        upper: c_string(&upper)?,
+        work: c_string(&work)?,
+        options: finished(options, path)?,
+        flags: flags_of(path),
+    }))
+}
+
+/// Said in full: what is not said is as the distribution set it. A file with `metacopy` would be in the upper
+/// folder without its content.
+fn features(xattrs: OverlayXattrs) -> &'static [u8] {
+    match xattrs {
+        OverlayXattrs::Trusted => b",index=off,metacopy=off,redirect_dir=on",
+        OverlayXattrs::User => b",index=off,metacopy=off,userxattr",
+    }
+}
+
+/// The options of a mount on `target`, as the kernel takes them.
+fn finished(options: Vec<u8>, target: &Path) -> Result<CString, MountPlanError> {
+    let length = options.len();
+    let target = target.to_owned();
+    if length > MountPlan::LONGEST_OPTIONS {
+        return Err(MountPlanError::TooLong { target, length });
+    }
+    CString::new(options).map_err(|_| MountPlanError::ZeroByte { path: target })
 }
 
 /// The kernel splits options at commas and lower folders at colons.
